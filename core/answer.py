@@ -1,0 +1,159 @@
+"""The answer and what holds it up: evidence, claims, citations, confidence.
+
+A claim is one sentence of the answer. It is bound to evidence: a span of a source's text as read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Literal
+
+Section = Literal["summary", "detail"]
+
+
+class Verdict(StrEnum):
+    """What checking a claim against its source found. `MOVED`: another source supports it instead."""
+
+    SUPPORTED = "supported"
+    PARTIAL = "partial"
+    UNSUPPORTED = "unsupported"
+    MOVED = "moved"
+    UNCHECKED = "unchecked"
+
+
+class Confidence(StrEnum):
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+    INSUFFICIENT = "insufficient"
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A span of a source: `quote == source.content[start:end]`, half-open character offsets.
+
+    `page` counts from 1 and is None where the source has no pages. `verdict` is how well this
+    span carries the claim it belongs to; `reasons` are the rules that decided, in a few words.
+    """
+
+    source_id: str
+    quote: str
+    start: int
+    end: int
+    verdict: Verdict = Verdict.UNCHECKED
+    page: int | None = None
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One sentence of the answer with its citation markers taken out, and the evidence for it.
+
+    `id` is `summary-0`, `detail-3`, …: the sentence's place, and the id of its `answer` events.
+    `text` carries no markers; `evidence` keeps the order of the markers.
+    """
+
+    id: str
+    text: str
+    verdict: Verdict
+    evidence: tuple[Evidence, ...] = ()
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Citation:
+    """One claim bound to one source: S003's citation with where its quote stands."""
+
+    claim: str
+    source_id: str
+    quote: str | None = None
+    verdict: Verdict = Verdict.UNCHECKED
+    start: int | None = None
+    end: int | None = None
+    page: int | None = None
+
+
+@dataclass(frozen=True)
+class ConflictPosition:
+    """One side of a conflict: what is said, by whom, when (ISO date or ""), in which words."""
+
+    position: str
+    source_id: str
+    date: str
+    quote: str
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """Sources that say different things of the same `subject`."""
+
+    subject: str
+    positions: tuple[ConflictPosition, ...]
+
+
+@dataclass(frozen=True)
+class RemovedSentence:
+    """A sentence that was cut because nothing that was read says it."""
+
+    text: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class SynthesisMetadata:
+    """`model` is "" for an extractive answer. `tokens_used` is prompt and completion of all calls."""
+
+    model: str = ""
+    tokens_used: int = 0
+    synthesis_duration_s: float = 0.0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    model_calls: int = 0
+    cost_usd: float | None = None
+
+
+@dataclass(frozen=True)
+class ResearchAnswer:
+    """A cited answer. `summary` and `detail` carry markers `[1]` that name `src_1`, …
+
+    `notice` is a line that must be shown with the answer, e.g. that it is quoted and no model
+    wrote it; "" when there is none. `stopped_because` says why the job ended early, else "".
+    """
+
+    summary: str
+    detail: str
+    confidence: Confidence
+    confidence_reasons: tuple[str, ...] = ()
+    citations: tuple[Citation, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    limitations: tuple[str, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    removed: tuple[RemovedSentence, ...] = ()
+    notice: str = ""
+    stopped_because: str = ""
+    metadata: SynthesisMetadata = SynthesisMetadata()
+
+
+@dataclass(frozen=True)
+class ModelUsage:
+    """Tokens of one model call. `is_estimated` when the endpoint reported none."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    is_estimated: bool = False
+
+
+@dataclass(frozen=True)
+class JobResult:
+    """All that a finished job leaves behind, as stored and as rendered (core/render.py)."""
+
+    answer: ResearchAnswer | None
+    source_ids: tuple[str, ...] = ()
+    duration_s: float = 0.0
+    sources_considered: int = 0
+    queries: tuple[str, ...] = ()
+    providers: tuple[str, ...] = ()
+    cached_at: str | None = None
+    details: Mapping[str, str] = field(default_factory=dict)

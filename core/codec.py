@@ -1,0 +1,42 @@
+"""Our frozen types as versioned JSON and back: what stores and durable steps keep.
+
+Never a pickle: a row written today must be readable, and refusable, by tomorrow's code.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from core.errors import StoreError
+
+T = TypeVar("T")
+VERSION = 1
+
+
+def encode(value: object) -> str:
+    """`{"v": 1, "type": "Source", "value": …}` for a dataclass of ours or a tuple, list or scalar."""
+    body = _adapter(type(value)).dump_json(value).decode()
+    return f'{{"v":{VERSION},"type":"{type(value).__name__}","value":{body}}}'
+
+
+def decode(text: str, expected: type[T]) -> T:
+    """Raises `StoreError` when the text is of another version, type or shape."""
+    try:
+        row = _ROW.validate_json(text)
+        if row.get("v") != VERSION or row.get("type") != expected.__name__:
+            raise StoreError(f"stored {row.get('type')} v{row.get('v')}, expected {expected.__name__} v{VERSION}")
+        value: T = _adapter(expected).validate_python(row["value"])
+        except (ValidationError, KeyError) as exc:
+        raise StoreError(f"stored {expected.__name__} cannot be read: {exc}") from exc
+    return value
+
+
+_ROW: TypeAdapter[dict[str, object]] = TypeAdapter(dict[str, object])
+
+
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)

@@ -1,0 +1,210 @@
+"""Every error gorkd raises on purpose.
+
+    GorkdError
+    ├── InvalidQuery            the asker can mend it (exit 2, HTTP 400)
+    ├── SetupError              the operator can mend it (exit 4)
+    ├── ProviderError           one search provider
+    │   ├── ProviderTimeout     retryable
+    │   ├── ProviderUnavailable retryable: connection refused, 5xx
+    │   ├── ProviderRateLimited retryable, after `retry_after_s`
+    │   ├── ProviderRejected    key refused, request refused
+    │   └── ProviderGarbled     an answer that cannot be read
+    ├── SearchFailed            every provider failed
+    ├── FetchError              one page
+    │   ├── AddressBlocked      private, link-local or otherwise not to be dialled
+    │   ├── RobotsDisallowed
+    │   ├── PageTooLarge
+    │   ├── PageTimeout         retryable
+    │   ├── PageStatus          an HTTP status that is not success
+    │   └── PageUnreadable      no text could be extracted
+    ├── ModelError              the language or embedding model
+    │   ├── ModelTimeout        retryable
+    │   ├── ModelUnavailable    retryable: connection refused, 5xx
+    │   ├── ModelRateLimited    retryable, after `retry_after_s`
+    │   ├── ModelRejected       key, model name or request refused
+    │   └── ModelGarbled        retryable: an answer that cannot be parsed
+    ├── JobNotFound
+    ├── QueueFull               retryable: too many questions are waiting
+    └── StoreError              the database; `StaleAttempt` when a newer attempt owns the job
+
+`str(error)` is for the log. `user_message` is the one sentence a person reads, and `retryable`
+tells the worker whether the same call may succeed later.
+"""
+
+from __future__ import annotations
+
+
+class GorkdError(Exception):
+    """Root of the tree. `code` is the API's error code (G-01)."""
+
+    code = "INTERNAL_ERROR"
+    retryable = False
+
+    def __init__(self, message: str, *, user_message: str | None = None) -> None:
+        super().__init__(message)
+        self._user_message = user_message
+
+    @property
+    def user_message(self) -> str:
+        """One sentence for the person who asked: what happened and what to do next."""
+        return self._user_message or str(self)
+
+
+class InvalidQuery(GorkdError):
+    """The question cannot be researched as it stands. `rule` names the intake rule that refused it."""
+
+    code = "INVALID_QUERY"
+
+    def __init__(self, message: str, *, rule: str) -> None:
+        super().__init__(message)
+        self.rule = rule
+
+
+class SetupError(GorkdError):
+    """Configuration or the machine is wrong, e.g. a data folder that cannot be written."""
+
+
+class ProviderError(GorkdError):
+    """A search provider did not deliver. `provider` is its name in `GORKD_PROVIDERS`."""
+
+    code = "SEARCH_FAILED"
+
+    def __init__(self, provider: str, message: str, *, user_message: str | None = None) -> None:
+        super().__init__(f"{provider}: {message}", user_message=user_message)
+        self.provider = provider
+        self.reason = message
+
+
+class ProviderTimeout(ProviderError):
+    retryable = True
+
+
+class ProviderUnavailable(ProviderError):
+    retryable = True
+
+
+class ProviderRateLimited(ProviderError):
+    retryable = True
+
+    def __init__(self, provider: str, message: str, *, retry_after_s: float | None = None) -> None:
+        super().__init__(provider, message)
+        self.retry_after_s = retry_after_s
+
+
+class ProviderRejected(ProviderError):
+    pass
+
+
+class ProviderGarbled(ProviderError):
+    pass
+
+
+class SearchFailed(GorkdError):
+    """Every provider failed. `failures` maps the provider's name to its reason."""
+
+    code = "SEARCH_FAILED"
+    retryable = True
+
+    def __init__(self, failures: dict[str, str]) -> None:
+        named = ", ".join(f"{name} ({reason})" for name, reason in failures.items())
+        super().__init__(
+            f"no provider answered: {named}",
+            user_message=f"No search provider could be reached: {named}. Check the connection and retry.",
+        )
+        self.failures = failures
+
+
+class FetchError(GorkdError):
+    """One page could not be read. `reason` is a few words for limitations and traces."""
+
+    reason = "could not be read"
+
+    def __init__(self, url: str, message: str) -> None:
+        super().__init__(f"{url}: {message}")
+        self.url = url
+
+
+class AddressBlocked(FetchError):
+    reason = "address not allowed"
+
+
+class RobotsDisallowed(FetchError):
+    reason = "disallowed by robots.txt"
+
+
+class PageTooLarge(FetchError):
+    reason = "too large"
+
+
+class PageTimeout(FetchError):
+    reason = "did not answer in time"
+    retryable = True
+
+
+class PageStatus(FetchError):
+    """The server answered with a status that is not success; `status` is that number."""
+
+    def __init__(self, url: str, status: int) -> None:
+        super().__init__(url, f"HTTP {status}")
+        self.status = status
+        self.reason = f"HTTP {status}"
+
+
+class PageUnreadable(FetchError):
+    reason = "no readable text"
+
+
+class ModelError(GorkdError):
+    """The language or embedding model did not deliver."""
+
+    code = "LLM_FAILED"
+
+
+class ModelTimeout(ModelError):
+    retryable = True
+
+
+class ModelUnavailable(ModelError):
+    retryable = True
+
+
+class ModelRateLimited(ModelError):
+    retryable = True
+
+    def __init__(self, message: str, *, retry_after_s: float | None = None, user_message: str | None = None) -> None:
+        super().__init__(message, user_message=user_message)
+        self.retry_after_s = retry_after_s
+
+
+class ModelRejected(ModelError):
+    pass
+
+
+class ModelGarbled(ModelError):
+    retryable = True
+
+
+class JobNotFound(GorkdError):
+    code = "JOB_NOT_FOUND"
+
+    def __init__(self, job_id: str) -> None:
+        super().__init__(f"no job {job_id}", user_message="There is no such job, or it is not yours to see.")
+
+
+class QueueFull(GorkdError):
+    code = "RATE_LIMITED"
+    retryable = True
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(
+            f"{limit} jobs are waiting",
+            user_message="Too many questions are waiting right now; please try again in a minute.",
+        )
+
+
+class StoreError(GorkdError):
+    """The database could not be read or written."""
+
+
+class StaleAttempt(StoreError):
+    """A newer attempt owns the job, so an older one may no longer write."""

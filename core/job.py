@@ -1,0 +1,115 @@
+"""A question on its way: the request, what was understood of it, and the job that carries it.
+
+Every job has a scope, and whatever is kept for it is valid in exactly that scope.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Literal
+
+Depth = Literal["light", "deep"]
+Importance = Literal["normal", "high"]
+
+
+class JobStatus(StrEnum):
+    PENDING = "pending"
+    PLANNING = "planning"
+    SEARCHING = "searching"
+    FETCHING = "fetching"
+    SYNTHESIZING = "synthesizing"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+TERMINAL_STATUSES = frozenset({JobStatus.COMPLETED, JobStatus.FAILED, JobStatus.CANCELLED})
+
+
+class QuestionType(StrEnum):
+    FACTUAL = "factual"
+    COMPARISON = "comparison"
+    EXPLANATION = "explanation"
+    CURRENT_EVENT = "current_event"
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Who may see what a job leaves behind.
+
+    `tenant` is `local`, `discord:<guild>`, `discord:user:<id>` or `slack:<team>`; `visibility` is
+    `workspace`, `channel:<id>` or `user:<id>`.
+    """
+
+    tenant: str
+    visibility: str
+
+
+LOCAL = Scope(tenant="local", visibility="workspace")
+
+
+@dataclass(frozen=True)
+class ResearchRequest:
+    """What the asker said. `top_k` is 1…20 and counts items in the modes that list them."""
+
+    query: str
+    scope: Scope = LOCAL
+    modes: tuple[str, ...] = ("quick",)
+    depth: Depth = "light"
+    top_k: int = 5
+    context: str = ""
+    is_private: bool = False
+    is_fresh: bool = False
+    asker: str = ""
+
+
+@dataclass(frozen=True)
+class TimeConstraint:
+    """`value` is an ISO date, month or year when `kind` is `date`, else empty."""
+
+    kind: Literal["recent", "historical", "date"]
+    value: str = ""
+
+
+@dataclass(frozen=True)
+class QueryIntent:
+    """What the question asks for. `language` is an ISO 639-1 code."""
+
+    question_type: QuestionType
+    entities: tuple[str, ...] = ()
+    time_constraint: TimeConstraint | None = None
+    language: str = "en"
+    importance: Importance = "normal"
+
+
+@dataclass(frozen=True)
+class JobError:
+    """Why a job failed. `code` is one of G-01's error codes; `message` is for people."""
+
+    code: str
+    message: str
+    retryable: bool = False
+
+
+@dataclass(frozen=True)
+class ResearchJob:
+    """`id` is `job_` and 128 random bits; times are UTC; `attempt` counts from 1 and fences off older workers."""
+
+    id: str
+    request: ResearchRequest
+    intent: QueryIntent
+    status: JobStatus
+    created_at: datetime
+    completed_at: datetime | None = None
+    attempt: int = 1
+    error: JobError | None = None
+
+    @property
+    def query(self) -> str:
+        return self.request.query
+
+    @property
+    def scope(self) -> Scope:
+        return self.request.scope

@@ -1,0 +1,166 @@
+"""The seams between research and the outside: one role each, one to three methods.
+
+Adapters implement these; nothing here knows a vendor. Every method that can fail raises an error
+of core/errors.py and passes `CancelledError` through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.answer import JobResult, ModelUsage
+from core.events import Event, EventType, Json
+from core.job import ResearchJob, Scope
+from core.source import Page, SearchHit, SearchQuery, Source
+from core.telemetry import Measurement
+
+T = TypeVar("T")
+Vector = NDArray[np.float32]
+
+Clock = Callable[[], datetime]
+
+
+class SearchProvider(Protocol):
+    """A place to search. `name` is its word in `GORKD_PROVIDERS`."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def search(self, query: SearchQuery, *, limit: int, scope: Scope) -> Sequence[SearchHit]:
+        """At most `limit` hits, best first. Raises `ProviderError`; an empty list is an answer."""
+        ...
+
+
+class PageFetcher(Protocol):
+    async def fetch(self, url: str) -> Page:
+        """The readable page behind `url`. Raises `FetchError`."""
+        ...
+
+
+@dataclass(frozen=True)
+class ChatRequest:
+    """One model call with structured output.
+
+    `schema` is a strict JSON schema named `schema_name`; `purpose` (`plan`, `answer`, `check`) names
+    the call in traces and metrics. `timeout_s` bounds the whole call.
+    """
+
+    purpose: str
+    system: str
+    user: str
+    schema_name: str
+    schema: Mapping[str, Json]
+    max_tokens: int
+    timeout_s: float
+
+
+@dataclass(frozen=True)
+class ChatDelta:
+    """A piece of a streamed answer. The last one carries `usage`."""
+
+    text: str = ""
+    usage: ModelUsage | None = None
+
+
+class ChatModel(Protocol):
+    """A language model. `name` is the model's own name, e.g. for the price table."""
+
+    @property
+    def name(self) -> str: ...
+
+    def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+        """The answer's JSON text piece by piece. Raises `ModelError`."""
+        ...
+
+
+class EmbeddingModel(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    async def embed(self, texts: Sequence[str]) -> list[Vector]:
+        """Unit-length vectors of one dimension, one a text. Raises `ModelError`."""
+        ...
+
+
+class JobStore(Protocol):
+    """Jobs and their results, durable. A write raises `StoreError`."""
+
+    async def save(self, job: ResearchJob, *, dedupe_key: str = "") -> ResearchJob:
+        """Insert or replace by id; with a `dedupe_key` already stored in the job's scope, return that job unchanged."""
+        ...
+
+    async def get(self, job_id: str) -> ResearchJob:
+        """Raises `JobNotFound`."""
+        ...
+
+    async def finish(self, job: ResearchJob, result: JobResult) -> None:
+        """Store a terminal status and its result together. Raises `StaleAttempt` below the stored attempt."""
+        ...
+
+    async def result(self, job_id: str) -> JobResult | None: ...
+
+    async def recent(self, scope: Scope, *, limit: int) -> list[ResearchJob]:
+        """The scope's jobs, newest first."""
+        ...
+
+
+class SourceStore(Protocol):
+    """The sources of a job with their full text."""
+
+    async def put(self, job: ResearchJob, sources: Sequence[Source]) -> None: ...
+
+    async def sources(self, job_id: str) -> list[Source]:
+        """In the order shown to people; empty when none were found."""
+        ...
+
+
+class EventLog(Protocol):
+    """The replayable log of each job."""
+
+    async def append(self, job_id: str, attempt: int, type: EventType, data: Mapping[str, Json]) -> Event:
+        """Raises `StaleAttempt` when a newer attempt has appended."""
+        ...
+
+    async def read(self, job_id: str, *, after: int = 0) -> list[Event]: ...
+
+    def follow(self, job_id: str, *, after: int = 0) -> AsyncIterator[Event]:
+        """Past events, then new ones as they come; ends after `complete`."""
+        ...
+
+
+class AnswerCache(Protocol):
+    """Finished answers by exact key, within one scope."""
+
+    async def get(self, scope: Scope, key: str) -> tuple[str, datetime] | None:
+        """The id of the job that answered and when; None when there is none that is still fresh."""
+        ...
+
+    async def put(self, scope: Scope, key: str, job_id: str, *, ttl: timedelta) -> None: ...
+
+
+class JobQueue(Protocol):
+    async def enqueue(self, job: ResearchJob) -> None:
+        """Idempotent by job id. Raises `QueueFull`."""
+        ...
+
+    async def cancel(self, job_id: str) -> None: ...
+
+
+class Steps(Protocol):
+    """Runs the steps of a job in order; a durable runner skips those that finished before a crash."""
+
+    async def run(self, name: str, step: Callable[[], Awaitable[T]], returns: type[T]) -> T:
+        """`returns` is the frozen type a durable runner stores and restores (core/codec.py)."""
+        ...
+
+
+class Recorder(Protocol):
+    def record(self, measurement: Measurement) -> None:
+        """Take note of a figure; never raises and never waits."""
+        ...

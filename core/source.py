@@ -1,0 +1,154 @@
+"""What is searched for and what was found: plan, hits, pages, sources.
+
+A `Source` carries the text exactly as it was read; every citation points into that text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Literal
+
+Recency = Literal["day", "week", "month", "year", "any"]
+ContentType = Literal["news", "academic", "general"]
+
+
+class SourceKind(StrEnum):
+    """What sort of publisher stands behind a source, most authoritative first."""
+
+    OFFICIAL = "official"
+    STANDARDS = "standards"
+    PEER_REVIEWED = "peer_reviewed"
+    PREPRINT = "preprint"
+    REFERENCE = "reference"
+    ESTABLISHED_PRESS = "established_press"
+    LOCAL = "local"  # a file the operator chose to answer from
+    UNKNOWN = "unknown"
+    FORUM = "forum"
+
+
+@dataclass(frozen=True)
+class SearchFilters:
+    recency: Recency = "any"
+    include_domains: tuple[str, ...] = ()
+    exclude_domains: tuple[str, ...] = ()
+    content_type: ContentType = "general"
+
+
+@dataclass(frozen=True)
+class SearchQuery:
+    text: str
+    filters: SearchFilters = SearchFilters()
+
+
+@dataclass(frozen=True)
+class SearchPlan:
+    """`timeout_s` bounds each single provider call, in seconds."""
+
+    queries: tuple[SearchQuery, ...]
+    providers: tuple[str, ...]
+    max_sources: int = 10
+    timeout_s: float = 10.0
+
+
+@dataclass(frozen=True)
+class SearchHit:
+    """One result of one provider.
+
+    `text` is what the provider itself gave of the content ("" if nothing). `is_complete` says that
+    this text is the whole document, so that no page needs to be fetched (an abstract, a local file,
+    an encyclopedia article). `rank` counts from 0 within its provider's answer.
+    """
+
+    provider: str
+    url: str
+    title: str
+    text: str = ""
+    is_complete: bool = False
+    rank: int = 0
+    published_at: datetime | None = None
+    author: str | None = None
+    kind: SourceKind | None = None
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page as read. `url` is the address after redirects; `text` is the readable part."""
+
+    url: str
+    title: str
+    text: str
+    read_at: datetime
+    author: str | None = None
+    published_at: datetime | None = None
+
+
+@dataclass(frozen=True)
+class SourceMetadata:
+    """`domain` is the host without `www.` ("" for local files); `word_count` counts `text`."""
+
+    domain: str
+    word_count: int
+    provider: str
+    kind: SourceKind = SourceKind.UNKNOWN
+    published_at: datetime | None = None
+    author: str | None = None
+
+
+@dataclass(frozen=True)
+class SourceScores:
+    """Each part 0…1, and their weighted sum 0…1 (core/ranking.py)."""
+
+    relevance: float = 0.0
+    authority: float = 0.0
+    recency: float = 0.0
+    quality: float = 0.0
+    total: float = 0.0
+
+
+@dataclass(frozen=True)
+class Source:
+    """A document that was read. `id` is `src_1`, `src_2`, … in the order shown to people.
+
+    `content` is the text as read and `content_hash` its SHA-256; `extract_of_page` is why only the
+    provider's own extract could be read ("" when the page itself was read).
+    """
+
+    id: str
+    url: str
+    title: str
+    content: str
+    content_hash: str
+    read_at: datetime
+    metadata: SourceMetadata
+    scores: SourceScores = SourceScores()
+    extract_of_page: str = ""
+
+    @property
+    def number(self) -> int:
+        """The number in citation markers: 3 for `src_3`."""
+        return int(self.id.removeprefix("src_"))
+
+
+@dataclass(frozen=True)
+class SearchMetadata:
+    """What the search stage did. `failures` maps a provider to a few words why it gave nothing."""
+
+    queries_executed: tuple[str, ...] = ()
+    providers_used: tuple[str, ...] = ()
+    total_results: int = 0
+    fetch_duration_s: float = 0.0
+    failures: Mapping[str, str] = field(default_factory=dict)
+    pages_read: int = 0
+    pages_failed: int = 0
+
+
+@dataclass(frozen=True)
+class SourceCollection:
+    """Sources best first. `considered` counts distinct documents before the cut to `max_sources`."""
+
+    sources: tuple[Source, ...] = ()
+    search_metadata: SearchMetadata = SearchMetadata()
+    considered: int = 0
