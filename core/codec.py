@@ -5,7 +5,6 @@ Never a pickle: a row written today must be readable, and refusable, by tomorrow
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
@@ -29,7 +28,7 @@ def decode(text: str, expected: type[T]) -> T:
         if row.get("v") != VERSION or row.get("type") != expected.__name__:
             raise StoreError(f"stored {row.get('type')} v{row.get('v')}, expected {expected.__name__} v{VERSION}")
         value: T = _adapter(expected).validate_python(row["value"])
-        except (ValidationError, KeyError) as exc:
+    except (ValidationError, KeyError) as exc:
         raise StoreError(f"stored {expected.__name__} cannot be read: {exc}") from exc
     return value
 
@@ -37,6 +36,10 @@ def decode(text: str, expected: type[T]) -> T:
 _ROW: TypeAdapter[dict[str, object]] = TypeAdapter(dict[str, object])
 
 
-@cache
-def _adapter(kind: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(kind)
+_ADAPTERS: dict[type[object], TypeAdapter[Any]] = {}  # building one costs milliseconds
+
+
+def _adapter(kind: type[object]) -> TypeAdapter[Any]:
+    if kind not in _ADAPTERS:
+        _ADAPTERS[kind] = TypeAdapter(kind)
+    return _ADAPTERS[kind]
