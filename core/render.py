@@ -1,0 +1,287 @@
+"""A job as JSON, as Markdown, and as text with verdict marks; what is safe to print.
+
+Pure functions of a job, its result and its sources, shared by every interface. JSON and Markdown
+carry no verdict marks, so that every citation grammar still parses them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import regex
+
+from core import wording
+from core.answer import Citation, Claim, Conflict, JobResult, ResearchAnswer, Section, Verdict
+from core.citations import MARKS
+from core.events import Json
+from core.job import ResearchJob
+from core.source import Source
+
+PREVIEW_CHARS = 500  # of a source's text (G-01)
+MARKER = regex.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
+
+_ESCAPE_SEQUENCES = regex.compile(  # ECMA-48
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
+    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)"  # strings: links, titles
+    r"|\x1b[ -/]*[0-~]"  # the rest
+)
+_INVISIBLE = regex.compile(  # controls, bidi overrides and isolates, tag characters, byte-order mark, zero-width space
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]"
+)
+_LONE_SURROGATES = regex.compile("[\ud800-\udfff]")
+_GRAPHEMES = regex.compile(r"\X")
+
+
+def job_json(job: ResearchJob, result: JobResult | None, sources: Sequence[Source]) -> dict[str, Json]:
+    """The job as S003 gives it, and more: `answer` is null until there is one."""
+    answer = result.answer if result else None
+    return {
+        "job_id": job.id,
+        "status": job.status.value,
+        "question": job.query,
+        "mode": ",".join(job.request.modes),
+        "error": _error_json(job),
+        "answer": _answer_json(answer) if answer else None,
+        "citations": [_citation_json(citation) for citation in answer.citations] if answer else [],
+        "sources": [_source_json(source, answer) for source in sources],
+        "result": dict(result.details) if result and result.details else None,
+        "metadata": _metadata_json(job, result, answer),
+    }
+
+
+def sources_json(job: ResearchJob, result: JobResult | None, sources: Sequence[Source]) -> dict[str, Json]:
+    """The sources of a job with the beginning of each text and whether the answer cites it (G-01)."""
+    answer = result.answer if result else None
+    described: list[Json] = []
+    for source in sources:
+        entry = _source_json(source, answer)
+        entry["content_preview"] = cut(source.content, PREVIEW_CHARS)
+        entry["used_in_citations"] = entry["used"]
+        entry["word_count"] = source.metadata.word_count
+        described.append(entry)
+    return {"job_id": job.id, "sources": described}
+
+
+def answer_markdown(job: ResearchJob, result: JobResult, sources: Sequence[Source]) -> str:
+    """The answer as a Markdown document to keep, without verdict marks."""
+    answer = result.answer
+    parts = [f"# {one_line(job.query)}"]
+    if answer is None:
+        return f"{parts[0]}\n\n{wording.failure_sentence(job)}\n"
+    parts += [part for part in (_quoted(answer.notice), answer.summary, answer.detail) if part.strip()]
+    parts.append(f"**Confidence**: {wording.confidence_sentence(answer)}")
+    parts += _markdown_list("Limitations", [one_line(limitation) for limitation in answer.limitations])
+    parts += [_markdown_conflict(conflict) for conflict in answer.conflicts]
+    if sources:
+        parts.append("## Sources\n\n" + "\n".join(_markdown_source(source) for source in sources))
+    parts += _markdown_list(wording.REMOVED_HEADING, [one_line(removed.text) for removed in answer.removed])
+    parts.append(f"{job.id} · {wording.footer(result, len(sources))}")
+    return printable("\n\n".join(parts)) + "\n"
+
+
+def marked_section(answer: ResearchAnswer, section: Section) -> str:
+    """The summary or the detail with a mark behind each citation."""
+    text = answer.summary if section == "summary" else answer.detail
+    return marked_text(text, [claim for claim in answer.claims if claim.id.startswith(f"{section}-")])
+
+
+def marked_text(text: str, claims: Sequence[Claim]) -> str:
+    """`text` with the mark of each verdict right after its bracket: `[1]✓`, `[2]◐`.
+
+    Only inserts. A marker that stands in no claim's sentence (an index in code, say) stays as it is.
+    """
+    spans = _claim_spans(_letters(text), claims)
+    pieces: list[str] = []
+    end_of_last = letters_before = 0
+    for marker in MARKER.finditer(text):
+        between = text[end_of_last : marker.start()]
+        letters_before += len(_letters(between))
+        claim = _claim_at(letters_before, spans)
+        pieces += [between, marker.group(), _mark(marker.group(1), claim) if claim else ""]
+        end_of_last = marker.end()
+    return "".join([*pieces, text[end_of_last:]])
+
+
+def printable(text: str) -> str:
+    """`text` without anything that acts on a terminal or hides: escapes, controls, bidi overrides, tag characters.
+
+    Newlines and tabs stay; other line separators become newlines, lone surrogates U+FFFD.
+    """
+    text = text.replace("\r\n", "\n").replace("\u2028", "\n").replace("\u2029", "\n")
+    text = _ESCAPE_SEQUENCES.sub("", text)
+    return _LONE_SURROGATES.sub("\ufffd", _INVISIBLE.sub("", text))
+
+
+def one_line(text: str) -> str:
+    """`printable` on a single line, runs of white space made one blank."""
+    return " ".join(printable(text).split())
+
+
+def cut(text: str, max_chars: int) -> str:
+    """At most `max_chars` code points, ending in `…` when something was left out; never splits a grapheme.
+
+    A single grapheme longer than the limit (stacked accents) is dropped rather than split.
+    """
+    if len(text) <= max_chars:
+        return text
+    end = 0
+    for grapheme in _GRAPHEMES.finditer(text):
+        if grapheme.end() > max_chars - 1:
+            break
+        end = grapheme.end()
+    return text[:end].rstrip() + "…"
+
+
+def is_used(source: Source, answer: ResearchAnswer | None) -> bool:
+    """Whether the answer cites it."""
+    return answer is not None and any(citation.source_id == source.id for citation in answer.citations)
+
+
+def iso_utc(moment: datetime | None) -> str | None:
+    """ISO 8601 in UTC, ending in `Z`; a time without a zone is taken as UTC."""
+    if moment is None:
+        return None
+    moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    return moment.isoformat().replace("+00:00", "Z")
+
+
+def _error_json(job: ResearchJob) -> Json:
+    if job.error is None:
+        return None
+    return {"code": job.error.code, "message": job.error.message, "retryable": job.error.retryable}
+
+
+def _answer_json(answer: ResearchAnswer) -> dict[str, Json]:
+    return {
+        "summary": answer.summary,
+        "detail": answer.detail,
+        "confidence": answer.confidence.value,
+        "limitations": list(answer.limitations),
+        "confidence_reasons": list(answer.confidence_reasons),
+        "conflicts": [_conflict_json(conflict) for conflict in answer.conflicts],
+        "removed": [{"text": removed.text, "reason": removed.reason} for removed in answer.removed],
+        "notice": answer.notice,
+    }
+
+
+def _conflict_json(conflict: Conflict) -> dict[str, Json]:
+    positions: list[Json] = [
+        {"position": side.position, "source_id": side.source_id, "date": side.date, "quote": side.quote}
+        for side in conflict.positions
+    ]
+    return {"subject": conflict.subject, "positions": positions}
+
+
+def _citation_json(citation: Citation) -> dict[str, Json]:
+    return {
+        "claim": citation.claim,
+        "source_id": citation.source_id,
+        "quote": citation.quote,
+        "verdict": citation.verdict.value,
+        "start": citation.start,
+        "end": citation.end,
+        "page": citation.page,
+    }
+
+
+def _source_json(source: Source, answer: ResearchAnswer | None) -> dict[str, Json]:
+    return {
+        "id": source.id,
+        "url": source.url,
+        "title": source.title,
+        "domain": source.metadata.domain,
+        "provider": source.metadata.provider,
+        "author": source.metadata.author,
+        "published_at": iso_utc(source.metadata.published_at),
+        "relevance": source.scores.relevance,
+        "used": is_used(source, answer),
+        "read_at": iso_utc(source.read_at),
+        "extract_of_page": source.extract_of_page,
+    }
+
+
+def _metadata_json(job: ResearchJob, result: JobResult | None, answer: ResearchAnswer | None) -> dict[str, Json]:
+    usage = answer.metadata if answer else None
+    return {
+        "duration_ms": round(result.duration_s * 1000) if result else 0,
+        "sources_considered": result.sources_considered if result else 0,
+        "cached": bool(result and result.cached_at),
+        "created_at": iso_utc(job.created_at),
+        "completed_at": iso_utc(job.completed_at),
+        "cached_at": result.cached_at if result else None,
+        "stopped_because": answer.stopped_because if answer else "",
+        "model": usage.model if usage else "",
+        "tokens": usage.tokens_used if usage else 0,
+        "cost_usd": usage.cost_usd if usage else None,
+        "queries": list(result.queries) if result else [],
+        "providers": list(result.providers) if result else [],
+    }
+
+
+def _letters(text: str) -> str:
+    """Letters and digits outside markers: what a sentence keeps when markers and white space come and go."""
+    return "".join(char for char in MARKER.sub("", text) if char.isalnum())
+
+
+def _claim_spans(letters: str, claims: Sequence[Claim]) -> list[tuple[int, int, Claim]]:
+    spans: list[tuple[int, int, Claim]] = []
+    cursor = 0
+    for claim in claims:
+        sought = _letters(claim.text)
+        start = letters.find(sought, cursor) if sought else -1
+        if start >= 0:
+            cursor = start + len(sought)
+            spans.append((start, cursor, claim))
+    return spans
+
+
+def _claim_at(position: int, spans: Sequence[tuple[int, int, Claim]]) -> Claim | None:
+    """The claim a marker belongs to: usually it stands behind it, at times in front."""
+    behind = next((claim for start, end, claim in spans if start < position <= end), None)
+    return behind or next((claim for start, _, claim in spans if start == position), None)
+
+
+def _mark(numbers: str, claim: Claim) -> str:
+    """The mark of the weakest of the cited sources."""
+    verdicts = {evidence.source_id: evidence.verdict for evidence in claim.evidence}
+    cited = [verdicts.get(f"src_{int(number)}", Verdict.UNCHECKED) for number in numbers.split(",")]
+    weakest = max(cited, key=_WEAKNESS.index)
+    return MARKS.get(weakest) or MARKS[Verdict.UNCHECKED]
+
+
+_WEAKNESS = [Verdict.SUPPORTED, Verdict.MOVED, Verdict.PARTIAL, Verdict.UNCHECKED, Verdict.UNSUPPORTED]
+
+
+def _quoted(notice: str) -> str:
+    return f"> {one_line(notice)}" if notice else ""
+
+
+def _markdown_list(heading: str, entries: Sequence[str]) -> list[str]:
+    return ["\n".join([f"## {heading}", "", *(f"- {entry}" for entry in entries)])] if entries else []
+
+
+def _markdown_conflict(conflict: Conflict) -> str:
+    rows = [
+        f"| {_cell(side.position)} | {_cell(side.source_id)} | {_cell(side.date)} | {_cell(side.quote)} |"
+        for side in conflict.positions
+    ]
+    head = [
+        f"## Conflict: {one_line(conflict.subject)}",
+        "",
+        "| Position | Source | Date | Quote |",
+        "|---|---|---|---|",
+    ]
+    return "\n".join([*head, *rows])
+
+
+def _cell(text: str) -> str:
+    return one_line(text).replace("|", "\\|")
+
+
+def _markdown_source(source: Source) -> str:
+    """`1. Title. domain, date. <url>`; the title's brackets are escaped so that it can form no link."""
+    name = regex.sub(r"([\\\[\]<>*_`])", r"\\\1", one_line(source.title) or source.url)
+    where = [part for part in (source.metadata.domain, iso_utc(source.metadata.published_at)) if part]
+    address = one_line(source.url).replace(" ", "%20").replace(">", "%3E").replace("<", "%3C")
+    return f"{source.number}. {'. '.join([name, ', '.join(where)] if where else [name])}. <{address}>"

@@ -1,0 +1,132 @@
+"""Every word that people read on more than one interface: statuses, buttons, confidence, errors, footer.
+
+Plain text without markup; each interface adds its own. Nothing here comes from the web.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from core.answer import Confidence, JobResult, ResearchAnswer, Verdict
+from core.job import JobStatus, ResearchJob
+
+STATUS_MESSAGES = {
+    JobStatus.PENDING: "Waiting for a free worker",
+    JobStatus.PLANNING: "Planning the search",
+    JobStatus.SEARCHING: "Searching",
+    JobStatus.FETCHING: "Reading the sources",
+    JobStatus.SYNTHESIZING: "Writing the answer and checking its citations",
+    JobStatus.COMPLETED: "Done",
+    JobStatus.FAILED: "Failed",
+    JobStatus.CANCELLED: "Cancelled",
+}
+
+TITLE_COMPLETE = "Research Complete"
+TITLE_INSUFFICIENT = "Not Enough Sources"
+TITLE_FAILED = "Research Failed"
+TITLE_CANCELLED = "Research Cancelled"
+
+VIEW_FULL_ANALYSIS = "View Full Analysis"
+SHOW_SOURCES = "Show Sources"
+SHARE = "Share"
+ASK_AGAIN = "Ask Again"
+RETRY = "Retry"
+CANCEL = "Cancel"
+RESEARCH_THIS = "Research This"
+
+ASK_WHAT = "Ask me a question and I will answer it with sources."
+REMOVED_HEADING = "Removed: not in the sources"
+NO_ANSWER = "I couldn't find reliable sources that answer this."
+SOMETHING_BROKE = "Something went wrong on our side; please try again."
+
+CONFIDENCE_WORDS = {
+    Confidence.HIGH: "High",
+    Confidence.MEDIUM: "Medium",
+    Confidence.LOW: "Low",
+    Confidence.INSUFFICIENT: "Insufficient",
+}
+
+MARK_MEANINGS = {
+    Verdict.SUPPORTED: "supported",
+    Verdict.PARTIAL: "partly supported",
+    Verdict.MOVED: "supported by this source instead of the one first cited",
+    Verdict.UNCHECKED: "unchecked",
+}
+
+_CARRYING = frozenset({Verdict.SUPPORTED, Verdict.PARTIAL, Verdict.MOVED})
+
+
+def title(job: ResearchJob, result: JobResult | None) -> str:
+    """What became of the job, in two or three words."""
+    if job.status is JobStatus.FAILED:
+        return TITLE_FAILED
+    if job.status is JobStatus.CANCELLED:
+        return TITLE_CANCELLED
+    if job.status is not JobStatus.COMPLETED:
+        return STATUS_MESSAGES[job.status]
+    answer = result.answer if result else None
+    is_answered = answer is not None and answer.confidence is not Confidence.INSUFFICIENT
+    return TITLE_COMPLETE if is_answered else TITLE_INSUFFICIENT
+
+
+def confidence_headline(answer: ResearchAnswer) -> str:
+    """`High (3 corroborating sources)`; counts the cited sources whose passages carry a claim."""
+    word = CONFIDENCE_WORDS[answer.confidence]
+    if answer.confidence is Confidence.INSUFFICIENT:
+        return f"{word} (no source answers this)"
+    corroborating = {citation.source_id for citation in answer.citations if citation.verdict in _CARRYING}
+    if not corroborating:
+        return f"{word} (citations unchecked)"
+    return f"{word} ({counted(len(corroborating), 'corroborating source')})"
+
+
+def confidence_sentence(answer: ResearchAnswer) -> str:
+    """`High: 4 independent sources, 2 primary, 9 of 9 claims supported`; the headline when there are no reasons."""
+    if not answer.confidence_reasons:
+        return confidence_headline(answer)
+    return f"{CONFIDENCE_WORDS[answer.confidence]}: {', '.join(answer.confidence_reasons)}"
+
+
+def failure_sentence(job: ResearchJob) -> str:
+    """Why there is no answer, for the person who asked."""
+    if job.status is JobStatus.CANCELLED:
+        return "This question was cancelled before it was answered."
+    return job.error.message if job.error and job.error.message else SOMETHING_BROKE
+
+
+def footer(result: JobResult, source_count: int) -> str:
+    """`12.3 s · 8 sources · $0.004`; the cost only when there was one, the date when the answer is an earlier one."""
+    parts = [duration(result.duration_s), counted(source_count, "source")]
+    cost = result.answer.metadata.cost_usd if result.answer else None
+    if cost:
+        parts.append(f"${cost:.3f}" if cost >= 0.001 else "under $0.001")
+    if result.cached_at:
+        parts.append(f"answered {_day_and_time(result.cached_at)}")
+    return " · ".join(parts)
+
+
+def duration(seconds: float) -> str:
+    """`0.4 s`, `12.3 s`, `3 min 20 s`."""
+    if seconds < 59.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s"
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 source`, `8 sources`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def day(moment: datetime) -> str:
+    """`3 March 2024`."""
+    return f"{moment.day} {moment:%B %Y}"
+
+
+def _day_and_time(iso: str) -> str:
+    try:
+        moment = datetime.fromisoformat(iso)
+    except ValueError:
+        return "earlier"
+    moment = moment.astimezone(UTC) if moment.tzinfo else moment
+    return f"{day(moment)}, {moment:%H:%M} UTC"
