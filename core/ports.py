@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Protocol, TypeVar
+from typing import Literal, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,11 +26,17 @@ Vector = NDArray[np.float32]
 Clock = Callable[[], datetime]
 
 
+ProviderStrength = Literal["factual", "conceptual", "reference", "scholarly", "files"]
+
+
 class SearchProvider(Protocol):
-    """A place to search. `name` is its word in `GORKD_PROVIDERS`."""
+    """A place to search. `name` is its word in `GORKD_PROVIDERS`; `strength` is what the plan picks it for."""
 
     @property
     def name(self) -> str: ...
+
+    @property
+    def strength(self) -> ProviderStrength: ...
 
     async def search(self, query: SearchQuery, *, limit: int, scope: Scope) -> Sequence[SearchHit]:
         """At most `limit` hits, best first. Raises `ProviderError`; an empty list is an answer."""

@@ -1,0 +1,47 @@
+"""The exact key of a question: two requests with one key are the same question, to the letter that matters (S003-04).
+
+Nothing here knows meaning; what differs in a number, a name or a qualifier has another key.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from datetime import datetime
+
+import regex
+
+from core.job import QueryIntent, QuestionType, ResearchRequest
+
+_POLITE_END = regex.compile(
+    r"(?:[\s,]*\b(?:please|thanks|thank you|thx|cheers|bitte|danke|merci|s'il vous plaît|por favor|gracias)\b)+$"
+)
+_POLITE_START = regex.compile(r"^(?:(?:hi|hello|hey|please|bitte)\b[\s,]*)+")
+# Punctuation that changes nothing when it stands between words; inside a token (3.11, C++, -5, 50%) it does.
+_LOOSE = regex.compile(r"(?<![\p{L}\p{N}])[\p{P}--[%#@+$&*/<>=-]]+|[\p{P}--[%#+*]]+(?![\p{L}\p{N}])", regex.VERSION1)
+
+
+def normalise_question(query: str) -> str:
+    """NFC, casefolded, without outer politeness, loose punctuation and extra space."""
+    text = unicodedata.normalize("NFC", query).casefold()
+    text = " ".join(_LOOSE.sub(" ", text).split())
+    return _POLITE_START.sub("", _POLITE_END.sub("", text)).strip() or text
+
+
+def answer_key(request: ResearchRequest, intent: QueryIntent, *, now: datetime) -> str:
+    """Question, modes, options, context and language; for time-bound questions also the day.
+
+    The scope is not part of the key: the cache keeps each scope apart by itself.
+    """
+    is_time_bound = intent.question_type is QuestionType.CURRENT_EVENT or (
+        intent.time_constraint is not None and intent.time_constraint.kind == "recent"
+    )
+    parts = (
+        normalise_question(request.query),
+        "+".join(request.modes),
+        request.depth,
+        str(request.top_k),
+        " ".join(request.context.split()),
+        intent.language,
+        now.date().isoformat() if is_time_bound else "",
+    )
+    return "\x1f".join(parts)

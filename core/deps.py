@@ -1,0 +1,68 @@
+"""What a job is given to work with: every port, the settings, and time and chance as arguments."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from time import perf_counter
+
+from core.config import Settings
+from core.errors import GorkdError
+from core.ports import (
+    AnswerCache,
+    ChatModel,
+    Clock,
+    EmbeddingModel,
+    EventLog,
+    JobStore,
+    PageFetcher,
+    Recorder,
+    SearchProvider,
+    SourceStore,
+)
+from core.telemetry import Measurement
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Deps:
+    """`providers` are in the order of preference; `model` and `embedder` are None where none is configured.
+
+    `clock` gives UTC times; `new_id` gives job ids (`job_` and at least 128 random bits).
+    """
+
+    providers: Mapping[str, SearchProvider]
+    pages: PageFetcher
+    jobs: JobStore
+    sources: SourceStore
+    events: EventLog
+    cache: AnswerCache
+    recorder: Recorder
+    clock: Clock
+    new_id: Callable[[], str]
+    settings: Settings
+    model: ChatModel | None = None
+    embedder: EmbeddingModel | None = None
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Log and measure one stage, and count its error by type (S003-25, S003-26)."""
+        started = perf_counter()
+        outcome = "done"
+        try:
+            yield
+        except GorkdError as exc:
+            outcome = type(exc).__name__
+            self.count_error(name, exc)
+            raise
+        finally:
+            seconds = perf_counter() - started
+            self.recorder.record(Measurement("pipeline_stage_duration_seconds", seconds, name))
+            log.info("stage finished", extra={"stage": name, "duration_s": round(seconds, 3), "outcome": outcome})
+
+    def count_error(self, stage: str, error: Exception) -> None:
+        self.recorder.record(Measurement("errors", 1, f"{stage}:{type(error).__name__}"))
+        log.warning("error", extra={"stage": stage, "error_type": type(error).__name__, "error": str(error)})

@@ -1,0 +1,225 @@
+"""Stage 1: is this a question, and what does it ask for?
+
+Rules only: instant, and the plan call refines what they find. Refusals are named and have a sentence each.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+
+import regex
+
+from core.config import MAX_QUERY_CHARS
+from core.errors import InvalidQuery
+from core.job import Importance, QueryIntent, QuestionType, TimeConstraint
+from core.language import detect_language
+
+_PAYLOAD = regex.compile(
+    r"<[^>]*>?|javascript:\S*|\bon\w+\s*=\S*|\$\{[^}]*\}|\{\{[^}]*\}\}|%[0-9a-f]{2}|\b(?:alert|eval|exec|system)\s*\(.*?\)"
+    r"|['\"][^'\"]*['\"]\s*=\s*['\"]|\b(?:or|and)\s+\d+\s*=\s*\d+|;\s*(?:drop|delete|insert|update|shutdown)\b[^;]*"
+    r"|\bunion\s+(?:all\s+)?select\b.*|(?:\.\./)+\S*|/etc/passwd|\bdrop\s+table\b\s*\w*|--\s*$|\brm\s+-rf?\b\s*\S*"
+    r"|\$\([^)]*\)|`[^`]*`|[|&;]\s*(?:cat|ls|whoami|id|curl|wget)\b.*",
+    regex.IGNORECASE,
+)
+_SMELLS_OF_PAYLOAD = regex.compile(
+    r"<\s*/?\s*\w+[^>]*>|javascript:|\bon(?:error|load|click)\s*=|['\"]\s*(?:or|and)\b.*=|;\s*(?:drop|delete)\b|union\s+select"
+    r"|\.\./\.\./|/etc/passwd|\{\{.*\}\}|\$\{|\bdrop\s+table\b|\brm\s+-rf?\b|%3c|&#x?\d",
+    regex.IGNORECASE,
+)
+_PROMPT_EXTRACTION = regex.compile(
+    r"\b(?:reveal|print|show|repeat|output|display|tell me|give me|leak|what(?:'s| is| are))\b[^.?!]{0,40}"
+    r"\b(?:your|the)\s+(?:\w+\s+){0,2}(?:system\s+(?:prompt|message|instructions?)|(?:initial|hidden|secret|original)\s+(?:prompt|instructions?)"
+    r"|prompt\s+above|instructions\s+above)"
+    r"|\b(?:ignore|disregard|forget)\b[^.?!]{0,20}\b(?:all|any|previous|prior|above|your)\b[^.?!]{0,20}\b(?:instructions?|prompts?|rules)\b",
+    regex.IGNORECASE,
+)
+_KEYBOARD_ROWS = (
+    "qwertyuiop",
+    "asdfghjkl",
+    "zxcvbnm",
+    "qwertzuiop",
+    "azertyuiop",
+    "1234567890",
+    "йцукенгшщзхъ",
+    "фывапролджэ",
+)
+_VOWELS = frozenset("aeiouyäöüéèêáàâíìîóòôúùûåæøœı")
+
+_COMPARISON = regex.compile(
+    r"\b(?:vs\.?|versus|compared?(?:\s+(?:to|with))?|comparison|differences?\s+between|differ(?:s|ent)?\s+from|better\s+than|worse\s+than"
+    r"|advantages?\s+.*\bover|pros\s+and\s+cons|which\s+(?:is|one|of)|unterschied|vergleich|différence|diferencia)\b",
+    regex.IGNORECASE,
+)
+_CURRENT = regex.compile(
+    r"\b(?:today|tonight|yesterday|this\s+(?:week|month|morning)|right\s+now|breaking|news|latest|most\s+recent|recently|"
+    r"currently|just\s+(?:announced|released)|so\s+far\s+this\s+year|heute|aktuell|neueste|aujourd'hui|actualité|hoy|noticias)\b",
+    regex.IGNORECASE,
+)
+_EXPLANATION = regex.compile(
+    r"^\s*(?:how|why|explain|describe|what\s+(?:causes|happens|makes)|in\s+what\s+way|wie|warum|wieso|comment|pourquoi|cómo|por\s+qué)\b"
+    r"|\b(?:explain|why\s+(?:is|are|do|does|did)|how\s+(?:is|are|do|does|did|can|could|would|to))\b",
+    regex.IGNORECASE,
+)
+_COUNTED = regex.compile(
+    r"^\s*how\s+(?:many|much|old|tall|far|long|big|large|often|fast|high|deep|heavy)\b", regex.IGNORECASE
+)
+_HISTORICAL = regex.compile(
+    r"\b(?:histor(?:y|ical|ically)|origins?|ancient|medieval|century|centuries|in\s+the\s+past|formerly)\b",
+    regex.IGNORECASE,
+)
+_MONTHS = "january february march april may june july august september october november december".split()
+_DATE = regex.compile(
+    rf"\b(?:(?P<month>{'|'.join(_MONTHS)})\s+)?(?P<year>1[0-9]{{3}}|20[0-9]{{2}})\b(?!\s*(?:%|\w*metres|km|dollars))",
+    regex.I,
+)
+_ISO_DATE = regex.compile(r"\b(?:1\d|20)\d{2}-\d{2}(?:-\d{2})?\b")
+# Fields where a wrong answer hurts: several providers are asked (S003-06).
+_IMPORTANT = regex.compile(
+    r"\b(?:dos(?:e|age|ing)|drugs?|medic(?:al|ine|ation|ations)|treatment|therap(?:y|ies)|disease|cancer|tumou?r|diabet\w+|pregnan\w+|surgery|"
+    r"vaccin\w+|symptoms?|side\s+effects?|overdose|patients?|clinical|diagnos\w+|infection|toxic\w*|poison\w*|suicid\w+|allerg\w+|FDA|EMA|"
+    r"legal|lawsuit|illegal|law|court|liab\w+|contract|statute|visa|immigration|custody|sentenc(?:e|ing)|"
+    r"tax(?:es)?|invest\w*|mortgage|loan|pension|retirement|bankrupt\w*|insurance|interest\s+rate|"
+    r"safe(?:ty)?|hazard\w*|explosive|recall(?:ed)?|emergency|evacuat\w+|electrocut\w+|carbon\s+monoxide)\b",
+    regex.IGNORECASE,
+)
+_QUOTED = regex.compile(r"[\"“«„]([^\"”»“]{2,60})[\"”»“]")
+_NAME = regex.compile(
+    r"\b\p{Lu}[\p{L}\p{N}.&'’\-]*(?:\s+(?:of|the|de|von|van|der|and|&)?\s*\p{Lu}[\p{L}\p{N}.&'’\-]*)*"
+)
+_QUESTION_WORDS = frozenset(
+    "what who whom whose when where which why how is are was were do does did can could will would should may has have "
+    "had if in on the a an explain describe compare tell give please and or but i my as at for from to there this "
+    "these that".split()
+)
+
+
+def read_query(text: str) -> str:
+    """The question in NFC with outer space trimmed. Raises `InvalidQuery` with a sentence for the asker (S003-01)."""
+    query = unicodedata.normalize("NFC", text).strip()
+    for rule, is_broken, sentence in _RULES:
+        if is_broken(query):
+            raise InvalidQuery(sentence, rule=rule)
+    return query
+
+
+def parse_intent(query: str) -> QueryIntent:
+    """What the question asks for, by rules (S003-02)."""
+    return QueryIntent(
+        question_type=_question_type(query),
+        entities=_entities(query),
+        time_constraint=_time_constraint(query),
+        language=detect_language(query),
+        importance=_importance(query),
+    )
+
+
+def _is_controlled(query: str) -> bool:
+    return (
+        any(unicodedata.category(char) in {"Cc", "Cs"} and char not in "\n\t\r" for char in query) or "\ufffd" in query
+    )
+
+
+def _has_no_letter(query: str) -> bool:
+    return not any(char.isalpha() for char in query)
+
+
+def _is_payload(query: str) -> bool:
+    """Nothing but code meant to be executed: what stays after taking it out is no sentence."""
+    if not _SMELLS_OF_PAYLOAD.search(query):
+        return False
+    rest = _PAYLOAD.sub(" ", query)
+    return len(regex.findall(r"\p{L}{2,}", rest)) < 3
+
+
+def _is_key_mash(query: str) -> bool:
+    tokens = regex.findall(r"\p{L}+", query.casefold())
+    letters = "".join(tokens)
+    if not tokens or len(tokens) > 4 or len(letters) < 6:
+        return False
+    if len(set(letters)) <= 2:
+        return True
+    if not letters.isascii() and not any(letters in row for row in _KEYBOARD_ROWS):
+        return False
+    return all(_is_mashed(token) for token in tokens)
+
+
+def _is_mashed(token: str) -> bool:
+    if len(token) < 4:
+        return any(token in row for row in _KEYBOARD_ROWS)
+    runs = sum(
+        token[i : i + 3] in row or token[i : i + 3][::-1] in row
+        for row in _KEYBOARD_ROWS
+        for i in range(len(token) - 2)
+    )
+    without_vowels = len(token) >= 7 and not any(char in _VOWELS for char in token)
+    halves = len(token) >= 8 and regex.fullmatch(r"(.{1,4})\1{2,}.?", token) is not None
+    return runs >= max(1, (len(token) - 2) * 0.5) or without_vowels or halves
+
+
+_RULES = (
+    ("empty", lambda query: not query, "Please ask a question; the message was empty."),
+    (
+        "too-long",
+        lambda query: len(query) > MAX_QUERY_CHARS,
+        f"That question is too long; please shorten it to at most {MAX_QUERY_CHARS} characters.",
+    ),
+    (
+        "control-characters",
+        _is_controlled,
+        "That text holds control characters or binary data; please send plain text.",
+    ),
+    ("no-letters", _has_no_letter, "I can only research questions in words; please add some."),
+    (
+        "prompt-extraction",
+        lambda query: bool(_PROMPT_EXTRACTION.search(query)),
+        "I research questions about the world, not my own instructions; please ask one.",
+    ),
+    (
+        "payload",
+        _is_payload,
+        "That looks like code to run rather than a question; please ask in words what you want to know.",
+    ),
+    ("key-mash", _is_key_mash, "I could not make out a question in that; please ask it in words."),
+)
+
+
+def _question_type(query: str) -> QuestionType:
+    if _COMPARISON.search(query):
+        return QuestionType.COMPARISON
+    if _CURRENT.search(query):
+        return QuestionType.CURRENT_EVENT
+    if _EXPLANATION.search(query) and not _COUNTED.search(query):
+        return QuestionType.EXPLANATION
+    return QuestionType.FACTUAL
+
+
+def _time_constraint(query: str) -> TimeConstraint | None:
+    iso = _ISO_DATE.search(query)
+    if iso:
+        return TimeConstraint("date", iso.group())
+    dated = _DATE.search(query)
+    if dated:
+        month = dated["month"]
+        return TimeConstraint(
+            "date", f"{dated['year']}-{_MONTHS.index(month.casefold()) + 1:02}" if month else dated["year"]
+        )
+    if _CURRENT.search(query) or regex.search(r"\brecent\b", query, regex.I):
+        return TimeConstraint("recent")
+    return TimeConstraint("historical") if _HISTORICAL.search(query) else None
+
+
+def _entities(query: str) -> tuple[str, ...]:
+    """Quoted phrases and runs of capitalised words; at most eight, in order."""
+    found = [match.group(1) for match in _QUOTED.finditer(query)]
+    for match in _NAME.finditer(query):
+        name = match.group().strip(" .'’-")
+        first, _, rest = name.partition(" ")
+        if first.casefold() in _QUESTION_WORDS:  # a sentence starts with a capital that names nothing
+            name = rest.strip()
+        if len(name) > 1 and name.casefold() not in _QUESTION_WORDS and name.casefold() not in _MONTHS:
+            found.append(name)
+    return tuple(dict.fromkeys(found))[:8]
+
+
+def _importance(query: str) -> Importance:
+    return "high" if _IMPORTANT.search(query) else "normal"

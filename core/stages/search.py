@@ -1,0 +1,275 @@
+"""Stage 3: ask the providers, read the pages, keep the best sources.
+
+What is in flight or done is kept by key in a `Gathering`, so that the plan stage may start the
+obvious search early and nothing is asked or fetched twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from time import perf_counter
+
+from core.authority import kind_of
+from core.deps import Deps
+from core.embedding import similarities_to
+from core.errors import FetchError, ModelError, ProviderError, ProviderTimeout, SearchFailed
+from core.job import ResearchJob
+from core.language import detect_language
+from core.ranking import Candidate, coverage_of, rank_sources
+from core.source import (
+    Page,
+    SearchHit,
+    SearchMetadata,
+    SearchPlan,
+    SearchQuery,
+    Source,
+    SourceCollection,
+    SourceMetadata,
+)
+from core.telemetry import Measurement
+from core.urls import canonical_url, domain_of
+
+log = logging.getLogger(__name__)
+
+Found = Callable[[Source], Awaitable[None]]
+
+
+@dataclass
+class Gathering:
+    """Searches and page reads of one job, each started at most once. `aclose` ends what nobody waits for any more."""
+
+    job: ResearchJob
+    deps: Deps
+    _searches: dict[tuple[str, SearchQuery], asyncio.Task[Sequence[SearchHit]]] = field(default_factory=dict)
+    _pages: dict[str, asyncio.Task[Page]] = field(default_factory=dict)
+    _slots: asyncio.Semaphore | None = None
+
+    def search(self, provider: str, query: SearchQuery) -> asyncio.Task[Sequence[SearchHit]]:
+        key = (provider, query)
+        if key not in self._searches:
+            self._searches[key] = asyncio.create_task(self._search(provider, query))
+        return self._searches[key]
+
+    def page(self, url: str) -> asyncio.Task[Page]:
+        key = canonical_url(url)
+        if key not in self._pages:
+            self._pages[key] = asyncio.create_task(self._read(url))
+        return self._pages[key]
+
+    def start_early(self, providers: Iterable[str], query: SearchQuery) -> None:
+        """Begin the obvious search and its best pages while the plan is still being made."""
+        for provider in providers:
+            self.search(provider, query).add_done_callback(self._read_early)
+
+    def _read_early(self, search: asyncio.Task[Sequence[SearchHit]]) -> None:
+        if not search.cancelled() and search.exception() is None:
+            for hit in search.result()[: self.deps.settings.search.max_sources]:
+                if not hit.is_complete:
+                    self.page(hit.url)
+
+    async def aclose(self) -> None:
+        tasks = [*self._searches.values(), *self._pages.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _search(self, provider: str, query: SearchQuery) -> Sequence[SearchHit]:
+        settings = self.deps.settings.search
+        started = perf_counter()
+        try:
+            async with asyncio.timeout(settings.provider_timeout_s):
+                return await self.deps.providers[provider].search(
+                    query, limit=settings.results_per_query, scope=self.job.scope
+                )
+        except TimeoutError as exc:
+            raise ProviderTimeout(provider, f"no answer in {settings.provider_timeout_s:g} s") from exc
+        finally:
+            seconds = perf_counter() - started
+            self.deps.recorder.record(Measurement("search_provider_latency_seconds", seconds, provider))
+
+    async def _read(self, url: str) -> Page:
+        settings = self.deps.settings.search
+        self._slots = self._slots or asyncio.Semaphore(settings.fetch_concurrency)
+        try:
+            async with (
+                self._slots,
+                asyncio.timeout(settings.fetch_timeout_s + 6),
+            ):  # the fetcher's own limits come first
+                page = await self.deps.pages.fetch(url)
+        except TimeoutError as exc:
+            raise FetchError(url, "did not end") from exc
+        except FetchError:
+            self.deps.recorder.record(Measurement("source_fetch", 0))
+            raise
+        self.deps.recorder.record(Measurement("source_fetch", 1))
+        return page
+
+
+async def collect_sources(
+    gathering: Gathering,
+    plan: SearchPlan,
+    *,
+    on_fetching: Callable[[int], Awaitable[None]],
+    on_source: Found,
+) -> SourceCollection:
+    """Search, fetch, rank. Raises `SearchFailed` when every provider failed.
+
+    A collection without sources is an answer: nothing relevant was found. `on_fetching` hears how
+    many results there are before pages are read, `on_source` each source as soon as it is read.
+    """
+    hits, failures, used = await _search_all(gathering, plan)
+    if not used:
+        raise SearchFailed(failures)
+    documents = _merge(hits)
+    await on_fetching(len(documents))
+    started = perf_counter()
+    candidates, pages_failed = await _read_all(gathering, documents, plan, on_source)
+    relevant = _relevant(gathering, candidates)
+    sources = rank_sources(
+        relevant,
+        gathering.job.query,
+        gathering.job.intent,
+        now=gathering.deps.clock(),
+        max_sources=plan.max_sources,
+        max_per_domain=gathering.deps.settings.search.max_per_domain,
+        similarities=await _similarities(gathering, relevant),
+    )
+    metadata = SearchMetadata(
+        queries_executed=tuple(dict.fromkeys(query.text for query in plan.queries)),
+        providers_used=tuple(name for name in plan.providers if name in used),
+        total_results=len(hits),
+        fetch_duration_s=perf_counter() - started,
+        failures=failures,
+        pages_read=len(candidates) - pages_failed,
+        pages_failed=pages_failed,
+    )
+    return SourceCollection(tuple(sources), metadata, considered=len(documents))
+
+
+async def _search_all(gathering: Gathering, plan: SearchPlan) -> tuple[list[SearchHit], dict[str, str], set[str]]:
+    """Every provider × query in parallel; one that fails costs only its own results (S003-08, S003-23)."""
+    calls = {gathering.search(provider, query): provider for provider in plan.providers for query in plan.queries}
+    outcomes = await asyncio.gather(*calls, return_exceptions=True)
+    hits: list[SearchHit] = []
+    failures: dict[str, str] = {}
+    used: set[str] = set()
+    for provider, outcome in zip(calls.values(), outcomes, strict=True):
+        if isinstance(outcome, ProviderError):
+            gathering.deps.count_error("search", outcome)
+            failures[provider] = outcome.reason
+        elif isinstance(outcome, BaseException):
+            raise outcome
+        else:
+            used.add(provider)
+            hits.extend(outcome)
+    return hits, {name: reason for name, reason in failures.items() if name not in used}, used
+
+
+@dataclass
+class _Document:
+    """All hits that name one page, the fullest first."""
+
+    hit: SearchHit
+    best_rank: int
+    mentions: set[str]
+
+
+def _merge(hits: Sequence[SearchHit]) -> list[_Document]:
+    """One entry a page (S003-10), in the order of their best rank."""
+    documents: dict[str, _Document] = {}
+    for hit in hits:
+        key = canonical_url(hit.url)
+        known = documents.setdefault(key, _Document(hit, hit.rank, set()))
+        known.mentions.add(hit.provider)
+        known.best_rank = min(known.best_rank, hit.rank)
+        if (hit.is_complete, len(hit.text)) > (known.hit.is_complete, len(known.hit.text)):
+            known.hit = hit
+    return sorted(documents.values(), key=lambda document: (document.best_rank, -len(document.mentions)))
+
+
+async def _read_all(
+    gathering: Gathering, documents: Sequence[_Document], plan: SearchPlan, on_source: Found
+) -> tuple[list[Candidate], int]:
+    """Read the most promising pages in parallel; a page that cannot be read stays as its provider's extract."""
+    limit = max(gathering.deps.settings.search.pages_to_fetch, plan.max_sources)
+    pages = [document for document in documents if not document.hit.is_complete][:limit]
+    whole = [document for document in documents if document.hit.is_complete]
+
+    async def read(document: _Document) -> Candidate | None:
+        source = await _source_of(gathering, document.hit)
+        if source is None:
+            return None
+        await on_source(source)
+        return Candidate(source, document.best_rank, len(document.mentions))
+
+    outcomes = await asyncio.gather(*(read(document) for document in [*whole, *pages]))
+    candidates = [outcome for outcome in outcomes if outcome]
+    unread = len(outcomes) - len(candidates) + sum(bool(candidate.source.extract_of_page) for candidate in candidates)
+    return candidates, unread
+
+
+async def _source_of(gathering: Gathering, hit: SearchHit) -> Source | None:
+    if hit.is_complete:
+        return _make_source(gathering, hit, hit.text)
+    try:
+        page = await gathering.page(hit.url)
+    except FetchError as exc:
+        log.info("page not read", extra={"url": hit.url, "reason": exc.reason})
+        return _make_source(gathering, hit, hit.text, why_extract=exc.reason) if hit.text.strip() else None
+    merged = replace(
+        hit,
+        title=page.title or hit.title,
+        author=page.author or hit.author,
+        published_at=page.published_at or hit.published_at,
+    )
+    return _make_source(gathering, merged, page.text)
+
+
+def _make_source(gathering: Gathering, hit: SearchHit, text: str, *, why_extract: str = "") -> Source:
+    domain = domain_of(hit.url)
+    return Source(
+        id="src_0",  # ids are given in the order shown, after ranking
+        url=hit.url,
+        title=hit.title.strip() or domain or hit.url,
+        content=text,
+        content_hash=sha256(text.encode("utf-8", "replace")).hexdigest(),
+        read_at=gathering.deps.clock(),
+        metadata=SourceMetadata(
+            domain=domain,
+            word_count=len(text.split()),
+            provider=hit.provider,
+            kind=kind_of(hit.url, hint=hit.kind),
+            published_at=hit.published_at,
+            author=hit.author,
+        ),
+        extract_of_page=why_extract,
+    )
+
+
+def _relevant(gathering: Gathering, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Without those that share next to nothing with the question. Words cannot judge a text in another language."""
+    floor = gathering.deps.settings.search.min_relevance
+    language = gathering.job.intent.language
+    coverages = coverage_of([candidate.source for candidate in candidates], gathering.job.query)
+    return [
+        candidate
+        for candidate, coverage in zip(candidates, coverages, strict=True)
+        if coverage >= floor or detect_language(candidate.source.content[:600]) != language
+    ]
+
+
+async def _similarities(gathering: Gathering, candidates: Sequence[Candidate]) -> dict[str, float]:
+    """Cosine to the question by URL; empty without an embedder or when it fails."""
+    if gathering.deps.embedder is None or not candidates:
+        return {}
+    try:
+        texts = [f"{candidate.source.title}\n{candidate.source.content[:2000]}" for candidate in candidates]
+        values = await similarities_to(gathering.deps.embedder, gathering.job.query, texts)
+    except ModelError as exc:
+        gathering.deps.count_error("search", exc)
+        return {}
+    return {candidate.source.url: value for candidate, value in zip(candidates, values, strict=True)}

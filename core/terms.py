@@ -1,0 +1,98 @@
+"""Words as retrieval sees them: tokens, stopwords, light stems.
+
+One tokenisation for ranking, passages and extractive answers, so that they agree on what matches.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from math import log
+
+import regex
+
+STOPWORDS = frozenset(
+    """a about after all also am an and any are aren't as at be because been before being between both but by can
+    can't could couldn't did didn't do does doesn't doing don't down during each else ever few for from further get
+    give gives got had has have having he her here hers him his how however i if in into is isn't it its itself just
+    let like made make makes many may me might more most much must my no nor not of off on once only or other our out
+    over own per please same shall she should so some such tell than that the their them then there these they this
+    those through to too under until up upon us use used using very via was way we well were what when where which
+    while who whom whose why will with within without would you your yours
+    aber als am an auch auf aus bei das dass dem den der des die ein eine einem einen einer es für hat ich im in ist
+    mit nach nicht oder sich sie sind um und von vor war was welche wer werden wie wird wo zu zum zur
+    au aux avec ce ces cette comment dans de des du elle en est et il la le les leur ne ou où par pas pour pourquoi
+    que quel quelle qui quoi sa se ses son sont sur un une
+    al como con cual cuál cuando cuándo de del donde dónde el en es esta este la las lo los más no o para pero por
+    qué que quien quién se ser sin son su sus un una y""".split()
+)
+_CJK = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}"
+_TOKEN = regex.compile(
+    rf"[{_CJK}]+|\d+(?:[.,]\d+)*%?|[\p{{L}}\p{{N}}](?:[\p{{L}}\p{{N}}\p{{M}}_+#]|['’.\-](?=[\p{{L}}\p{{N}}]))*"
+)
+_SPLITTABLE = regex.compile(r"[-_.’']")
+_CJK_RUN = regex.compile(rf"^[{_CJK}]+$")
+
+
+def words(text: str) -> list[str]:
+    """Every token in order, casefolded and stemmed, stopwords included; runs without spaces become bigrams."""
+    found: list[str] = []
+    for token in _TOKEN.findall(unicodedata.normalize("NFKC", text).casefold()):
+        if _CJK_RUN.match(token):
+            found.extend([token[i : i + 2] for i in range(len(token) - 1)] or [token])
+        else:
+            found.append(stem(token))
+            if _SPLITTABLE.search(token) and not token[0].isdigit():
+                found.extend(stem(part) for part in _SPLITTABLE.split(token) if len(part) > 1)
+    return found
+
+
+def terms(text: str) -> list[str]:
+    """The informative tokens of `text`, stemmed, in order; all tokens when only stopwords are left."""
+    tokens = words(text)
+    return [token for token in tokens if token not in _STOP_STEMS] or tokens
+
+
+def stem(token: str) -> str:
+    """A light English stem: plural, -ing, -ed, -ly and a final e; words of other languages mostly stay whole.
+
+    Over-stemming joins unlike words, so endings go only where at least three letters stay.
+    After Harman's S-stemmer (JASIS 1991), with the verb endings of Porter's step 1.
+    """
+    token = token.removesuffix("'s").removesuffix("’s")
+    if len(token) < 4 or not token.isascii() or token[-1].isdigit():
+        return token
+    if token.endswith("ies") and len(token) > 4:
+        token = token[:-3] + "y"
+    elif token.endswith(("sses", "shes", "ches", "xes", "zes")):
+        token = token[:-2]
+    elif token.endswith("s") and not token.endswith(("ss", "us", "is")):
+        token = token[:-1]
+    for ending in ("ingly", "edly", "ing", "ed", "ly"):
+        if token.endswith(ending) and len(token) - len(ending) >= 3 and regex.search("[aeiouy]", token[: -len(ending)]):
+            token = token[: -len(ending)]
+            if len(token) > 3 and token[-1] == token[-2] and token[-1] not in "lsz":
+                token = token[:-1]
+            break
+    return token[:-1] if token.endswith("e") and len(token) > 4 else token
+
+
+_STOP_STEMS = STOPWORDS | {stem(word) for word in STOPWORDS}
+
+
+def inverse_frequency(documents: Sequence[Iterable[str]]) -> Mapping[str, float]:
+    """BM25's idf of every term in `documents` (each a bag of terms), always positive.
+
+    Robertson & Zaragoza, "The Probabilistic Relevance Framework", 2009, with Lucene's +1.
+    """
+    counts: dict[str, int] = {}
+    for document in documents:
+        for term in set(document):
+            counts[term] = counts.get(term, 0) + 1
+    total = len(documents)
+    return {term: log(1 + (total - count + 0.5) / (count + 0.5)) for term, count in counts.items()}
+
+
+def unseen_weight(documents: int) -> float:
+    """The idf of a term that no document holds."""
+    return log(1 + (documents + 0.5) / 0.5)

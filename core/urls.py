@@ -1,0 +1,63 @@
+"""Addresses of pages: one canonical form to tell that two are the same, and the domain people read."""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
+
+import regex
+
+# Parameters that say where a reader came from, not what is read.
+_TRACKING = regex.compile(
+    r"^(utm_\w+|fbclid|gclid|dclid|msclkid|mc_[ce]id|igshid|ref|ref_src|source|spm|_ga|yclid|cmpid)$", regex.I
+)
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+def canonical_url(url: str) -> str:
+    """The form under which two addresses of one page are equal; unchanged text when it is no http(s) or file URL.
+
+    Scheme http and https count as one, host is lower case without `www.`, `m.` or `amp.`; fragments, tracking
+    parameters, default ports, a trailing slash and `/index.html` go; parameters are sorted.
+    """
+    try:
+        parts = urlsplit(url.strip())
+        port = parts.port
+    except ValueError:
+        return url
+    if parts.scheme == "file":
+        return urlunsplit(("file", "", parts.path, "", ""))
+    if parts.scheme not in _DEFAULT_PORTS or not parts.hostname:
+        return url
+    host = regex.sub(r"^(?:www\d?|m|amp|mobile)\.(?=[^.]+\.)", "", parts.hostname.rstrip("."))
+    if ":" in host:
+        host = f"[{host}]"
+    if port not in (None, 80, 443):
+        host = f"{host}:{port}"
+    path = regex.sub(r"/(?:index\.(?:html?|php)|amp)?/*$", "", parts.path) or "/"
+    kept = sorted(
+        (key, value) for key, value in parse_qsl(parts.query, keep_blank_values=True) if not _TRACKING.match(key)
+    )
+    return urlunsplit(("https", host, path, urlencode(kept), ""))
+
+
+def domain_of(url: str) -> str:
+    """The host in lower case without `www.`; "" for files and what is no address."""
+    try:
+        host = urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+    return host.removeprefix("www.") if urlsplit(url).scheme in _DEFAULT_PORTS else ""
+
+
+def is_web_url(url: str) -> bool:
+    """An absolute http(s) address with a host, without credentials."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    return parts.scheme in _DEFAULT_PORTS and bool(parts.hostname) and parts.username is None and parts.password is None
+
+
+def file_name(url: str) -> str:
+    """The last part of the path, readable: `confidence.md`."""
+    return unquote(urlsplit(url).path).rstrip("/").rsplit("/", 1)[-1]
