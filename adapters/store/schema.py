@@ -1,0 +1,61 @@
+"""The tables of gorkd.db, as migrations that only ever grow at the end.
+
+Times are seconds since 1970 UTC. Every row carries its tenant and visibility, and goes with its job.
+"""
+
+from __future__ import annotations
+
+import time
+
+from sqlite_utils import Database as Connection
+
+from core.errors import SetupError
+
+# One tuple of statements a version; an applied one is never edited.
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    (
+        """CREATE TABLE jobs (
+            id TEXT PRIMARY KEY, tenant TEXT NOT NULL, visibility TEXT NOT NULL, status TEXT NOT NULL,
+            attempt INTEGER NOT NULL, created_at REAL NOT NULL, dedupe_key TEXT, job TEXT NOT NULL, result TEXT)""",
+        "CREATE UNIQUE INDEX jobs_by_dedupe_key ON jobs (tenant, visibility, dedupe_key) WHERE dedupe_key IS NOT NULL",
+        "CREATE INDEX jobs_by_age ON jobs (tenant, visibility, created_at)",
+        """CREATE TABLE sources (
+            job_id TEXT NOT NULL REFERENCES jobs (id) ON DELETE CASCADE, number INTEGER NOT NULL,
+            tenant TEXT NOT NULL, visibility TEXT NOT NULL, attempt INTEGER NOT NULL, source TEXT NOT NULL,
+            PRIMARY KEY (job_id, number))""",
+        """CREATE TABLE events (
+            job_id TEXT NOT NULL REFERENCES jobs (id) ON DELETE CASCADE, seq INTEGER NOT NULL,
+            tenant TEXT NOT NULL, visibility TEXT NOT NULL, attempt INTEGER NOT NULL, type TEXT NOT NULL,
+            at REAL NOT NULL, data TEXT NOT NULL,
+            PRIMARY KEY (job_id, seq)) WITHOUT ROWID""",
+        """CREATE TABLE answers (
+            tenant TEXT NOT NULL, visibility TEXT NOT NULL, key TEXT NOT NULL,
+            job_id TEXT NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,
+            created_at REAL NOT NULL, expires_at REAL NOT NULL,
+            PRIMARY KEY (tenant, visibility, key))""",
+        "CREATE INDEX answers_by_age ON answers (created_at)",
+        "CREATE INDEX answers_by_expiry ON answers (expires_at)",
+        "CREATE INDEX answers_by_job ON answers (job_id)",
+    ),
+)
+
+
+def migrate(connection: Connection) -> None:
+    """Bring the tables to the newest version; several processes may call this at once.
+
+    The write lock is taken before the version is read, so the others wait and then find nothing to
+    do. Raises `SetupError` when a newer gorkd has written the file, `sqlite3.Error` as it comes.
+    """
+    connection.execute("BEGIN IMMEDIATE")
+    with connection.conn:
+        connection.execute("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER PRIMARY KEY, applied_at REAL)")
+        (version,) = connection.execute("SELECT COALESCE(MAX(version), 0) FROM schema_version").fetchone()
+        if version > len(MIGRATIONS):
+            raise SetupError(
+                f"the database is of version {version} and this gorkd knows only {len(MIGRATIONS)}; "
+                "start the newer gorkd or point GORKD_DATA to another folder"
+            )
+        for number, statements in enumerate(MIGRATIONS[version:], start=version + 1):
+            for statement in statements:
+                connection.execute(statement)
+            connection.execute("INSERT INTO schema_version VALUES (?, ?)", (number, time.time()))

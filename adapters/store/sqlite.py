@@ -1,0 +1,130 @@
+"""The file that keeps gorkd's records: opening it, and running work on it off the event loop.
+
+What is kept lies in jobs.py, sources.py, events.py and cache.py. One connection lives on one thread
+of its own: work never interleaves, and a caller that is cancelled leaves no half transaction,
+since the thread ends what it began. Several processes share the file through WAL.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+from sqlite_utils import Database as Connection
+
+from adapters.store.schema import migrate
+from core.errors import SetupError, StoreError
+
+T = TypeVar("T")
+
+FILE_NAME = "gorkd.db"
+BUSY_TIMEOUT_S = 5.0  # writers hold the lock for milliseconds; longer means something is stuck
+
+_REASONS = {  # by the beginning of SQLite's own name of the error
+    "SQLITE_FULL": "database or disk is full",
+    "SQLITE_READONLY": "it is read-only",
+    "SQLITE_CANTOPEN": f"{FILE_NAME} cannot be opened",
+    "SQLITE_PERM": f"{FILE_NAME} cannot be opened",
+    "SQLITE_NOTADB": f"{FILE_NAME} is not a database",
+    "SQLITE_CORRUPT": f"{FILE_NAME} is damaged",
+    "SQLITE_BUSY": f"another process has held {FILE_NAME} for over {BUSY_TIMEOUT_S:.0f} s",
+    "SQLITE_IOERR": "the disk reports an error",
+}
+
+
+class Database:
+    """gorkd.db in one folder, shared by the stores of a process. Close it with `aclose`."""
+
+    def __init__(self, folder: Path, connection: Connection, thread: ThreadPoolExecutor) -> None:
+        self._folder = folder
+        self._connection = connection
+        self._thread = thread
+        self._closed = False
+
+    @classmethod
+    async def open(cls, folder: Path) -> Database:
+        """Open or create the file and migrate it. Raises `SetupError` when the folder or the file cannot be used."""
+        thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="gorkd-sqlite")
+        try:
+            connection = await asyncio.get_running_loop().run_in_executor(thread, _open, folder)
+        except BaseException:
+            thread.shutdown(wait=False)
+            raise
+        return cls(folder, connection, thread)
+
+    async def read(self, query: Callable[[Connection], T]) -> T:
+        """Run `query` outside a transaction. Raises `StoreError`."""
+        return await self._run(query)
+
+    async def write(self, change: Callable[[Connection], T]) -> T:
+        """Run `change` in one transaction, undone when it raises. Raises `StoreError`."""
+
+        def in_transaction(connection: Connection) -> T:
+            connection.execute("BEGIN IMMEDIATE")
+            with connection.conn:
+                return change(connection)
+
+        return await self._run(in_transaction)
+
+    async def aclose(self) -> None:
+        """Let what is running end, then close. May be called again."""
+        if self._closed:
+            return
+        self._closed = True
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._connection.close)
+        self._thread.shutdown(wait=False)
+
+    async def _run(self, work: Callable[[Connection], T]) -> T:
+        if self._closed:
+            raise StoreError(f"the database in {self._folder} is closed")
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, work, self._connection)
+        except sqlite3.Error as exc:
+            reason = _reason(exc)
+            raise StoreError(
+                f"the data folder {self._folder} (GORKD_DATA) failed: {reason}",
+                user_message=f"gorkd cannot use its data folder ({reason}); whoever runs it should look at GORKD_DATA.",
+            ) from exc
+        except ValueError as exc:  # e.g. half a surrogate pair, which neither JSON nor SQLite can hold
+            raise StoreError(f"a value cannot be stored: {exc}") from exc
+
+
+def _open(folder: Path) -> Connection:
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle = sqlite3.connect(
+            folder / FILE_NAME,
+            timeout=BUSY_TIMEOUT_S,
+            isolation_level=None,  # transactions begin where the code says BEGIN
+            check_same_thread=False,  # `aclose` and garbage collection may come from another thread
+        )
+    except (OSError, sqlite3.Error) as exc:
+        raise _unusable(folder, exc) from exc
+    try:
+        connection = Connection(handle, execute_plugins=False)
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")  # survives kill -9; a power cut may cost the last moments
+        connection.execute("PRAGMA foreign_keys = ON")
+        migrate(connection)
+    except (sqlite3.Error, SetupError) as exc:
+        handle.close()
+        if isinstance(exc, SetupError):
+            raise
+        raise _unusable(folder, exc) from exc
+    return connection
+
+
+def _unusable(folder: Path, exc: OSError | sqlite3.Error) -> SetupError:
+    reason = _reason(exc) if isinstance(exc, sqlite3.Error) else exc.strerror or str(exc)
+    return SetupError(
+        f"The data folder {folder} cannot be used: {reason}. Point GORKD_DATA to a folder that gorkd may write to."
+    )
+
+
+def _reason(exc: sqlite3.Error) -> str:
+    name = getattr(exc, "sqlite_errorname", "")
+    return next((reason for start, reason in _REASONS.items() if name.startswith(start)), str(exc))

@@ -1,0 +1,156 @@
+"""The contract of a JobStore, kept by memory and SQLite alike (S003-18)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from core.errors import JobNotFound, StaleAttempt
+from core.job import JobStatus, Scope
+from tests.adapters.store.samples import CHANNEL, RESULT, finished, make_job
+
+
+async def test_saved_job_is_read_back_whole(jobs):
+    """Every field survives, times and enumerations included."""
+    job = make_job()
+
+    await jobs.save(job)
+
+    assert await jobs.get(job.id) == job
+
+
+async def test_unknown_job_is_not_found(jobs):
+    """Reading a job that was never stored names it."""
+    with pytest.raises(JobNotFound, match="job_9"):
+        await jobs.get("job_9")
+
+
+async def test_saving_again_replaces_by_id(jobs):
+    """The stored status is the one saved last."""
+    job = await jobs.save(make_job())
+
+    await jobs.save(replace(job, status=JobStatus.SEARCHING))
+
+    assert (await jobs.get(job.id)).status is JobStatus.SEARCHING
+
+
+async def test_second_job_with_the_same_dedupe_key_is_the_first(jobs):
+    """A question delivered twice by a platform becomes one job."""
+    first = await jobs.save(make_job(1), dedupe_key="message 7")
+
+    second = await jobs.save(make_job(2), dedupe_key="message 7")
+
+    assert second == first
+    with pytest.raises(JobNotFound):
+        await jobs.get("job_2")
+
+
+async def test_dedupe_key_answers_with_the_job_as_it_stands(jobs):
+    """The key outlives later saves that do not repeat it."""
+    job = await jobs.save(make_job(1), dedupe_key="message 7")
+    await jobs.finish(finished(job), RESULT)
+
+    again = await jobs.save(make_job(2), dedupe_key="message 7")
+
+    assert again == finished(job)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param(Scope("discord:9", "channel:2"), id="other tenant"),
+        pytest.param(Scope("discord:1", "channel:3"), id="other visibility"),
+    ],
+)
+async def test_dedupe_key_is_valid_in_its_own_scope_only(jobs, other):
+    """The same key elsewhere is another question."""
+    await jobs.save(make_job(1), dedupe_key="message 7")
+
+    second = await jobs.save(make_job(2, scope=other), dedupe_key="message 7")
+
+    assert second.id == "job_2"
+
+
+async def test_finish_stores_status_and_result_together(jobs):
+    """S003-18: after deliver both are there."""
+    job = await jobs.save(make_job())
+
+    await jobs.finish(finished(job), RESULT)
+
+    assert await jobs.get(job.id) == finished(job)
+    assert await jobs.result(job.id) == RESULT
+
+
+async def test_finish_stores_a_job_that_could_not_be_saved_before(jobs):
+    """A database that was full at submit and is not any more keeps the answer."""
+    await jobs.finish(finished(make_job()), RESULT)
+
+    assert await jobs.get("job_1") == finished(make_job())
+
+
+async def test_finish_refuses_a_status_that_is_no_end(jobs):
+    """A result belongs to a job that has ended."""
+    with pytest.raises(ValueError, match="searching"):
+        await jobs.finish(make_job(status=JobStatus.SEARCHING), RESULT)
+
+
+async def test_older_attempt_can_neither_save_nor_finish(jobs):
+    """A stalled worker that wakes up is fenced off, and what the newer one stored stays."""
+    newer = await jobs.save(make_job(attempt=2))
+    older = make_job(attempt=1, status=JobStatus.SYNTHESIZING)
+
+    with pytest.raises(StaleAttempt):
+        await jobs.save(older)
+    with pytest.raises(StaleAttempt):
+        await jobs.finish(finished(older), RESULT)
+
+    assert await jobs.get("job_1") == newer
+    assert await jobs.result("job_1") is None
+
+
+async def test_job_without_result_has_none(jobs):
+    """Neither an unknown job nor one under way has a result."""
+    await jobs.save(make_job())
+
+    assert await jobs.result("job_1") is None
+    assert await jobs.result("job_9") is None
+
+
+async def test_new_attempt_takes_back_the_result_of_the_old(jobs):
+    """A job that is under way again shows no answer; its end keeps the new one."""
+    await jobs.finish(finished(make_job()), RESULT)
+
+    await jobs.save(make_job(attempt=2))
+
+    assert await jobs.result("job_1") is None
+
+
+async def test_saving_a_finished_job_keeps_its_result(jobs):
+    """A later note on a finished job does not lose the answer."""
+    job = finished(make_job())
+    await jobs.finish(job, RESULT)
+
+    await jobs.save(job)
+
+    assert await jobs.result("job_1") == RESULT
+
+
+async def test_recent_jobs_are_the_scopes_own_newest_first(jobs):
+    """Other tenants and channels are never listed, and the limit holds."""
+    for number in (2, 3, 1):
+        await jobs.save(make_job(number))
+    await jobs.save(make_job(4, scope=Scope("discord:1", "channel:3")))
+    await jobs.save(make_job(5, scope=Scope("slack:1", "channel:2")))
+
+    recent = await jobs.recent(CHANNEL, limit=2)
+
+    assert [job.id for job in recent] == ["job_3", "job_2"]
+
+
+async def test_recent_with_no_room_is_empty(jobs):
+    """A limit of zero or below lists nothing rather than everything."""
+    await jobs.save(make_job())
+
+    assert await jobs.recent(CHANNEL, limit=0) == []
+    assert await jobs.recent(CHANNEL, limit=-1) == []
