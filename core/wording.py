@@ -49,7 +49,7 @@ CONFIDENCE_WORDS = {
 MARK_MEANINGS = {
     Verdict.SUPPORTED: "supported",
     Verdict.PARTIAL: "partly supported",
-    Verdict.MOVED: "supported by this source instead of the one first cited",
+    Verdict.MOVED: "moved to the source that says it",
     Verdict.UNCHECKED: "unchecked",
 }
 

@@ -1,0 +1,185 @@
+"""The commands of `gorkd`. Everything they need is handed in: nothing here reads the environment.
+
+The answer goes to stdout, progress and errors to stderr; an error is one sentence, never a traceback.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import re
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from enum import IntEnum
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+from rich.console import Console
+
+from adapters.cli.answer import print_answer, print_sources
+from adapters.cli.progress import open_progress
+from core import wording
+from core.answer import Confidence, JobResult
+from core.errors import GorkdError, InvalidQuery
+from core.events import Json
+from core.job import Depth, JobStatus, ResearchJob, ResearchRequest
+from core.modes import MODES
+from core.render import job_json, one_line
+from core.source import Source
+
+if TYPE_CHECKING:
+    from core.researcher import Researcher
+
+OpenResearcher = Callable[[], "AbstractAsyncContextManager[Researcher]"]
+DEFAULT_MODE = "quick"
+
+_log = logging.getLogger(__name__)
+
+
+class Exit(IntEnum):
+    ANSWERED = 0
+    INVALID_INPUT = 2
+    INSUFFICIENT = 3
+    FAILED = 4
+    INTERRUPTED = 130
+
+
+def build_app(
+    open_researcher: OpenResearcher, run_process: Callable[[str], None], processes: Mapping[str, str]
+) -> typer.Typer:
+    """`processes` maps a command (`all`, `web`, …) to its one line of help; `run_process` runs the named one."""
+    app = typer.Typer(
+        name="gorkd",
+        help="Research a question and answer it with citations that are true.",
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+    )
+    app.command("ask")(_ask_command(open_researcher))
+    for name, description in processes.items():
+        app.command(name, help=description)(_process_command(name, run_process))
+    return app
+
+
+def _ask_command(open_researcher: OpenResearcher) -> Callable[..., None]:
+    def ask(
+        question: Annotated[list[str], typer.Argument(help="The question.", metavar="QUESTION", show_default=False)],
+        *,
+        mode: Annotated[
+            str, typer.Option("--mode", metavar="M[,M]", help=f"How to research it: {', '.join(MODES)}.")
+        ] = DEFAULT_MODE,
+        depth: Annotated[Literal["light", "deep"], typer.Option("--depth", help="How much to read.")] = "light",
+        top_k: Annotated[int, typer.Option("--top-k", min=1, max=20, help="Items, in modes that list them.")] = 5,
+        context: Annotated[str, typer.Option("--context", metavar="TEXT", help="What the question is about.")] = "",
+        fresh: Annotated[bool, typer.Option("--fresh", help="Do not repeat an earlier answer.")] = False,
+        as_json: Annotated[bool, typer.Option("--json", help="Print the job as JSON.")] = False,
+    ) -> None:
+        """Answer one question from sources that are read and cited."""
+        _make_encodable()
+        try:
+            request = _request(" ".join(question), mode, depth, top_k=top_k, context=context, is_fresh=fresh)
+            code = asyncio.run(_ask(open_researcher, request, as_json=as_json))
+        except KeyboardInterrupt:
+            _say("Interrupted.")
+            code = Exit.INTERRUPTED
+        except GorkdError as error:
+            code = _report(error, as_json=as_json)
+        except Exception as error:  # noqa: BLE001 -- the process boundary: a person gets a sentence, the log the rest
+            _log.debug("ask failed", exc_info=True)
+            _say(f"{wording.SOMETHING_BROKE} ({type(error).__name__}: {error})")
+            code = Exit.FAILED
+        raise typer.Exit(code)
+
+    return ask
+
+
+def _process_command(name: str, run_process: Callable[[str], None]) -> Callable[[], None]:
+    def run() -> None:
+        try:
+            run_process(name)
+        except KeyboardInterrupt:
+            raise typer.Exit(Exit.INTERRUPTED) from None
+        except GorkdError as error:
+            raise typer.Exit(_report(error, as_json=False)) from error
+
+    return run
+
+
+def _request(query: str, mode: str, depth: Depth, *, top_k: int, context: str, is_fresh: bool) -> ResearchRequest:
+    """Raises `InvalidQuery` for an unknown mode and for bytes that are no text."""
+    modes = tuple(dict.fromkeys(name.strip() for name in mode.split(",") if name.strip()))
+    unknown = [name for name in modes if name not in MODES]
+    if unknown or not modes:
+        named = one_line(", ".join(unknown)) or "none"
+        raise InvalidQuery(f"Unknown mode: {named}. Known modes: {', '.join(MODES)}.", rule="unknown_mode")
+    for text in (query, context):
+        if any("\ud800" <= char <= "\udfff" for char in text):  # what Python makes of bytes that are not UTF-8
+            raise InvalidQuery("The question is not readable text (invalid UTF-8).", rule="not_text")
+    return ResearchRequest(query, modes=modes, depth=depth, top_k=top_k, context=context, is_fresh=is_fresh)
+
+
+async def _ask(open_researcher: OpenResearcher, request: ResearchRequest, *, as_json: bool) -> Exit:
+    async with open_researcher() as researcher:
+        job = await researcher.submit(request)
+        try:
+            with open_progress(sys.stderr) as progress:
+                async for event in researcher.follow(job.id):
+                    progress.show(event)
+        except asyncio.CancelledError:
+            await researcher.cancel(job.id)
+            _say(f"Interrupted; {job.id} is cancelled.")
+            raise
+        job = await researcher.job(job.id)
+        result, sources = await researcher.result(job.id), await researcher.sources(job.id)
+    if as_json:
+        _print_json(job_json(job, result, sources))
+    return _conclude(job, result, sources, is_printed=as_json)
+
+
+def _conclude(job: ResearchJob, result: JobResult | None, sources: list[Source], *, is_printed: bool) -> Exit:
+    """Show what became of the job, unless stdout already has it, and say how to exit."""
+    if job.status is not JobStatus.COMPLETED or result is None or result.answer is None:
+        if sources and not is_printed:
+            print_sources(Console(stderr=True, highlight=False), "Found before it ended", sources)
+        _say(f"{wording.failure_sentence(job)} ({job.id})")
+        is_cancelled = job.status is JobStatus.CANCELLED
+        return Exit.INTERRUPTED if is_cancelled else _code_of(job.error.code if job.error else "")
+    if not is_printed:
+        print_answer(Console(highlight=False), job, result, result.answer, sources)
+    is_insufficient = result.answer.confidence is Confidence.INSUFFICIENT
+    return Exit.INSUFFICIENT if is_insufficient else Exit.ANSWERED
+
+
+def _report(error: GorkdError, *, as_json: bool) -> Exit:
+    """For errors before there is a job."""
+    if as_json:
+        _print_json({"error": {"code": error.code, "message": error.user_message, "details": {}}})
+    _say(error.user_message)
+    return _code_of(error.code)
+
+
+def _code_of(error_code: str) -> Exit:
+    return Exit.INVALID_INPUT if error_code == InvalidQuery.code else Exit.FAILED
+
+
+def _print_json(document: dict[str, Json]) -> None:
+    """JSON that is safe to look at: what JSON leaves raw although a terminal acts on it is escaped."""
+    text = json.dumps(document, ensure_ascii=False, indent=2)
+    sys.stdout.write(_UNSAFE_IN_JSON.sub(lambda found: f"\\u{ord(found.group()):04x}", text) + "\n")
+
+
+_UNSAFE_IN_JSON = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def _say(sentence: str) -> None:
+    sys.stderr.write(f"gorkd: {one_line(sentence)}\n")
+
+
+def _make_encodable() -> None:
+    """A terminal that cannot show a character gets a question mark, not a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if reconfigure := getattr(stream, "reconfigure", None):
+            reconfigure(errors="replace")

@@ -1,0 +1,337 @@
+"""The command line: what is printed where, and how it exits."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner, Result
+
+from adapters.cli import build_app
+from adapters.cli.answer import print_answer
+from adapters.cli.progress import LiveProgress, open_progress
+from core.answer import JobResult
+from core.errors import GorkdError, InvalidQuery, SetupError
+from core.source import Source
+from tests.golden import samples
+from tests.golden.samples import ScriptedResearcher
+from tests.shared_data import shared_data
+
+HOSTILE = (
+    "a \x1b[31mred\x1b[0m \x9b2J \x1b]8;;https://evil.test\x07click\x1b]8;;\x07 \u202egpj.exe [bold]b[/bold] [link=x]"
+)
+
+
+def run(researcher: ScriptedResearcher, *arguments: str) -> Result:
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[ScriptedResearcher]:
+        yield researcher
+
+    app = build_app(opened, lambda name: None, {"all": "Everything.", "web": "The page."})
+    return CliRunner().invoke(app, list(arguments), env={"COLUMNS": "80"})
+
+
+def printed(result: JobResult, sources: list[Source], *, is_terminal: bool = False) -> str:
+    paper = StringIO()
+    console = Console(
+        file=paper,
+        width=80,
+        force_terminal=is_terminal,
+        highlight=False,
+        color_system="truecolor" if is_terminal else None,
+    )
+    assert result.answer
+    print_answer(console, samples.COMPLETED, result, result.answer, sources)
+    return paper.getvalue()
+
+
+def test_answer_goes_to_stdout_and_progress_to_stderr():
+    """An answered question exits 0; the two streams do not mix."""
+    ran = run(ScriptedResearcher(), "ask", "How tall?")
+
+    assert ran.exit_code == 0
+    assert "49 metres tall [1]✓[2]◐." in ran.stdout
+    assert samples.COMPLETED.id in ran.stdout
+    assert "Searching tavily" in ran.stderr
+    assert "Searching tavily" not in ran.stdout
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "Confidence  High: 3 independent sources, 2 of 3 claims supported, 1 conflict",
+        "  1  trinity.example – Eddystone Lighthouse\n     https://trinity.example/eddystone",
+        "Conflict: height of the tower",
+        "51 metres",
+        "Removed: not in the sources\n  - It was painted green in 1990.",
+        "Limitations\n  - newest source is from May 2024",
+        "Read, not cited\n  - shop.example – Lighthouse mugs",
+        "12.3 s · 4 sources · $0.004 · job_",
+        "✓ supported · ◐ partly supported",
+    ],
+)
+def test_answer_shows_all_that_lets_a_reader_judge_it(part: str):
+    """S003-16, G-05: reasons, sources, conflicts, what was removed, what is missing."""
+    paper = printed(samples.RESULT, samples.SOURCES)
+
+    assert part in paper
+
+
+def test_piped_answer_has_no_escape_codes_and_keeps_80_columns():
+    """What is piped is plain text that fits; only an address may be longer, since it must not break."""
+    paper = printed(samples.RESULT, samples.SOURCES)
+
+    assert "\x1b" not in paper
+    assert all(len(line) <= 80 for line in paper.splitlines() if "https://" not in line)
+
+
+def test_terminal_gets_hyperlinks_to_the_sources():
+    paper = printed(samples.RESULT, samples.SOURCES, is_terminal=True)
+
+    assert "\x1b]8;id=" in paper
+    assert ";https://trinity.example/eddystone\x1b\\" in paper
+
+
+def test_local_file_reads_as_relative_path_and_heading(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    """A file is named as the reader would name it."""
+    monkeypatch.chdir(tmp_path)
+    url = (tmp_path / "docs" / "my notes.md").as_uri() + "#The%20tower"
+    local = samples.source(1, url=url, title="Notes", domain="")
+
+    paper = printed(samples.RESULT, [local])
+
+    assert "docs/my notes.md § The tower" in paper
+
+
+@pytest.mark.parametrize("is_terminal", [False, True], ids=["pipe", "terminal"])
+def test_web_text_cannot_reach_the_terminal(is_terminal: bool):
+    """Escapes and bidi overrides are gone, rich markup is printed as it is, and no foreign link is made."""
+    answer = replace(
+        samples.ANSWER, summary=HOSTILE, notice=HOSTILE, limitations=(HOSTILE,), removed=(), stopped_because=HOSTILE
+    )
+    hostile = samples.source(1, url="javascript:alert(1)//\x1b[5m", title=HOSTILE, domain="x\x1b[5m.test")
+
+    paper = printed(replace(samples.RESULT, answer=answer, queries=(HOSTILE,)), [hostile], is_terminal=is_terminal)
+
+    assert not [token for token in ("\x1b[31m", "\x9b", "\u202e", "\x07", "\x1b[5m") if token in paper]
+    assert "evil.test" not in paper
+    assert "8;id=" not in paper
+    assert "[bold]b[/bold] [link=x]" in paper.replace("\n", " ")
+
+
+def test_nasty_strings_print_as_text():
+    """Not one of the well-known nasty strings raises or leaves a control character behind."""
+    nasty: list[str] = json.loads(shared_data("strings", "naughty.json").read_text("utf-8"))
+    paper = printed(
+        replace(samples.RESULT, answer=replace(samples.ANSWER, detail="\n\n".join(nasty), limitations=tuple(nasty))),
+        [samples.source(1, url=text, title=text, domain=text) for text in nasty],
+    )
+
+    assert not [char for char in paper if char != "\n" and not char.isprintable() and ord(char) < 0xA0]
+
+
+def test_json_prints_the_job():
+    """S003-19 on the command line."""
+    ran = run(ScriptedResearcher(), "ask", "--json", "How tall?")
+
+    document = json.loads(ran.stdout)
+    assert ran.exit_code == 0
+    assert document["answer"]["confidence"] == "high"
+    assert document["sources"][0]["domain"] == "trinity.example"
+
+
+def test_json_of_hostile_text_stays_valid_and_harmless():
+    hostile = [replace(samples.SOURCES[0], title="a\x9b2J\u202eb\ud800")]
+
+    ran = run(ScriptedResearcher(found=hostile), "ask", "--json", "How tall?")
+
+    assert json.loads(ran.stdout)["sources"][0]["title"] == "a\x9b2J\u202eb\ud800"
+    assert not {"\x9b", "\u202e"} & set(ran.stdout)
+
+
+def test_insufficient_exits_3_with_its_answer():
+    """D11: not enough sources is a completed answer, told apart by the exit code."""
+    ran = run(ScriptedResearcher(samples.INSUFFICIENT, samples.INSUFFICIENT_RESULT, []), "ask", "How tall?")
+
+    assert ran.exit_code == 3
+    assert "I couldn't find reliable sources" in ran.stdout
+    assert "wikipedia: connection refused" in ran.stdout
+
+
+@pytest.mark.parametrize("flags", [(), ("--json",)], ids=["text", "json"])
+def test_failed_job_exits_4_and_keeps_its_sources(flags: tuple[str, ...]):
+    """D14: a failure is one sentence, and what was found is not thrown away."""
+    ran = run(ScriptedResearcher(samples.FAILED, None), "ask", *flags, "How tall?")
+
+    assert ran.exit_code == 4
+    assert "gorkd: The language model did not answer; please retry. (job_failed)" in ran.stderr
+    if flags:
+        document = json.loads(ran.stdout)
+        assert document["error"]["code"] == "LLM_FAILED"
+        assert len(document["sources"]) == 4
+    else:
+        assert ran.stdout == ""
+        assert "https://trinity.example/eddystone" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("refusal", "code"),
+    [
+        pytest.param(InvalidQuery("Please ask a question.", rule="empty"), 2, id="invalid"),
+        pytest.param(SetupError("The folder /data cannot be written."), 4, id="setup"),
+        pytest.param(RuntimeError("boom"), 4, id="bug"),
+    ],
+)
+def test_refused_question_is_one_sentence(refusal: Exception, code: int):
+    """Never a traceback."""
+    ran = run(ScriptedResearcher(refusal=refusal), "ask", "x")  # type: ignore[arg-type]
+
+    assert ran.exit_code == code
+    assert ran.stderr.count("\n") == 1
+    assert ran.stderr.startswith("gorkd: ")
+
+
+def test_refused_question_is_an_envelope_in_json():
+    ran = run(ScriptedResearcher(refusal=InvalidQuery("Please ask.", rule="empty")), "ask", "--json", "x")
+
+    assert json.loads(ran.stdout) == {"error": {"code": "INVALID_QUERY", "message": "Please ask.", "details": {}}}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param(("--mode", "quick,nonsense", "x"), id="unknown mode"),
+        pytest.param(("--mode", ",", "x"), id="no mode"),
+        pytest.param(("caf\udce9",), id="not utf-8"),
+        pytest.param(("--top-k", "21", "x"), id="top-k"),
+        pytest.param(("--depth", "abyss", "x"), id="depth"),
+        pytest.param((), id="no question"),
+    ],
+)
+def test_invalid_input_exits_2_before_anything_runs(arguments: tuple[str, ...]):
+    researcher = ScriptedResearcher()
+
+    ran = run(researcher, "ask", *arguments)
+
+    assert ran.exit_code == 2
+    assert ran.stderr
+    assert researcher.requests == []
+
+
+def test_unknown_mode_names_the_known_ones():
+    ran = run(ScriptedResearcher(), "ask", "--mode", "psychic", "x")
+
+    assert "psychic" in ran.stderr
+    assert "quick" in ran.stderr
+
+
+def test_options_reach_the_request():
+    researcher = ScriptedResearcher()
+
+    run(researcher, "ask", "--depth", "deep", "--top-k", "7", "--context", "towers", "--fresh", "how", "tall")
+
+    request = researcher.requests[0]
+    assert (request.query, request.depth, request.top_k) == ("how tall", "deep", 7)
+    assert (request.context, request.is_fresh, request.modes) == ("towers", True, ("quick",))
+
+
+def test_process_commands_come_from_the_table():
+    started: list[str] = []
+    app = build_app(_never_opened, started.append, {"all": "Everything.", "worker": "Works."})
+
+    ran = CliRunner().invoke(app, ["worker"])
+
+    assert ran.exit_code == 0
+    assert started == ["worker"]
+
+
+def test_process_that_cannot_start_is_one_sentence():
+    def refuse(name: str) -> None:
+        raise SetupError(f"{name} cannot start: port 8080 is taken.")
+
+    ran = CliRunner().invoke(build_app(_never_opened, refuse, {"web": "The page."}), ["web"])
+
+    assert ran.exit_code == 4
+    assert ran.stderr == "gorkd: web cannot start: port 8080 is taken.\n"
+
+
+def test_interrupt_cancels_the_job_and_names_it(capsys: pytest.CaptureFixture[str]):
+    """Ctrl-C exits 130 and leaves nothing running."""
+    researcher = ScriptedResearcher(stalls=True)
+
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[ScriptedResearcher]:
+        loop = asyncio.get_running_loop()
+        task = loop.create_task(researcher.stalled.wait())
+        task.add_done_callback(lambda _: os.kill(os.getpid(), signal.SIGINT))
+        yield researcher
+        await task
+
+    with pytest.raises(SystemExit) as ended:
+        build_app(opened, lambda name: None, {"all": "Everything."})(["ask", "How tall?"])
+
+    assert ended.value.code == 130
+    assert researcher.cancelled == [samples.COMPLETED.id]
+    assert f"Interrupted; {samples.COMPLETED.id} is cancelled." in capsys.readouterr().err
+
+
+def test_live_progress_shows_stage_sources_and_answer():
+    """On a terminal the block follows the job; a removed sentence disappears."""
+    progress = LiveProgress()
+    console = Console(file=StringIO(), width=80, force_terminal=True, highlight=False)
+    events = samples.events_of(samples.COMPLETED, samples.RESULT, samples.SOURCES)
+
+    for event in events:
+        progress.show(event)
+    with console.capture() as with_answer:
+        console.print(progress)
+    progress.show(replace(events[-2], data={"id": "summary-0", "text": None}))
+    with console.capture() as without:
+        console.print(progress)
+
+    assert "Searching tavily" in with_answer.get()
+    assert "49 metres" in with_answer.get()
+    assert "4 sources" in without.get()
+    assert "shop.example – Lighthouse mugs" in without.get()
+    assert "49 metres" not in without.get()
+
+
+def test_live_progress_forgets_an_older_attempt():
+    progress = LiveProgress()
+    console = Console(file=StringIO(), width=80, force_terminal=True, highlight=False)
+    events = samples.events_of(samples.COMPLETED, samples.RESULT, samples.SOURCES)
+
+    for event in [*events[:-1], replace(events[0], attempt=2)]:
+        progress.show(event)
+    with console.capture() as shown:
+        console.print(progress)
+
+    assert "Planning the search" in shown.get()
+    assert "49 metres" not in shown.get()
+    assert "sources" not in shown.get()
+
+
+def test_progress_without_terminal_repeats_nothing():
+    stream = StringIO()
+    event = samples.events_of(samples.COMPLETED, None, [])[0]
+
+    with open_progress(stream) as progress:
+        progress.show(event)
+        progress.show(event)
+
+    assert stream.getvalue() == "Planning the search\n"
+
+
+@asynccontextmanager
+async def _never_opened() -> AsyncIterator[ScriptedResearcher]:
+    raise GorkdError("no command of these tests opens a researcher")
+    yield ScriptedResearcher()
