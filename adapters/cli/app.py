@@ -25,7 +25,7 @@ from core.answer import Confidence, JobResult
 from core.errors import GorkdError, InvalidQuery
 from core.events import Json
 from core.job import Depth, JobStatus, ResearchJob, ResearchRequest
-from core.modes import MODES
+from core.modes import MODES, find_mode
 from core.render import job_json, one_line
 from core.source import Source
 
@@ -111,13 +111,11 @@ def _process_command(name: str, run_process: Callable[[str], None]) -> Callable[
 def _request(query: str, mode: str, depth: Depth, *, top_k: int, context: str, is_fresh: bool) -> ResearchRequest:
     """Raises `InvalidQuery` for an unknown mode and for bytes that are no text."""
     modes = tuple(dict.fromkeys(name.strip() for name in mode.split(",") if name.strip()))
-    unknown = [name for name in modes if name not in MODES]
-    if unknown or not modes:
-        named = one_line(", ".join(unknown)) or "none"
-        raise InvalidQuery(f"Unknown mode: {named}. Known modes: {', '.join(MODES)}.", rule="unknown_mode")
+    for name in modes or ("",):
+        find_mode(name)
     for text in (query, context):
         if any("\ud800" <= char <= "\udfff" for char in text):  # what Python makes of bytes that are not UTF-8
-            raise InvalidQuery("The question is not readable text (invalid UTF-8).", rule="not_text")
+            raise InvalidQuery("The question is not readable text (invalid UTF-8).", rule="not-text")
     return ResearchRequest(query, modes=modes, depth=depth, top_k=top_k, context=context, is_fresh=is_fresh)
 
 
