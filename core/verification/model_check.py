@@ -1,0 +1,125 @@
+"""What the rules leave open, asked of a language model in one call; its answer is read with tolerance.
+
+Whatever the model does not answer, or answers with something else than a verdict, stays undecided.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from core.answer import Verdict
+from core.events import Json
+from core.ports import ChatRequest
+from core.prompts import load_prompt
+
+MAX_ITEMS = 24  # at 320 tokens an item the call stays below 8k
+MAX_CLAIM_CHARS = 500
+MAX_PASSAGE_CHARS = 1200
+MAX_REASON_CHARS = 120
+_TOKENS_PER_ITEM, _TOKENS_FOR_FRAME = 40, 60
+_VERDICTS: Final = {verdict.value: verdict for verdict in (Verdict.SUPPORTED, Verdict.PARTIAL, Verdict.UNSUPPORTED)}
+_ITEM_SCHEMA: Final[dict[str, Json]] = {
+    "type": "object",
+    "properties": {
+        "item": {"type": "integer"},
+        "reason": {"type": "string"},
+        "verdict": {"type": "string", "enum": list(_VERDICTS)},
+    },
+    "required": ["item", "reason", "verdict"],
+    "additionalProperties": False,
+}
+_SCHEMA: Final[dict[str, Json]] = {
+    "type": "object",
+    "properties": {"verdicts": {"type": "array", "items": _ITEM_SCHEMA}},
+    "required": ["verdicts"],
+    "additionalProperties": False,
+}
+
+
+@dataclass(frozen=True)
+class CheckItem:
+    """An undecided claim with the passage it cites; `id` is the caller's, and never shown to the model."""
+
+    id: str
+    claim: str
+    passage: str
+
+
+@dataclass(frozen=True)
+class ModelVerdict:
+    verdict: Verdict
+    reason: str
+
+
+def build_check_request(items: Sequence[CheckItem], *, timeout_s: float) -> ChatRequest:
+    """One call about the first `MAX_ITEMS` items. Raises `ValueError` when there are none."""
+    asked = items[:MAX_ITEMS]
+    if not asked:
+        raise ValueError("there is nothing to check")
+    return ChatRequest(
+        purpose="check",
+        system=load_prompt("check_claims").substitute(count=len(asked)),
+        user="\n\n".join(_fence(number, item) for number, item in enumerate(asked, start=1)),
+        schema_name="verdicts",
+        schema=_SCHEMA,
+        max_tokens=_TOKENS_FOR_FRAME + _TOKENS_PER_ITEM * len(asked),
+        timeout_s=timeout_s,
+    )
+
+
+def parse_check_answer(text: str, items: Sequence[CheckItem]) -> dict[str, ModelVerdict]:
+    """The verdicts by item id; an item the model left out or garbled is missing. Never raises.
+
+    Of two verdicts on one item the less favourable counts.
+    """
+    found: dict[str, ModelVerdict] = {}
+    for row in _rows(text):
+        number, verdict = row.get("item"), _VERDICTS.get(str(row.get("verdict")).strip().lower())
+        if not isinstance(number, int) or isinstance(number, bool) or verdict is None:
+            continue
+        if not 1 <= number <= min(len(items), MAX_ITEMS):
+            continue
+        item_id = items[number - 1].id
+        if item_id not in found or _SEVERITY[verdict] > _SEVERITY[found[item_id].verdict]:
+            found[item_id] = ModelVerdict(verdict, str(row.get("reason") or "").strip()[:MAX_REASON_CHARS])
+    return found
+
+
+_SEVERITY = {Verdict.SUPPORTED: 0, Verdict.PARTIAL: 1, Verdict.UNSUPPORTED: 2}
+
+
+def _fence(number: int, item: CheckItem) -> str:
+    claim, passage = _plain(item.claim, MAX_CLAIM_CHARS), _plain(item.passage, MAX_PASSAGE_CHARS)
+    return f'<item number="{number}">\n<claim>{claim}</claim>\n<passage>{passage}</passage>\n</item>'
+
+
+def _plain(text: str, limit: int) -> str:
+    """Without angle brackets, so that no text can close its own fence."""
+    return " ".join(text.replace("<", "‹").replace(">", "›").split())[:limit]
+
+
+def _rows(text: str) -> list[Mapping[str, object]]:
+    """The objects that look like verdicts, also out of an answer in a code block or cut short."""
+    decoder = json.JSONDecoder()
+    rows: list[Mapping[str, object]] = []
+    at = text.find("{")
+    while at >= 0:
+        try:
+            value, end = decoder.raw_decode(text, at)
+        except (json.JSONDecodeError, RecursionError):
+            value, end = None, at + 1
+        rows.extend(_flatten(value))
+        at = text.find("{", end)
+    return rows
+
+
+def _flatten(value: object) -> list[Mapping[str, object]]:
+    if not isinstance(value, dict):
+        return []
+    if "verdict" in value:
+        return [value]
+    listed = value.get("verdicts")
+    return [row for row in listed if isinstance(row, dict)] if isinstance(listed, list) else []

@@ -1,0 +1,73 @@
+"""A text read once for all rules: its tokens and what can be looked up in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from core.verification.synonyms import meanings
+from core.verification.words import Kind, Token, tokenize
+
+ROOT_MATCH = 0.85  # 0…1, how much a match by root alone counts; by judgement
+SYNONYM_MATCH = 0.8
+
+
+@dataclass(frozen=True)
+class Reading:
+    text: str
+
+    @cached_property
+    def tokens(self) -> tuple[Token, ...]:
+        return tokenize(self.text)
+
+    @cached_property
+    def content(self) -> tuple[Token, ...]:
+        return tuple(token for token in self.tokens if token.is_content)
+
+    @cached_property
+    def names(self) -> tuple[Token, ...]:
+        return tuple(token for token in self.tokens if token.kind is Kind.NAME)
+
+    @cached_property
+    def numbers(self) -> tuple[Token, ...]:
+        return tuple(token for token in self.tokens if token.kind is Kind.NUMBER)
+
+    @cached_property
+    def stems(self) -> frozenset[str]:
+        return frozenset(token.stem for token in self.tokens)
+
+    @cached_property
+    def roots(self) -> frozenset[str]:
+        return frozenset(token.root for token in self.content)
+
+    @cached_property
+    def meanings(self) -> frozenset[int]:
+        return frozenset(meaning for token in self.content for meaning in meanings(token.stem))
+
+    def match(self, token: Token) -> float:
+        """How well some word of this text matches `token`, 0…1."""
+        if token.stem in self.stems:
+            return 1.0
+        if token.kind is Kind.NUMBER:
+            return 0.0
+        if token.root in self.roots:
+            return ROOT_MATCH
+        return SYNONYM_MATCH if any(meaning in self.meanings for meaning in meanings(token.stem)) else 0.0
+
+
+@lru_cache(maxsize=2048)
+def read(text: str) -> Reading:
+    """The reading of `text`, kept for the next rule."""
+    return Reading(text)
+
+
+def match_tokens(left: Token, right: Token) -> float:
+    """How well two words match, 0…1."""
+    if left.stem == right.stem:
+        return 1.0
+    if left.kind is Kind.NUMBER or right.kind is Kind.NUMBER:
+        return 0.0
+    if left.root == right.root:
+        return ROOT_MATCH
+    shared = set(meanings(left.stem)) & set(meanings(right.stem))
+    return SYNONYM_MATCH if shared else 0.0

@@ -1,0 +1,167 @@
+"""Text as tokens with offsets: words, names and numbers, each with the form it is compared by.
+
+Matching is by `stem` (inflection taken off) or, weaker, by `root` (derivation taken off too).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from functools import lru_cache
+
+import regex
+
+from core.verification.quantities import number_word, parse_number
+
+_TOKEN = regex.compile(
+    r"\p{Nd}+(?:[.,]\p{Nd}+)*"  # 12, 1,234.5
+    r"|\p{Han}|\p{Hiragana}+|\p{Katakana}+|\p{Thai}+"  # no spaces between words
+    r"|\p{L}[\p{L}\p{M}\p{Nd}]*(?:['’]\p{L}+)*"
+    r"|[%‰°$€£¥<>≤≥±]"
+)
+_SENTENCE_END = regex.compile(r"[.!?:;\n•“\"(\[]\s*[\"'“‘(\[]*$")
+
+
+class Kind(Enum):
+    WORD = "word"
+    NAME = "name"  # capitalised where a common word would not be
+    NUMBER = "number"
+    FUNCTION = "function"  # carries grammar, not content
+    SIGN = "sign"
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A piece of the text: `text[start:end]`. `value` is set for numbers, also for those in words."""
+
+    text: str
+    stem: str
+    root: str
+    start: int
+    end: int
+    kind: Kind
+    value: float | None = None
+
+    @property
+    def is_content(self) -> bool:
+        return self.kind in (Kind.WORD, Kind.NAME, Kind.NUMBER)
+
+
+@lru_cache(maxsize=4096)
+def tokenize(text: str) -> tuple[Token, ...]:
+    """The tokens of `text` in order, punctuation left out except signs that go with numbers."""
+    matches = list(_TOKEN.finditer(text))
+    tokens = []
+    for position, match in enumerate(matches):
+        following = matches[position + 1].group() if position + 1 < len(matches) else ""
+        tokens.append(_token(text, match.group(), match.start(), match.end(), following))
+    return tuple(tokens)
+
+
+def _token(text: str, word: str, start: int, end: int, following: str) -> Token:
+    if word[0].isdigit():
+        return _number(text, word, start, end)
+    lower = word.lower().replace("’", "'")
+    if not word[0].isalpha():
+        return Token(word, lower, lower, start, end, Kind.SIGN)
+    if lower in FUNCTION_WORDS or lower.endswith("n't"):
+        return Token(word, lower, lower, start, end, Kind.FUNCTION)
+    base = stem(lower)
+    if (value := number_word(lower)) is not None:
+        return Token(word, f"#{value:g}", f"#{value:g}", start, end, Kind.NUMBER, value)
+    kind = Kind.NAME if _is_name(text, word, start, following) else Kind.WORD
+    return Token(word, base, root(base), start, end, kind)
+
+
+def _number(text: str, word: str, start: int, end: int) -> Token:
+    """Digits tied to a word by a hyphen (COVID-19) are part of a name, not a quantity."""
+    if start >= 2 and text[start - 1] in "-‐–" and text[start - 2].isalpha():
+        return Token(word, word, word, start, end, Kind.NAME)
+    value = parse_number(word)
+    return Token(word, f"#{value:.12g}", f"#{value:.12g}", start, end, Kind.NUMBER, value)
+
+
+def _is_name(text: str, word: str, start: int, following: str) -> bool:
+    if not word[0].isupper():
+        return any(character.isupper() or character.isdigit() for character in word[1:])  # iPhone, p53
+    if any(character.isupper() or character.isdigit() for character in word[1:]):
+        return True
+    before = text[max(0, start - 4) : start]
+    opens = not before.strip() or _SENTENCE_END.search(before) is not None
+    if opens:  # the first word is capitalised anyway; a capitalised second word makes it a name
+        return following[:1].isupper() and following.lower() not in FUNCTION_WORDS
+    return True
+
+
+_IRREGULAR = {
+    form: base
+    for base, forms in {
+        "win": "won", "begin": "began begun", "become": "became", "write": "wrote written", "find": "found",
+        "make": "made", "take": "took taken", "give": "gave given", "grow": "grew grown", "rise": "rose risen",
+        "fall": "fell fallen", "lead": "led", "hold": "held", "build": "built", "buy": "bought", "sell": "sold",
+        "teach": "taught", "think": "thought", "bring": "brought", "leave": "left", "lose": "lost", "meet": "met",
+        "run": "ran", "see": "saw seen", "speak": "spoke spoken", "tell": "told", "say": "said", "know": "knew known",
+        "show": "shown", "choose": "chose chosen", "break": "broke broken", "draw": "drew drawn",
+        "drive": "drove driven",
+        "eat": "ate eaten", "fight": "fought", "fly": "flew flown", "get": "got gotten", "go": "went gone",
+        "keep": "kept", "mean": "meant", "pay": "paid", "send": "sent", "sing": "sang sung", "sit": "sat",
+        "stand": "stood", "understand": "understood", "die": "died dying dies", "lie": "lay lain lying",
+        "child": "children", "man": "men", "woman": "women", "person": "people", "foot": "feet", "life": "lives",
+        "analysis": "analyses", "datum": "data", "criterion": "criteria", "good": "better best", "bad": "worse worst",
+        "study": "studies studied", "birth": "born", "wife": "wives", "series": "series", "species": "species",
+        "bear": "bore borne", "wear": "wore worn", "steal": "stole stolen", "throw": "threw thrown", "spend": "spent",
+        "seek": "sought", "strike": "struck", "swim": "swam swum", "forget": "forgot forgotten", "feel": "felt",
+        "deal": "dealt", "shoot": "shot", "catch": "caught", "arise": "arose arisen", "hear": "heard", "mouse": "mice",
+    }.items()
+    for form in forms.split()
+}  # fmt: skip
+_ENDINGS = ("'s", "'", "ingly", "edly", "ies", "ied", "ing", "ed", "es", "s", "ly")
+_DERIVATIONS = (
+    "ization", "ational", "fulness", "iveness", "ousness", "ements", "ation", "ement", "ition", "ment", "ness", "ance",
+    "ence", "able", "ible", "ical", "sion", "tion", "ion", "ity", "ive", "ous", "ant", "ent", "ate", "ize", "ist",
+    "ism", "ial", "ian", "ful", "al", "er", "or", "ic", "iz", "at", "an", "i",
+)  # fmt: skip
+
+
+@lru_cache(maxsize=65536)
+def stem(lower: str) -> str:
+    """The word without its inflection; British spellings become American ones."""
+    if lower in _IRREGULAR:
+        return _IRREGULAR[lower]
+    for ending in _ENDINGS:
+        kept = len(lower) - len(ending)
+        if not lower.endswith(ending) or kept < 3 or (ending == "s" and lower[-2] in "su"):
+            continue
+        lower = lower[:kept] + ("y" if ending in ("ies", "ied") else "")
+        if ending in ("ing", "ed") and lower[-1] == lower[-2] and lower[-1] not in "lsz":
+            lower = lower[:-1]
+        if lower in _IRREGULAR:
+            return _IRREGULAR[lower]
+        if ending not in ("'s", "'"):
+            break
+    if len(lower) > 4 and lower.endswith("e"):
+        lower = lower[:-1]
+    return lower.replace("isation", "ization").replace("our", "or").replace("aem", "em").replace("yse", "yze")
+
+
+@lru_cache(maxsize=65536)
+def root(base: str) -> str:
+    """The stem without its derivation: `activ` for active, activity, activation."""
+    for ending in _DERIVATIONS:
+        if base.endswith(ending) and len(base) - len(ending) >= 4:
+            return base[: -len(ending)]
+    return base
+
+
+FUNCTION_WORDS = frozenset(
+    """a an the this that these those it its itself he him his himself she her hers herself they them their theirs
+    themselves we us our ours ourselves you your yours yourself i me my mine myself who whom whose which what where
+    when why how and or but nor so yet if then than as because while although though unless until since whether of
+    in on at by for with about against between into through during to from up down out off
+    over under again further once here there all any both each other some such no not only own same too
+    very s t can will just don should now is am are was were be been being have has had having do does did doing would
+    could may might must shall ought also however therefore thus hence moreover furthermore upon within without across
+    toward towards among amongst via per etc eg ie vs ever never none neither either every much another
+    else even still already whereas whereby therein thereof one ones us let cannot
+    been became become's that's it's he's she's there's i'm we're they're you're i've we've they've""".split()
+)
