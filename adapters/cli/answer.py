@@ -5,6 +5,7 @@ Web text is printed as it is after `printable`: no rich markup, no escape sequen
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
@@ -100,7 +101,7 @@ def _coloured(line: str) -> Text:
     text = Text(line)
     text.highlight_regex(r"\[\d[\d, ]*\]", "cyan")
     for mark in MARKS.values():
-        text.highlight_words([f"]{mark}"], _MARK_STYLES.get(mark, ""))
+        text.highlight_regex(rf"(?<=\]){re.escape(mark)}", _MARK_STYLES.get(mark, ""))
     return text
 
 
@@ -128,8 +129,8 @@ def _print_source(paper: _Paper, source: Source, *, quotes: Sequence[str]) -> No
         remarks.append(wording.day(source.metadata.published_at))
     if source.extract_of_page:
         remarks.append(f"only an extract: {source.extract_of_page}")
-    where = Text(margin + _where(source.url), style=Style(dim=True, link=link) if link else "dim")
-    paper.write_unbroken(where.append(f"  {one_line(' · '.join(remarks))}", style=Style(dim=True, link="")))
+    where = (_where(source.url), Style(dim=True, link=link) if link else "dim")
+    paper.write_unbroken(Text.assemble(margin, where, (f"  {one_line(' · '.join(remarks))}", "dim")))
     for words in quotes:
         paper.write(Text(f"“{cut(words, QUOTE_CHARS)}”", style="italic"), first=margin, rest=margin)
 

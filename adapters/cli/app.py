@@ -83,7 +83,6 @@ def _ask_command(open_researcher: OpenResearcher) -> Callable[..., None]:
             request = _request(" ".join(question), mode, depth, top_k=top_k, context=context, is_fresh=fresh)
             code = asyncio.run(_ask(open_researcher, request, as_json=as_json))
         except KeyboardInterrupt:
-            _say("Interrupted.")
             code = Exit.INTERRUPTED
         except GorkdError as error:
             code = _report(error, as_json=as_json)
