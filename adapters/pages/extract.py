@@ -1,0 +1,67 @@
+"""One document to its readable text. Runs in a worker process: a hostile document may take any time and memory."""
+
+from __future__ import annotations
+
+import re
+
+from adapters.pages.charset import decode_page
+from adapters.pages.extraction import MAX_TEXT_CHARS, Document, Extraction, NoText
+from adapters.pages.html import extract_html
+from adapters.pages.pdf import extract_pdf
+
+_CONTROLS = re.compile(
+    "[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f"  # C0 and C1 but tab, line feed and form feed
+    "\u00ad\u200b\u2060\ufeff\ufffe\uffff"  # invisible: soft hyphen, zero-width space, joiner, BOM, non-characters
+    "\u200e\u200f\u202a-\u202e\u2066-\u2069"  # direction marks can show a reader another text than was written
+    "\U000e0000-\U000e007f"  # tags: a whole hidden alphabet
+    "\ud800-\udfff]"  # lone surrogates cannot be stored
+)
+_LINE_BREAKS = re.compile(r"\r\n?|\x85|\u2028")
+_MANY_BLANK_LINES = re.compile(r"\n[ \t]*(?:\n[ \t]*)+\n")
+_BLANKS_AT_LINE_END = re.compile(r"[ \t]+(?=\n)")
+
+_WARM_UP_PAGE = (
+    b"<html><head><title>Ready</title><meta property='article:published_time' content='2001-01-03'></head><body>"
+    b"<article><h1>Ready</h1>"
+    + b"<p>A paragraph that is long enough to be taken for the text of a page.</p>" * 6
+    + b"</article></body></html>"
+)
+
+
+def extract(document: Document) -> Extraction:
+    """The readable text, at most `MAX_TEXT_CHARS`, without invisible characters. Raises `NoText`."""
+    if document.kind == "pdf":
+        found = extract_pdf(document.body)
+    else:
+        text = decode_page(document.body, document.charset)
+        found = extract_html(text, document.url) if document.kind == "html" else _extract_text(text)
+    text = _tidy(found.text)
+    if not text.strip():
+        raise NoText("the page holds no text")
+    return Extraction(
+        title=" ".join(_CONTROLS.sub("", found.title).split())[:500],
+        text=text,
+        author=" ".join(_CONTROLS.sub("", found.author).split())[:200] if found.author else None,
+        published_on=found.published_on,
+    )
+
+
+def warm_up() -> None:
+    """Import and run everything once, so that the first page is not the slow one."""
+    import pypdfium2  # noqa: F401 - loads the library
+
+    extract(Document("http://localhost/", "html", "utf-8", _WARM_UP_PAGE))
+
+
+def _extract_text(text: str) -> Extraction:
+    """Plain text and Markdown; the title is the first heading or line."""
+    if text.count("\x00") > len(text) // 1000:
+        raise NoText("binary, not text")
+    first = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    return Extraction(first.lstrip("# ")[:200], text)
+
+
+def _tidy(text: str) -> str:
+    text = _CONTROLS.sub("", _LINE_BREAKS.sub("\n", text))
+    text = _MANY_BLANK_LINES.sub("\n\n", _BLANKS_AT_LINE_END.sub("", text))
+    return text.strip(" \t\n")[:MAX_TEXT_CHARS].rstrip(" \t\n")

@@ -1,0 +1,57 @@
+"""What a worker is asked and what it answers, as plain data that crosses the process border as JSON."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+DocumentKind = Literal["html", "text", "pdf"]
+MAX_TEXT_CHARS = 200_000  # some 35,000 words: longer than what any model's window could use of one source
+
+
+@dataclass(frozen=True)
+class Document:
+    """The bytes of a page as fetched. `charset` is the one declared in the HTTP header ("" if none)."""
+
+    url: str
+    kind: DocumentKind
+    charset: str
+    body: bytes
+
+
+@dataclass(frozen=True)
+class Extraction:
+    """The readable part: paragraphs parted by blank lines, pages of a PDF by form feeds.
+
+    `published_on` is an ISO date.
+    """
+
+    title: str
+    text: str
+    author: str | None = None
+    published_on: str | None = None
+
+    def to_json(self) -> bytes:
+        return json.dumps(asdict(self)).encode()
+
+    @classmethod
+    def from_json(cls, line: bytes) -> Extraction:
+        """Raises `ValueError` on anything but what `to_json` wrote."""
+        fields = json.loads(line)
+        if not isinstance(fields, dict):
+            raise ValueError("not an extraction")
+        title, text = fields.get("title"), fields.get("text")
+        if not isinstance(title, str) or not isinstance(text, str):
+            raise ValueError("an extraction without title or text")
+        author, published_on = fields.get("author"), fields.get("published_on")
+        return cls(
+            title=title,
+            text=text[:MAX_TEXT_CHARS],
+            author=author if isinstance(author, str) else None,
+            published_on=published_on if isinstance(published_on, str) else None,
+        )
+
+
+class NoText(Exception):
+    """The document holds no readable text; the message says why."""

@@ -1,0 +1,258 @@
+"""The one page fetcher: address in, readable page out, every step bounded.
+
+Redirects are followed here, not by the client, so that each hop passes the guard and the robots.txt of its own site.
+No cookies, no proxy from the environment, no credentials.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from urllib.parse import urljoin
+
+import aiohttp
+from aiohttp.abc import AbstractResolver
+from yarl import URL
+
+from adapters.pages.body import ACCEPT_ENCODING, read_body
+from adapters.pages.extraction import Document, Extraction
+from adapters.pages.guard import Guard, GuardedResolver, IPNetwork, NewSocket, Refused, check_url, parse_allow
+from adapters.pages.media import document_kind, may_be_readable, media_type
+from adapters.pages.politeness import Politeness
+from adapters.pages.resolve import DaemonResolver
+from adapters.pages.robots import MAX_ROBOTS_BYTES, Robots, RobotsAnswer
+from adapters.pages.workers import ExtractionWorkers
+from core.errors import (
+    AddressBlocked,
+    FetchError,
+    PageStatus,
+    PageTimeout,
+    PageUnreadable,
+    RobotsDisallowed,
+)
+from core.ports import Clock
+from core.source import Page
+
+ROBOT = "gorkd"  # our name in robots.txt
+USER_AGENT = f"Mozilla/5.0 (compatible; {ROBOT}; research assistant)"
+_ACCEPT = "text/html,application/xhtml+xml,application/pdf;q=0.9,text/markdown;q=0.9,text/plain;q=0.8,*/*;q=0.1"
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_MAX_HEADER_BYTES = 32 * 1024  # a header line; some sites send 20 KB of policies
+_MAX_WORKERS = 4  # parsing is a tenth of the time of reading; more only costs memory
+
+
+@dataclass(frozen=True)
+class FetchLimits:
+    """Sizes in bytes, times in seconds."""
+
+    max_bytes: int = 5 * 1024 * 1024  # after decompression
+    total_s: float = 10.0  # one page, from its address to its text
+    connect_s: float = 2.0  # one address
+    robots_s: float = 4.0  # a robots.txt with its redirects
+    max_redirects: int = 5
+    at_once: int = 64  # pages; bounds memory to this many times `max_bytes`
+    per_host_at_once: int = 4  # a browser opens six connections to a host
+    per_host_per_second: float = 5.0
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+class WebPages:
+    """A `PageFetcher` over HTTP. One instance a process and event loop; `aclose` it."""
+
+    def __init__(
+        self,
+        *,
+        allow: Sequence[IPNetwork] = (),
+        user_agent: str = USER_AGENT,
+        robot: str = ROBOT,
+        limits: FetchLimits = FetchLimits(),
+        workers: int | None = None,
+        clock: Clock = _now,
+        resolver: AbstractResolver | None = None,
+        new_socket: NewSocket = socket.socket,
+    ) -> None:
+        """`allow` lists networks that may be read although private, on any port.
+
+        `workers` is the number of parsing processes, by default one a processor and at most four. `resolver` and
+        `new_socket` replace the system's, beneath the guard.
+        """
+        self._limits = limits
+        self._user_agent = user_agent
+        self._clock = clock
+        self._resolver = resolver
+        self._guard = Guard(allow, new_socket=new_socket)
+        self._politeness = Politeness(at_once=limits.per_host_at_once, per_second=limits.per_host_per_second)
+        self._robots = Robots(self._ask_robots, robot=robot, clock=clock)
+        self._workers = ExtractionWorkers(count=workers or min(os.cpu_count() or 1, _MAX_WORKERS))
+        self._places = asyncio.Semaphore(limits.at_once)
+        self._session: aiohttp.ClientSession | None = None
+
+    @classmethod
+    def from_env(cls, env: Mapping[str, str], *, clock: Clock = _now) -> WebPages:
+        """Reads `GORKD_FETCH_ALLOW`. Raises `SetupError`."""
+        return cls(allow=parse_allow(env.get("GORKD_FETCH_ALLOW", "")), clock=clock)
+
+    @property
+    def worker_pids(self) -> tuple[int, ...]:
+        """The parsing processes that run now, for health checks."""
+        return self._workers.pids
+
+    async def fetch(self, url: str) -> Page:
+        """The readable page behind `url`, within `total_s`. Raises `FetchError`."""
+        try:
+            async with asyncio.timeout(self._limits.total_s), self._places:
+                final, document = await self._follow(check_url(url))
+                extraction = await self._workers.extract(document)
+        except TimeoutError as exc:
+            raise PageTimeout(url, f"not read within {self._limits.total_s:g} s") from exc
+        return _page(str(final), extraction, self._clock())
+
+    async def warm_up(self) -> None:
+        """Start the parsing processes, so that the first page need not wait for them. Raises `SetupError`."""
+        await self._workers.warm_up()
+
+    async def aclose(self) -> None:
+        """Close connections and end the parsing processes. Idempotent."""
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+        await self._workers.aclose()
+
+    async def _follow(self, url: URL) -> tuple[URL, Document]:
+        """The document at the end of the redirects, and where that is."""
+        start = url
+        for _ in range(self._limits.max_redirects + 1):
+            await self._obey_robots(url)
+            async with self._politeness.turn(url.host or ""), self._get(url) as response:
+                target = _redirect(response, url)
+                if target is None:
+                    return url, await self._download(response, url)
+            url = target
+        raise FetchError(str(start), f"more than {self._limits.max_redirects} redirects")
+
+    async def _obey_robots(self, url: URL) -> None:
+        allowed = await self._robots.allow(str(url), str(url.origin()))
+        if allowed is None:
+            refusal = RobotsDisallowed(str(url), "its robots.txt could not be read, which means no (RFC 9309, 2.3.1.4)")
+            refusal.reason = "robots.txt could not be read"
+            raise refusal
+        if not allowed:
+            raise RobotsDisallowed(str(url), f"robots.txt disallows it for {ROBOT}")
+
+    async def _ask_robots(self, address: str) -> RobotsAnswer:
+        """RFC 9309, 2.3.1: 4xx means no rules, 429, 5xx and silence mean that the site cannot say."""
+        url = check_url(address)
+        try:
+            async with asyncio.timeout(self._limits.robots_s):
+                for _ in range(self._limits.max_redirects + 1):
+                    async with self._get(url) as response:
+                        target = _redirect(response, url)
+                        if target is None:
+                            return await _robots_answer(response, url)
+                    url = target
+        except (TimeoutError, PageTimeout):
+            return RobotsAnswer(None)
+        except AddressBlocked:
+            if str(url) == address:
+                raise
+            return RobotsAnswer(None)
+        return RobotsAnswer("")  # too many redirects count as "not available" (2.3.1.2)
+
+    async def _download(self, response: aiohttp.ClientResponse, url: URL) -> Document:
+        if not 200 <= response.status < 300:
+            raise PageStatus(str(url), response.status)
+        kind, charset = media_type(response.headers.get("Content-Type", ""))
+        if not may_be_readable(kind):
+            raise PageUnreadable(str(url), f"{kind} is not a readable kind of page")
+        body = await read_body(response, str(url), max_bytes=self._limits.max_bytes)
+        document = document_kind(kind, body)
+        if document is None:
+            raise PageUnreadable(str(url), f"{kind or 'unlabelled'} data is not a readable kind of page")
+        return Document(str(url), document, charset, body)
+
+    @asynccontextmanager
+    async def _get(self, url: URL) -> AsyncIterator[aiohttp.ClientResponse]:
+        """One request without redirects; all errors of the client become ours here."""
+        try:
+            async with self._client().get(url, allow_redirects=False) as response:
+                yield response
+        except aiohttp.ClientSSLError as exc:
+            raise FetchError(str(url), f"no safe connection: {exc}") from exc
+        except aiohttp.ClientConnectorError as exc:
+            if isinstance(exc.os_error, Refused):
+                raise AddressBlocked(str(url), str(exc.os_error)) from exc
+            raise FetchError(str(url), f"cannot be reached: {exc.os_error}") from exc
+        except aiohttp.ServerTimeoutError as exc:
+            raise PageTimeout(str(url), "no connection in time") from exc
+        except (aiohttp.ClientError, OSError, ValueError) as exc:
+            if isinstance(exc, TimeoutError):
+                raise
+            raise FetchError(str(url), f"broken answer: {type(exc).__name__}: {str(exc)[:200]}") from exc
+
+    def _client(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            connector = aiohttp.TCPConnector(
+                resolver=GuardedResolver(self._resolver or DaemonResolver(), self._guard),
+                socket_factory=self._guard.open_socket,
+                use_dns_cache=False,  # every connection is judged by the name's answer of now
+                limit=2 * self._limits.at_once,
+            )
+            self._session = aiohttp.ClientSession(
+                connector=connector,
+                headers={"User-Agent": self._user_agent, "Accept": _ACCEPT, "Accept-Encoding": ACCEPT_ENCODING},
+                cookie_jar=aiohttp.DummyCookieJar(),
+                timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._limits.connect_s),
+                auto_decompress=False,
+                trust_env=False,
+                max_line_size=_MAX_HEADER_BYTES,
+                max_field_size=_MAX_HEADER_BYTES,
+            )
+        return self._session
+
+
+def _redirect(response: aiohttp.ClientResponse, url: URL) -> URL | None:
+    """Where `response` sends us; None when it does not. Raises `AddressBlocked`."""
+    location = response.headers.get("Location", "").strip()
+    if response.status not in _REDIRECTS or not location:
+        return None
+    try:
+        target = urljoin(str(url), location.replace(" ", "%20"))
+    except ValueError as exc:
+        raise AddressBlocked(str(url), f"redirects to a malformed address: {exc}") from exc
+    return check_url(target)
+
+
+async def _robots_answer(response: aiohttp.ClientResponse, url: URL) -> RobotsAnswer:
+    if response.status == 429 or response.status >= 500:
+        return RobotsAnswer(None)
+    if not 200 <= response.status < 300:
+        return RobotsAnswer("")
+    body = await read_body(response, str(url), max_bytes=MAX_ROBOTS_BYTES, cut=True)
+    return RobotsAnswer(body.decode("utf-8", errors="replace"))
+
+
+def _page(url: str, extraction: Extraction, read_at: datetime) -> Page:
+    published_at = None
+    if extraction.published_on is not None:
+        try:
+            published_at = datetime.fromisoformat(extraction.published_on).replace(tzinfo=UTC)
+        except ValueError:
+            published_at = None
+    if published_at is not None and published_at > read_at + timedelta(days=1):
+        published_at = None  # a date to come is an error of the page
+    return Page(
+        url=url,
+        title=extraction.title,
+        text=extraction.text,
+        read_at=read_at,
+        author=extraction.author,
+        published_at=published_at,
+    )

@@ -1,0 +1,210 @@
+"""HTML to its main text: hidden elements go, trafilatura finds the body, and the body is written as plain text.
+
+trafilatura's own Markdown is not used: it escapes characters (`\\_`) and marks emphasis, and a quotation must read as
+the page does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from adapters.pages.extraction import MAX_TEXT_CHARS, Extraction, NoText
+from adapters.pages.hidden import drop_hidden
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element  # type: ignore[import-untyped] # lxml ships no types
+    from lxml.html import HtmlElement  # type: ignore[import-untyped]
+
+_MAX_DEPTH = 200  # nested blocks; deeper nesting is made, not written
+_MIN_CHARS = 80  # less than a sentence from a page with more text means that the extractor missed the body
+_BLOCKS = frozenset({"p", "head", "list", "item", "quote", "code", "table", "row", "cell", "div", "body"})
+_FURNITURE = ("script", "style", "noscript", "template", "nav", "header", "footer", "aside", "form", "svg", "iframe")
+_PLAIN_BLOCKS = (
+    "p div section article main h1 h2 h3 h4 h5 h6 li dt dd tr blockquote pre figcaption br hr td th caption".split()
+)
+_DATE_METAS = frozenset(
+    "article:published_time datepublished citation_publication_date citation_date dc.date dc.date.issued "
+    "dcterms.issued dcterms.date date pubdate publish-date publication_date".split()
+)
+_BINARY = re.compile("[\x00-\x08\x0e-\x1a]")
+
+
+def extract_html(html: str, url: str) -> Extraction:
+    """Main text with headings, lists and tables, and what the page says of itself. Raises `NoText`."""
+    import trafilatura
+
+    if len(_BINARY.findall(html[:4096])) > 20:
+        raise NoText("binary, not HTML")
+    tree = _parse(html)
+    drop_hidden(tree)
+    plain = _plain_text(tree)
+    found = trafilatura.bare_extraction(
+        tree,
+        url=url,
+        include_comments=False,
+        include_tables=True,
+        include_formatting=True,  # keeps code and headings apart from prose
+        with_metadata=True,
+        date_extraction_params={"original_date": True, "extensive_search": False},
+    )
+    if not isinstance(found, trafilatura.settings.Document):
+        return Extraction(_title(tree), plain, published_on=_declared_date(tree))
+    text = _written(found.body) if found.body is not None else ""
+    return Extraction(
+        title=found.title or _title(tree),
+        text=plain if len(text) < _MIN_CHARS < len(plain) else text or plain,
+        author=found.author,
+        # What the page declares comes before what trafilatura may have found in the prose.
+        published_on=_declared_date(tree) or found.date,
+    )
+
+
+def _parse(html: str) -> HtmlElement:
+    from lxml import etree  # type: ignore[import-untyped]
+    from lxml.html import HTMLParser, document_fromstring
+
+    # A str with an encoding declaration is refused by lxml, and what it declares is settled already.
+    parser = HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True)
+    try:
+        return document_fromstring(html.encode("utf-8", errors="replace"), parser=parser)
+    except (etree.ParserError, etree.XMLSyntaxError, ValueError) as exc:
+        raise NoText("no HTML in it") from exc
+
+
+def _written(body: _Element) -> str:
+    """trafilatura's tree as text: blocks parted by blank lines, `## ` headings, `- ` items, ` | ` between cells."""
+    return "\n\n".join(block for block in _blocks(body, 0) if block)
+
+
+def _blocks(element: _Element, depth: int) -> Iterator[str]:
+    if depth > _MAX_DEPTH:
+        yield _inline(element)
+        return
+    tag = element.tag
+    if tag == "head":
+        yield "#" * _level(element) + " " + _inline(element)
+    elif tag == "list":
+        yield _list(element, depth)
+    elif tag == "table":
+        yield _table(element)
+    elif tag == "code" or (tag == "quote" and len(element) == 0):
+        yield "".join(str(piece) for piece in element.itertext()).strip("\n").rstrip()
+    elif any(child.tag in _BLOCKS for child in element):
+        yield from _mixed(element, depth)
+    else:
+        yield _inline(element)
+
+
+def _mixed(element: _Element, depth: int) -> Iterator[str]:
+    """The blocks of an element that also has text of its own between them."""
+    run = [element.text or ""]
+    for child in element:
+        if child.tag in _BLOCKS and not (child.tag == "code" and not _has_lines(child)):
+            yield _collapsed("".join(run))
+            yield from _blocks(child, depth + 1)
+            run = [child.tail or ""]
+        else:
+            run += [_raw_inline(child), child.tail or ""]
+    yield _collapsed("".join(run))
+
+
+def _list(element: _Element, depth: int) -> str:
+    lines = []
+    for number, item in enumerate(element.iterchildren("item"), 1):
+        mark = f"{number}. " if element.get("rend") == "ol" else "- "
+        inside = "\n".join(block for block in _blocks(item, depth + 1) if block)
+        if inside:
+            lines.append(mark + inside.replace("\n", "\n  "))
+    return "\n".join(lines)
+
+
+def _table(element: _Element) -> str:
+    rows = []
+    for row in element.iter("row"):
+        cells = [_inline(cell) for cell in row.iterchildren("cell")]
+        if any(cells):
+            rows.append(" | ".join(cells))
+    return "\n".join(rows)
+
+
+def _level(element: _Element) -> int:
+    rend = element.get("rend") or "h2"
+    return int(rend[1]) if rend[1:2].isdigit() else 2
+
+
+def _has_lines(element: _Element) -> bool:
+    return any("\n" in str(piece) for piece in element.itertext())
+
+
+def _inline(element: _Element) -> str:
+    return _collapsed(_raw_inline(element))
+
+
+def _raw_inline(element: _Element) -> str:
+    if element.tag == "lb":
+        return "\n"
+    pieces = [element.text or ""]
+    for child in element.iterdescendants():
+        if child.tag in _BLOCKS or child.tag == "lb":
+            pieces.append(" ")
+        pieces += [child.text or ""]
+        pieces += [child.tail or ""]
+    return "".join(pieces)
+
+
+def _collapsed(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _plain_text(tree: HtmlElement) -> str:
+    """Every visible word outside the page's furniture: what is left when no body can be told from the rest."""
+    from lxml import etree
+
+    pieces: list[str] = []
+    skipped: set[_Element] = set()
+    for event, element in etree.iterwalk(tree, events=("start", "end")):
+        tag = element.tag if isinstance(element.tag, str) else ""
+        if event == "start":
+            if tag in _FURNITURE or tag in ("head", "title"):
+                skipped.add(element)
+            if not skipped:
+                pieces += ["\n" if tag in _PLAIN_BLOCKS else "", element.text or ""]
+            continue
+        skipped.discard(element)
+        if not skipped:
+            pieces += ["\n" if tag in _PLAIN_BLOCKS else "", element.tail or ""]
+    lines = (" ".join(line.split()) for line in "".join(pieces).split("\n"))
+    return "\n\n".join(line for line in lines if line)[:MAX_TEXT_CHARS]
+
+
+def _title(tree: HtmlElement) -> str:
+    for path in ("title", "h1"):
+        for element in tree.iter(path):
+            if title := _collapsed(str(element.text_content())):
+                return title
+    return ""
+
+
+def _declared_date(tree: HtmlElement) -> str | None:
+    """ISO date of the publication date in the page's metadata, in any usual spelling (`03-Jan-2001`)."""
+    from dateutil import parser  # type: ignore[import-untyped] # types come in a separate package
+
+    for meta in tree.iter("meta"):
+        name = (meta.get("property") or meta.get("name") or meta.get("itemprop") or "").lower()
+        content = (meta.get("content") or "")[:60]
+        if name not in _DATE_METAS or not any(char.isdigit() for char in content):
+            continue
+        try:
+            # Parsed over two defaults: a date that says day, month and year itself gives the same result twice.
+            dates = {
+                parser.parse(content, default=datetime(year, month, day, tzinfo=UTC)).date()
+                for year, month, day in ((1970, 1, 1), (1972, 2, 2))
+            }
+        except (ValueError, OverflowError):
+            continue
+        if len(dates) == 1:
+            return str(dates.pop().isoformat())
+    return None

@@ -1,0 +1,217 @@
+"""The pool of parsing processes: each takes one document at a time and can be killed without harm to the others.
+
+A worker is a plain child process on one end of a socket pair (adapters/pages/worker.py). It ends when it takes too
+long, needs too much memory, has served its share, or when its parent goes away, however that happens.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+import struct
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from adapters.pages.extraction import Document, Extraction
+from core.errors import FetchError, PageTimeout, PageUnreadable, SetupError
+
+EXTRACTION_LIMIT_S = 5.0
+MEMORY_LIMIT_BYTES = 768 * 1024 * 1024  # address space; 5 MB of HTML need at most some 500 MB (tests/adapters/pages)
+STARTUP_LIMIT_S = 20.0  # an interpreter and its imports on a machine under load; half a second on an idle one
+_DOCUMENTS_A_WORKER = 200  # parsers leak and cache; a fresh start costs 0.3 s
+_MAX_ANSWER_BYTES = 8 * 1024 * 1024  # 200,000 characters of JSON escapes and some
+_LENGTH = struct.Struct(">I")
+_ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass
+class _Worker:
+    process: subprocess.Popen[bytes]
+    channel: socket.socket
+    served: int = 0
+
+    @property
+    def is_alive(self) -> bool:
+        return self.process.poll() is None
+
+    def kill(self) -> None:
+        self.channel.close()
+        self.process.kill()
+
+
+class ExtractionWorkers:
+    """At most `count` processes, started when first needed."""
+
+    def __init__(
+        self,
+        *,
+        count: int,
+        limit_s: float = EXTRACTION_LIMIT_S,
+        memory_bytes: int = MEMORY_LIMIT_BYTES,
+    ) -> None:
+        self._count = count
+        self._limit_s = limit_s
+        self._memory_bytes = memory_bytes
+        self._turn = asyncio.Semaphore(count)
+        self._idle: list[_Worker] = []
+        self._busy: list[_Worker] = []
+        self._killed: list[subprocess.Popen[bytes]] = []
+        self._is_closed = False
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """The processes that exist now."""
+        return tuple(worker.process.pid for worker in (*self._idle, *self._busy))
+
+    async def extract(self, document: Document) -> Extraction:
+        """Raises `PageTimeout` when parsing takes too long and `PageUnreadable` when there is no text to be had."""
+        async with self._turn, self._worker(document.url) as worker:
+            try:
+                async with asyncio.timeout(self._limit_s):
+                    answer = await _ask(worker.channel, document)
+            except TimeoutError as exc:
+                raise PageTimeout(document.url, f"could not be parsed within {self._limit_s:g} s") from exc
+            except (OSError, ValueError) as exc:
+                raise PageUnreadable(document.url, f"the parser died: {exc}") from exc
+            return self._read(answer, worker, document.url)
+
+    async def warm_up(self) -> None:
+        """Start every worker and wait until each can parse. Raises `SetupError`."""
+
+        async def start_one() -> None:
+            async with self._turn, self._worker("warm-up"):
+                await started.wait()
+
+        started = asyncio.Barrier(self._count)
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(self._count):
+                    group.create_task(start_one())
+        except* FetchError as failed:
+            raise SetupError(f"pages cannot be parsed: {failed.exceptions[0]}") from failed
+
+    async def aclose(self) -> None:
+        """Kill all workers and wait until they are gone. Idempotent."""
+        self._is_closed = True
+        for worker in (*self._idle, *self._busy):
+            self._end(worker)
+        self._idle.clear()
+        await asyncio.to_thread(_reap, self._killed)
+
+    @asynccontextmanager
+    async def _worker(self, url: str) -> AsyncIterator[_Worker]:
+        """A worker for one document: back among the idle ones afterwards, killed when anything went wrong."""
+        worker = await self._take(url)
+        self._busy.append(worker)
+        is_fit = False
+        try:
+            yield worker
+            is_fit = worker.served < _DOCUMENTS_A_WORKER and not self._is_closed
+        finally:
+            self._busy.remove(worker)
+            if is_fit and worker.is_alive:
+                self._idle.append(worker)
+            else:
+                self._end(worker)
+
+    async def _take(self, url: str) -> _Worker:
+        while self._idle:
+            worker = self._idle.pop()
+            if worker.is_alive:
+                return worker
+            self._end(worker)
+        if self._is_closed:
+            raise PageUnreadable(url, "the page reader is shut down")
+        return await self._start(url)
+
+    async def _start(self, url: str) -> _Worker:
+        self._killed = [process for process in self._killed if process.poll() is None]
+        ours, theirs = socket.socketpair()
+        with theirs:
+            ours.setblocking(False)
+            try:
+                process = _spawn(theirs, self._limit_s, self._memory_bytes)
+            except OSError as exc:
+                ours.close()
+                raise PageUnreadable(url, f"no parser could be started: {exc}") from exc
+        worker = _Worker(process, ours)
+        try:
+            async with asyncio.timeout(STARTUP_LIMIT_S):
+                await _receive(ours)
+        except TimeoutError as exc:
+            self._end(worker)
+            raise PageTimeout(url, "no parser was ready in time") from exc
+        except (OSError, ValueError) as exc:
+            self._end(worker)
+            raise PageUnreadable(url, f"no parser could be started: {exc}") from exc
+        except asyncio.CancelledError:
+            self._end(worker)
+            raise
+        return worker
+
+    def _read(self, answer: bytes, worker: _Worker, url: str) -> Extraction:
+        worker.served += 1
+        try:
+            fields = json.loads(answer)
+            if isinstance(fields, dict) and "error" in fields:
+                if not fields.get("fit"):
+                    worker.served = _DOCUMENTS_A_WORKER
+                raise PageUnreadable(url, str(fields["error"])[:300])
+            return Extraction.from_json(answer)
+        except ValueError as exc:
+            raise PageUnreadable(url, f"the parser's answer is garbled: {exc}") from exc
+
+    def _end(self, worker: _Worker) -> None:
+        worker.kill()
+        self._killed.append(worker.process)
+
+
+def _spawn(channel: socket.socket, limit_s: float, memory_bytes: int) -> subprocess.Popen[bytes]:
+    """A worker without our environment (it holds keys), our session (Ctrl-C is for us) or our open files."""
+    return subprocess.Popen(  # noqa: S603 - our own interpreter and module
+        [sys.executable, "-m", "adapters.pages.worker", str(int(limit_s) + 1), str(memory_bytes)],
+        stdin=channel.fileno(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd=_ROOT,
+        env={"LANG": "C.UTF-8", "PATH": os.defpath},
+        start_new_session=True,
+    )
+
+
+async def _ask(channel: socket.socket, document: Document) -> bytes:
+    header = json.dumps({"url": document.url, "kind": document.kind, "charset": document.charset}).encode()
+    message = _LENGTH.pack(len(header)) + header + _LENGTH.pack(len(document.body)) + document.body
+    await asyncio.get_running_loop().sock_sendall(channel, message)
+    return await _receive(channel)
+
+
+async def _receive(channel: socket.socket) -> bytes:
+    """One answer. Raises `EOFError` wrapped as `OSError` when the worker ends, `ValueError` on an absurd length."""
+    (size,) = _LENGTH.unpack(await _exactly(channel, _LENGTH.size))
+    if size > _MAX_ANSWER_BYTES:
+        raise ValueError(f"an answer of {size} bytes")
+    return await _exactly(channel, size)
+
+
+async def _exactly(channel: socket.socket, count: int) -> bytes:
+    loop = asyncio.get_running_loop()
+    received = bytearray()
+    while len(received) < count:
+        piece = await loop.sock_recv(channel, min(count - len(received), 1 << 20))
+        if not piece:
+            raise ConnectionResetError("it ended without an answer")
+        received += piece
+    return bytes(received)
+
+
+def _reap(processes: list[subprocess.Popen[bytes]]) -> None:
+    for process in processes:
+        process.wait()
+    processes.clear()
