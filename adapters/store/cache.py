@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from sqlite_utils import Database as Connection
 
 from adapters.store.sqlite import Database
+from core.errors import JobNotFound
 from core.job import Scope
 from core.ports import Clock
 
@@ -14,7 +15,8 @@ MAX_ROWS = 10_000  # a row is a key and a job id, so this is about 2 MB
 
 _FIND = "SELECT job_id, created_at FROM answers WHERE tenant = ? AND visibility = ? AND key = ? AND expires_at > ?"
 _PUT = """
-    INSERT OR REPLACE INTO answers (tenant, visibility, key, job_id, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?)
+    INSERT OR REPLACE INTO answers (tenant, visibility, key, job_id, created_at, expires_at)
+    SELECT tenant, visibility, ?, id, ?, ? FROM jobs WHERE id = ? AND tenant = ? AND visibility = ?
 """
 _TRIM = """
     DELETE FROM answers WHERE rowid IN (
@@ -23,7 +25,7 @@ _TRIM = """
 
 
 class SqliteAnswerCache:
-    """An `AnswerCache` of saved jobs. Each put drops what has expired and the oldest over `max_rows`."""
+    """An `AnswerCache`. Each put drops what has expired and the oldest over `max_rows`."""
 
     def __init__(self, database: Database, *, clock: Clock, max_rows: int = MAX_ROWS) -> None:
         self._database = database
@@ -38,11 +40,13 @@ class SqliteAnswerCache:
         return None if row is None else (row[0], datetime.fromtimestamp(row[1], UTC))
 
     async def put(self, scope: Scope, key: str, job_id: str, *, ttl: timedelta) -> None:
+        """Raises `JobNotFound` unless the job was saved in this very scope."""
         now = self._clock()
 
         def change(connection: Connection) -> None:
-            row = (scope.tenant, scope.visibility, key, job_id, now.timestamp(), (now + ttl).timestamp())
-            connection.execute(_PUT, row)
+            row = (key, now.timestamp(), (now + ttl).timestamp(), job_id, scope.tenant, scope.visibility)
+            if connection.execute(_PUT, row).rowcount == 0:
+                raise JobNotFound(job_id)
             connection.execute("DELETE FROM answers WHERE expires_at <= ?", (now.timestamp(),))
             connection.execute(_TRIM, (self._max_rows,))
 

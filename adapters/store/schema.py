@@ -6,6 +6,7 @@ Times are seconds since 1970 UTC. Every row carries its tenant and visibility, a
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 from sqlite_utils import Database as Connection
 
@@ -40,7 +41,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
 )
 
 
-def migrate(connection: Connection) -> None:
+def migrate(connection: Connection, folder: Path) -> None:
     """Bring the tables to the newest version; several processes may call this at once.
 
     The write lock is taken before the version is read, so the others wait and then find nothing to
@@ -52,8 +53,8 @@ def migrate(connection: Connection) -> None:
         (version,) = connection.execute("SELECT COALESCE(MAX(version), 0) FROM schema_version").fetchone()
         if version > len(MIGRATIONS):
             raise SetupError(
-                f"the database is of version {version} and this gorkd knows only {len(MIGRATIONS)}; "
-                "start the newer gorkd or point GORKD_DATA to another folder"
+                f"The data folder {folder} was written by a newer gorkd (version {version}, this one knows "
+                f"{len(MIGRATIONS)}). Start the newer gorkd or point GORKD_DATA to another folder."
             )
         for number, statements in enumerate(MIGRATIONS[version:], start=version + 1):
             for statement in statements:

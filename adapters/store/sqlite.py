@@ -109,12 +109,13 @@ def _open(folder: Path) -> Connection:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")  # survives kill -9; a power cut may cost the last moments
         connection.execute("PRAGMA foreign_keys = ON")
-        migrate(connection)
-    except (sqlite3.Error, SetupError) as exc:
+        migrate(connection, folder)
+    except sqlite3.Error as exc:
         handle.close()
-        if isinstance(exc, SetupError):
-            raise
         raise _unusable(folder, exc) from exc
+    except BaseException:
+        handle.close()
+        raise
     return connection
 
 
