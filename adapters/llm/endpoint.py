@@ -1,0 +1,119 @@
+"""An OpenAI-compatible endpoint: where it is, its settings, and the SDK's client for it.
+
+Shared by chat and embeddings. The key stands in no repr, and `redact` keeps it out of every message.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import threading
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, SecretStr
+
+from core.errors import SetupError
+
+if TYPE_CHECKING:
+    import openai
+
+OPENAI_URL = "https://api.openai.com/v1"
+NO_KEY = "none"  # the SDK insists on a key; local endpoints ignore it
+CONNECT_TIMEOUT_S = 2.0  # an unreachable endpoint must not cost the answer its five seconds
+MAX_MESSAGE_CHARS = 300  # of an endpoint's own words in a log line
+_KEY_SHAPE = re.compile(r"\b(sk|key|pk)-[\w*\-]{6,}")
+
+
+class Endpoint(BaseModel, frozen=True):
+    """One model at one address. The `*_setting` names are what a message tells the operator to check."""
+
+    model: str
+    base_url: str = OPENAI_URL
+    api_key: SecretStr = SecretStr(NO_KEY)
+    model_setting: str = "GORKD_MODEL"
+    url_setting: str = "OPENAI_BASE_URL"
+    key_setting: str = "OPENAI_API_KEY"
+
+    @property
+    def has_key(self) -> bool:
+        return self.api_key.get_secret_value() != NO_KEY
+
+    @property
+    def host(self) -> str:
+        """Host and port, for log lines; an address may carry credentials, so it is never logged whole."""
+        return urlsplit(self.base_url).netloc.rpartition("@")[2]
+
+    def redact(self, text: str) -> str:
+        """`text` without the key or anything shaped like one, cut to a log line's length."""
+        if self.has_key:
+            text = text.replace(self.api_key.get_secret_value(), "***")
+        return _KEY_SHAPE.sub(r"\1-***", " ".join(text.split()))[:MAX_MESSAGE_CHARS]
+
+
+def setting(env: Mapping[str, str], *names: str) -> str:
+    """The first of `names` that is set to something, trimmed; "" when none is."""
+    return next((value for name in names if (value := env.get(name, "").strip())), "")
+
+
+def checked_url(url: str, *, name: str) -> str:
+    """`url` without a trailing slash. Raises `SetupError` when it is no http(s) address."""
+    try:
+        parts = urlsplit(url)
+        is_address = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        is_address = False
+    if not is_address or re.search(r"\s", url):
+        raise SetupError(f"{name} is not an http(s) address, e.g. http://127.0.0.1:11434/v1")
+    return url.rstrip("/")
+
+
+def checked_key(key: str, *, name: str) -> SecretStr:
+    """Raises `SetupError` on what cannot stand in an HTTP header; the message does not repeat it."""
+    if not re.fullmatch(r"[!-~]*", key):
+        raise SetupError(f"{name} contains blanks or other characters that no key has")
+    return SecretStr(key or NO_KEY)
+
+
+class Connection:
+    """Opens the SDK's client on first use, off the event loop: importing it costs most of a second of CPU."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.endpoint = endpoint
+        self._client: openai.AsyncOpenAI | None = None
+        self._lock = threading.Lock()
+
+    async def client(self) -> openai.AsyncOpenAI:
+        if self._client is not None:
+            return self._client
+        return await asyncio.to_thread(self._open_once)
+
+    async def aclose(self) -> None:
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close()
+
+    def _open_once(self) -> openai.AsyncOpenAI:
+        with self._lock:
+            client = self._client = self._client or self._open()
+            return client
+
+    def _open(self) -> openai.AsyncOpenAI:
+        import openai
+
+        client = openai.AsyncOpenAI(
+            api_key=self.endpoint.api_key.get_secret_value(),
+            base_url=self.endpoint.base_url,
+            timeout=timeout(60.0),
+            max_retries=0,  # the pipeline decides on retries; the SDK's own would hide the time they take
+        )
+        # Resources are imported on first access, which belongs to warming up.
+        _ = client.chat.completions, client.embeddings
+        return client
+
+
+def timeout(seconds: float) -> openai.Timeout:
+    import openai
+
+    return openai.Timeout(seconds, connect=min(CONNECT_TIMEOUT_S, seconds))

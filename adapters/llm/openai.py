@@ -1,0 +1,196 @@
+"""Chat completions of any OpenAI-compatible endpoint, streamed, through the `openai` SDK.
+
+What an endpoint cannot do (strict schemas, newer parameter names, usage in streams) is found out on
+the first refusal and remembered. No retries here: whether to try again is the pipeline's decision.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, TypeVar
+
+from adapters.llm.endpoint import OPENAI_URL, Connection, Endpoint, checked_key, checked_url, setting, timeout
+from adapters.llm.failures import SLOW, call_failures, model_error, safe_cause, wrong_page
+from adapters.llm.reading import Answer, Piece, read_piece
+from core.errors import ModelTimeout
+from core.llm import estimate_usage
+from core.ports import ChatDelta, ChatRequest
+
+if TYPE_CHECKING:
+    import openai
+    from openai.types.chat import ChatCompletionChunk, completion_create_params
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+# The smallest current model that follows a strict schema, answers without reasoning first and has no announced end.
+DEFAULT_MODEL = "gpt-5.4-mini"
+STALL_S = 20.0  # between two pieces of an answer that has begun; busy endpoints pause for seconds, not for this long
+MAX_REFUSALS = 5  # ways in which an endpoint may differ, hence calls until all are known
+
+
+def build_chat(env: Mapping[str, str]) -> OpenAIChat | None:
+    """The model that `OPENAI_API_KEY`, `OPENAI_BASE_URL` and `GORKD_MODEL` name; None when neither key nor URL is set.
+
+    A local endpoint needs no key. Raises `SetupError` on an address or key that cannot be one.
+    """
+    key, url = setting(env, "OPENAI_API_KEY"), setting(env, "OPENAI_BASE_URL")
+    if not key and not url:
+        return None
+    endpoint = Endpoint(
+        model=setting(env, "GORKD_MODEL") or DEFAULT_MODEL,
+        base_url=checked_url(url or OPENAI_URL, name="OPENAI_BASE_URL"),
+        api_key=checked_key(key, name="OPENAI_API_KEY"),
+    )
+    return OpenAIChat(endpoint)
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """What the endpoint is known to accept."""
+
+    output: Literal["json_schema", "json_object", "text"] = "json_schema"
+    limit: Literal["max_completion_tokens", "max_tokens"] = "max_completion_tokens"
+    reports_usage: bool = True
+
+
+class OpenAIChat:
+    """A `ChatModel`. `stall_s` bounds the silence between two pieces of an answer that has begun."""
+
+    def __init__(self, endpoint: Endpoint, *, stall_s: float = STALL_S) -> None:
+        self._endpoint = endpoint
+        self._connection = Connection(endpoint)
+        self._stall_s = stall_s
+        self._dialect = Dialect()
+
+    @property
+    def name(self) -> str:
+        return self._endpoint.model
+
+    async def warm_up(self) -> None:
+        """Import the SDK and open the client, so that the first question does not pay for it; no network."""
+        await self._connection.client()
+
+    async def aclose(self) -> None:
+        await self._connection.aclose()
+
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
+        """See `ChatModel.stream`. An answer cut at `max_tokens` just ends: its JSON shows that it is incomplete."""
+        now = asyncio.get_running_loop().time
+        deadline = now() + request.timeout_s
+        answer = Answer()
+        opened = await self._by(deadline, self._open(request), request)
+        async with opened, aclosing(self._pieces(opened)) as pieces:
+            until = deadline
+            while piece := await self._by(until, anext(pieces, None), request):
+                answer.add(piece)
+                if piece.text:
+                    yield ChatDelta(text=piece.text)
+                until = min(deadline, now() + self._stall_s) if answer.length else deadline
+        answer.check_ending(self._endpoint)
+        yield ChatDelta(usage=answer.usage or estimate_usage(request, answer.text))
+
+    async def _by(self, until: float, step: Awaitable[T], request: ChatRequest) -> T:
+        """The step's result by loop time `until`; its failures as ours."""
+        started = asyncio.get_running_loop().time()
+        try:
+            async with asyncio.timeout_at(until):
+                return await step
+        except TimeoutError as exc:
+            silence_s = until - started
+            raise ModelTimeout(
+                f"{self._endpoint.host} sent nothing for {silence_s:.0f} s of at most {request.timeout_s:.0f} s",
+                user_message=SLOW,
+            ) from exc
+        except call_failures() as exc:
+            raise model_error(exc, self._endpoint) from safe_cause(exc, self._endpoint)
+
+    async def _open(self, request: ChatRequest) -> openai.AsyncStream[ChatCompletionChunk]:
+        """The stream, asked for in the fullest dialect the endpoint accepts."""
+        import openai
+
+        client = await self._connection.client()
+        for _ in range(MAX_REFUSALS - 1):
+            dialect = self._dialect
+            try:
+                return await _create(client, self._endpoint.model, request, dialect)
+            except openai.APIStatusError as exc:
+                simpler = _simpler(dialect, exc)
+                if simpler is None:
+                    raise
+                log.warning("%s refused part of the request; going on with %s", self._endpoint.host, simpler)
+                self._dialect = simpler
+        return await _create(client, self._endpoint.model, request, self._dialect)
+
+    async def _pieces(self, opened: openai.AsyncStream[ChatCompletionChunk]) -> AsyncGenerator[Piece, None]:
+        """The stream's chunks; of an endpoint that does not stream, the whole completion as one."""
+        content_type = opened.response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if content_type == "application/json":
+            yield read_piece(json.loads(await opened.response.aread()))
+        elif content_type in {"text/html", "application/xhtml+xml"}:
+            raise wrong_page(self._endpoint, content_type)
+        else:
+            async for chunk in opened:
+                yield read_piece(chunk)
+
+
+async def _create(
+    client: openai.AsyncOpenAI, model: str, request: ChatRequest, dialect: Dialect
+) -> openai.AsyncStream[ChatCompletionChunk]:
+    import openai
+
+    system = request.system if dialect.output == "json_schema" else _with_schema(request)
+    has_new_limit = dialect.limit == "max_completion_tokens"
+    return await client.chat.completions.create(
+        model=model,
+        messages=[{"role": "system", "content": system}, {"role": "user", "content": request.user}],
+        response_format=_response_format(request, dialect),
+        max_completion_tokens=request.max_tokens if has_new_limit else openai.omit,
+        max_tokens=openai.omit if has_new_limit else request.max_tokens,
+        stream=True,
+        stream_options={"include_usage": True} if dialect.reports_usage else openai.omit,
+        timeout=timeout(request.timeout_s),
+    )
+
+
+def _response_format(request: ChatRequest, dialect: Dialect) -> completion_create_params.ResponseFormat | openai.Omit:
+    import openai
+
+    if dialect.output == "text":
+        return openai.omit
+    if dialect.output == "json_object":
+        return {"type": "json_object"}
+    schema: dict[str, object] = dict(request.schema)
+    return {
+        "type": "json_schema",
+        "json_schema": {"name": request.schema_name, "schema": schema, "strict": True},
+    }
+
+
+def _with_schema(request: ChatRequest) -> str:
+    schema = json.dumps(dict(request.schema), ensure_ascii=False)
+    return (
+        f"{request.system}\n\nAnswer with one JSON object and nothing else. It must follow this JSON schema:\n{schema}"
+    )
+
+
+def _simpler(dialect: Dialect, exc: openai.APIStatusError) -> Dialect | None:
+    """The dialect without what the endpoint names as the reason of its refusal; None when that is something else."""
+    if exc.status_code not in {400, 404, 422}:
+        return None
+    said = str(exc).lower()
+    if dialect.limit == "max_completion_tokens" and "max_completion_tokens" in said:
+        return replace(dialect, limit="max_tokens")
+    if dialect.reports_usage and ("stream_options" in said or "include_usage" in said):
+        return replace(dialect, reports_usage=False)
+    if any(word in said for word in ("response_format", "json_schema", "json_object", "structured output")):
+        if dialect.output == "json_schema":
+            return replace(dialect, output="json_object")
+        if dialect.output == "json_object":
+            return replace(dialect, output="text")
+    return None

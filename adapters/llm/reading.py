@@ -1,0 +1,119 @@
+"""What an endpoint sends, read defensively: a chunk of a stream or a whole completion, and the answer they add up to.
+
+The SDK builds its objects without validating them, so any field may be missing or of another type.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from adapters.llm.endpoint import Endpoint
+from adapters.llm.failures import GARBLED, declined, unavailable
+from core.answer import ModelUsage
+from core.errors import ModelGarbled
+from core.llm import parse_object
+
+MAX_ANSWER_CHARS = 400_000  # a hundred times a long answer; an endpoint that goes on is broken
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One chunk. `finish_reason` is "" until the last one with a choice."""
+
+    text: str = ""
+    refusal: str = ""
+    finish_reason: str = ""
+    has_choice: bool = False
+    usage: ModelUsage | None = None
+
+
+def read_piece(chunk: object) -> Piece:
+    """From an SDK object or from parsed JSON."""
+    choices = _field(chunk, "choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    message = _field(choice, "delta") or _field(choice, "message")
+    return Piece(
+        text=_text(_field(message, "content")),
+        refusal=_text(_field(message, "refusal")),
+        finish_reason=_text(_field(choice, "finish_reason")),
+        has_choice=choice is not None,
+        usage=_usage(_field(chunk, "usage")),
+    )
+
+
+@dataclass
+class Answer:
+    """What the pieces so far add up to."""
+
+    texts: list[str] = field(default_factory=list)
+    length: int = 0
+    refusal: str = ""
+    finish_reason: str = ""
+    pieces: int = 0
+    has_choice: bool = False
+    usage: ModelUsage | None = None
+
+    @property
+    def text(self) -> str:
+        return "".join(self.texts)
+
+    def add(self, piece: Piece) -> None:
+        """Raises `ModelGarbled` when the answer outgrows any answer."""
+        self.texts.append(piece.text)
+        self.length += len(piece.text)
+        self.refusal += piece.refusal
+        self.finish_reason = piece.finish_reason or self.finish_reason
+        self.pieces += 1
+        self.has_choice = self.has_choice or piece.has_choice
+        self.usage = piece.usage or self.usage
+        if self.length > MAX_ANSWER_CHARS:
+            raise ModelGarbled(f"more than {MAX_ANSWER_CHARS} characters of answer", user_message=GARBLED)
+
+    def check_ending(self, endpoint: Endpoint) -> None:
+        """Raises the `ModelError` that the way it ended amounts to. A cut at the token limit is none: part will do."""
+        if self.refusal or self.finish_reason == "content_filter":
+            raise declined(endpoint.redact(self.refusal) or "content filter")
+        if self.text.strip():
+            if not self.finish_reason and not _is_whole(self.text):
+                raise unavailable(endpoint, f"{endpoint.host} broke off after {self.length} characters of answer")
+        elif not self.pieces:
+            raise unavailable(endpoint, f"{endpoint.host} ended the stream before it began")
+        elif not self.has_choice:
+            raise ModelGarbled(f"{endpoint.host} sent no choices", user_message=GARBLED)
+        elif not self.finish_reason:
+            raise unavailable(endpoint, f"{endpoint.host} broke off before any text")
+        else:
+            raise ModelGarbled(f"empty answer (finish_reason {self.finish_reason!r})", user_message=GARBLED)
+
+
+def _is_whole(text: str) -> bool:
+    """Some endpoints never send a finish_reason; a closed object is as good."""
+    try:
+        return bool(parse_object(text))
+    except ModelGarbled:
+        return False
+
+
+def _field(value: object, name: str) -> object:
+    return value.get(name) if isinstance(value, dict) else getattr(value, name, None)
+
+
+def _text(value: object) -> str:
+    """A string, or the texts of content parts."""
+    if isinstance(value, list):
+        return "".join(_text(_field(part, "text")) for part in value)
+    return value if isinstance(value, str) else ""
+
+
+def _usage(value: object) -> ModelUsage | None:
+    """None unless both counts can be read."""
+    prompt, completion = _count(_field(value, "prompt_tokens")), _count(_field(value, "completion_tokens"))
+    if prompt is None or completion is None:
+        return None
+    return ModelUsage(prompt_tokens=prompt, completion_tokens=completion)
+
+
+def _count(value: object) -> int | None:
+    if isinstance(value, str) and value.isascii() and value.isdigit():
+        return int(value[:18])
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
