@@ -51,6 +51,7 @@ MARK_MEANINGS = {
     Verdict.PARTIAL: "partly supported",
     Verdict.MOVED: "moved to the source that says it",
     Verdict.UNCHECKED: "unchecked",
+    Verdict.UNSUPPORTED: "not in this source",
 }
 
 _CARRYING = frozenset({Verdict.SUPPORTED, Verdict.PARTIAL, Verdict.MOVED})

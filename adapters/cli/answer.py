@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
 
-from core.citations import MARKS
 from rich import box
 from rich.console import Console
 from rich.style import Style
@@ -19,6 +18,7 @@ from rich.text import Text
 
 from core import wording
 from core.answer import Conflict, JobResult, ResearchAnswer
+from core.citations import MARKS
 from core.job import ResearchJob
 from core.render import cut, is_used, marked_section, one_line, printable
 from core.source import Source

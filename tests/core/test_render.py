@@ -313,7 +313,7 @@ def test_confidence_headline(answer, headline: str):
 def test_every_status_and_verdict_shown_has_words():
     assert set(wording.STATUS_MESSAGES) == set(JobStatus)
     assert set(wording.CONFIDENCE_WORDS) == set(Confidence)
-    assert set(wording.MARK_MEANINGS) == {verdict for verdict in Verdict if verdict is not Verdict.UNSUPPORTED}
+    assert set(wording.MARK_MEANINGS) == set(Verdict)
 
 
 def test_titles_tell_the_endings_apart():
