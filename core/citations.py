@@ -1,0 +1,223 @@
+"""Citation markers: the five grammars of D3 read into one model and written from it.
+
+`[1]`, `[2509.10446v1, page 5]`, `(smith2024quantum)`, a URL in parentheses, and JSON all say the
+same: this claim rests on these targets. Markers in code are text, not markers.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from core.answer import Verdict
+from core.markers import Bracket, Grammar, KeyRef, PageRef, SourceRef, Target, UrlRef, brackets, read_bracket
+from core.sentences import code_spans
+
+MARKS: Mapping[Verdict, str] = MappingProxyType(
+    {
+        Verdict.SUPPORTED: "✓",
+        Verdict.PARTIAL: "◐",
+        Verdict.MOVED: "↪",
+        Verdict.UNCHECKED: "?",
+        Verdict.UNSUPPORTED: "✗",  # only ever in lists of what was removed
+    }
+)  # stand right behind the bracket: [1]✓
+
+
+_MAX_PASSES = 8  # nested brackets that form new markers are cut as often; no honest text needs more than one
+
+Allowed = Callable[[Target], bool] | Container[object]
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """One target of one bracket: `text[start:end]` is the whole bracket with its mark.
+
+    `[1, 2]` gives two markers with the same span. `written` is the target's own words in the
+    bracket, `mark` the verdict mark behind it ("" if none), `label` the text of a Markdown link.
+    """
+
+    start: int
+    end: int
+    target: Target
+    grammar: Grammar
+    written: str
+    mark: str = ""
+    label: str = ""
+
+    @property
+    def number(self) -> int | None:
+        """The source's number; None in the other grammars."""
+        return self.target.number if isinstance(self.target, SourceRef) else None
+
+
+def parse_markers(text: str, grammar: Grammar | None = None, *, keys: Collection[str] = ()) -> list[Marker]:
+    """The markers of `text` in order, of one grammar or of all; JSON has none (core/citing.py).
+
+    `keys` are the known BibTeX keys; only with them author-year labels (`[Smith et al., 2024]`) are
+    markers. What looks like a key or a source number but is unknown is a marker too, so that
+    `keep_markers` can take it out.
+    """
+    code = code_spans(text) if "`" in text or "~~~" in text else []
+    starts = [start for start, _ in code]
+    markers: list[Marker] = []
+    for bracket in brackets(text):
+        place = bisect_right(starts, bracket.start) - 1
+        if place >= 0 and bracket.start < code[place][1]:
+            continue
+        found = read_bracket(bracket, keys)
+        if found and (grammar is None or found[0] is grammar):
+            mark = _mark(text, bracket, is_after_stop=_is_after_stop(text, bracket.start, markers))
+            end = bracket.end + len(mark)
+            label = bracket.label if found[0] is Grammar.URL else ""
+            markers += [
+                Marker(bracket.start, end, target, found[0], written, mark[:1], label) for target, written in found[1]
+            ]
+    return markers
+
+
+def strip_markers(text: str, grammar: Grammar | None = None, *, keys: Collection[str] = ()) -> str:
+    """`text` without markers and marks; blanks before punctuation are mended, a link leaves its label."""
+    return keep_markers(text, (), grammar, keys=keys)
+
+
+def keep_markers(text: str, allowed: Allowed, grammar: Grammar | None = None, *, keys: Collection[str] = ()) -> str:
+    """`text` with only the markers to `allowed` targets; `[1, 9]` becomes `[1]` where 9 is unknown.
+
+    `allowed` is a predicate or a container of targets, source numbers, keys or URLs. Markers of
+    another grammar than the given one stay.
+    """
+    for _ in range(_MAX_PASSES):
+        kept = _keep_once(text, allowed, parse_markers(text, grammar, keys=keys))
+        if kept == text:
+            return text
+        text = kept
+    if any(not _is_allowed(marker.target, allowed) for marker in parse_markers(text, grammar, keys=keys)):
+        text = re.sub(r"[\[\]【】()]", " ", text)  # nested without end: made to survive, so nothing of it does
+    return text
+
+
+def _keep_once(text: str, allowed: Allowed, markers: Sequence[Marker]) -> str:
+    cuts: list[_Cut] = []
+    groups = list(_by_bracket(markers))
+    for position, group in enumerate(groups):
+        kept = [marker for marker in group if _is_allowed(marker.target, allowed)]
+        first = group[0]
+        if kept and (len(kept) < len(group) or _is_linked_number(text, first)):
+            cuts.append(_Cut(first.start, first.end, _rewritten(text, kept)))
+        elif not kept:
+            before = groups[position - 1][0].end if position else 0
+            after = groups[position + 1][0].start if position + 1 < len(groups) else len(text)
+            start, end = _with_joiner(text, first, before, after)
+            cuts.append(_Cut(max(start, cuts[-1].end) if cuts else start, end, first.label))
+    return _cut(text, cuts)
+
+
+def _is_linked_number(text: str, marker: Marker) -> bool:
+    """`[1](https://…)`: the number is a marker, where the link leads is not known to be the source."""
+    return marker.grammar is Grammar.NUMBER and "](" in text[marker.start : marker.end]
+
+
+def _with_joiner(text: str, marker: Marker, before: int, after: int) -> tuple[int, int]:
+    """The marker's span with the comma or `and` that ties it to the marker before it, else to the one behind it."""
+    if before and _JOINER.fullmatch(text, before, marker.start):
+        return before, marker.end
+    if after < len(text) and _JOINER.fullmatch(text, marker.end, after):
+        return marker.start, after
+    return marker.start, marker.end
+
+
+def _is_allowed(target: Target, allowed: Allowed) -> bool:
+    if callable(allowed):
+        return allowed(target)
+    match target:
+        case SourceRef(number):
+            return target in allowed or number in allowed or f"src_{number}" in allowed
+        case PageRef(paper_id):
+            return target in allowed or paper_id in allowed
+        case KeyRef(key):
+            return target in allowed or key in allowed
+        case UrlRef(url):
+            return target in allowed or url in allowed
+
+
+def _rewritten(text: str, kept: Sequence[Marker]) -> str:
+    """The bracket with only some of its targets."""
+    first = kept[0]
+    separator = ", " if first.grammar is Grammar.NUMBER else "; "
+    opening, closing = ("(", ")") if text[first.start] == "(" else ("[", "]")
+    return f"{opening}{separator.join(marker.written for marker in kept)}{closing}{first.mark}"
+
+
+def _by_bracket(markers: Sequence[Marker]) -> Iterator[list[Marker]]:
+    group: list[Marker] = []
+    for marker in markers:
+        if group and group[0].start != marker.start:
+            yield group
+            group = []
+        group.append(marker)
+    if group:
+        yield group
+
+
+# Marks, and mending what is left
+
+
+_MARK = re.compile(r"[✓◐↪✗]\ufe0f?")
+_MARKED = r"(?:[ \t]*[\[(【][^\[\]()【】\n]{1,300}[\])】][✓◐↪✗?]\ufe0f?)"
+_QUESTION_MARK_IS_MARK = re.compile(rf"\?(?={_MARKED}*[ \t]*[.!。！।۔…,;:]|{_MARKED}|[ \t]+[a-z])")
+_STOPS_BEFORE = '.!?…。！？؟۔।॥"”’»)*_'
+
+
+def _mark(text: str, bracket: Bracket, *, is_after_stop: bool) -> str:
+    """The verdict mark behind a bracket. A `?` that may end a question is taken for punctuation."""
+    if mark := _MARK.match(text, bracket.end):
+        return mark.group()
+    if text.startswith("?", bracket.end) and (is_after_stop or _QUESTION_MARK_IS_MARK.match(text, bracket.end)):
+        return "?"
+    return ""
+
+
+def _is_after_stop(text: str, start: int, markers: Sequence[Marker]) -> bool:
+    """Whether the bracket at `start`, or the cluster it belongs to, stands behind the sentence's stop."""
+    for marker in reversed(markers):
+        if text[marker.end : start].strip():
+            break
+        start = marker.start
+    before = text[max(0, start - 3) : start].rstrip()
+    return bool(before) and before[-1] in _STOPS_BEFORE
+
+
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    start: int
+    end: int
+    written: str
+
+
+_JOINER = re.compile(r"[ \t]*(?:[,;&]|and)[ \t]*")
+_BLANKS = " \t"
+
+
+def _cut(text: str, cuts: Sequence[_Cut]) -> str:
+    """`text` with each cut replaced by what is written instead, and the blanks around mended."""
+    left = ""
+    cursor = 0
+    for cut in cuts:
+        left += text[cursor : cut.start]
+        cursor = cut.end
+        if cut.written:
+            left += cut.written
+            continue
+        following = text[cursor : cursor + 1]
+        if not following or following in ".,;:!?)…\r\n。，、；：！？।۔":
+            left = left.rstrip(_BLANKS)
+        elif following in _BLANKS and (not left or left[-1].isspace() or left[-1] in "(["):
+            while cursor < len(text) and text[cursor] in _BLANKS:
+                cursor += 1
+        if left.endswith("(") and text.startswith(")", cursor):
+            left, cursor = left[:-1].rstrip(_BLANKS), cursor + 1
+    return left + text[cursor:]
