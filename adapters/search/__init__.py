@@ -1,0 +1,64 @@
+"""The places gorkd can search. A new one is a file here with a `build` function, and its name in `PROVIDERS`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from typing import Protocol, cast
+
+from adapters.search.settings import Surroundings
+from core.config import SearchSettings
+from core.errors import SetupError
+from core.ports import SearchProvider
+
+PROVIDERS = (  # each is a module of this package; the order is that of the default
+    "tavily",
+    "exa",
+    "wikipedia",
+    "pubmed",
+    "arxiv",
+    "files",
+)
+
+
+class Builder(Protocol):
+    def __call__(self, env: Mapping[str, str], around: Surroundings) -> SearchProvider | None:
+        """None when the provider lacks what it needs, e.g. its key. Raises `SetupError`."""
+        ...
+
+
+def build_providers(
+    env: Mapping[str, str], *, data_dir: Path, default_files: Sequence[Path], search: SearchSettings
+) -> dict[str, SearchProvider]:
+    """The providers that `GORKD_PROVIDERS` names, in its order; by default all that have what they need.
+
+    Raises `SetupError` on an unknown name, and on a named provider that lacks its key or folder.
+    """
+    around = Surroundings(data_dir=data_dir, default_files=tuple(default_files), search=search)
+    named = list(dict.fromkeys(name.strip().lower() for name in env.get("GORKD_PROVIDERS", "").split(",")))
+    named = [name for name in named if name]
+    built: dict[str, SearchProvider] = {}
+    for name in named or PROVIDERS:
+        provider = _builder(name)(env, replace(around, is_named=bool(named)))
+        if provider is not None:
+            built[name] = provider
+        elif named:
+            need = "a folder in GORKD_FILES" if name == "files" else f"{name.upper()}_API_KEY"
+            raise SetupError(f"GORKD_PROVIDERS names {name}, which needs {need}")
+    return built
+
+
+async def close_providers(providers: Mapping[str, SearchProvider]) -> None:
+    """Ends the connections that providers keep."""
+    for provider in providers.values():
+        close = getattr(provider, "aclose", None)
+        if close is not None:
+            await close()
+
+
+def _builder(name: str) -> Builder:
+    if name not in PROVIDERS:
+        raise SetupError(f"GORKD_PROVIDERS names {name!r}; known are {', '.join(PROVIDERS)}")
+    return cast(Builder, import_module(f"{__name__}.{name}").build)

@@ -1,0 +1,218 @@
+"""The full-text index of files: follows what changes on disk, ranks files by their best passages.
+
+Blocking, and for one thread at a time. The index holds nothing that the files do not: when the
+database is damaged or of another layout it is thrown away and built anew.
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+import sqlite_utils
+
+from adapters.search.documents import MAX_FILE_BYTES, Document, Unreadable, list_files, read_document
+from core.errors import ProviderUnavailable
+
+log = logging.getLogger(__name__)
+
+LAYOUT = 1  # `user_version` of the database; another one means: build anew
+INDEXING_S = 6.0  # of one question's time; a big folder is indexed over several questions
+REFRESH_S = 2.0  # between looks at the disk; the queries of one question share a look
+BUSY_MS = 5_000  # how long to wait for another process that writes the index
+PASSAGE_CHARS = 1200  # one to three paragraphs: small enough that a match says something about its place
+PASSAGES_PER_HIT = 20  # read from the index for each file wanted
+TITLE_WEIGHT = 2.0  # a word in the title counts like two in the text
+NEXT_PASSAGES = (0.3, 0.1)  # what a file's second and third passage add to its best one
+_DAMAGE = frozenset(  # ERROR: a table is missing
+    {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_CORRUPT_VTAB, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR}
+)
+
+
+@dataclass(frozen=True)
+class FoundFile:
+    path: Path
+    title: str
+    text: str
+
+
+class FileIndex:
+    def __init__(self, roots: Sequence[Path], path: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._roots = [root.resolve() for root in roots]
+        self._path = path
+        self._clock = clock
+        self._refresh_at = 0.0
+        self._database: sqlite_utils.Database | None = None
+
+    def search(self, words: Sequence[str], limit: int) -> list[FoundFile]:
+        """The best `limit` files with any of `words`, best first. Raises `ProviderUnavailable`."""
+        try:
+            return self._search(words, limit)
+        except sqlite3.DatabaseError as exc:
+            self.close()
+            if getattr(exc, "sqlite_errorcode", None) not in _DAMAGE:  # locked, full, read-only: a new file is no cure
+                raise self._unusable(exc) from exc
+            log.warning("index %s is damaged (%s); building it anew", self._path, exc)
+        self._throw_away()
+        try:
+            return self._search(words, limit)
+        except sqlite3.DatabaseError as exc:
+            self.close()
+            raise self._unusable(exc) from exc
+
+    def close(self) -> None:
+        database, self._database = self._database, None
+        if database is not None:
+            database.close()
+
+    def _search(self, words: Sequence[str], limit: int) -> list[FoundFile]:
+        database = self._open()
+        if self._clock() >= self._refresh_at and self._refresh(database):
+            self._refresh_at = self._clock() + REFRESH_S
+        paths = _rank_files(self._matches(database, words, limit * PASSAGES_PER_HIT))[:limit]
+        return [file for path in paths for file in _load(database, path)]
+
+    def _open(self) -> sqlite_utils.Database:
+        if self._database is None:
+            try:
+                self._path.parent.mkdir(parents=True, exist_ok=True)
+            except OSError as exc:
+                raise self._unusable(exc) from exc
+            connection = sqlite3.connect(self._path, timeout=BUSY_MS / 1000, check_same_thread=False)
+            self._database = sqlite_utils.Database(connection)
+            _lay_out(self._database)
+            self._refresh_at = 0.0
+        return self._database
+
+    def _unusable(self, error: Exception) -> ProviderUnavailable:
+        user_message = f"Local file search cannot use its index {self._path}; check GORKD_DATA."
+        return ProviderUnavailable("files", f"index {self._path}: {error}", user_message=user_message)
+
+    def _throw_away(self) -> None:
+        self.close()
+        for suffix in ("", "-wal", "-shm", "-journal"):
+            with suppress(OSError):
+                Path(f"{self._path}{suffix}").unlink(missing_ok=True)
+
+    def _refresh(self, database: sqlite_utils.Database) -> bool:
+        """Index what is new or changed below the roots, forget what is gone; False when time ran out before the end."""
+        ends_at = self._clock() + INDEXING_S
+        known = {str(row["path"]): row for row in database.query("select path, mtime_ns, size, hash from files")}
+        present: set[str] = set()
+        for path in list_files(self._roots):
+            if self._clock() >= ends_at:
+                log.warning("%d files are indexed so far; the next question goes on", len(present))
+                return False
+            try:
+                self._update(database, path, known.get(str(path)))
+                present.add(str(path))
+            except OSError as exc:
+                log.warning("file %s is skipped: %s", path, exc.strerror)
+        for gone in known.keys() - present:
+            if self._is_ours(gone):
+                with database.conn:
+                    _forget(database, gone)
+        return True
+
+    def _update(self, database: sqlite_utils.Database, path: Path, row: dict[str, object] | None) -> None:
+        """A file that gives no text is remembered too, so that it is read and reported once."""
+        stat = path.stat()
+        if row is not None and (row["mtime_ns"], row["size"]) == (stat.st_mtime_ns, stat.st_size):
+            return
+        content = path.read_bytes() if stat.st_size <= MAX_FILE_BYTES else b""
+        digest = sha256(content).hexdigest()
+        record = {"path": str(path), "mtime_ns": stat.st_mtime_ns, "size": stat.st_size, "hash": digest}
+        if row is not None and content and row["hash"] == digest:
+            database.table("files").update(str(path), record)
+            return
+        try:
+            if stat.st_size > MAX_FILE_BYTES:
+                raise Unreadable(f"over {MAX_FILE_BYTES} bytes")
+            document = read_document(path, content)
+        except Unreadable as exc:
+            log.warning("file %s is skipped: %s", path, exc)
+            document = Document("", "")
+        with database.conn:
+            _forget(database, str(path))
+            _remember(database, record, document)
+
+    def _is_ours(self, path: str) -> bool:
+        """Other processes may keep other folders in the same index."""
+        return any(root == Path(path) or root in Path(path).parents for root in self._roots)
+
+    def _matches(self, database: sqlite_utils.Database, words: Sequence[str], most: int) -> Iterator[tuple[str, float]]:
+        """(path, score > 0) of the best passages, best first. FTS5's bm25 is smaller when better."""
+        expression = " OR ".join('"' + word.replace('"', '""') + '"' for word in words)
+        within = " OR ".join("path = ? OR (path >= ? AND path < ?)" for _ in self._roots)
+        bounds = [text for root in self._roots for text in (str(root), f"{root}/", f"{root}0")]  # "0" follows "/"
+        rows = database.execute(
+            f"""select passages.path, -bm25(passages_fts, {TITLE_WEIGHT}, 1.0) as score
+            from passages_fts join passages on passages.id = passages_fts.rowid
+            where passages_fts match ? and ({within}) order by score desc limit ?""",  # noqa: S608  # only "?" vary
+            [expression, *bounds, most],
+        )
+        return ((str(path), float(score)) for path, score in rows)
+
+
+def _lay_out(database: sqlite_utils.Database) -> None:
+    database.enable_wal()
+    if database.execute("pragma user_version").fetchone()[0] == LAYOUT:
+        return
+    for table in ("passages_fts", "passages", "files"):
+        database.table(table).drop(ignore=True)
+    database.table("files").create(
+        {"path": str, "mtime_ns": int, "size": int, "hash": str, "title": str, "text": str}, pk="path"
+    )
+    database.table("passages").create({"id": int, "path": str, "title": str, "text": str}, pk="id")
+    database.table("passages").create_index(["path"])
+    database.table("passages").enable_fts(["title", "text"], tokenize="porter unicode61", create_triggers=True)
+    database.execute(f"pragma user_version = {LAYOUT}")
+
+
+def _forget(database: sqlite_utils.Database, path: str) -> None:
+    database.table("passages").delete_where("path = ?", [path])
+    database.table("files").delete_where("path = ?", [path])
+
+
+def _remember(database: sqlite_utils.Database, record: dict[str, object], document: Document) -> None:
+    database.table("files").insert({**record, "title": document.title, "text": document.text})
+    database.table("passages").insert_all(
+        {"path": record["path"], "title": document.title, "text": passage} for passage in _passages(document.text)
+    )
+
+
+def _passages(text: str) -> Iterator[str]:
+    """Whole paragraphs up to `PASSAGE_CHARS`; a longer paragraph is cut."""
+    passage = ""
+    for paragraph in text.replace("\f", "\n\n").split("\n\n"):
+        for start in range(0, len(paragraph), PASSAGE_CHARS):
+            piece = paragraph[start : start + PASSAGE_CHARS]
+            if passage and len(passage) + len(piece) > PASSAGE_CHARS:
+                yield passage
+                passage = ""
+            passage = f"{passage}\n\n{piece}".strip()
+    if passage:
+        yield passage
+
+
+def _rank_files(matches: Iterator[tuple[str, float]]) -> list[str]:
+    """Paths by their best passage, with a little for the next two."""
+    weights = (1.0, *NEXT_PASSAGES)
+    counts: dict[str, int] = {}
+    scores: dict[str, float] = {}
+    for path, score in matches:
+        place = counts.get(path, 0)
+        counts[path] = place + 1
+        scores[path] = scores.get(path, 0.0) + (score * weights[place] if place < len(weights) else 0.0)
+    return sorted(scores, key=lambda path: (-scores[path], path))
+
+
+def _load(database: sqlite_utils.Database, path: str) -> Iterator[FoundFile]:
+    for row in database.query("select title, text from files where path = ?", [path]):
+        yield FoundFile(Path(path), str(row["title"]), str(row["text"]))

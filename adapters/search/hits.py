@@ -1,0 +1,141 @@
+"""From what a service says to hits that may be shown: clean text, usable addresses, no more than asked for."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ValidationError
+
+from adapters.search.faults import garbled
+from adapters.search.settings import Access
+from core.source import SearchFilters, SearchHit
+
+MAX_URL_CHARS = 2048  # Discord's limit for a link; a longer one could never be shown
+MAX_TITLE_CHARS = 500
+_TAG = re.compile(  # only tags that services put into titles: `Vec<T>` is no tag
+    r"</?(?:a|b|br|code|div|em|font|i|mark|p|small|span|strong|sub|sup|u)(?:\s[^<>]*)?/?>|<!--.*?-->",
+    re.IGNORECASE | re.DOTALL,
+)
+_BIDI = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F])  # they reorder what is shown
+_URL_FORBIDDEN = re.compile(r"[\s\x00-\x20\x7f-\x9f<>\"\\^`{|}]")
+
+Item = TypeVar("Item", bound=BaseModel)
+
+
+def parse_json(access: Access, body: bytes) -> object:
+    """Raises `ProviderGarbled` on anything that is not JSON, nests too deep or has absurd numbers."""
+    try:
+        value: object = json.loads(body)
+    except (ValueError, RecursionError) as exc:
+        raise garbled(access, f"not JSON: {body[:40]!r}") from exc
+    return value
+
+
+def parse_answer(access: Access, model: type[Item], value: object) -> Item:
+    """Raises `ProviderGarbled` when the whole has not the model's shape."""
+    try:
+        return model.model_validate(value)
+    except ValidationError as exc:
+        raise garbled(access, f"unexpected shape: {exc.errors(include_input=False)[0]['msg']}") from exc
+
+
+def parse_items(access: Access, model: type[Item], values: Sequence[object]) -> list[Item]:
+    """The items that have the model's shape; a bad one is left out. Raises `ProviderGarbled` when all are bad."""
+    items: list[Item] = []
+    for value in values:
+        try:
+            items.append(model.model_validate(value))
+        except ValidationError:
+            continue
+    if values and not items:
+        raise garbled(access, f"none of {len(values)} results has the expected shape")
+    return items
+
+
+def tidy(hits: Iterable[SearchHit], *, limit: int, filters: SearchFilters) -> list[SearchHit]:
+    """At most `limit` hits with clean text, web addresses and ranks 0, 1, …; each address once."""
+    kept: list[SearchHit] = []
+    seen: set[str] = set()
+    for hit in hits:
+        if len(kept) >= limit:
+            break
+        if hit.url in seen or not is_web_address(hit.url) or not admits(hit.url, filters):
+            continue
+        seen.add(hit.url)
+        title = clean_line(hit.title)[:MAX_TITLE_CHARS] or (urlsplit(hit.url).hostname or hit.url)
+        author = clean_line(hit.author) if hit.author else None
+        kept.append(replace(hit, title=title, text=clean_text(hit.text), author=author or None, rank=len(kept)))
+    return kept
+
+
+def is_web_address(url: str) -> bool:
+    """An http(s) address of sane length, with a host and without credentials, spaces or control characters."""
+    if len(url) > MAX_URL_CHARS or _URL_FORBIDDEN.search(url):
+        return False
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.username is None and parts.port != 0
+    except ValueError:
+        return False
+
+
+def admits(url: str, filters: SearchFilters) -> bool:
+    """Whether the address is allowed by the query's domains; a domain covers its subdomains."""
+    host = (urlsplit(url).hostname or "").lower()
+    if any(_is_within(host, domain) for domain in filters.exclude_domains):
+        return False
+    return not filters.include_domains or any(_is_within(host, domain) for domain in filters.include_domains)
+
+
+def clean_text(text: str) -> str:
+    """NFC without control and direction characters; line breaks and tabs stay."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n").translate(_BIDI)
+    kept = "".join(char for char in text if char in "\n\t" or unicodedata.category(char) not in {"Cc", "Cs", "Co"})
+    return unicodedata.normalize("NFC", kept).strip()
+
+
+def clean_line(text: str) -> str:
+    """`clean_text` without tags and entities, on one line."""
+    return " ".join(clean_text(strip_tags(text)).split())
+
+
+def strip_tags(text: str) -> str:
+    """`text` without HTML tags, entities resolved; a lone `<` as in `p < 0.05` stays."""
+    return html.unescape(_TAG.sub("", text))
+
+
+def parse_time(text: str | None) -> datetime | None:
+    """An ISO 8601 or RFC 5322 date in UTC, None when it is neither."""
+    if not text:
+        return None
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        try:
+            at = parsedate_to_datetime(text)
+        except (ValueError, IndexError, OverflowError):
+            return None
+    try:
+        return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+    except OverflowError:
+        return None
+
+
+def name_authors(names: Sequence[str], *, most: int = 3) -> str | None:
+    """`A, B, C et al.`; None when nobody is named."""
+    named = [name for name in names if name]
+    return (", ".join(named[:most]) + (" et al." if len(named) > most else "")) or None
+
+
+def _is_within(host: str, domain: str) -> bool:
+    domain = domain.lower().removeprefix("www.").strip(".")
+    return bool(domain) and (host == domain or host.endswith("." + domain))

@@ -1,0 +1,103 @@
+"""One GET to a keyless API: bounded in time and size, rate-limited, retried once where that is safe, errors in ours."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+import aiohttp
+import stamina
+
+from adapters.search.faults import garbled, status_error, unreachable
+from adapters.search.gate import Gate
+from adapters.search.hosts import DaemonResolver
+from adapters.search.settings import Access, TimeLimits
+from core.errors import ProviderTimeout, ProviderUnavailable
+
+MAX_BODY_BYTES = 5_000_000  # ten long articles; more is a mistake or an attack
+CHUNK_BYTES = 64 * 1024
+CONNECTIONS = 8  # per service, polite and enough for one question
+
+
+class ApiClient:
+    """Holds the connections to one service. `attempts` counts the first one."""
+
+    def __init__(self, access: Access, gate: Gate, limits: TimeLimits, *, agent: str, attempts: int = 2) -> None:
+        self._access = access
+        self._gate = gate
+        self._limits = limits
+        self._agent = agent
+        self._attempts = attempts
+        self._session: aiohttp.ClientSession | None = None
+        self._session_loop: asyncio.AbstractEventLoop | None = None
+
+    async def get(self, url: str, parameters: Mapping[str, str]) -> bytes:
+        """The body of a 200 answer. Raises `ProviderError`; the caller bounds the whole search."""
+        async for attempt in stamina.retry_context(
+            on=self._is_hiccup, attempts=self._attempts, timeout=None, wait_initial=0.1, wait_max=0.5, wait_jitter=0.3
+        ):
+            with attempt:
+                await self._gate.turn()
+                return await self._get_once(url, parameters)
+        raise AssertionError("retry_context returns or raises")  # pragma: no cover
+
+    async def aclose(self) -> None:
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    def _is_hiccup(self, error: Exception) -> bool:
+        """A 5xx or a lost connection; not a server that could not be reached, which must cost no more time."""
+        return isinstance(error, ProviderUnavailable) and not self._gate.is_closed
+
+    async def _get_once(self, url: str, parameters: Mapping[str, str]) -> bytes:
+        access = self._access
+        try:
+            # A redirect would send the question to a host that nobody configured.
+            async with self._open_session().get(url, params=parameters, allow_redirects=False) as response:
+                if response.status != 200:
+                    retry_after = response.headers.get("Retry-After")
+                    raise self._gate.note(status_error(access, response.status, retry_after=retry_after))
+                return await self._read(response)
+        except (aiohttp.ConnectionTimeoutError, aiohttp.ClientConnectorError) as exc:
+            error = unreachable(access, _describe(exc))
+            raise self._gate.note(error, is_unreachable=True) from exc
+        except TimeoutError as exc:
+            raise ProviderTimeout(access.name, f"no answer in {self._limits.search_s:g} s") from exc
+        except (aiohttp.InvalidURL, aiohttp.ContentTypeError) as exc:
+            raise garbled(access, _describe(exc)) from exc
+        except aiohttp.ClientResponseError as exc:
+            raise garbled(access, f"not HTTP: {exc.message}") from exc
+        except aiohttp.ClientPayloadError as exc:
+            raise ProviderUnavailable(access.name, "the answer was cut off") from exc
+        except (aiohttp.ClientError, OSError) as exc:
+            raise ProviderUnavailable(access.name, f"connection lost: {_describe(exc)}") from exc
+
+    async def _read(self, response: aiohttp.ClientResponse) -> bytes:
+        """Piece by piece, because `read()` would unpack a compressed bomb whole."""
+        body = bytearray()
+        async for chunk in response.content.iter_chunked(CHUNK_BYTES):
+            body += chunk
+            if len(body) > MAX_BODY_BYTES:
+                raise garbled(self._access, f"answer over {MAX_BODY_BYTES} bytes")
+        return bytes(body)
+
+    def _open_session(self) -> aiohttp.ClientSession:
+        loop = asyncio.get_running_loop()
+        if self._session is None or self._session.closed or self._session_loop is not loop:
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=CONNECTIONS, resolver=DaemonResolver()),
+                timeout=aiohttp.ClientTimeout(total=self._limits.search_s, connect=self._limits.connect_s),
+                headers={"User-Agent": self._agent},
+                cookie_jar=aiohttp.DummyCookieJar(),
+                trust_env=True,  # HTTPS_PROXY, as the vendors' own clients honour it
+            )
+            self._session_loop = loop
+        return self._session
+
+
+def _describe(error: BaseException) -> str:
+    """A few words without the address, whose parameters may hold a key."""
+    cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
+    text = getattr(cause, "strerror", None) if isinstance(cause, OSError) else None
+    return f"{type(error).__name__}" + (f" ({text})" if text else "")

@@ -1,0 +1,177 @@
+"""Wikipedia, or any MediaWiki with the TextExtracts extension: whole articles as plain text, no key.
+
+Two round trips: one search that also tells addresses and dates, then the articles in parallel, since
+the API gives only one whole extract a request (mediawiki.org, Extension:TextExtracts).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping, Sequence
+
+from pydantic import BaseModel, Field
+
+from adapters.search.faults import deadline, garbled
+from adapters.search.gate import Gate, Rate
+from adapters.search.hits import admits, parse_answer, parse_items, parse_json, parse_time, tidy
+from adapters.search.http import ApiClient
+from adapters.search.keywords import keywords
+from adapters.search.settings import (
+    DEFAULT_LIMITS,
+    Access,
+    Surroundings,
+    TimeLimits,
+    WebAddress,
+    read_settings,
+    user_agent,
+    with_path,
+)
+from core.errors import ProviderError, ProviderRejected
+from core.job import Scope
+from core.ports import ProviderStrength
+from core.source import SearchHit, SearchQuery, SourceKind
+
+ACCESS = Access("wikipedia", "Wikipedia", url_variable="WIKIPEDIA_BASE_URL")
+RATE = Rate(calls=40, period_s=2.0)  # no fixed limit is published; far below what a browser's page causes
+API_PATH = "/w/api.php"
+MAX_ARTICLES = 5  # an encyclopedia's sixth match is rarely on the topic, and each costs a request
+MAX_KEYWORDS = 12  # the search engine wants every word to match
+_HEADING = re.compile(r"^(={2,6})\s*(.+?)\s*\1$", re.MULTILINE)
+
+
+class WikipediaSettings(BaseModel):
+    base_url: WebAddress | None = Field(default=None, alias="WIKIPEDIA_BASE_URL")
+
+
+def build(env: Mapping[str, str], around: Surroundings) -> WikipediaSearch:
+    settings = read_settings(WikipediaSettings, env)
+    return WikipediaSearch(base_url=settings.base_url, agent=user_agent(env), limits=around.limits)
+
+
+class WikipediaSearch:
+    """`base_url` is the address of api.php, or an origin; None is the public Wikipedia in `language`."""
+
+    name = ACCESS.name
+    strength: ProviderStrength = "reference"
+
+    def __init__(
+        self, *, agent: str, base_url: str | None = None, language: str = "en", limits: TimeLimits = DEFAULT_LIMITS
+    ) -> None:
+        site = f"https://{language}.wikipedia.org"
+        self._url = with_path(base_url or site, API_PATH)
+        self._sites = (self._url, site)  # a mirror may give its own addresses or Wikipedia's
+        self._limits = limits
+        self._api = ApiClient(ACCESS, Gate(ACCESS, RATE), limits, agent=agent)
+
+    async def search(self, query: SearchQuery, *, limit: int, scope: Scope) -> Sequence[SearchHit]:
+        words = keywords(query.text, most=MAX_KEYWORDS)
+        if limit < 1 or not words or not any(admits(site, query.filters) for site in self._sites):
+            return []
+        most = min(limit, MAX_ARTICLES)
+        async with deadline(ACCESS, self._limits.search_s):
+            pages = await self._find(" ".join(words), most)
+            if not pages and len(words) > 2:  # no article has them all: any of them, best first
+                pages = await self._find(" OR ".join(words), most)
+            hits = await self._read(pages)
+        return tidy(hits, limit=limit, filters=query.filters)
+
+    async def aclose(self) -> None:
+        await self._api.aclose()
+
+    async def _find(self, terms: str, most: int) -> list[_Page]:
+        """The articles that match, best first, without disambiguation pages."""
+        parameters = {
+            "generator": "search",
+            "gsrsearch": terms,
+            "gsrlimit": str(most + 2),  # disambiguation pages are dropped below
+            "gsrnamespace": "0",
+            "prop": "info|pageprops|revisions",
+            "inprop": "url",
+            "ppprop": "disambiguation",
+            "rvprop": "timestamp",
+        }
+        pages = parse_items(ACCESS, _Page, await self._query(parameters))
+        articles = [page for page in pages if not page.is_disambiguation and page.fullurl]
+        return sorted(articles, key=lambda page: page.index)[:most]
+
+    async def _read(self, pages: Sequence[_Page]) -> list[SearchHit]:
+        """An article that cannot be read is left out; raises `ProviderError` when none can."""
+        outcomes = await asyncio.gather(*(self._extract(page) for page in pages), return_exceptions=True)
+        hits: list[SearchHit] = []
+        failures: list[ProviderError] = []
+        for page, outcome in zip(pages, outcomes, strict=True):
+            if isinstance(outcome, ProviderError):
+                failures.append(outcome)
+            elif isinstance(outcome, BaseException):
+                raise outcome
+            elif outcome:
+                hits.append(_hit(page, outcome))
+        if failures and not hits:
+            raise failures[0]
+        return hits
+
+    async def _extract(self, page: _Page) -> str:
+        parameters = {"prop": "extracts", "explaintext": "1", "exsectionformat": "wiki", "pageids": str(page.pageid)}
+        extracts = parse_items(ACCESS, _Extract, await self._query(parameters))
+        return extracts[0].extract if extracts else ""
+
+    async def _query(self, parameters: Mapping[str, str]) -> list[object]:
+        """The `pages` of one `action=query` call; none when nothing matched."""
+        always = {"action": "query", "format": "json", "formatversion": "2"}
+        answer = parse_answer(
+            ACCESS, _Answer, parse_json(ACCESS, await self._api.get(self._url, {**always, **parameters}))
+        )
+        if answer.error is not None:
+            raise ProviderRejected(ACCESS.name, f"API error {answer.error.code}: {answer.error.info[:200]}")
+        if answer.query is None and answer.batchcomplete is None:
+            raise garbled(ACCESS, "not an answer of the MediaWiki API")
+        return answer.query.pages if answer.query else []
+
+
+class _Error(BaseModel):
+    code: str = ""
+    info: str = ""
+
+
+class _Pages(BaseModel):
+    pages: list[object] = []
+
+
+class _Answer(BaseModel):
+    query: _Pages | None = None
+    batchcomplete: bool | None = None
+    error: _Error | None = None
+
+
+class _Revision(BaseModel):
+    timestamp: str | None = None
+
+
+class _Page(BaseModel):
+    pageid: int
+    title: str
+    index: int = 0
+    fullurl: str = ""
+    pageprops: dict[str, object] = {}
+    revisions: list[_Revision] = []
+
+    @property
+    def is_disambiguation(self) -> bool:
+        return "disambiguation" in self.pageprops
+
+
+class _Extract(BaseModel):
+    extract: str = ""
+
+
+def _hit(page: _Page, text: str) -> SearchHit:
+    return SearchHit(
+        provider=ACCESS.name,
+        url=page.fullurl,
+        title=page.title,
+        text=_HEADING.sub(lambda found: f"{'#' * len(found[1])} {found[2]}", text),  # as Markdown, like other sources
+        is_complete=True,
+        published_at=parse_time(page.revisions[0].timestamp) if page.revisions else None,
+        kind=SourceKind.REFERENCE,
+    )

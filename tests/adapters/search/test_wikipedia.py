@@ -1,0 +1,145 @@
+"""Wikipedia: whole articles, found by the words of a question."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from adapters.search.wikipedia import MAX_ARTICLES, WikipediaSearch
+from core.errors import ProviderError
+from core.job import LOCAL
+from core.source import SearchFilters, SearchHit, SearchQuery, SourceKind
+from tests.loopback.search_corpus import Document
+from tests.loopback.search_faults import Fault
+from tests.loopback.search_world import SearchWorld
+
+AGENT = "gorkd/test (tests)"
+NO_FILTERS = SearchFilters()
+TIDE = Document(
+    "https://en.wikipedia.org/wiki/Tide",
+    "Tide",
+    "Tides are the rise and fall of sea levels.\n\n\n== Causes ==\nThe moon raises the tides.\n\n"
+    "=== Spring ===\nTwice.",
+    published_at=datetime(2025, 2, 3, 4, 5, 6, tzinfo=UTC),
+)
+
+
+async def ask(
+    world: SearchWorld, question: str, *, limit: int = 5, filters: SearchFilters = NO_FILTERS
+) -> list[SearchHit]:
+    wikipedia = WikipediaSearch(agent=AGENT, base_url=world.base_url("wikipedia"))
+    try:
+        return list(await wikipedia.search(SearchQuery(question, filters), limit=limit, scope=LOCAL))
+    finally:
+        await wikipedia.aclose()
+
+
+async def test_an_article_is_read_whole() -> None:
+    """No page needs to be fetched afterwards; headings become Markdown, the last revision is its date."""
+    async with SearchWorld([TIDE]) as world:
+        hits = await ask(world, "What raises the tides?")
+
+    assert hits == [
+        SearchHit(
+            provider="wikipedia",
+            url=TIDE.url,
+            title="Tide",
+            text=(
+                "Tides are the rise and fall of sea levels.\n\n\n## Causes\nThe moon raises the tides.\n\n"
+                "### Spring\nTwice."
+            ),
+            is_complete=True,
+            published_at=TIDE.published_at,
+            kind=SourceKind.REFERENCE,
+        )
+    ]
+
+
+async def test_question_words_are_not_searched_for() -> None:
+    """The search engine wants every word to match, and no article says `how does`."""
+    async with SearchWorld([TIDE]) as world:
+        hits = await ask(world, "How does the moon's pull make tides?")
+
+        asked = world.asked[0].parameters["gsrsearch"]
+    assert asked == "moon pull tides"
+    assert hits == [] or hits[0].url == TIDE.url
+
+
+async def test_when_no_article_has_all_words_those_with_some_are_found() -> None:
+    """A long question must not come back empty because of one word."""
+    async with SearchWorld([TIDE]) as world:
+        hits = await ask(world, "moon tides harbour insurance")
+
+        searches = [asked.parameters["gsrsearch"] for asked in world.asked if "gsrsearch" in asked.parameters]
+    assert [hit.url for hit in hits] == [TIDE.url]
+    assert searches == ["moon tides harbour insurance", "moon OR tides OR harbour OR insurance"]
+
+
+async def test_search_syntax_in_a_question_has_no_effect() -> None:
+    """Operators such as insource:// would be costly or refused."""
+    async with SearchWorld([TIDE]) as world:
+        await ask(world, 'insource:/(a+)+/ "tides" -moon intitle:x~ OR * | {{')
+
+        asked = world.asked[0].parameters["gsrsearch"]
+    assert not set(asked) & set('/()+"-:~*|{}')
+
+
+async def test_ranks_are_the_services_and_disambiguation_pages_are_left_out() -> None:
+    """The API lists pages by id; `index` is the ranking. A list of meanings answers nothing."""
+    best = Document("https://en.wikipedia.org/wiki/B", "Zebra tides moon", "tides moon sea")
+    second = Document("https://en.wikipedia.org/wiki/A", "Alpha", "tides moon")
+    meanings = Document("https://en.wikipedia.org/wiki/C", "Tides (disambiguation)", "tides moon sea may refer to")
+    async with SearchWorld([second, meanings, best]) as world:
+        hits = await ask(world, "tides OR moon OR sea OR x")
+
+    assert [(hit.rank, hit.url) for hit in hits] == [(0, best.url), (1, second.url)]
+
+
+async def test_one_unreadable_article_costs_only_itself() -> None:
+    """Each article is a request of its own."""
+    documents = [TIDE, Document("https://en.wikipedia.org/wiki/Moon", "Moon", "The moon and tides.")]
+    async with SearchWorld(documents) as world:
+        world.refuse_pages = {"1000"}
+
+        hits = await ask(world, "moon tides")
+
+    assert [hit.title for hit in hits] == ["Moon"]
+
+
+async def test_all_articles_unreadable_is_a_failure() -> None:
+    """An empty list would say that nothing was found."""
+    async with SearchWorld([TIDE]) as world:
+        world.refuse_pages = {"1000"}
+
+        with pytest.raises(ProviderError):
+            await ask(world, "moon tides")
+
+
+async def test_no_more_articles_are_read_than_wanted() -> None:
+    """Each costs a request, so the number is bounded whatever is asked for."""
+    documents = [Document(f"https://en.wikipedia.org/wiki/T{i}", f"Tide {i}", "tides") for i in range(20)]
+    async with SearchWorld(documents) as world:
+        many = await ask(world, "tides", limit=20)
+        one = await ask(world, "tides", limit=1)
+
+        requests = len(world.asked)
+    assert (len(many), len(one)) == (MAX_ARTICLES, 1)
+    assert requests == 1 + MAX_ARTICLES + 1 + 1
+
+
+async def test_a_query_for_other_domains_is_not_asked() -> None:
+    """`include_domains` of another site leaves nothing that Wikipedia could give."""
+    async with SearchWorld([TIDE], faults={"wikipedia": Fault(status=500)}) as world:
+        hits = await ask(world, "tides", filters=SearchFilters(include_domains=("python.org",)))
+
+        assert (hits, world.asked) == ([], [])
+
+
+@pytest.mark.parametrize("question", ["", "???", "\x00\x07", "   "], ids=["empty", "marks", "control", "blank"])
+async def test_a_question_without_words_finds_nothing(question: str) -> None:
+    """Nothing to look up is an empty answer and no request."""
+    async with SearchWorld([TIDE]) as world:
+        hits = await ask(world, question)
+
+        assert (hits, world.asked) == ([], [])
