@@ -1,0 +1,1 @@
+"""The processes: read the environment, build everything, run it. Small on purpose."""

@@ -13,7 +13,7 @@ from itertools import pairwise
 import regex
 
 from core.source import Source
-from core.terms import inverse_frequency, terms, unseen_weight
+from core.terms import inverse_frequency, question_terms, terms, unseen_weight
 
 PASSAGE_CHARS = 700  # about 120 words: a paragraph, small enough that a bad one costs little of the prompt
 _BLOCK = regex.compile(r"(?:[^\n\f]|\n(?!\s*\n))+")
@@ -82,7 +82,9 @@ def select_passages(
     chosen: dict[str, list[Passage]] = {source.id: [] for source in sources}
     left = max_tokens
     firsts = [
-        next(entry for entry in ranked if entry[1] == source.id) for source in sources if split_passages(source.content)
+        next(entry for entry in ranked if entry[1] == source.id)
+        for source in sources
+        if split_passages(source.trusted_content)
     ]
     for _, source_id, passage in [*firsts, *ranked]:
         cost = count_tokens(passage.text) + 2
@@ -94,11 +96,11 @@ def select_passages(
 
 def _rank(sources: Sequence[Source], question: str) -> list[tuple[float, str, Passage]]:
     """All passages, best first: weighted coverage of the question times the standing of the source."""
-    entries = [(source, passage) for source in sources for passage in split_passages(source.content)]
+    entries = [(source, passage) for source in sources for passage in split_passages(source.trusted_content)]
     bags = [set(terms(f"{passage.heading} {passage.text}")) for _, passage in entries]
     weights = inverse_frequency(bags)
     unseen = unseen_weight(len(bags))
-    asked = set(terms(question))
+    asked = set(question_terms(question))
     scored = [
         (
             sum(weights.get(term, unseen) for term in asked & bag) * (0.5 + 0.5 * source.scores.total)

@@ -14,7 +14,7 @@ from core.authority import authority, registrable_domain
 from core.job import QueryIntent, QuestionType
 from core.passages import split_passages
 from core.source import Source, SourceScores
-from core.terms import inverse_frequency, terms, unseen_weight
+from core.terms import inverse_frequency, question_terms, terms, unseen_weight
 
 # How much each part counts; current events weigh recency like authority, settled questions hardly at all.
 # Relevance must dominate: an authoritative page about something else helps nobody.
@@ -77,9 +77,9 @@ def coverage_of(sources: Sequence[Source], question: str) -> list[float]:
 
     Weights are idf over all passages at hand, so that a rare word of the question counts for more than a common one.
     """
-    asked = set(terms(question))
+    asked = set(question_terms(question))
     passages = [
-        [set(terms(passage.text)) | title for passage in split_passages(source.content)[:400]] or [title]
+        [set(terms(passage.text)) | title for passage in split_passages(source.trusted_content)[:400]] or [title]
         for source, title in ((source, set(terms(source.title))) for source in sources)
     ]
     pool = [passage for own in passages for passage in own]

@@ -11,6 +11,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Literal
 
+from core.injection import mask
+
 Recency = Literal["day", "week", "month", "year", "any"]
 ContentType = Literal["news", "academic", "general"]
 
@@ -113,7 +115,8 @@ class Source:
     """A document that was read. `id` is `src_1`, `src_2`, … in the order shown to people.
 
     `content` is the text as read and `content_hash` its SHA-256; `extract_of_page` is why only the
-    provider's own extract could be read ("" when the page itself was read).
+    provider's own extract could be read ("" when the page itself was read). `instructs` are the spans of
+    `content` that speak to an assistant instead of the reader (core/injection.py).
     """
 
     id: str
@@ -125,6 +128,12 @@ class Source:
     metadata: SourceMetadata
     scores: SourceScores = SourceScores()
     extract_of_page: str = ""
+    instructs: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def trusted_content(self) -> str:
+        """`content` with `instructs` blanked out; offsets are those of `content`."""
+        return mask(self.content, self.instructs)
 
     @property
     def number(self) -> int:

@@ -26,6 +26,12 @@ STOPWORDS = frozenset(
     al como con cual cuál cuando cuándo de del donde dónde el en es esta este la las lo los más no o para pero por
     qué que quien quién se ser sin son su sus un una y""".split()
 )
+_MEASURES = "long|many|much|old|tall|far|big|large|often|fast|high|deep|heavy|late|early|soon"
+_ASKING = regex.compile(rf"\bhow\s+(?:{_MEASURES})\b|\bwhat\s+(?:is|are|was|were)\s+the\b", regex.IGNORECASE)
+_FIGURE = regex.compile(
+    rf"\bhow\s+(?:{_MEASURES})\b|\bwhen\b|\b(?:what|which)\s+(?:year|date|day|time|number|percentage|share|age|rate|size)\b",
+    regex.IGNORECASE,
+)
 _CJK = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}"
 _TOKEN = regex.compile(
     rf"[{_CJK}]+|\d+(?:[.,]\d+)*%?|[\p{{L}}\p{{N}}](?:[\p{{L}}\p{{N}}\p{{M}}_+#]|['’.\-](?=[\p{{L}}\p{{N}}]))*"
@@ -51,6 +57,16 @@ def terms(text: str) -> list[str]:
     """The informative tokens of `text`, stemmed, in order; all tokens when only stopwords are left."""
     tokens = words(text)
     return [token for token in tokens if token not in _STOP_STEMS] or tokens
+
+
+def question_terms(question: str) -> list[str]:
+    """What a text must hold to answer the question: its terms without those that only ask ("how long", "what year")."""
+    return terms(_ASKING.sub(" ", question))
+
+
+def asks_for_figure(question: str) -> bool:
+    """Whether the answer is likely to be a number, a date or a time."""
+    return bool(_FIGURE.search(question))
 
 
 def stem(token: str) -> str:

@@ -1,0 +1,17 @@
+"""Every mode in one table, from which all interfaces take their choices. A new mode is one file and one line."""
+
+from __future__ import annotations
+
+from core.errors import InvalidQuery
+from core.modes import quick
+from core.modes.mode import Mode
+
+MODES: dict[str, Mode] = {mode.name: mode for mode in (quick.MODE,)}
+
+
+def find_mode(name: str) -> Mode:
+    """Raises `InvalidQuery` that names the known modes."""
+    if name not in MODES:
+        known = ", ".join(MODES)
+        raise InvalidQuery(f'There is no mode "{name[:40]}"; known modes: {known}.', rule="unknown-mode")
+    return MODES[name]

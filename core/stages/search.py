@@ -16,7 +16,8 @@ from time import perf_counter
 from core.authority import kind_of
 from core.deps import Deps
 from core.embedding import similarities_to
-from core.errors import FetchError, ModelError, ProviderError, ProviderTimeout, SearchFailed
+from core.errors import FetchError, ModelError, PageTimeout, ProviderError, ProviderTimeout, SearchFailed
+from core.injection import instructions_in
 from core.job import ResearchJob
 from core.language import detect_language
 from core.ranking import Candidate, coverage_of, rank_sources
@@ -113,21 +114,24 @@ async def collect_sources(
     gathering: Gathering,
     plan: SearchPlan,
     *,
+    within_s: float,
     on_fetching: Callable[[int], Awaitable[None]],
     on_source: Found,
 ) -> SourceCollection:
-    """Search, fetch, rank. Raises `SearchFailed` when every provider failed.
+    """Search, fetch, rank, within `within_s` seconds. Raises `SearchFailed` when every provider failed.
 
     A collection without sources is an answer: nothing relevant was found. `on_fetching` hears how
     many results there are before pages are read, `on_source` each source as soon as it is read.
+    What is not there in time is left out: a late provider is a failed one, a late page its extract.
     """
-    hits, failures, used = await _search_all(gathering, plan)
+    ends_at = asyncio.get_running_loop().time() + within_s
+    hits, failures, used = await _search_all(gathering, plan, within_s=within_s)
     if not used:
         raise SearchFailed(failures)
     documents = _merge(hits)
     await on_fetching(len(documents))
     started = perf_counter()
-    candidates, pages_failed = await _read_all(gathering, documents, plan, on_source)
+    candidates, pages_failed = await _read_all(gathering, documents, plan, on_source, ends_at=ends_at)
     relevant = _relevant(gathering, candidates)
     sources = rank_sources(
         relevant,
@@ -150,22 +154,25 @@ async def collect_sources(
     return SourceCollection(tuple(sources), metadata, considered=len(documents))
 
 
-async def _search_all(gathering: Gathering, plan: SearchPlan) -> tuple[list[SearchHit], dict[str, str], set[str]]:
+async def _search_all(
+    gathering: Gathering, plan: SearchPlan, *, within_s: float
+) -> tuple[list[SearchHit], dict[str, str], set[str]]:
     """Every provider × query in parallel; one that fails costs only its own results (S003-08, S003-23)."""
     calls = {gathering.search(provider, query): provider for provider in plan.providers for query in plan.queries}
-    outcomes = await asyncio.gather(*calls, return_exceptions=True)
+    done, _ = await asyncio.wait(calls, timeout=within_s)
     hits: list[SearchHit] = []
     failures: dict[str, str] = {}
     used: set[str] = set()
-    for provider, outcome in zip(calls.values(), outcomes, strict=True):
-        if isinstance(outcome, ProviderError):
-            gathering.deps.count_error("search", outcome)
-            failures[provider] = outcome.reason
-        elif isinstance(outcome, BaseException):
-            raise outcome
+    for call, provider in calls.items():
+        error = call.exception() if call in done else ProviderTimeout(provider, "no answer in time")
+        if isinstance(error, ProviderError):
+            gathering.deps.count_error("search", error)
+            failures[provider] = error.reason
+        elif error is not None:
+            raise error
         else:
             used.add(provider)
-            hits.extend(outcome)
+            hits.extend(call.result())
     return hits, {name: reason for name, reason in failures.items() if name not in used}, used
 
 
@@ -192,7 +199,7 @@ def _merge(hits: Sequence[SearchHit]) -> list[_Document]:
 
 
 async def _read_all(
-    gathering: Gathering, documents: Sequence[_Document], plan: SearchPlan, on_source: Found
+    gathering: Gathering, documents: Sequence[_Document], plan: SearchPlan, on_source: Found, *, ends_at: float
 ) -> tuple[list[Candidate], int]:
     """Read the most promising pages in parallel; a page that cannot be read stays as its provider's extract."""
     limit = max(gathering.deps.settings.search.pages_to_fetch, plan.max_sources)
@@ -200,7 +207,7 @@ async def _read_all(
     whole = [document for document in documents if document.hit.is_complete]
 
     async def read(document: _Document) -> Candidate | None:
-        source = await _source_of(gathering, document.hit)
+        source = await _source_of(gathering, document.hit, ends_at=ends_at)
         if source is None:
             return None
         await on_source(source)
@@ -212,12 +219,14 @@ async def _read_all(
     return candidates, unread
 
 
-async def _source_of(gathering: Gathering, hit: SearchHit) -> Source | None:
+async def _source_of(gathering: Gathering, hit: SearchHit, *, ends_at: float) -> Source | None:
     if hit.is_complete:
         return _make_source(gathering, hit, hit.text)
     try:
-        page = await gathering.page(hit.url)
-    except FetchError as exc:
+        async with asyncio.timeout_at(ends_at):
+            page = await gathering.page(hit.url)
+    except (FetchError, TimeoutError) as error:
+        exc = error if isinstance(error, FetchError) else PageTimeout(hit.url, "not read in time")
         log.info("page not read", extra={"url": hit.url, "reason": exc.reason})
         return _make_source(gathering, hit, hit.text, why_extract=exc.reason) if hit.text.strip() else None
     merged = replace(
@@ -247,6 +256,7 @@ def _make_source(gathering: Gathering, hit: SearchHit, text: str, *, why_extract
             author=hit.author,
         ),
         extract_of_page=why_extract,
+        instructs=tuple(instructions_in(text)),
     )
 
 

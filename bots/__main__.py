@@ -1,0 +1,78 @@
+"""The one table of processes and commands: `gorkd …` and `python -m bots …`."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import asynccontextmanager
+
+from adapters.cli.app import build_app
+from adapters.logs import configure_logging
+from bots.config import environment, read_settings, secrets_in
+from core.researcher import Researcher
+
+log = logging.getLogger(__name__)
+
+PROCESSES = {
+    "all": "Run everything that is configured in one process, and print the address.",
+    "web": "Run the pages and the HTTP API.",
+    "discord": "Run the Discord bot (needs DISCORD_TOKEN).",
+    "slack": "Run the Slack app in Socket Mode (needs SLACK_BOT_TOKEN and SLACK_APP_TOKEN).",
+}
+_ASK_GRACE_S = 0.0  # someone at a terminal who leaves does not want to wait
+
+
+def main() -> None:
+    """The console script. Always ends the interpreter at once: a look-up that still hangs must not hold the prompt."""
+    code = 0
+    try:
+        build_app(open_researcher, run_process, PROCESSES)()
+    except SystemExit as exc:
+        code = exc.code if isinstance(exc.code, int) else 1
+    logging.shutdown()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+@asynccontextmanager
+async def open_researcher() -> AsyncIterator[Researcher]:
+    """For one command at a terminal: no queue of its own, logs only when something is wrong."""
+    from bots.wiring import open_house
+
+    env = environment()
+    settings = read_settings(env)
+    configure_logging(settings.log_level, stream=sys.stderr, json=True, secrets=secrets_in(env))
+    async with open_house(env, settings, grace_s=_ASK_GRACE_S) as house:
+        yield house.researcher
+
+
+def run_process(name: str) -> None:
+    """Run one of `PROCESSES` until SIGINT or SIGTERM. Raises `SetupError`."""
+    from bots import processes
+
+    env = environment()
+    settings = read_settings(env)
+    level = settings.log_level if "GORKD_LOG_LEVEL" in env else "info"
+    configure_logging(level, stream=sys.stderr, json=True, secrets=secrets_in(env))
+    asyncio.run(_until_signalled(processes.RUNNERS[name](env, settings)))
+
+
+async def _until_signalled(running: Awaitable[None]) -> None:
+    """Await `running`; the first signal cancels it, and it ends in order."""
+    task = asyncio.ensure_future(running)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, task.cancel)
+    try:
+        await task
+    except asyncio.CancelledError:
+        log.info("stopped")
+
+
+if __name__ == "__main__":
+    main()

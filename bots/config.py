@@ -1,0 +1,68 @@
+"""The environment, read in one place: variables and an optional `.env` beside the working directory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+from dotenv import dotenv_values
+from pydantic import Field, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from core.errors import SetupError
+
+PROJECT = Path(__file__).resolve().parent.parent
+
+
+class BotSettings(BaseSettings):
+    """What the processes themselves need; every adapter reads its own variables from `environment()`."""
+
+    model_config = SettingsConfigDict(extra="ignore", populate_by_name=True)
+
+    data: Path = Field(Path(".gorkd"), alias="GORKD_DATA")
+    host: str = Field("127.0.0.1", alias="HOST")
+    port: int = Field(8080, alias="PORT", ge=0, le=65535)
+    public_url: str = Field("", alias="GORKD_PUBLIC_URL")
+    log_level: Literal["debug", "info", "warning", "error"] = Field("error", alias="GORKD_LOG_LEVEL")
+    redis_url: str = Field("", alias="REDIS_URL")
+    api_tokens: str = Field("", alias="GORKD_API_TOKENS")
+    discord_token: str = Field("", alias="DISCORD_TOKEN")
+    slack_bot_token: str = Field("", alias="SLACK_BOT_TOKEN")
+    slack_app_token: str = Field("", alias="SLACK_APP_TOKEN")
+
+    @property
+    def address(self) -> str:
+        """Where people reach the pages."""
+        return self.public_url.rstrip("/") or f"http://{self.host}:{self.port}"
+
+
+def environment() -> Mapping[str, str]:
+    """All variables; the real environment goes before `.env`. Empty ones count as unset."""
+    from_file = {name: value for name, value in dotenv_values(".env").items() if value}
+    return {name: value for name, value in {**from_file, **os.environ}.items() if value.strip()}
+
+
+def read_settings(env: Mapping[str, str]) -> BotSettings:
+    """Raises `SetupError` naming the variable that is wrong."""
+    aliases = {str(field.alias) for field in BotSettings.model_fields.values()}
+    try:
+        return BotSettings.model_validate({name: value for name, value in env.items() if name in aliases})
+    except ValidationError as exc:
+        first = exc.errors(include_url=False)[0]
+        raise SetupError(
+            f"{first['loc'][0]}: {first['msg']}", user_message=f"Please check {first['loc'][0]}: {first['msg']}."
+        ) from exc
+
+
+def secrets_in(env: Mapping[str, str]) -> list[str]:
+    """Values that must never reach a log."""
+    marks = ("KEY", "TOKEN", "SECRET", "PASSWORD")
+    values = [value for name, value in env.items() if any(mark in name.upper() for mark in marks)]
+    return [part for value in values for part in value.split(",") if len(part) >= 8]
+
+
+def default_files() -> list[Path]:
+    """What is searched when `GORKD_FILES` is not set: this project's own documents."""
+    return [path for path in (PROJECT / "docs", PROJECT / "README.md") if path.exists()]

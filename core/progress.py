@@ -1,0 +1,92 @@
+"""What a running job tells the world: its status in the store, its events in the log.
+
+Telling never fails a job: a store that cannot be written is logged and counted, the answer still goes out.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+
+from core.answer import Claim, Section, Verdict
+from core.citations import MARKS
+from core.deps import Deps
+from core.errors import StaleAttempt, StoreError
+from core.events import EventType, Json
+from core.job import JobStatus, ResearchJob
+from core.source import Source
+from core.wording import STATUS_MESSAGES
+
+log = logging.getLogger(__name__)
+
+# How far along a job is when a status begins, 0…1; shares of a typical quick answer's time.
+_PROGRESS = {
+    JobStatus.PENDING: 0.0,
+    JobStatus.PLANNING: 0.05,
+    JobStatus.SEARCHING: 0.2,
+    JobStatus.FETCHING: 0.35,
+    JobStatus.SYNTHESIZING: 0.5,
+}
+
+
+class Progress:
+    """The voice of one attempt at one job. Raises only `StaleAttempt`, when a newer attempt has taken over."""
+
+    def __init__(self, job: ResearchJob, deps: Deps) -> None:
+        self.job = job
+        self._deps = deps
+
+    async def status(self, status: JobStatus, *, message: str = "", data: Mapping[str, Json] | None = None) -> None:
+        self.job = replace(self.job, status=status)
+        log.info("status", extra={"status": status.value})
+        await self._keep_job()
+        await self.emit(
+            "status",
+            {
+                "stage": status.value,
+                "message": message or STATUS_MESSAGES[status],
+                "progress": _PROGRESS[status],
+                "data": dict(data or {}),
+            },
+        )
+
+    async def source(self, source: Source) -> None:
+        await self.emit(
+            "source",
+            {
+                "id": source.id if source.id != "src_0" else None,
+                "url": source.url,
+                "title": source.title,
+                "domain": source.metadata.domain,
+                "provider": source.metadata.provider,
+            },
+        )
+
+    async def sentence(self, claim: Claim, shown: str | None) -> None:
+        """One sentence of the answer with its markers; None takes it back."""
+        section: Section = "summary" if claim.id.startswith("summary") else "detail"
+        marks = MARKS.get(claim.verdict, "") if claim.evidence else ""
+        await self.emit(
+            "answer",
+            {"section": section, "id": claim.id, "text": shown, "verdict": claim.verdict.value, "mark": marks},
+        )
+
+    async def retract(self, claim_id: str) -> None:
+        await self.sentence(Claim(claim_id, "", Verdict.UNSUPPORTED), None)
+
+    async def emit(self, type: EventType, data: Mapping[str, Json]) -> None:
+        try:
+            await self._deps.events.append(self.job.id, self.job.attempt, type, data)
+        except StaleAttempt:
+            raise
+        except StoreError as exc:
+            self._deps.count_error("deliver", exc)
+
+    async def _keep_job(self) -> None:
+        try:
+            await self._deps.jobs.save(self.job)
+        except StaleAttempt:
+            raise
+        except StoreError as exc:
+            self._deps.count_error("deliver", exc)

@@ -1,0 +1,152 @@
+"""An answer without a model: the sentences of the sources that answer the question, verbatim and cited.
+
+Every sentence shown is a span of a source as read; nothing is written, joined or shortened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import regex
+from rapidfuzz import fuzz
+
+from core.passages import Passage, split_passages
+from core.sentences import split_sentences
+from core.source import Source
+from core.terms import asks_for_figure, inverse_frequency, question_terms, terms, unseen_weight
+
+MIN_COVERAGE = 0.45  # of the question's weight in the best passage; below it the sources answer something else
+MAX_SUMMARY_WORDS = 120
+MAX_DETAIL_SENTENCES = 8
+_MAX_SENTENCE_CHARS = 420
+_MIN_SENTENCE_WORDS = 5
+_SAME = 82  # rapidfuzz token_set_ratio 0…100; above it two sentences say the same
+_LEANS_BACK = regex.compile(
+    r"^(?:it|this|these|those|they|that|he|she|such|however|but|and|or|so|therefore|thus|also|then|instead|otherwise|both)\b",
+    regex.IGNORECASE,
+)
+_CODE_OR_TABLE = regex.compile(r"^\s*(?:\||>>>|\$ |#|```|!\[)|[{}]|\w+\(\)|^\s*\S+\s*$")
+_FIGURE = regex.compile(
+    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|dozen|hundred|half)\b", regex.IGNORECASE
+)
+_BULLET = regex.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)])\s+")
+
+
+@dataclass(frozen=True)
+class Quotation:
+    """A sentence of a source; `text` is it on one line, without its bullet. `score` is 0…1 and a little more."""
+
+    source_id: str
+    text: str
+    start: int
+    end: int
+    passage_start: int
+    score: float
+    coverage: float
+    is_item: bool = False  # a list item stands for itself; the next one does not continue it
+
+
+@dataclass(frozen=True)
+class QuotedAnswer:
+    summary: tuple[Quotation, ...] = ()
+    detail: tuple[Quotation, ...] = ()
+
+
+def quote_answer(question: str, sources: Sequence[Source]) -> QuotedAnswer:
+    """The sentences that answer: a summary from the best passage, then what else fits. Empty when nothing does."""
+    quotations = _score_sentences(question, sources)
+    if not quotations or max(entry.coverage for entry in quotations) < MIN_COVERAGE:
+        return QuotedAnswer()
+    best = max(quotations, key=lambda entry: entry.score)
+    summary = _with_context(best, quotations)
+    chosen = list(summary)
+    for entry in sorted(quotations, key=lambda entry: -entry.score):
+        if len(chosen) - len(summary) == MAX_DETAIL_SENTENCES or entry.score < 0.6 * best.score:
+            break
+        if not _LEANS_BACK.match(entry.text) and not any(_is_same(entry, other) for other in chosen):
+            chosen.append(entry)
+    order = {source.id: place for place, source in enumerate(sources)}
+    detail = sorted(chosen[len(summary) :], key=lambda entry: (order[entry.source_id], entry.start))
+    return QuotedAnswer(tuple(summary), tuple(detail))
+
+
+def _score_sentences(question: str, sources: Sequence[Source]) -> list[Quotation]:
+    asked = set(question_terms(question))
+    wants_figure = asks_for_figure(question)
+    passages = [(source, passage) for source in sources for passage in split_passages(source.trusted_content)[:400]]
+    bags = [set(terms(f"{source.title} {passage.heading} {passage.text}")) for source, passage in passages]
+    weights = inverse_frequency(bags)
+    unseen = unseen_weight(len(bags))
+    total = sum(weights.get(term, unseen) for term in asked) or 1.0
+
+    def covered(bag: set[str]) -> float:
+        return sum(weights.get(term, unseen) for term in asked & bag) / total
+
+    found: list[Quotation] = []
+    for (source, passage), bag in zip(passages, bags, strict=True):
+        coverage = covered(bag)
+        if coverage > 0:
+            headed = covered(set(terms(passage.heading)))
+            found.extend(
+                replace(entry, score=entry.score * (0.7 + 0.3 * source.scores.total))
+                for entry in _sentences(source, passage, coverage, headed, covered, wants_figure=wants_figure)
+            )
+    return found
+
+
+def _sentences(
+    source: Source,
+    passage: Passage,
+    coverage: float,
+    headed: float,
+    covered: Callable[[set[str]], float],
+    *,
+    wants_figure: bool,
+) -> list[Quotation]:
+    found: list[Quotation] = []
+    for place, sentence in enumerate(split_sentences(passage.text)):
+        text = " ".join(_BULLET.sub("", sentence.text).split())
+        if not sentence.asserts or not _is_prose(text):
+            continue
+        own = covered(set(terms(text)))
+        # The sentence itself counts most; its paragraph and heading say what it is about; the first sentence
+        # of a paragraph usually carries its point; a question for a figure is not answered without one.
+        score = 0.5 * own + 0.2 * coverage + 0.2 * headed + 0.1 * (place == 0) - 0.15 * bool(_LEANS_BACK.match(text))
+        if wants_figure and not _FIGURE.search(text):
+            score *= 0.6
+        start, is_item = passage.start + sentence.start, bool(_BULLET.match(sentence.text))
+        found.append(
+            Quotation(source.id, text, start, passage.start + sentence.end, passage.start, score, coverage, is_item)
+        )
+    return found
+
+
+def _is_prose(text: str) -> bool:
+    return (
+        len(text.split()) >= _MIN_SENTENCE_WORDS
+        and len(text) <= _MAX_SENTENCE_CHARS
+        and not _CODE_OR_TABLE.search(text)
+    )
+
+
+def _with_context(best: Quotation, quotations: Sequence[Quotation]) -> list[Quotation]:
+    """The best sentence with what follows it in its passage, up to three sentences and the summary's length."""
+    own = [
+        entry for entry in quotations if (entry.source_id, entry.passage_start) == (best.source_id, best.passage_start)
+    ]
+    following = [entry for entry in own if entry.start >= best.start]
+    if _LEANS_BACK.match(best.text):  # it needs the sentence before it to be understood
+        following = [*[entry for entry in own if entry.start < best.start][-1:], *following]
+    summary: list[Quotation] = []
+    for entry in following[:3]:
+        if summary and entry.is_item:
+            break
+        if sum(len(kept.text.split()) for kept in [*summary, entry]) > MAX_SUMMARY_WORDS and summary:
+            break
+        summary.append(entry)
+    return summary
+
+
+def _is_same(entry: Quotation, other: Quotation) -> bool:
+    return fuzz.token_set_ratio(entry.text.casefold(), other.text.casefold()) >= _SAME

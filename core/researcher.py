@@ -1,0 +1,71 @@
+"""The only door inward: submit a question, follow it, read what became of it, cancel it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+from core.answer import JobResult
+from core.deps import Deps
+from core.events import Event
+from core.job import JobStatus, ResearchJob, ResearchRequest, Scope
+from core.modes import find_mode
+from core.ports import JobQueue
+from core.source import Source
+from core.stages.intake import parse_intent, read_query
+
+log = logging.getLogger(__name__)
+
+
+class Researcher:
+    """What every interface talks to. It knows nothing of how jobs are run: that is the queue's business."""
+
+    def __init__(self, deps: Deps, queue: JobQueue) -> None:
+        self._deps = deps
+        self._queue = queue
+
+    async def submit(self, request: ResearchRequest, *, dedupe_key: str = "") -> ResearchJob:
+        """Store a job for the question, then enqueue it. The same `dedupe_key` in one scope gives the same job.
+
+        Raises `InvalidQuery`, `QueueFull`, `StoreError`.
+        """
+        with self._deps.stage("intake"):
+            query = read_query(request.query)
+            for name in request.modes:
+                find_mode(name)
+        job = ResearchJob(
+            id=self._deps.new_id(),
+            request=replace(request, query=query),
+            intent=parse_intent(query),
+            status=JobStatus.PENDING,
+            created_at=self._deps.clock(),
+        )
+        stored = await self._deps.jobs.save(job, dedupe_key=dedupe_key)
+        if stored.id == job.id:
+            log.info("submitted", extra={"job": job.id, "mode": ",".join(request.modes), "tenant": job.scope.tenant})
+        await self._queue.enqueue(stored)
+        return stored
+
+    def follow(self, job_id: str, *, after: int = 0) -> AsyncIterator[Event]:
+        """The job's events after `after`, past and coming; ends with `complete`."""
+        return self._deps.events.follow(job_id, after=after)
+
+    async def job(self, job_id: str) -> ResearchJob:
+        """Raises `JobNotFound`."""
+        return await self._deps.jobs.get(job_id)
+
+    async def result(self, job_id: str) -> JobResult | None:
+        """None until the job has ended."""
+        return await self._deps.jobs.result(job_id)
+
+    async def sources(self, job_id: str) -> list[Source]:
+        return await self._deps.sources.sources(job_id)
+
+    async def recent(self, scope: Scope, *, limit: int) -> list[ResearchJob]:
+        """The scope's jobs, newest first."""
+        return await self._deps.jobs.recent(scope, limit=limit)
+
+    async def cancel(self, job_id: str) -> None:
+        """End a job that has not ended; one that has is left as it is."""
+        await self._queue.cancel(job_id)

@@ -1,0 +1,54 @@
+"""Answered before? The exact question in the same scope, while the answer is fresh (S003-04).
+
+A cache that fails costs time, never an answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from core.answer import Confidence, JobResult
+from core.answer_key import answer_key
+from core.deps import Deps
+from core.errors import GorkdError
+from core.job import ResearchJob
+from core.render import iso_utc
+from core.telemetry import Measurement
+
+_WORTH_KEEPING = frozenset({Confidence.HIGH, Confidence.MEDIUM})  # D12
+
+
+async def cached_result(job: ResearchJob, deps: Deps) -> JobResult | None:
+    """The earlier answer with its sources put under this job, and when it was given; None when there is none."""
+    if job.request.is_fresh:
+        return None
+    with deps.stage("cache"):
+        found = await _look_up(job, deps)
+    deps.recorder.record(Measurement("cache_lookup", 1 if found else 0))
+    return found
+
+
+async def keep_result(job: ResearchJob, deps: Deps, result: JobResult) -> None:
+    """Remember a finished answer that is worth repeating."""
+    answer = result.answer
+    if answer is None or result.cached_at or answer.confidence not in _WORTH_KEEPING or answer.stopped_because:
+        return
+    key = answer_key(job.request, job.intent, now=deps.clock())
+    await deps.cache.put(job.scope, key, job.id, ttl=deps.settings.cache.ttl[job.intent.question_type])
+
+
+async def _look_up(job: ResearchJob, deps: Deps) -> JobResult | None:
+    try:
+        entry = await deps.cache.get(job.scope, answer_key(job.request, job.intent, now=deps.clock()))
+        if entry is None:
+            return None
+        earlier_id, answered_at = entry
+        result = await deps.jobs.result(earlier_id)
+        sources = await deps.sources.sources(earlier_id)
+        if result is None or not sources:
+            return None
+        await deps.sources.put(job, sources)
+    except GorkdError as exc:
+        deps.count_error("cache", exc)
+        return None
+    return replace(result, cached_at=iso_utc(answered_at))

@@ -1,0 +1,69 @@
+"""Stage 5: store the outcome, remember the answer, tell everyone who follows.
+
+A store that fails is logged and the answer still goes out (S003-18).
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from time import perf_counter
+
+from core.answer import JobResult
+from core.deps import Deps
+from core.errors import GorkdError, StaleAttempt, StoreError
+from core.job import JobError, JobStatus, ResearchJob
+from core.progress import Progress
+from core.render import job_json
+from core.source import Source
+from core.stages.cache import keep_result
+
+log = logging.getLogger(__name__)
+
+
+async def deliver_result(job: ResearchJob, deps: Deps, result: JobResult, *, started: float) -> None:
+    """End a job with its answer. `started` is `perf_counter` at its beginning."""
+    with deps.stage("deliver"):
+        result = replace(result, duration_s=perf_counter() - started)
+        job = replace(job, status=JobStatus.COMPLETED, completed_at=deps.clock())
+        await _finish(job, deps, result)
+        try:
+            await keep_result(job, deps, result)
+        except GorkdError as exc:
+            deps.count_error("cache", exc)
+
+
+async def deliver_failure(
+    job: ResearchJob, deps: Deps, status: JobStatus, *, error: JobError | None, started: float | None = None
+) -> None:
+    """End a job without an answer; what was found stays with it, for Retry and for people to see.
+
+    `started` is None for a job that never began.
+    """
+    job = replace(job, status=status, error=error, completed_at=deps.clock())
+    log.info("job ended", extra={"status": status.value, "error_type": error.code if error else ""})
+    try:
+        await _finish(
+            job, deps, JobResult(answer=None, duration_s=perf_counter() - started if started is not None else 0.0)
+        )
+    except StaleAttempt as exc:
+        log.warning("a newer attempt has taken over", extra={"error": str(exc)})
+
+
+async def _finish(job: ResearchJob, deps: Deps, result: JobResult) -> None:
+    sources = await _sources(job, deps)
+    try:
+        await deps.jobs.finish(job, result)
+    except StaleAttempt:
+        raise
+    except StoreError as exc:
+        deps.count_error("deliver", exc)
+    await Progress(job, deps).emit("complete", job_json(job, result, sources))
+
+
+async def _sources(job: ResearchJob, deps: Deps) -> list[Source]:
+    try:
+        return await deps.sources.sources(job.id)
+    except StoreError as exc:
+        deps.count_error("deliver", exc)
+        return []

@@ -1,0 +1,268 @@
+"""Stage 4: from sources to an answer in which every sentence is carried by a passage.
+
+With a model the answer is written, streamed and judged sentence by sentence; without one it is quoted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from time import perf_counter
+
+from core.answer import (
+    Claim,
+    Confidence,
+    Evidence,
+    ModelUsage,
+    ResearchAnswer,
+    SynthesisMetadata,
+    Verdict,
+)
+from core.confidence import score_confidence
+from core.conflicts import find_conflicts
+from core.deps import Deps
+from core.errors import ModelError, ModelGarbled
+from core.grounding import Grounded, Grounder, Judged, assemble
+from core.job import ResearchJob
+from core.limitations import find_limitations
+from core.llm import complete, cost_usd, retry_once
+from core.ports import ChatModel
+from core.progress import Progress
+from core.quoting import Quotation, quote_answer
+from core.source import Source, SourceCollection
+from core.stages.prompting import answer_request
+from core.telemetry import Measurement
+from core.verification.model_check import CheckItem, build_check_request, parse_check_answer
+from core.wording import NO_ANSWER
+from core.writing import Writing
+
+log = logging.getLogger(__name__)
+
+QUOTED_NOTICE = "quoted from the sources; no model is configured"
+LATE_NOTICE = "quoted from the sources; the model did not answer in time"
+UNCHECKED_NOTICE = "citations unchecked"
+OUT_OF_TIME = "deadline"
+_CHECK_TIMEOUT_S = 12.0
+_MIN_CHECK_S = 2.0  # with less time left, what is undecided is left out instead
+
+
+@dataclass
+class Draft:
+    """Judged sentences on their way to an answer, and what they cost."""
+
+    judged: list[Judged]
+    writing: Writing | None = None
+    usage: tuple[ModelUsage, ...] = ()
+    notice: str = ""
+    stopped_because: str = ""
+    is_checked: bool = True
+
+
+async def answer_question(
+    job: ResearchJob,
+    found: SourceCollection,
+    deps: Deps,
+    progress: Progress,
+    *,
+    usage: Sequence[ModelUsage],
+    within_s: float,
+) -> ResearchAnswer:
+    """The answer within `within_s` seconds; `usage` is what earlier model calls of the job cost.
+
+    Raises `ModelError` when the model fails twice (S003-23).
+    """
+    started = perf_counter()
+    ends_at = asyncio.get_running_loop().time() + within_s
+    if not found.sources:
+        draft = Draft([])
+    elif deps.model is None:
+        draft = await _quote(job, found.sources, progress, notice=QUOTED_NOTICE)
+    else:
+        draft = await _write(job, found.sources, deps, deps.model, progress, ends_at=ends_at)
+    answer = _conclude(job, found, deps, draft)
+    metadata = _metadata(deps, [*usage, *draft.usage], seconds=perf_counter() - started)
+    return replace(answer, metadata=metadata)
+
+
+async def _quote(job: ResearchJob, sources: Sequence[Source], progress: Progress, *, notice: str) -> Draft:
+    quoted = await asyncio.to_thread(quote_answer, job.query, sources)
+    judged = [_verbatim("summary", place, entry, sources) for place, entry in enumerate(quoted.summary)]
+    judged += [_verbatim("detail", place, entry, sources) for place, entry in enumerate(quoted.detail)]
+    for entry in judged:
+        if entry.claim:
+            await progress.sentence(entry.claim, entry.shown)
+    return Draft(judged, notice=notice)
+
+
+def _verbatim(section: str, place: int, quotation: Quotation, sources: Sequence[Source]) -> Judged:
+    """A sentence of a source as a claim of the answer: supported, since it is the passage."""
+    content = next(source.content for source in sources if source.id == quotation.source_id)
+    quote = content[quotation.start : quotation.end]
+    evidence = Evidence(
+        quotation.source_id, quote, quotation.start, quotation.end, Verdict.SUPPORTED, reasons=("verbatim",)
+    )
+    is_summary = section == "summary"
+    claim = Claim(f"{section}-{place}", quotation.text, Verdict.SUPPORTED, (evidence,))
+    shown = f"{quotation.text} [{quotation.source_id.removeprefix('src_')}]"
+    return Judged(
+        id=claim.id,
+        section="summary" if is_summary else "detail",
+        text=shown,
+        gap=" " if is_summary else "\n- ",
+        claim=claim,
+        shown=shown,
+    )
+
+
+async def _write(
+    job: ResearchJob, sources: Sequence[Source], deps: Deps, model: ChatModel, progress: Progress, *, ends_at: float
+) -> Draft:
+    loop = asyncio.get_running_loop()
+    grounder = await asyncio.to_thread(Grounder, sources)
+    writing = Writing(grounder, progress)
+    draft = Draft(writing.judged, writing)
+
+    async def write() -> None:
+        await writing.take_back()
+        request = answer_request(job, sources, deps, timeout_s=ends_at - loop.time())
+        try:
+            await writing.write(model, request)
+        except ModelError as exc:
+            deps.count_error("synthesize", exc)
+            raise
+        finally:
+            draft.usage = (*draft.usage, writing.usage)
+        if writing.draft is None or not (writing.draft.is_complete or writing.judged):
+            raise ModelGarbled(
+                "the model's answer holds no summary", user_message="The model's answer could not be read."
+            )
+
+    try:
+        async with asyncio.timeout_at(ends_at - _MIN_CHECK_S):
+            await retry_once(write, remaining_s=lambda: ends_at - loop.time())
+    except TimeoutError:
+        draft.stopped_because = OUT_OF_TIME
+        log.warning("the model ran out of time")
+        if not any(entry.shown for entry in writing.judged):
+            quoted = await _quote(job, sources, progress, notice=LATE_NOTICE)
+            return replace(quoted, usage=draft.usage, stopped_because=OUT_OF_TIME)
+    draft.judged = await _settle(job, deps, model, draft, progress, left_s=ends_at - loop.time())
+    return draft
+
+
+async def _settle(
+    job: ResearchJob, deps: Deps, model: ChatModel, draft: Draft, progress: Progress, *, left_s: float
+) -> list[Judged]:
+    """Close what the rules left open: one batched model call, else as unsupported; what fails stays unchecked."""
+    assert draft.writing is not None  # noqa: S101  # only written drafts have undecided sentences
+    open_claims = [(entry, entry.claim) for entry in draft.judged if entry.is_undecided and entry.claim]
+    if not open_claims:
+        return draft.judged
+    items = [
+        CheckItem(f"{entry.id}/{evidence.source_id}", claim.text, evidence.quote)
+        for entry, claim in open_claims
+        for evidence in claim.evidence
+        if evidence.verdict is Verdict.UNCHECKED
+    ]
+    verdicts: dict[str, Verdict] = {}
+    if left_s > _MIN_CHECK_S:
+        verdicts = await _ask_about(items, deps, model, draft, timeout_s=min(_CHECK_TIMEOUT_S, left_s - 0.5))
+    settled = {
+        entry.id: draft.writing.grounder.settle(entry, claim, _by_source(entry.id, verdicts))
+        for entry, claim in open_claims
+    }
+    for entry in settled.values():
+        if entry.claim and entry.shown is not None:
+            await progress.sentence(entry.claim, entry.shown)
+    return [settled.get(entry.id, entry) for entry in draft.judged]
+
+
+async def _ask_about(
+    items: Sequence[CheckItem], deps: Deps, model: ChatModel, draft: Draft, *, timeout_s: float
+) -> dict[str, Verdict]:
+    """The model's verdict on each undecided pair; none when the call fails, which costs those sentences."""
+    try:
+        completion = await complete(model, build_check_request(items, timeout_s=timeout_s))
+    except ModelError as exc:
+        deps.count_error("check", exc)
+        return {}
+    draft.usage = (*draft.usage, completion.usage)
+    return {item_id: answer.verdict for item_id, answer in parse_check_answer(completion.text, items).items()}
+
+
+def _by_source(sentence_id: str, verdicts: dict[str, Verdict]) -> dict[str, Verdict]:
+    prefix = f"{sentence_id}/"
+    return {key.removeprefix(prefix): verdict for key, verdict in verdicts.items() if key.startswith(prefix)}
+
+
+def _conclude(job: ResearchJob, found: SourceCollection, deps: Deps, draft: Draft) -> ResearchAnswer:
+    """Put the sentences together, and say how sure this is and what is missing."""
+    grounded = assemble(draft.judged)
+    if draft.writing:
+        grounded = draft.writing.grounder.quote_as_given(grounded, draft.writing.given_citations)
+    if not grounded.citations:
+        return _insufficient(job, found, deps, grounded)
+    now = deps.clock()
+    conflicts = find_conflicts(grounded.claims, found.sources, job.query)
+    report = score_confidence(
+        grounded.claims,
+        found.sources,
+        conflicts=conflicts,
+        question_type=job.intent.question_type,
+        now=now,
+        is_checked=draft.is_checked,
+    )
+    return ResearchAnswer(
+        summary=grounded.summary or grounded.detail,
+        detail=grounded.detail if grounded.summary else "",
+        confidence=report.confidence,
+        confidence_reasons=report.reasons,
+        citations=grounded.citations,
+        claims=grounded.claims,
+        limitations=find_limitations(
+            job.intent.question_type,
+            found,
+            grounded.claims,
+            conflicts=conflicts,
+            now=now,
+            stopped_because=draft.stopped_because,
+        ),
+        conflicts=conflicts,
+        removed=grounded.removed,
+        notice=draft.notice,
+        stopped_because=draft.stopped_because,
+    )
+
+
+def _insufficient(job: ResearchJob, found: SourceCollection, deps: Deps, grounded: Grounded) -> ResearchAnswer:
+    """An honest answer that says what was searched (D11)."""
+    metadata = found.search_metadata
+    searched = ", ".join(f'"{query}"' for query in metadata.queries_executed[:4])
+    places = ", ".join(metadata.providers_used)
+    return ResearchAnswer(
+        summary=f"{NO_ANSWER} Searched for {searched} in {places}.",
+        detail="Try naming the subject in full, asking one thing at a time, or leaving out a date or a place.",
+        confidence=Confidence.INSUFFICIENT,
+        confidence_reasons=("no source that was read answers this",),
+        limitations=find_limitations(job.intent.question_type, found, (), conflicts=(), now=deps.clock()),
+        removed=grounded.removed,
+    )
+
+
+def _metadata(deps: Deps, usage: Sequence[ModelUsage], *, seconds: float) -> SynthesisMetadata:
+    if deps.model is None:
+        return SynthesisMetadata(synthesis_duration_s=seconds)
+    costs = [cost_usd(entry, deps.model.name, deps.settings.prices_usd_per_million) for entry in usage]
+    prompt, completion = sum(entry.prompt_tokens for entry in usage), sum(entry.completion_tokens for entry in usage)
+    deps.recorder.record(Measurement("llm_tokens_used", prompt + completion, deps.model.name))
+    return SynthesisMetadata(
+        model=deps.model.name,
+        tokens_used=prompt + completion,
+        synthesis_duration_s=seconds,
+        prompt_tokens=prompt,
+        completion_tokens=completion,
+        model_calls=len(usage),
+        cost_usd=sum(cost for cost in costs if cost is not None) if any(cost is not None for cost in costs) else None,
+    )
