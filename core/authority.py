@@ -119,59 +119,11 @@ def _is_address(host: str) -> bool:
 
 
 _PORT = re.compile(r":\d+$")
-_SECOND_LEVEL
-    return ".".join(labels[-3 if is_two_label_suffix else -2 :])
-
-
-def _host(url: str) -> str:
-    try:
-        parts = urlsplit(url if "://" in url or url.startswith("file:") else f"//{url}")
-        return (parts.hostname or "").rstrip(".") if parts.scheme != "file" else ""
-    except ValueError:
-        return ""
-
-
-def _lookup(host: str, table: Mapping[str, SourceKind]) -> SourceKind | None:
-    """The kind of the longest entry that is `host` or a domain above it."""
-    labels = host.split(".")
-    for start in range(len(labels)):
-        kind = table.get(".".join(labels[start:]))
-        if kind:
-            return kind
-    return None
-
-
-def _by_subdomain(host: str) -> SourceKind:
-    labels = host.split(".")
-    is_own_subdomain = registrable_domain(host) == ".".join(labels[1:])  # docs.alice.github.io is nobody's manual
-    if _is_address(host) or not is_own_subdomain or ".".join(labels[2:]) in _SHARED_HOSTS:
-        return SourceKind.UNKNOWN
-    if labels[0] in ("docs", "developer", "developers", "devdocs"):
-        return SourceKind.OFFICIAL
-    if labels[0] in ("forum", "forums", "community", "discuss", "answers"):
-        return SourceKind.FORUM
-    return SourceKind.UNKNOWN
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ip_address(host)
-    except ValueError:
-        return False
-    return True
-
-
-_PORT = re.compile(r":\d+$")
-# gov.co is Colombia's government; fda.gov.example is not: the label must stand right before a country code.
-# Among the codes .co is also sold as a short .com, but gov.co itself is reserved.
-_GOVERNMENT_LABELS = frozenset({"gov", "gob", "gouv", "govt", "go", "mil", "gv"})
-_SECOND_LEVEL = frozenset(
-    "co com net org edu ac gov gob gouv govt go gv mil ne or nhs police sch ltd plc".split()
-)
+_SECOND_LEVEL = frozenset("co com net org edu ac gov gob gouv govt go gv mil ne or nhs police sch ltd plc".split())
 _SHARED_HOSTS = frozenset(
     """github.io gitlab.io gitbook.io readthedocs.io readthedocs.org rtfd.io blogspot.com wordpress.com
-    substack.com medium.com tumblr.com netlify.app vercel.app pages.dev workers.dev herokuapp.com web.app firebaseapp.com appspot.com
-    cloudfront.net s3.amazonaws.com azurewebsites.net livejournal.com typepad.com wixsite.com weebly.com
+    substack.com medium.com tumblr.com netlify.app vercel.app pages.dev workers.dev herokuapp.com web.app
+    firebaseapp.com appspot.com cloudfront.net s3.amazonaws.com azurewebsites.net livejournal.com typepad.com wixsite.com weebly.com
     squarespace.com notion.site hashnode.dev bearblog.dev neocities.org sourceforge.io fandom.com
     stackexchange.com hatenablog.com ghost.io webflow.io altervista.org""".split()
 )
