@@ -12,10 +12,10 @@ from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
-import regex
 from numpy.typing import NDArray
 
 from core.answer import Evidence
+from core.sentences import split_sentences
 from core.source import Source
 from core.verification.quotes import verify_quote
 from core.verification.reading import ROOT_MATCH, SYNONYM_MATCH, read
@@ -29,10 +29,10 @@ MAX_SENTENCE_CHARS = 600  # longer "sentences" are tables or menus; they are cut
 SENTENCE_COST = 0.04  # of coverage, for each sentence beyond the first: a longer passage must earn its place
 PAIR_WEIGHT = 0.3  # of a word's weight, for two claim words that are also neighbours in the source
 SIMILARITY_WEIGHT = 0.3  # of the score, where similarities are given; by judgement, no labelled spans exist
+FOCUS_SENTENCES = 3  # what one sentence of an answer usually draws on
 CONTEXT_SENTENCES = 10  # beside the passage; about what an annotator was shown in the labelled data
 MIN_SCORE = 0.15  # 0…1; below, the source says nothing of the claim
 
-_BREAK = regex.compile(r"(?<=[.!?][\"'”’)\]]?)\s+(?=[\p{Lu}\p{Nd}\"“(\[])|\n\s*\n|\n(?=[-*•#])|(?<=[。！？])")
 Span = tuple[int, int]
 Key = TypeVar("Key", str, int, tuple[str, str])
 
@@ -99,6 +99,28 @@ class PassageIndex:
         totals = scores[1] @ scores[0]
         return [int(at) for at in np.argsort(-totals, kind="stable") if totals[at] > 0]
 
+    def select(self, claim: str, passage: Passage | None) -> list[str]:
+        """What bears on the claim, in order: its best sentences, the first one, and those around `passage`."""
+        near = range(passage.first - 2, passage.last + 3) if passage else range(0)
+        wanted = {0, *near, *self.rank(claim)[:CONTEXT_SENTENCES]}
+        return [self.text[slice(*span)] for at, span in enumerate(self.spans) if at in wanted]
+
+    def focus(self, claim: str) -> float:
+        """The weighted share of the claim's words in the three sentences that together have most, 0…1.
+
+        Picked greedily; 0 where nothing is found and for a text without sentences.
+        """
+        scores = self._score(claim)
+        if scores is None:
+            return 0.0
+        words = len({word.stem for word in read(claim).content})
+        rows, weights = scores[0][:words], scores[1][:words] / scores[1][:words].sum()
+        covered = np.zeros(words, dtype=np.float32)
+        for _ in range(FOCUS_SENTENCES):
+            gains = weights @ np.maximum(rows, covered[:, None])
+            covered = np.maximum(covered, rows[:, int(np.argmax(gains))])
+        return float(weights @ covered)
+
     def _passage(self, first: int, size: int, score: float) -> Passage:
         last = first + size - 1
         return Passage(self.spans[first][0], self.spans[last][1], first, last, score)
@@ -151,12 +173,10 @@ class EvidenceIndex:
     def context(self, claim: str, evidence: Evidence) -> str:
         """What else of the source a check of `evidence` may draw on: title, neighbours, and the next best sentences."""
         passages = self.passages
-        order = passages.rank(claim)[:CONTEXT_SENTENCES]
-        inside = [at for at, span in enumerate(passages.spans) if evidence.start <= span[0] < evidence.end]
-        near = range(max(0, inside[0] - 2), inside[-1] + 3) if inside else range(0)
-        chosen = sorted({*order, *(at for at in near if at < len(passages.spans)), *range(min(1, len(passages.spans)))})
-        sentences = [self.source.content[slice(*passages.spans[at])] for at in chosen]
-        return "\n".join([self.source.title, *sentences])
+        first = next((at for at, span in enumerate(passages.spans) if span[0] >= evidence.start), 0)
+        last = next((at for at, span in enumerate(passages.spans) if span[1] >= evidence.end), first)
+        passage = Passage(evidence.start, evidence.end, first, last, 0.0)
+        return "\n".join([self.source.title, *passages.select(claim, passage)])
 
 
 def find_evidence(claim: str, source: Source, *, similarities: Sequence[float] | None = None) -> Evidence | None:
@@ -183,12 +203,7 @@ def _best_of_run(similarities: Sequence[float], size: int) -> NDArray[np.float32
 
 
 def _sentence_spans(text: str) -> list[Span]:
-    spans: list[Span] = []
-    start = 0
-    for end in [match.end() for match in _BREAK.finditer(text)] + [len(text)]:
-        spans.extend(_cut(text, start, end))
-        start = end
-    return spans
+    return [span for sentence in split_sentences(text) for span in _cut(text, sentence.start, sentence.end)]
 
 
 def _cut(text: str, start: int, end: int) -> list[Span]:

@@ -13,8 +13,8 @@ from core.verification.words import Token
 
 NEGATION, OPPOSITES = "negation", "opposites"
 CUES = frozenset(
-    """not no never none nobody nothing neither nor without cannot hardly barely scarcely fail lack absence absent
-    unable nowhere""".split()
+    """not no never none nobody nothing neither nor without cannot hardly barely scarcely fail fails failed failing lack
+    lacks lacked lacking absence absent unable nowhere""".split()
 )
 REACH = 3  # content words after a negation that it may deny
 
@@ -86,4 +86,5 @@ def _scopes(reading: Reading) -> list[list[Token]]:
 
 
 def _is_cue(token: Token) -> bool:
-    return token.stem in CUES or token.text.lower().replace("’", "'").endswith("n't")
+    lower = token.text.lower().replace("’", "'")
+    return lower in CUES or lower.endswith("n't")

@@ -13,7 +13,7 @@ earlier precede / after following later follow subsequent; above exceed over / b
 least minimum minority fewest; many / few; large larger largest big bigger biggest greater great / small smaller
 smallest little; long longer longest / short shorter shortest; fast faster quick rapid / slow slower; early / late;
 old older oldest / young younger youngest new newer; first / last final; always / never; begin start open / end stop
-close finish; win victory / lose defeat; accept approve adopt support allow permit / reject refuse oppose forbid
+close finish; win victory / lose loss; accept approve adopt support allow permit / reject refuse oppose forbid
 prohibit ban; add include / remove exclude; success succeed / failure fail; positive / negative; active / inactive
 passive; safe / dangerous unsafe; strong stronger / weak weaker; easy easier / difficult hard harder; good / bad poor;
 rich / poor; present / absent; true / false; buy purchase / sell; alive / dead; north northern / south southern; east

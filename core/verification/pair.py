@@ -8,6 +8,8 @@ from functools import cached_property
 from core.verification.alignment import Alignment, align
 from core.verification.reading import Reading, read
 
+CLOSE = 0.7  # share of the claim's words that stand in order in the window; by judgement
+
 
 @dataclass(frozen=True)
 class Pair:
@@ -20,6 +22,11 @@ class Pair:
     @cached_property
     def alignment(self) -> Alignment:
         return align(self.claim.text, self.window.text)
+
+    @cached_property
+    def is_close(self) -> bool:
+        """Whether the claim keeps the window's wording, so that a word in another's place says something else."""
+        return self.alignment.matched >= CLOSE
 
 
 def pair(claim: str, window: str, wider: str) -> Pair:

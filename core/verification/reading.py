@@ -29,6 +29,30 @@ class Reading:
         return tuple(token for token in self.tokens if token.kind is Kind.NAME)
 
     @cached_property
+    def name_stems(self) -> frozenset[str]:
+        return frozenset(token.stem for token in self.names)
+
+    @cached_property
+    def positions(self) -> dict[Token, int]:
+        """Where each token stands in `tokens`."""
+        return {token: position for position, token in enumerate(self.tokens)}
+
+    @cached_property
+    def initials(self) -> frozenset[str]:
+        """Initials of runs of two to six capitalised words, small words between them left out."""
+        letters = [
+            token.text[0].lower() if token.text[:1].isupper() else " " for token in self.tokens if self._counts(token)
+        ]
+        line = "".join(letters)
+        return frozenset(
+            run[at : at + size] for run in line.split() for size in range(2, 7) for at in range(len(run) - size + 1)
+        )
+
+    @staticmethod
+    def _counts(token: Token) -> bool:
+        return token.kind is not Kind.FUNCTION or token.text[:1].isupper()
+
+    @cached_property
     def numbers(self) -> tuple[Token, ...]:
         return tuple(token for token in self.tokens if token.kind is Kind.NUMBER)
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import regex
 
-from core.verification.quantities import number_word, parse_number
+from core.verification.quantities import MONTHS, join_numbers, month_of, number_word, parse_number
 
 _TOKEN = regex.compile(
     r"\p{Nd}+(?:[.,]\p{Nd}+)*"  # 12, 1,234.5
@@ -19,6 +19,7 @@ _TOKEN = regex.compile(
     r"|\p{L}[\p{L}\p{M}\p{Nd}]*(?:['’]\p{L}+)*"
     r"|[%‰°$€£¥<>≤≥±]"
 )
+_ISO_MONTH = regex.compile(r"\p{Nd}{4}-(0[1-9]|1[0-2])-\p{Nd}{2}")
 _SENTENCE_END = regex.compile(r"[.!?:;\n•“\"(\[]\s*[\"'“‘(\[]*$")
 
 
@@ -51,10 +52,15 @@ class Token:
 def tokenize(text: str) -> tuple[Token, ...]:
     """The tokens of `text` in order, punctuation left out except signs that go with numbers."""
     matches = list(_TOKEN.finditer(text))
-    tokens = []
+    tokens: list[Token] = []
     for position, match in enumerate(matches):
         following = matches[position + 1].group() if position + 1 < len(matches) else ""
-        tokens.append(_token(text, match.group(), match.start(), match.end(), following))
+        token = _token(text, match.group(), match.start(), match.end(), following)
+        joined = _join(text, tokens[-1], token) if tokens else None
+        if joined is None:
+            tokens.append(token)
+        else:
+            tokens[-1] = joined
     return tuple(tokens)
 
 
@@ -64,21 +70,41 @@ def _token(text: str, word: str, start: int, end: int, following: str) -> Token:
     lower = word.lower().replace("’", "'")
     if not word[0].isalpha():
         return Token(word, lower, lower, start, end, Kind.SIGN)
+    if word[0].isupper() and (month := month_of(lower, following, text[max(0, start - 3) : start])):
+        return Token(word, month, month, start, end, Kind.NAME)
     if lower in FUNCTION_WORDS or lower.endswith("n't"):
         return Token(word, lower, lower, start, end, Kind.FUNCTION)
-    base = stem(lower)
     if (value := number_word(lower)) is not None:
-        return Token(word, f"#{value:g}", f"#{value:g}", start, end, Kind.NUMBER, value)
+        return _quantity(word, start, end, value)
+    base = stem(lower)
     kind = Kind.NAME if _is_name(text, word, start, following) else Kind.WORD
     return Token(word, base, root(base), start, end, kind)
 
 
 def _number(text: str, word: str, start: int, end: int) -> Token:
     """Digits tied to a word by a hyphen (COVID-19) are part of a name, not a quantity."""
-    if start >= 2 and text[start - 1] in "-‐–" and text[start - 2].isalpha():
+    before = text[max(0, start - 6) : start]
+    if len(before) > 1 and before[-1] in "-‐–" and before[-2].isalpha():
         return Token(word, word, word, start, end, Kind.NAME)
-    value = parse_number(word)
+    if iso := _ISO_MONTH.fullmatch(text[max(0, start - 5) : end + 3]):
+        month = MONTHS[int(iso.group(1)) - 1]
+        return Token(word, month, month, start, end, Kind.NAME)
+    if len(word) == 2 and len(before) > 4 and before[-1] in "-–/" and before[-5:-1].isdigit():
+        return _quantity(word, start, end, float(before[-5:-3] + word))  # 2018–19
+    return _quantity(word, start, end, parse_number(word))
+
+
+def _quantity(word: str, start: int, end: int, value: float) -> Token:
     return Token(word, f"#{value:.12g}", f"#{value:.12g}", start, end, Kind.NUMBER, value)
+
+
+def _join(text: str, left: Token, right: Token) -> Token | None:
+    """One number of two tokens: 1.2 million, twenty-five, one hundred."""
+    between = text[left.end : right.start]
+    if between not in (" ", "-", "\xa0", "\n") or left.kind not in (Kind.NUMBER, Kind.FUNCTION):
+        return None
+    value = join_numbers(left.text.lower(), left.value, right.text.lower(), right.value)
+    return None if value is None else _quantity(text[left.start : right.end], left.start, right.end, value)
 
 
 def _is_name(text: str, word: str, start: int, following: str) -> bool:

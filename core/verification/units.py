@@ -1,0 +1,101 @@
+"""Units: five milligrams are not five grams, nor five per cent five people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from core.verification.finding import Finding, Weight
+from core.verification.pair import Pair
+from core.verification.reading import Reading
+from core.verification.words import Kind, Token
+
+RULE = "units"
+_TABLE = """
+length m meter metre 1 km kilometer kilometre 1000 cm centimeter centimetre 0.01 mm millimeter millimetre 0.001 nm
+ nanometer 1e-9 mile mi 1609.344 foot ft feet 0.3048 inch 0.0254 yard 0.9144
+mass g gram 1 kg kilogram kilo 1000 mg milligram 0.001 µg μg mcg microgram 1e-6 tonne 1e6 lb pound lbs 453.592 oz ounce
+ 28.3495
+time s second sec 1 ms millisecond 0.001 min minute mins 60 h hour hr hrs 3600 day 86400 week 604800 month 2629800
+ year yr yrs 31557600 decade 315576000 century 3155760000
+volume l liter litre 1 ml milliliter millilitre 0.001 dl 0.1 gallon 3.78541
+data b byte 1 kb kilobyte 1e3 mb megabyte 1e6 gb gigabyte 1e9 tb terabyte 1e12
+share % percent pct percentage 1 ‰ 0.1
+dollars $ dollar usd 1
+euros € euro eur 1
+sterling £ gbp 1
+temperature_c °c celsius 1
+temperature_f °f fahrenheit 1
+power w watt 1 kw kilowatt 1e3 mw megawatt 1e6 gw gigawatt 1e9
+"""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """`amount` in the base unit of its `dimension`."""
+
+    dimension: str
+    amount: float
+    unit: str
+
+    def same_as(self, other: Measure | None) -> bool:
+        """Equal within two per cent: conversions are rounded."""
+        return (
+            other is not None
+            and self.dimension == other.dimension
+            and abs(self.amount - other.amount) <= 0.02 * abs(self.amount)
+        )
+
+
+def _read_table() -> dict[str, tuple[str, float]]:
+    units: dict[str, tuple[str, float]] = {}
+    for line in _TABLE.replace("\n ", " ").strip().splitlines():
+        dimension, *cells = line.split()
+        names: list[str] = []
+        for cell in cells:
+            if cell[0].isdigit():
+                units.update(dict.fromkeys(names, (dimension, float(cell))))
+                names = []
+            else:
+                names.append(cell)
+    return units
+
+
+_UNITS = _read_table()
+
+
+def measure(reading: Reading, number: Token) -> Measure | None:
+    """The number with the unit beside it; None where it has none that is known."""
+    position = reading.positions[number]
+    after = reading.tokens[position + 1] if position + 1 < len(reading.tokens) else None
+    before = reading.tokens[position - 1] if position else None
+    for token, reach in ((after, 2), (before, 1)):
+        if token is None or _gap(number, token) > reach or number.value is None:
+            continue
+        unit = _unit(token) if token is after or token.kind is Kind.SIGN else None
+        if unit is not None:
+            return Measure(unit[0], number.value * unit[1], token.text)
+    return None
+
+
+def _unit(token: Token) -> tuple[str, float] | None:
+    lower = token.text.lower()
+    return _UNITS.get(lower) or (_UNITS.get(lower.removesuffix("s")) if len(lower) > 3 else None)
+
+
+def _gap(number: Token, token: Token) -> int:
+    return token.start - number.end if token.start >= number.end else number.start - token.end
+
+
+def check_units(pair: Pair) -> list[Finding]:
+    """The same number of something else, unless the source has it of the same thing elsewhere."""
+    findings = []
+    for claimed, said in pair.alignment.partner.items():
+        if claimed.kind is not Kind.NUMBER or said.kind is not Kind.NUMBER:
+            continue
+        ours, theirs = measure(pair.claim, claimed), measure(pair.window, said)
+        if ours is None or theirs is None or ours.same_as(theirs):
+            continue
+        if not any(ours.same_as(measure(pair.wider, other)) for other in pair.wider.numbers):
+            reason = f"the source says {said.text} {theirs.unit}, not {claimed.text} {ours.unit}"
+            findings.append(Finding(RULE, Weight.CONTRADICTS, reason))
+    return findings
