@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Literal
 
@@ -36,11 +37,8 @@ class Extraction:
         return json.dumps(asdict(self)).encode()
 
     @classmethod
-    def from_json(cls, line: bytes) -> Extraction:
-        """Raises `ValueError` on anything but what `to_json` wrote."""
-        fields = json.loads(line)
-        if not isinstance(fields, dict):
-            raise ValueError("not an extraction")
+    def from_fields(cls, fields: Mapping[str, object]) -> Extraction:
+        """The inverse of `to_json`, once parsed. Raises `ValueError`: a worker may have been taken over by a page."""
         title, text = fields.get("title"), fields.get("text")
         if not isinstance(title, str) or not isinstance(text, str):
             raise ValueError("an extraction without title or text")

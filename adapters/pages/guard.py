@@ -90,15 +90,19 @@ def check_url(url: str) -> URL:
     if not _WEB_URL.match(url) or _NOT_IN_URLS.search(url):
         raise AddressBlocked(url, "not a plain http or https address")
     try:
-        parsed = URL(url)
-        host, port = parsed.host, parsed.port
+        # Written out and read again, because normalising letters can change where the host ends; and yarl reads the
+        # authority only when asked for it, so all of it is asked for here.
+        parsed = URL(str(URL(url).with_fragment(None)))
+        host, port, has_user = parsed.host, parsed.port, bool(parsed.raw_user or parsed.raw_password)
     except ValueError as exc:
         raise AddressBlocked(url, f"malformed: {exc}") from exc
     if not host or port is None:
         raise AddressBlocked(url, "names no host")
-    if parsed.raw_user is not None or parsed.raw_password is not None or "@" in parsed.raw_authority:
+    if "%" in host:
+        raise AddressBlocked(url, "an escape or a zone in the host name")
+    if has_user or "@" in parsed.raw_authority:
         raise AddressBlocked(url, "carries a user name")
-    return parsed.with_fragment(None)
+    return parsed
 
 
 def parse_allow(text: str) -> tuple[IPNetwork, ...]:

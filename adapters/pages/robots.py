@@ -27,6 +27,7 @@ _MAX_LINES = 20_000
 _OUR_GROUP = "us"
 _OTHER_GROUP = "them"
 _AGENT_LINE = re.compile(r"^[\s\ufeff]*user[- ]?agent\s*(?::\s*|\s+)([^#]*)", re.IGNORECASE)
+_RULE_LINE = re.compile(r"^\s*(?:allow|d[iaso]{2,4}l+[ao]w)\b", re.IGNORECASE)  # protego forgives misspellings
 _PRODUCT_TOKEN = re.compile(r"^[A-Za-z_-]+")
 
 
@@ -105,15 +106,18 @@ class Robots:
 
 
 def _folded(text: str, robot: str) -> str:
-    """`text` with its robots named `us`, `*` or `them`, each once a group."""
+    """The rules of `text` with its robots named `us`, `*` or `them`, each once a group.
+
+    Other lines are left out, for they neither end a group (RFC 9309, 2.2.4) nor allow anything.
+    """
     lines: list[str] = []
     named: set[str] = set()
     for line in text.splitlines()[:_MAX_LINES]:
         found = _AGENT_LINE.match(line)
         if found is None:
-            if line.strip() and not line.lstrip().startswith("#"):
+            if _RULE_LINE.match(line):
                 named.clear()
-            lines.append(line)
+                lines.append(line)
             continue
         group = _group(found.group(1).strip(), robot)
         if group not in named:

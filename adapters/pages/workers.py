@@ -13,7 +13,7 @@ import socket
 import struct
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +35,7 @@ class _Worker:
     process: subprocess.Popen[bytes]
     channel: socket.socket
     served: int = 0
+    is_between_documents: bool = True  # and so may take another
 
     @property
     def is_alive(self) -> bool:
@@ -72,6 +73,7 @@ class ExtractionWorkers:
     async def extract(self, document: Document) -> Extraction:
         """Raises `PageTimeout` when parsing takes too long and `PageUnreadable` when there is no text to be had."""
         async with self._turn, self._worker(document.url) as worker:
+            worker.is_between_documents = False
             try:
                 async with asyncio.timeout(self._limit_s):
                     answer = await _ask(worker.channel, document)
@@ -79,7 +81,15 @@ class ExtractionWorkers:
                 raise PageTimeout(document.url, f"could not be parsed within {self._limit_s:g} s") from exc
             except (OSError, ValueError) as exc:
                 raise PageUnreadable(document.url, f"the parser died: {exc}") from exc
-            return self._read(answer, worker, document.url)
+            worker.served += 1
+            fields = _parsed(answer, document.url)
+            worker.is_between_documents = bool(fields.get("fit", True))
+        if "error" in fields:
+            raise PageUnreadable(document.url, str(fields["error"])[:300])
+        try:
+            return Extraction.from_fields(fields)
+        except ValueError as exc:
+            raise PageUnreadable(document.url, f"the parser's answer is garbled: {exc}") from exc
 
     async def warm_up(self) -> None:
         """Start every worker and wait until each can parse. Raises `SetupError`."""
@@ -106,16 +116,15 @@ class ExtractionWorkers:
 
     @asynccontextmanager
     async def _worker(self, url: str) -> AsyncIterator[_Worker]:
-        """A worker for one document: back among the idle ones afterwards, killed when anything went wrong."""
+        """A worker for one document: back among the idle ones afterwards, killed when it is still at it."""
         worker = await self._take(url)
         self._busy.append(worker)
-        is_fit = False
         try:
             yield worker
-            is_fit = worker.served < _DOCUMENTS_A_WORKER and not self._is_closed
         finally:
             self._busy.remove(worker)
-            if is_fit and worker.is_alive:
+            is_fit = worker.is_between_documents and worker.served < _DOCUMENTS_A_WORKER
+            if is_fit and worker.is_alive and not self._is_closed:
                 self._idle.append(worker)
             else:
                 self._end(worker)
@@ -155,18 +164,6 @@ class ExtractionWorkers:
             raise
         return worker
 
-    def _read(self, answer: bytes, worker: _Worker, url: str) -> Extraction:
-        worker.served += 1
-        try:
-            fields = json.loads(answer)
-            if isinstance(fields, dict) and "error" in fields:
-                if not fields.get("fit"):
-                    worker.served = _DOCUMENTS_A_WORKER
-                raise PageUnreadable(url, str(fields["error"])[:300])
-            return Extraction.from_json(answer)
-        except ValueError as exc:
-            raise PageUnreadable(url, f"the parser's answer is garbled: {exc}") from exc
-
     def _end(self, worker: _Worker) -> None:
         worker.kill()
         self._killed.append(worker.process)
@@ -192,8 +189,18 @@ async def _ask(channel: socket.socket, document: Document) -> bytes:
     return await _receive(channel)
 
 
+def _parsed(answer: bytes, url: str) -> Mapping[str, object]:
+    try:
+        fields = json.loads(answer)
+    except ValueError:
+        fields = None
+    if not isinstance(fields, dict):
+        raise PageUnreadable(url, "the parser's answer is garbled")
+    return fields
+
+
 async def _receive(channel: socket.socket) -> bytes:
-    """One answer. Raises `EOFError` wrapped as `OSError` when the worker ends, `ValueError` on an absurd length."""
+    """One answer. Raises `OSError` when the worker ends without one, `ValueError` on an absurd length."""
     (size,) = _LENGTH.unpack(await _exactly(channel, _LENGTH.size))
     if size > _MAX_ANSWER_BYTES:
         raise ValueError(f"an answer of {size} bytes")

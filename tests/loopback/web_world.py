@@ -10,7 +10,7 @@ import asyncio
 import gzip
 import time
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -25,7 +25,9 @@ Behaviour = Literal[
     "huge",  # 50 MB in pieces, without a length
     "announced-huge",  # only a Content-Length of 50 MB
     "redirect",  # to `target`
-    "gzip",  # honestly compressed
+    "gzip",  # honestly compressed, as the next two
+    "zlib",
+    "raw-deflate",
     "gzip-bomb",  # 64 KB that unpack to 64 MB
     "bogus-gzip",  # says gzip and is plain
     "broken-gzip",  # breaks off in the middle
@@ -141,28 +143,17 @@ class WebWorld:
         headers = {**page.headers, "Content-Type": page.content_type}
         if not page.content_type:
             del headers["Content-Type"]
-        match page.behaviour:
-            case "redirect":
-                status = page.status if 300 <= page.status < 400 else 302
-                return web.Response(status=status, headers={**headers, "Location": page.target})
-            case "slow":
-                await self._wait(page.seconds)
-            case "gzip":
-                return _whole(page, {**headers, "Content-Encoding": "gzip"}, gzip.compress(page.bytes))
-            case "gzip-bomb":
-                return _whole(page, {**headers, "Content-Encoding": "gzip"}, _bomb())
-            case "bogus-gzip":
-                return _whole(page, {**headers, "Content-Encoding": "gzip"}, page.bytes)
-            case "broken-gzip":
-                whole = gzip.compress(page.bytes)
-                return _whole(page, {**headers, "Content-Encoding": "gzip"}, whole[: len(whole) // 2])
-            case "brotli":
-                return _whole(page, {**headers, "Content-Encoding": "br"}, page.bytes)
-            case "drip" | "huge" | "announced-huge" | "truncated" | "hang" | "reset":
-                return await self._misbehave(request, page, headers)
-            case "ok":
-                pass
-        return _whole(page, headers, page.bytes)
+        if page.behaviour in _ENCODERS:
+            encoding, encode = _ENCODERS[page.behaviour]
+            return _whole(page, {**headers, "Content-Encoding": encoding}, encode(page.bytes))
+        if page.behaviour == "redirect":
+            status = page.status if 300 <= page.status < 400 else 302
+            return web.Response(status=status, headers={**headers, "Location": page.target})
+        if page.behaviour == "slow":
+            await self._wait(page.seconds)
+        if page.behaviour in ("ok", "slow"):
+            return _whole(page, headers, page.bytes)
+        return await self._misbehave(request, page, headers)
 
     async def _misbehave(self, request: web.Request, page: PageSpec, headers: dict[str, str]) -> web.StreamResponse:
         response = web.StreamResponse(status=page.status, headers=headers)
@@ -200,6 +191,37 @@ class WebWorld:
             return
 
 
+def _deflate(body: bytes) -> bytes:
+    compressor = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    return compressor.compress(body) + compressor.flush()
+
+
+def _half_gzip(body: bytes) -> bytes:
+    whole = gzip.compress(body)
+    return whole[: len(whole) // 2]
+
+
+def _bomb(body: bytes) -> bytes:
+    deflate = zlib.compressobj(9, zlib.DEFLATED, 16 + zlib.MAX_WBITS)
+    padding = b"<p>" + b"\0" * (_MEGABYTE - 3)
+    return b"".join([deflate.compress(body), *(deflate.compress(padding) for _ in range(64)), deflate.flush()])
+
+
+def _as_it_is(body: bytes) -> bytes:
+    return body
+
+
+_ENCODERS: Mapping[str, tuple[str, Callable[[bytes], bytes]]] = {
+    "gzip": ("gzip", gzip.compress),
+    "zlib": ("deflate", zlib.compress),
+    "raw-deflate": ("deflate", _deflate),
+    "gzip-bomb": ("gzip", _bomb),
+    "bogus-gzip": ("gzip", _as_it_is),
+    "broken-gzip": ("gzip", _half_gzip),
+    "brotli": ("br", _as_it_is),
+}
+
+
 def _whole(page: PageSpec, headers: Mapping[str, str], body: bytes) -> web.Response:
     response = web.Response(status=page.status, headers=headers, body=body)
     if "Content-Type" not in headers:
@@ -210,9 +232,3 @@ def _whole(page: PageSpec, headers: Mapping[str, str], body: bytes) -> web.Respo
 def _cut(request: web.Request) -> None:
     if request.transport is not None:
         request.transport.abort()
-
-
-def _bomb() -> bytes:
-    deflate = zlib.compressobj(9, zlib.DEFLATED, 16 + zlib.MAX_WBITS)
-    zeros = b"<p>" + b"\0" * (_MEGABYTE - 3)
-    return b"".join([*(deflate.compress(zeros) for _ in range(64)), deflate.flush()])
