@@ -1,0 +1,170 @@
+"""Log lines for people or machines, each with its job's id and none with a secret.
+
+The project logs with the standard library's `logging`; fields given as `extra={…}` become fields of
+the line. Redaction runs on every field and traceback before anything is written.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+import math
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from typing import TextIO
+from urllib.parse import quote, quote_plus
+
+import structlog
+from structlog.typing import EventDict, Processor
+
+from core.telemetry import job_id_var
+
+REDACTED = "[redacted]"
+MIN_SECRET_CHARS = 6  # a shorter "secret" is a word of ordinary text
+
+_VENDORS = (  # chatty below WARNING, and their debug lines carry whole requests
+    "aiohttp", "asyncio", "discord", "exa_py", "httpcore", "httpx", "httpx2", "openai", "slack_bolt", "slack_sdk",
+    "tavily", "urllib3",
+)  # fmt: skip
+_OF_EVERY_RECORD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+_SECRET_FIELD = re.compile(r"(?i)^(.*[-_])?(api[-_]?key|authorization|cookie|password|secret|sig|signature|token)$")
+_PARAMETER = r"(?:[\w-]{0,40}[-_])?(?:api[-_]?key|key|token|sig|signature|secret|password)"
+_PATTERNS: tuple[tuple[str, str], ...] = (
+    (r"\b(?:sk|tvly)-[A-Za-z0-9_-]{8,}", REDACTED),  # OpenAI and its kin, Tavily
+    (r"\b(?:xox[a-z]|xapp)(?:\.xox[a-z])?-[A-Za-z0-9-]{8,}", REDACTED),  # Slack
+    (r"\b[A-Za-z0-9_-]{23,28}\.[A-Za-z0-9_-]{6,7}\.[A-Za-z0-9_-]{27,}", REDACTED),  # Discord
+    (r"(?i)\b(bearer(?:\s+|%20))[A-Za-z0-9._~+/=%-]{4,}", rf"\1{REDACTED}"),
+    (r"(?i)\b((?:basic|bot)(?:\s+|%20))(?=[^\s\"',]*\d)[A-Za-z0-9._~+/=%-]{8,}", rf"\1{REDACTED}"),
+    (r"(?i)((?:authorization|x-api-key)[\"']?\s*[:=]\s*[\"']?(?:\w+\s+)?)[^\s\"',;}\[]+", rf"\1{REDACTED}"),
+    (rf"(?i)((?:\b|%[0-9a-f]{{2}}){_PARAMETER}(?:=|%3D))[^&\s\"'<>#\[]+", rf"\1{REDACTED}"),
+    (rf"(?i)([\"']{_PARAMETER}[\"']\s*:\s*[\"'])[^\"'\[]+", rf"\1{REDACTED}"),
+    (r"(?<=://)[^/\s:@]*:[^/\s@]+(?=@)", REDACTED),  # user:password@host
+)
+
+
+def configure_logging(
+    level: str, *, stream: TextIO | None = None, json: bool = True, secrets: Iterable[str] = ()
+) -> None:
+    """Send everything from `level` (`DEBUG` … `ERROR`) on to `stream` (standard error when None), one line an entry.
+
+    `secrets` are the values that must appear in no line, in whatever encoding; things that look like
+    keys are removed in any case. Replaces an earlier configuration. Raises `ValueError` on an
+    unknown level.
+    """
+    redactor = Redactor(secrets)
+    handler = _RedactingHandler(stream or sys.stderr)
+    handler.setFormatter(_formatter(redactor, json=json))
+    root = logging.getLogger()
+    root.setLevel(level.upper())
+    for previous in root.handlers[:]:
+        if isinstance(previous, _RedactingHandler):
+            root.removeHandler(previous)
+    root.addHandler(handler)
+    logging.captureWarnings(True)
+    for vendor in _VENDORS:
+        logging.getLogger(vendor).setLevel(logging.WARNING)
+
+
+class Redactor:
+    """Takes secrets out of text that leaves the process. Known ones shorter than `MIN_SECRET_CHARS` are ignored.
+
+    A known secret is found as it is and as it looks percent-encoded, in Base64 at any offset, and
+    escaped in JSON. What merely looks like a key, a token or a signed link is removed as well.
+    """
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        forms = {form for secret in secrets if len(secret) >= MIN_SECRET_CHARS for form in _forms(secret)}
+        longest_first = sorted(forms, key=len, reverse=True)
+        self._known = re.compile("|".join(map(re.escape, longest_first))) if forms else None
+
+    def redact(self, text: str) -> str:
+        """The text with every secret replaced by `[redacted]`."""
+        if self._known is not None:
+            text = self._known.sub(REDACTED, text)
+        for pattern, replacement in _PATTERNS:
+            text = re.sub(pattern, replacement, text)
+        return text
+
+    def redact_field(self, name: str, value: object) -> object:
+        """A field as JSON can hold it: text redacted, containers gone through, other things as their redacted text.
+
+        A field that is named like a secret (`api_key`, `token`) loses its text altogether.
+        """
+        if isinstance(value, str | bytes) and _SECRET_FIELD.match(name):
+            return REDACTED
+        if value is None or isinstance(value, bool | int) or (isinstance(value, float) and math.isfinite(value)):
+            return value
+        if isinstance(value, Mapping):
+            return {self.redact(str(key)): self.redact_field(str(key), inner) for key, inner in value.items()}
+        if isinstance(value, list | tuple | set | frozenset):
+            return [self.redact_field(name, inner) for inner in value]
+        if isinstance(value, bytes):
+            value = value.decode(errors="backslashreplace")
+        return self.redact(value if isinstance(value, str) else str(value))
+
+
+class _RedactingHandler(logging.StreamHandler[TextIO]):
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802  # the standard library's name
+        """The default prints the arguments of the faulty call, secrets included."""
+        print(f"a log line could not be written: {record.pathname}:{record.lineno}", file=sys.stderr)  # noqa: T201
+
+
+def _formatter(redactor: Redactor, *, json: bool) -> structlog.stdlib.ProcessorFormatter:
+    def redact(_: object, __: str, event_dict: EventDict) -> EventDict:
+        return {key: redactor.redact_field(key, value) for key, value in event_dict.items()}
+
+    render: Processor = (
+        structlog.processors.JSONRenderer() if json else structlog.dev.ConsoleRenderer(colors=False, timestamp_key="ts")
+    )
+    return structlog.stdlib.ProcessorFormatter(
+        foreign_pre_chain=[
+            _add_extras,
+            _add_job_id,
+            structlog.stdlib.add_log_level,
+            structlog.stdlib.add_logger_name,
+            structlog.processors.TimeStamper(fmt="iso", utc=True, key="ts"),
+        ],
+        processors=[
+            structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+            structlog.processors.format_exc_info,
+            redact,
+            render,
+        ],
+    )
+
+
+def _add_extras(_: object, __: str, event_dict: EventDict) -> EventDict:
+    """Take over `extra={…}`; one that is called `event` does not replace the message."""
+    for name, value in vars(event_dict["_record"]).items():
+        if name not in _OF_EVERY_RECORD:
+            event_dict["extra_event" if name == "event" else name] = value
+    return event_dict
+
+
+def _add_job_id(_: object, __: str, event_dict: EventDict) -> EventDict:
+    if job_id := job_id_var.get():
+        event_dict.setdefault("job_id", job_id)
+    return event_dict
+
+
+def _forms(secret: str) -> set[str]:
+    raw = secret.encode()
+    escaped = {json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]}
+    escaped |= {secret, repr(secret)[1:-1], ascii(secret)[1:-1], repr(raw)[2:-1]}
+    twice = {json.dumps(form)[1:-1] for form in escaped}
+    percent = {quote(secret), quote(secret, safe=""), quote_plus(secret)}
+    percent |= {re.sub(r"%[0-9A-F]{2}", lambda code: code[0].lower(), form) for form in percent}
+    return escaped | twice | percent | _base64_forms(raw)
+
+
+def _base64_forms(raw: bytes) -> set[str]:
+    """What stays the same in Base64 whatever stands before and after the secret, for each of the three offsets."""
+    forms = set()
+    for offset in range(3):
+        encoded = base64.b64encode(b"\0" * offset + raw).decode()
+        first = (0, 2, 3)[offset]  # digits before it mix with what stands before the secret
+        last = (offset + len(raw)) * 8 // 6  # the digit after it mixes with what comes after
+        forms |= {encoded[first:last], encoded[first:last].replace("+", "-").replace("/", "_")}
+    return forms
