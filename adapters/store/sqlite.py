@@ -31,7 +31,7 @@ _REASONS = {  # by the beginning of SQLite's own name of the error
     "SQLITE_PERM": f"{FILE_NAME} cannot be opened",
     "SQLITE_NOTADB": f"{FILE_NAME} is not a database",
     "SQLITE_CORRUPT": f"{FILE_NAME} is damaged",
-    "SQLITE_BUSY": f"another process has held {FILE_NAME} for over {BUSY_TIMEOUT_S:.0f} s",
+    "SQLITE_BUSY": f"another process holds {FILE_NAME} and does not let go",
     "SQLITE_IOERR": "the disk reports an error",
 }
 
@@ -46,11 +46,14 @@ class Database:
         self._closed = False
 
     @classmethod
-    async def open(cls, folder: Path) -> Database:
-        """Open or create the file and migrate it. Raises `SetupError` when the folder or the file cannot be used."""
+    async def open(cls, folder: Path, *, busy_timeout_s: float = BUSY_TIMEOUT_S) -> Database:
+        """Open or create the file and migrate it. Raises `SetupError` when the folder or the file cannot be used.
+
+        `busy_timeout_s` is how long a write waits for another process to end its own.
+        """
         thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="gorkd-sqlite")
         try:
-            connection = await asyncio.get_running_loop().run_in_executor(thread, _open, folder)
+            connection = await asyncio.get_running_loop().run_in_executor(thread, _open, folder, busy_timeout_s)
         except BaseException:
             thread.shutdown(wait=False)
             raise
@@ -93,12 +96,13 @@ class Database:
             raise StoreError(f"a value cannot be stored: {exc}") from exc
 
 
-def _open(folder: Path) -> Connection:
+def _open(folder: Path, busy_timeout_s: float) -> Connection:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (folder / FILE_NAME).touch(mode=0o600)  # what people asked in private; SQLite's side files take the same mode
         handle = sqlite3.connect(
             folder / FILE_NAME,
-            timeout=BUSY_TIMEOUT_S,
+            timeout=busy_timeout_s,
             isolation_level=None,  # transactions begin where the code says BEGIN
             check_same_thread=False,  # `aclose` and garbage collection may come from another thread
         )

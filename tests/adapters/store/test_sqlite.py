@@ -118,6 +118,28 @@ async def test_read_only_database_is_said(database):
         await SqliteJobStore(database).save(make_job())
 
 
+async def test_database_that_another_process_holds_is_said(database, tmp_path):
+    """A write that waits in vain is an error in our words, and the next one finds the lock free."""
+    impatient = await Database.open(tmp_path, busy_timeout_s=0.05)
+    holder = sqlite3.connect(tmp_path / FILE_NAME, isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+
+    with pytest.raises(StoreError, match="another process holds"):
+        await SqliteJobStore(impatient).save(make_job())
+    holder.close()
+    await SqliteJobStore(impatient).save(make_job())
+
+    assert await SqliteJobStore(database).get("job_1") == make_job()
+    await impatient.aclose()
+
+
+async def test_only_the_owner_can_read_what_is_stored(database, tmp_path):
+    """Questions asked in private lie in these files, the write-ahead log included."""
+    await SqliteJobStore(database).save(make_job())
+
+    assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
+
+
 async def test_text_that_no_encoding_holds_is_a_store_error(database):
     """Half a surrogate pair, as a careless JSON server sends it, is refused in our words."""
     jobs, sources = SqliteJobStore(database), SqliteSourceStore(database)
