@@ -1,0 +1,72 @@
+"""The web application: JSON API, the page to ask, the page of a job, health and metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import aiohttp_jinja2
+import jinja2
+from aiohttp import web
+
+from adapters.web import api, pages
+from adapters.web.faults import show_faults
+from adapters.web.settings import WebSettings
+
+if TYPE_CHECKING:
+    from core.researcher import Researcher
+
+MAX_BODY_BYTES = 64 * 1024  # a question and its context; nothing is uploaded here
+_HERE = Path(__file__).parent
+_METRICS: web.AppKey[Callable[[], bytes]] = web.AppKey("metrics")
+
+_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "
+    "base-uri 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",  # `no-referrer` would make our own form post with `Origin: null`
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "X-Robots-Tag": "noindex",
+}
+
+
+def build_web(
+    researcher: Researcher, metrics_render: Callable[[], bytes], settings: WebSettings | None = None
+) -> web.Application:
+    """`metrics_render` gives the metrics in Prometheus' text format."""
+    app = web.Application(client_max_size=MAX_BODY_BYTES, middlewares=[show_faults])
+    app[api.RESEARCHER] = researcher
+    app[api.SETTINGS] = settings or WebSettings()
+    app[_METRICS] = metrics_render
+    aiohttp_jinja2.setup(
+        app,
+        loader=jinja2.FileSystemLoader(_HERE / "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    app.on_response_prepare.append(_add_headers)
+    app.router.add_get("/health", _health)
+    app.router.add_get("/metrics", _metrics)
+    app.router.add_static("/static", _HERE / "static")
+    api.add_routes(app)
+    pages.add_routes(app)
+    return app
+
+
+async def _health(_: web.Request) -> web.Response:
+    return web.json_response({"status": "ok"})
+
+
+async def _metrics(request: web.Request) -> web.Response:
+    text = request.app[_METRICS]()
+    return web.Response(body=text, headers={"Content-Type": "text/plain; version=0.0.4; charset=utf-8"})
+
+
+async def _add_headers(_: web.Request, response: web.StreamResponse) -> None:
+    for name, value in _HEADERS.items():
+        response.headers.setdefault(name, value)

@@ -1,0 +1,99 @@
+"""The pages for people: ask a question, watch it being researched, judge the answer. No script needed."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import aiohttp_jinja2
+from aiohttp import web
+
+from adapters.web.access import may_ask, require_readable
+from adapters.web.api import RESEARCHER, SETTINGS
+from adapters.web.faults import Forbidden
+from adapters.web.prose import prose
+from adapters.web.view import Snapshot, job_view
+from core.errors import InvalidQuery, JobNotFound
+from core.job import ResearchRequest
+from core.modes import MODES
+from core.render import answer_markdown
+from core.wording import REMOVED_HEADING, RETRY
+
+if TYPE_CHECKING:
+    from core.researcher import Researcher
+
+REFRESH_S = 2  # often enough to watch, rarely enough to read
+GLANCE_S = 0.1  # to replay what a running job has told so far; longer would only delay the page
+
+
+def add_routes(app: web.Application) -> None:
+    app.router.add_get("/", get_ask)
+    app.router.add_post("/", post_ask)
+    app.router.add_get("/jobs/{job_id}", get_job)
+    app.router.add_get("/jobs/{job_id}/answer.md", get_markdown)
+
+
+async def get_ask(request: web.Request) -> web.Response:
+    return _ask_page(request, query="", refusal="")
+
+
+async def post_ask(request: web.Request) -> web.Response:
+    """To the job's page; back to the form, with a sentence, when the question cannot be researched."""
+    if not may_ask(request, request.app[SETTINGS]):
+        raise Forbidden
+    form = await request.post()
+    query, mode = str(form.get("query", "")), str(form.get("mode", "")) or "quick"
+    try:
+        asked = ResearchRequest(query, modes=(mode,), depth="deep" if form.get("depth") == "deep" else "light")
+        job = await request.app[RESEARCHER].submit(asked)
+    except InvalidQuery as error:
+        return _ask_page(request, query=query, refusal=error.user_message)
+    raise web.HTTPSeeOther(f"/jobs/{job.id}")
+
+
+async def get_job(request: web.Request) -> web.Response:
+    researcher, job_id = request.app[RESEARCHER], request.match_info["job_id"]
+    job = await researcher.job(job_id)
+    require_readable(job)
+    sources = await researcher.sources(job_id)
+    view = job_view(job, await researcher.result(job_id), sources)
+    if not view.is_running:
+        return _page("job.html", request, {"view": view, "removed_heading": REMOVED_HEADING, "retry": RETRY})
+    snapshot = await _glance(researcher, job_id)
+    so_far = prose(" ".join(snapshot.sentences.values()), ())
+    context = {"view": view, "snapshot": snapshot, "so_far": so_far, "refresh_s": REFRESH_S}
+    return _page("running.html", request, context)
+
+
+async def get_markdown(request: web.Request) -> web.Response:
+    researcher, job_id = request.app[RESEARCHER], request.match_info["job_id"]
+    job, result = await researcher.job(job_id), await researcher.result(job_id)
+    require_readable(job)
+    if result is None:
+        raise JobNotFound(job_id)
+    text = answer_markdown(job, result, await researcher.sources(job_id))
+    headers = {"Content-Disposition": f'attachment; filename="{job.id}.md"', "Cache-Control": "no-store"}
+    return web.Response(text=text, content_type="text/markdown", headers=headers)
+
+
+async def _glance(researcher: Researcher, job_id: str) -> Snapshot:
+    """What the job has told so far."""
+    snapshot = Snapshot()
+    try:
+        async with asyncio.timeout(GLANCE_S):
+            async for event in researcher.follow(job_id):
+                snapshot.add(event)
+    except TimeoutError:
+        pass  # a running job has more to tell later; that is what the page is refreshed for
+    return snapshot
+
+
+def _ask_page(request: web.Request, *, query: str, refusal: str) -> web.Response:
+    context: dict[str, object] = {"query": query, "refusal": refusal, "modes": list(MODES.values())}
+    return _page("ask.html", request, context, status=400 if refusal else 200)
+
+
+def _page(template: str, request: web.Request, context: dict[str, object], *, status: int = 200) -> web.Response:
+    page = aiohttp_jinja2.render_template(template, request, context, status=status)
+    page.headers["Cache-Control"] = "no-store"
+    return page

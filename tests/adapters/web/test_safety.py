@@ -1,0 +1,169 @@
+"""Hostile text on the page: whatever a model or the web says, it is only ever text."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+from aiohttp.test_utils import TestClient, TestServer
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adapters.web import WebSettings, build_web
+from adapters.web.prose import prose, safe_link
+from core.answer import Citation, Conflict, ConflictPosition, RemovedSentence, Verdict
+from core.job import JobError
+from tests.golden import samples
+from tests.golden.samples import ScriptedResearcher
+from tests.shared_data import shared_data
+
+PAYLOADS = [
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "[click](javascript:alert(1))",
+    "![x](https://evil.test/p.png)",
+    "[fda.gov](https://evil.test)",
+    "[1]: https://evil.test\n\n[1]",
+    "<https://evil.test>",
+    "{{ 7*7 }}{% raw %}",
+    "javascript:alert(1)",
+    "https://fda.gov@evil.test/",
+    "</title></style></textarea><svg/onload=alert(1)>",
+    "`<code>[1]</code>`",
+]
+_TAGS = set(
+    "html head meta title link body a header span main article section p h1 h2 h3 h4 h5 h6 div ul ol li table thead "
+    "tbody tr th td blockquote footer details summary code pre em strong del br hr s b q form input button".split()
+)
+_ATTRIBUTES = set(
+    "lang charset name content rel href class id value title aria-label role tabindex scope open start type "
+    "method action http-equiv aria-live aria-current".split()
+)
+
+
+class Judge(HTMLParser):
+    """Collects everything a page must not have."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.faults: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in _TAGS:
+            self.faults.append(f"<{tag}>")
+        for name, value in attrs:
+            if name not in _ATTRIBUTES:
+                self.faults.append(f"<{tag} {name}>")
+            if name == "href" and not (value or "").startswith(("https://", "http://", "/", "#")):
+                self.faults.append(f"href={value}")
+            if name == "href" and "@" in (value or "").split("/")[2:3]:
+                self.faults.append(f"href={value}")
+
+
+def judged(html: str) -> list[str]:
+    judge = Judge()
+    judge.feed(html)
+    judge.close()
+    return judge.faults
+
+
+def poisoned(payload: str) -> ScriptedResearcher:
+    """A job with the payload in every place that a model, a source or an error fills."""
+    answer = replace(
+        samples.ANSWER,
+        summary=payload,
+        detail=f"{payload}\n\n- {payload} [1]",
+        confidence_reasons=(payload,),
+        citations=(Citation(payload, "src_1", payload, Verdict.SUPPORTED),),
+        limitations=(payload,),
+        conflicts=(Conflict(payload, (ConflictPosition(payload, "src_1", payload, payload),)),),
+        removed=(RemovedSentence(payload, payload),),
+        notice=payload,
+        stopped_because=payload,
+    )
+    source = samples.source(1, url=payload, title=payload, domain=payload)
+    source = replace(source, extract_of_page=payload, metadata=replace(source.metadata, author=payload))
+    other = samples.source(2, url=f"https://ok.test/{payload}", title=payload, domain="ok.test")
+    result = replace(samples.RESULT, answer=answer, queries=(payload,))
+    job = replace(samples.COMPLETED, request=replace(samples.COMPLETED.request, query=payload))
+    return ScriptedResearcher(job, result, [source, other])
+
+
+async def served(researcher: ScriptedResearcher) -> str:
+    async with TestClient(TestServer(build_web(researcher, bytes, WebSettings()))) as web:
+        answer = await web.get(f"/jobs/{researcher.finished.id}")
+        assert answer.status == 200
+        return await answer.text()
+
+
+@pytest.mark.parametrize("payload", PAYLOADS)
+async def test_hostile_text_adds_no_element_and_no_link(payload: str):
+    """Every slot is escaped or cleaned; links go only to cited sources."""
+    page = await served(poisoned(payload))
+
+    assert judged(page) == []
+    assert 'href="https://evil.test' not in page
+
+
+@pytest.mark.parametrize("payload", PAYLOADS)
+async def test_hostile_failure_is_text(payload: str):
+    failed = replace(samples.FAILED, error=JobError("LLM_FAILED", payload))
+
+    page = await served(ScriptedResearcher(failed, None, []))
+
+    assert judged(page) == []
+
+
+async def test_known_payloads_stay_text():
+    """The collected cross-site scripting samples, all in every slot."""
+    lines = shared_data("hostile_sample", "xss_cases.jsonl").read_text("utf-8").splitlines()
+    payloads = [json.loads(line)["payload"] for line in lines]
+
+    failures = {}
+    async with TestClient(TestServer(build_web(researcher := poisoned(""), bytes, WebSettings()))) as web:
+        for payload in payloads:
+            poison = poisoned(payload)
+            researcher.finished, researcher.outcome, researcher.found = poison.finished, poison.outcome, poison.found
+            page = await (await web.get(f"/jobs/{researcher.finished.id}")).text()
+            if faults := judged(page):
+                failures[payload] = faults
+
+    assert len(payloads) > 0
+    assert failures == {}
+
+
+@given(st.text(st.sampled_from("[]()<>!`*_#|:-1,✓◐ \nab/\"'&=h"), max_size=60))
+def test_prose_has_only_layout_and_known_citations(text: str):
+    """Any Markdown whatsoever becomes layout tags and links into the page."""
+    html = str(prose(text, {1}))
+
+    judge = Judge()
+    judge.feed(html)
+    assert judge.faults == []
+    assert html.count("<a ") == html.count('<a href="#src-1"')
+
+
+def test_prose_links_markers_of_known_sources_only():
+    assert "#src-1" in prose("x [1]✓.", {1})
+    assert "#src-2" not in prose("x [2].", {1})
+    assert "#src-1" not in prose("`row[1]`", {1})
+
+
+@pytest.mark.parametrize(
+    ("url", "is_linked"),
+    [
+        ("https://nejm.org/x?y=1#z", True),
+        ("http://a.test", True),
+        ("javascript:alert(1)", False),
+        ("data:text/html,1", False),
+        ("file:///etc/passwd", False),
+        ("//a.test", False),
+        ("https://", False),
+        ("https://fda.gov@evil.test/", False),
+        ("https://[broken", False),
+    ],
+)
+def test_only_plain_web_addresses_become_links(url: str, is_linked: bool):
+    assert safe_link(url) == (url if is_linked else "")

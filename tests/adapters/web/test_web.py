@@ -1,0 +1,359 @@
+"""The web application over a real socket: API, pages, who may ask and read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
+
+import pytest
+from aiohttp.test_utils import TestClient, TestServer
+
+from adapters.web import WebSettings, build_web
+from core.errors import GorkdError, InvalidQuery, QueueFull, SearchFailed, SetupError, StoreError
+from core.job import JobStatus, Scope
+from core.render import job_json
+from tests.golden import samples
+from tests.golden.samples import ScriptedResearcher
+
+JOB = samples.COMPLETED.id
+Open = Callable[..., Awaitable[TestClient]]
+
+
+@pytest.fixture
+async def open_web() -> AsyncIterator[Open]:
+    clients: list[TestClient] = []
+
+    async def opened(researcher: ScriptedResearcher | None = None, *tokens: str) -> TestClient:
+        app = build_web(researcher or ScriptedResearcher(), lambda: b"up 1\n", WebSettings(api_tokens=tokens))
+        client = TestClient(TestServer(app))
+        await client.start_server()
+        clients.append(client)
+        return client
+
+    yield opened
+    for client in clients:
+        await client.close()
+
+
+async def test_question_is_accepted_with_where_to_look(open_web: Open):
+    """G-01: 202 with job id, status and stream address."""
+    researcher = ScriptedResearcher()
+    web = await open_web(researcher)
+
+    answer = await web.post("/v1/research", json={"query": "How tall?", "mode": ["quick"], "depth": "deep", "top_k": 3})
+
+    assert answer.status == 202
+    assert await answer.json() == {"job_id": JOB, "status": "pending", "stream_url": f"/v1/jobs/{JOB}/stream"}
+    asked = researcher.requests[0]
+    assert (asked.query, asked.modes, asked.depth, asked.top_k) == ("How tall?", ("quick",), "deep", 3)
+
+
+async def test_job_is_the_json_of_every_interface(open_web: Open):
+    """S003-19: the web serves exactly what core renders."""
+    web = await open_web()
+
+    answer = await web.get(f"/v1/jobs/{JOB}")
+
+    assert answer.status == 200
+    assert await answer.json() == job_json(samples.COMPLETED, samples.RESULT, samples.SOURCES)
+
+
+async def test_sources_have_previews(open_web: Open):
+    """G-01: content_preview and used_in_citations."""
+    web = await open_web()
+
+    answer = await (await web.get(f"/v1/jobs/{JOB}/sources")).json()
+
+    assert [entry["used_in_citations"] for entry in answer["sources"]] == [True, True, True, False]
+    assert answer["sources"][0]["content_preview"].startswith("The present tower")
+
+
+async def test_stream_ends_with_the_complete_response(open_web: Open):
+    """S003-22: the final event carries the job, then the stream closes."""
+    web = await open_web()
+
+    text = await (await web.get(f"/v1/jobs/{JOB}/stream")).text()
+
+    events = [block.splitlines() for block in text.replace("\r\n", "\n").strip().split("\n\n")]
+    assert events[0][:2] == ["id: 1", "event: status"]
+    assert events[-1][1] == "event: complete"
+    assert json.loads(events[-1][2].removeprefix("data: "))["status"] == "completed"
+
+
+async def test_stream_resumes_after_the_last_event_seen(open_web: Open):
+    web = await open_web()
+    total = len(samples.events_of(samples.COMPLETED, samples.RESULT, samples.SOURCES))
+
+    text = await (await web.get(f"/v1/jobs/{JOB}/stream", headers={"Last-Event-ID": str(total - 1)})).text()
+
+    assert text.count("event: ") == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "word"),
+    [
+        pytest.param(b"{", "JSON", id="not JSON"),
+        pytest.param(b"{}", "query", id="no query"),
+        pytest.param(b'{"query": 5}', "query", id="wrong type"),
+        pytest.param(b'{"query": "x", "top_k": 21}', "top_k", id="top_k"),
+        pytest.param(b'{"query": "x", "depth": "abyss"}', "depth", id="depth"),
+        pytest.param(b'{"query": "x", "private": true}', "rivate", id="private"),
+        pytest.param(b"\xff\xfe", "body", id="not text"),
+    ],
+)
+async def test_bad_request_says_what_is_wrong(open_web: Open, body: bytes, word: str):
+    """G-01: the envelope, code INVALID_QUERY, a message that names the field; nothing is submitted."""
+    researcher = ScriptedResearcher()
+    web = await open_web(researcher)
+
+    answer = await web.post("/v1/research", data=body)
+
+    error = (await answer.json())["error"]
+    assert answer.status == 400
+    assert error["code"] == "INVALID_QUERY"
+    assert word in error["message"]
+    assert error["details"] == {}
+    assert researcher.requests == []
+
+
+@pytest.mark.parametrize(
+    ("refusal", "status", "code"),
+    [
+        pytest.param(InvalidQuery("Please ask.", rule="empty"), 400, "INVALID_QUERY", id="invalid"),
+        pytest.param(QueueFull(200), 429, "RATE_LIMITED", id="full"),
+        pytest.param(SearchFailed({"exa": "timeout"}), 502, "SEARCH_FAILED", id="search"),
+        pytest.param(StoreError("disk full"), 500, "INTERNAL_ERROR", id="store"),
+        pytest.param(RuntimeError("secret detail"), 500, "INTERNAL_ERROR", id="bug"),
+    ],
+)
+async def test_errors_wear_the_envelope(open_web: Open, refusal: GorkdError, status: int, code: str):
+    web = await open_web(ScriptedResearcher(refusal=refusal))
+
+    answer = await web.post("/v1/research", json={"query": "x"})
+
+    assert answer.status == status
+    assert (await answer.json())["error"]["code"] == code
+    assert "secret detail" not in await answer.text()
+    assert ("Retry-After" in answer.headers) == (status == 429)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [("GET", "/v1/nowhere", 404), ("GET", "/v1/research", 405), ("GET", "/v1/jobs/job_unknown", 404)],
+    ids=["route", "method", "job"],
+)
+async def test_unknown_paths_wear_the_envelope(open_web: Open, method: str, path: str, status: int):
+    web = await open_web()
+
+    answer = await web.request(method, path)
+
+    assert answer.status == status
+    assert set((await answer.json())["error"]) == {"code", "message", "details"}
+
+
+async def test_body_over_64_kib_is_refused(open_web: Open):
+    web = await open_web()
+
+    answer = await web.post("/v1/research", data=b'{"query": "' + b"x" * 70_000 + b'"}')
+
+    assert answer.status == 413
+    assert (await answer.json())["error"]["code"] == "INVALID_QUERY"
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        pytest.param({}, 202, id="this machine"),
+        pytest.param({"Origin": "http://{host}"}, 202, id="own page"),
+        pytest.param({"X-Forwarded-For": "203.0.113.9"}, 401, id="behind a proxy"),
+        pytest.param({"Forwarded": "for=203.0.113.9"}, 401, id="behind a proxy, new header"),
+        pytest.param({"Origin": "https://evil.test"}, 401, id="another site"),
+        pytest.param({"Origin": "null"}, 401, id="a page without a site"),
+        pytest.param({"Host": "evil.test"}, 401, id="rebinding"),
+        pytest.param({"X-Forwarded-For": "203.0.113.9", "Authorization": "Bearer right"}, 202, id="token"),
+        pytest.param({"X-Forwarded-For": "203.0.113.9", "Authorization": "Bearer wrong"}, 401, id="wrong token"),
+        pytest.param({"X-Forwarded-For": "203.0.113.9", "Authorization": "Basic right"}, 401, id="wrong scheme"),
+        pytest.param({"X-Forwarded-For": "203.0.113.9", "Authorization": "Bearer "}, 401, id="empty token"),
+    ],
+)
+async def test_who_may_ask(open_web: Open, headers: dict[str, str], status: int):
+    """Asking costs money: a token, or this machine without a proxy or another site in between."""
+    web = await open_web(None, "right")
+    filled = {name: value.format(host=f"{web.host}:{web.port}") for name, value in headers.items()}
+
+    answer = await web.post("/v1/research", json={"query": "x"}, headers=filled)
+
+    assert answer.status == status
+
+
+async def test_without_tokens_no_bearer_opens_the_door(open_web: Open):
+    web = await open_web()
+
+    answer = await web.post("/v1/research", json={"query": "x"}, headers={"Via": "proxy", "Authorization": "Bearer "})
+
+    assert answer.status == 401
+    assert answer.headers["WWW-Authenticate"] == "Bearer"
+
+
+@pytest.mark.parametrize(
+    "path", ["/v1/jobs/{}", "/v1/jobs/{}/sources", "/v1/jobs/{}/stream", "/jobs/{}", "/jobs/{}/answer.md"]
+)
+async def test_private_jobs_look_like_unknown_ones(open_web: Open, path: str):
+    """Nothing tells a private job from one that never was."""
+    private = replace(samples.PENDING.request, scope=Scope("slack:T1", "channel:C1"))
+    web = await open_web(ScriptedResearcher(replace(samples.COMPLETED, request=private)))
+
+    hidden, unknown = await web.get(path.format(JOB)), await web.get(path.format("job_unknown"))
+
+    assert hidden.status == unknown.status == 404
+    assert await hidden.text() == await unknown.text()
+
+
+async def test_health_and_metrics(open_web: Open):
+    web = await open_web()
+
+    health, metrics = await web.get("/health"), await web.get("/metrics")
+
+    assert await health.json() == {"status": "ok"}
+    assert await metrics.text() == "up 1\n"
+    assert metrics.headers["Content-Type"].startswith("text/plain; version=0.0.4")
+
+
+@pytest.mark.parametrize("path", ["/", f"/jobs/{JOB}", "/jobs/none", "/health", "/v1/jobs/none", "/static/style.css"])
+async def test_every_response_is_locked_down(open_web: Open, path: str):
+    """A strict policy: no script, no foreign request, no frame."""
+    web = await open_web()
+
+    headers = (await web.get(path)).headers
+
+    policy = headers["Content-Security-Policy"]
+    assert policy.startswith("default-src 'none';")
+    assert "script-src" not in policy
+    assert "unsafe" not in policy
+    assert headers["X-Content-Type-Options"] == "nosniff"
+
+
+async def test_form_leads_to_the_job(open_web: Open):
+    researcher = ScriptedResearcher()
+    web = await open_web(researcher)
+
+    answer = await web.post("/", data={"query": "How tall?", "depth": "deep"}, allow_redirects=False)
+
+    assert answer.status == 303
+    assert answer.headers["Location"] == f"/jobs/{JOB}"
+    assert (researcher.requests[0].query, researcher.requests[0].depth) == ("How tall?", "deep")
+
+
+async def test_form_keeps_a_refused_question(open_web: Open):
+    web = await open_web(ScriptedResearcher(refusal=InvalidQuery("Please ask a question.", rule="empty")))
+
+    answer = await web.post("/", data={"query": "<b>?!</b>"})
+
+    page = await answer.text()
+    assert answer.status == 400
+    assert 'role="alert">Please ask a question.' in page
+    assert "&lt;b&gt;?!&lt;/b&gt;</textarea>" in page
+
+
+async def test_form_is_closed_to_others(open_web: Open):
+    researcher = ScriptedResearcher()
+    web = await open_web(researcher)
+
+    answer = await web.post("/", data={"query": "x"}, headers={"Origin": "https://evil.test"})
+
+    assert answer.status == 401
+    assert "text/html" in answer.headers["Content-Type"]
+    assert researcher.requests == []
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "<h1>How tall is the Eddystone lighthouse?</h1>",
+        "Confidence: High (3 corroborating sources)",
+        '[<a href="#src-1" aria-label="Source 1">1</a>]<span class="mark" title="supported">✓</span>',
+        "<li>2 of 3 claims supported</li>",
+        "Sources disagree: height of the tower",
+        "<li>newest source is from May 2024</li>",
+        "Removed: not in the sources",
+        'id="src-3"',
+        '<a href="https://trinity.example/eddystone" rel="nofollow noreferrer noopener">Eddystone Lighthouse</a>',
+        "It is 49 metres tall and built of granite blocks.",
+        "12.3 s · 4 sources · $0.004",
+    ],
+)
+async def test_page_shows_all_that_lets_a_reader_judge(open_web: Open, part: str):
+    """G-05: claims with verdicts, quotes, conflicts, limitations, used and unused sources, cost."""
+    web = await open_web()
+
+    page = await (await web.get(f"/jobs/{JOB}")).text()
+
+    assert part in page
+    assert 'http-equiv="refresh"' not in page
+
+
+async def test_page_of_a_running_job_refreshes_itself(open_web: Open):
+    """What it has told so far is shown, and the page comes again in two seconds."""
+    running = replace(samples.COMPLETED, status=JobStatus.SEARCHING)
+    web = await open_web(ScriptedResearcher(running, None, stalls=True))
+
+    page = await (await web.get(f"/jobs/{JOB}")).text()
+
+    assert '<meta http-equiv="refresh" content="2">' in page
+    assert '<li class="active" aria-current="step">Searching</li>' in page
+    assert "trinity.example – Eddystone Lighthouse" in page
+
+
+@pytest.mark.parametrize(
+    ("job", "result", "words"),
+    [
+        pytest.param(samples.FAILED, None, "The language model did not answer; please retry.", id="failed"),
+        pytest.param(samples.CANCELLED, None, "This question was cancelled before it was answered.", id="cancelled"),
+        pytest.param(
+            samples.INSUFFICIENT,
+            samples.INSUFFICIENT_RESULT,
+            "Insufficient (no source answers this)",
+            id="insufficient",
+        ),
+    ],
+)
+async def test_page_ends_honestly(open_web: Open, job, result, words: str):
+    web = await open_web(ScriptedResearcher(job, result))
+
+    page = await (await web.get(f"/jobs/{job.id}")).text()
+
+    assert words in page
+    assert ("Retry" in page) == (result is None)
+
+
+async def test_markdown_download(open_web: Open):
+    web = await open_web()
+
+    answer = await web.get(f"/jobs/{JOB}/answer.md")
+
+    assert answer.headers["Content-Disposition"] == f'attachment; filename="{JOB}.md"'
+    assert (await answer.text()).startswith("# How tall")
+
+
+async def test_page_is_small(open_web: Open):
+    """At most 60 KB with its style, as many as an old phone loads at once."""
+    web = await open_web()
+
+    page, style = await web.get(f"/jobs/{JOB}"), await web.get("/static/style.css")
+
+    assert len(await page.read()) + len(await style.read()) <= 60_000
+
+
+def test_settings_come_from_a_mapping():
+    settings = WebSettings.from_env({"PORT": "9000", "GORKD_API_TOKENS": " one, two ,"})
+
+    assert (settings.host, settings.port, settings.api_tokens) == ("127.0.0.1", 9000, ("one", "two"))
+    assert settings.public_url == "http://127.0.0.1:9000"
+    assert "one" not in repr(settings)
+
+
+@pytest.mark.parametrize("port", ["eighty", "-1", "65536"])
+def test_a_wrong_port_is_named(port: str):
+    with pytest.raises(SetupError, match=port):
+        WebSettings.from_env({"PORT": port})
