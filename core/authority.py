@@ -123,7 +123,8 @@ _SECOND_LEVEL = frozenset("co com net org edu ac gov gob gouv govt go gv mil ne 
 _SHARED_HOSTS = frozenset(
     """github.io gitlab.io gitbook.io readthedocs.io readthedocs.org rtfd.io blogspot.com wordpress.com
     substack.com medium.com tumblr.com netlify.app vercel.app pages.dev workers.dev herokuapp.com web.app
-    firebaseapp.com appspot.com cloudfront.net s3.amazonaws.com azurewebsites.net livejournal.com typepad.com wixsite.com weebly.com
+    firebaseapp.com appspot.com cloudfront.net s3.amazonaws.com azurewebsites.net livejournal.com typepad.com
+    wixsite.com weebly.com
     squarespace.com notion.site hashnode.dev bearblog.dev neocities.org sourceforge.io fandom.com
     stackexchange.com hatenablog.com ghost.io webflow.io altervista.org""".split()
 )
