@@ -10,9 +10,9 @@ import asyncio
 import math
 import re
 import string
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from pydantic_core import from_json
 
@@ -119,11 +119,9 @@ def parse_object(text: str) -> dict[str, Json]:
     Tolerates `<think>` blocks, prose and fences around it, and the usual slips inside: raw line breaks
     in strings, invalid escapes, trailing commas.
     """
-    for start in _object_starts(text):
-        end = _object_end(text, start)
-        value = _read(text[start:end]) if end else None
-        if value:
-            return value
+    value = _whole_object(text)
+    if value is not None:
+        return value
     raise ModelGarbled(
         f"no JSON object in {len(text)} characters of answer: {text[:80]!r}",
         user_message="The model's answer could not be read; please try again.",
@@ -168,13 +166,11 @@ class PartialJson:
 
     def finish(self) -> bool:
         """Read all that came; whether the object was complete."""
-        try:
-            self.value = parse_object(self.text)
-        except ModelGarbled:
-            if not self._is_faulty:
-                self._read_again()
-            return False
-        return True
+        whole = _whole_object(self.text)
+        if whole is None and not self._is_faulty:
+            self._read_again()
+        self.value = self.value if whole is None else whole
+        return whole is not None
 
     def _read_again(self) -> None:
         self._length_read = self._length
@@ -302,14 +298,22 @@ def _growing_start(text: str) -> int | None:
     return opening.start() if opening else None
 
 
-def _object_starts(text: str) -> Iterator[int]:
-    """Where an object may begin in a finished text, the likeliest first."""
-    first = _growing_start(text)
-    if first is not None:
-        yield first
-    for opening, _ in zip(_OPENING.finditer(text), range(_MAX_STARTS), strict=False):
-        if opening.start() != first:
-            yield opening.start()
+def _whole_object(text: str) -> dict[str, Json] | None:
+    """The first object of a finished text that is closed, readable and not empty.
+
+    What is drafted inside a thought is no answer, nor is a part of an object that is not closed.
+    """
+    start = _growing_start(text)
+    for _ in range(_MAX_STARTS):
+        end = None if start is None else _object_end(text, start)
+        if end is None:
+            return None
+        value = _read(text[start:end], is_partial=False)
+        if value:
+            return value
+        opening = _OPENING.search(text, end)
+        start = opening.start() if opening else None
+    return None
 
 
 _STRING = r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)'
@@ -330,11 +334,12 @@ def _object_end(text: str, start: int) -> int | None:
     return None
 
 
-def _read(text: str) -> dict[str, Json] | None:
-    """The object that `text` begins with, also when cut short, mended where needed; None when it cannot be read."""
+def _read(text: str, *, is_partial: bool = True) -> dict[str, Json] | None:
+    """The object that `text` begins with, mended where needed; None when it cannot be read."""
+    partial: Literal["off", "trailing-strings"] = "trailing-strings" if is_partial else "off"
     for reading in (_as_written, _mended):
         try:
-            value = from_json(reading(text), allow_partial="trailing-strings", allow_inf_nan=False)
+            value = from_json(reading(text), allow_partial=partial, allow_inf_nan=False)
         except ValueError:
             continue
         return value if isinstance(value, dict) else None

@@ -97,15 +97,13 @@ class OpenAIChat:
 
     async def _by(self, until: float, step: Awaitable[T], request: ChatRequest) -> T:
         """The step's result by loop time `until`; its failures as ours."""
-        started = asyncio.get_running_loop().time()
         try:
             async with asyncio.timeout_at(until):
                 return await step
         except TimeoutError as exc:
-            silence_s = until - started
+            limits = f"{request.timeout_s:g} s a call, {self._stall_s:g} s between two pieces"
             raise ModelTimeout(
-                f"{self._endpoint.host} sent nothing for {silence_s:.0f} s of at most {request.timeout_s:.0f} s",
-                user_message=SLOW,
+                f"{self._endpoint.host} sent nothing more in time ({limits})", user_message=SLOW
             ) from exc
         except call_failures() as exc:
             raise model_error(exc, self._endpoint) from safe_cause(exc, self._endpoint)

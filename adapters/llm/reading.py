@@ -29,15 +29,15 @@ class Piece:
 
 def read_piece(chunk: object) -> Piece:
     """From an SDK object or from parsed JSON."""
-    choices = _field(chunk, "choices")
+    choices = attribute(chunk, "choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
-    message = _field(choice, "delta") or _field(choice, "message")
+    message = attribute(choice, "delta") or attribute(choice, "message")
     return Piece(
-        text=_text(_field(message, "content")),
-        refusal=_text(_field(message, "refusal")),
-        finish_reason=_text(_field(choice, "finish_reason")),
+        text=_text(attribute(message, "content")),
+        refusal=_text(attribute(message, "refusal")),
+        finish_reason=_text(attribute(choice, "finish_reason")),
         has_choice=choice is not None,
-        usage=_usage(_field(chunk, "usage")),
+        usage=_usage(attribute(chunk, "usage")),
     )
 
 
@@ -94,20 +94,21 @@ def _is_whole(text: str) -> bool:
         return False
 
 
-def _field(value: object, name: str) -> object:
+def attribute(value: object, name: str) -> object:
+    """A field of an SDK object or of parsed JSON; None when there is no such thing."""
     return value.get(name) if isinstance(value, dict) else getattr(value, name, None)
 
 
 def _text(value: object) -> str:
     """A string, or the texts of content parts."""
     if isinstance(value, list):
-        return "".join(_text(_field(part, "text")) for part in value)
+        return "".join(_text(attribute(part, "text")) for part in value)
     return value if isinstance(value, str) else ""
 
 
 def _usage(value: object) -> ModelUsage | None:
     """None unless both counts can be read."""
-    prompt, completion = _count(_field(value, "prompt_tokens")), _count(_field(value, "completion_tokens"))
+    prompt, completion = _count(attribute(value, "prompt_tokens")), _count(attribute(value, "completion_tokens"))
     if prompt is None or completion is None:
         return None
     return ModelUsage(prompt_tokens=prompt, completion_tokens=completion)

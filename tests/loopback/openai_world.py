@@ -87,6 +87,7 @@ class OpenAIWorld:
         self.embedding_fault: Fault | None = None
         self.embedding_s = 0.0
         self.only_floats = False
+        self.max_embedding_chars = 1_000_000
         self.calls: list[ChatCall] = []
         self.refused: list[str] = []
         self.embedding_calls: list[EmbeddingCall] = []
@@ -218,6 +219,10 @@ class OpenAIWorld:
         encoding = body.get("encoding_format", "float")
         self.embedding_calls.append(EmbeddingCall(body.get("model", ""), texts, encoding, key, body))
         fault = self._gate(key, body.get("model", "")) or self.embedding_fault
+        if "encoding_format." + encoding in self.rejects:
+            fault = Fault(status=400, message="Unknown value for encoding_format")
+        if max(map(len, texts)) > self.max_embedding_chars:
+            fault = Fault(status=400, message="input is too long: it exceeds the maximum context length")
         if len(texts) > 2048 or not all(texts):
             fault = Fault(status=400, kind="invalid_request_error", message="'$.input' is invalid")
         await asyncio.sleep(self.embedding_s)

@@ -1,13 +1,19 @@
-"""The chat adapter through the real SDK against a loopback endpoint."""
+"""The chat adapter through the real SDK against a loopback endpoint: its good days and its dialects."""
 
 from __future__ import annotations
 
+import asyncio
 import json
+from dataclasses import replace
 
-from adapters.llm.openai import build_chat
-from core.llm import complete
+import pytest
+
+from adapters.llm.endpoint import Endpoint
+from adapters.llm.openai import DEFAULT_MODEL, OpenAIChat, build_chat
+from core.errors import ModelGarbled, ModelRejected, ModelTimeout, ModelUnavailable, SetupError
+from core.llm import AnswerStream, complete, parse_object
 from core.ports import ChatRequest
-from tests.loopback.openai_world import openai_world
+from tests.loopback.openai_world import Fault, OpenAIWorld, in_turn, openai_world, tokenise
 
 SCHEMA = {
     "type": "object",
@@ -24,18 +30,329 @@ REQUEST = ChatRequest(
     max_tokens=100,
     timeout_s=5.0,
 )
-ANSWER = json.dumps({"summary": "A cygnet is a young swan."})
+ANSWER = json.dumps({"summary": "A cygnet is a young swan, 天鹅 in Chinese 🦢."})
 
 
-async def test_streams_structured_answer_with_usage():
+def chat(world: OpenAIWorld, *, stall_s: float = 20.0) -> OpenAIChat:
+    return OpenAIChat(Endpoint(model="small", base_url=world.url), stall_s=stall_s)
+
+
+async def answer_of(world: OpenAIWorld, request: ChatRequest = REQUEST, *, stall_s: float = 20.0) -> str:
+    """The whole text of one call with a fresh adapter."""
+    model = chat(world, stall_s=stall_s)
+    try:
+        return (await complete(model, request)).text
+    finally:
+        await model.aclose()
+
+
+def _chunk(text: str) -> bytes:
+    return f"data: {json.dumps({'choices': [{'delta': {'content': text}}]})}\n\n".encode()
+
+
+async def _feed(stream: AnswerStream, model: OpenAIChat) -> None:
+    async for delta in model.stream(REQUEST):
+        stream.feed(delta)
+
+
+async def test_answer_arrives_in_pieces_with_its_usage():
+    """S003-13: structured output is streamed; the last delta carries what it cost."""
     async with openai_world(ANSWER) as world:
-        model = build_chat({"OPENAI_BASE_URL": world.url, "GORKD_MODEL": "small"})
-        assert model is not None
+        model = chat(world)
+
+        deltas = [delta async for delta in model.stream(REQUEST)]
+        await model.aclose()
+
+    assert [delta.text for delta in deltas[:-1]] == tokenise(ANSWER)
+    assert deltas[-1].usage is not None
+    assert deltas[-1].usage.prompt_tokens == world.calls[0].prompt_tokens
+    assert deltas[-1].usage.completion_tokens == len(tokenise(ANSWER))
+    assert not deltas[-1].usage.is_estimated
+
+
+async def test_request_asks_for_the_strict_schema_and_the_token_limit():
+    """S003-13: the endpoint is told the schema by name, strictly, and how much to write at most."""
+    async with openai_world(ANSWER) as world:
+        await answer_of(world)
+
+        body = world.calls[0].body
+
+    assert body["response_format"] == {
+        "type": "json_schema",
+        "json_schema": {"name": "answer", "schema": SCHEMA, "strict": True},
+    }
+    assert body["max_completion_tokens"] == 100
+    assert body["stream_options"] == {"include_usage": True}
+    assert (world.calls[0].system, world.calls[0].user) == (REQUEST.system, REQUEST.user)
+
+
+@pytest.mark.parametrize(
+    ("rejects", "accepted"),
+    [
+        pytest.param({"response_format.json_schema"}, {"response_format": {"type": "json_object"}}, id="json_schema"),
+        pytest.param({"response_format"}, {"response_format": None}, id="response_format"),
+        pytest.param({"max_completion_tokens"}, {"max_completion_tokens": None, "max_tokens": 100}, id="limit"),
+        pytest.param({"stream_options"}, {"stream_options": None}, id="usage"),
+        pytest.param(
+            {"response_format", "max_completion_tokens", "stream_options"},
+            {"response_format": None, "max_tokens": 100, "stream_options": None},
+            id="all",
+        ),
+    ],
+)
+@pytest.mark.parametrize("status", [400, 404, 422])
+async def test_what_the_endpoint_cannot_do_is_left_out_and_remembered(rejects, accepted, status):
+    """D6: any OpenAI-compatible endpoint serves, whatever of the newer parameters it lacks."""
+    async with openai_world(ANSWER) as world:
+        world.rejects, world.reject_status = rejects, status
+        model = chat(world)
+
+        first = await complete(model, REQUEST)
+        refusals = len(world.refused)
+        second = await complete(model, REQUEST)
+        await model.aclose()
+
+    assert first.text == second.text == ANSWER
+    assert {name: world.calls[0].body.get(name) for name in accepted} == accepted
+    assert 0 < refusals == len(world.refused)
+
+
+@pytest.mark.parametrize("rejects", [{"response_format.json_schema"}, {"response_format"}])
+async def test_schema_goes_into_the_prompt_where_the_endpoint_takes_none(rejects):
+    """Without structured output the model still learns the shape of the answer."""
+    async with openai_world(ANSWER) as world:
+        world.rejects = rejects
+        await answer_of(world)
+
+    assert json.dumps(SCHEMA) in world.calls[0].system
+    assert "JSON" in world.calls[0].system
+
+
+async def test_endpoint_that_does_not_stream_is_read_whole():
+    """A completion sent in one piece is as good as a stream."""
+    async with openai_world(ANSWER) as world:
+        world.ignores_stream = True
+        model = chat(world)
 
         completion = await complete(model, REQUEST)
         await model.aclose()
 
     assert completion.text == ANSWER
-    assert world.calls[0].schema == SCHEMA
-    assert completion.usage.prompt_tokens == world.calls[0].prompt_tokens
-    assert not completion.usage.is_estimated
+    assert completion.usage.completion_tokens == len(tokenise(ANSWER))
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [None, {}, "many", {"prompt_tokens": None, "completion_tokens": 3}, {"prompt_tokens": -1, "completion_tokens": 1}],
+    ids=["missing", "empty", "string", "null", "negative"],
+)
+async def test_usage_that_cannot_be_read_is_estimated(usage):
+    """Cost is never unknown: what the endpoint does not report is estimated and marked so."""
+    async with openai_world(Fault(text=ANSWER, usage=usage)) as world:
+        model = chat(world)
+
+        completion = await complete(model, REQUEST)
+        await model.aclose()
+
+    assert completion.usage.is_estimated
+    assert completion.usage.prompt_tokens > 0
+    assert completion.usage.completion_tokens > 0
+
+
+async def test_usage_in_strings_is_read():
+    """Counts that an endpoint quotes are counts all the same."""
+    async with openai_world(Fault(text=ANSWER, usage={"prompt_tokens": "12", "completion_tokens": "7"})) as world:
+        model = chat(world)
+
+        completion = await complete(model, REQUEST)
+        await model.aclose()
+
+    assert (completion.usage.prompt_tokens, completion.usage.completion_tokens) == (12, 7)
+
+
+async def test_answer_cut_at_the_token_limit_ends_as_far_as_it_came():
+    """Part of an answer is something: the JSON shows that it is incomplete, and the draft keeps it."""
+    async with openai_world(Fault(text=ANSWER[:30], finish_reason="length")) as world:
+        text = await answer_of(world)
+
+    assert text == ANSWER[:30]
+    with pytest.raises(ModelGarbled):
+        parse_object(text)
+
+
+@pytest.mark.parametrize(
+    ("fault", "error"),
+    [
+        pytest.param(Fault(refusal="I cannot help with that."), ModelRejected, id="refusal"),
+        pytest.param(Fault(text="", finish_reason="content_filter"), ModelRejected, id="content-filter"),
+        pytest.param(Fault(text="{", finish_reason="content_filter"), ModelRejected, id="content-filter-midway"),
+        pytest.param(Fault(has_choices=False), ModelGarbled, id="no-choices"),
+        pytest.param(Fault(text=""), ModelGarbled, id="empty"),
+        pytest.param(Fault(text=" \n\t"), ModelGarbled, id="blank"),
+        pytest.param(Fault(text="", finish_reason="length"), ModelGarbled, id="all-spent-on-reasoning"),
+        pytest.param(Fault(text="", finish_reason="tool_calls"), ModelGarbled, id="tool-call"),
+        pytest.param(Fault(raw=_chunk("x" * 400_001)), ModelGarbled, id="endless"),
+        *(
+            pytest.param(Fault(text=ANSWER, cut_after=n), ModelUnavailable, id=f"dropped-after-{n}")
+            for n in (0, 1, 10, len(tokenise(ANSWER)))
+            if n < len(tokenise(ANSWER))
+        ),
+        *(pytest.param(Fault(text=ANSWER, end_after=n), ModelUnavailable, id=f"ended-after-{n}") for n in (0, 1, 10)),
+        pytest.param(Fault(raw=b""), ModelUnavailable, id="nothing"),
+        pytest.param(Fault(raw=b"data: {not json}\n\n"), ModelGarbled, id="garbage"),
+        pytest.param(Fault(raw=b"data: \xff\xfe\n\n"), ModelGarbled, id="no-utf8"),
+        pytest.param(Fault(raw=b"data: []\n\ndata: 7\n\ndata: null\n\n"), ModelGarbled, id="odd-json"),
+        pytest.param(Fault(raw=b'data: {"choices":[{"delta":null}]}\n\n'), ModelUnavailable, id="no-delta"),
+        pytest.param(Fault(raw=b'data: {"choices":[{"delta":{"content":{}}}]}\n\n'), ModelUnavailable, id="odd-text"),
+        pytest.param(Fault(raw=b'data: {"error":{"message":"overloaded"}}\n\n'), ModelUnavailable, id="error-event"),
+        pytest.param(Fault(raw=b"<html>", content_type="text/html"), ModelRejected, id="web-page"),
+        pytest.param(Fault(raw=b"{", content_type="application/json"), ModelGarbled, id="half-json"),
+    ],
+)
+async def test_answer_that_goes_wrong_ends_in_our_error(fault, error):
+    """S003-23: whatever an endpoint does, the pipeline sees one of its own errors."""
+    async with openai_world(fault) as world:
+        with pytest.raises(error) as caught:
+            await answer_of(world)
+
+    assert type(caught.value) is error
+    assert caught.value.user_message.endswith(".")
+
+
+async def test_text_before_a_break_reaches_the_draft():
+    """Nothing that was streamed is lost when the connection drops."""
+    text = json.dumps({"summary": "Swans are white. Cygnets are grey.", "detail": "More.", "citations": []})
+    stream = AnswerStream()
+    async with openai_world(Fault(text=text, cut_after=len(tokenise(text[:30])))) as world:
+        model = chat(world)
+
+        with pytest.raises(ModelUnavailable):
+            await _feed(stream, model)
+        await model.aclose()
+
+    draft = stream.finish()
+    assert draft.summary.startswith("Swans are white")
+    assert not draft.is_complete
+
+
+async def test_complete_object_without_finish_reason_is_an_answer():
+    """Some endpoints never say why they stop; a closed object needs no reason."""
+    async with openai_world(Fault(text=ANSWER, finish_reason=None)) as world:
+        assert await answer_of(world) == ANSWER
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        pytest.param(Fault(hang_first=True), id="no-headers"),
+        pytest.param(Fault(text=ANSWER, hang_after=0), id="no-first-token"),
+        pytest.param(Fault(text=ANSWER, hang_after=3), id="silence-midway"),
+        pytest.param(Fault(text=ANSWER, drip_s=0.05), id="drip"),
+    ],
+)
+async def test_whole_call_is_bounded(fault):
+    """`timeout_s` bounds the call however the endpoint spends it: silent or dripping."""
+    async with openai_world(fault) as world:
+        started = asyncio.get_running_loop().time()
+        with pytest.raises(ModelTimeout):
+            await answer_of(world, replace(REQUEST, timeout_s=0.4))
+
+        assert asyncio.get_running_loop().time() - started < 2.0
+
+
+async def test_stall_between_pieces_ends_before_the_deadline():
+    """An answer that stops coming is given up after the stall limit, not at the end of the job's time."""
+    async with openai_world(Fault(text=ANSWER, hang_after=3)) as world:
+        with pytest.raises(ModelTimeout, match=r"0\.2 s between"):
+            await answer_of(world, replace(REQUEST, timeout_s=30.0), stall_s=0.2)
+
+
+async def test_slow_first_token_is_no_stall():
+    """A model that thinks before it writes has all of the call's time for it."""
+    async with openai_world(ANSWER) as world:
+        world.first_token_s = 0.4
+
+        assert await answer_of(world, stall_s=0.2) == ANSWER
+
+
+async def test_cancelling_drops_the_call():
+    """`CancelledError` passes, and the endpoint is not left writing for nobody."""
+    async with openai_world(Fault(text=ANSWER, hang_after=2)) as world:
+        model = chat(world)
+        call = asyncio.create_task(complete(model, REQUEST))
+        await world.hanging.wait()
+
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        await asyncio.wait_for(world.aborted.wait(), 5)
+        await model.aclose()
+
+    assert call.cancelled()
+
+
+async def test_adapter_never_retries_by_itself():
+    """S003-23: retrying once is the pipeline's decision; an adapter's own would double it."""
+    async with openai_world(in_turn(Fault(status=500), ANSWER)) as world:
+        with pytest.raises(ModelUnavailable):
+            await answer_of(world)
+
+    assert len(world.calls) == 1
+
+
+async def test_twenty_calls_at_once_share_one_client():
+    """One adapter serves all jobs of a worker."""
+    async with openai_world(ANSWER) as world:
+        model = chat(world)
+
+        answers = await asyncio.gather(*(complete(model, REQUEST) for _ in range(20)))
+        await model.aclose()
+
+    assert {answer.text for answer in answers} == {ANSWER}
+
+
+@pytest.mark.parametrize(
+    ("env", "key", "model"),
+    [
+        pytest.param({"OPENAI_API_KEY": " sk-abc \n"}, "sk-abc", DEFAULT_MODEL, id="key"),
+        pytest.param({"GORKD_MODEL": "llama"}, "none", "llama", id="keyless"),
+        pytest.param({"OPENAI_API_KEY": "", "GORKD_MODEL": " "}, "none", DEFAULT_MODEL, id="blank"),
+    ],
+)
+async def test_model_is_built_from_the_environment(env, key, model):
+    """D6: a local endpoint needs no key; blanks around values are not part of them."""
+    async with openai_world(ANSWER) as world:
+        built = build_chat({"OPENAI_BASE_URL": world.url + "/", **env})
+        assert built is not None
+
+        await complete(built, REQUEST)
+        await built.aclose()
+
+    assert (world.calls[0].key, world.calls[0].model) == (key, model)
+    assert built.name == model
+
+
+def test_no_model_without_key_or_address():
+    """D6: a model's name alone is no model; the answer is extractive then."""
+    assert build_chat({"GORKD_MODEL": "gpt-x", "OPENAI_API_KEY": " "}) is None
+
+
+@pytest.mark.parametrize(
+    "env",
+    [
+        {"OPENAI_BASE_URL": "localhost:11434"},
+        {"OPENAI_BASE_URL": "http://"},
+        {"OPENAI_BASE_URL": "http://[::1/v1"},
+        {"OPENAI_BASE_URL": "http://host:port/v1"},
+        {"OPENAI_BASE_URL": "ftp://host/v1"},
+        {"OPENAI_API_KEY": "sk-with blank"},
+        {"OPENAI_API_KEY": "sk-ключ"},
+    ],
+    ids=lambda env: next(iter(env.values())),
+)
+def test_impossible_settings_are_refused_at_the_start(env):
+    """One clear sentence that names the setting, and no key in it."""
+    with pytest.raises(SetupError, match=next(iter(env))) as caught:
+        build_chat(env)
+
+    assert "sk-" not in str(caught.value)

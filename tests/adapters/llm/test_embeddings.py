@@ -1,0 +1,255 @@
+"""The embeddings adapter through the real SDK against a loopback endpoint."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adapters.llm.embeddings import BATCH, CONCURRENT, MAX_CHARS, OpenAIEmbeddings, build_embeddings
+from adapters.llm.endpoint import Endpoint
+from core.errors import ModelError, ModelGarbled, ModelRateLimited, ModelRejected, ModelTimeout, ModelUnavailable
+from core.ports import Vector
+from tests.loopback.openai_world import Fault, OpenAIWorld, hashed_vector, openai_world
+
+TEXTS = ["The cygnet is a young swan.", "A young swan is called a cygnet.", "Interest rates rose in March."]
+
+
+def embedder(world: OpenAIWorld, *, timeout_s: float = 5.0) -> OpenAIEmbeddings:
+    return OpenAIEmbeddings(Endpoint(model="hashing", base_url=world.url), timeout_s=timeout_s)
+
+
+async def vectors_of(world: OpenAIWorld, texts: list[str]) -> list[Vector]:
+    """The vectors of one call with a fresh adapter."""
+    model = embedder(world)
+    try:
+        return await model.embed(texts)
+    finally:
+        await model.aclose()
+
+
+@pytest.mark.parametrize("only_floats", [False, True], ids=["base64", "floats"])
+async def test_vectors_are_the_endpoints_own_at_unit_length(only_floats):
+    """Whichever encoding the endpoint sends, the direction is kept and the length is one."""
+    async with openai_world() as world:
+        world.only_floats = only_floats
+        world.embed = lambda text: 3.0 * hashed_vector(text)
+
+        vectors = await vectors_of(world, TEXTS)
+
+    for text, vector in zip(TEXTS, vectors, strict=True):
+        assert vector.dtype == np.float32
+        np.testing.assert_allclose(vector, hashed_vector(text), atol=1e-6)
+
+
+async def test_many_texts_go_in_batches_side_by_side_and_keep_their_order():
+    """No request is larger than the batch, no more run at once than allowed, and every text gets its own vector."""
+    texts = [f"text number {number}" for number in range(BATCH * 6 + 5)]
+    async with openai_world() as world:
+        world.embedding_s = 0.05
+
+        vectors = await vectors_of(world, texts)
+
+    assert sorted(len(call.texts) for call in world.embedding_calls) == [5] + [BATCH] * 6
+    assert world.most_open_calls == CONCURRENT
+    np.testing.assert_allclose(vectors, [hashed_vector(text) for text in texts], atol=1e-6)
+
+
+async def test_no_texts_cost_no_request():
+    """An empty list is answered here."""
+    async with openai_world() as world:
+        assert await vectors_of(world, []) == []
+
+    assert world.embedding_calls == []
+
+
+async def test_overlong_text_is_cut_and_blank_text_replaced():
+    """What endpoints refuse is not sent: blank texts, and more than a passage."""
+    async with openai_world() as world:
+        vectors = await vectors_of(world, ["word " * 5000, " \n", ""])
+
+    assert [len(text) for text in world.embedding_calls[0].texts] == [MAX_CHARS, 1, 1]
+    assert {vector.shape for vector in vectors} == {(256,)}
+
+
+async def test_text_too_long_for_a_small_model_is_cut_further_and_remembered():
+    """Local models read less than hosted ones; the limit is found out once."""
+
+    def refuse_long(text: str) -> Vector:
+        longest.append(len(text))
+        return hashed_vector(text)
+
+    longest: list[int] = []
+    async with openai_world() as world:
+        world.embed = refuse_long
+        world.max_embedding_chars = 2000
+        model = embedder(world)
+
+        await model.embed(["word " * 5000])
+        await model.embed(["word " * 5000])
+        await model.aclose()
+
+    assert longest == [1500, 1500]
+    assert [len(call.texts[0]) for call in world.embedding_calls] == [6000, 3000, 1500, 1500]
+
+
+async def test_endpoint_without_base64_is_asked_for_numbers():
+    """An endpoint that refuses the encoding is asked again without it, once."""
+    async with openai_world() as world:
+        world.rejects = {"encoding_format.base64"}
+        model = embedder(world)
+
+        await model.embed(TEXTS)
+        await model.embed(TEXTS)
+        await model.aclose()
+
+    assert [call.encoding_format for call in world.embedding_calls] == ["base64", "float", "float"]
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        pytest.param([float("nan")] * 256, id="nan"),
+        pytest.param([float("inf")] * 256, id="inf"),
+        pytest.param([0.0] * 256, id="zeros"),
+        pytest.param([], id="empty"),
+        pytest.param([1e300] * 256, id="too-large"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:overflow encountered")
+@pytest.mark.parametrize("only_floats", [False, True], ids=["base64", "floats"])
+async def test_vector_that_is_none_is_garbled(numbers, only_floats):
+    """A model that is broken is noticed; its vectors never reach a ranking."""
+    async with openai_world() as world:
+        world.only_floats = only_floats
+        world.embed = lambda text: numbers
+
+        with pytest.raises(ModelGarbled):
+            await vectors_of(world, TEXTS)
+
+
+async def test_zeros_among_vectors_stay_zeros():
+    """A text of which the model knows nothing is like nothing, and spoils no other."""
+    async with openai_world() as world:
+        world.embed = lambda text: np.zeros(256) if text == TEXTS[1] else hashed_vector(text)
+
+        vectors = await vectors_of(world, TEXTS)
+
+    assert [round(float(np.linalg.norm(vector)), 5) for vector in vectors] == [1.0, 0.0, 1.0]
+
+
+async def test_vectors_of_two_dimensions_are_garbled():
+    """One dimension within a call and between calls, else cosine means nothing."""
+    async with openai_world() as world:
+        model = embedder(world)
+        await model.embed(TEXTS)
+        world.embed = lambda text: hashed_vector(text)[:64]
+
+        with pytest.raises(ModelGarbled, match="64 numbers among those of 256"):
+            await model.embed(TEXTS)
+        await model.aclose()
+
+
+@pytest.mark.parametrize(
+    ("fault", "error"),
+    [
+        pytest.param(Fault(status=500), ModelUnavailable, id="500"),
+        pytest.param(Fault(status=401), ModelRejected, id="401"),
+        pytest.param(Fault(status=404), ModelRejected, id="404"),
+        pytest.param(Fault(status=429), ModelRateLimited, id="429"),
+        pytest.param(Fault(hang_first=True), ModelTimeout, id="hang"),
+        pytest.param(Fault(raw=b"{", content_type="application/json"), ModelGarbled, id="half-json"),
+        pytest.param(Fault(raw=b'{"data": []}', content_type="application/json"), ModelGarbled, id="no-vectors"),
+        pytest.param(Fault(raw=b'{"data": null}', content_type="application/json"), ModelGarbled, id="null"),
+        pytest.param(Fault(raw=b'{"data": [{}, {}, {}]}', content_type="application/json"), ModelGarbled, id="no-rows"),
+        pytest.param(
+            Fault(raw=b'{"data": [{"embedding": ["a"]}]}', content_type="application/json"), ModelGarbled, id="words"
+        ),
+        pytest.param(
+            Fault(raw=b'{"data": [{"embedding": "!!!"}]}', content_type="application/json"),
+            ModelGarbled,
+            id="no-base64",
+        ),
+    ],
+)
+async def test_failure_becomes_our_error(fault, error):
+    """Whatever goes wrong with one batch ends the call with one error of ours, not a group of them."""
+    async with openai_world() as world:
+        world.embedding_fault = replace(fault)
+        model = embedder(world, timeout_s=0.5)
+
+        with pytest.raises(ModelError) as caught:
+            await model.embed(TEXTS * BATCH)
+        await model.aclose()
+
+    assert type(caught.value) is error
+
+
+async def test_cancelling_passes():
+    """`CancelledError` is nobody's to keep."""
+    async with openai_world() as world:
+        world.embedding_fault = Fault(hang_first=True)
+        model = embedder(world)
+        call = asyncio.create_task(model.embed(TEXTS))
+        await world.hanging.wait()
+
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        await model.aclose()
+
+
+CHAT = {"OPENAI_BASE_URL": "http://chat.test/v1", "OPENAI_API_KEY": "sk-chat"}
+OWN = {"GORKD_EMBEDDING_BASE_URL": "http://own.test/v1"}
+
+
+@pytest.mark.parametrize(
+    ("env", "url", "key"),
+    [
+        pytest.param({}, "https://api.openai.com/v1", "none", id="nothing-set"),
+        pytest.param(CHAT, "http://chat.test/v1", "sk-chat", id="as-chat"),
+        pytest.param({**CHAT, **OWN}, "http://own.test/v1", "none", id="own-host-never-gets-the-chat-key"),
+        pytest.param(
+            {**CHAT, **OWN, "GORKD_EMBEDDING_API_KEY": "sk-own"}, "http://own.test/v1", "sk-own", id="own-host-and-key"
+        ),
+        pytest.param(
+            {**CHAT, "GORKD_EMBEDDING_BASE_URL": "http://chat.test/v2"},
+            "http://chat.test/v2",
+            "sk-chat",
+            id="same-host",
+        ),
+        pytest.param({**CHAT, "GORKD_EMBEDDING_API_KEY": "sk-own"}, "http://chat.test/v1", "sk-own", id="own-key"),
+    ],
+)
+def test_endpoint_and_key_fall_back_to_those_of_the_chat_model(env, url, key):
+    """D6: embeddings may live elsewhere; a key goes only to the host it belongs to."""
+    built = build_embeddings({"GORKD_EMBEDDING_MODEL": "small", **env})
+
+    assert built is not None
+    assert (built.endpoint.base_url, built.endpoint.api_key.get_secret_value()) == (url, key)
+
+
+def test_no_embedder_without_a_model_name():
+    """An address and a key alone do not switch embeddings on."""
+    assert build_embeddings({**CHAT, **OWN}) is None
+
+
+@given(st.text(max_size=200))
+def test_hashing_embedder_gives_every_text_a_unit_vector(text):
+    """The loopback embedder holds the port's contract for any text."""
+    vector = hashed_vector(text)
+
+    assert vector.shape == (256,)
+    assert abs(float(np.linalg.norm(vector)) - 1) < 1e-5
+    assert np.array_equal(vector, hashed_vector(text))
+
+
+def test_hashing_embedder_puts_paraphrases_nearer_than_strangers():
+    """Similar texts are similar, so that ranking by meaning can be tried without a model."""
+    first, paraphrase, stranger = map(hashed_vector, TEXTS)
+
+    assert float(first @ paraphrase) > 2 * max(0.2, float(first @ stranger))

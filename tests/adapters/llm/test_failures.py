@@ -1,0 +1,238 @@
+"""Every way an endpoint or the SDK can fail, and the error of ours that it becomes."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import traceback
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import httpx2
+import openai
+import pytest
+
+from adapters.llm.endpoint import Endpoint
+from adapters.llm.failures import call_failures, model_error, retry_after_s
+from adapters.llm.openai import OpenAIChat, build_chat
+from core.errors import ModelError, ModelRateLimited, ModelRejected, ModelTimeout, ModelUnavailable
+from core.llm import complete
+from tests.adapters.llm.test_openai import ANSWER, REQUEST
+from tests.loopback.openai_world import Fault, openai_world
+from tests.shared_data import shared_data
+
+KEY = "sk-verysecret0123456789"
+ENDPOINT = Endpoint(model="small", base_url="http://user:hunter2@localhost:9/v1", api_key=KEY)
+
+
+def sdk_errors() -> Iterator[type[Exception]]:
+    """The SDK's public exception classes, and those of its transport."""
+    for module in (openai, openai._exceptions, httpx2):
+        for name, value in inspect.getmembers(module, inspect.isclass):
+            if issubclass(value, Exception) and not name.startswith("_"):
+                yield value
+
+
+def example_of(kind: type[Exception]) -> Exception:
+    """An instance, whatever its constructor asks for."""
+    request = httpx2.Request("POST", "http://127.0.0.1/v1/chat/completions")
+    known = {
+        "message": "it broke",
+        "request": request,
+        "response": httpx2.Response(400, request=request),
+        "body": {"message": "it broke"},
+        "completion": openai.types.chat.ChatCompletion.construct(),
+        "unsent_messages": [],
+    }
+    wanted = list(inspect.signature(kind.__init__).parameters.values())[1:]
+    named = {p.name: known[p.name] for p in wanted if p.kind is p.KEYWORD_ONLY and p.name in known}
+    positional = [
+        known.get(p.name, "it broke") for p in wanted if p.kind is p.POSITIONAL_OR_KEYWORD and p.default is p.empty
+    ]
+    return kind(*positional, **named)
+
+
+# Programming mistakes in this project's use of the transport; hiding those would be wrong.
+NOT_FAILURES = (httpx2.CookieConflict,)
+
+
+@pytest.mark.parametrize("kind", sorted(set(sdk_errors()) - set(NOT_FAILURES), key=lambda kind: kind.__qualname__))
+def test_no_exception_of_the_sdk_is_unmapped(kind):
+    """S003-23: nothing above the adapter ever meets a vendor's error."""
+    failure = example_of(kind)
+
+    error = model_error(failure, ENDPOINT)
+
+    assert isinstance(failure, call_failures())
+    assert isinstance(error, ModelError)
+    assert type(error) is not ModelError
+    assert "localhost:9" in str(error) or "declined" in str(error) or "OPENAI_BASE_URL" in str(error)
+    assert "hunter2" not in str(error)
+
+
+@pytest.mark.parametrize(
+    ("fault", "error", "says"),
+    [
+        pytest.param(Fault(status=401), ModelRejected, "OPENAI_API_KEY", id="401"),
+        pytest.param(Fault(status=401, kind="invalid_request_error"), ModelRejected, "OPENAI_API_KEY", id="401-typed"),
+        pytest.param(Fault(status=403), ModelRejected, "OPENAI_API_KEY", id="403"),
+        pytest.param(Fault(status=404), ModelRejected, "GORKD_MODEL and OPENAI_BASE_URL", id="404"),
+        pytest.param(Fault(status=400, code="model_not_found"), ModelRejected, "GORKD_MODEL", id="unknown-model"),
+        pytest.param(Fault(status=400, code="context_length_exceeded"), ModelRejected, "too long", id="context-length"),
+        pytest.param(Fault(status=413), ModelRejected, "too long", id="413"),
+        pytest.param(Fault(status=400), ModelRejected, "refused the request", id="400"),
+        pytest.param(Fault(status=418), ModelRejected, "refused the request", id="418"),
+        pytest.param(Fault(status=402), ModelRejected, "no quota", id="402"),
+        pytest.param(Fault(status=429, code="insufficient_quota"), ModelRejected, "no quota", id="quota"),
+        pytest.param(Fault(status=429), ModelRateLimited, "too many requests", id="429"),
+        pytest.param(Fault(status=429, kind="tokens"), ModelRateLimited, "too many requests", id="429-tokens"),
+        pytest.param(Fault(status=408), ModelTimeout, "in time", id="408"),
+        pytest.param(Fault(status=409), ModelUnavailable, "try again", id="409"),
+        pytest.param(Fault(status=500), ModelUnavailable, "try again", id="500"),
+        pytest.param(Fault(status=503), ModelUnavailable, "try again", id="503"),
+        pytest.param(Fault(status=504), ModelTimeout, "in time", id="504"),
+    ],
+)
+async def test_status_becomes_an_error_that_says_what_to_do(fault, error, says):
+    """S003-23: each refusal names the setting to check, or that trying again may help."""
+    async with openai_world(fault) as world:
+        model = OpenAIChat(Endpoint(model="small", base_url=world.url))
+
+        with pytest.raises(ModelError) as caught:
+            await complete(model, REQUEST)
+        await model.aclose()
+
+    assert type(caught.value) is error
+    assert says in caught.value.user_message
+
+
+@pytest.mark.parametrize(
+    ("code", "error"),
+    [
+        ("rate_limit_exceeded", ModelRateLimited),
+        (429, ModelRateLimited),
+        ("insufficient_quota", ModelRejected),
+        ("context_length_exceeded", ModelRejected),
+        (502, ModelUnavailable),
+        (None, ModelUnavailable),
+        ("timeout", ModelTimeout),
+    ],
+)
+async def test_error_inside_a_stream_is_told_by_its_code(code, error):
+    """An endpoint may fail after it has begun with 200; its code says how."""
+    event = {"error": {"message": "it broke", "code": code}}
+    async with openai_world(Fault(raw=f"data: {json.dumps(event)}\n\n".encode())) as world:
+        model = OpenAIChat(Endpoint(model="small", base_url=world.url))
+
+        with pytest.raises(ModelError) as caught:
+            await complete(model, REQUEST)
+        await model.aclose()
+
+    assert type(caught.value) is error
+
+
+async def test_refused_key_appears_nowhere():
+    """A key is in no message, no repr and no traceback, even when the endpoint repeats it."""
+    async with openai_world(ANSWER) as world:
+        world.keys = {"another"}
+        model = build_chat({"OPENAI_BASE_URL": world.url, "OPENAI_API_KEY": KEY})
+        assert model is not None
+
+        with pytest.raises(ModelRejected) as caught:
+            await complete(model, REQUEST)
+        await model.aclose()
+
+    printed = "".join(traceback.format_exception(caught.value))
+    assert KEY not in printed + caught.value.user_message + repr(vars(model))
+    assert "Incorrect API key provided: ***" in str(caught.value)
+    assert caught.value.user_message == "The model endpoint refused the key; check OPENAI_API_KEY."
+
+
+async def test_address_where_nobody_listens_is_given_up_at_once():
+    """A wrong base URL costs no waiting and names its setting."""
+    async with openai_world(ANSWER) as world:
+        url = world.url
+    model = OpenAIChat(Endpoint(model="small", base_url=url))
+
+    with pytest.raises(ModelUnavailable) as caught:
+        await complete(model, REQUEST)
+    await model.aclose()
+
+    assert "OPENAI_BASE_URL" in caught.value.user_message
+    assert caught.value.retryable
+
+
+async def test_address_of_a_web_site_is_told_apart_from_a_missing_model():
+    """A path that the endpoint does not have is refused with both settings named."""
+    async with openai_world(ANSWER) as world:
+        model = OpenAIChat(Endpoint(model="small", base_url=world.url.removesuffix("/v1")))
+
+        with pytest.raises(ModelRejected) as caught:
+            await complete(model, REQUEST)
+        await model.aclose()
+
+    assert "OPENAI_BASE_URL" in caught.value.user_message
+
+
+@pytest.mark.parametrize(
+    ("headers", "expected"),
+    [
+        ({"retry-after": "1"}, 1.0),
+        ({"retry-after": "2.5"}, 2.5),
+        ({"retry-after-ms": "250", "retry-after": "9"}, 0.25),
+        ({"retry-after": "-3"}, None),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": format_datetime(datetime.now(UTC) - timedelta(hours=1))}, 0.0),
+        ({}, None),
+    ],
+    ids=str,
+)
+def test_time_to_wait_is_read_from_headers(headers, expected):
+    """Seconds, milliseconds or a date; what is none of them is no time to wait."""
+    assert retry_after_s(httpx2.Headers(headers)) == expected
+
+
+async def test_rate_limit_carries_the_time_to_wait():
+    """S003-23: the pipeline learns when the one retry makes sense."""
+    async with openai_world(Fault(status=429, headers={"Retry-After": "3"})) as world:
+        model = OpenAIChat(Endpoint(model="small", base_url=world.url))
+
+        with pytest.raises(ModelRateLimited) as caught:
+            await complete(model, REQUEST)
+        await model.aclose()
+
+    assert caught.value.retry_after_s == 3.0
+
+
+def test_every_listed_model_fault_has_a_case():
+    """The list of provider faults is covered here, in test_openai, test_embeddings or core/test_llm."""
+    rows = [json.loads(line) for line in shared_data("hostile_sample", "provider_faults.jsonl").open()]
+
+    listed = {row["id"] for row in rows if row["who"] in {"llm", "embed"}}
+
+    assert listed - ELSEWHERE <= set(CASES)
+
+
+# Faults of the answer's content, which checking citations and rendering deal with, not the adapter.
+ELSEWHERE = {"pf-26", "pf-27", "pf-28", "pf-29", "pf-30", "pf-39"}
+CASES = {
+    "pf-19": "test_openai: dropped-after-n, ended-after-n",
+    "pf-20": "test_openai: cut at the token limit",
+    "pf-21": "test_openai: content-filter",
+    "pf-22": "test_openai: refusal",
+    "pf-23": "test_openai: no-choices",
+    "pf-24": "test_llm: fences and prose",
+    "pf-25": "test_llm: every prefix",
+    "pf-31": "test_llm: long answer",
+    "pf-32": "test_openai: empty, blank",
+    "pf-33": "context-length",
+    "pf-34": "rate limit carries the time to wait",
+    "pf-35": "401",
+    "pf-36": "500",
+    "pf-37": "test_openai: tool-call",
+    "pf-38": "test_openai: usage",
+    "pf-40": "test_openai: no-headers",
+    "pf-41": "test_embeddings: vectors that are none",
+}
