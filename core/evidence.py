@@ -18,7 +18,7 @@ from core.answer import Evidence
 from core.sentences import split_sentences
 from core.source import Source
 from core.verification.quotes import verify_quote
-from core.verification.reading import ROOT_MATCH, SYNONYM_MATCH, read
+from core.verification.reading import ROOT_MATCH, SYNONYM_MATCH, match_tokens, read
 from core.verification.synonyms import meanings
 from core.verification.words import Kind, Token, tokenize
 
@@ -57,6 +57,7 @@ class PassageIndex:
         self._by_stem: dict[str, list[int]] = {}
         self._by_root: dict[str, list[int]] = {}
         self._by_meaning: dict[int, list[int]] = {}
+        self._numbers: dict[str, Token] = {}
         self._pairs: dict[tuple[str, str], list[int]] = {}
         for position, (start, end) in enumerate(self.spans):
             self._add(position, [token for token in tokenize(text[start:end]) if token.is_content])
@@ -64,7 +65,9 @@ class PassageIndex:
     def _add(self, position: int, words: Sequence[Token]) -> None:
         for word in words:
             _append(self._by_stem, word.stem, position)
-            if word.kind is not Kind.NUMBER:
+            if word.kind is Kind.NUMBER:
+                self._numbers.setdefault(word.stem, word)
+            else:
                 _append(self._by_root, word.root, position)
                 for meaning in meanings(word.stem):
                     _append(self._by_meaning, meaning, position)
@@ -142,7 +145,11 @@ class PassageIndex:
         return rows, weights / weights.sum()
 
     def _fill(self, row: NDArray[np.float32], word: Token) -> None:
-        if word.kind is not Kind.NUMBER:
+        if word.kind is Kind.NUMBER:
+            for number in self._numbers.values():
+                if match_tokens(word, number):
+                    row[self._by_stem[number.stem]] = 1.0
+        else:
             for meaning in meanings(word.stem):
                 row[self._by_meaning.get(meaning, [])] = SYNONYM_MATCH
             row[self._by_root.get(word.root, [])] = ROOT_MATCH

@@ -50,7 +50,11 @@ def check_claim(claim: str, passage: str, *, context: str = "", similarity: floa
     is None where neither the rules nor the probability decide.
     """
     findings, features = inspect_claim(claim, passage, context=context)
-    probability = support_probability(features, similarity)
+    return conclude(support_probability(features, similarity), findings)
+
+
+def conclude(probability: float, findings: tuple[Finding, ...]) -> Check:
+    """The verdict that follows. A contradiction decides, however much of the wording is there."""
     if any(finding.weight is Weight.CONTRADICTS for finding in findings):
         return Check(Verdict.UNSUPPORTED, min(probability, MAX_IF_CONTRADICTED), findings)
     if probability >= SUPPORTED_FROM:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from core.verification.alignment import Replacement
 from core.verification.finding import Finding, Weight
 from core.verification.pair import Pair
-from core.verification.quantities import is_loose, is_year, same_number
-from core.verification.reading import Reading
+from core.verification.quantities import is_loose, is_year
+from core.verification.reading import Reading, match_tokens
 from core.verification.units import measure
 from core.verification.words import Kind, Token
 
@@ -74,4 +74,4 @@ def _kind(number: Token) -> str:
 
 
 def _agree(claimed: Token, said: Token) -> bool:
-    return claimed.value is not None and said.value is not None and same_number(claimed.value, said.value, claimed.text)
+    return match_tokens(claimed, said) > 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
+from core.verification.quantities import same_number
 from core.verification.synonyms import meanings
 from core.verification.words import Kind, Token, tokenize
 
@@ -73,7 +74,7 @@ class Reading:
         if token.stem in self.stems:
             return 1.0
         if token.kind is Kind.NUMBER:
-            return 0.0
+            return float(any(match_tokens(token, number) for number in self.numbers))
         if token.root in self.roots:
             return ROOT_MATCH
         return SYNONYM_MATCH if any(meaning in self.meanings for meaning in meanings(token.stem)) else 0.0
@@ -86,11 +87,13 @@ def read(text: str) -> Reading:
 
 
 def match_tokens(left: Token, right: Token) -> float:
-    """How well two words match, 0…1."""
+    """How well the claim's word `left` matches a source's, 0…1; a number may be rounded."""
     if left.stem == right.stem:
         return 1.0
-    if left.kind is Kind.NUMBER or right.kind is Kind.NUMBER:
-        return 0.0
+    if left.value is not None or right.value is not None:
+        if left.value is None or right.value is None:
+            return 0.0
+        return float(same_number(left.value, right.value, left.text))
     if left.root == right.root:
         return ROOT_MATCH
     shared = set(meanings(left.stem)) & set(meanings(right.stem))
