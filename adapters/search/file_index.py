@@ -1,6 +1,6 @@
 """The full-text index of files: follows what changes on disk, ranks files by their best passages.
 
-Blocking, and for one thread at a time. The index holds nothing that the files do not: when the
+Blocking; threads take turns. The index holds nothing that the files do not: when the
 database is damaged or of another layout it is thrown away and built anew.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import sqlite3
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -49,9 +50,20 @@ class FileIndex:
         self._clock = clock
         self._refresh_at = 0.0
         self._database: sqlite_utils.Database | None = None
+        self._turn = threading.RLock()  # closing a connection that another thread uses crashes the process
 
     def search(self, words: Sequence[str], limit: int) -> list[FoundFile]:
         """The best `limit` files with any of `words`, best first. Raises `ProviderUnavailable`."""
+        with self._turn:
+            return self._search_mending(words, limit)
+
+    def close(self) -> None:
+        with self._turn:
+            database, self._database = self._database, None
+            if database is not None:
+                database.close()
+
+    def _search_mending(self, words: Sequence[str], limit: int) -> list[FoundFile]:
         try:
             return self._search(words, limit)
         except sqlite3.DatabaseError as exc:
@@ -65,11 +77,6 @@ class FileIndex:
         except sqlite3.DatabaseError as exc:
             self.close()
             raise self._unusable(exc) from exc
-
-    def close(self) -> None:
-        database, self._database = self._database, None
-        if database is not None:
-            database.close()
 
     def _search(self, words: Sequence[str], limit: int) -> list[FoundFile]:
         database = self._open()

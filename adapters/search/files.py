@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -60,7 +59,6 @@ class FileSearch:
         self._index = FileIndex(roots, index_path)
         self._tenants = tenants
         self._limits = limits
-        self._lock = threading.Lock()
 
     async def search(self, query: SearchQuery, *, limit: int, scope: Scope) -> Sequence[SearchHit]:
         """Raises `ProviderUnavailable` when the index cannot be kept, `ProviderTimeout`."""
@@ -77,8 +75,6 @@ class FileSearch:
         return self._tenants is None or scope.tenant in self._tenants
 
     def _search(self, words: Sequence[str], limit: int) -> list[SearchHit]:
-        with self._lock:
-            found = self._index.search(words, limit)
         return [
             SearchHit(
                 provider=ACCESS.name,
@@ -89,5 +85,5 @@ class FileSearch:
                 rank=rank,
                 kind=SourceKind.LOCAL,
             )
-            for rank, file in enumerate(found)
+            for rank, file in enumerate(self._index.search(words, limit))
         ]

@@ -91,9 +91,9 @@ def is_web_address(url: str) -> bool:
 def admits(url: str, filters: SearchFilters) -> bool:
     """Whether the address is allowed by the query's domains; a domain covers its subdomains."""
     host = (urlsplit(url).hostname or "").lower()
-    if any(_is_within(host, domain) for domain in filters.exclude_domains):
+    if any(is_within(host, domain) for domain in filters.exclude_domains):
         return False
-    return not filters.include_domains or any(_is_within(host, domain) for domain in filters.include_domains)
+    return not filters.include_domains or any(is_within(host, domain) for domain in filters.include_domains)
 
 
 def clean_text(text: str) -> str:
@@ -136,6 +136,7 @@ def name_authors(names: Sequence[str], *, most: int = 3) -> str | None:
     return (", ".join(named[:most]) + (" et al." if len(named) > most else "")) or None
 
 
-def _is_within(host: str, domain: str) -> bool:
+def is_within(host: str, domain: str) -> bool:
+    """Whether `host` is `domain` or below it."""
     domain = domain.lower().removeprefix("www.").strip(".")
     return bool(domain) and (host == domain or host.endswith("." + domain))

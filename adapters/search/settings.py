@@ -90,6 +90,12 @@ def user_agent(env: Mapping[str, str]) -> str:
     return f"gorkd/{release} ({contact if contact.isascii() and contact else 'self-hosted research assistant'})"
 
 
+def is_public(url: str, domain: str) -> bool:
+    """Whether `url` is the service's own host: only there its published rate limit holds."""
+    host = urlsplit(url).hostname or ""
+    return host == domain or host.endswith("." + domain)
+
+
 def with_path(url: str, default_path: str) -> str:
     """`url` without a trailing slash; a bare origin gets the path of the public service."""
     parts = urlsplit(url)

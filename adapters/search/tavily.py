@@ -13,7 +13,16 @@ from adapters.search.faults import deadline, status_error
 from adapters.search.gate import Gate, Rate
 from adapters.search.hits import parse_answer, parse_items, parse_time, tidy
 from adapters.search.sdk import Manners, our_errors
-from adapters.search.settings import DEFAULT_LIMITS, Access, ApiKey, Surroundings, TimeLimits, WebAddress, read_settings
+from adapters.search.settings import (
+    DEFAULT_LIMITS,
+    Access,
+    ApiKey,
+    Surroundings,
+    TimeLimits,
+    WebAddress,
+    is_public,
+    read_settings,
+)
 from core.job import Scope
 from core.ports import ProviderStrength
 from core.source import SearchHit, SearchQuery
@@ -51,7 +60,7 @@ class TavilySearch:
         self._api_key = api_key
         self._base_url = base_url
         self._limits = limits
-        self._gate = Gate(ACCESS, RATE)
+        self._gate = Gate(ACCESS, RATE if is_public(base_url, "tavily.com") else None)
         self._http: httpx.AsyncClient | None = None
         self._client: AsyncTavilyClient | None = None
         self._loop: asyncio.AbstractEventLoop | None = None

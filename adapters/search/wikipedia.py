@@ -23,6 +23,7 @@ from adapters.search.settings import (
     Surroundings,
     TimeLimits,
     WebAddress,
+    is_public,
     read_settings,
     user_agent,
     with_path,
@@ -62,7 +63,8 @@ class WikipediaSearch:
         self._url = with_path(base_url or site, API_PATH)
         self._sites = (self._url, site)  # a mirror may give its own addresses or Wikipedia's
         self._limits = limits
-        self._api = ApiClient(ACCESS, Gate(ACCESS, RATE), limits, agent=agent)
+        gate = Gate(ACCESS, RATE if is_public(self._url, "wikipedia.org") else None)
+        self._api = ApiClient(ACCESS, gate, limits, agent=agent)
 
     async def search(self, query: SearchQuery, *, limit: int, scope: Scope) -> Sequence[SearchHit]:
         words = keywords(query.text, most=MAX_KEYWORDS)

@@ -56,6 +56,7 @@ class SearchWorld:
         faults: Mapping[str, Fault] | None = None,
     ) -> None:
         self.asked: list[Asked] = []
+        self.was_asked = asyncio.Event()
         self.faults: dict[str, Fault] = dict(faults or {})
         self.latency_s = latency_s
         self.refuse_pages: set[str] = set()  # Wikipedia's page ids whose extract answers 500
@@ -98,6 +99,7 @@ class SearchWorld:
         async def keep_and_fail(request: web.Request, handler: Handler) -> web.StreamResponse:
             body = await request.text()
             self.asked.append(Asked(service, request.path, dict(request.query), request.headers, body))
+            self.was_asked.set()
             if self.latency_s:
                 await asyncio.sleep(self.latency_s)
             fault = self.faults.get(service)

@@ -1,0 +1,126 @@
+"""arXiv's query API (Atom): abstracts of preprints, no key.
+
+arXiv asks for one request in three seconds (info.arxiv.org, API terms of use), so of several queries
+at once only two are served and the others are refused at once rather than kept waiting.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from xml.etree.ElementTree import Element
+
+from pydantic import BaseModel, Field
+
+from adapters.search.faults import deadline, garbled
+from adapters.search.gate import Gate, Rate
+from adapters.search.hits import admits, name_authors, parse_time, tidy
+from adapters.search.http import ApiClient
+from adapters.search.keywords import keywords
+from adapters.search.recency import reach
+from adapters.search.settings import (
+    DEFAULT_LIMITS,
+    Access,
+    Surroundings,
+    TimeLimits,
+    WebAddress,
+    is_public,
+    read_settings,
+    user_agent,
+    with_path,
+)
+from adapters.search.xml import parse_xml, text_of
+from core.errors import ProviderRateLimited, ProviderRejected
+from core.job import Scope
+from core.ports import Clock
+from core.source import SearchFilters, SearchHit, SearchQuery, SourceKind
+
+ACCESS = Access("arxiv", "arXiv", url_variable="ARXIV_BASE_URL")
+RATE = Rate(calls=1, period_s=3.0, max_wait_s=3.0)
+API_PATH = "/api/query"
+PUBLIC = f"https://export.arxiv.org{API_PATH}"
+MAX_KEYWORDS = 6  # all of them must match
+ATOM = "{http://www.w3.org/2005/Atom}"
+_ID = re.compile(r"arxiv\.org/abs/([\w.\-]+(?:/\d+)?)")
+_VERSION = re.compile(r"v\d+$")
+
+
+class ArxivSettings(BaseModel):
+    base_url: WebAddress = Field(default=PUBLIC, alias="ARXIV_BASE_URL")
+
+
+def build(env: Mapping[str, str], around: Surroundings) -> ArxivSearch:
+    settings = read_settings(ArxivSettings, env)
+    return ArxivSearch(base_url=settings.base_url, agent=user_agent(env), limits=around.limits)
+
+
+class ArxivSearch:
+    """`base_url` is the address of the query script, or an origin. A mirror sets no rate limit that we know."""
+
+    name = ACCESS.name
+
+    def __init__(
+        self,
+        *,
+        agent: str,
+        base_url: str = PUBLIC,
+        limits: TimeLimits = DEFAULT_LIMITS,
+        clock: Clock = lambda: datetime.now(UTC),
+    ) -> None:
+        self._url = with_path(base_url, API_PATH)
+        self._limits = limits
+        self._clock = clock
+        gate = Gate(ACCESS, RATE if is_public(self._url, "arxiv.org") else None)
+        self._api = ApiClient(ACCESS, gate, limits, agent=agent, attempts=1)  # a second one would wait three seconds
+
+    async def search(self, query: SearchQuery, *, limit: int, scope: Scope) -> Sequence[SearchHit]:
+        words = keywords(query.text, most=MAX_KEYWORDS)
+        if limit < 1 or not words or not admits("https://arxiv.org/", query.filters):
+            return []
+        async with deadline(ACCESS, self._limits.search_s):
+            hits = await self._find(words, " AND ", limit, query.filters)
+            if not hits and len(words) > 2:  # no abstract has them all: any of them, best first
+                try:
+                    hits = await self._find(words, " OR ", limit, query.filters)
+                except ProviderRateLimited:  # the first look was an answer: nothing
+                    hits = []
+        return tidy(hits, limit=limit, filters=query.filters)
+
+    async def aclose(self) -> None:
+        await self._api.aclose()
+
+    async def _find(self, words: Sequence[str], operator: str, limit: int, filters: SearchFilters) -> list[SearchHit]:
+        search_query = operator.join(f'all:"{word}"' for word in words)
+        span = reach(filters.recency)
+        if span is not None:
+            now = self._clock()
+            search_query = f"({search_query}) AND submittedDate:[{now - span:%Y%m%d%H%M} TO {now:%Y%m%d%H%M}]"
+        parameters = {"search_query": search_query, "start": "0", "max_results": str(limit), "sortBy": "relevance"}
+        root = parse_xml(ACCESS, await self._api.get(self._url, parameters))
+        if root.tag != f"{ATOM}feed":
+            raise garbled(ACCESS, f"not an Atom feed but <{root.tag[:40]}>")
+        entries = root.findall(f"{ATOM}entry")
+        for entry in entries:
+            if "arxiv.org/api/errors" in text_of(entry.find(f"{ATOM}id")):
+                raise ProviderRejected(ACCESS.name, text_of(entry.find(f"{ATOM}summary"))[:200] or "refused the query")
+        return [hit for hit in map(_hit, entries) if hit is not None]
+
+
+def _hit(entry: Element) -> SearchHit | None:
+    """None for an entry without an arXiv id or an abstract."""
+    found = _ID.search(text_of(entry.find(f"{ATOM}id")))
+    abstract = text_of(entry.find(f"{ATOM}summary"))
+    if found is None or not abstract:
+        return None
+    names = [text_of(author) for author in entry.iterfind(f"{ATOM}author/{ATOM}name")]
+    return SearchHit(
+        provider=ACCESS.name,
+        url=f"https://arxiv.org/abs/{_VERSION.sub('', found[1])}",  # the page of all versions, as others link it
+        title=text_of(entry.find(f"{ATOM}title")),
+        text=abstract,
+        is_complete=True,
+        published_at=parse_time(text_of(entry.find(f"{ATOM}published"))),
+        author=name_authors(names),
+        kind=SourceKind.PREPRINT,
+    )

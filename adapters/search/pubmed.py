@@ -1,0 +1,191 @@
+"""PubMed through NCBI's E-utilities: abstracts with their labels, no key needed.
+
+Two round trips: esearch gives ids, efetch their records (Entrez Programming Utilities Help, NBK25501).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from xml.etree.ElementTree import Element
+
+from pydantic import BaseModel, Field
+
+from adapters.search.faults import deadline, garbled
+from adapters.search.gate import Gate, Rate
+from adapters.search.hits import admits, name_authors, parse_answer, parse_json, tidy
+from adapters.search.http import ApiClient
+from adapters.search.keywords import keywords
+from adapters.search.recency import reach
+from adapters.search.settings import (
+    DEFAULT_LIMITS,
+    Access,
+    ApiKey,
+    Surroundings,
+    TimeLimits,
+    WebAddress,
+    is_public,
+    read_settings,
+    user_agent,
+    with_path,
+)
+from adapters.search.xml import parse_xml, text_of
+from core.errors import ProviderRejected
+from core.job import Scope
+from core.source import SearchFilters, SearchHit, SearchQuery, SourceKind
+
+ACCESS = Access("pubmed", "PubMed", url_variable="PUBMED_BASE_URL", key_variable="NCBI_API_KEY")
+RATE = Rate(calls=3, period_s=1)  # NBK25497, "Usage Guidelines"
+RATE_WITH_KEY = Rate(calls=10, period_s=1)  # ditto
+API_PATH = "/entrez/eutils"
+PUBLIC = f"https://eutils.ncbi.nlm.nih.gov{API_PATH}"
+PAGE = "https://pubmed.ncbi.nlm.nih.gov/{}/"
+TOOL = "gorkd"
+SPARE = 3  # records asked for beyond the limit, since some have no abstract
+MAX_RECORDS = 40
+MAX_KEYWORDS = 12  # all of them must match
+RETRACTED = "[Retracted]"
+
+
+class PubmedSettings(BaseModel):
+    base_url: WebAddress = Field(default=PUBLIC, alias="PUBMED_BASE_URL")
+    api_key: ApiKey | None = Field(default=None, alias="NCBI_API_KEY")
+
+
+def build(env: Mapping[str, str], around: Surroundings) -> PubmedSearch:
+    settings = read_settings(PubmedSettings, env)
+    return PubmedSearch(
+        base_url=settings.base_url,
+        api_key=settings.api_key.get_secret_value() if settings.api_key else "",
+        agent=user_agent(env),
+        limits=around.limits,
+    )
+
+
+class PubmedSearch:
+    """`base_url` is the folder of esearch.fcgi, or an origin; the key triples the public service's rate limit."""
+
+    name = ACCESS.name
+
+    def __init__(
+        self, *, agent: str, base_url: str = PUBLIC, api_key: str = "", limits: TimeLimits = DEFAULT_LIMITS
+    ) -> None:
+        self._url = with_path(base_url, API_PATH)
+        self._always = {"db": "pubmed", "tool": TOOL} | ({"api_key": api_key} if api_key else {})
+        self._limits = limits
+        rate = RATE_WITH_KEY if api_key else RATE
+        gate = Gate(ACCESS, rate if is_public(self._url, "nih.gov") else None)
+        self._api = ApiClient(ACCESS, gate, limits, agent=agent)
+
+    async def search(self, query: SearchQuery, *, limit: int, scope: Scope) -> Sequence[SearchHit]:
+        words = keywords(query.text, most=MAX_KEYWORDS)
+        if limit < 1 or not words or not admits(PAGE.format(1), query.filters):
+            return []
+        most = min(limit + SPARE, MAX_RECORDS)
+        async with deadline(ACCESS, self._limits.search_s):
+            ids = await self._find(" ".join(words), most, query.filters)
+            if not ids and len(words) > 2:  # no record has them all: any of them, best first
+                ids = await self._find(" OR ".join(words), most, query.filters)
+            hits = await self._read(ids) if ids else []
+        return tidy(hits, limit=limit, filters=query.filters)
+
+    async def aclose(self) -> None:
+        await self._api.aclose()
+
+    async def _find(self, term: str, most: int, filters: SearchFilters) -> list[str]:
+        span = reach(filters.recency)
+        parameters = {"term": term, "retmode": "json", "retmax": str(most), "sort": "relevance"}
+        if span is not None:
+            parameters |= {"datetype": "pdat", "reldate": str(span.days)}
+        body = await self._api.get(f"{self._url}/esearch.fcgi", {**self._always, **parameters})
+        result = parse_answer(ACCESS, _Answer, parse_json(ACCESS, body)).esearchresult
+        if result.error:
+            raise ProviderRejected(ACCESS.name, f"esearch: {result.error[:200]}")
+        return [pmid for pmid in result.idlist if pmid.isascii() and pmid.isdigit()]
+
+    async def _read(self, ids: Sequence[str]) -> list[SearchHit]:
+        parameters = {"id": ",".join(ids), "retmode": "xml", "rettype": "abstract"}
+        body = await self._api.get(f"{self._url}/efetch.fcgi", {**self._always, **parameters})
+        root = parse_xml(ACCESS, body)
+        if root.tag != "PubmedArticleSet":
+            raise garbled(ACCESS, f"efetch gave <{root.tag[:40]}>")
+        found = {pmid: hit for pmid, hit in map(_read_record, root.iterfind("PubmedArticle")) if hit is not None}
+        return [found[pmid] for pmid in ids if pmid in found]  # efetch does not keep the ranking
+
+
+class _Result(BaseModel):
+    idlist: list[str] = []
+    error: str = Field(default="", alias="ERROR")
+
+
+class _Answer(BaseModel):
+    esearchresult: _Result
+
+
+def _read_record(record: Element) -> tuple[str, SearchHit | None]:
+    """The PMID and the hit; None for a record without an abstract, which could not support anything."""
+    pmid = text_of(record.find("MedlineCitation/PMID"))
+    article = record.find("MedlineCitation/Article")
+    abstract = _abstract(article) if article is not None else ""
+    if article is None or not abstract or not (pmid.isascii() and pmid.isdigit()):
+        return pmid, None
+    kinds = {text_of(kind) for kind in article.iterfind("PublicationTypeList/PublicationType")}
+    mark = f"{RETRACTED} " if "Retracted Publication" in kinds else ""
+    hit = SearchHit(
+        provider=ACCESS.name,
+        url=PAGE.format(pmid),
+        title=mark + text_of(article.find("ArticleTitle")).removesuffix("."),
+        text=mark + abstract,
+        is_complete=True,
+        published_at=_published_at(article),
+        author=_author(article),
+        kind=SourceKind.PEER_REVIEWED,
+    )
+    return pmid, hit
+
+
+def _abstract(article: Element) -> str:
+    """One paragraph a section, `LABEL: text` where the section has a label."""
+    paragraphs: list[str] = []
+    for section in article.iterfind("Abstract/AbstractText"):
+        text, label = text_of(section), section.get("Label", "")
+        if text:
+            paragraphs.append(f"{label}: {text}" if label and label != "UNLABELLED" else text)
+    return "\n\n".join(paragraphs)
+
+
+def _author(article: Element) -> str | None:
+    """`Moore A, Lee B et al. (The Lancet)`."""
+    names = [
+        text_of(author.find("CollectiveName"))
+        or f"{text_of(author.find('LastName'))} {text_of(author.find('Initials'))}".strip()
+        for author in article.iterfind("AuthorList/Author")
+    ]
+    journal = text_of(article.find("Journal/Title"))
+    return " ".join(part for part in (name_authors(names), f"({journal})" if journal else "") if part) or None
+
+
+def _published_at(article: Element) -> datetime | None:
+    """The earlier of the electronic and the printed date; a missing month or day counts as the first."""
+    dates = [article.find("ArticleDate"), article.find("Journal/JournalIssue/PubDate")]
+    times = [time for time in map(_read_date, dates) if time is not None]
+    return min(times, default=None)
+
+
+def _read_date(date: Element | None) -> datetime | None:
+    if date is None:
+        return None
+    year = text_of(date.find("Year")) or text_of(date.find("MedlineDate"))[:4]
+    month, day = text_of(date.find("Month")), text_of(date.find("Day"))
+    for form, text in (
+        ("%Y %m %d", f"{year} {month} {day}"),
+        ("%Y %b %d", f"{year} {month} {day}"),
+        ("%Y %m", f"{year} {month}"),
+        ("%Y %b", f"{year} {month}"),
+        ("%Y", year),
+    ):
+        try:
+            return datetime.strptime(text, form).replace(tzinfo=UTC)
+        except ValueError:
+            continue
+    return None

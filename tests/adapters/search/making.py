@@ -1,0 +1,83 @@
+"""Providers as the program builds them, over a loopback world."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import threading
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+
+from adapters.search import build_providers, close_providers
+from core.config import SearchSettings
+from core.ports import SearchProvider
+from tests.loopback.search_corpus import Document
+from tests.loopback.search_world import SearchWorld
+
+ONLINE = ("tavily", "exa", "wikipedia", "pubmed", "arxiv")
+LOCAL_FILES = "files"
+
+TIDES = Document(
+    "https://tides.test/moon",
+    "Why tides rise",
+    "The moon raises the tides of the sea twice a day.",
+)
+CORPUS = [
+    TIDES,
+    *(Document(f"https://site{n}.test/page", f"Tides in bay {n}", "Tides come and go.") for n in range(30)),
+    Document("https://other.test/bread", "Bread", "Flour, water, salt and time."),
+]
+
+
+@asynccontextmanager
+async def provider(
+    name: str, env: Mapping[str, str], *, search: SearchSettings | None = None, files: Path | None = None
+) -> AsyncIterator[SearchProvider]:
+    """The provider `name` built from `env`; `files` is the folder that local search reads."""
+    with tempfile.TemporaryDirectory() as data_dir:
+        built = build_providers(
+            {**env, "GORKD_PROVIDERS": name},
+            data_dir=Path(data_dir),
+            default_files=[files] if files else [],
+            search=search or SearchSettings(),
+        )
+        try:
+            yield built[name]
+        finally:
+            await close_providers(built)
+
+
+def write_corpus(folder: Path) -> Path:
+    """The corpus as Markdown files."""
+    for place, document in enumerate(CORPUS):
+        (folder / f"{place}.md").write_text(f"# {document.title}\n\n{document.text}\n", encoding="utf-8")
+    return folder
+
+
+@asynccontextmanager
+async def provider_over_corpus(name: str, folder: Path) -> AsyncIterator[SearchProvider]:
+    """Any provider, local files included, that finds the corpus."""
+    if name == LOCAL_FILES:
+        async with provider(name, {}, files=write_corpus(folder)) as files:
+            yield files
+        return
+    async with SearchWorld(CORPUS) as world, provider(name, world.env(name)) as online:
+        yield online
+
+
+@contextmanager
+def world_in_a_thread(documents: Sequence[Document]) -> Iterator[SearchWorld]:
+    """A world with a loop of its own, for tests that run several loops."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    world = SearchWorld(documents)
+    try:
+        asyncio.run_coroutine_threadsafe(world.__aenter__(), loop).result(timeout=10)
+        yield world
+        asyncio.run_coroutine_threadsafe(world.__aexit__(None, None, None), loop).result(timeout=10)
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
