@@ -20,11 +20,10 @@ _LINE_BREAKS = re.compile(r"\r\n?|\x85|\u2028")
 _MANY_BLANK_LINES = re.compile(r"\n[ \t]*(?:\n[ \t]*)+\n")
 _BLANKS_AT_LINE_END = re.compile(r"[ \t]+(?=\n)")
 
-_WARM_UP_PAGE = (
-    b"<html><head><title>Ready</title><meta property='article:published_time' content='2001-01-03'></head><body>"
-    b"<article><h1>Ready</h1>"
-    + b"<p>A paragraph that is long enough to be taken for the text of a page.</p>" * 6
-    + b"</article></body></html>"
+_SENTENCE = b"<p>A paragraph that is long enough to be taken for the text of a page.</p>"
+_WARM_UP_PAGES = (
+    b"<html><head><title>Ready</title></head><body><article>" + 6 * _SENTENCE + b"</article></body></html>",
+    b"<html><body><div>Too short for the first try</div></body></html>",
 )
 
 
@@ -50,7 +49,8 @@ def warm_up() -> None:
     """Import and run everything once, so that the first page is not the slow one."""
     import pypdfium2  # noqa: F401 - loads the library
 
-    extract(Document("http://localhost/", "html", "utf-8", _WARM_UP_PAGE))
+    for page in _WARM_UP_PAGES:
+        extract(Document("http://localhost/", "html", "utf-8", page))
 
 
 def _extract_text(text: str) -> Extraction:

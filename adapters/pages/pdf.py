@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import closing
 
 from adapters.pages.extraction import MAX_TEXT_CHARS, Extraction, NoText
 
 PAGE_BREAK = "\f"  # the n-th page is `text.split("\f")[n - 1]`
 _MAX_PAGES = 2_000
-_DATE = re.compile(r"D:(\d{4})(\d{2})?(\d{2})?")
 
 
 def extract_pdf(body: bytes) -> Extraction:
@@ -33,7 +31,8 @@ def extract_pdf(body: bytes) -> Extraction:
     if not text.strip(PAGE_BREAK).strip():
         raise NoText("a PDF without a text layer")
     title = " ".join(metadata.get("Title", "").split()) or _first_line(text)
-    return Extraction(title, text, metadata.get("Author") or None, _date(metadata.get("CreationDate", "")))
+    # The creation date is not used: it is when the file was made, often years after publication.
+    return Extraction(title, text, metadata.get("Author") or None)
 
 
 def _page_text(document: object, number: int) -> str:
@@ -56,9 +55,3 @@ def _page_text(document: object, number: int) -> str:
 
 def _first_line(text: str) -> str:
     return next((line.strip() for line in text.splitlines() if line.strip()), "")[:200]
-
-
-def _date(stamp: str) -> str | None:
-    """ISO date of a PDF date (`D:20240131…`), when it is complete."""
-    found = _DATE.match(stamp)
-    return "-".join(found.groups()) if found and found.group(3) else None
