@@ -1,0 +1,192 @@
+"""The documents say what the code does: variables, commands, modes, links and requirements, each checked."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+import typer
+
+from adapters.cli import build_app
+from bots.__main__ import PROCESSES, open_researcher, run_process
+from core.modes import MODES
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md")])
+TESTS = sorted(ROOT.glob("tests/**/*.py"))
+
+VARIABLE = re.compile(
+    r"(?:GORKD|OPENAI|TAVILY|EXA|WIKIPEDIA|PUBMED|NCBI|ARXIV|DISCORD|SLACK|REDIS|DATABASE)_[A-Z_]*[A-Z]|HOST|PORT"
+)
+REQUIREMENT = re.compile(r"\b(?:C|G|S00[0-4])-\d{2}\b|\bD(?:1[0-7]|[1-9])\b")
+ROW = re.compile(r"^\| `?([^|`]+)`? \|(.*)\|([^|]*)\|$", re.MULTILINE)
+STATES = re.compile(r"done|open|part: .+")
+FENCE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
+COMMANDS = ("ask", *PROCESSES)
+
+
+def test_variables_are_the_same_in_example_document_and_code():
+    """A variable that is read is in `.env.example` and in docs/configuration.md, and the other way round."""
+    example = set(re.findall(r"^([A-Z_]+)=", (ROOT / ".env.example").read_text("utf-8"), re.MULTILINE))
+    document = set(re.findall(r"^\| `([A-Z_]+)` \|", (ROOT / "docs/configuration.md").read_text("utf-8"), re.MULTILINE))
+
+    read = variables_in_code()
+
+    assert read == example
+    assert read == document
+
+
+def test_commands_are_those_of_the_table():
+    """The command line offers `ask` and every process, nothing else."""
+    assert set(click_app().commands) == set(COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_is_documented(name: str):
+    """`gorkd <name>` and each of its long options stand in docs/commands.md."""
+    page = (ROOT / "docs/commands.md").read_text("utf-8")
+
+    options = [option for option in options_of(click_app().commands[name]) if option.startswith("--")]
+
+    assert f"`gorkd {name}" in page
+    assert [option for option in options if f"`{option}" not in page] == []
+
+
+@pytest.mark.parametrize("page", DOCS, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_every_command_that_is_named_exists(page: Path):
+    """A reader who copies a `gorkd …` or `make …` gets no error for a command, an option or a target."""
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+
+    wrong = [line for line in commands_named_in(page.read_text("utf-8")) if not is_known_command(line, targets)]
+
+    assert wrong == []
+
+
+@pytest.mark.parametrize("page", DOCS, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_every_relative_link_leads_somewhere(page: Path):
+    """The file is there, and the heading when the link names one."""
+    links = re.findall(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)", without_code(page.read_text("utf-8")))
+
+    dead = [link for link in links if not re.match(r"[a-z]+:", link) and not leads_somewhere(page, link)]
+
+    assert dead == []
+
+
+@pytest.mark.parametrize("name", sorted(MODES))
+def test_every_mode_is_in_the_table_of_modes(name: str):
+    """With its own words and its deadline."""
+    rows = dict(re.findall(r"^\| `(\w+)` \|(.*)\|$", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE))
+
+    assert MODES[name].description in rows[name]
+    assert f"{MODES[name].deadline_s:.0f} s" in rows[name]
+
+
+def test_requirements_are_told_apart_and_have_a_state():
+    """Each id once, each state one of `done`, `part: …`, `open`."""
+    rows = requirement_rows()
+
+    assert len({id_ for id_, _ in rows}) == len(rows)
+    assert {id_ for id_, _ in rows} >= {"C-01", "D17", "G-05", "S000-51", "S001-36", "S002-23", "S003-26", "S004-17"}
+    assert [row for row in rows if not STATES.fullmatch(row[1])] == []
+
+
+def test_cited_requirements_exist():
+    """A test cannot prove what nobody asked for."""
+    known = {id_ for id_, _ in requirement_rows()}
+
+    unknown = {f"{path.name}: {id_}" for path in TESTS for id_ in cited_in(path) - known}
+
+    assert unknown == set()
+
+
+def test_what_is_done_is_proved():
+    """An id is `done` only when a test cites it."""
+    cited = {id_ for path in TESTS for id_ in cited_in(path)}
+
+    unproved = [id_ for id_, state in requirement_rows() if state == "done" and id_ not in cited]
+
+    assert unproved == []
+
+
+def test_changelog_has_room_for_what_comes():
+    """Keep a Changelog: what is not released stands under its own heading."""
+    changelog = (ROOT / "CHANGELOG.md").read_text("utf-8")
+
+    first = re.search(r"^## (.+)$", changelog, re.MULTILINE)
+
+    assert first is not None
+    assert first[1] in {"Unreleased", "[Unreleased]"}
+
+
+def variables_in_code() -> set[str]:
+    """Every string of bots and adapters that is a variable's name and nothing else."""
+    paths = [*ROOT.glob("bots/**/*.py"), *ROOT.glob("adapters/**/*.py")]
+    return {text for path in paths for text in strings_in(path) if VARIABLE.fullmatch(text)}
+
+
+def strings_in(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+def click_app() -> click.Group:
+    app = typer.main.get_command(build_app(open_researcher, run_process, PROCESSES))
+    assert isinstance(app, click.Group)
+    return app
+
+
+def options_of(command: click.Command) -> list[str]:
+    return [option for parameter in command.params for option in parameter.opts if option.startswith("-")]
+
+
+def commands_named_in(text: str) -> list[str]:
+    """Lines of fenced blocks and inline code that begin with `gorkd` or `make` and a word."""
+    fenced = [line.strip().removeprefix("$ ") for block in FENCE.findall(text) for line in block.splitlines()]
+    inline = re.findall(r"`((?:gorkd|make) [^`]+)`", FENCE.sub("", text))
+    return [line for line in [*fenced, *inline] if re.match(r"(?:gorkd|make) [a-z-]", line)]
+
+
+def is_known_command(line: str, targets: set[str]) -> bool:
+    program, name, *rest = line.split()
+    if program == "make":
+        return name in targets
+    commands = click_app().commands
+    if name.startswith("-"):
+        return name == "--help"
+    options = {option.strip("[]").partition("=")[0] for option in rest if option.lstrip("[").startswith("--")}
+    return name in commands and options - {"--", "--help"} <= set(options_of(commands[name]))
+
+
+def without_code(text: str) -> str:
+    return re.sub(r"`[^`\n]*`", "", FENCE.sub("", text))
+
+
+def leads_somewhere(page: Path, link: str) -> bool:
+    name, _, anchor = link.partition("#")
+    target = (page.parent / name).resolve() if name else page
+    if not target.exists():
+        return False
+    return not anchor or anchor in anchors_of(target.read_text("utf-8"))
+
+
+def anchors_of(text: str) -> set[str]:
+    """Headings as GitHub links to them: lower case, words joined by hyphens, other signs left out."""
+    headings = re.findall(r"^#{1,6}\s+(.+?)\s*#*$", FENCE.sub("", text), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.casefold()).replace(" ", "-") for heading in headings}
+
+
+def requirement_rows() -> list[tuple[str, str]]:
+    text = (ROOT / "tests/requirements.md").read_text("utf-8")
+    return [(id_, state.strip()) for id_, _, state in ROW.findall(text) if REQUIREMENT.fullmatch(id_)]
+
+
+def cited_in(path: Path) -> set[str]:
+    """The ids in the docstrings of one test file."""
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    nodes = [node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, documented)]
+    return {id_ for node in nodes for id_ in REQUIREMENT.findall(ast.get_docstring(node) or "")}

@@ -1,0 +1,222 @@
+"""The rules that no single module can keep: who reads the environment, what stands where, what is used."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bots.__main__ import PROCESSES
+
+ROOT = Path(__file__).resolve().parent.parent
+FLOORS = ("bots", "adapters", "core")
+CODE = sorted(path for floor in FLOORS for path in ROOT.glob(f"{floor}/**/*.py"))
+PROMPTS = ROOT / "core" / "prompts"
+MAX_LINES = 400
+
+BASIS = ("discord", "slack_bolt", "aiohttp", "tavily", "exa_py", "openai", "redis", "sqlite_utils")  # C-02
+SLOW_TO_IMPORT = ("openai", "exa_py", "trafilatura", "tavily", "discord", "slack_bolt")
+# Distributions whose module has another name, or that are needed by a library we use and never imported by us.
+MODULE_OF = {"discord.py": "discord", "exa-py": "exa_py", "markdown-it-py": "markdown_it", "python-dotenv": "dotenv",
+             "slack-bolt": "slack_bolt", "tavily-python": "tavily"}  # fmt: skip
+NEEDED_BY_OTHERS = {"lxml_html_clean": "trafilatura imports it, and lxml no longer brings it along"}
+
+
+@pytest.mark.parametrize("floor", ["adapters", "core"])
+def test_only_bots_read_the_environment(floor: str):
+    """Everything below is handed its settings, so that two of it can live in one process."""
+    readers = [path.name for path in ROOT.glob(f"{floor}/**/*.py") if set(attributes_in(path)) & {"environ", "getenv"}]
+
+    assert readers == []
+
+
+def test_every_module_can_be_imported():
+    """No module needs another to be imported first, a key, or a network."""
+    modules = [module_name(path) for path in CODE]
+
+    done = in_fresh_python("; ".join(f"import {module}" for module in modules))
+
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_process_has_a_runner():
+    """The table of commands and the table of what they run have the same names."""
+    from bots.processes import RUNNERS
+
+    assert set(RUNNERS) == set(PROCESSES)
+
+
+def test_starting_a_command_imports_no_slow_vendor():
+    """`gorkd --help` must not wait for libraries that this run may never need."""
+    done = in_fresh_python("import sys, bots.__main__; print(*sys.modules)")
+
+    assert done.returncode == 0, done.stderr
+    assert set(done.stdout.split()) & set(SLOW_TO_IMPORT) == set()
+
+
+def test_prompts_and_their_callers_are_the_same_set():
+    """A prompt that is loaded exists, and one that exists is loaded."""
+    loaded = {name for path in CODE for name in prompts_loaded_in(path)}
+
+    assert loaded == {path.stem for path in PROMPTS.glob("*.md")}
+
+
+@pytest.mark.parametrize("module", BASIS)
+def test_each_library_of_the_basis_is_used(module: str):
+    """C-02: some adapter imports it."""
+    users = [path for path in ROOT.glob("adapters/**/*.py") if module in imported_by(path)]
+
+    assert users != []
+
+
+def test_every_declared_dependency_is_used():
+    """What is installed on every machine is imported somewhere, or needed by something that is."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    imported = {module for path in CODE for module in imported_by(path)}
+
+    unused = [
+        name
+        for name in project["dependencies"]
+        if MODULE_OF.get(name, name.replace("-", "_")) not in imported and name not in NEEDED_BY_OTHERS
+    ]
+
+    assert unused == []
+
+
+def test_the_top_level_is_as_designed():
+    """C-03: three floors, their tests, and the two files that say how to build and run them."""
+    names = {path.name for path in ROOT.iterdir()}
+
+    assert names >= {"pyproject.toml", "bots", "core", "adapters", "tests", "Procfile"}
+
+
+def test_the_procfile_runs_every_process_alone():
+    """C-03: `all` is for one machine; where there are several, each process is started by its own name."""
+    lines = (ROOT / "Procfile").read_text("utf-8").splitlines()
+
+    assert lines == [f"{name}: gorkd {name}" for name in PROCESSES if name != "all"]
+
+
+@pytest.mark.parametrize("name", ["requirements.lock", "requirements-dev.lock"])
+def test_locks_pin_by_hash_and_name_no_address(name: str):
+    """Every package has one exact version and hashes; where it comes from is the installing machine's business."""
+    entries = (ROOT / name).read_text("utf-8").replace("\\\n", " ").splitlines()
+
+    assert entries != []
+    assert [entry for entry in entries if not re.fullmatch(LOCKED, entry)] == []
+
+
+def test_locks_agree():
+    """Tests run against the versions that people get."""
+    runtime, development = (pins(ROOT / name) for name in ("requirements.lock", "requirements-dev.lock"))
+
+    assert runtime.items() <= development.items()
+
+
+@pytest.mark.parametrize("floor", FLOORS)
+def test_no_file_has_two_subjects(floor: str):
+    """At 400 lines a file is about two things."""
+    long = [path.name for path in CODE if path.is_relative_to(ROOT / floor) and count_lines(path) > MAX_LINES]
+
+    assert long == []
+
+
+def test_no_file_names_a_machine_or_a_registry():
+    """What is tracked works anywhere: no home folder, no address of a package registry."""
+    found = [f"{path.relative_to(ROOT)}: {match[0]}" for path in tracked() for match in NOT_HERE.finditer(read(path))]
+
+    assert found == []
+
+
+LOCKED = (
+    r"[A-Za-z0-9._-]+(?:\[[a-z0-9,._-]+\])?==[^\s;]+(?: ; [^-]*(?:-[^-][^-]*)*)?(?:\s+--hash=sha256:[0-9a-f]{64})+\s*"
+)
+# Put together from halves, so that this file does not find itself.
+NOT_HERE = re.compile(
+    "|".join(
+        (
+            r"(?<![\w.])/(?:ro" + r"ot|wo" + r"rk)/[\w.]",
+            r"(?<![\w.:])/(?:ho" + r"me|Us" + r"ers)/[a-z][\w.-]*/",
+            r"\bpy" + r"pi\.org",
+            r"\bpythonho" + r"sted\.org",
+            r"\bregistry\.np" + r"mjs\.org",
+            r"--(?:extra-)?index" + r"-url[ =]",
+        )
+    )
+)
+
+
+def in_fresh_python(code: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env={}, capture_output=True, text=True, timeout=50, check=False
+    )
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def attributes_in(path: Path) -> Iterator[str]:
+    """Names behind a dot, and names imported from `os`."""
+    for node in ast.walk(ast.parse(read(path))):
+        if isinstance(node, ast.Attribute):
+            yield node.attr
+        elif isinstance(node, ast.ImportFrom) and node.module == "os":
+            yield from (alias.name for alias in node.names)
+
+
+def prompts_loaded_in(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(read(path))):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "load_prompt":
+            yield from (str(part.value) for part in node.args if isinstance(part, ast.Constant))
+
+
+def imported_by(path: Path) -> set[str]:
+    """Top-level modules that the file imports when it runs, wherever in the file; not those for types alone."""
+    tree = ast.parse(read(path))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
+            node.body = []
+    names = [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
+    names += [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level == 0]
+    names += [str(node.args[0].value) for node in ast.walk(tree) if is_import_call(node)]  # type: ignore[attr-defined]
+    return {name.partition(".")[0] for name in names}
+
+
+def is_import_call(node: ast.AST) -> bool:
+    """`importlib.import_module("…")` with a literal name."""
+    return (
+        isinstance(node, ast.Call)
+        and getattr(node.func, "attr", getattr(node.func, "id", "")) == "import_module"
+        and bool(node.args)
+        and isinstance(node.args[0], ast.Constant)
+    )
+
+
+def pins(path: Path) -> dict[str, str]:
+    return dict(re.findall(r"^([A-Za-z0-9._-]+)(?:\[[^\]]*\])?==([^\s;]+)", read(path), re.MULTILINE))
+
+
+def count_lines(path: Path) -> int:
+    return len(read(path).splitlines())
+
+
+def tracked() -> list[Path]:
+    """The files under version control; skips the test where there is none."""
+    try:
+        listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("not a checkout")
+    paths = [ROOT / name for name in listed.stdout.split("\0") if name]
+    return [path for path in paths if path.is_file() and path.suffix not in {".pdf", ".png", ".ico", ".woff2"}]
+
+
+def read(path: Path) -> str:
+    return path.read_text("utf-8")
