@@ -22,20 +22,11 @@ class BotSettings(BaseSettings):
     model_config = SettingsConfigDict(extra="ignore", populate_by_name=True)
 
     data: Path = Field(Path(".gorkd"), alias="GORKD_DATA")
-    host: str = Field("127.0.0.1", alias="HOST")
-    port: int = Field(8080, alias="PORT", ge=0, le=65535)
-    public_url: str = Field("", alias="GORKD_PUBLIC_URL")
     log_level: Literal["debug", "info", "warning", "error"] = Field("error", alias="GORKD_LOG_LEVEL")
     redis_url: str = Field("", alias="REDIS_URL")
-    api_tokens: str = Field("", alias="GORKD_API_TOKENS")
     discord_token: str = Field("", alias="DISCORD_TOKEN")
     slack_bot_token: str = Field("", alias="SLACK_BOT_TOKEN")
     slack_app_token: str = Field("", alias="SLACK_APP_TOKEN")
-
-    @property
-    def address(self) -> str:
-        """Where people reach the pages."""
-        return self.public_url.rstrip("/") or f"http://{self.host}:{self.port}"
 
 
 def environment() -> Mapping[str, str]:

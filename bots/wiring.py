@@ -88,7 +88,7 @@ async def _open_deps(
 ) -> Deps:
     database = await Database.open(settings.data)
     stack.push_async_callback(database.aclose)
-    tunables = Settings(public_url=settings.address)
+    tunables = Settings()
     providers = build_providers(env, data_dir=settings.data, default_files=default_files(), search=tunables.search)
     stack.push_async_callback(close_providers, providers)
     pages = WebPages.from_env(env)

@@ -56,8 +56,6 @@ class Settings:
     search: SearchSettings = SearchSettings()
     synthesis: SynthesisSettings = SynthesisSettings()
     cache: CacheSettings = CacheSettings()
-    public_url: str = "http://127.0.0.1:8080"
-    default_mode: str = "quick"
     max_waiting_jobs: int = 200  # questions in the queue before new ones are refused
     concurrent_jobs: int = 24  # a job mostly waits; 20 at once must not queue
     prices_usd_per_million: dict[str, tuple[float, float]] = field(default_factory=dict)

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from typing_extensions import TypeAliasType
+
 EventType = Literal["status", "source", "answer", "complete"]
-Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+Json = TypeAliasType("Json", "bool | int | float | str | list[Json] | dict[str, Json] | None")
 
 
 @dataclass(frozen=True)

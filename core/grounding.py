@@ -13,8 +13,9 @@ import regex
 from rapidfuzz import fuzz
 
 from core.answer import Citation, Claim, Evidence, RemovedSentence, Section, Verdict
-from core.citations import Grammar, keep_markers, parse_markers, strip_markers
+from core.citations import keep_markers, parse_markers, strip_markers
 from core.evidence import EvidenceIndex, verify_quote
+from core.markers import Grammar
 from core.sentences import split_sentences
 from core.source import Source
 from core.urls import canonical_url
@@ -147,6 +148,22 @@ class Grounder:
             text,
         )
 
+    def pass_unchecked(self, section: Section, place: int, text: str, *, gap: str) -> Judged:
+        """A sentence whose check broke: shown with its citations to sources that were read, as unchecked."""
+        text = self._without_foreign_links(text)
+        words = strip_markers(text, Grammar.NUMBER).strip()
+        cited = [f"src_{number}" for number in marker_numbers(text) if f"src_{number}" in self.indexes]
+        evidence = tuple(Evidence(source_id, "", 0, 0) for source_id in cited)
+        claim = Claim(f"{section}-{place}", words, Verdict.UNCHECKED, evidence)
+        judged = Judged(claim.id, section, text, gap, claim, None)
+        return leave_unchecked(judged, claim) if evidence else judged
+
+
+def leave_unchecked(judged: Judged, claim: Claim) -> Judged:
+    """Show an undecided sentence with its citations, as unchecked."""
+    shown = _with_markers(judged.text, [entry.source_id for entry in claim.evidence])
+    return replace(judged, shown=shown, is_undecided=False)
+
 
 def marker_numbers(text: str) -> list[int]:
     """The source numbers that a sentence cites, in order, each once."""
@@ -179,8 +196,8 @@ def assemble(judged: Sequence[Judged]) -> Grounded:
             source_id=entry.source_id,
             quote=entry.quote or None,
             verdict=Verdict.MOVED if claim.verdict is Verdict.MOVED else entry.verdict,
-            start=entry.start,
-            end=entry.end,
+            start=entry.start if entry.quote else None,
+            end=entry.end if entry.quote else None,
             page=entry.page,
         )
         for claim in claims

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -10,7 +11,9 @@ from core.grounding import Grounder, Judged
 from core.llm import AnswerStream, DraftAnswer, estimate_usage
 from core.ports import ChatModel, ChatRequest
 from core.progress import Progress
-from core.sentences import split_sentences
+from core.sentences import Sentence, split_sentences
+
+log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -22,6 +25,7 @@ class Writing:
     judged: list[Judged] = field(default_factory=list)
     draft: DraftAnswer | None = None
     usage: ModelUsage = field(default_factory=ModelUsage)
+    has_unchecked: bool = False
     _read: dict[Section, int] = field(default_factory=dict)
     _places: dict[Section, int] = field(default_factory=dict)
 
@@ -67,12 +71,20 @@ class Writing:
         for sentence in ready:
             place = self._places.get(section, 0)
             gap = text[start + end : start + sentence.start]
-            judged = self.grounder.judge(section, place, sentence.text, gap=gap, asserts=sentence.asserts)
+            judged = self._judge(section, place, sentence, gap=gap)
             self._places[section] = place + 1
             end = sentence.end
             self.judged.append(judged)
             await self._show(judged)
         self._read[section] = start + end
+
+    def _judge(self, section: Section, place: int, sentence: Sentence, *, gap: str) -> Judged:
+        try:
+            return self.grounder.judge(section, place, sentence.text, gap=gap, asserts=sentence.asserts)
+        except Exception:  # a bug in a rule must not cost the answer: it goes out labelled as unchecked
+            log.exception("checking a sentence broke")
+            self.has_unchecked = True
+            return self.grounder.pass_unchecked(section, place, sentence.text, gap=gap)
 
     async def _show(self, judged: Judged) -> None:
         if judged.claim is not None and judged.shown is not None:

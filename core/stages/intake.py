@@ -213,9 +213,8 @@ def _entities(query: str) -> tuple[str, ...]:
     found = [match.group(1) for match in _QUOTED.finditer(query)]
     for match in _NAME.finditer(query):
         name = match.group().strip(" .'’-")
-        first, _, rest = name.partition(" ")
-        if first.casefold() in _QUESTION_WORDS:  # a sentence starts with a capital that names nothing
-            name = rest.strip()
+        while name.split(" ", 1)[0].casefold() in _QUESTION_WORDS:  # a sentence's first capital names nothing
+            name = name.partition(" ")[2].strip()
         if len(name) > 1 and name.casefold() not in _QUESTION_WORDS and name.casefold() not in _MONTHS:
             found.append(name)
     return tuple(dict.fromkeys(found))[:8]

@@ -240,12 +240,13 @@ async def _source_of(gathering: Gathering, hit: SearchHit, *, ends_at: float) ->
 
 def _make_source(gathering: Gathering, hit: SearchHit, text: str, *, why_extract: str = "") -> Source:
     domain = domain_of(hit.url)
+    text = _storable(text)
     return Source(
         id="src_0",  # ids are given in the order shown, after ranking
         url=hit.url,
-        title=hit.title.strip() or domain or hit.url,
+        title=_storable(hit.title).strip() or domain or hit.url,
         content=text,
-        content_hash=sha256(text.encode("utf-8", "replace")).hexdigest(),
+        content_hash=sha256(text.encode()).hexdigest(),
         read_at=gathering.deps.clock(),
         metadata=SourceMetadata(
             domain=domain,
@@ -258,6 +259,11 @@ def _make_source(gathering: Gathering, hit: SearchHit, text: str, *, why_extract
         extract_of_page=why_extract,
         instructs=tuple(instructions_in(text)),
     )
+
+
+def _storable(text: str) -> str:
+    """Text that can be stored: lone surrogates, which JSON servers can send, become U+FFFD; NUL goes."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\x00", "")
 
 
 def _relevant(gathering: Gathering, candidates: Sequence[Candidate]) -> list[Candidate]:

@@ -24,7 +24,7 @@ from core.confidence import score_confidence
 from core.conflicts import find_conflicts
 from core.deps import Deps
 from core.errors import ModelError, ModelGarbled
-from core.grounding import Grounded, Grounder, Judged, assemble
+from core.grounding import Grounded, Grounder, Judged, assemble, leave_unchecked
 from core.job import ResearchJob
 from core.limitations import find_limitations
 from core.llm import complete, cost_usd, retry_once
@@ -58,6 +58,10 @@ class Draft:
     notice: str = ""
     stopped_because: str = ""
     is_checked: bool = True
+
+    @property
+    def shown_notice(self) -> str:
+        return self.notice if self.is_checked else UNCHECKED_NOTICE
 
 
 async def answer_question(
@@ -148,6 +152,7 @@ async def _write(
         if not any(entry.shown for entry in writing.judged):
             quoted = await _quote(job, sources, progress, notice=LATE_NOTICE)
             return replace(quoted, usage=draft.usage, stopped_because=OUT_OF_TIME)
+    draft.is_checked = not writing.has_unchecked
     draft.judged = await _settle(job, deps, model, draft, progress, left_s=ends_at - loop.time())
     return draft
 
@@ -155,10 +160,13 @@ async def _write(
 async def _settle(
     job: ResearchJob, deps: Deps, model: ChatModel, draft: Draft, progress: Progress, *, left_s: float
 ) -> list[Judged]:
-    """Close what the rules left open: one batched model call, else as unsupported; what fails stays unchecked."""
-    assert draft.writing is not None  # noqa: S101  # only written drafts have undecided sentences
+    """Close what the rules left open with one batched model call; without time for it, as unsupported.
+
+    When that call fails, those sentences are shown as unchecked, and the answer says so.
+    """
+    writing = draft.writing
     open_claims = [(entry, entry.claim) for entry in draft.judged if entry.is_undecided and entry.claim]
-    if not open_claims:
+    if writing is None or not open_claims:
         return draft.judged
     items = [
         CheckItem(f"{entry.id}/{evidence.source_id}", claim.text, evidence.quote)
@@ -166,13 +174,17 @@ async def _settle(
         for evidence in claim.evidence
         if evidence.verdict is Verdict.UNCHECKED
     ]
-    verdicts: dict[str, Verdict] = {}
+    verdicts: dict[str, Verdict] | None = {}
     if left_s > _MIN_CHECK_S:
         verdicts = await _ask_about(items, deps, model, draft, timeout_s=min(_CHECK_TIMEOUT_S, left_s - 0.5))
-    settled = {
-        entry.id: draft.writing.grounder.settle(entry, claim, _by_source(entry.id, verdicts))
-        for entry, claim in open_claims
-    }
+    if verdicts is None:
+        draft.is_checked = False
+        settled = {entry.id: leave_unchecked(entry, claim) for entry, claim in open_claims}
+    else:
+        settled = {
+            entry.id: writing.grounder.settle(entry, claim, _by_source(entry.id, verdicts))
+            for entry, claim in open_claims
+        }
     for entry in settled.values():
         if entry.claim and entry.shown is not None:
             await progress.sentence(entry.claim, entry.shown)
@@ -181,13 +193,13 @@ async def _settle(
 
 async def _ask_about(
     items: Sequence[CheckItem], deps: Deps, model: ChatModel, draft: Draft, *, timeout_s: float
-) -> dict[str, Verdict]:
-    """The model's verdict on each undecided pair; none when the call fails, which costs those sentences."""
+) -> dict[str, Verdict] | None:
+    """The model's verdict on each undecided pair; None when the call fails."""
     try:
         completion = await complete(model, build_check_request(items, timeout_s=timeout_s))
     except ModelError as exc:
         deps.count_error("check", exc)
-        return {}
+        return None
     draft.usage = (*draft.usage, completion.usage)
     return {item_id: answer.verdict for item_id, answer in parse_check_answer(completion.text, items).items()}
 
@@ -227,11 +239,12 @@ def _conclude(job: ResearchJob, found: SourceCollection, deps: Deps, draft: Draf
             grounded.claims,
             conflicts=conflicts,
             now=now,
+            is_checked=draft.is_checked,
             stopped_because=draft.stopped_because,
         ),
         conflicts=conflicts,
         removed=grounded.removed,
-        notice=draft.notice,
+        notice=draft.shown_notice,
         stopped_because=draft.stopped_because,
     )
 

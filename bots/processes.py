@@ -1,0 +1,96 @@
+"""What each process runs. Every runner takes the environment and ends when it is cancelled."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+
+from aiohttp import web
+
+from adapters.web import WebSettings, build_web
+from bots.config import BotSettings
+from bots.wiring import GRACE_S, House, open_house
+from core.errors import SetupError
+
+log = logging.getLogger(__name__)
+Runner = Callable[[Mapping[str, str], BotSettings], Awaitable[None]]
+
+
+async def run_all(env: Mapping[str, str], settings: BotSettings) -> None:
+    """The pages, and every bot that has its tokens."""
+    async with open_house(env, settings, grace_s=GRACE_S) as house, _serving(env, house), asyncio.TaskGroup() as group:
+        group.create_task(house.warm_up())
+        if settings.discord_token:
+            group.create_task(_run_discord(env, house))
+        if settings.slack_bot_token and settings.slack_app_token:
+            group.create_task(_run_slack(env, house))
+        await asyncio.Event().wait()
+
+
+async def run_web(env: Mapping[str, str], settings: BotSettings) -> None:
+    async with open_house(env, settings, grace_s=GRACE_S) as house, _serving(env, house):
+        await asyncio.Event().wait()
+
+
+async def run_discord(env: Mapping[str, str], settings: BotSettings) -> None:
+    _require(settings.discord_token, "DISCORD_TOKEN")
+    async with open_house(env, settings, grace_s=GRACE_S) as house:
+        await house.warm_up()
+        await _run_discord(env, house)
+
+
+async def run_slack(env: Mapping[str, str], settings: BotSettings) -> None:
+    _require(settings.slack_bot_token, "SLACK_BOT_TOKEN")
+    _require(settings.slack_app_token, "SLACK_APP_TOKEN")
+    async with open_house(env, settings, grace_s=GRACE_S) as house:
+        await house.warm_up()
+        await _run_slack(env, house)
+
+
+RUNNERS: Mapping[str, Runner] = {"all": run_all, "web": run_web, "discord": run_discord, "slack": run_slack}
+
+
+@asynccontextmanager
+async def _serving(env: Mapping[str, str], house: House) -> AsyncIterator[None]:
+    """The pages on their port, and the address on standard output for whoever started this."""
+    settings = WebSettings.from_env(env)
+    runner = web.AppRunner(build_web(house.researcher, house.metrics.render, settings), access_log=None)
+    await runner.setup()
+    try:
+        site = web.TCPSite(runner, settings.host, settings.port, shutdown_timeout=2)
+        try:
+            await site.start()
+        except OSError as exc:
+            raise SetupError(
+                f"cannot listen on {settings.host}:{settings.port}: {exc}",
+                user_message=f"Port {settings.port} on {settings.host} is taken or not allowed; set PORT to another.",
+            ) from exc
+        port = runner.addresses[0][1]
+        print(f"gorkd is ready: http://{settings.host}:{port}", flush=True)  # noqa: T201  # what `make run` is for
+        yield
+    finally:
+        await runner.cleanup()
+
+
+async def _run_discord(env: Mapping[str, str], house: House) -> None:
+    from adapters.chat.discord.bot import run_bot
+
+    await run_bot(house.researcher, token=house.settings.discord_token, public_url=WebSettings.from_env(env).public_url)
+
+
+async def _run_slack(env: Mapping[str, str], house: House) -> None:
+    from adapters.chat.slack.bot import run_bot
+
+    await run_bot(
+        house.researcher,
+        bot_token=house.settings.slack_bot_token,
+        app_token=house.settings.slack_app_token,
+        public_url=WebSettings.from_env(env).public_url,
+    )
+
+
+def _require(value: str, name: str) -> None:
+    if not value:
+        raise SetupError(f"{name} is not set", user_message=f"{name} is not set; see docs/configuration.md.")

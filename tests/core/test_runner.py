@@ -1,0 +1,434 @@
+"""The spine: a job from the queue to its last event, whatever happens on the way."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from adapters.store.memory import MemoryAnswerCache, MemoryJobStore
+from core.answer import Confidence
+from core.config import SearchSettings, Settings
+from core.deps import Deps
+from core.errors import InvalidQuery, ModelRejected, ModelUnavailable, ProviderUnavailable, StoreError
+from core.events import Event
+from core.job import LOCAL, JobStatus, ResearchRequest, Scope
+from core.researcher import Researcher
+from core.runner import DirectSteps, run_job
+from core.stages.synthesize import LATE_NOTICE, QUOTED_NOTICE
+from core.verification.check import check_claim
+from tests.fakes import FakeModel, FakeSearch, Ledger, hit, make_deps
+
+QUESTION = "Why do cats purr?"
+PURR = (
+    "Cats purr because the muscles of the larynx twitch about 25 times a second. "
+    "Purring may help bones heal. The sound was first recorded in 1834 by Gustav Meyer."
+)
+PLAN = json.dumps(
+    {
+        "intent": {
+            "question_type": "explanation",
+            "entities": ["cats"],
+            "time_constraint": {"kind": "none", "value": ""},
+            "language": "en",
+        },
+        "queries": [{"text": "cat purring larynx", "recency": "any", "content_type": "general"}],
+    }
+)
+
+
+class Idle:
+    """A queue that only remembers."""
+
+    def __init__(self) -> None:
+        self.enqueued: list[str] = []
+
+    async def enqueue(self, job: Any) -> None:
+        self.enqueued.append(job.id)
+
+    async def cancel(self, job_id: str) -> None:
+        pass
+
+
+def written(summary: str, detail: str = "", citations: Sequence[dict[str, str]] = ()) -> str:
+    return json.dumps({"summary": summary, "detail": detail, "citations": list(citations)})
+
+
+def cat_search(**more: Any) -> FakeSearch:
+    return FakeSearch("web", [hit("https://cats.example/purr", PURR, title="Purring", is_complete=True)], **more)
+
+
+async def research(deps: Deps, query: str = QUESTION, **request: Any) -> list[Event]:
+    """Submit, run, and read back the whole log."""
+    job = await Researcher(deps, Idle()).submit(ResearchRequest(query, **request))
+    await run_job(job.id, deps, DirectSteps())
+    return await deps.events.read(job.id)
+
+
+def final(events: Sequence[Event]) -> Any:
+    assert [event.type for event in events].count("complete") == 1
+    assert events[-1].type == "complete"
+    return events[-1].data
+
+
+async def test_a_question_becomes_a_cited_answer_and_every_stage_is_told() -> None:
+    """S003-22: statuses in order, sources, sentences, and the whole answer last."""
+    answer = written("Cats purr because the muscles of the larynx twitch [1].")
+    deps = make_deps(search=[cat_search()], model=FakeModel({"plan": PLAN, "answer": answer}))
+
+    events = await research(deps)
+
+    stages = [event.data["stage"] for event in events if event.type == "status"]
+    assert stages == ["planning", "searching", "fetching", "synthesizing"]
+    assert [event.data["url"] for event in events if event.type == "source"] == ["https://cats.example/purr"]
+    sentences = [event.data for event in events if event.type == "answer"]
+    assert [(row["text"], row["mark"]) for row in sentences] == [
+        ("Cats purr because the muscles of the larynx twitch [1].", "✓")
+    ]
+    done = final(events)
+    assert done["status"] == "completed"
+    assert done["answer"]["summary"] == "Cats purr because the muscles of the larynx twitch [1]."
+    assert [event.seq for event in events] == list(range(1, len(events) + 1))
+
+
+async def test_without_a_model_the_answer_is_quoted_word_for_word_and_says_so() -> None:
+    """Every sentence stands in its source, its quote is literal, and the notice names why."""
+    deps = make_deps(search=[cat_search()])
+
+    done = final(await research(deps))
+
+    assert done["answer"]["notice"] == QUOTED_NOTICE == "quoted from the sources; no model is configured"
+    assert "the muscles of the larynx twitch" in done["answer"]["summary"]
+    for citation in done["citations"]:
+        assert citation["quote"] == PURR[citation["start"] : citation["end"]]
+        assert citation["claim"] in PURR
+        assert citation["verdict"] == "supported"
+
+
+async def test_a_citation_to_a_source_that_does_not_exist_never_reaches_a_reader() -> None:
+    """S003-14: invented numbers are dropped from the text, the citations and the events."""
+    answer = written("Cats purr because the muscles of the larynx twitch [1][7]. Purring may help bones heal [9].")
+    deps = make_deps(search=[cat_search()], model=FakeModel({"plan": PLAN, "answer": answer}))
+
+    events = await research(deps)
+
+    done = final(events)
+    shown = json.dumps([event.data for event in events if event.type == "answer"]) + done["answer"]["summary"]
+    assert "[7]" not in shown
+    assert "[9]" not in shown
+    assert {citation["source_id"] for citation in done["citations"]} == {"src_1"}
+
+
+async def test_what_no_source_says_is_cut_and_listed() -> None:
+    """An unsupported sentence is never shown as fact, in the stream or in the answer."""
+    lie = "Purring was invented by the Romans in 12 BC to calm soldiers [1]."
+    answer = written(f"Cats purr because the muscles of the larynx twitch [1]. {lie}")
+    deps = make_deps(
+        search=[cat_search()], model=FakeModel({"plan": PLAN, "answer": answer, "check": '{"verdicts": []}'})
+    )
+
+    events = await research(deps)
+
+    done = final(events)
+    assert "Romans" not in done["answer"]["summary"]
+    assert ["Romans" in row["text"] for row in done["answer"]["removed"]] == [True]
+    shown = [event.data["text"] for event in events if event.type == "answer" and event.data["text"]]
+    assert not any("Romans" in str(text) for text in shown)
+
+
+async def test_a_quote_that_the_source_does_not_hold_is_replaced_by_the_passage() -> None:
+    """S003-14, D4: a quote is literal or it is not shown."""
+    claim = "Cats purr because the muscles of the larynx twitch"
+    given = {"claim": f"{claim} [1].", "source_id": "src_1", "quote": "muscles of the larynx never twitch"}
+    deps = make_deps(
+        search=[cat_search()],
+        model=FakeModel({"plan": PLAN, "answer": written(f"{claim} [1].", citations=[given])}),
+    )
+
+    (citation,) = final(await research(deps))["citations"]
+
+    assert citation["quote"] == PURR[citation["start"] : citation["end"]]
+    assert "never" not in citation["quote"]
+
+
+async def test_no_relevant_source_is_an_insufficient_answer_that_says_what_was_searched() -> None:
+    """S003-23, D11: completed, insufficient, with the queries and providers."""
+    deps = make_deps(search=[FakeSearch("web")])
+
+    done = final(await research(deps))
+
+    assert (done["status"], done["answer"]["confidence"]) == ("completed", Confidence.INSUFFICIENT)
+    assert QUESTION in done["answer"]["summary"]
+    assert "web" in done["answer"]["summary"]
+    assert done["citations"] == []
+
+
+async def test_a_model_that_finds_no_answer_makes_it_insufficient() -> None:
+    """D11: sources were read, none answers; nothing is made up."""
+    deps = make_deps(search=[cat_search()], model=FakeModel({"plan": PLAN, "answer": written("")}))
+
+    done = final(await research(deps))
+
+    assert done["answer"]["confidence"] == "insufficient"
+    assert len(done["sources"]) == 1
+
+
+async def test_all_providers_dead_is_a_failure_with_retry() -> None:
+    """S003-23: SEARCH_FAILED, retryable, in a sentence."""
+    deps = make_deps(search=[FakeSearch("web", error=ProviderUnavailable("web", "connection refused"))])
+
+    done = final(await research(deps))
+
+    assert done["status"] == "failed"
+    assert done["answer"] is None
+    assert done["error"]["code"] == "SEARCH_FAILED"
+    assert done["error"]["retryable"] is True
+    assert "connection refused" in done["error"]["message"]
+
+
+async def test_a_model_error_is_retried_once() -> None:
+    """S003-23: the second try answers; what the first had shown is taken back."""
+    answer = written("Cats purr because the muscles of the larynx twitch [1].")
+    model = FakeModel({"plan": PLAN, "answer": [ModelUnavailable("502"), answer]})
+
+    done = final(await research(make_deps(search=[cat_search()], model=model)))
+
+    assert done["status"] == "completed"
+    assert len(model.calls("answer")) == 2
+
+
+async def test_a_model_that_fails_twice_fails_the_job_and_keeps_the_sources() -> None:
+    """S003-23, D14: retry once, then fail; the sources stay with the job."""
+    model = FakeModel({"plan": PLAN, "answer": ModelUnavailable("502", user_message="The model is down; try later.")})
+
+    done = final(await research(make_deps(search=[cat_search()], model=model)))
+
+    assert (done["status"], done["error"]["code"]) == ("failed", "LLM_FAILED")
+    assert done["error"]["message"] == "The model is down; try later."
+    assert len(model.calls("answer")) == 2
+    assert [source["url"] for source in done["sources"]] == ["https://cats.example/purr"]
+
+
+async def test_a_refused_key_is_not_tried_again() -> None:
+    """What cannot succeed is not repeated."""
+    model = FakeModel({"plan": PLAN, "answer": ModelRejected("401", user_message="The key was refused.")})
+
+    done = final(await research(make_deps(search=[cat_search()], model=model)))
+
+    assert done["error"]["message"] == "The key was refused."
+    assert len(model.calls("answer")) == 1
+
+
+async def test_a_plan_call_that_fails_is_replaced_by_the_rules() -> None:
+    """The question as asked is always a good query."""
+    search = cat_search()
+    answer = written("Cats purr because the muscles of the larynx twitch [1].")
+    model = FakeModel({"plan": ModelUnavailable("502"), "answer": answer})
+
+    done = final(await research(make_deps(search=[search], model=model)))
+
+    assert done["status"] == "completed"
+    assert QUESTION in [query.text for query in search.asked]
+
+
+async def test_a_model_that_runs_out_of_time_leaves_a_quoted_answer_that_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """D2: at the deadline the job ends with what it has, as completed, with the reason."""
+    from core.modes import MODES, quick
+
+    monkeypatch.setitem(MODES, "quick", replace(quick.MODE, deadline_s=4.6))
+    model = FakeModel({"plan": PLAN, "answer": written("Cats purr [1].")}, hangs_after=1)
+
+    done = final(await research(make_deps(search=[cat_search()], model=model)))
+
+    assert done["status"] == "completed"
+    assert done["metadata"]["stopped_because"] == "deadline"
+    assert done["answer"]["notice"] == LATE_NOTICE
+
+
+async def test_a_store_that_fails_does_not_cost_the_answer() -> None:
+    """S003-18, S003-23: logged and counted; the answer still goes out."""
+
+    class Full(MemoryJobStore):
+        async def finish(self, job: Any, result: Any) -> None:
+            raise StoreError("database or disk is full")
+
+    deps = replace(make_deps(search=[cat_search()]), jobs=Full())
+
+    done = final(await research(deps))
+
+    assert done["status"] == "completed"
+    assert done["answer"]["summary"]
+    assert isinstance(deps.recorder, Ledger)
+    assert deps.recorder.values("errors", "deliver:StoreError") == [1]
+
+
+async def test_the_same_question_is_answered_from_the_cache_and_says_when() -> None:
+    """S003-04: exact key, same scope; S003-19: cached is true."""
+    search = FakeSearch("web", [hit("https://www.nih.gov/purr", PURR, title="Purring", is_complete=True)])
+    deps = make_deps(search=[search])
+    await research(deps)
+    asked = len(search.asked)
+
+    done = final(await research(deps, "why do  cats PURR, please?"))
+
+    assert done["metadata"]["cached"] is True
+    assert done["metadata"]["cached_at"]
+    assert done["answer"]["summary"]
+    assert done["sources"]
+    assert len(search.asked) == asked
+
+
+async def test_another_scope_or_fresh_never_gets_the_cached_answer() -> None:
+    """An answer stays where it was asked; fresh researches anew."""
+    search = FakeSearch("web", [hit("https://www.nih.gov/purr", PURR, title="Purring", is_complete=True)])
+    deps = make_deps(search=[search])
+    await research(deps)
+
+    elsewhere = final(await research(deps, scope=Scope("slack:T1", "channel:C1")))
+    fresh = final(await research(deps, is_fresh=True))
+
+    assert elsewhere["metadata"]["cached"] is False
+    assert fresh["metadata"]["cached"] is False
+
+
+async def test_an_answer_of_low_confidence_is_not_repeated() -> None:
+    """D12: only answers of medium confidence or better are cached."""
+    deps = make_deps(search=[cat_search()])
+    first = final(await research(deps))
+
+    again = final(await research(deps))
+
+    assert first["answer"]["confidence"] == "low"
+    assert again["metadata"]["cached"] is False
+
+
+async def test_a_cache_that_fails_costs_time_not_the_answer() -> None:
+    """S003-23: continue without the cache."""
+
+    class Broken(MemoryAnswerCache):
+        async def get(self, scope: Any, key: str) -> Any:
+            raise StoreError("locked")
+
+        async def put(self, scope: Any, key: str, job_id: str, *, ttl: Any) -> None:
+            raise StoreError("locked")
+
+    deps = make_deps(search=[cat_search()])
+    deps = replace(deps, cache=Broken(clock=deps.clock))
+
+    assert final(await research(deps))["status"] == "completed"
+
+
+async def test_cancelling_ends_the_job_as_cancelled() -> None:
+    """A cancelled job has its last event and its status, and the cancellation passes through."""
+    deps = make_deps(search=[FakeSearch("web", hangs=True)], settings=Settings(search=SearchSettings()))
+    job = await Researcher(deps, Idle()).submit(ResearchRequest(QUESTION))
+    running = asyncio.create_task(run_job(job.id, deps, DirectSteps()))
+    async for event in deps.events.follow(job.id):
+        if event.data.get("stage") == "searching":
+            break
+
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+
+    assert final(await deps.events.read(job.id))["status"] == "cancelled"
+    assert (await deps.jobs.get(job.id)).status is JobStatus.CANCELLED
+
+
+async def test_a_bug_ends_in_words_too() -> None:
+    """No path leaves a job hanging: an unforeseen error becomes a failed job with a sentence."""
+    deps = make_deps(search=[FakeSearch("web", error=ZeroDivisionError("boom"))])
+
+    done = final(await research(deps))
+
+    assert (done["status"], done["error"]["code"]) == ("failed", "INTERNAL_ERROR")
+    assert "boom" not in done["error"]["message"]
+
+
+async def test_submitting_stores_the_job_then_enqueues_it_under_its_id() -> None:
+    """S003-03: id, status pending, time; the same key in a scope is the same job."""
+    deps, queue = make_deps(), Idle()
+    researcher = Researcher(deps, queue)
+
+    job = await researcher.submit(ResearchRequest(f"  {QUESTION} "), dedupe_key="m1")
+    again = await researcher.submit(ResearchRequest(QUESTION), dedupe_key="m1")
+
+    assert job.id.startswith("job_")
+    assert (job.status, job.query, job.scope) == (JobStatus.PENDING, QUESTION, LOCAL)
+    assert again.id == job.id
+    assert set(queue.enqueued) == {job.id}
+    assert (await researcher.job(job.id)).id == job.id
+
+
+async def test_a_question_that_is_refused_is_not_stored() -> None:
+    """S003-01: nothing is kept and nothing enqueued."""
+    deps, queue = make_deps(), Idle()
+
+    with pytest.raises(InvalidQuery):
+        await Researcher(deps, queue).submit(ResearchRequest("asdfghjkl"))
+    with pytest.raises(InvalidQuery, match="quick"):
+        await Researcher(deps, queue).submit(ResearchRequest(QUESTION, modes=("magic",)))
+
+    assert queue.enqueued == []
+
+
+async def test_each_stage_and_the_tokens_are_measured() -> None:
+    """S003-26: a duration for every stage, tokens by model, cache look-ups."""
+    answer = written("Cats purr because the muscles of the larynx twitch [1].")
+    deps = make_deps(search=[cat_search()], model=FakeModel({"plan": PLAN, "answer": answer}))
+
+    await research(deps)
+
+    assert isinstance(deps.recorder, Ledger)
+    for stage in ("intake", "plan", "search", "synthesize", "deliver"):
+        assert len(deps.recorder.values("pipeline_stage_duration_seconds", stage)) == 1, stage
+    assert deps.recorder.values("llm_tokens_used", "fake-1")[0] > 0
+    assert deps.recorder.values("cache_lookup") == [0]
+
+
+PARAPHRASES = (
+    "Gustav Meyer described purring in 1834",
+    "The larynx muscles of cats twitch quickly when they purr",
+    "A cat's larynx twitches when it purrs",
+    "Meyer recorded a purring cat",
+)
+
+
+def undecided() -> list[str]:
+    """Sentences about which the rules cannot tell; which they are may change with the fitted model."""
+    return [sentence for sentence in PARAPHRASES if check_claim(sentence, PURR).verdict is None]
+
+
+@pytest.mark.parametrize(("verdict", "is_shown"), [("supported", True), ("partial", True), ("unsupported", False)])
+async def test_what_the_rules_leave_open_is_decided_by_one_batched_call(verdict: str, is_shown: bool) -> None:
+    """S003-14: at most one more model call an answer, for all undecided sentences together."""
+    first, second = undecided()[:2]
+    rows = [{"item": item, "reason": "read it", "verdict": verdict} for item in (1, 2)]
+    firm = "Cats purr because the muscles of the larynx twitch [1]."
+    model = FakeModel(
+        {"plan": PLAN, "answer": written(f"{firm} {first} [1]. {second} [1]."), "check": json.dumps({"verdicts": rows})}
+    )
+
+    done = final(await research(make_deps(search=[cat_search()], model=model)))
+
+    assert len(model.calls("check")) == 1
+    assert (first in done["answer"]["summary"], second in done["answer"]["summary"]) == (is_shown, is_shown)
+    assert len(done["answer"]["removed"]) == (0 if is_shown else 2)
+
+
+async def test_when_the_checker_fails_the_answer_goes_out_as_unchecked_with_low_confidence() -> None:
+    """S003-15: labelled "citations unchecked", at most Low."""
+    (first, *_) = undecided()
+    model = FakeModel({"plan": PLAN, "answer": written(f"{first} [1]."), "check": ModelUnavailable("502")})
+
+    done = final(await research(make_deps(search=[cat_search()], model=model)))
+
+    assert done["answer"]["notice"] == "citations unchecked"
+    assert done["answer"]["confidence"] in {"low", "insufficient"}
+    assert {citation["verdict"] for citation in done["citations"]} == {"unchecked"}

@@ -1,0 +1,152 @@
+"""Small real classes that stand in for the outside, and a job's `Deps` made of them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from adapters.store.memory import MemoryAnswerCache, MemoryEventLog, MemoryJobStore, MemorySourceStore
+from core.answer import ModelUsage
+from core.config import Settings
+from core.deps import Deps
+from core.errors import FetchError, PageStatus
+from core.job import LOCAL, JobStatus, ResearchJob, ResearchRequest, Scope
+from core.ports import ChatDelta, ChatModel, ChatRequest, ProviderStrength
+from core.source import Page, SearchHit, SearchQuery, Source, SourceMetadata
+from core.stages.intake import parse_intent
+from core.telemetry import Measurement
+
+NOW = datetime(2026, 6, 1, 12, 0, tzinfo=UTC)
+
+
+def now() -> datetime:
+    return NOW
+
+
+@dataclass
+class FakeSearch:
+    """A provider that answers with its hits, fails with its error, or never answers."""
+
+    name: str
+    hits: Sequence[SearchHit] = ()
+    error: Exception | None = None
+    strength: ProviderStrength = "factual"
+    hangs: bool = False
+    asked: list[SearchQuery] = field(default_factory=list)
+
+    async def search(self, query: SearchQuery, *, limit: int, scope: Scope) -> Sequence[SearchHit]:
+        self.asked.append(query)
+        if self.hangs:
+            await asyncio.Event().wait()
+        if self.error:
+            raise self.error
+        return self.hits[:limit]
+
+
+@dataclass
+class FakePages:
+    """Pages by address; what is not here is a 404, and an error is raised."""
+
+    pages: Mapping[str, str | FetchError] = field(default_factory=dict)
+    fetched: list[str] = field(default_factory=list)
+
+    async def fetch(self, url: str) -> Page:
+        self.fetched.append(url)
+        found = self.pages.get(url)
+        if isinstance(found, FetchError):
+            raise found
+        if found is None:
+            raise PageStatus(url, 404)
+        return Page(url=url, title="", text=found, read_at=NOW)
+
+
+@dataclass
+class FakeModel:
+    """A model that answers by purpose with text, an error, or several in turn; streams in small pieces."""
+
+    answers: Mapping[str, object]
+    name: str = "fake-1"
+    asked: list[ChatRequest] = field(default_factory=list)
+    hangs_after: int | None = None  # pieces
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+        self.asked.append(request)
+        turn = sum(call.purpose == request.purpose for call in self.asked) - 1
+        answer = self.answers[request.purpose]
+        if isinstance(answer, list):
+            answer = answer[min(turn, len(answer) - 1)]
+        if isinstance(answer, Exception):
+            raise answer
+        text = answer(request) if callable(answer) else str(answer)
+        for place, start in enumerate(range(0, len(text), 12)):
+            if self.hangs_after is not None and place >= self.hangs_after and request.purpose == "answer":
+                await asyncio.Event().wait()
+            yield ChatDelta(text[start : start + 12])
+        yield ChatDelta(usage=ModelUsage(len(request.user) // 4, len(text) // 4))
+
+    def calls(self, purpose: str) -> list[ChatRequest]:
+        return [call for call in self.asked if call.purpose == purpose]
+
+
+@dataclass
+class Ledger:
+    """A recorder that keeps what it hears."""
+
+    kept: list[Measurement] = field(default_factory=list)
+
+    def record(self, measurement: Measurement) -> None:
+        self.kept.append(measurement)
+
+    def values(self, name: str, label: str | None = None) -> list[float]:
+        return [entry.value for entry in self.kept if entry.name == name and label in (None, entry.label)]
+
+
+def hit(
+    url: str, text: str = "", *, title: str = "", rank: int = 0, provider: str = "web", **more: object
+) -> SearchHit:
+    return replace(SearchHit(provider, url, title or url, text, rank=rank), **more)  # type: ignore[arg-type]
+
+
+def make_source(number: int, content: str, *, url: str = "", title: str = "", **metadata: object) -> Source:
+    address = url or f"https://site{number}.example/page"
+    domain = address.split("/")[2] if "://" in address else ""
+    return Source(
+        id=f"src_{number}",
+        url=address,
+        title=title or f"Page {number}",
+        content=content,
+        content_hash=str(hash(content)),
+        read_at=NOW,
+        metadata=replace(SourceMetadata(domain, len(content.split()), "web"), **metadata),  # type: ignore[arg-type]
+    )
+
+
+def make_job(query: str, *, id: str = "job_1", scope: Scope = LOCAL, **request: object) -> ResearchJob:
+    asked = replace(ResearchRequest(query, scope=scope), **request)  # type: ignore[arg-type]
+    return ResearchJob(id, asked, parse_intent(query), JobStatus.PENDING, NOW)
+
+
+def make_deps(
+    *,
+    search: Iterable[FakeSearch] = (),
+    pages: Mapping[str, str | FetchError] | None = None,
+    model: ChatModel | None = None,
+    settings: Settings | None = None,
+    clock: Callable[[], datetime] = now,
+) -> Deps:
+    ids = iter(range(1, 10_000))
+    return Deps(
+        providers={provider.name: provider for provider in search},
+        pages=FakePages(pages or {}),
+        jobs=MemoryJobStore(),
+        sources=MemorySourceStore(),
+        events=MemoryEventLog(clock=clock),
+        cache=MemoryAnswerCache(clock=clock),
+        recorder=Ledger(),
+        clock=clock,
+        new_id=lambda: f"job_{next(ids)}",
+        settings=settings or Settings(),
+        model=model,
+    )
