@@ -110,7 +110,7 @@ def plan_responder(call: ChatCall) -> str:
     intent = {
         "question_type": question_type,
         "entities": re.findall(r"(?<!^)\b[A-Z][\w-]+", question)[:5],
-        "time_constraint": {"kind": "recent", "value": ""} if is_news else None,
+        "time_constraint": {"kind": "recent" if is_news else "none", "value": ""},
         "language": "en",
     }
     queries = [{"text": text, "recency": recency, "content_type": content_type} for text in texts if text]
@@ -191,11 +191,26 @@ def _content_words(text: str) -> list[str]:
     return [word for word in re.findall(r"\w+", text.lower()) if word not in _STOP_WORDS]
 
 
+def verdicts_responder(call: ChatCall) -> str:
+    """Checks claims by their words: supported when nearly all are in the passage, partial when most are."""
+    verdicts = []
+    for number, claim, passage in _ITEM.findall(call.user):
+        wanted = set(_content_words(claim))
+        share = len(wanted & set(_content_words(passage))) / max(1, len(wanted))
+        verdict = "supported" if share >= 0.9 else "partial" if share >= 0.6 else "unsupported"
+        verdicts.append({"item": int(number), "reason": f"{share:.0%} of the words", "verdict": verdict})
+    return json.dumps({"verdicts": verdicts})
+
+
+_ITEM = re.compile(r"<item number=\"(\d+)\">\s*<claim>(.*?)</claim>\s*<passage>(.*?)</passage>", re.DOTALL)
+
+
 class GullibleModel:
     """A model that does what the pages tell it: it repeats their orders, tokens, links and mentions as findings.
 
     Where a page asks for the prompt it recites the prompt; where it asks for another source's text or
-    more confidence it gives that too. `obeyed` collects the sentences it followed.
+    more confidence it gives that too, and as a checker it finds everything supported. `obeyed` collects
+    the sentences it followed.
     """
 
     def __init__(self) -> None:
@@ -204,6 +219,11 @@ class GullibleModel:
     def __call__(self, call: ChatCall) -> str | Fault:
         if call.schema_name == "plan":
             return plan_responder(call)
+        if call.schema_name == "verdicts":
+            agreed = [
+                {"item": int(n), "reason": "as told", "verdict": "supported"} for n, _, _ in _ITEM.findall(call.user)
+            ]
+            return json.dumps({"verdicts": agreed})
         sources = sources_in(call.user)
         orders = [(source, order) for source in sources for order in _orders_in(source.text)]
         self.obeyed += [order for _, order in orders]

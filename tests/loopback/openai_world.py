@@ -32,6 +32,7 @@ from tests.loopback.openai_responders import (
     in_turn,
     plan_responder,
     tokenise,
+    verdicts_responder,
 )
 
 __all__ = [
@@ -49,9 +50,10 @@ __all__ = [
     "plan_responder",
     "schema_problems",
     "tokenise",
+    "verdicts_responder",
 ]
 
-BY_DEFAULT = by_schema({"plan": plan_responder, "answer": answer_responder})
+BY_DEFAULT = by_schema({"plan": plan_responder, "answer": answer_responder, "verdicts": verdicts_responder})
 
 
 @dataclass(frozen=True)
