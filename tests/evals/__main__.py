@@ -1,0 +1,35 @@
+"""Print quality figures: `python -m tests.evals [attribution] [planted] [speed]`, all by default."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+from tests.evals.attribution import print_attribution
+from tests.evals.datasets import DataAbsent
+from tests.evals.planted import print_planted
+from tests.evals.speed import print_speed
+
+EVALUATIONS: dict[str, Callable[[], None]] = {
+    "attribution": print_attribution,
+    "planted": print_planted,
+    "speed": print_speed,
+}
+
+
+def main(names: list[str]) -> int:
+    unknown = [name for name in names if name not in EVALUATIONS]
+    if unknown:
+        print(f"no such evaluation: {', '.join(unknown)}; there are {', '.join(EVALUATIONS)}", file=sys.stderr)
+        return 2
+    for name in names or list(EVALUATIONS):
+        print(f"== {name} ==")
+        try:
+            EVALUATIONS[name]()
+        except DataAbsent as exc:
+            print(f"skipped: no data at {exc} (set GORKD_TEST_DATA)\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
