@@ -14,7 +14,7 @@ from rich.text import Text
 
 from core import wording
 from core.events import Event
-from core.render import one_line
+from core.snapshot import Snapshot
 
 SHOWN_SOURCES = 3  # the latest ones; all stand under the answer
 SHOWN_LINES = 8  # of the answer as it grows, so that the block fits a small terminal
@@ -41,14 +41,18 @@ class PlainProgress:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self._last = ""
+        self._snapshot = Snapshot()
 
     def show(self, event: Event) -> None:
-        line = _line(event)
-        if line and line != self._last:
-            self._last = line
-            self._stream.write(line + "\n")
-            self._stream.flush()
+        before, self._snapshot = self._snapshot, self._snapshot.after(event)
+        if event.type == "status" and self._snapshot.message != before.message:
+            self._write(self._snapshot.message)
+        if len(self._snapshot.sources) > len(before.sources):
+            self._write(f"  {self._snapshot.sources[-1]}")
+
+    def _write(self, line: str) -> None:
+        self._stream.write(line + "\n")
+        self._stream.flush()
 
 
 class LiveProgress:
@@ -57,53 +61,20 @@ class LiveProgress:
     def __init__(self) -> None:
         self._started = time.monotonic()
         self._spinner = Spinner("dots")
-        self._message = "Starting"
-        self._attempt = 0
-        self._sources: list[str] = []
-        self._sentences: dict[str, str] = {}
+        self._snapshot = Snapshot()
 
     def show(self, event: Event) -> None:
-        if event.attempt > self._attempt:  # what an older attempt showed is void
-            self._attempt = event.attempt
-            self._sources.clear()
-            self._sentences.clear()
-        if event.type == "status":
-            self._message = _word(event, "message") or self._message
-        elif event.type == "source":
-            self._sources.append(_source_line(event))
-        elif event.type == "answer":
-            self._put_sentence(event)
-
-    def _put_sentence(self, event: Event) -> None:
-        identity, text = str(event.data.get("id")), event.data.get("text")
-        if text is None:
-            self._sentences.pop(identity, None)
-        else:
-            self._sentences[identity] = one_line(str(text))
+        self._snapshot = self._snapshot.after(event)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        snapshot = self._snapshot
         elapsed = wording.duration(time.monotonic() - self._started)
-        found = f" · {wording.counted(len(self._sources), 'source')}" if self._sources else ""
-        self._spinner.update(text=Text.assemble(self._message, (f"  {elapsed}{found}", "dim")))
+        found = f" · {wording.counted(len(snapshot.sources), 'source')}" if snapshot.sources else ""
+        self._spinner.update(text=Text.assemble(snapshot.message, (f"  {elapsed}{found}", "dim")))
         yield self._spinner
-        if self._sentences:
-            text = Text(" ".join(self._sentences.values()))
+        if snapshot.sentences:
+            text = Text(" ".join(snapshot.sentences.values()))
             yield Text("\n").join(text.wrap(console, max(options.max_width - 2, 20))[-SHOWN_LINES:])
         else:
-            for line in self._sources[-SHOWN_SOURCES:]:
+            for line in snapshot.sources[-SHOWN_SOURCES:]:
                 yield Text(f"  {line}", style="dim", no_wrap=True, overflow="ellipsis")
-
-
-def _line(event: Event) -> str:
-    if event.type == "status":
-        return _word(event, "message")
-    return f"  {_source_line(event)}" if event.type == "source" else ""
-
-
-def _source_line(event: Event) -> str:
-    place, title = _word(event, "domain"), _word(event, "title") or _word(event, "url")
-    return f"{place} – {title}" if place else title
-
-
-def _word(event: Event, key: str) -> str:
-    return one_line(str(event.data.get(key) or ""))

@@ -12,11 +12,12 @@ from adapters.web.access import may_ask, require_readable
 from adapters.web.api import RESEARCHER, SETTINGS
 from adapters.web.faults import Forbidden
 from adapters.web.prose import prose
-from adapters.web.view import Snapshot, job_view
+from adapters.web.view import job_view, stage_states
 from core.errors import InvalidQuery, JobNotFound
 from core.job import ResearchRequest
 from core.modes import MODES
 from core.render import answer_markdown
+from core.snapshot import Snapshot
 from core.wording import REMOVED_HEADING, RETRY
 
 if TYPE_CHECKING:
@@ -61,7 +62,8 @@ async def get_job(request: web.Request) -> web.Response:
         return _page("job.html", request, {"view": view, "removed_heading": REMOVED_HEADING, "retry": RETRY})
     snapshot = await _glance(researcher, job_id)
     so_far = prose(" ".join(snapshot.sentences.values()), ())
-    context = {"view": view, "snapshot": snapshot, "so_far": so_far, "refresh_s": REFRESH_S}
+    stages = stage_states(snapshot)
+    context = {"view": view, "snapshot": snapshot, "stages": stages, "so_far": so_far, "refresh_s": REFRESH_S}
     return _page("running.html", request, context)
 
 
@@ -82,7 +84,7 @@ async def _glance(researcher: Researcher, job_id: str) -> Snapshot:
     try:
         async with asyncio.timeout(GLANCE_S):
             async for event in researcher.follow(job_id):
-                snapshot.add(event)
+                snapshot = snapshot.after(event)
     except TimeoutError:
         pass  # a running job has more to tell later; that is what the page is refreshed for
     return snapshot

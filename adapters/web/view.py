@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
@@ -13,9 +13,9 @@ from adapters.web.prose import prose, safe_link
 from core import wording
 from core.answer import Citation, Confidence, JobResult, ResearchAnswer
 from core.citations import MARKS
-from core.events import Event
 from core.job import TERMINAL_STATUSES, JobStatus, ResearchJob
 from core.render import is_used, marked_section, one_line
+from core.snapshot import Snapshot
 from core.source import Source
 
 STAGES = (JobStatus.PLANNING, JobStatus.SEARCHING, JobStatus.FETCHING, JobStatus.SYNTHESIZING)
@@ -85,38 +85,12 @@ class JobView:
     uncited: tuple[SourceView, ...]
 
 
-@dataclass
-class Snapshot:
-    """How far a running job is, read from its events."""
-
-    message: str = wording.STATUS_MESSAGES[JobStatus.PENDING]
-    stage: str = ""
-    attempt: int = 0
-    sources: list[str] = field(default_factory=list)
-    sentences: dict[str, str] = field(default_factory=dict)
-
-    def add(self, event: Event) -> None:
-        """Events of one attempt add up; a newer attempt starts over."""
-        if event.attempt > self.attempt:
-            self.attempt = event.attempt
-            self.sources.clear()
-            self.sentences.clear()
-        if event.type == "status":
-            self.stage = str(event.data.get("stage") or "")
-            self.message = one_line(str(event.data.get("message") or self.message))
-        elif event.type == "source":
-            names = (str(event.data.get(key) or "") for key in ("domain", "title"))
-            self.sources.append(one_line(" – ".join(name for name in names if name)))
-        elif event.type == "answer":
-            identity, text = str(event.data.get("id")), event.data.get("text")
-            self.sentences.pop(identity, None) if text is None else self.sentences.update({identity: str(text)})
-
-    def stages(self) -> list[tuple[str, str]]:
-        """Each stage's words and whether it is `done`, `active` or `waiting`."""
-        names = [stage.value for stage in STAGES]
-        at = names.index(self.stage) if self.stage in names else -1
-        states = ["done" if number < at else "active" if number == at else "waiting" for number in range(len(names))]
-        return [(wording.STATUS_MESSAGES[stage], state) for stage, state in zip(STAGES, states, strict=True)]
+def stage_states(snapshot: Snapshot) -> list[tuple[str, str]]:
+    """Each stage's words and whether it is `done`, `active` or `waiting`."""
+    names = [stage.value for stage in STAGES]
+    at = names.index(snapshot.stage) if snapshot.stage in names else -1
+    states = ["done" if number < at else "active" if number == at else "waiting" for number in range(len(names))]
+    return [(wording.STATUS_MESSAGES[stage], state) for stage, state in zip(STAGES, states, strict=True)]
 
 
 def job_view(job: ResearchJob, result: JobResult | None, sources: Sequence[Source]) -> JobView:
