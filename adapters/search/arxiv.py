@@ -33,7 +33,7 @@ from adapters.search.settings import (
 from adapters.search.xml import parse_xml, text_of
 from core.errors import ProviderRateLimited, ProviderRejected
 from core.job import Scope
-from core.ports import Clock
+from core.ports import Clock, ProviderStrength
 from core.source import SearchFilters, SearchHit, SearchQuery, SourceKind
 
 ACCESS = Access("arxiv", "arXiv", url_variable="ARXIV_BASE_URL")
@@ -59,6 +59,7 @@ class ArxivSearch:
     """`base_url` is the address of the query script, or an origin. A mirror sets no rate limit that we know."""
 
     name = ACCESS.name
+    strength: ProviderStrength = "scholarly"
 
     def __init__(
         self,

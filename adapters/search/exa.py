@@ -26,7 +26,7 @@ from adapters.search.settings import (
     read_settings,
 )
 from core.job import Scope
-from core.ports import Clock
+from core.ports import Clock, ProviderStrength
 from core.source import ContentType, SearchHit, SearchQuery
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ def build(env: Mapping[str, str], around: Surroundings) -> ExaSearch | None:
 
 class ExaSearch:
     name = ACCESS.name
+    strength: ProviderStrength = "conceptual"
 
     def __init__(
         self,

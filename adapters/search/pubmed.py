@@ -32,6 +32,7 @@ from adapters.search.settings import (
 from adapters.search.xml import parse_xml, text_of
 from core.errors import ProviderRejected
 from core.job import Scope
+from core.ports import ProviderStrength
 from core.source import SearchFilters, SearchHit, SearchQuery, SourceKind
 
 ACCESS = Access("pubmed", "PubMed", url_variable="PUBMED_BASE_URL", key_variable="NCBI_API_KEY")
@@ -66,6 +67,7 @@ class PubmedSearch:
     """`base_url` is the folder of esearch.fcgi, or an origin; the key triples the public service's rate limit."""
 
     name = ACCESS.name
+    strength: ProviderStrength = "scholarly"
 
     def __init__(
         self, *, agent: str, base_url: str = PUBLIC, api_key: str = "", limits: TimeLimits = DEFAULT_LIMITS

@@ -1,0 +1,277 @@
+"""`gorkd ask` as a real process: against local files, against the loopback world, and with bad input."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.loopback.openai_responders import Fault
+from tests.loopback.search_faults import Fault as SearchFault
+from tests.loopback.web_world import PageSpec
+from tests.loopback.world import SitePage, World
+from tests.shared_data import ROOT
+
+TIDES = SitePage(
+    "How tides work",
+    "The tides are caused by the gravity of the Moon and of the Sun. The Moon raises two bulges in the ocean.\n\n"
+    "Spring tides occur when the Sun and the Moon are aligned, about twice a month. Neap tides occur at half moon.",
+)
+COAST = SitePage(
+    "Tides on the coast",
+    "The largest tidal range on Earth is found in the Bay of Fundy, where it reaches 16 metres.\n\n"
+    "Most coasts see two high tides and two low tides a day.",
+)
+
+
+@dataclass(frozen=True)
+class Ended:
+    code: int
+    out: str
+    err: str
+    seconds: float
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+async def ask(*arguments: str, env: Mapping[str, str], cwd: Path = ROOT) -> Ended:
+    """Run the command to its end, with nothing of this machine's settings in its environment."""
+    started = time.perf_counter()
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "bots", "ask", *arguments,
+        cwd=cwd,
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "COLUMNS": "100", **env},
+        stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    out, err = await asyncio.wait_for(process.communicate(), 50)
+    assert process.returncode is not None
+    return Ended(process.returncode, out.decode(), err.decode(), time.perf_counter() - started)
+
+
+def unreachable() -> dict[str, str]:
+    """Keyless services at a port where nothing listens, as on a machine without network."""
+    nowhere = "http://127.0.0.1:9/api"
+    return {f"{name}_BASE_URL": nowhere for name in ("WIKIPEDIA", "PUBMED", "ARXIV")}
+
+
+async def test_without_key_and_network_a_question_about_the_project_is_answered_from_its_documents(
+    tmp_path: Path,
+) -> None:
+    """The default of a fresh clone: quoted, cited, right, and every quote stands in the cited file."""
+    ended = await ask("--json", "How is confidence scored?", env={"GORKD_DATA": str(tmp_path), **unreachable()})
+
+    assert ended.code == 0, ended.err
+    job = ended.json
+    assert job["status"] == "completed"
+    assert job["answer"]["notice"] == "quoted from the sources; no model is configured"
+    assert "confidence" in job["answer"]["summary"].casefold()
+    paths = {source["id"]: Path(source["url"].removeprefix("file://")) for source in job["sources"]}
+    assert "confidence.md" in {paths[citation["source_id"]].name for citation in job["citations"]}
+    for citation in job["citations"]:
+        assert citation["quote"] in paths[citation["source_id"]].read_text(encoding="utf-8")
+
+
+async def test_unreachable_providers_are_given_up_within_the_time_and_named(tmp_path: Path) -> None:
+    """Without network the answer comes within 5 s, and says who could not be reached."""
+    ended = await ask("How is confidence scored?", env={"GORKD_DATA": str(tmp_path), **unreachable()})
+
+    assert ended.code == 0, ended.err
+    assert ended.seconds < 5
+    limitations = ended.out.casefold()
+    assert all(name in limitations for name in ("wikipedia", "pubmed", "arxiv"))
+
+
+async def test_json_has_every_field_with_its_type(tmp_path: Path) -> None:
+    """S003-19: the JSON of a finished job."""
+    async with World.of({"/tides": TIDES, "/coast": COAST}) as world:
+        ended = await ask("--json", "What causes the tides?", env=world.env(tmp_path, "tavily", model=True))
+
+    job = ended.json
+    assert ended.code == 0, ended.err
+    assert job["job_id"].startswith("job_")
+    assert job["status"] == "completed"
+    assert {key: type(job["answer"][key]) for key in ("summary", "detail", "confidence", "limitations")} == {
+        "summary": str, "detail": str, "confidence": str, "limitations": list,
+    }  # fmt: skip
+    assert job["answer"]["confidence"] in {"high", "medium", "low"}
+    for citation in job["citations"]:
+        assert {"claim", "source_id", "quote", "verdict", "start", "end", "page"} <= set(citation)
+    for source in job["sources"]:
+        assert {"id", "url", "title", "domain", "provider", "author", "published_at", "relevance", "used"} <= set(
+            source
+        )
+        assert source["domain"].startswith("127.0.0.")
+    metadata = job["metadata"]
+    assert (type(metadata["duration_ms"]), type(metadata["sources_considered"]), metadata["cached"]) == (
+        int,
+        int,
+        False,
+    )
+    assert metadata["model"] == "loop-1"
+    assert metadata["tokens"] > 0
+    assert metadata["providers"] == ["tavily"]
+
+
+async def test_the_answer_is_written_from_pages_read_and_every_citation_holds(tmp_path: Path) -> None:
+    """S003-09, S003-13, S003-14: plan, search, pages, answer; each quote stands in the page that is cited."""
+    async with World.of({"/tides": TIDES, "/coast": COAST}) as world:
+        ended = await ask("--json", "What causes the tides?", env=world.env(tmp_path, "tavily", model=True))
+        purposes = [call.schema_name for call in world.model.calls]
+        tides_url = world.web.url("/tides")
+
+    assert purposes[:2] == ["plan", "answer"]
+    job = ended.json
+    assert tides_url in {source["url"] for source in job["sources"]}
+    assert "gravity of the Moon" in job["answer"]["summary"] + job["answer"]["detail"]
+    texts = {"/tides": TIDES.text, "/coast": COAST.text}
+    urls = {source["id"]: source["url"] for source in job["sources"]}
+    for citation in job["citations"]:
+        page = texts["/" + urls[citation["source_id"]].rsplit("/", 1)[1]]
+        assert " ".join(citation["quote"].split()) in " ".join(page.split())
+
+
+async def test_all_providers_are_used_where_much_hangs_on_the_answer(tmp_path: Path) -> None:
+    """S003-06: high importance asks every provider."""
+    pages = {
+        "/x": SitePage(
+            "Ibuprofen dose", "The safe dose of ibuprofen for adults is at most 1200 mg a day without advice."
+        )
+    }
+    async with World.of(pages) as world:
+        ended = await ask("--json", "What dose of ibuprofen is safe?", env=world.env(tmp_path, model=True))
+        asked = {request.service for request in world.search.asked}
+
+    assert ended.code == 0, ended.err
+    assert asked == {"tavily", "exa", "wikipedia", "pubmed", "arxiv"}
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        pytest.param("", "empty", id="empty"),
+        pytest.param("ab c" * 500, "1999", id="2000 characters"),
+        pytest.param("PK\x03\x04\x1b[31m", "plain text", id="binary"),
+        pytest.param("asdfghjkl", "question", id="key mash"),
+    ],
+)
+async def test_bad_input_is_one_clear_sentence_and_exit_2(question: str, words: str, tmp_path: Path) -> None:
+    """S003-01: on stderr, without a traceback, nothing on stdout."""
+    ended = await ask("--", question, env={"GORKD_DATA": str(tmp_path), "GORKD_PROVIDERS": "files"})
+
+    assert ended.code == 2
+    assert words in ended.err
+    assert "Traceback" not in ended.err
+    assert len(ended.err.strip().splitlines()) == 1
+    assert ended.out == ""
+
+
+async def test_an_invalid_key_is_one_clear_sentence_and_exit_4(tmp_path: Path) -> None:
+    """The job has failed, keeps its sources, and the key appears nowhere."""
+    async with World.of({"/tides": TIDES}) as world:
+        world.model.keys = {"sk-another-key"}
+        env = world.env(tmp_path, "tavily", model=True)
+        ended = await ask("What causes the tides?", env=env)
+        as_json = await ask("--json", "What causes the tides?", env=env)
+
+    assert ended.code == as_json.code == 4
+    assert "OPENAI_API_KEY" in ended.err
+    assert "sk-test" not in ended.err + ended.out + as_json.out + as_json.err
+    assert as_json.json["status"] == "failed"
+    assert as_json.json["error"]["code"] == "LLM_FAILED"
+    assert len(as_json.json["sources"]) == 1
+
+
+async def test_a_wrong_base_url_is_one_clear_sentence_and_exit_4(tmp_path: Path) -> None:
+    """Nothing listens there: the sentence names the setting, within seconds."""
+    async with World.of({"/tides": TIDES}) as world:
+        env = {**world.env(tmp_path, "tavily", model=True), "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
+        ended = await ask("What causes the tides?", env=env)
+
+    assert ended.code == 4
+    assert "OPENAI_BASE_URL" in ended.err
+    assert "Traceback" not in ended.err
+
+
+async def test_a_data_folder_that_cannot_be_used_is_one_clear_sentence_and_exit_4(tmp_path: Path) -> None:
+    """The sentence names the setting."""
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+
+    ended = await ask("What causes the tides?", env={"GORKD_DATA": str(blocked / "data"), "GORKD_PROVIDERS": "files"})
+
+    assert ended.code == 4
+    assert "GORKD_DATA" in ended.err
+    assert "Traceback" not in ended.err
+
+
+async def test_a_page_of_50_megabytes_is_given_up_and_the_rest_answers(tmp_path: Path) -> None:
+    """The huge page stays as its provider's extract, marked; the answer comes from the others."""
+    async with World.of({"/tides": TIDES, "/coast": COAST}) as world:
+        world.web.pages["/coast"] = PageSpec(behaviour="huge")
+        ended = await ask("--json", "What causes the tides?", env=world.env(tmp_path, "tavily", model=True))
+
+    assert ended.code == 0, ended.err
+    extracts = {source["url"].rsplit("/", 1)[1]: source["extract_of_page"] for source in ended.json["sources"]}
+    assert extracts["tides"] == ""
+    assert extracts.get("coast", "too large") == "too large"
+
+
+async def test_all_providers_dead_is_exit_4_with_retry(tmp_path: Path) -> None:
+    """S003-23, D11: a failure, never an empty answer."""
+    async with World.of({"/tides": TIDES}) as world:
+        world.search.faults["tavily"] = SearchFault(status=500)
+        ended = await ask("--json", "What causes the tides?", env=world.env(tmp_path, "tavily"))
+
+    assert ended.code == 4
+    assert ended.json["error"]["code"] == "SEARCH_FAILED"
+    assert ended.json["error"]["retryable"] is True
+
+
+async def test_nothing_relevant_is_exit_3_and_says_what_was_searched(tmp_path: Path) -> None:
+    """S003-23: insufficient is an honest answer."""
+    async with World.of({"/tides": TIDES}) as world:
+        ended = await ask("Who composed the opera Zaide?", env=world.env(tmp_path, "wikipedia"))
+
+    assert ended.code == 3
+    assert "Zaide" in ended.out
+
+
+async def test_a_model_error_is_retried_and_then_fails(tmp_path: Path) -> None:
+    """S003-23: one retry on 5xx, then exit 4 with the sources kept."""
+    async with World.of({"/tides": TIDES}) as world:
+        world.model.respond = Fault(status=503)
+        ended = await ask("--json", "What causes the tides?", env=world.env(tmp_path, "tavily", model=True))
+        answers = [call for call in world.model.calls if call.schema_name == "answer"]
+
+    assert ended.code == 4
+    assert len(answers) == 2
+    assert ended.json["sources"]
+
+
+async def test_interrupting_cancels_the_job_and_exits_130(tmp_path: Path) -> None:
+    """Ctrl-C: said in a line, with the job's id, without a traceback."""
+    async with World.of({"/tides": TIDES}) as world:
+        world.model.respond = Fault(hang_first=True)
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "bots", "ask", "What causes the tides?",
+            cwd=ROOT, env={"PATH": os.environ["PATH"], **world.env(tmp_path, "tavily", model=True)},
+            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        await asyncio.wait_for(world.model.hanging.wait(), 30)
+        process.send_signal(2)
+        _, err = await asyncio.wait_for(process.communicate(), 20)
+
+    assert process.returncode == 130
+    assert b"cancelled" in err
+    assert b"job_" in err
+    assert b"Traceback" not in err
