@@ -35,7 +35,7 @@ class _Worker:
     process: subprocess.Popen[bytes]
     channel: socket.socket
     served: int = 0
-    is_between_documents: bool = True  # and so may take another
+    is_between_documents: bool = False  # and so may take another; not before it has said that it is ready
 
     @property
     def is_alive(self) -> bool:
@@ -109,17 +109,24 @@ class ExtractionWorkers:
     async def aclose(self) -> None:
         """Kill all workers and wait until they are gone. Idempotent."""
         self._is_closed = True
-        for worker in (*self._idle, *self._busy):
-            self._end(worker)
-        self._idle.clear()
+        while self._idle:
+            self._end(self._idle.pop())
+        for worker in self._busy:
+            worker.process.kill()  # its channel is still being read, and ends by itself now
+        for _ in range(self._count):
+            await self._turn.acquire()
+        for _ in range(self._count):
+            self._turn.release()
         await asyncio.to_thread(_reap, self._killed)
 
     @asynccontextmanager
     async def _worker(self, url: str) -> AsyncIterator[_Worker]:
         """A worker for one document: back among the idle ones afterwards, killed when it is still at it."""
-        worker = await self._take(url)
+        worker = self._take_idle() or self._start(url)
         self._busy.append(worker)
         try:
+            if not worker.is_between_documents:
+                await _until_ready(worker, url)
             yield worker
         finally:
             self._busy.remove(worker)
@@ -129,40 +136,26 @@ class ExtractionWorkers:
             else:
                 self._end(worker)
 
-    async def _take(self, url: str) -> _Worker:
+    def _take_idle(self) -> _Worker | None:
         while self._idle:
             worker = self._idle.pop()
             if worker.is_alive:
                 return worker
             self._end(worker)
+        return None
+
+    def _start(self, url: str) -> _Worker:
         if self._is_closed:
             raise PageUnreadable(url, "the page reader is shut down")
-        return await self._start(url)
-
-    async def _start(self, url: str) -> _Worker:
         self._killed = [process for process in self._killed if process.poll() is None]
         ours, theirs = socket.socketpair()
+        ours.setblocking(False)
         with theirs:
-            ours.setblocking(False)
             try:
-                process = _spawn(theirs, self._limit_s, self._memory_bytes)
+                return _Worker(_spawn(theirs, self._limit_s, self._memory_bytes), ours)
             except OSError as exc:
                 ours.close()
                 raise PageUnreadable(url, f"no parser could be started: {exc}") from exc
-        worker = _Worker(process, ours)
-        try:
-            async with asyncio.timeout(STARTUP_LIMIT_S):
-                await _receive(ours)
-        except TimeoutError as exc:
-            self._end(worker)
-            raise PageTimeout(url, "no parser was ready in time") from exc
-        except (OSError, ValueError) as exc:
-            self._end(worker)
-            raise PageUnreadable(url, f"no parser could be started: {exc}") from exc
-        except asyncio.CancelledError:
-            self._end(worker)
-            raise
-        return worker
 
     def _end(self, worker: _Worker) -> None:
         worker.kill()
@@ -180,6 +173,17 @@ def _spawn(channel: socket.socket, limit_s: float, memory_bytes: int) -> subproc
         env={"LANG": "C.UTF-8", "PATH": os.defpath},
         start_new_session=True,
     )
+
+
+async def _until_ready(worker: _Worker, url: str) -> None:
+    try:
+        async with asyncio.timeout(STARTUP_LIMIT_S):
+            await _receive(worker.channel)
+    except TimeoutError as exc:
+        raise PageTimeout(url, "no parser was ready in time") from exc
+    except (OSError, ValueError) as exc:
+        raise PageUnreadable(url, f"no parser could be started: {exc}") from exc
+    worker.is_between_documents = True
 
 
 async def _ask(channel: socket.socket, document: Document) -> bytes:

@@ -1,0 +1,228 @@
+"""The parsing processes: killed on time and on memory, without our environment, and gone when we are."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from adapters.pages.extraction import Document
+from adapters.pages.workers import MEMORY_LIMIT_BYTES, ExtractionWorkers
+from core.errors import PageTimeout, PageUnreadable
+
+ROOT = Path(__file__).resolve().parents[3]
+SENTENCE = "A paragraph that is long enough to be read as the text of a page."
+PAGE = Document("http://a.example/", "html", "utf-8", f"<article>{f'<p>{SENTENCE}</p>' * 6}</article>".encode())
+# libxml2 compares every attribute with every other: 20,000 take seconds, in C code that no signal handler interrupts.
+SLOW = Document(
+    "http://slow.example/", "html", "utf-8", b"<p " + b" ".join(b'a%d="1"' % n for n in range(60_000)) + b">x</p>"
+)
+# Character data in tiny pieces: half a gigabyte in libxml2.
+BIG = Document("http://big.example/", "html", "utf-8", b"<" * 5_000_000)
+
+
+@asynccontextmanager
+async def _workers(
+    count: int = 1, *, limit_s: float = 5.0, memory_bytes: int = MEMORY_LIMIT_BYTES
+) -> AsyncIterator[ExtractionWorkers]:
+    workers = ExtractionWorkers(count=count, limit_s=limit_s, memory_bytes=memory_bytes)
+    try:
+        yield workers
+    finally:
+        await workers.aclose()
+
+
+async def test_a_page_that_takes_too_long_is_killed_and_the_next_one_is_read() -> None:
+    """The limit holds even inside C code, and costs that page only."""
+    async with _workers(limit_s=0.5) as workers:
+        await workers.warm_up()
+        first = workers.pids
+
+        started = time.monotonic()
+        with pytest.raises(PageTimeout, match=r"within 0\.5 s"):
+            await workers.extract(SLOW)
+        took = time.monotonic() - started
+        after = await workers.extract(PAGE)
+
+        assert took < 1.5
+        assert after.text.startswith(SENTENCE)
+        assert set(workers.pids).isdisjoint(first)
+
+
+async def test_a_page_that_needs_too_much_memory_is_refused_and_the_next_one_is_read() -> None:
+    """The cap is the process's address space, so the machine never notices."""
+    async with _workers(memory_bytes=150 << 20) as workers:
+        with pytest.raises(PageUnreadable, match=r"memory|died"):
+            await workers.extract(BIG)
+        after = await workers.extract(PAGE)
+
+    assert after.text.startswith(SENTENCE)
+
+
+async def test_the_largest_allowed_page_fits_into_the_memory_cap() -> None:
+    """The cap stops bombs, not pages: 5 MB of the densest markup are read."""
+    dense = b"<p>" + b"<b>a</b> <i>b</i> " * 290_000
+    async with _workers(limit_s=20.0) as workers:
+        found = await workers.extract(Document("http://dense.example/", "html", "utf-8", dense))
+
+    assert found.text.startswith("a b a b")
+
+
+async def test_a_page_without_text_leaves_the_worker_in_service() -> None:
+    """An ordinary refusal is no reason to start a new process."""
+    empty = Document("http://empty.example/", "html", "", b"<html></html>")
+    async with _workers() as workers:
+        await workers.warm_up()
+        before = workers.pids
+
+        for _ in range(3):
+            with pytest.raises(PageUnreadable):
+                await workers.extract(empty)
+
+        assert workers.pids == before
+
+
+async def test_a_worker_that_died_meanwhile_is_replaced() -> None:
+    """The system may kill any process; the next page does not notice."""
+    async with _workers() as workers:
+        await workers.warm_up()
+        (pid,) = workers.pids
+        os.kill(pid, 9)
+        await _until(lambda: _state(pid) in ("gone", "Z"))
+
+        found = await workers.extract(PAGE)
+
+        assert found.text.startswith(SENTENCE)
+        assert workers.pids != (pid,)
+
+
+async def test_a_cancelled_page_frees_its_worker() -> None:
+    """Cancelling kills the work as well, so that it cannot pile up."""
+    async with _workers() as workers:
+        await workers.warm_up()
+        (pid,) = workers.pids
+        running = asyncio.create_task(workers.extract(SLOW))
+        await _until(lambda: _state(pid) == "R")
+
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        found = await workers.extract(PAGE)
+
+    assert found.text.startswith(SENTENCE)
+
+
+async def test_pages_are_parsed_side_by_side_up_to_the_count() -> None:
+    """Two workers serve any number of pages, two at a time."""
+    async with _workers(2) as workers:
+        found = await asyncio.gather(*(workers.extract(PAGE) for _ in range(20)))
+
+        assert len(found) == 20
+        assert len(workers.pids) == 2
+
+
+async def test_closing_leaves_no_process_behind() -> None:
+    """Idle and busy workers are gone when `aclose` returns, which may be called twice."""
+    workers = ExtractionWorkers(count=2)
+    await workers.warm_up()
+    pids = workers.pids
+    running = asyncio.create_task(workers.extract(SLOW))
+    await _until(lambda: any(_state(pid) == "R" for pid in pids))
+
+    await workers.aclose()
+    await workers.aclose()
+
+    assert len(pids) == 2
+    assert {_state(pid) for pid in pids} == {"gone"}
+    with pytest.raises(PageUnreadable):
+        await running
+    with pytest.raises(PageUnreadable, match="shut down"):
+        await workers.extract(PAGE)
+
+
+async def test_a_worker_sees_nothing_of_our_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A parser taken over by a page finds no keys."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
+    async with _workers() as workers:
+        await workers.warm_up()
+        environment = await asyncio.to_thread(Path(f"/proc/{workers.pids[0]}/environ").read_bytes)
+
+    assert b"secret" not in environment
+    assert b"OPENAI" not in environment
+
+
+SCRIPT = """
+import asyncio, sys
+from ipaddress import ip_network
+from adapters.pages import WebPages
+
+async def main():
+    pages = WebPages(workers=2)
+    await pages.warm_up()
+    print(*pages.worker_pids, flush=True)
+    {end}
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize(
+    ("end", "code"),
+    [("return", 0), ("raise SystemExit(3)", 3), ("import os; os.kill(os.getpid(), 9)", -9)],
+    ids=["forgotten", "exit", "killed"],
+)
+async def test_workers_end_with_us_however_we_end(end: str, code: int) -> None:
+    """Without `aclose` the interpreter ends at once, says nothing, and its workers follow."""
+    started = time.monotonic()
+    done = await asyncio.to_thread(_run, SCRIPT.format(end=end))
+
+    pids = [int(word) for word in done.stdout.split()]
+    await _until(lambda: all(_state(pid) in ("gone", "Z") for pid in pids))
+
+    assert done.returncode == code
+    assert done.stderr == ""
+    assert len(pids) == 2
+    assert time.monotonic() - started < 10
+
+
+async def test_importing_the_fetcher_is_cheap() -> None:
+    """The main process never loads the extractor, nor, until a page is asked for, an HTTP client."""
+    script = """
+import sys
+import adapters.pages
+before = [name for name in ("trafilatura", "lxml", "pypdfium2", "aiohttp") if name in sys.modules]
+from adapters.pages import WebPages
+WebPages(workers=1)
+print(before, [name for name in ("trafilatura", "lxml", "pypdfium2", "protego") if name in sys.modules])
+"""
+
+    done = await asyncio.to_thread(_run, script)
+
+    assert done.stdout.strip() == "[] []"
+
+
+def _run(script: str, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, env=env, capture_output=True, text=True, timeout=30, check=False
+    )
+
+
+def _state(pid: int) -> str:
+    """The process's state letter as Linux reports it, `gone` when there is none."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0]
+    except OSError:
+        return "gone"
+
+
+async def _until(is_so: Callable[[], bool]) -> None:
+    async with asyncio.timeout(15):
+        while not is_so():  # noqa: ASYNC110 - another process's state has no event to wait for
+            await asyncio.sleep(0.01)
