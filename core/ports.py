@@ -115,6 +115,20 @@ class JobStore(Protocol):
         """The scope's jobs, newest first."""
         ...
 
+    async def unfinished(self, *, limit: int) -> list[ResearchJob]:
+        """Jobs of all scopes without a terminal status, oldest first: for who runs them, never for who asks."""
+        ...
+
+
+class JobMemo(Protocol):
+    """What a job has paid for, by key: search results, pages, model answers. A step that runs again finds it here."""
+
+    async def get(self, job_id: str, key: str) -> str | None: ...
+
+    async def put(self, job_id: str, key: str, text: str) -> None:
+        """Keep `text`; the same key again replaces it. Raises `StoreError`, `JobNotFound`."""
+        ...
+
 
 class SourceStore(Protocol):
     """The sources of a job with their full text."""
