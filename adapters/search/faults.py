@@ -20,12 +20,14 @@ from core.errors import (
 )
 
 MAX_RETRY_AFTER_S = 3600.0  # a server that names more is mistaken, or means "not today"
+_WORDS = {429: "too many requests", 401: "key refused", 403: "refused", 404: "wrong address"}
 QUOTA_STATUSES = frozenset({402, 432, 433})  # 432 and 433: Tavily's plan and pay-as-you-go limits
 
 
 def status_error(access: Access, status: int, *, retry_after: str | None = None, detail: str = "") -> ProviderError:
     """The error for an HTTP `status` that is not success. `detail` is what the server said, for the log."""
-    reason = f"HTTP {status}" + (f": {detail}" if detail else "")
+    reason = f"{_WORDS.get(status, 'server error' if status >= 500 else 'refused')} (HTTP {status})"
+    reason += f": {detail}" if detail else ""
     if status == 429:
         wait_s = parse_retry_after(retry_after, now=datetime.now(UTC))
         return ProviderRateLimited(access.name, reason, retry_after_s=wait_s)
@@ -42,10 +44,10 @@ def garbled(access: Access, reason: str) -> ProviderGarbled:
     return ProviderGarbled(access.name, reason, user_message=user_message)
 
 
-def unreachable(access: Access, reason: str) -> ProviderUnavailable:
+def unreachable(access: Access, why: str) -> ProviderUnavailable:
     """For a server that no connection could be made to."""
     user_message = f"{access.label} could not be reached; check the network and {access.url_variable}."
-    return ProviderUnavailable(access.name, reason, user_message=user_message)
+    return ProviderUnavailable(access.name, f"could not be reached ({why})", user_message=user_message)
 
 
 def parse_retry_after(value: str | None, *, now: datetime) -> float | None:

@@ -7,6 +7,7 @@ database is damaged or of another layout it is thrown away and built anew.
 from __future__ import annotations
 
 import logging
+import os
 import sqlite3
 import threading
 import time
@@ -44,9 +45,21 @@ class FoundFile:
 
 
 class FileIndex:
-    def __init__(self, roots: Sequence[Path], path: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
+    """`path` is the database's; files are looked for below `roots`, at most every `refresh_s` seconds."""
+
+    def __init__(
+        self,
+        roots: Sequence[Path],
+        path: Path,
+        *,
+        refresh_s: float = REFRESH_S,
+        indexing_s: float = INDEXING_S,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._roots = [root.resolve() for root in roots]
         self._path = path
+        self._refresh_s = refresh_s
+        self._indexing_s = indexing_s
         self._clock = clock
         self._refresh_at = 0.0
         self._database: sqlite_utils.Database | None = None
@@ -81,7 +94,7 @@ class FileIndex:
     def _search(self, words: Sequence[str], limit: int) -> list[FoundFile]:
         database = self._open()
         if self._clock() >= self._refresh_at and self._refresh(database):
-            self._refresh_at = self._clock() + REFRESH_S
+            self._refresh_at = self._clock() + self._refresh_s
         paths = _rank_files(self._matches(database, words, limit * PASSAGES_PER_HIT))[:limit]
         return [file for path in paths for file in _load(database, path)]
 
@@ -109,15 +122,17 @@ class FileIndex:
 
     def _refresh(self, database: sqlite_utils.Database) -> bool:
         """Index what is new or changed below the roots, forget what is gone; False when time ran out before the end."""
-        ends_at = self._clock() + INDEXING_S
+        ends_at = self._clock() + self._indexing_s
         known = {str(row["path"]): row for row in database.query("select path, mtime_ns, size, hash from files")}
         present: set[str] = set()
         for path in list_files(self._roots):
-            if self._clock() >= ends_at:
-                log.warning("%d files are indexed so far; the next question goes on", len(present))
-                return False
             try:
-                self._update(database, path, known.get(str(path)))
+                stat, row = path.stat(), known.get(str(path))
+                if row is None or (row["mtime_ns"], row["size"]) != (stat.st_mtime_ns, stat.st_size):
+                    if self._clock() >= ends_at:
+                        log.warning("%d files are indexed so far; the next question goes on", len(present))
+                        return False
+                    self._update(database, path, stat, old_hash=str(row["hash"]) if row else "")
                 present.add(str(path))
             except OSError as exc:
                 log.warning("file %s is skipped: %s", path, exc.strerror)
@@ -127,15 +142,12 @@ class FileIndex:
                     _forget(database, gone)
         return True
 
-    def _update(self, database: sqlite_utils.Database, path: Path, row: dict[str, object] | None) -> None:
+    def _update(self, database: sqlite_utils.Database, path: Path, stat: os.stat_result, *, old_hash: str) -> None:
         """A file that gives no text is remembered too, so that it is read and reported once."""
-        stat = path.stat()
-        if row is not None and (row["mtime_ns"], row["size"]) == (stat.st_mtime_ns, stat.st_size):
-            return
         content = path.read_bytes() if stat.st_size <= MAX_FILE_BYTES else b""
         digest = sha256(content).hexdigest()
         record = {"path": str(path), "mtime_ns": stat.st_mtime_ns, "size": stat.st_size, "hash": digest}
-        if row is not None and content and row["hash"] == digest:
+        if content and old_hash == digest:
             database.table("files").update(str(path), record)
             return
         try:

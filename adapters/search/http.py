@@ -99,5 +99,4 @@ class ApiClient:
 def _describe(error: BaseException) -> str:
     """A few words without the address, whose parameters may hold a key."""
     cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
-    text = getattr(cause, "strerror", None) if isinstance(cause, OSError) else None
-    return f"{type(error).__name__}" + (f" ({text})" if text else "")
+    return (cause.strerror if isinstance(cause, OSError) else None) or type(error).__name__

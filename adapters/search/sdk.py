@@ -49,7 +49,7 @@ class Manners:
             async with asyncio.timeout(self._limits.connect_s):
                 await look_up(host, port)
         except (TimeoutError, OSError) as exc:
-            error = unreachable(self._access, f"{host} cannot be looked up")
+            error = unreachable(self._access, f"{host} is not known")
             raise self._gate.note(error, is_unreachable=True) from exc
 
     async def _after(self, response: httpx.Response) -> None:

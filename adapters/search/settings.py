@@ -87,7 +87,9 @@ def user_agent(env: Mapping[str, str]) -> str:
     except PackageNotFoundError:
         release = "0"
     contact = env.get("GORKD_PUBLIC_URL", "").strip()
-    return f"gorkd/{release} ({contact if contact.isascii() and contact else 'self-hosted research assistant'})"
+    if not (contact.isascii() and contact.isprintable() and contact):
+        contact = "self-hosted research assistant"
+    return f"gorkd/{release} ({contact})"
 
 
 def is_public(url: str, domain: str) -> bool:

@@ -59,6 +59,7 @@ class SearchWorld:
         self.was_asked = asyncio.Event()
         self.faults: dict[str, Fault] = dict(faults or {})
         self.latency_s = latency_s
+        self.answers: dict[str, Fault] = {}  # what single paths answer, e.g. "/pubmed/entrez/eutils/efetch.fcgi"
         self.refuse_pages: set[str] = set()  # Wikipedia's page ids whose extract answers 500
         self._failed: dict[str, int] = {}
         self._closing = asyncio.Event()
@@ -107,6 +108,8 @@ class SearchWorld:
             if fault is not None and (fault.times is None or failed < fault.times):
                 self._failed[service] = failed + 1
                 return await act_out(fault, request, self._closing)
+            if request.path in self.answers:
+                return await act_out(self.answers[request.path], request, self._closing)
             if request.query.get("pageids") in self.refuse_pages:
                 return web.Response(status=500)
             return await handler(request)

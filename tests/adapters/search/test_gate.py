@@ -1,0 +1,123 @@
+"""The turnstile before a provider: rates, and leaving alone what is down."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from adapters.search.gate import MAX_CLOSED_S, UNREACHABLE_FOR_S, Gate, Rate
+from adapters.search.settings import Access
+from core.errors import ProviderRateLimited, ProviderUnavailable
+
+ACCESS = Access("somewhere", "Somewhere", url_variable="SOMEWHERE_URL")
+DOWN = ProviderUnavailable("somewhere", "could not be reached", user_message="Somewhere is down.")
+
+
+class Watch:
+    """A clock that is set by hand, in seconds."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+async def test_calls_within_the_rate_pass_at_once() -> None:
+    """A burst as large as the rate is what the rate allows (S003-08)."""
+    gate = Gate(ACCESS, Rate(calls=5, period_s=60))
+
+    async with asyncio.timeout(1):
+        await asyncio.gather(*(gate.turn() for _ in range(5)))
+
+
+async def test_a_call_above_the_rate_waits_for_its_turn() -> None:
+    """Ten calls at twenty in a second, after the first twenty, take half a second."""
+    gate = Gate(ACCESS, Rate(calls=20, period_s=1.0))
+    loop = asyncio.get_running_loop()
+    started = loop.time()
+
+    await asyncio.gather(*(gate.turn() for _ in range(30)))
+
+    assert 0.4 < loop.time() - started < 3.0
+
+
+async def test_a_wait_longer_than_allowed_is_refused_at_once() -> None:
+    """The question has no time to stand in line; it is told when to come back."""
+    gate = Gate(ACCESS, Rate(calls=1, period_s=3.0, max_wait_s=3.0))
+    await gate.turn()
+    patient = asyncio.create_task(gate.turn())
+    await asyncio.sleep(0)
+
+    async with asyncio.timeout(1):
+        with pytest.raises(ProviderRateLimited) as caught:
+            await gate.turn()
+
+    assert caught.value.retry_after_s == 6.0
+    patient.cancel()
+    await asyncio.gather(patient, return_exceptions=True)
+
+
+async def test_those_who_wait_learn_at_once_that_the_provider_is_down() -> None:
+    """Without network nobody waits for a turn at a dead server."""
+    gate = Gate(ACCESS, Rate(calls=1, period_s=3.0))
+    await gate.turn()
+    waiting = asyncio.create_task(gate.turn())
+    await asyncio.sleep(0)
+
+    gate.note(DOWN, is_unreachable=True)
+
+    async with asyncio.timeout(1):
+        with pytest.raises(ProviderUnavailable) as caught:
+            await waiting
+    assert caught.value.user_message == "Somewhere is down."
+
+
+async def test_what_could_not_be_reached_is_tried_again_after_a_while() -> None:
+    """Long enough for the rest of a question, short enough for the next one."""
+    watch = Watch()
+    gate = Gate(ACCESS, None, clock=watch)
+    gate.note(DOWN, is_unreachable=True)
+
+    watch.now += UNREACHABLE_FOR_S - 0.1
+    with pytest.raises(ProviderUnavailable):
+        await gate.turn()
+    watch.now += 0.2
+    await gate.turn()
+
+    assert not gate.is_closed
+
+
+@pytest.mark.parametrize(
+    ("retry_after_s", "closed_s"),
+    [
+        pytest.param(None, 0.0, id="not said"),
+        pytest.param(0.0, 0.0, id="at once"),
+        pytest.param(7.0, 7.0, id="seven seconds"),
+        pytest.param(3600.0, MAX_CLOSED_S, id="an hour"),
+    ],
+)
+async def test_a_limited_provider_is_left_alone_as_long_as_it_asked(
+    retry_after_s: float | None, closed_s: float
+) -> None:
+    """Bounded, so that a mistaken header costs a minute and not a day."""
+    watch = Watch()
+    gate = Gate(ACCESS, None, clock=watch)
+
+    gate.note(ProviderRateLimited("somewhere", "too many", retry_after_s=retry_after_s))
+
+    watch.now += max(closed_s - 0.1, 0.0)
+    assert gate.is_closed == (closed_s > 0)
+    watch.now += 0.2
+    assert not gate.is_closed
+
+
+async def test_other_errors_leave_the_gate_open() -> None:
+    """A single bad answer says nothing of the next."""
+    gate = Gate(ACCESS, None)
+
+    returned = gate.note(DOWN)
+
+    assert returned is DOWN
+    assert not gate.is_closed
