@@ -11,11 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from core.verification.negation import CUES, check_negation, check_opposites
-from core.verification.pair import Pair, pair
-from core.verification.quantities import MONTHS
-from core.verification.reading import Reading, match_tokens
-from core.verification.roles import check_roles
+from core.facts import RELATIONS, Facts, WrittenDate
+from core.verification.negation import CUES
+from core.verification.opposites import are_opposite
+from core.verification.reading import Reading, match_tokens, read
 from core.verification.units import Measure, measure
 from core.verification.words import Kind, Token
 
@@ -32,13 +31,17 @@ class Difference:
     subject: str
 
 
+@dataclass(frozen=True)
+class _Both:
+    first: Reading
+    second: Reading
+
+
 def find_difference(first: str, second: str) -> Difference | None:
     """The one thing in which two sentences about the same matter contradict each other; None where none is certain."""
-    if _UNSAFE.search(first) or _UNSAFE.search(second):
-        return None
-    both = pair(first, second, second)
-    facts = _Facts.of(both.claim), _Facts.of(both.window)
-    if _have_other_labels(facts) or not _same_subject(both, facts):
+    both = _Both(read(first), read(second))
+    facts = Facts.of(both.first), Facts.of(both.second)
+    if _is_unsafe(both) or facts[0].labels != facts[1].labels or not _same_subject(both, facts):
         return None
     dates, numbers = _unshared_dates(facts), _unshared_numbers(facts)
     if any(dates) and any(numbers):
@@ -50,124 +53,31 @@ def find_difference(first: str, second: str) -> Difference | None:
     return _contrary(both)
 
 
-# Facts: dates, numbers and labels of a sentence
-
-
-@dataclass(frozen=True)
-class _Date:
-    """`month` and `day` are 0 where not given; `relation` is `before`, `since`, … or ""."""
-
-    year: int
-    month: int
-    day: int
-    relation: str
-    start: int
-    end: int
-
-    def agrees(self, other: _Date) -> bool:
-        """Equal as far as both are given."""
-        if self.year != other.year or not (self.month and other.month):
-            return self.year == other.year
-        return self.month == other.month and (not (self.day and other.day) or self.day == other.day)
-
-
-@dataclass(frozen=True)
-class _Facts:
-    """`labels` are numbers that belong to a name (Python 3.11, phase 2) and so tell things apart."""
-
-    reading: Reading
-    dates: tuple[_Date, ...]
-    numbers: tuple[Token, ...]
-    labels: frozenset[str]
-
-    @classmethod
-    def of(cls, reading: Reading) -> _Facts:
-        dates = tuple(_dates(reading.text))
-        free = [token for token in reading.numbers if not any(date.start <= token.start < date.end for date in dates)]
-        labels = [token for token in free if _is_label(reading, token)]
-        numbers = tuple(token for token in free if token not in labels)
-        return cls(reading, dates, numbers, frozenset(token.text for token in labels))
-
-
-_MONTH = "|".join(f"{month[:3]}(?:{month[3:]})?" if len(month) > 3 else month for month in MONTHS)
-_RELATION = r"(?P<relation>(?:before|after|since|until|till|by|from|through)\s+(?:the\s+)?(?:(?:early|late|mid)[ -])?)?"
-_DATE = re.compile(
-    rf"{_RELATION}(?:"
-    r"(?P<iso_year>[12]\d{3})-(?P<iso_month>0\d|1[0-2])-(?P<iso_day>[0-3]\d)"
-    rf"|(?P<day>[0-3]?\d)(?:st|nd|rd|th)?\.?\s+(?:of\s+)?(?P<month>{_MONTH})\.?,?\s+(?P<year>[12]\d{{3}})"
-    rf"|(?P<us_month>{_MONTH})\.?\s+(?P<us_day>[0-3]?\d)(?:st|nd|rd|th)?,?\s+(?P<us_year>[12]\d{{3}})"
-    rf"|(?P<only_month>{_MONTH})\.?,?\s+(?P<only_year>[12]\d{{3}})"
-    r"|(?:(?<=in\s)|(?<=year\s)|(?<=\()|(?<=of\s)|(?<=during\s)|(?<=for\s)|(?<=since\s)|(?<=by\s)|(?<=until\s)|(?<=from\s)"
-    r"|(?<=before\s)|(?<=after\s)|(?<=till\s))(?P<bare_year>1[0-9]\d{2}|20\d{2})(?![\d.,]?\d|\s+[a-z]+s\b)"
-    r")\b",
-    re.I,
-)
-
-
-def _dates(text: str) -> list[_Date]:
-    dates = []
-    for match in _DATE.finditer(text):
-        parts = {name: value for name, value in match.groupdict().items() if value and name != "relation"}
-        year = next(int(value) for name, value in parts.items() if name.endswith("year"))
-        written = next((value for name, value in parts.items() if name.endswith("month")), "")
-        month = int(written) if written.isdigit() else _month_number(written)
-        day = next((int(value) for name, value in parts.items() if name.endswith("day")), 0)
-        relation = (match["relation"] or text[max(0, match.start() - 7) : match.start()]).split()
-        dates.append(_Date(year, month, day, _relation(relation), match.start(), match.end()))
-    return dates
-
-
-def _relation(words: Sequence[str]) -> str:
-    return next((word.lower() for word in words if word.lower() in _RELATIONS), "")
-
-
-def _month_number(written: str) -> int:
-    return next((number for number, month in enumerate(MONTHS, 1) if month[:3] == written[:3].lower()), 0)
-
-
-_RELATIONS = frozenset("before after since until till by from through".split())
-_COUNTED_THINGS = frozenset(
-    """version chapter section article type phase stage grade figure fig table level step group no number part volume
-    category class day week page line rule question point model release appendix item category generation tier pep rfc
-    season episode round division district route highway""".split()
-)
-
-
-def _is_label(reading: Reading, number: Token) -> bool:
-    """Right behind a name or a word like "phase", or several dots: it names, it does not measure."""
-    if number.text.count(".") > 1:
-        return True
-    at = reading.positions[number]
-    before = reading.tokens[at - 1] if at else None
-    if before is None or reading.text[before.end : number.start] not in (" ", "-", "\xa0"):
-        return False
-    if before.text.lower() in _COUNTED_THINGS:
-        return True
-    return before.kind is Kind.NAME and measure(reading, number) is None and before.text.lower() not in MONTHS
-
-
-def _have_other_labels(facts: tuple[_Facts, _Facts]) -> bool:
-    left, right = facts
-    return left.labels != right.labels
-
-
 # The same subject
 
 
-_UNSAFE = re.compile(  # figures of a sample, decades, ranges: they differ without contradiction
-    r"\bp\s*[<=>]|\bn\s*=|\bCI\b|±|\b[12]\d{2}0s\b|\d\s*(?:-|–|—|to|and)\s*\d+(?:\.\d+)?\s*(?:%|percent|[a-z])|\[[^\]]*\d\s*[-–,]"
-    r"|\b(?:between|respectively|versus|vs)\b",
+_UNSAFE = re.compile(  # samples, decades, ranges, code, addresses: they differ without contradiction
+    r"\bp\s*[<=>]|\bn\s*=|\bCI\b|±|\b[12]\d{2}0s\b"
+    r"|\d\s*(?:-|–|—|to|and)\s*\d+(?:\.\d+)?\s*(?:%|percent|[a-z])|\[[^\]]*\d\s*[-–,]"
+    r"|\b(?:between|respectively|versus|vs)\b|https?://|\w\(\)|\w = "
+    r"|\b(?:median|mean age|follow[- ]?up|enrolled|recruited|this study|our)\b",
     re.I,
 )
+MIN_TOKENS = 4  # of each sentence; less is a label
 MIN_WORDS = 2  # matched content words besides values
 SHORTER_SHARE = 0.75  # of the shorter sentence's words that the longer has; by judgement, on the development data
 LONGER_SHARE = 0.5
 
 
-def _same_subject(both: Pair, facts: tuple[_Facts, _Facts]) -> bool:
+def _is_unsafe(both: _Both) -> bool:
+    """Whether a sentence is of a sort whose differences prove nothing."""
+    return any(len(side.tokens) < MIN_TOKENS or _UNSAFE.search(side.text) for side in (both.first, both.second))
+
+
+def _same_subject(both: _Both, facts: tuple[Facts, Facts]) -> bool:
     left, right = _words(facts[0]), _words(facts[1])
-    left_found = [token for token in left if both.window.match(token) >= _SAME]
-    right_found = [token for token in right if both.claim.match(token) >= _SAME]
+    left_found = [token for token in left if _has(both.second, token)]
+    right_found = [token for token in right if _has(both.first, token)]
     shorter, longer = sorted(((left, left_found), (right, right_found)), key=lambda side: len(side[0]))
     if min(len(left_found), len(right_found)) < MIN_WORDS:
         return False
@@ -179,7 +89,12 @@ def _same_subject(both: Pair, facts: tuple[_Facts, _Facts]) -> bool:
 _SAME = 0.8  # match of two words, 0…1: up to synonyms
 
 
-def _words(facts: _Facts) -> list[Token]:
+def _has(reading: Reading, word: Token) -> bool:
+    """Whether the sentence has the word, a synonym, or its opposite."""
+    return reading.match(word) >= _SAME or any(are_opposite(word.stem, other.stem) for other in reading.content)
+
+
+def _words(facts: Facts) -> list[Token]:
     """Content words that are neither value nor unit."""
     reading = facts.reading
     units = {
@@ -214,7 +129,7 @@ def _has_other_names(
 # Dates and numbers
 
 
-def _unshared_dates(facts: tuple[_Facts, _Facts]) -> tuple[list[_Date], list[_Date]]:
+def _unshared_dates(facts: tuple[Facts, Facts]) -> tuple[list[WrittenDate], list[WrittenDate]]:
     left, right = facts[0].dates, facts[1].dates
     return (
         [date for date in left if not any(date.agrees(other) for other in right)],
@@ -231,11 +146,11 @@ _ONCE = re.compile(  # what happens to a thing once; a prize can be won in two y
 )
 
 
-def _date_difference(both: Pair, dates: tuple[list[_Date], list[_Date]]) -> Difference | None:
+def _date_difference(both: _Both, dates: tuple[list[WrittenDate], list[WrittenDate]]) -> Difference | None:
     if len(dates[0]) != 1 or len(dates[1]) != 1:
         return None
     first, second = dates[0][0], dates[1][0]
-    left, right = both.claim.text, both.window.text
+    left, right = both.first.text, both.second.text
     once = {word.lower()[:5] for word in _ONCE.findall(left)} & {word.lower()[:5] for word in _ONCE.findall(right)}
     if first.relation != second.relation or not once:
         return None
@@ -244,10 +159,10 @@ def _date_difference(both: Pair, dates: tuple[list[_Date], list[_Date]]) -> Diff
 
 
 def _bare_date(written: str) -> str:
-    return re.sub(rf"^(?:{'|'.join(_RELATIONS)})\s+(?:the\s+)?", "", written, flags=re.I)
+    return re.sub(rf"^(?:{'|'.join(RELATIONS)})\s+(?:the\s+)?", "", written, flags=re.I)
 
 
-def _unshared_numbers(facts: tuple[_Facts, _Facts]) -> tuple[list[Token], list[Token]]:
+def _unshared_numbers(facts: tuple[Facts, Facts]) -> tuple[list[Token], list[Token]]:
     left, right = facts
     return (
         [token for token in left.numbers if not any(_equal(left, token, right, other) for other in right.numbers)],
@@ -255,7 +170,7 @@ def _unshared_numbers(facts: tuple[_Facts, _Facts]) -> tuple[list[Token], list[T
     )
 
 
-def _equal(left: _Facts, token: Token, right: _Facts, other: Token) -> bool:
+def _equal(left: Facts, token: Token, right: Facts, other: Token) -> bool:
     ours, theirs = measure(left.reading, token), measure(right.reading, other)
     if ours and theirs:
         return ours.same_as(theirs)
@@ -264,24 +179,25 @@ def _equal(left: _Facts, token: Token, right: _Facts, other: Token) -> bool:
 
 _BOUND = re.compile(
     r"(?P<above>more than|over|at least|above|exceed\w*|no fewer than|from)"
-    r"|(?P<below>less than|fewer than|under|at most|below|up to|no more than|maximum)|(?P<about>about|approximately|around|roughly|nearly|almost|some|circa|ca|~|≈)",
+    r"|(?P<below>less than|fewer than|under|at most|below|up to|no more than|maximum)"
+    r"|(?P<about>about|approximately|around|roughly|nearly|almost|some|circa|ca|~|≈)",
     re.I,
 )
 _BOUND_REACH = 16  # characters before a number in which a bound may stand
 _ROUGHLY = 0.2  # relative difference up to which a rough figure and an exact one agree
 
 
-def _number_difference(both: Pair, numbers: tuple[list[Token], list[Token]]) -> Difference | None:
+def _number_difference(both: _Both, numbers: tuple[list[Token], list[Token]]) -> Difference | None:
     if len(numbers[0]) != 1 or len(numbers[1]) != 1:
         return None
     first, second = numbers[0][0], numbers[1][0]
     if first.value is None or second.value is None or _is_loose(first) or _is_loose(second):
         return None
-    ours, theirs = measure(both.claim, first), measure(both.window, second)
+    ours, theirs = measure(both.first, first), measure(both.second, second)
     if not _same_thing(both, first, second, ours, theirs) or _may_agree(both, first, second, ours, theirs):
         return None
-    subject = _open(both.claim.text, first.start, first.end)
-    return Difference("number", _with_unit(both.claim, first), _with_unit(both.window, second), subject)
+    subject = _open(both.first.text, first.start, first.end)
+    return Difference("number", _with_unit(both.first, first), _with_unit(both.second, second), subject)
 
 
 def _is_loose(number: Token) -> bool:
@@ -289,11 +205,11 @@ def _is_loose(number: Token) -> bool:
     return number.text[0].isalpha()
 
 
-def _same_thing(both: Pair, first: Token, second: Token, ours: Measure | None, theirs: Measure | None) -> bool:
+def _same_thing(both: _Both, first: Token, second: Token, ours: Measure | None, theirs: Measure | None) -> bool:
     """Measured in one dimension, or counts of the same noun."""
     if ours or theirs:
         return bool(ours and theirs and ours.dimension == theirs.dimension)
-    left, right = _counted(both.claim, first), _counted(both.window, second)
+    left, right = _counted(both.first, first), _counted(both.second, second)
     return left is not None and right is not None and match_tokens(left, right) >= _SAME
 
 
@@ -307,9 +223,9 @@ def _counted(reading: Reading, number: Token) -> Token | None:
     return before[-1] if before else None
 
 
-def _may_agree(both: Pair, first: Token, second: Token, ours: Measure | None, theirs: Measure | None) -> bool:
+def _may_agree(both: _Both, first: Token, second: Token, ours: Measure | None, theirs: Measure | None) -> bool:
     left, right = (ours.amount, theirs.amount) if ours and theirs else (first.value or 0.0, second.value or 0.0)
-    bounds = _bound(both.claim.text, first), _bound(both.window.text, second)
+    bounds = _bound(both.first.text, first), _bound(both.second.text, second)
     if not any(bounds):
         return abs(left - right) <= 0.01 * max(abs(left), abs(right))
     if abs(left - right) <= _ROUGHLY * max(abs(left), abs(right)):
@@ -345,28 +261,52 @@ _QUALIFIERS = frozenset(
 )
 
 
-def _contrary(both: Pair) -> Difference | None:
+def _contrary(both: _Both) -> Difference | None:
     """The same sentence denied, turned into its opposite, or compared the other way round."""
-    left, right = both.claim, both.window
-    if _qualifiers(left) != _qualifiers(right) or _unmatched_words(both) > 1:
+    left, right = both.first, both.second
+    only_left, only_right = _unmatched(left, right), _unmatched(right, left)
+    if _qualifiers(left) != _qualifiers(right) or max(len(only_left), len(only_right)) > 1:
         return None
-    if _is_comparison(left.text) and _is_comparison(right.text) and check_roles(both):
+    is_denied = (_negations(left) - _negations(right)) % 2 == 1
+    if only_left and only_right and not is_denied:
+        return None if _is_reversed(left, right) else _opposites(left, only_left[0], only_right[0])
+    if only_left or only_right:
+        return None
+    if is_denied:
+        is_first = _negations(left) > _negations(right)
+        answers = ("no", "yes") if is_first else ("yes", "no")
+        return Difference("denial", *answers, _shorten((right if is_first else left).text))
+    if _is_reversed(left, right):
         return Difference("direction", _shorten(left.text), _shorten(right.text), "which of the two")
-    if check_opposites(both):
-        words = [change for change in both.alignment.replaced if change.held]
-        if len(words) == 1:
-            claimed, said = words[0].claimed, words[0].said
-            return Difference("direction", claimed.text, said.text, _open(left.text, claimed.start, claimed.end))
-        return None
-    if check_negation(both):
-        is_denied = _negations(left) > _negations(right)
-        answers = ("no", "yes") if is_denied else ("yes", "no")
-        return Difference("denial", *answers, _shorten((right if is_denied else left).text))
     return None
 
 
-def _is_comparison(text: str) -> bool:
-    return re.search(r"\bthan\b", text, re.I) is not None
+def _opposites(reading: Reading, claimed: Token, said: Token) -> Difference | None:
+    if not are_opposite(claimed.stem, said.stem):
+        return None
+    return Difference("direction", claimed.text, said.text, _open(reading.text, claimed.start, claimed.end))
+
+
+def _is_reversed(left: Reading, right: Reading) -> bool:
+    """Two comparisons with the same words, in which what stands before and behind `than` has changed sides."""
+    sides = _around_than(left), _around_than(right)
+    if sides[0] is None or sides[1] is None:
+        return False
+    (before, behind), (other_before, other_behind) = sides[0], sides[1]
+    return bool(before & other_behind - behind) and bool(behind & other_before - before)
+
+
+def _around_than(reading: Reading) -> tuple[frozenset[str], frozenset[str]] | None:
+    at = next((token.start for token in reading.tokens if token.text.lower() == "than"), None)
+    if at is None:
+        return None
+    before = frozenset(token.stem for token in reading.content if token.start < at)
+    return before, frozenset(token.stem for token in reading.content if token.start > at)
+
+
+def _unmatched(reading: Reading, other: Reading) -> list[Token]:
+    """Content words, cues of negation aside, that the other sentence has not."""
+    return [token for token in reading.content if token.text.lower() not in CUES and other.match(token) < _SAME]
 
 
 def _qualifiers(reading: Reading) -> frozenset[str]:
@@ -375,15 +315,6 @@ def _qualifiers(reading: Reading) -> frozenset[str]:
 
 def _negations(reading: Reading) -> int:
     return sum(token.text.lower() in CUES or token.text.lower().endswith("n't") for token in reading.tokens)
-
-
-def _unmatched_words(both: Pair) -> int:
-    """Content words, cues of negation aside, that only one side has; the greater of the two counts."""
-    counts = [
-        sum(token.text.lower() not in CUES and other.match(token) < _SAME for token in reading.content)
-        for reading, other in ((both.claim, both.window), (both.window, both.claim))
-    ]
-    return max(counts)
 
 
 def _open(text: str, start: int, end: int) -> str:
