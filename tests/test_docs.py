@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
-import click
 import pytest
-import typer
+from typer.core import TyperGroup
+from typer.main import get_command
 
 from adapters.cli import build_app
 from bots.__main__ import PROCESSES, open_researcher, run_process
@@ -42,7 +43,7 @@ def test_variables_are_the_same_in_example_document_and_code():
 
 def test_commands_are_those_of_the_table():
     """The command line offers `ask` and every process, nothing else."""
-    assert set(click_app().commands) == set(COMMANDS)
+    assert set(offered()) == set(COMMANDS)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -50,10 +51,10 @@ def test_every_command_is_documented(name: str):
     """`gorkd <name>` and each of its long options stand in docs/commands.md."""
     page = (ROOT / "docs/commands.md").read_text("utf-8")
 
-    options = [option for option in options_of(click_app().commands[name]) if option.startswith("--")]
+    missing = [option for option in sorted(offered()[name]) if f"`{option}`" not in page]
 
     assert f"`gorkd {name}" in page
-    assert [option for option in options if f"`{option}" not in page] == []
+    assert missing == []
 
 
 @pytest.mark.parametrize("page", DOCS, ids=lambda page: page.relative_to(ROOT).as_posix())
@@ -134,32 +135,37 @@ def strings_in(path: Path) -> Iterator[str]:
             yield node.value
 
 
-def click_app() -> click.Group:
-    app = typer.main.get_command(build_app(open_researcher, run_process, PROCESSES))
-    assert isinstance(app, click.Group)
-    return app
-
-
-def options_of(command: click.Command) -> list[str]:
-    return [option for parameter in command.params for option in parameter.opts if option.startswith("-")]
+@cache
+def offered() -> dict[str, set[str]]:
+    """What the command line offers: each command with its long options."""
+    app = get_command(build_app(open_researcher, run_process, PROCESSES))
+    assert isinstance(app, TyperGroup)
+    return {
+        name: {option for parameter in command.params for option in parameter.opts if option.startswith("--")}
+        for name, command in app.commands.items()
+    }
 
 
 def commands_named_in(text: str) -> list[str]:
-    """Lines of fenced blocks and inline code that begin with `gorkd` or `make` and a word."""
-    fenced = [line.strip().removeprefix("$ ") for block in FENCE.findall(text) for line in block.splitlines()]
-    inline = re.findall(r"`((?:gorkd|make) [^`]+)`", FENCE.sub("", text))
-    return [line for line in [*fenced, *inline] if re.match(r"(?:gorkd|make) [a-z-]", line)]
+    """What a reader may type: shell blocks, lines behind a `$`, and inline code, from `gorkd` or `make` on."""
+    lines = [
+        line
+        for block in re.findall(r"^```sh\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+        for line in block.splitlines()
+    ]
+    lines += re.findall(r"^\$ (.+)$", text, re.MULTILINE)
+    lines += re.findall(r"`([^`\n]+)`", FENCE.sub("", text))
+    return [line.strip() for line in lines if re.match(r"\s*(?:gorkd|make) [a-z-]", line)]
 
 
 def is_known_command(line: str, targets: set[str]) -> bool:
     program, name, *rest = line.split()
     if program == "make":
         return name in targets
-    commands = click_app().commands
     if name.startswith("-"):
         return name == "--help"
     options = {option.strip("[]").partition("=")[0] for option in rest if option.lstrip("[").startswith("--")}
-    return name in commands and options - {"--", "--help"} <= set(options_of(commands[name]))
+    return name in offered() and options - {"--", "--help"} <= offered()[name]
 
 
 def without_code(text: str) -> str:

@@ -134,9 +134,7 @@ def test_no_file_names_a_machine_or_a_registry():
     assert found == []
 
 
-LOCKED = (
-    r"[A-Za-z0-9._-]+(?:\[[a-z0-9,._-]+\])?==[^\s;]+(?: ; [^-]*(?:-[^-][^-]*)*)?(?:\s+--hash=sha256:[0-9a-f]{64})+\s*"
-)
+LOCKED = r"[A-Za-z0-9._-]+(?:\[[a-z0-9,._-]+\])?==[^\s;]+(?: ; [^:@]+?)?(?:\s+--hash=sha256:[0-9a-f]{64})+\s*"
 # Put together from halves, so that this file does not find itself.
 NOT_HERE = re.compile(
     "|".join(
@@ -174,8 +172,7 @@ def attributes_in(path: Path) -> Iterator[str]:
 
 def prompts_loaded_in(path: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(read(path))):
-        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "load_prompt":
-            yield from (str(part.value) for part in node.args if isinstance(part, ast.Constant))
+        yield from called_for(node, "load_prompt")
 
 
 def imported_by(path: Path) -> set[str]:
@@ -186,18 +183,15 @@ def imported_by(path: Path) -> set[str]:
             node.body = []
     names = [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
     names += [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level == 0]
-    names += [str(node.args[0].value) for node in ast.walk(tree) if is_import_call(node)]  # type: ignore[attr-defined]
+    names += [name for node in ast.walk(tree) for name in called_for(node, "import_module")]
     return {name.partition(".")[0] for name in names}
 
 
-def is_import_call(node: ast.AST) -> bool:
-    """`importlib.import_module("…")` with a literal name."""
-    return (
-        isinstance(node, ast.Call)
-        and getattr(node.func, "attr", getattr(node.func, "id", "")) == "import_module"
-        and bool(node.args)
-        and isinstance(node.args[0], ast.Constant)
-    )
+def called_for(node: ast.AST, function: str) -> list[str]:
+    """The literal first argument when `node` calls `function`, by its own name or behind a dot."""
+    if isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) == function:
+        return [str(first.value) for first in node.args[:1] if isinstance(first, ast.Constant)]
+    return []
 
 
 def pins(path: Path) -> dict[str, str]:
