@@ -18,6 +18,7 @@ from adapters.search import build_providers, close_providers
 from adapters.store.cache import SqliteAnswerCache
 from adapters.store.events import SqliteEventLog
 from adapters.store.jobs import SqliteJobStore
+from adapters.store.memo import SqliteJobMemo
 from adapters.store.redis import RedisAnswerCache
 from adapters.store.sources import SqliteSourceStore
 from adapters.store.sqlite import Database
@@ -107,6 +108,7 @@ async def _open_deps(
         jobs=SqliteJobStore(database),
         sources=SqliteSourceStore(database),
         events=SqliteEventLog(database, clock=utc_now),
+        memo=SqliteJobMemo(database),
         cache=cache,
         recorder=metrics,
         clock=utc_now,

@@ -16,6 +16,7 @@ from core.ports import (
     Clock,
     EmbeddingModel,
     EventLog,
+    JobMemo,
     JobStore,
     PageFetcher,
     Recorder,
@@ -39,6 +40,7 @@ class Deps:
     jobs: JobStore
     sources: SourceStore
     events: EventLog
+    memo: JobMemo
     cache: AnswerCache
     recorder: Recorder
     clock: Clock

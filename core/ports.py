@@ -126,7 +126,11 @@ class JobMemo(Protocol):
     async def get(self, job_id: str, key: str) -> str | None: ...
 
     async def put(self, job_id: str, key: str, text: str) -> None:
-        """Keep `text`; the same key again replaces it. Raises `StoreError`, `JobNotFound`."""
+        """Keep `text`; the same key again replaces it. Raises `StoreError`."""
+        ...
+
+    async def clear(self, job_id: str) -> None:
+        """Drop all of a job that has ended."""
         ...
 
 

@@ -17,6 +17,7 @@ from typing import TypeVar
 from core.deps import Deps
 from core.errors import GorkdError, StaleAttempt
 from core.job import TERMINAL_STATUSES, JobError, JobStatus, ResearchJob
+from core.memo import RememberingModel
 from core.modes import find_mode
 from core.modes.mode import Deadline, Work
 from core.ports import Steps
@@ -71,6 +72,8 @@ async def _research(job: ResearchJob, deps: Deps, steps: Steps, progress: Progre
         await deliver_result(progress.job, deps, earlier, started=started)
         return
     mode = find_mode(job.request.modes[0])
+    if deps.model is not None:
+        deps = replace(deps, model=RememberingModel(deps.model, deps.memo, job.id))
     gathering = Gathering(job, deps)
     try:
         work = Work(job, deps, steps, progress, gathering, Deadline.after(mode.deadline_s))

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from adapters.store.memory import MemoryAnswerCache, MemoryEventLog, MemoryJobStore, MemorySourceStore
+from adapters.store.memory import MemoryAnswerCache, MemoryEventLog, MemoryJobMemo, MemoryJobStore, MemorySourceStore
 from core.answer import ModelUsage
 from core.config import Settings
 from core.deps import Deps
@@ -143,6 +143,7 @@ def make_deps(
         jobs=MemoryJobStore(),
         sources=MemorySourceStore(),
         events=MemoryEventLog(clock=clock),
+        memo=MemoryJobMemo(),
         cache=MemoryAnswerCache(clock=clock),
         recorder=Ledger(),
         clock=clock,

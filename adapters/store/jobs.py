@@ -75,6 +75,16 @@ class SqliteJobStore:
         )
         return [decode(text, ResearchJob) for (text,) in rows]
 
+    async def unfinished(self, *, limit: int) -> list[ResearchJob]:
+        marks = ", ".join("?" for _ in TERMINAL_STATUSES)
+        rows = await self._database.read(
+            lambda connection: connection.execute(
+                f"SELECT job FROM jobs WHERE status NOT IN ({marks}) ORDER BY created_at, rowid LIMIT ?",  # noqa: S608  # only question marks
+                (*TERMINAL_STATUSES, max(limit, 0)),
+            ).fetchall()
+        )
+        return [decode(text, ResearchJob) for (text,) in rows]
+
 
 def _find_twin(connection: Connection, scope: Scope, dedupe_key: str) -> ResearchJob | None:
     row = connection.execute(

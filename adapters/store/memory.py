@@ -56,11 +56,31 @@ class MemoryJobStore:
         jobs = [job for job in reversed(self._jobs.values()) if job.scope == scope]
         return sorted(jobs, key=lambda job: job.created_at, reverse=True)[: max(limit, 0)]
 
+    async def unfinished(self, *, limit: int) -> list[ResearchJob]:
+        jobs = [job for job in self._jobs.values() if job.status not in TERMINAL_STATUSES]
+        return sorted(jobs, key=lambda job: job.created_at)[: max(limit, 0)]
+
     def _keep(self, job: ResearchJob) -> None:
         stored = self._jobs.get(job.id)
         if stored and stored.attempt > job.attempt:
             raise StaleAttempt(f"attempt {job.attempt} of {job.id} wrote after attempt {stored.attempt} had begun")
         self._jobs[job.id] = job
+
+
+class MemoryJobMemo:
+    """A `JobMemo`."""
+
+    def __init__(self) -> None:
+        self._texts: dict[tuple[str, str], str] = {}
+
+    async def get(self, job_id: str, key: str) -> str | None:
+        return self._texts.get((job_id, key))
+
+    async def put(self, job_id: str, key: str, text: str) -> None:
+        self._texts[job_id, key] = text
+
+    async def clear(self, job_id: str) -> None:
+        self._texts = {entry: text for entry, text in self._texts.items() if entry[0] != job_id}
 
 
 class MemorySourceStore:

@@ -20,6 +20,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             attempt INTEGER NOT NULL, created_at REAL NOT NULL, dedupe_key TEXT, job TEXT NOT NULL, result TEXT)""",
         "CREATE UNIQUE INDEX jobs_by_dedupe_key ON jobs (tenant, visibility, dedupe_key) WHERE dedupe_key IS NOT NULL",
         "CREATE INDEX jobs_by_age ON jobs (tenant, visibility, created_at)",
+        "CREATE INDEX jobs_by_status ON jobs (status, created_at)",
         """CREATE TABLE sources (
             job_id TEXT NOT NULL REFERENCES jobs (id) ON DELETE CASCADE, number INTEGER NOT NULL,
             tenant TEXT NOT NULL, visibility TEXT NOT NULL, attempt INTEGER NOT NULL, source TEXT NOT NULL,
@@ -29,6 +30,10 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             tenant TEXT NOT NULL, visibility TEXT NOT NULL, attempt INTEGER NOT NULL, type TEXT NOT NULL,
             at REAL NOT NULL, data TEXT NOT NULL,
             PRIMARY KEY (job_id, seq)) WITHOUT ROWID""",
+        """CREATE TABLE memos (
+            job_id TEXT NOT NULL REFERENCES jobs (id) ON DELETE CASCADE, key TEXT NOT NULL,
+            tenant TEXT NOT NULL, visibility TEXT NOT NULL, text TEXT NOT NULL,
+            PRIMARY KEY (job_id, key)) WITHOUT ROWID""",
         """CREATE TABLE answers (
             tenant TEXT NOT NULL, visibility TEXT NOT NULL, key TEXT NOT NULL,
             job_id TEXT NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,

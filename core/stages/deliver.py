@@ -54,6 +54,7 @@ async def _finish(job: ResearchJob, deps: Deps, result: JobResult) -> None:
     sources = await _sources(job, deps)
     try:
         await deps.jobs.finish(job, result)
+        await deps.memo.clear(job.id)
     except StaleAttempt:
         raise
     except StoreError as exc:

@@ -20,6 +20,7 @@ from core.errors import FetchError, ModelError, PageTimeout, ProviderError, Prov
 from core.injection import instructions_in
 from core.job import ResearchJob
 from core.language import detect_language
+from core.memo import remembered
 from core.ranking import Candidate, coverage_of, rank_sources
 from core.source import (
     Page,
@@ -37,6 +38,13 @@ from core.urls import canonical_url, domain_of
 log = logging.getLogger(__name__)
 
 Found = Callable[[Source], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class SearchHits:
+    """One provider's answer to one query."""
+
+    hits: tuple[SearchHit, ...]
 
 
 @dataclass
@@ -79,6 +87,12 @@ class Gathering:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _search(self, provider: str, query: SearchQuery) -> Sequence[SearchHit]:
+        async def pay() -> SearchHits:
+            return SearchHits(tuple(await self._ask(provider, query)))
+
+        return (await remembered(self.deps.memo, self.job.id, f"search:{provider}:{query}", SearchHits, pay)).hits
+
+    async def _ask(self, provider: str, query: SearchQuery) -> Sequence[SearchHit]:
         settings = self.deps.settings.search
         started = perf_counter()
         try:
@@ -93,6 +107,10 @@ class Gathering:
             self.deps.recorder.record(Measurement("search_provider_latency_seconds", seconds, provider))
 
     async def _read(self, url: str) -> Page:
+        key = f"page:{canonical_url(url)}"
+        return await remembered(self.deps.memo, self.job.id, key, Page, lambda: self._fetch(url))
+
+    async def _fetch(self, url: str) -> Page:
         settings = self.deps.settings.search
         self._slots = self._slots or asyncio.Semaphore(settings.fetch_concurrency)
         try:

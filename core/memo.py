@@ -1,0 +1,76 @@
+"""What a job has paid for is kept by key, so that a step that runs again after a crash does not pay twice."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TypeVar
+
+from core.answer import ModelUsage
+from core.codec import decode, encode
+from core.errors import StoreError
+from core.ports import ChatDelta, ChatModel, ChatRequest, JobMemo
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class KeptAnswer:
+    text: str
+    usage: ModelUsage | None
+
+
+async def remembered(memo: JobMemo, job_id: str, key: str, kind: type[T], pay: Callable[[], Awaitable[T]]) -> T:
+    """What is kept under `key`, else what `pay` gives, kept. A memo that fails costs a repetition, never the step."""
+    try:
+        kept = await memo.get(job_id, key)
+        if kept is not None:
+            return decode(kept, kind)
+    except StoreError as exc:
+        log.warning("memo not read", extra={"key": key[:80], "error": str(exc)})
+    value = await pay()
+    await _keep(memo, job_id, key, value)
+    return value
+
+
+class RememberingModel:
+    """A model whose finished answers are kept for the job; one that was interrupted is asked again."""
+
+    def __init__(self, model: ChatModel, memo: JobMemo, job_id: str) -> None:
+        self._model, self._memo, self._job_id = model, memo, job_id
+
+    @property
+    def name(self) -> str:
+        return self._model.name
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+        key = f"model:{request.purpose}:{_digest(request.system, request.user, request.schema_name)}"
+        try:
+            kept = await self._memo.get(self._job_id, key)
+        except StoreError:
+            kept = None
+        if kept is not None:
+            answer = decode(kept, KeptAnswer)
+            yield ChatDelta(answer.text, answer.usage)
+            return
+        pieces: list[str] = []
+        usage: ModelUsage | None = None
+        async for delta in self._model.stream(request):
+            pieces.append(delta.text)
+            usage = delta.usage or usage
+            yield delta
+        await _keep(self._memo, self._job_id, key, KeptAnswer("".join(pieces), usage))
+
+
+async def _keep(memo: JobMemo, job_id: str, key: str, value: object) -> None:
+    try:
+        await memo.put(job_id, key, encode(value))
+    except StoreError as exc:
+        log.warning("memo not kept", extra={"key": key[:80], "error": str(exc)})
+
+
+def _digest(*parts: str) -> str:
+    return sha256("\x1f".join(parts).encode("utf-8", "replace")).hexdigest()
