@@ -6,6 +6,7 @@ much memory, and an alarm ends even a worker whose parent has died. It inherits 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import os
@@ -32,15 +33,21 @@ def main() -> None:
         for stream in (0, 1, 2):
             os.dup2(silence, stream)
         warm_up()
-        resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+        _limit(resource.RLIMIT_AS, memory_bytes)
+        _limit(resource.RLIMIT_CORE, 0)
+        _limit(resource.RLIMIT_FSIZE, 0)
         _send(parent, READY)
         while (document := _receive(parent)) is not None:
             signal.alarm(seconds + 1)  # default action: the kernel ends the process, even inside C code
             answer = _answer(document)
             signal.alarm(0)
             _send(parent, answer)
+
+
+def _limit(what: int, most: int) -> None:
+    # macOS knows these limits but refuses some values; there time is the only limit.
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(what, (most, most))
 
 
 def _answer(document: Document) -> bytes:

@@ -20,9 +20,9 @@ async def test_requests_to_one_host_begin_at_the_agreed_rate() -> None:
     started = clock()
     await asyncio.gather(*(ask("a") for _ in range(30)), ask("b"))
 
-    assert sorted(began["a"])[19] - started < 0.3
+    assert sorted(began["a"])[19] - started < 0.8
     assert sorted(began["a"])[29] - started > 0.4
-    assert began["b"][0] - started < 0.3
+    assert began["b"][0] - started < 0.4
 
 
 async def test_places_at_a_host_are_limited_and_given_back() -> None:

@@ -228,8 +228,9 @@ async def test_what_an_answer_for_robots_txt_means(robots: PageSpec, is_read: bo
 
 async def test_a_site_that_cannot_be_reached_is_not_called_disallowing() -> None:
     """The reason a person reads is the true one: no connection, or an address that must not be dialled."""
-    async with _reader({}) as (world, reader):
-        closed = world.url("/a").replace("127.0.0.1", "127.0.0.9")
+    async with WebWorld({}) as gone:
+        closed = gone.url("/a")
+    async with _reader({}) as (_, reader):
         with pytest.raises(FetchError, match="cannot be reached") as failed:
             await reader.fetch(closed)
         with pytest.raises(AddressBlocked):

@@ -17,6 +17,8 @@ from adapters.pages.extraction import Document
 from adapters.pages.workers import MEMORY_LIMIT_BYTES, ExtractionWorkers
 from core.errors import PageTimeout, PageUnreadable
 
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes through /proc")
+
 ROOT = Path(__file__).resolve().parents[3]
 SENTENCE = "A paragraph that is long enough to be read as the text of a page."
 PAGE = Document("http://a.example/", "html", "utf-8", f"<article>{f'<p>{SENTENCE}</p>' * 6}</article>".encode())
@@ -51,7 +53,7 @@ async def test_a_page_that_takes_too_long_is_killed_and_the_next_one_is_read() -
         took = time.monotonic() - started
         after = await workers.extract(PAGE)
 
-        assert took < 1.5
+        assert took < 3.0
         assert after.text.startswith(SENTENCE)
         assert set(workers.pids).isdisjoint(first)
 
