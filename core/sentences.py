@@ -83,7 +83,9 @@ def split_sentences(text: str) -> list[Sentence]:
         spans = _spans(text, block)
         for start, end in spans:
             sentence = text[start:end]
-            is_label = len(spans) == 1 and _is_title(text, block) and not _is_title(text, following)
+            is_label = (
+                len(spans) == 1 and following is not None and _is_title(text, block) and not _is_title(text, following)
+            )
             asserts = block.kind is not _Kind.SILENT and not is_label
             asserts = asserts and states(sentence, is_heading=block.kind is _Kind.HEADING)
             sentences.append(Sentence(sentence, start, end, asserts))
