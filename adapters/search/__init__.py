@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import Protocol, cast
+from typing import Protocol, cast, runtime_checkable
 
 from adapters.search.settings import Surroundings
 from core.config import SearchSettings
-from core.errors import SetupError
+from core.errors import ProviderError, SetupError
 from core.ports import SearchProvider
+
+log = logging.getLogger(__name__)
 
 PROVIDERS = (  # each is a module of this package; the order is that of the default
     "tavily",
@@ -27,6 +30,16 @@ class Builder(Protocol):
     def __call__(self, env: Mapping[str, str], around: Surroundings) -> SearchProvider | None:
         """None when the provider lacks what it needs, e.g. its key. Raises `SetupError`."""
         ...
+
+
+@runtime_checkable
+class Warmable(Protocol):
+    async def warm_up(self) -> None: ...
+
+
+@runtime_checkable
+class Closable(Protocol):
+    async def aclose(self) -> None: ...
 
 
 def build_providers(
@@ -50,12 +63,21 @@ def build_providers(
     return built
 
 
+async def warm_up(providers: Mapping[str, SearchProvider]) -> None:
+    """Does what the first question would otherwise wait for: slow imports, the index of local files."""
+    for name, provider in providers.items():
+        if isinstance(provider, Warmable):
+            try:
+                await provider.warm_up()
+            except ProviderError as exc:
+                log.warning("%s is not ready: %s", name, exc)
+
+
 async def close_providers(providers: Mapping[str, SearchProvider]) -> None:
     """Ends the connections that providers keep."""
     for provider in providers.values():
-        close = getattr(provider, "aclose", None)
-        if close is not None:
-            await close()
+        if isinstance(provider, Closable):
+            await provider.aclose()
 
 
 def _builder(name: str) -> Builder:

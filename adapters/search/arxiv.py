@@ -1,7 +1,7 @@
 """arXiv's query API (Atom): abstracts of preprints, no key.
 
-arXiv asks for one request in three seconds (info.arxiv.org, API terms of use), so of several queries
-at once only two are served and the others are refused at once rather than kept waiting.
+arXiv asks for one request in three seconds on one connection (info.arxiv.org, API terms of use). A
+question cannot wait for that: one request a search, and a search that comes too soon is refused at once.
 """
 
 from __future__ import annotations
@@ -31,16 +31,18 @@ from adapters.search.settings import (
     with_path,
 )
 from adapters.search.xml import parse_xml, text_of
-from core.errors import ProviderRateLimited, ProviderRejected
+from core.errors import ProviderRejected
 from core.job import Scope
 from core.ports import Clock, ProviderStrength
 from core.source import SearchFilters, SearchHit, SearchQuery, SourceKind
 
 ACCESS = Access("arxiv", "arXiv", url_variable="ARXIV_BASE_URL")
-RATE = Rate(calls=1, period_s=3.0, max_wait_s=3.0)
+RATE = Rate(calls=1, period_s=3.0, max_wait_s=0.0, at_once=1)
 API_PATH = "/api/query"
 PUBLIC = f"https://export.arxiv.org{API_PATH}"
-MAX_KEYWORDS = 6  # all of them must match
+MAX_KEYWORDS = 10
+MAX_REQUIRED_WORDS = 3  # of more words hardly an abstract has all: then any, those with the most first
+MAX_RESULTS = 50
 ATOM = "{http://www.w3.org/2005/Atom}"
 _ID = re.compile(r"arxiv\.org/abs/([\w.\-]+(?:/\d+)?)")
 _VERSION = re.compile(r"v\d+$")
@@ -80,24 +82,21 @@ class ArxivSearch:
         if limit < 1 or not words or not admits("https://arxiv.org/", query.filters):
             return []
         async with deadline(ACCESS, self._limits.search_s):
-            hits = await self._find(words, " AND ", limit, query.filters)
-            if not hits and len(words) > 2:  # no abstract has them all: any of them, best first
-                try:
-                    hits = await self._find(words, " OR ", limit, query.filters)
-                except ProviderRateLimited:  # the first look was an answer: nothing
-                    hits = []
-        return tidy(hits, limit=limit, filters=query.filters)
+            entries = await self._find(words, limit, query.filters)
+        return tidy((hit for hit in map(_hit, entries) if hit is not None), limit=limit, filters=query.filters)
 
     async def aclose(self) -> None:
         await self._api.aclose()
 
-    async def _find(self, words: Sequence[str], operator: str, limit: int, filters: SearchFilters) -> list[SearchHit]:
+    async def _find(self, words: Sequence[str], limit: int, filters: SearchFilters) -> list[Element]:
+        operator = " AND " if len(words) <= MAX_REQUIRED_WORDS else " OR "
         search_query = operator.join(f'all:"{word}"' for word in words)
         span = reach(filters.recency)
         if span is not None:
             now = self._clock()
             search_query = f"({search_query}) AND submittedDate:[{now - span:%Y%m%d%H%M} TO {now:%Y%m%d%H%M}]"
-        parameters = {"search_query": search_query, "start": "0", "max_results": str(limit), "sortBy": "relevance"}
+        parameters = {"search_query": search_query, "start": "0", "max_results": str(min(limit, MAX_RESULTS))}
+        parameters |= {"sortBy": "relevance", "sortOrder": "descending"}
         root = parse_xml(ACCESS, await self._api.get(self._url, parameters))
         if root.tag != f"{ATOM}feed":
             raise garbled(ACCESS, f"not an Atom feed but <{root.tag[:40]}>")
@@ -105,7 +104,7 @@ class ArxivSearch:
         for entry in entries:
             if "arxiv.org/api/errors" in text_of(entry.find(f"{ATOM}id")):
                 raise ProviderRejected(ACCESS.name, text_of(entry.find(f"{ATOM}summary"))[:200] or "refused the query")
-        return [hit for hit in map(_hit, entries) if hit is not None]
+        return entries
 
 
 def _hit(entry: Element) -> SearchHit | None:

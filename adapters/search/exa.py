@@ -82,6 +82,10 @@ class ExaSearch:
             results = await self._ask(query, min(limit, MAX_RESULTS))
         return tidy((hit for hit in map(_hit, results) if hit is not None), limit=limit, filters=query.filters)
 
+    async def warm_up(self) -> None:
+        """Import the SDK, so that the first question need not."""
+        await self._open()
+
     async def aclose(self) -> None:
         client, self._client = self._client, None
         if client is not None:

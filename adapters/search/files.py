@@ -16,6 +16,7 @@ from adapters.search.faults import deadline
 from adapters.search.file_index import FileIndex
 from adapters.search.keywords import keywords
 from adapters.search.settings import DEFAULT_LIMITS, Access, Surroundings, TimeLimits, read_settings
+from core.errors import SetupError
 from core.job import LOCAL, Scope
 from core.ports import ProviderStrength
 from core.source import SearchHit, SearchQuery, SourceKind
@@ -29,8 +30,12 @@ class FilesSettings(BaseModel):
 
 
 def build(env: Mapping[str, str], around: Surroundings) -> FileSearch | None:
-    """None when there is no folder to read. Named in `GORKD_PROVIDERS`, it serves every tenant."""
-    roots = parse_paths(read_settings(FilesSettings, env).files) or list(around.default_files)
+    """None when there is no folder to read. Named in `GORKD_PROVIDERS`, it serves every tenant. Raises `SetupError`."""
+    named = parse_paths(read_settings(FilesSettings, env).files)
+    missing = [str(path) for path in named if not path.exists()]
+    if missing:
+        raise SetupError(f"GORKD_FILES names {', '.join(missing)}, which does not exist")
+    roots = named or [path for path in around.default_files if path.exists()]
     if not roots:
         return None
     tenants = None if around.is_named else frozenset({LOCAL.tenant})
@@ -67,6 +72,10 @@ class FileSearch:
             return []
         async with deadline(ACCESS, self._limits.search_s):
             return await asyncio.to_thread(self._search, words, limit)
+
+    async def warm_up(self) -> None:
+        """Look at the folders, so that the first question need not."""
+        await asyncio.to_thread(self._index.search, ["warm"], 1)
 
     async def aclose(self) -> None:
         await asyncio.to_thread(self._index.close)

@@ -18,16 +18,18 @@ from core.errors import ProviderError, ProviderRateLimited, ProviderUnavailable
 
 UNREACHABLE_FOR_S = 15.0  # the rest of a question's calls fail at once, the next question tries again
 MAX_CLOSED_S = 60.0  # a server that asks for a longer silence is tried once a minute
+UNLIMITED_AT_ONCE = 64  # towards a host without a published limit; twenty questions at once need about that
 POLL_S = 0.05  # how soon a waiting caller notices that the provider is down
 
 
 @dataclass(frozen=True)
 class Rate:
-    """`calls` in any `period_s` seconds; a caller that would wait longer than `max_wait_s` is refused."""
+    """`calls` in any `period_s` seconds, `at_once` at the same time; who would wait over `max_wait_s` is refused."""
 
     calls: int
     period_s: float
     max_wait_s: float = 3.0
+    at_once: int = 8
 
 
 class Gate:
@@ -42,6 +44,11 @@ class Gate:
         self._waiting = 0
         self._closed_until = 0.0
         self._closed_by: ProviderError | None = None
+
+    @property
+    def at_once(self) -> int:
+        """How many calls may be under way together."""
+        return self._rate.at_once if self._rate else UNLIMITED_AT_ONCE
 
     @property
     def is_closed(self) -> bool:

@@ -55,7 +55,7 @@ class DaemonResolver(AbstractResolver):
 
 
 def _addresses(host: str, port: int, family: int) -> list[ResolveResult]:
-    rows = socket.getaddrinfo(host, port, family=family, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG)
+    rows = socket.getaddrinfo(host, port, family=family, type=socket.SOCK_STREAM)
     return [
         ResolveResult(
             hostname=host,

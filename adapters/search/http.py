@@ -16,7 +16,6 @@ from core.errors import ProviderTimeout, ProviderUnavailable
 
 MAX_BODY_BYTES = 5_000_000  # ten long articles; more is a mistake or an attack
 CHUNK_BYTES = 64 * 1024
-CONNECTIONS = 8  # per service, polite and enough for one question
 
 
 class ApiClient:
@@ -30,6 +29,7 @@ class ApiClient:
         self._attempts = attempts
         self._session: aiohttp.ClientSession | None = None
         self._session_loop: asyncio.AbstractEventLoop | None = None
+        self._slots = asyncio.Semaphore(gate.at_once)
 
     async def get(self, url: str, parameters: Mapping[str, str]) -> bytes:
         """The body of a 200 answer. Raises `ProviderError`; the caller bounds the whole search."""
@@ -37,8 +37,10 @@ class ApiClient:
             on=self._is_hiccup, attempts=self._attempts, timeout=None, wait_initial=0.1, wait_max=0.5, wait_jitter=0.3
         ):
             with attempt:
-                await self._gate.turn()
-                return await self._get_once(url, parameters)
+                session = self._open_session()
+                async with self._slots:
+                    await self._gate.turn()
+                    return await self._get_once(session, url, parameters)
         raise AssertionError("retry_context returns or raises")  # pragma: no cover
 
     async def aclose(self) -> None:
@@ -50,11 +52,11 @@ class ApiClient:
         """A 5xx or a lost connection; not a server that could not be reached, which must cost no more time."""
         return isinstance(error, ProviderUnavailable) and not self._gate.is_closed
 
-    async def _get_once(self, url: str, parameters: Mapping[str, str]) -> bytes:
+    async def _get_once(self, session: aiohttp.ClientSession, url: str, parameters: Mapping[str, str]) -> bytes:
         access = self._access
         try:
             # A redirect would send the question to a host that nobody configured.
-            async with self._open_session().get(url, params=parameters, allow_redirects=False) as response:
+            async with session.get(url, params=parameters, allow_redirects=False) as response:
                 if response.status != 200:
                     retry_after = response.headers.get("Retry-After")
                     raise self._gate.note(status_error(access, response.status, retry_after=retry_after))
@@ -86,12 +88,14 @@ class ApiClient:
         loop = asyncio.get_running_loop()
         if self._session is None or self._session.closed or self._session_loop is not loop:
             self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=CONNECTIONS, resolver=DaemonResolver()),
+                # No limit here: waiting for a free connection would count as connecting.
+                connector=aiohttp.TCPConnector(limit=0, resolver=DaemonResolver()),
                 timeout=aiohttp.ClientTimeout(total=self._limits.search_s, connect=self._limits.connect_s),
                 headers={"User-Agent": self._agent},
                 cookie_jar=aiohttp.DummyCookieJar(),
                 trust_env=True,  # HTTPS_PROXY, as the vendors' own clients honour it
             )
+            self._slots = asyncio.Semaphore(self._gate.at_once)
             self._session_loop = loop
         return self._session
 

@@ -36,7 +36,7 @@ from core.ports import ProviderStrength
 from core.source import SearchFilters, SearchHit, SearchQuery, SourceKind
 
 ACCESS = Access("pubmed", "PubMed", url_variable="PUBMED_BASE_URL", key_variable="NCBI_API_KEY")
-RATE = Rate(calls=3, period_s=1)  # NBK25497, "Usage Guidelines"
+RATE = Rate(calls=3, period_s=1, max_wait_s=4)  # NBK25497, "Usage Guidelines"
 RATE_WITH_KEY = Rate(calls=10, period_s=1)  # ditto
 API_PATH = "/entrez/eutils"
 PUBLIC = f"https://eutils.ncbi.nlm.nih.gov{API_PATH}"

@@ -74,6 +74,10 @@ class TavilySearch:
         results = parse_items(ACCESS, _Result, answer.results)
         return tidy((_hit(result) for result in results), limit=limit, filters=query.filters)
 
+    async def warm_up(self) -> None:
+        """Import the SDK, so that the first question need not."""
+        await self._open()
+
     async def aclose(self) -> None:
         http, self._http, self._client = self._http, None, None
         if http is not None:

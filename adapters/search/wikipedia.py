@@ -28,7 +28,7 @@ from adapters.search.settings import (
     user_agent,
     with_path,
 )
-from core.errors import ProviderError, ProviderRejected
+from core.errors import ProviderError, ProviderRateLimited, ProviderRejected
 from core.job import Scope
 from core.ports import ProviderStrength
 from core.source import SearchHit, SearchQuery, SourceKind
@@ -124,6 +124,8 @@ class WikipediaSearch:
         answer = parse_answer(
             ACCESS, _Answer, parse_json(ACCESS, await self._api.get(self._url, {**always, **parameters}))
         )
+        if answer.error is not None and answer.error.code == "ratelimited":
+            raise ProviderRateLimited(ACCESS.name, f"API error ratelimited: {answer.error.info[:200]}")
         if answer.error is not None:
             raise ProviderRejected(ACCESS.name, f"API error {answer.error.code}: {answer.error.info[:200]}")
         if answer.query is None and answer.batchcomplete is None:

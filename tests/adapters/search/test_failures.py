@@ -328,6 +328,19 @@ async def test_a_wrong_key_is_rejected_by_the_service_itself(name: str) -> None:
 
 
 @each_provider
+async def test_many_questions_at_once_do_not_look_like_a_dead_server(name: str) -> None:
+    """Waiting for others to finish is not connecting, however short the time to connect is."""
+    hasty = SearchSettings(connect_timeout_s=0.3)
+    async with (
+        SearchWorld(CORPUS, latency_s=0.05) as world,
+        provider(name, world.env(name), search=hasty) as searched,
+    ):
+        found = await asyncio.gather(*(searched.search(QUERY, limit=2, scope=LOCAL) for _ in range(60)))
+
+    assert {len(hits) for hits in found} <= {1, 2}
+
+
+@each_provider
 async def test_cancelling_a_waiting_search_ends_it(name: str) -> None:
     """While the service hangs."""
     async with SearchWorld(CORPUS, faults={name: Fault(kind="hang")}) as world:

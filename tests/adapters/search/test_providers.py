@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -61,6 +63,7 @@ def test_without_a_folder_there_is_no_file_search(tmp_path: Path) -> None:
         pytest.param({"WIKIPEDIA_BASE_URL": "wikipedia"}, ["WIKIPEDIA_BASE_URL"], id="wrong address"),
         pytest.param({"PUBMED_BASE_URL": "ftp://x"}, ["PUBMED_BASE_URL"], id="wrong scheme"),
         pytest.param({"ARXIV_BASE_URL": "http://"}, ["ARXIV_BASE_URL"], id="no host"),
+        pytest.param({"GORKD_FILES": "/no/such/folder"}, ["GORKD_FILES", "/no/such/folder"], id="no such folder"),
         pytest.param({"NCBI_API_KEY": "a b"}, ["NCBI_API_KEY"], id="impossible key"),
     ],
 )
@@ -95,6 +98,22 @@ async def test_files_serve_other_tenants_only_when_the_operator_names_them(tmp_p
 
     await adapters.search.close_providers({"a": by_default, "b": named})
     assert counts == [1, 0, 1, 1]
+
+
+async def test_warming_up_reads_the_folders_and_asks_nobody(tmp_path: Path) -> None:
+    """A bot reports ready when the first question need not wait for imports and the index."""
+    (tmp_path / "note.md").write_text("# Tides", encoding="utf-8")
+    providers = build(
+        {**KEYED, "TAVILY_BASE_URL": "http://127.0.0.1:1", "EXA_BASE_URL": "http://127.0.0.1:1"}, tmp_path
+    )
+
+    await adapters.search.warm_up(providers)
+
+    await adapters.search.close_providers(providers)
+    index = sqlite3.connect(tmp_path / "data" / "files.db")
+    assert index.execute("select count(*) from files").fetchone() == (1,)
+    assert {"tavily", "exa_py"} <= set(sys.modules)
+    index.close()
 
 
 @pytest.mark.parametrize(
