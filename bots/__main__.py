@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from adapters.cli.app import build_app
 from adapters.logs import configure_logging
 from bots.config import environment, read_settings, secrets_in
+from core.errors import GorkdError
 from core.researcher import Researcher
 
 log = logging.getLogger(__name__)
@@ -59,7 +60,16 @@ def run_process(name: str) -> None:
     settings = read_settings(env)
     level = settings.log_level if "GORKD_LOG_LEVEL" in env else "info"
     configure_logging(level, stream=sys.stderr, json=True, secrets=secrets_in(env))
-    asyncio.run(_until_signalled(processes.RUNNERS[name](env, settings)))
+    try:
+        asyncio.run(_until_signalled(processes.RUNNERS[name](env, settings)))
+    except ExceptionGroup as group:  # one of several parts could not run: a person needs its sentence, not the group
+        ours = group.subgroup(GorkdError)
+        raise (_first(ours) if ours else group) from group
+
+
+def _first(group: ExceptionGroup[GorkdError]) -> GorkdError:
+    first = group.exceptions[0]
+    return _first(first) if isinstance(first, ExceptionGroup) else first
 
 
 async def _until_signalled(running: Awaitable[None]) -> None:

@@ -24,9 +24,6 @@ class BotSettings(BaseSettings):
     data: Path = Field(Path(".gorkd"), alias="GORKD_DATA")
     log_level: Literal["debug", "info", "warning", "error"] = Field("error", alias="GORKD_LOG_LEVEL")
     redis_url: str = Field("", alias="REDIS_URL")
-    discord_token: str = Field("", alias="DISCORD_TOKEN")
-    slack_bot_token: str = Field("", alias="SLACK_BOT_TOKEN")
-    slack_app_token: str = Field("", alias="SLACK_APP_TOKEN")
 
 
 def environment() -> Mapping[str, str]:

@@ -22,10 +22,10 @@ async def run_all(env: Mapping[str, str], settings: BotSettings) -> None:
     """The pages, and every bot that has its tokens."""
     async with open_house(env, settings, grace_s=GRACE_S) as house, _serving(env, house), asyncio.TaskGroup() as group:
         group.create_task(house.warm_up())
-        if settings.discord_token:
-            group.create_task(_run_discord(env, house))
-        if settings.slack_bot_token and settings.slack_app_token:
-            group.create_task(_run_slack(env, house))
+        if "DISCORD_TOKEN" in env:
+            group.create_task(_discord(env, house))
+        if "SLACK_BOT_TOKEN" in env:
+            group.create_task(_slack(env, house))
         await asyncio.Event().wait()
 
 
@@ -35,18 +35,15 @@ async def run_web(env: Mapping[str, str], settings: BotSettings) -> None:
 
 
 async def run_discord(env: Mapping[str, str], settings: BotSettings) -> None:
-    _require(settings.discord_token, "DISCORD_TOKEN")
     async with open_house(env, settings, grace_s=GRACE_S) as house:
         await house.warm_up()
-        await _run_discord(env, house)
+        await _discord(env, house)
 
 
 async def run_slack(env: Mapping[str, str], settings: BotSettings) -> None:
-    _require(settings.slack_bot_token, "SLACK_BOT_TOKEN")
-    _require(settings.slack_app_token, "SLACK_APP_TOKEN")
     async with open_house(env, settings, grace_s=GRACE_S) as house:
         await house.warm_up()
-        await _run_slack(env, house)
+        await _slack(env, house)
 
 
 RUNNERS: Mapping[str, Runner] = {"all": run_all, "web": run_web, "discord": run_discord, "slack": run_slack}
@@ -74,23 +71,15 @@ async def _serving(env: Mapping[str, str], house: House) -> AsyncIterator[None]:
         await runner.cleanup()
 
 
-async def _run_discord(env: Mapping[str, str], house: House) -> None:
-    from adapters.chat.discord.bot import run_bot
+async def _discord(env: Mapping[str, str], house: House) -> None:
+    from adapters.chat.discord.bot import DiscordSettings, run_discord
 
-    await run_bot(house.researcher, token=house.settings.discord_token, public_url=WebSettings.from_env(env).public_url)
-
-
-async def _run_slack(env: Mapping[str, str], house: House) -> None:
-    from adapters.chat.slack.bot import run_bot
-
-    await run_bot(
-        house.researcher,
-        bot_token=house.settings.slack_bot_token,
-        app_token=house.settings.slack_app_token,
-        public_url=WebSettings.from_env(env).public_url,
-    )
+    public_url = WebSettings.from_env(env).public_url
+    await run_discord(house.researcher, DiscordSettings.from_env(env), public_url=public_url)
 
 
-def _require(value: str, name: str) -> None:
-    if not value:
-        raise SetupError(f"{name} is not set", user_message=f"{name} is not set; see docs/configuration.md.")
+async def _slack(env: Mapping[str, str], house: House) -> None:
+    from adapters.chat.slack.bot import SlackSettings, run_slack
+
+    public_url = WebSettings.from_env(env).public_url
+    await run_slack(house.researcher, SlackSettings.from_env(env), public_url=public_url)
