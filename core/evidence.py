@@ -94,6 +94,9 @@ class PassageIndex:
                 best = self._passage(first, size, float(totals[first]))
         return best if best is not None and best.score >= MIN_SCORE else None
 
+    def sentences(self, passage: Passage) -> list[str]:
+        return [self.text[slice(*span)] for span in self.spans[passage.first : passage.last + 1]]
+
     def rank(self, claim: str) -> list[int]:
         """The sentences that have something of the claim, best first."""
         scores = self._score(claim)

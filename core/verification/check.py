@@ -17,7 +17,7 @@ from core.verification.modality import check_certainty
 from core.verification.names import check_names
 from core.verification.negation import check_negation, check_opposites
 from core.verification.numbers import check_numbers
-from core.verification.pair import Pair, pair
+from core.verification.pair import Pair, make_pair
 from core.verification.roles import check_roles
 from core.verification.units import check_units
 
@@ -73,11 +73,11 @@ def inspect_claim(claim: str, passage: str, *, context: str = "") -> tuple[tuple
     """What the rules find, and the figures that the model weighs."""
     index = index_text(passage)
     best = index.best(claim)
-    window = passage[best.start : best.end] if best else passage
+    window = index.sentences(best) if best else [passage]
     if len(index.spans) > MAX_SENTENCES:
         passage = "\n".join(index.select(claim, best))
     wider = f"{passage}\n{context}" if context else passage
-    read = pair(claim, window, wider)
+    read = make_pair(claim, window, wider)
     findings = tuple(finding for rule in RULES for finding in rule(read))
     return findings, measure_features(read, index_text(wider), findings)
 

@@ -19,7 +19,7 @@ def check_comparisons(pair: Pair) -> list[Finding]:
     for claimed, said in pair.alignment.partner.items():
         if claimed.kind is not Kind.NUMBER or said.kind is not Kind.NUMBER:
             continue
-        ours, theirs = _bound(pair.claim, claimed), _bound(pair.window, said)
+        ours, theirs = _bound(pair.claim, claimed), _bound(pair.beside, said)
         if ours and theirs and ours[0] != theirs[0]:
             reason = f"the source says {theirs[1]} {said.text}, not {ours[1]} {claimed.text}"
             findings.append(Finding(RULE, Weight.CONTRADICTS, reason))

@@ -20,7 +20,7 @@ def check_certainty(pair: Pair) -> list[Finding]:
     if any(token.text.lower() in HEDGES for token in pair.claim.tokens):
         return []
     matched = set(pair.alignment.partner.values())
-    hedge = next((token for token in _hedges(pair.window) if _bears_on(pair.window, token, matched)), None)
+    hedge = next((token for token in _hedges(pair.beside) if _bears_on(pair.beside, token, matched)), None)
     return [Finding(RULE, Weight.AGAINST, f'the source says "{hedge.text}"')] if hedge else []
 
 

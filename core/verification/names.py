@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rapidfuzz.distance import JaroWinkler
 
-from core.verification.dates import is_date_word
+from core.verification.dates import calendar_of
 from core.verification.finding import Finding, Weight
 from core.verification.pair import Pair
 from core.verification.reading import Reading
@@ -13,27 +13,35 @@ from core.verification.words import Token
 RULE = "names"
 MIN_SPELLING = 0.93  # Jaro–Winkler; Tchaikovsky and Tschaikowsky, not Hansen and Hanson
 MIN_FUZZY_CHARS = 6
+MIN_MATCHED = 0.5  # share of the claim in order beside it, below which its names have no place to be compared in
+TITLES = frozenset(
+    """mr mrs ms miss dr prof professor sir dame lord lady king queen prince princess president minister chancellor
+    senator governor mayor pope saint st captain general colonel judge justice coach bishop""".split()
+)
 
 
 def check_names(pair: Pair) -> list[Finding]:
     """A name in another's place contradicts; one that the source nowhere has speaks against the claim."""
+    replaced = _replaced(pair) if pair.is_close and pair.alignment.matched >= MIN_MATCHED else {}
     findings = []
-    replaced = {change.claimed: change for change in pair.alignment.replaced}
-    for word in pair.claim.content:
-        if not is_proper(pair, word) or is_date_word(word):
-            continue
-        change, known = replaced.get(word), has_name(word, pair.wider)
-        in_place = change is not None and change.held >= 2 and is_proper(pair, change.said)
-        if change is not None and in_place and (not known or pair.is_close):
-            findings.append(Finding(RULE, Weight.CONTRADICTS, f"the source says {change.said.text}, not {word.text}"))
-        elif not known:
+    for word in names_of(pair):
+        if word in replaced:
+            findings.append(
+                Finding(RULE, Weight.CONTRADICTS, f"the source says {replaced[word].text}, not {word.text}")
+            )
+        elif not has_name(word, pair.wider):
             findings.append(Finding(RULE, Weight.AGAINST, f"the source does not name {word.text}"))
     return findings
 
 
+def names_of(pair: Pair) -> list[Token]:
+    """The claim's names, months and weekdays left out."""
+    return [word for word in pair.claim.content if is_proper(pair, word) and not calendar_of(word)]
+
+
 def missing_share(pair: Pair) -> float:
     """The share of the claim's names that the source nowhere has, 0…1."""
-    names = [word for word in pair.claim.content if is_proper(pair, word) and not is_date_word(word)]
+    names = names_of(pair)
     return sum(not has_name(word, pair.wider) for word in names) / len(names) if names else 0.0
 
 
@@ -47,10 +55,36 @@ def has_name(name: Token, reading: Reading) -> bool:
     if reading.match(name):
         return True
     lower = name.text.lower()
-    if name.text.isupper() and 2 <= len(name.text) <= 6 and name.text.lower() in reading.initials:
+    if name.text.isupper() and 2 <= len(name.text) <= 6 and lower in reading.initials:
         return True
     return len(lower) >= MIN_FUZZY_CHARS and any(
         len(other.text) >= MIN_FUZZY_CHARS
+        and lower[:2] == other.text[:2].lower()
         and (lower[:5] == other.text[:5].lower() or JaroWinkler.similarity(lower, other.text.lower()) >= MIN_SPELLING)
         for other in reading.names
     )
+
+
+def _replaced(pair: Pair) -> dict[Token, Token]:
+    """The claim's names that stand in the place of another name."""
+    replaced: dict[Token, Token] = {}
+    for gap in pair.alignment.gaps:
+        if not gap.is_tight:
+            continue
+        for word in gap.claimed:
+            if not is_proper(pair, word) or word.text.lower() in TITLES or _stands_beside(pair, word):
+                continue
+            said = [other for other in gap.near(word) if is_proper(pair, other) and other.text.lower() not in TITLES]
+            if said:
+                replaced[word] = said[0]
+    return replaced
+
+
+def _stands_beside(pair: Pair, word: Token) -> bool:
+    """Whether the name is beside the claim in another place or as initials, not taken up by another word of the claim.
+
+    Another spelling is another name here, since the claim keeps the wording otherwise.
+    """
+    if pair.beside.match(word):
+        return pair.alignment.is_moved(word)
+    return word.text.isupper() and word.text.lower() in pair.beside.initials

@@ -40,18 +40,20 @@ def check_opposites(pair: Pair) -> list[Finding]:
 
 
 def _opposed(pair: Pair) -> list[tuple[Token, Token]]:
+    """Claim words that stand in the place of their opposite."""
     return [
-        (replaced.claimed, replaced.said)
-        for replaced in pair.alignment.replaced
-        if replaced.held
-        and are_opposite(replaced.claimed.stem, replaced.said.stem)
-        and replaced.claimed.stem not in pair.window.stems
+        (word, said)
+        for gap in pair.alignment.gaps
+        if gap.is_tight
+        for word in gap.claimed
+        for said in gap.near(word)
+        if are_opposite(word.stem, said.stem) and word.stem not in pair.beside.stems
     ]
 
 
 def _denied_only(pair: Pair) -> tuple[list[Token], list[Token]]:
     """The matched words denied by the claim alone, and by the passage alone; one for each negation."""
-    claim_scopes, passage_scopes = _scopes(pair.claim), _scopes(pair.window)
+    claim_scopes, passage_scopes = _scopes(pair.claim), _scopes(pair.beside)
     partner = pair.alignment.partner
     claimed = {said: word for word, said in partner.items()}
     denied_in_claim = {word for scope in claim_scopes for word in scope}

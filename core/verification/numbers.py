@@ -5,7 +5,6 @@ Years and days are numbers too; months are in dates.py, what is counted is in un
 
 from __future__ import annotations
 
-from core.verification.alignment import Replacement
 from core.verification.finding import Finding, Weight
 from core.verification.pair import Pair
 from core.verification.quantities import is_loose, is_year
@@ -18,27 +17,24 @@ RULE = "numbers"
 
 def check_numbers(pair: Pair) -> list[Finding]:
     """A number in another's place contradicts, and so does one the source nowhere has where it has others."""
-    replaced = {change.claimed: change for change in pair.alignment.replaced if _is_number_slot(change)}
+    replaced = _replaced(pair) if pair.is_close else {}
     findings = []
     for number in pair.claim.numbers:
-        change = replaced.get(number)
-        known = has_number(pair.claim, number, pair.wider)
-        if change and _stands_against(pair, change, known):
-            findings.append(Finding(RULE, Weight.CONTRADICTS, f"the source says {change.said.text}, not {number.text}"))
-        elif not known:
+        if number in replaced:
+            findings.append(
+                Finding(RULE, Weight.CONTRADICTS, f"the source says {replaced[number].text}, not {number.text}")
+            )
+        elif not has_number(pair.claim, number, pair.wider):
             findings.append(_missing(pair, number))
     return findings
 
 
 def has_number(claim: Reading, number: Token, reading: Reading) -> bool:
     """Whether `reading` has the number, be it rounded or in another unit of the same kind."""
-    if number.stem in reading.stems:
+    if reading.match(number):
         return True
     measured = measure(claim, number)
-    return any(
-        _agree(number, other) or (measured is not None and measured.same_as(measure(reading, other)))
-        for other in reading.numbers
-    )
+    return measured is not None and any(measured.same_as(measure(reading, other)) for other in reading.numbers)
 
 
 def missing_share(pair: Pair) -> float:
@@ -47,21 +43,25 @@ def missing_share(pair: Pair) -> float:
     return sum(not has_number(pair.claim, number, pair.wider) for number in numbers) / len(numbers) if numbers else 0.0
 
 
-def _is_number_slot(change: Replacement) -> bool:
-    return change.said.kind is Kind.NUMBER and change.claimed.kind is Kind.NUMBER and change.held > 0
-
-
-def _stands_against(pair: Pair, change: Replacement, known: bool) -> bool:
-    """A number that the source has elsewhere is judged by its place only where the wording is the source's."""
-    if _agree(change.claimed, change.said) or _kind(change.claimed) != _kind(change.said):
-        return False
-    return (pair.is_close and change.held >= 2) if known else True
+def _replaced(pair: Pair) -> dict[Token, Token]:
+    """The claim's numbers that stand in the place of another number."""
+    replaced: dict[Token, Token] = {}
+    for gap in pair.alignment.gaps:
+        for number in (word for word in gap.claimed if word.kind is Kind.NUMBER):
+            said = [other for other in gap.near(number) if other.kind is Kind.NUMBER]
+            measured = measure(pair.claim, number)
+            if not said or pair.alignment.is_moved(number):
+                continue
+            if measured is None or not any(measured.same_as(measure(pair.beside, other)) for other in said):
+                replaced[number] = next((other for other in said if _kind(other) == _kind(number)), said[0])
+    return replaced
 
 
 def _missing(pair: Pair, number: Token) -> Finding:
-    others = [
-        other for other in pair.window.numbers if _kind(other) == _kind(number) and other.stem not in pair.claim.stems
+    unclaimed = [
+        other for other in pair.window.numbers if not any(match_tokens(own, other) for own in pair.claim.numbers)
     ]
+    others = [other for other in unclaimed if _kind(other) == _kind(number)]
     if is_loose(number.text) or not others:
         return Finding(RULE, Weight.AGAINST, f"the source does not give {number.text}")
     return Finding(RULE, Weight.CONTRADICTS, f"the source does not have {number.text}, but {others[0].text}")
@@ -71,7 +71,3 @@ def _kind(number: Token) -> str:
     if number.value is not None and is_year(number.text, number.value):
         return "year"
     return "count"
-
-
-def _agree(claimed: Token, said: Token) -> bool:
-    return match_tokens(claimed, said) > 0

@@ -8,26 +8,39 @@ from functools import cached_property
 from core.verification.alignment import Alignment, align
 from core.verification.reading import Reading, read
 
-CLOSE = 0.7  # share of the claim's words that stand in order in the window; by judgement
+CLOSE = 0.7  # share of the claim's plain words that stand in order beside it; by judgement
 
 
 @dataclass(frozen=True)
 class Pair:
-    """`window` is the 1–3 sentences nearest the claim; `wider` is all that may be drawn on, `window` included."""
+    """`window` is the 1–3 sentences nearest the claim; `wider` is all that may be drawn on, `window` included.
+
+    `beside` is what the claim is laid beside word by word: one sentence of the window where the claim
+    keeps its wording, else the whole window.
+    """
 
     claim: Reading
+    beside: Reading
     window: Reading
     wider: Reading
 
     @cached_property
     def alignment(self) -> Alignment:
-        return align(self.claim.text, self.window.text)
+        return align(self.claim.text, self.beside.text)
 
     @cached_property
     def is_close(self) -> bool:
-        """Whether the claim keeps the window's wording, so that a word in another's place says something else."""
-        return self.alignment.matched >= CLOSE
+        """Whether the claim keeps the wording beside it, so that a word in another's place says something else."""
+        return _is_close(self.alignment)
 
 
-def pair(claim: str, window: str, wider: str) -> Pair:
-    return Pair(read(claim), read(window), read(wider))
+def make_pair(claim: str, sentences: list[str], wider: str) -> Pair:
+    """`sentences` are those of the window, in order; at least one."""
+    window = "\n".join(sentences)
+    nearest = max(sentences, key=lambda sentence: align(claim, sentence).matched)
+    beside = nearest if _is_close(align(claim, nearest)) else window
+    return Pair(read(claim), read(beside), read(window), read(wider))
+
+
+def _is_close(alignment: Alignment) -> bool:
+    return max(alignment.matched, alignment.matched_words) >= CLOSE

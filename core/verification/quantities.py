@@ -36,6 +36,15 @@ def number_word(lower: str) -> float | None:
     return None if lower == "one" else _WORDS.get(lower)
 
 
+def is_ordinal_word(lower: str) -> bool:
+    return lower in _ORDINALS
+
+
+def is_ordinal(lower: str) -> bool:
+    """As word or in digits: second, 2nd."""
+    return lower in _ORDINALS or (lower[0].isdigit() and lower[-2:] in ("st", "nd", "rd", "th"))
+
+
 def is_loose(written: str) -> bool:
     """Whether a number is an ordinal, a multiple or a small count in words, which a source may imply without it."""
     return written[0].isalpha() and "-" not in written and " " not in written
@@ -43,6 +52,8 @@ def is_loose(written: str) -> bool:
 
 def join_numbers(left: str, left_value: float | None, right: str, right_value: float | None) -> float | None:
     """The value of two neighbouring words that make one number; None where they do not."""
+    if left_value is not None and left[0].isdigit() and right in ("st", "nd", "rd", "th"):
+        return left_value
     if right in SCALES and (left_value is not None or left in ("one", "a")) and left not in _ORDINALS:
         return (1.0 if left_value is None else left_value) * SCALES[right]
     if left in _TENS and left_value is not None and (right == "one" or right_value is not None):
@@ -69,7 +80,7 @@ def same_number(claimed: float, said: float, written: str) -> bool:
     if not claimed or is_year(written, claimed) or written[0].isalpha():
         return False
     step = _last_place(claimed, written)
-    is_rounding = step < 1 or step >= 10 or said != int(said)
+    is_rounding = step < 1 or step >= 10 or (said != int(said) and claimed >= 10)
     return is_rounding and abs(claimed - said) <= step / 2 and abs(claimed - said) <= 0.05 * abs(said)
 
 

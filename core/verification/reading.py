@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from core.verification.quantities import same_number
+from core.verification.quantities import is_ordinal, is_ordinal_word, same_number
 from core.verification.synonyms import meanings
 from core.verification.words import Kind, Token, tokenize
 
@@ -93,6 +93,8 @@ def match_tokens(left: Token, right: Token) -> float:
     if left.value is not None or right.value is not None:
         if left.value is None or right.value is None:
             return 0.0
+        if is_ordinal_word(left.text.lower()) != is_ordinal_word(right.text.lower()):
+            return float(left.value == right.value and is_ordinal(left.text.lower()) and is_ordinal(right.text.lower()))
         return float(same_number(left.value, right.value, left.text))
     if left.root == right.root:
         return ROOT_MATCH

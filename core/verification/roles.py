@@ -2,47 +2,67 @@
 
 from __future__ import annotations
 
+from itertools import combinations, pairwise
+
 import regex
 
-from core.verification.alignment import Replacement
 from core.verification.finding import Finding, Weight
 from core.verification.pair import Pair
+from core.verification.reading import Reading, match_tokens
 from core.verification.words import Token
 
 RULE = "roles"
 _PASSIVE = regex.compile(
     r"\b(?:\p{L}+ed|\p{L}+en|\p{L}+wn|made|led|built|won|held|found|sold|bought|told|kept|lost|put)\s+by\b"
 )
-_EQUALS = regex.compile(r"[\s,]*(?:and|or|with|to|versus|vs\.?|,|/|&)?[\s,]*(?:the|a|an)?\s*", regex.IGNORECASE)
+_LISTED = regex.compile(r"[\s,]*(?:and|or|with|versus|vs\.?|/|&)?[\s,]*(?:the|a|an)?\s*", regex.IGNORECASE)
 
 
 def check_roles(pair: Pair) -> list[Finding]:
     """Two words that have changed places, unless the claim turned active into passive or lists them."""
-    crossed = _crossed(pair)
-    if not crossed or is_passive(pair.claim.text) != is_passive(pair.window.text):
+    crossed = _crossed(pair) if pair.is_close else None
+    if not crossed or is_passive(pair.claim.text) != is_passive(pair.beside.text):
         return []
     one, other = crossed
-    reason = f'"{one.claimed.text}" and "{other.claimed.text}" have changed places'
-    return [Finding(RULE, Weight.CONTRADICTS, reason)]
+    return [Finding(RULE, Weight.CONTRADICTS, f'"{one.text}" and "{other.text}" have changed places')]
 
 
-def _crossed(pair: Pair) -> tuple[Replacement, Replacement] | None:
-    """Two words each standing in the place of the other."""
-    changes = [change for change in pair.alignment.replaced if change.held]
-    for position, one in enumerate(changes):
-        for other in changes[position + 1 :]:
-            if (
-                one.claimed.stem == other.said.stem
-                and one.said.stem == other.claimed.stem
-                and not _are_listed(pair.claim.text, one.claimed, other.claimed)
-            ):
-                return one, other
+def _crossed(pair: Pair) -> tuple[Token, Token] | None:
+    """Two claim words each of which stands in the place of the other."""
+    places = [(word, gap.near(word)) for gap in pair.alignment.gaps for word in gap.claimed]
+    for (one, instead_of_one), (other, instead_of_other) in combinations(places, 2):
+        if (
+            any(match_tokens(other, said) for said in instead_of_one)
+            and any(match_tokens(one, said) for said in instead_of_other)
+            and not match_tokens(one, other)
+            and not _are_listed(pair.claim.text, one, other)
+        ):
+            return one, other
+    return _turned(pair)
+
+
+def _turned(pair: Pair) -> tuple[Token, Token] | None:
+    """Two neighbours in the claim that the source has the other way round, with the same small words between."""
+    said = {(one.stem, between, other.stem) for one, between, other in _neighbours(pair.beside)}
+    for one, between, other in _neighbours(pair.claim):
+        if (other.stem, between, one.stem) in said and (one.stem, between, other.stem) not in said:
+            return one, other
     return None
+
+
+def _neighbours(reading: Reading) -> list[tuple[Token, str, Token]]:
+    """Neighbouring content words that are joined by small words, lists left out."""
+    joined = []
+    for one, other in pairwise(reading.content):
+        between = " ".join(reading.text[one.end : other.start].lower().split())
+        if between and between.replace(" ", "").isalpha() and not _are_listed(reading.text, one, other):
+            joined.append((one, between, other))
+    return joined
 
 
 def _are_listed(text: str, one: Token, other: Token) -> bool:
     """Whether nothing but "and" or a comma stands between them: a list may be in any order."""
-    return _EQUALS.fullmatch(text[one.end : other.start]) is not None
+    return _LISTED.fullmatch(text[one.end : other.start]) is not None
 
 
 def is_passive(text: str) -> bool:

@@ -92,7 +92,7 @@ def check_units(pair: Pair) -> list[Finding]:
     for claimed, said in pair.alignment.partner.items():
         if claimed.kind is not Kind.NUMBER or said.kind is not Kind.NUMBER:
             continue
-        ours, theirs = measure(pair.claim, claimed), measure(pair.window, said)
+        ours, theirs = measure(pair.claim, claimed), measure(pair.beside, said)
         if ours is None or theirs is None or ours.same_as(theirs):
             continue
         if not any(ours.same_as(measure(pair.wider, other)) for other in pair.wider.numbers):

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import regex
 
-from core.verification.quantities import MONTHS, join_numbers, month_of, number_word, parse_number
+from core.verification.quantities import MONTHS, is_ordinal_word, join_numbers, month_of, number_word, parse_number
 
 _TOKEN = regex.compile(
     r"\p{Nd}+(?:[.,]\p{Nd}+)*"  # 12, 1,234.5
@@ -95,19 +95,22 @@ def _number(text: str, word: str, start: int, end: int) -> Token:
 
 
 def _quantity(word: str, start: int, end: int, value: float) -> Token:
-    return Token(word, f"#{value:.12g}", f"#{value:.12g}", start, end, Kind.NUMBER, value)
+    form = f"#{value:.12g}"
+    return Token(word, form + "th" if is_ordinal_word(word.lower()) else form, form, start, end, Kind.NUMBER, value)
 
 
 def _join(text: str, left: Token, right: Token) -> Token | None:
     """One number of two tokens: 1.2 million, twenty-five, one hundred."""
     between = text[left.end : right.start]
-    if between not in (" ", "-", "\xa0", "\n") or left.kind not in (Kind.NUMBER, Kind.FUNCTION):
+    if between not in ("", " ", "-", "\xa0", "\n") or left.kind not in (Kind.NUMBER, Kind.FUNCTION):
         return None
     value = join_numbers(left.text.lower(), left.value, right.text.lower(), right.value)
     return None if value is None else _quantity(text[left.start : right.end], left.start, right.end, value)
 
 
 def _is_name(text: str, word: str, start: int, following: str) -> bool:
+    if word.islower() and word.isalpha():
+        return False
     if not word[0].isupper():
         return any(character.isupper() or character.isdigit() for character in word[1:])  # iPhone, p53
     if any(character.isupper() or character.isdigit() for character in word[1:]):
