@@ -9,14 +9,23 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
+import pytest
+
 from adapters.search import build_providers, close_providers
 from core.config import SearchSettings
+from core.job import LOCAL
 from core.ports import SearchProvider
+from core.source import SearchHit, SearchQuery
 from tests.loopback.search_corpus import Document
+from tests.loopback.search_faults import Fault
 from tests.loopback.search_world import SearchWorld
 
+QUERY = SearchQuery("moon tides sea")
+HASTY = SearchSettings(provider_timeout_s=0.4, connect_timeout_s=0.4)  # seconds
+NCBI_KEY = "ncbi-loopback"
 ONLINE = ("tavily", "exa", "wikipedia", "pubmed", "arxiv")
 LOCAL_FILES = "files"
+each_online = pytest.mark.parametrize("name", ONLINE)
 
 TIDES = Document(
     "https://tides.test/moon",
@@ -64,6 +73,17 @@ async def provider_over_corpus(name: str, folder: Path) -> AsyncIterator[SearchP
         return
     async with SearchWorld(CORPUS) as world, provider(name, world.env(name)) as online:
         yield online
+
+
+async def ask_failing(name: str, fault: Fault, *, search: SearchSettings | None = None) -> list[SearchHit]:
+    """What the provider finds, or raises, when its service fails so."""
+    async with SearchWorld(CORPUS, faults={name: fault}) as world:
+        return await ask_at(name, world.env(name), search=search)
+
+
+async def ask_at(name: str, env: Mapping[str, str], *, search: SearchSettings | None = None) -> list[SearchHit]:
+    async with provider(name, {"NCBI_API_KEY": NCBI_KEY, **env}, search=search) as searched:
+        return list(await searched.search(QUERY, limit=3, scope=LOCAL))
 
 
 @contextmanager

@@ -1,0 +1,123 @@
+"""What every online provider makes of HTTP statuses (S003-08, S003-23)."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.errors import (
+    ProviderGarbled,
+    ProviderRateLimited,
+    ProviderRejected,
+    ProviderUnavailable,
+)
+from core.job import LOCAL
+from tests.adapters.search.making import CORPUS, NCBI_KEY, QUERY, ask_at, ask_failing, each_online, provider
+from tests.loopback.search_faults import Fault
+from tests.loopback.search_world import EXA_KEY, TAVILY_KEY, SearchWorld
+
+RETRIED = {"wikipedia", "pubmed"}  # GETs that cost nothing; arXiv's second would come three seconds later
+KEYS = {"tavily": "TAVILY_API_KEY", "exa": "EXA_API_KEY", "pubmed": "NCBI_API_KEY"}
+
+
+@each_online
+@pytest.mark.parametrize("status", [401, 403])
+async def test_a_refusal_names_the_variable_to_check(name: str, status: int) -> None:
+    """The operator learns where to look; the key itself is in no message."""
+    with pytest.raises(ProviderRejected) as caught:
+        await ask_failing(name, Fault(status=status))
+
+    assert KEYS.get(name, f"{name.upper()}_BASE_URL") in caught.value.user_message
+    shown = f"{caught.value} {caught.value.user_message}"
+    assert not any(key in shown for key in (TAVILY_KEY, EXA_KEY, NCBI_KEY))
+
+
+@each_online
+@pytest.mark.parametrize("status", [402, 432, 433])
+async def test_a_used_up_plan_is_no_reason_to_retry(name: str, status: int) -> None:
+    """Tavily's own statuses for limits of the plan."""
+    with pytest.raises(ProviderRejected) as caught:
+        await ask_failing(name, Fault(status=status))
+
+    assert "quota" in caught.value.user_message
+    assert not caught.value.retryable
+
+
+@each_online
+@pytest.mark.parametrize("status", [204, 301, 302, 404, 405])
+async def test_a_wrong_address_is_rejected_and_redirects_are_not_followed(name: str, status: int) -> None:
+    """A question is sent only to the host that was configured."""
+    fault = Fault(status=status, headers={"Location": "http://127.0.0.1:1/"})
+
+    with pytest.raises((ProviderRejected, ProviderGarbled)) as caught:
+        await ask_failing(name, fault)
+
+    assert f"{name.upper()}_BASE_URL" in caught.value.user_message
+
+
+@each_online
+@pytest.mark.parametrize(
+    ("header", "expected_s"),
+    [
+        pytest.param("2", 2.0, id="seconds"),
+        pytest.param("0.5", 0.5, id="half a second"),
+        pytest.param("-1", 0.0, id="negative"),
+        pytest.param("Wed, 21 Oct 2015 07:28:00 GMT", 0.0, id="date in the past"),
+        pytest.param("999999", 3600.0, id="absurd"),
+        pytest.param("abc", None, id="rubbish"),
+        pytest.param("nan", None, id="not a number"),
+        pytest.param(None, None, id="none"),
+    ],
+)
+async def test_too_many_requests_says_when_to_come_back(
+    name: str, header: str | None, expected_s: float | None
+) -> None:
+    """429 with every kind of Retry-After; the SDKs themselves drop it."""
+    fault = Fault(status=429, headers={"Retry-After": header} if header else {})
+
+    with pytest.raises(ProviderRateLimited) as caught:
+        await ask_failing(name, fault)
+
+    assert caught.value.retry_after_s == expected_s
+
+
+@each_online
+async def test_a_limited_provider_is_left_alone_for_as_long_as_it_asked(name: str) -> None:
+    """Calls within that time fail without a request (S003-08)."""
+    fault = Fault(status=429, headers={"Retry-After": "30"}, times=1)
+    async with SearchWorld(CORPUS, faults={name: fault}) as world, provider(name, world.env(name)) as searched:
+        for _ in range(3):
+            with pytest.raises(ProviderRateLimited) as caught:
+                await searched.search(QUERY, limit=3, scope=LOCAL)
+
+        assert len(world.asked) == 1
+    assert caught.value.retry_after_s == pytest.approx(30, abs=5)
+
+
+@each_online
+@pytest.mark.parametrize("status", [500, 502, 503, 529])
+async def test_a_server_error_is_unavailable_after_at_most_two_attempts(name: str, status: int) -> None:
+    """Free reads are tried twice; calls that cost money, or a wait, once."""
+    async with SearchWorld(CORPUS, faults={name: Fault(status=status)}) as world:
+        with pytest.raises(ProviderUnavailable):
+            await ask_at(name, world.env(name))
+
+        assert len(world.asked) == (2 if name in RETRIED else 1)
+
+
+@pytest.mark.parametrize("name", sorted(RETRIED))
+@pytest.mark.parametrize("fault", [Fault(status=502, times=1), Fault(kind="reset", times=1)], ids=["502", "reset"])
+async def test_one_hiccup_is_not_noticed(name: str, fault: Fault) -> None:
+    """The second attempt's answer counts."""
+    hits = await ask_failing(name, fault)
+
+    assert [hit.title for hit in hits] == ["Why tides rise"]
+
+
+@pytest.mark.parametrize("name", ["tavily", "exa"])
+async def test_a_wrong_key_is_rejected_by_the_service_itself(name: str) -> None:
+    """As the real service answers it."""
+    async with SearchWorld(CORPUS) as world:
+        with pytest.raises(ProviderRejected) as caught:
+            await ask_at(name, {**world.env(name), KEYS[name]: "wrong"})
+
+    assert KEYS[name] in caught.value.user_message
