@@ -8,66 +8,83 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
 
 import regex
 
+from core.sentences import Sentence, split_sentences
 from core.source import Source
 from core.terms import inverse_frequency, question_terms, terms, unseen_weight
 
 PASSAGE_CHARS = 700  # about 120 words: a paragraph, small enough that a bad one costs little of the prompt
-_BLOCK = regex.compile(r"(?:[^\n\f]|\n(?!\s*\n))+")
-_BREAK = regex.compile(r"(?<=[.!?。！？؟।])\s+|\n")
+_PARAGRAPH_END = regex.compile(r"\n\s*\n|\f")
 _HEADING = regex.compile(r"#{1,6}\s+(.+?)\s*#*$|^([^\n]+)\n[=-]{3,}\s*$")
+_MAX_HEADING_CHARS = 200
+_CODE_FENCE = ("```", "~~~")
 
 
 @dataclass(frozen=True)
 class Passage:
-    """`heading` is the nearest Markdown heading above ("" if none)."""
+    """Sentences of one paragraph, whole. `heading` is the nearest Markdown heading above ("" if none)."""
 
     start: int
     end: int
     text: str
     heading: str = ""
+    sentences: tuple[Sentence, ...] = ()
 
 
 @lru_cache(maxsize=256)
 def split_passages(content: str) -> tuple[Passage, ...]:
-    """Paragraphs of `content` in order, long ones cut at sentence ends; blank text gives none."""
+    """Paragraphs of `content` in order, long ones cut between sentences; headings and blank text give none.
+
+    Code in fences is a passage of its own; a sentence that is no sentence (a table, a log) is cut at spaces.
+    """
     found: list[Passage] = []
+    pending: list[Sentence] = []
     heading = ""
-    for block in _BLOCK.finditer(content):
-        text = block.group()
-        if not text.strip():
-            continue
-        titled = _HEADING.match(text.strip())
-        if titled and len(text) < 200:
+
+    def flush() -> None:
+        if pending:
+            start, end = pending[0].start, pending[-1].end
+            found.append(Passage(start, end, content[start:end], heading, tuple(pending)))
+            pending.clear()
+
+    for sentence in split_sentences(content):
+        titled = _HEADING.match(sentence.text.strip()) if len(sentence.text) < _MAX_HEADING_CHARS else None
+        if titled and not sentence.asserts:
+            flush()
             heading = (titled[1] or titled[2]).strip()
             continue
-        found.extend(
-            Passage(block.start() + start, block.start() + end, text[start:end], heading)
-            for start, end in _pieces(text)
-        )
+        for piece in _cut(sentence):
+            if pending and _begins_anew(content, pending, piece):
+                flush()
+            pending.append(piece)
+    flush()
     return tuple(found)
 
 
-def _pieces(text: str) -> list[tuple[int, int]]:
-    """Half-open spans of about `PASSAGE_CHARS`, cut at sentence ends or lines, at spaces where there are none."""
-    cuts = [0, *(match.end() for match in _BREAK.finditer(text)), len(text)]
-    spans: list[tuple[int, int]] = []
-    start = 0
-    for before, cut in pairwise(cuts):
-        if cut - start > PASSAGE_CHARS and before > start:
-            spans.append((start, before))
-            start = before
-        while cut - start > 2 * PASSAGE_CHARS:  # one endless sentence: a table, a log, minified text
-            space = text.rfind(" ", start, start + PASSAGE_CHARS)
-            middle = space + 1 if space > start else start + PASSAGE_CHARS
-            spans.append((start, middle))
-            start = middle
-    if start < len(text):
-        spans.append((start, len(text)))
-    return spans
+def _begins_anew(content: str, pending: Sequence[Sentence], sentence: Sentence) -> bool:
+    before = pending[-1]
+    return (
+        sentence.end - pending[0].start > PASSAGE_CHARS
+        or _PARAGRAPH_END.search(content, before.end, sentence.start) is not None
+        or sentence.text.lstrip().startswith(_CODE_FENCE)
+        or before.text.lstrip().startswith(_CODE_FENCE)
+    )
+
+
+def _cut(sentence: Sentence) -> list[Sentence]:
+    """An endless sentence in pieces that assert nothing, cut at spaces; any other as it is."""
+    pieces: list[Sentence] = []
+    text, start = sentence.text, 0
+    while len(text) - start > 2 * PASSAGE_CHARS:
+        space = text.rfind(" ", start + 1, start + PASSAGE_CHARS)
+        end = space + 1 if space > start else start + PASSAGE_CHARS
+        pieces.append(Sentence(text[start:end], sentence.start + start, sentence.start + end, asserts=False))
+        start = end
+    if not pieces:
+        return [sentence]
+    return [*pieces, Sentence(text[start:], sentence.start + start, sentence.end, asserts=False)]
 
 
 def select_passages(

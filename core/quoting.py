@@ -12,7 +12,6 @@ import regex
 from rapidfuzz import fuzz
 
 from core.passages import Passage, split_passages
-from core.sentences import split_sentences
 from core.source import Source
 from core.terms import asks_for_figure, inverse_frequency, question_terms, terms, unseen_weight
 
@@ -105,7 +104,7 @@ def _sentences(
     wants_figure: bool,
 ) -> list[Quotation]:
     found: list[Quotation] = []
-    for place, sentence in enumerate(split_sentences(passage.text)):
+    for place, sentence in enumerate(passage.sentences):
         text = " ".join(_BULLET.sub("", sentence.text).split())
         if not sentence.asserts or not _is_prose(text):
             continue
@@ -115,10 +114,8 @@ def _sentences(
         score = 0.5 * own + 0.2 * coverage + 0.2 * headed + 0.1 * (place == 0) - 0.15 * bool(_LEANS_BACK.match(text))
         if wants_figure and not _FIGURE.search(text):
             score *= 0.6
-        start, is_item = passage.start + sentence.start, bool(_BULLET.match(sentence.text))
-        found.append(
-            Quotation(source.id, text, start, passage.start + sentence.end, passage.start, score, coverage, is_item)
-        )
+        is_item = bool(_BULLET.match(sentence.text))
+        found.append(Quotation(source.id, text, sentence.start, sentence.end, passage.start, score, coverage, is_item))
     return found
 
 

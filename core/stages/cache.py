@@ -5,6 +5,7 @@ A cache that fails costs time, never an answer.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from core.answer import Confidence, JobResult
@@ -13,6 +14,7 @@ from core.deps import Deps
 from core.errors import GorkdError
 from core.job import ResearchJob
 from core.render import iso_utc
+from core.source import Source, SourceKind
 from core.telemetry import Measurement
 
 _WORTH_KEEPING = frozenset({Confidence.HIGH, Confidence.MEDIUM})  # D12
@@ -28,9 +30,11 @@ async def cached_result(job: ResearchJob, deps: Deps) -> JobResult | None:
     return found
 
 
-async def keep_result(job: ResearchJob, deps: Deps, result: JobResult) -> None:
-    """Remember a finished answer that is worth repeating."""
+async def keep_result(job: ResearchJob, deps: Deps, result: JobResult, sources: Sequence[Source]) -> None:
+    """Remember a finished answer that is worth repeating. Local files are read anew each time: they change unseen."""
     answer = result.answer
+    if any(source.metadata.kind is SourceKind.LOCAL for source in sources):
+        return
     if answer is None or result.cached_at or answer.confidence not in _WORTH_KEEPING or answer.stopped_because:
         return
     key = answer_key(job.request, job.intent, now=deps.clock())

@@ -26,9 +26,9 @@ async def deliver_result(job: ResearchJob, deps: Deps, result: JobResult, *, sta
     with deps.stage("deliver"):
         result = replace(result, duration_s=perf_counter() - started)
         job = replace(job, status=JobStatus.COMPLETED, completed_at=deps.clock())
-        await _finish(job, deps, result)
+        sources = await _finish(job, deps, result)
         try:
-            await keep_result(job, deps, result)
+            await keep_result(job, deps, result, sources)
         except GorkdError as exc:
             deps.count_error("cache", exc)
 
@@ -50,7 +50,7 @@ async def deliver_failure(
         log.warning("a newer attempt has taken over", extra={"error": str(exc)})
 
 
-async def _finish(job: ResearchJob, deps: Deps, result: JobResult) -> None:
+async def _finish(job: ResearchJob, deps: Deps, result: JobResult) -> list[Source]:
     sources = await _sources(job, deps)
     try:
         await deps.jobs.finish(job, result)
@@ -60,6 +60,7 @@ async def _finish(job: ResearchJob, deps: Deps, result: JobResult) -> None:
     except StoreError as exc:
         deps.count_error("deliver", exc)
     await Progress(job, deps).emit("complete", job_json(job, result, sources))
+    return sources
 
 
 async def _sources(job: ResearchJob, deps: Deps) -> list[Source]:
