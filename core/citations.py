@@ -88,13 +88,16 @@ def parse_markers(text: str, grammar: Grammar | None = None, *, keys: Collection
     code = code_spans(text) if "`" in text or "~~~" in text else []
     starts = [start for start, _ in code]
     markers: list[Marker] = []
+    is_after_stop = False
     for bracket in brackets(text):
         place = bisect_right(starts, bracket.start) - 1
         if place >= 0 and bracket.start < code[place][1]:
             continue
         found = read_bracket(bracket, keys)
         if found and (grammar is None or found[0] is grammar):
-            mark = _mark(text, bracket, is_after_stop=_is_after_stop(text, bracket.start, markers))
+            if not markers or text[markers[-1].end : bracket.start].strip():
+                is_after_stop = _is_after_stop(text, bracket.start)  # else as the bracket before it
+            mark = _mark(text, bracket, is_after_stop=is_after_stop)
             end = bracket.end + len(mark)
             label = bracket.label if found[0] is Grammar.URL else ""
             markers += [
@@ -192,7 +195,7 @@ def _by_bracket(markers: Sequence[Marker]) -> Iterator[list[Marker]]:
 
 _MARK = re.compile(r"[✓◐↪✗]\ufe0f?")
 _MARKED = r"(?:[ \t]*[\[(【][^\[\]()【】\n]{1,300}[\])】][✓◐↪✗?]\ufe0f?)"
-_QUESTION_MARK_IS_MARK = re.compile(rf"\?(?={_MARKED}*[ \t]*[.!。！।۔…,;:]|{_MARKED}|[ \t]+[a-z])")
+_QUESTION_MARK_IS_MARK = re.compile(rf"\?(?={_MARKED}{{0,9}}[ \t]*[.!。！।۔…,;:]|{_MARKED}|[ \t]+[a-z])")
 _STOPS_BEFORE = '.!?…。！？؟۔।॥"”’»)*_'
 
 
@@ -205,12 +208,8 @@ def _mark(text: str, bracket: Bracket, *, is_after_stop: bool) -> str:
     return ""
 
 
-def _is_after_stop(text: str, start: int, markers: Sequence[Marker]) -> bool:
-    """Whether the bracket at `start`, or the cluster it belongs to, stands behind the sentence's stop."""
-    for marker in reversed(markers):
-        if text[marker.end : start].strip():
-            break
-        start = marker.start
+def _is_after_stop(text: str, start: int) -> bool:
+    """Whether the bracket at `start`, the first of its cluster, stands behind the sentence's stop."""
     before = text[max(0, start - 3) : start].rstrip()
     return bool(before) and before[-1] in _STOPS_BEFORE
 

@@ -64,11 +64,12 @@ class Bracket:
 
 _MAX_INNER = 300  # characters; a longer bracket is prose
 _OPENING = re.compile(
-    rf"\[(?P<square>[^\[\]\n]{{1,{_MAX_INNER}}})\]"
+    rf"\[(?P<square>[^\[\]]{{1,{_MAX_INNER}}})\]"
     rf"|【(?P<lens>[^【】\n]{{1,{_MAX_INNER}}})】"
     r"|(?P<link>\((?=(?:(?:see|via|from|source:?)\s+)?<?https?://))"
-    rf"|\((?P<round>[^()\n]{{3,{_MAX_INNER}}})\)"
+    rf"|\((?P<round>[^()\[\]【】]{{3,{_MAX_INNER}}})\)"
 )
+_MAX_URLS = 2500  # characters in one parenthesis; browsers stop at about 2,000 for one address
 _URL_PIECE = re.compile(r"[^\s()<>]+|[()]")
 _URL_LEAD = re.compile(r"(?:(?:see|via|from|source:?)\s+)?<?")
 _URL_START = re.compile(r"https?://", re.I)
@@ -99,14 +100,13 @@ def _linked(text: str, start: int, opening: int, label: str) -> Bracket | None:
     depth = 0
     while depth >= 0:
         piece = _URL_PIECE.match(text, position)
-        if piece is None:
-            blank = _URL_SEPARATOR.match(text, position)
-            if blank is None:
-                return None
-            position = blank.end()
-            continue
-        depth += (piece.group() == "(") - (piece.group() == ")")
-        position = piece.end()
+        blank = None if piece else _URL_SEPARATOR.match(text, position)
+        found = piece or blank
+        if found is None or found.end() - begin > _MAX_URLS:
+            return None
+        if piece:
+            depth += (piece.group() == "(") - (piece.group() == ")")
+        position = found.end()
     inner = text[begin : position - 1].strip("<> ")
     if not _URL_START.match(inner):
         return None
