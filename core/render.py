@@ -198,6 +198,7 @@ def _source_json(source: Source, answer: ResearchAnswer | None) -> dict[str, Jso
         "used": is_used(source, answer),
         "read_at": iso_utc(source.read_at),
         "extract_of_page": source.extract_of_page,
+        "tried_to_instruct": bool(source.instructs),
     }
 
 

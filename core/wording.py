@@ -35,6 +35,7 @@ CANCEL = "Cancel"
 RESEARCH_THIS = "Research This"
 
 ASK_WHAT = "Ask me a question and I will answer it with sources."
+INSTRUCTS = "tried to instruct the assistant"
 REMOVED_HEADING = "Removed: not in the sources"
 NO_ANSWER = "I couldn't find reliable sources that answer this."
 SOMETHING_BROKE = "Something went wrong on our side; please try again."

@@ -129,6 +129,8 @@ def _print_source(paper: _Paper, source: Source, *, quotes: Sequence[str]) -> No
         remarks.append(wording.day(source.metadata.published_at))
     if source.extract_of_page:
         remarks.append(f"only an extract: {source.extract_of_page}")
+    if source.instructs:
+        remarks.append(wording.INSTRUCTS)
     where = (_where(source.url), Style(dim=True, link=link) if link else "dim")
     paper.write_unbroken(Text.assemble(margin, where, (f"  {one_line(' · '.join(remarks))}", "dim")))
     for words in quotes:

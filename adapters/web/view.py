@@ -151,6 +151,8 @@ def _source_view(source: Source, answer: ResearchAnswer | None) -> SourceView:
         remarks.insert(0, source.metadata.author)
     if source.extract_of_page:
         remarks.append(f"only an extract: {source.extract_of_page}")
+    if source.instructs:
+        remarks.append(wording.INSTRUCTS)
     citations = answer.citations if answer else ()
     return SourceView(
         number=source.number,

@@ -1,0 +1,71 @@
+"""From Discord's objects to a question and the scope it was asked in."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import discord
+
+from core.job import Scope
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a question was asked.
+
+    `guild_id` is 0 outside guilds and where the bot is no member. `is_open` says that the channel
+    is known to be readable by everyone in the guild.
+    """
+
+    user_id: int
+    channel_id: int
+    guild_id: int = 0
+    is_direct: bool = False
+    is_open: bool = False
+
+    @property
+    def scope(self) -> Scope:
+        """Unknown means the channel; a direct message is the user's own."""
+        tenant = f"discord:{self.guild_id}" if self.guild_id else f"discord:user:{self.user_id}"
+        if self.is_direct:
+            return Scope(tenant, f"user:{self.user_id}")
+        is_shared = bool(self.guild_id) and self.is_open
+        return Scope(tenant, "workspace" if is_shared else f"channel:{self.channel_id}")
+
+
+def place_of_message(message: discord.Message) -> Place:
+    return Place(
+        user_id=message.author.id,
+        channel_id=message.channel.id,
+        guild_id=message.guild.id if message.guild else 0,
+        is_direct=isinstance(message.channel, discord.DMChannel),
+        is_open=is_open(message.channel),
+    )
+
+
+def place_of_interaction(interaction: discord.Interaction[discord.Client]) -> Place:
+    """A user install in a guild whose member the bot is not counts as that user's own, channel by channel."""
+    is_member = interaction.is_guild_integration()
+    return Place(
+        user_id=interaction.user.id,
+        channel_id=interaction.channel_id or 0,
+        guild_id=(interaction.guild_id or 0) if is_member else 0,
+        is_direct=bool(interaction.context.dm_channel),
+        is_open=is_member and is_open(interaction.channel),
+    )
+
+
+def is_open(channel: object) -> bool:
+    """Whether everyone in the guild can read it; False when that is not known."""
+    if isinstance(channel, discord.Thread):
+        return not channel.is_private() and is_open(channel.parent)
+    if not isinstance(channel, discord.abc.GuildChannel):
+        return False
+    everyone = channel.guild.get_role(channel.guild.id)
+    return everyone is not None and channel.permissions_for(everyone).view_channel
+
+
+def question_of(content: str, bot_id: int) -> str:
+    """What was said to the bot, without mentioning it."""
+    return re.sub(rf"<@!?{bot_id}>", " ", content).strip()
