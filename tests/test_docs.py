@@ -14,6 +14,7 @@ from typer.main import get_command
 
 from adapters.cli import build_app
 from bots.__main__ import PROCESSES, open_researcher, run_process
+from core.injection import instructions_in
 from core.modes import MODES
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -196,3 +197,12 @@ def cited_in(path: Path) -> set[str]:
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     nodes = [node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, documented)]
     return {id_ for node in nodes for id_ in REQUIREMENT.findall(ast.get_docstring(node) or "")}
+
+
+def test_no_document_of_ours_reads_like_an_order_to_a_machine():
+    """The documents are the offline corpus; a sentence that is masked there could not be quoted."""
+    paths = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+    masked = {path.name: instructions_in(path.read_text(encoding="utf-8")) for path in paths}
+
+    assert not {name for name, spans in masked.items() if spans}
