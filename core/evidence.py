@@ -30,7 +30,7 @@ SENTENCE_COST = 0.04  # of coverage, for each sentence beyond the first: a longe
 PAIR_WEIGHT = 0.3  # of a word's weight, for two claim words that are also neighbours in the source
 SIMILARITY_WEIGHT = 0.3  # of the score, where similarities are given; by judgement, no labelled spans exist
 FOCUS_SENTENCES = 3  # what one sentence of an answer usually draws on
-CONTEXT_SENTENCES = 10  # beside the passage; about what an annotator was shown in the labelled data
+CONTEXT_SENTENCES = 5  # beside the passage; more of a long text have the claim's words by chance
 MIN_SCORE = 0.15  # 0…1; below, the source says nothing of the claim
 
 Span = tuple[int, int]

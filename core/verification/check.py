@@ -23,7 +23,7 @@ from core.verification.units import check_units
 
 # Probabilities; chosen on the labelled data by docs/evaluation.md.
 SUPPORTED_FROM = 0.8
-PARTIAL_FROM = 0.3
+PARTIAL_FROM = 0.2
 UNSUPPORTED_BELOW = 0.15
 MAX_IF_CONTRADICTED = 0.1
 SIMILARITY_PULL = 0.5  # on the log odds at cosine 1, none at 0.5; by judgement, so too small to decide alone

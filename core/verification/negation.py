@@ -52,39 +52,46 @@ def _opposed(pair: Pair) -> list[tuple[Token, Token]]:
 
 
 def _denied_only(pair: Pair) -> tuple[list[Token], list[Token]]:
-    """The matched words denied by the claim alone, and by the passage alone; one for each negation."""
-    claim_scopes, passage_scopes = _scopes(pair.claim), _scopes(pair.beside)
+    """The matched words denied by the claim alone, and by the passage alone; one for each negation.
+
+    A negation of the one side answers to at most one of the other.
+    """
+    ours, theirs = _scopes(pair.claim), _scopes(pair.beside)
     partner = pair.alignment.partner
     claimed = {said: word for word, said in partner.items()}
-    denied_in_claim = {word for scope in claim_scopes for word in scope}
-    denied_in_passage = {word for scope in passage_scopes for word in scope}
-    added = [
-        word for scope in claim_scopes if (word := _first(scope, partner)) and partner[word] not in denied_in_passage
-    ]
-    dropped = [
-        claimed[word]
-        for scope in passage_scopes
-        if (word := _first(scope, claimed)) and claimed[word] not in denied_in_claim
-    ]
-    return added, dropped
+    for is_answer in (_is_same, _overlap):
+        for scope in list(ours):
+            answer = next((other for other in theirs if is_answer(scope, other, partner)), None)
+            if answer is not None:
+                ours.remove(scope)
+                theirs.remove(answer)
+    added = [scope[0] for scope in ours if scope[0] in partner]
+    return added, [claimed[scope[0]] for scope in theirs if scope[0] in claimed]
 
 
-def _first(scope: list[Token], partner: dict[Token, Token]) -> Token | None:
-    """The nearest denied word, if the other side has it."""
-    return scope[0] if scope and scope[0] in partner else None
+def _is_same(ours: list[Token], theirs: list[Token], partner: dict[Token, Token]) -> bool:
+    return partner.get(ours[0]) == theirs[0]
+
+
+def _overlap(ours: list[Token], theirs: list[Token], partner: dict[Token, Token]) -> bool:
+    return partner.get(ours[0]) in theirs or theirs[0] in [partner.get(word) for word in ours]
 
 
 def _scopes(reading: Reading) -> list[list[Token]]:
-    """For each negation the content words it may deny, nearest first."""
+    """For each negation the content words it may deny, nearest first; two in a row cancel out."""
     scopes: list[list[Token]] = []
-    open_scope: list[Token] | None = None
+    is_open = False
     for token, following in zip(reading.tokens, (*reading.tokens[1:], None), strict=True):
         if _is_cue(token) and not (following is not None and following.stem == "only"):
-            open_scope = []
-            scopes.append(open_scope)
-        elif open_scope is not None and token.is_content and len(open_scope) < REACH:
-            open_scope.append(token)
-    return scopes
+            is_open = not (is_open and not scopes[-1])
+            if is_open:
+                scopes.append([])
+            else:
+                scopes.pop()
+        elif is_open and token.is_content:
+            scopes[-1].append(token)
+            is_open = len(scopes[-1]) < REACH
+    return [scope for scope in scopes if scope]
 
 
 def _is_cue(token: Token) -> bool:

@@ -87,6 +87,8 @@ def same_number(claimed: float, said: float, written: str) -> bool:
 def _last_place(value: float, written: str) -> float:
     """What a unit of the last digit is worth: 0.1 for 2.5, 100,000 for 1.2 million, 1000 for 45,000."""
     mantissa, _, scale = written.lower().partition(" ")
+    if value / SCALES.get(scale, 1.0) % 1:
+        mantissa = mantissa.replace(",", ".")  # a decimal comma: the value is not whole
     step = SCALES.get(scale, 1.0)
     _, _, decimals = mantissa.partition(".")
     if decimals:

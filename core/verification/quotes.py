@@ -2,8 +2,8 @@
 
 Compared without regard to case, white space, kind of quotation mark, dash or compatibility form
 (NFKC: ligatures, full-width letters), soft hyphens and zero-width characters. Where that finds
-nothing, one run at least 85 % alike counts too, if nothing that carries meaning differs: typing slips
-and reference marks may, numbers, names, negations and any other word may not.
+nothing, one run at least 85 % alike counts too, if it differs by no more than typing slips, hyphens at
+line ends, punctuation and reference marks left out. No number, name, negation or other word may differ.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ _SAME = {ord(c): "'" for c in _SINGLE_QUOTES} | {ord(c): '"' for c in _DOUBLE_QU
 _INVISIBLE = frozenset("\u00ad\u200b\u200c\u200d\u2060\ufeff")
 _OUTER = " \t\n\"'.,;:…"
 _REFERENCE = regex.compile(r"\[[\p{Nd},;–\- ]{1,20}\]")  # [12], [3, 4]
-_NEUTRAL = frozenset({"a", "an", "the", "that", "s"})
 
 
 @dataclass(frozen=True)
@@ -117,7 +116,9 @@ def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _says_the_same(quote: str, run: str) -> bool:
-    left, right = _words(quote), _words(run)
+    if not _REFERENCE.search(quote):  # reference marks may be left out, though not changed
+        run = _REFERENCE.sub(" ", run)
+    left, right = tokenize(quote), tokenize(run)
     changes = Levenshtein.opcodes([word.text for word in left], [word.text for word in right])
     for change in changes:
         if change.tag == "equal":
@@ -126,10 +127,6 @@ def _says_the_same(quote: str, run: str) -> bool:
         if not _is_slip(ours, theirs):
             return False
     return True
-
-
-def _words(text: str) -> list[Token]:
-    return [word for word in tokenize(_REFERENCE.sub(" ", text)) if word.text not in _NEUTRAL]
 
 
 def _is_slip(ours: Sequence[Token], theirs: Sequence[Token]) -> bool:

@@ -28,6 +28,8 @@ temperature_f °f fahrenheit 1
 power w watt 1 kw kilowatt 1e3 mw megawatt 1e6 gw gigawatt 1e9
 """
 
+_JOINTS = frozenset({"", " ", "-", "\xa0", "\u2009", "\u202f", "\n"})  # between a number and its unit
+
 
 @dataclass(frozen=True)
 class Measure:
@@ -38,12 +40,11 @@ class Measure:
     unit: str
 
     def same_as(self, other: Measure | None) -> bool:
-        """Equal within two per cent: conversions are rounded."""
-        return (
-            other is not None
-            and self.dimension == other.dimension
-            and abs(self.amount - other.amount) <= 0.02 * abs(self.amount)
-        )
+        """Equal; within two per cent in another unit, as conversions are rounded."""
+        if other is None or self.dimension != other.dimension:
+            return False
+        is_converted = self.unit.lower().rstrip("s") != other.unit.lower().rstrip("s")
+        return abs(self.amount - other.amount) <= (0.02 if is_converted else 1e-9) * abs(self.amount)
 
 
 def _read_table() -> dict[str, tuple[str, float]]:
@@ -68,22 +69,18 @@ def measure(reading: Reading, number: Token) -> Measure | None:
     position = reading.positions[number]
     after = reading.tokens[position + 1] if position + 1 < len(reading.tokens) else None
     before = reading.tokens[position - 1] if position else None
-    for token, reach in ((after, 2), (before, 1)):
-        if token is None or _gap(number, token) > reach or number.value is None:
-            continue
-        unit = _unit(token) if token is after or token.kind is Kind.SIGN else None
-        if unit is not None:
-            return Measure(unit[0], number.value * unit[1], token.text)
+    if number.value is None:
+        return None
+    if after is not None and reading.text[number.end : after.start] in _JOINTS and (unit := _unit(after)):
+        return Measure(unit[0], number.value * unit[1], after.text)
+    if before is not None and before.kind is Kind.SIGN and before.end == number.start and (unit := _unit(before)):
+        return Measure(unit[0], number.value * unit[1], before.text)
     return None
 
 
 def _unit(token: Token) -> tuple[str, float] | None:
     lower = token.text.lower()
     return _UNITS.get(lower) or (_UNITS.get(lower.removesuffix("s")) if len(lower) > 3 else None)
-
-
-def _gap(number: Token, token: Token) -> int:
-    return token.start - number.end if token.start >= number.end else number.start - token.end
 
 
 def check_units(pair: Pair) -> list[Finding]:
