@@ -43,7 +43,7 @@ log = logging.getLogger(__name__)
 QUOTED_NOTICE = "quoted from the sources; no model is configured"
 LATE_NOTICE = "quoted from the sources; the model did not answer in time"
 UNCHECKED_NOTICE = "citations unchecked"
-OUT_OF_TIME = "deadline"
+OUT_OF_TIME = "time limit reached"
 _CHECK_TIMEOUT_S = 12.0
 _MIN_CHECK_S = 2.0  # with less time left, what is undecided is left out instead
 

@@ -247,7 +247,7 @@ async def test_a_model_that_runs_out_of_time_leaves_a_quoted_answer_that_says_so
     done = final(await research(make_deps(search=[cat_search()], model=model)))
 
     assert done["status"] == "completed"
-    assert done["metadata"]["stopped_because"] == "deadline"
+    assert done["metadata"]["stopped_because"] == "time limit reached"
     assert done["answer"]["notice"] == LATE_NOTICE
 
 
