@@ -12,7 +12,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -106,6 +106,7 @@ class FileIndex:
                 raise self._unusable(exc) from exc
             connection = sqlite3.connect(self._path, timeout=BUSY_MS / 1000, check_same_thread=False)
             self._database = sqlite_utils.Database(connection)
+            self._database.execute("pragma synchronous = normal")  # what a power cut loses is built again
             _lay_out(self._database)
             self._refresh_at = 0.0
         return self._database
@@ -138,7 +139,7 @@ class FileIndex:
                 log.warning("file %s is skipped: %s", path, exc.strerror)
         for gone in known.keys() - present:
             if self._is_ours(gone):
-                with database.conn:
+                with _writing(database):
                     _forget(database, gone)
         return True
 
@@ -157,7 +158,7 @@ class FileIndex:
         except Unreadable as exc:
             log.warning("file %s is skipped: %s", path, exc)
             document = Document("", "")
-        with database.conn:
+        with _writing(database):
             _forget(database, str(path))
             _remember(database, record, document)
 
@@ -179,19 +180,37 @@ class FileIndex:
         return ((str(path), float(score)) for path, score in rows)
 
 
+@contextmanager
+def _writing(database: sqlite_utils.Database) -> Iterator[None]:
+    """One transaction that has the write lock from its start, so that two processes take turns."""
+    database.execute("begin immediate")
+    try:
+        yield
+    except BaseException:
+        database.rollback()
+        raise
+    database.commit()
+
+
 def _lay_out(database: sqlite_utils.Database) -> None:
-    database.enable_wal()
-    if database.execute("pragma user_version").fetchone()[0] == LAYOUT:
+    if _layout_of(database) == LAYOUT:
         return
-    for table in ("passages_fts", "passages", "files"):
-        database.table(table).drop(ignore=True)
-    database.table("files").create(
-        {"path": str, "mtime_ns": int, "size": int, "hash": str, "title": str, "text": str}, pk="path"
-    )
-    database.table("passages").create({"id": int, "path": str, "title": str, "text": str}, pk="id")
-    database.table("passages").create_index(["path"])
-    database.table("passages").enable_fts(["title", "text"], tokenize="porter unicode61", create_triggers=True)
-    database.execute(f"pragma user_version = {LAYOUT}")
+    database.enable_wal()
+    with _writing(database):
+        if _layout_of(database) == LAYOUT:  # another process was faster
+            return
+        for table in ("passages_fts", "passages", "files"):
+            database.table(table).drop(ignore=True)
+        columns = {"path": str, "mtime_ns": int, "size": int, "hash": str, "title": str, "text": str}
+        database.table("files").create(columns, pk="path")
+        passages = database.table("passages").create({"id": int, "path": str, "title": str, "text": str}, pk="id")
+        passages.create_index(["path"])
+        passages.enable_fts(["title", "text"], tokenize="porter unicode61", create_triggers=True)
+        database.execute(f"pragma user_version = {LAYOUT}")
+
+
+def _layout_of(database: sqlite_utils.Database) -> int:
+    return int(database.execute("pragma user_version").fetchone()[0])
 
 
 def _forget(database: sqlite_utils.Database, path: str) -> None:

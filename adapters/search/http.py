@@ -62,7 +62,8 @@ class ApiClient:
                     raise self._gate.note(status_error(access, response.status, retry_after=retry_after))
                 return await self._read(response)
         except (aiohttp.ConnectionTimeoutError, aiohttp.ClientConnectorError) as exc:
-            error = unreachable(access, _describe(exc))
+            is_late = isinstance(exc, TimeoutError)
+            error = unreachable(access, f"no connection in {self._limits.connect_s:g} s" if is_late else _describe(exc))
             raise self._gate.note(error, is_unreachable=True) from exc
         except TimeoutError as exc:
             raise ProviderTimeout(access.name, f"no answer in {self._limits.search_s:g} s") from exc

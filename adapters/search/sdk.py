@@ -48,8 +48,11 @@ class Manners:
         try:
             async with asyncio.timeout(self._limits.connect_s):
                 await look_up(host, port)
-        except (TimeoutError, OSError) as exc:
-            error = unreachable(self._access, f"{host} is not known")
+        except TimeoutError as exc:
+            error = unreachable(self._access, f"{host} not looked up in {self._limits.connect_s:g} s")
+            raise self._gate.note(error, is_unreachable=True) from exc
+        except OSError as exc:
+            error = unreachable(self._access, exc.strerror or f"{host} is not known")
             raise self._gate.note(error, is_unreachable=True) from exc
 
     async def _after(self, response: httpx.Response) -> None:
@@ -72,7 +75,7 @@ def our_errors(access: Access, gate: Gate) -> Iterator[None]:
     try:
         yield
     except (httpx.ConnectError, httpx.ConnectTimeout) as exc:
-        raise gate.note(unreachable(access, type(exc).__name__), is_unreachable=True) from exc
+        raise gate.note(unreachable(access, str(exc) or "no connection in time"), is_unreachable=True) from exc
     except httpx.TimeoutException as exc:
         raise ProviderTimeout(access.name, f"no answer in time: {type(exc).__name__}") from exc
     except httpx.TransportError as exc:

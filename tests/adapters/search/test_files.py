@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import sqlite3
@@ -287,69 +286,6 @@ async def test_a_file_that_cannot_be_read_is_reported_once_and_left_out(
     assert len(caplog.records) == 2
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "title", "text"),
-    [
-        pytest.param("u.txt", "\ufefftides über".encode("utf-8"), "u", "tides über", id="BOM"),
-        pytest.param("w.txt", "tides über".encode("cp1252"), "w", "tides über", id="Windows"),
-        pytest.param("16.txt", "tides über".encode("utf-16"), "16", "tides über", id="UTF-16"),
-        pytest.param("s.rst", b"Tides rise\n==========\n\nThe moon.", "Tides rise", None, id="underlined heading"),
-        pytest.param("c.md", b"# Tides #\r\n\r\nThe moon.\r\n", "Tides", "# Tides #\n\nThe moon.", id="CRLF"),
-        pytest.param("t.md", b"+++\ntitle = 'x'\n+++\nTides.", "t", "Tides.", id="TOML front matter"),
-        pytest.param(
-            "r.md", b"Tides\n\n---\n\nMoon\n\n---\n", "r", "Tides\n\n---\n\nMoon\n\n---", id="rules are no matter"
-        ),
-        pytest.param("e.md", b"# <b>Tides</b> &amp; **moon**\n", "Tides & **moon**", None, id="tags in a heading"),
-    ],
-)
-async def test_texts_of_all_sorts(  # noqa: PLR0917  # a case's columns
-    files: FileSearch, folder: Path, name: str, content: bytes, title: str, text: str | None
-) -> None:
-    """Encodings, headings, front matter."""
-    (folder / name).write_bytes(content)
-
-    hits = await ask(files, "tides")
-
-    assert [hit.title for hit in hits] == [title]
-    assert text is None or hits[0].text == text
-
-
-async def test_a_page_is_read_without_its_furniture(files: FileSearch, folder: Path) -> None:
-    """The title is the page's own; what a script says is not text."""
-    page = """<html><head><title>Tides &amp; moon</title><meta charset="utf-8"></head><body>
-<nav><a href="/">Home</a><a href="/x">Contact us</a></nav><script>var tides = "script";</script>
-<article><h1>Tides</h1><p>The moon raises the tides of the sea twice a day, which sailors have always known.</p>
-<p>Spring tides come at new and full moon, when sun and moon pull together on the water of the sea.</p></article>
-<footer>Copyright</footer></body></html>"""
-    (folder / "p.html").write_text(page, encoding="utf-8")
-
-    hits = await ask(files, "tides moon")
-
-    assert [hit.title for hit in hits] == ["Tides & moon"]
-    assert "The moon raises the tides of the sea twice a day" in hits[0].text
-    assert "script" not in hits[0].text
-
-
-async def test_a_place_in_a_real_paper_tells_its_page(tmp_path: Path) -> None:
-    """Real PDFs: a form feed stands between two pages, so that sentences lie on the page they are printed on."""
-    papers = shared_data("papers")
-    gold = [json.loads(line) for line in (papers / "page_gold.jsonl").open(encoding="utf-8")]
-    searched = FileSearch([papers], tmp_path / "files.db")
-
-    hits = await ask(searched, "the abstract introduction results discussion model data", limit=20)
-
-    await searched.aclose()
-    pages = {hit.url.rsplit("/", 1)[1]: [letters(page) for page in hit.text.split("\f")] for hit in hits}
-    on_one_page = [row for row in gold if row["first_page"] == row["last_page"]]
-    right = [row for row in on_one_page if letters(row["sentence"]) in pages[f"{row['paper']}.pdf"][row["page"] - 1]]
-    assert len(right) >= 0.95 * len(on_one_page) > 500
-
-
-def letters(text: str) -> str:
-    """Without spaces, hyphens and marks, which PDFs lose or gain."""
-    return "".join(char for char in text.lower() if char.isascii() and char.isalnum())
-
-
 async def test_real_pages_are_found_by_their_titles(tmp_path: Path) -> None:
     """60 real pages: each is among the first three for its own title."""
     pages = shared_data("pages")
@@ -363,16 +299,6 @@ async def test_real_pages_are_found_by_their_titles(tmp_path: Path) -> None:
     await searched.aclose()
     assert len(everything) >= 50
     assert sum(url in found for url, found in ranks.items()) >= 0.95 * len(everything)
-
-
-async def test_hostile_files_are_read_or_left_out(tmp_path: Path) -> None:
-    """Every hostile sample: no error, no hang."""
-    searched = FileSearch([shared_data("hostile_sample", "files")], tmp_path / "files.db")
-
-    hits = await ask(searched, "a b c x test evil html text", limit=50)
-
-    await searched.aclose()
-    assert all(hit.url.startswith("file://") for hit in hits)
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
