@@ -7,6 +7,8 @@ from urllib.parse import quote, urlsplit, urlunsplit
 
 import regex
 
+from core.render import one_line
+
 _GRAPHEMES = regex.compile(r"\X")
 _SENTENCE_END = regex.compile(r"(?:[.!?…](?:\[[\d, ]{1,20}\][✓◐↪?✗]?)*(?=\s)|[。！？]|\n)")
 _OPEN_CITATION = regex.compile(r"\[[\d, ]{0,20}$")
@@ -38,7 +40,7 @@ def true_link(url: str) -> tuple[str, str]:
     Both "" where it may not be a link: not http(s), no real host name, or a user name in front of it.
     """
     try:
-        parts = urlsplit(url)
+        parts = urlsplit(one_line(url))
         host = (parts.hostname or "").encode("idna").decode()
         port = f":{parts.port}" if parts.port else ""
     except ValueError:  # also what a host that is no name raises

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote, unquote
 
 from rich import box
 from rich.console import Console
@@ -185,16 +185,18 @@ def _label(source: Source) -> str:
 
 def _where(url: str) -> str:
     """The address as a person reads it: a file relative to the working folder, with its heading."""
-    parts = urlsplit(url)
-    if parts.scheme != "file":
+    if not url.startswith("file://"):
         return one_line(url)
-    path = Path(unquote(parts.path))
+    address, _, fragment = url.removeprefix("file://").partition("#")
+    path = Path(unquote(address))
     if path.is_relative_to(Path.cwd()):
         path = path.relative_to(Path.cwd())
-    heading = unquote(parts.fragment)
+    heading = unquote(fragment)
     return one_line(f"{path} § {heading}" if heading else str(path))
 
 
 def _link(url: str) -> str:
     """What a terminal may open on a click, or "": web addresses and files, every odd character encoded."""
-    return quote(url, safe="%/:=&?~#+!$,;'@()*[]") if url.startswith(("https://", "http://", "file://")) else ""
+    if not url.startswith(("https://", "http://", "file://")):
+        return ""
+    return quote(one_line(url), safe="%/:=&?~#+!$,;'@()*[]")

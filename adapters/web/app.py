@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 import aiohttp_jinja2
 import jinja2
 from aiohttp import web
+from markupsafe import Markup
 
 from adapters.web import api, pages
 from adapters.web.faults import show_faults
 from adapters.web.settings import WebSettings
+from core.render import printable
 
 if TYPE_CHECKING:
     from core.researcher import Researcher
@@ -45,6 +47,7 @@ def build_web(
         app,
         loader=jinja2.FileSystemLoader(_HERE / "templates"),
         autoescape=True,
+        finalize=_shown,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -56,6 +59,13 @@ def build_web(
     api.add_routes(app)
     pages.add_routes(app)
     return app
+
+
+def _shown(value: object) -> object:
+    """Every value that a template prints: text loses what acts or hides; the escaping comes after."""
+    if isinstance(value, Markup):
+        return Markup(printable(value))  # noqa: S704 -- takes characters out of what is markup already
+    return printable(value) if isinstance(value, str) else value
 
 
 async def _health(_: web.Request) -> web.Response:

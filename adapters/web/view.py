@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from markupsafe import Markup
 
@@ -177,8 +177,8 @@ def _quote_view(citation: Citation) -> QuoteView:
 
 def _place(source: Source) -> str:
     """The true domain; of a file its name and heading, never the folder it lies in."""
-    parts = urlsplit(source.url) if source.url.startswith("file:") else None
-    if parts is None:
+    if not source.url.startswith("file://"):
         return one_line(source.metadata.domain) or "unknown place"
-    name, heading = PurePosixPath(unquote(parts.path)).name, unquote(parts.fragment)
+    address, _, fragment = source.url.partition("#")
+    name, heading = PurePosixPath(unquote(address)).name, unquote(fragment)
     return one_line(f"{name} § {heading}" if heading else name)

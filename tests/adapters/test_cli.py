@@ -13,6 +13,7 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, assume, given, settings
 from rich.console import Console
 from typer.testing import CliRunner, Result
 
@@ -24,6 +25,7 @@ from core.errors import GorkdError, InvalidQuery, SetupError
 from core.source import Source
 from tests.golden import samples
 from tests.golden.samples import ScriptedResearcher
+from tests.golden.strategies import outcomes
 from tests.shared_data import shared_data
 
 HOSTILE = (
@@ -133,10 +135,23 @@ def test_nasty_strings_print_as_text():
     nasty: list[str] = json.loads(shared_data("strings", "naughty.json").read_text("utf-8"))
     paper = printed(
         replace(samples.RESULT, answer=replace(samples.ANSWER, detail="\n\n".join(nasty), limitations=tuple(nasty))),
-        [samples.source(1, url=text, title=text, domain=text) for text in nasty],
+        [samples.source(1, url=f"https://{text}/\ud800", title=text, domain=text) for text in nasty],
     )
 
     assert not [char for char in paper if char != "\n" and not char.isprintable() and ord(char) < 0xA0]
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@given(outcomes())
+def test_any_answer_prints_as_text(outcome):
+    """Whatever the answer, it prints, and nothing but text and line ends reaches the paper."""
+    _, result, sources = outcome
+    assume(result.answer)
+
+    paper = printed(result, sources)
+
+    paper.encode()
+    assert not [char for char in paper if char not in "\n\t" and (ord(char) < 0x20 or 0x7F <= ord(char) < 0xA0)]
 
 
 def test_json_prints_the_job():

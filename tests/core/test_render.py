@@ -8,12 +8,12 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 import regex
-from core.citations import MARKS
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core import wording
 from core.answer import Claim, Confidence, Evidence, JobResult, Verdict
+from core.citations import MARKS
 from core.job import JobStatus
 from core.render import (
     answer_markdown,

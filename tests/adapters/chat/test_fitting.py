@@ -56,6 +56,7 @@ def test_cut_stands_where_a_reader_would_cut(text: str, limit: int, expected: st
         ("file:///etc/passwd", "", ""),
         ("https://ex ample.test/", "", ""),
         ("https://a.test:port/", "", ""),
+        ("https://a.test/\ud800", "a.test", "https://a.test/%EF%BF%BD"),
         ("", "", ""),
     ],
 )

@@ -8,15 +8,17 @@ from html.parser import HTMLParser
 
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from adapters.web import WebSettings, build_web
 from adapters.web.prose import prose, safe_link
+from adapters.web.view import job_view
 from core.answer import Citation, Conflict, ConflictPosition, RemovedSentence, Verdict
 from core.job import JobError
 from tests.golden import samples
 from tests.golden.samples import ScriptedResearcher
+from tests.golden.strategies import outcomes
 from tests.shared_data import shared_data
 
 PAYLOADS = [
@@ -29,6 +31,8 @@ PAYLOADS = [
     "<https://evil.test>",
     "{{ 7*7 }}{% raw %}",
     "javascript:alert(1)",
+    "file://[x]/etc/\x00#y",
+    "https://[x]/\ud800",
     "https://fda.gov@evil.test/",
     "</title></style></textarea><svg/onload=alert(1)>",
     "`<code>[1]</code>`",
@@ -143,6 +147,19 @@ def test_prose_has_only_layout_and_known_citations(text: str):
     judge.feed(html)
     assert judge.faults == []
     assert html.count("<a ") == html.count('<a href="#src-1"')
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@given(outcomes())
+def test_any_outcome_has_a_view_with_safe_links(outcome):
+    """Whatever a job left behind can be shown, and every link is a plain web address."""
+    view = job_view(*outcome)
+
+    for source in (*view.cited, *view.uncited):
+        assert source.link == "" or source.link.startswith(("http://", "https://"))
+        assert 0 <= source.relevance <= 100
+    if view.answer:
+        assert judged(str(view.answer.summary + view.answer.detail)) == []
 
 
 def test_prose_links_markers_of_known_sources_only():
