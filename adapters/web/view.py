@@ -23,6 +23,8 @@ STAGES = (JobStatus.PLANNING, JobStatus.SEARCHING, JobStatus.FETCHING, JobStatus
 
 @dataclass(frozen=True)
 class QuoteView:
+    """`claim` is "" when it says nothing that the quote does not, as in an answer made of quotes."""
+
     claim: str
     quote: str
     mark: str
@@ -166,9 +168,10 @@ def _source_view(source: Source, answer: ResearchAnswer | None) -> SourceView:
 
 
 def _quote_view(citation: Citation) -> QuoteView:
+    claim, quote = one_line(citation.claim), one_line(citation.quote or "")
     return QuoteView(
-        one_line(citation.claim),
-        one_line(citation.quote or ""),
+        "" if claim in quote else claim,
+        quote,
         MARKS[citation.verdict],
         wording.MARK_MEANINGS[citation.verdict],
         citation.page,

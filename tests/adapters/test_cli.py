@@ -24,6 +24,7 @@ from core.answer import JobResult
 from core.errors import GorkdError, InvalidQuery, SetupError
 from core.source import Source
 from tests.golden import samples
+from tests.golden.compare import assert_golden
 from tests.golden.samples import ScriptedResearcher
 from tests.golden.strategies import outcomes
 from tests.shared_data import shared_data
@@ -86,6 +87,10 @@ def test_answer_shows_all_that_lets_a_reader_judge_it(part: str):
     paper = printed(samples.RESULT, samples.SOURCES)
 
     assert part in paper
+
+
+def test_golden_paper():
+    assert_golden("cli_complete.txt", printed(samples.RESULT, samples.SOURCES))
 
 
 def test_piped_answer_has_no_escape_codes_and_keeps_80_columns():

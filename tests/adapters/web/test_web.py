@@ -293,6 +293,17 @@ async def test_page_shows_all_that_lets_a_reader_judge(open_web: Open, part: str
     assert 'http-equiv="refresh"' not in page
 
 
+async def test_claim_made_of_its_quote_is_not_said_twice(open_web: Open):
+    """An extractive answer's quotes stand alone."""
+    quoted = replace(samples.ANSWER.citations[0], claim="It is 49 metres tall")
+    answer = replace(samples.ANSWER, citations=(quoted,), detail="")
+    web = await open_web(ScriptedResearcher(outcome=replace(samples.RESULT, answer=answer)))
+
+    page = await (await web.get(f"/jobs/{JOB}")).text()
+
+    assert '<span class="verdict">✓ supported</span></footer>' in page
+
+
 async def test_page_of_a_running_job_refreshes_itself(open_web: Open):
     """What it has told so far is shown, and the page comes again in two seconds."""
     running = replace(samples.COMPLETED, status=JobStatus.SEARCHING)
