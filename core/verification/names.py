@@ -21,17 +21,30 @@ TITLES = frozenset(
 
 
 def check_names(pair: Pair) -> list[Finding]:
-    """A name in another's place contradicts; one that the source nowhere has speaks against the claim."""
+    """A name in another's place contradicts, a full name that the source nowhere has too; a single word is in doubt."""
     replaced = _replaced(pair) if pair.is_close and pair.alignment.matched >= MIN_MATCHED else {}
-    findings = []
-    for word in names_of(pair):
-        if word in replaced:
-            findings.append(
-                Finding(RULE, Weight.CONTRADICTS, f"the source says {replaced[word].text}, not {word.text}")
-            )
-        elif not has_name(word, pair.wider):
-            findings.append(Finding(RULE, Weight.AGAINST, f"the source does not name {word.text}"))
+    findings = [
+        Finding(RULE, Weight.CONTRADICTS, f"the source says {said.text}, not {word.text}")
+        for word, said in replaced.items()
+    ]
+    for run in _runs(names_of(pair)):
+        if not replaced.keys() & set(run) and not any(has_name(word, pair.wider) for word in run):
+            # One word may be another form of a name that the source has; of two or more, one would be there.
+            weight = Weight.CONTRADICTS if len(run) > 1 else Weight.AGAINST
+            name = pair.claim.text[run[0].start : run[-1].end]
+            findings.append(Finding(RULE, weight, f"the source does not name {name}"))
     return findings
+
+
+def _runs(names: list[Token]) -> list[list[Token]]:
+    """Names that stand side by side, as one."""
+    runs: list[list[Token]] = []
+    for word in names:
+        if runs and word.start - runs[-1][-1].end == 1:
+            runs[-1].append(word)
+        else:
+            runs.append([word])
+    return runs
 
 
 def names_of(pair: Pair) -> list[Token]:

@@ -5,6 +5,8 @@ A denied opposite ("not possible" for "impossible") is the same thing said twice
 
 from __future__ import annotations
 
+import regex
+
 from core.verification.finding import Finding, Weight
 from core.verification.opposites import are_opposite
 from core.verification.pair import Pair
@@ -16,17 +18,36 @@ CUES = frozenset(
     """not no never none nobody nothing neither nor without cannot hardly barely scarcely fail fails failed failing lack
     lacks lacked lacking absence absent unable nowhere""".split()
 )
+NEGATIVE_WORDS = frozenset(
+    """refuse reject deny decline lose loss miss stop prevent avoid except exclude despite instead only few little rare
+    end cease cancel drop ban forbid prohibit unlike although but remove withdraw leave absent fall""".split()
+)  # a source may say with one of these what a claim says with "not"
+_DENYING_PREFIX = regex.compile(r"(?:un(?!d|i)|dis|non|im(?=p)|ir(?=r)|il(?=l))\p{L}{3}")
 REACH = 3  # content words after a negation that it may deny
 
 
 def check_negation(pair: Pair) -> list[Finding]:
     """A negation on one side only, of a word that both sides have."""
+    if (word := _unheard(pair)) is not None:
+        return [Finding(NEGATION, Weight.CONTRADICTS, f'the source denies nothing, the claim "{word.text}"')]
     added, dropped = _denied_only(pair)
     if (len(added) + len(dropped)) % 2 == 0 or len(_opposed(pair)) % 2:
         return []
     if added:
         return [Finding(NEGATION, Weight.CONTRADICTS, f'the source does not deny "{added[0].text}"')]
     return [Finding(NEGATION, Weight.CONTRADICTS, f'the source denies "{dropped[0].text}"')]
+
+
+def _unheard(pair: Pair) -> Token | None:
+    """What the claim denies, where nothing that the source says is negative."""
+    scopes = _scopes(pair.claim)
+    if not scopes or len(_opposed(pair)) % 2 or any(_is_negative(token) for token in pair.wider.tokens):
+        return None
+    return scopes[0][0]
+
+
+def _is_negative(token: Token) -> bool:
+    return _is_cue(token) or token.stem in NEGATIVE_WORDS or _DENYING_PREFIX.match(token.stem) is not None
 
 
 def check_opposites(pair: Pair) -> list[Finding]:

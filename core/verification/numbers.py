@@ -16,7 +16,7 @@ RULE = "numbers"
 
 
 def check_numbers(pair: Pair) -> list[Finding]:
-    """A number in another's place contradicts, and so does one the source nowhere has where it has others."""
+    """A number in another's place contradicts, and so does one that the source nowhere has."""
     replaced = _replaced(pair) if pair.is_close else {}
     findings = []
     for number in pair.claim.numbers:
@@ -58,13 +58,13 @@ def _replaced(pair: Pair) -> dict[Token, Token]:
 
 
 def _missing(pair: Pair, number: Token) -> Finding:
-    unclaimed = [
-        other for other in pair.window.numbers if not any(match_tokens(own, other) for own in pair.claim.numbers)
-    ]
-    others = [other for other in unclaimed if _kind(other) == _kind(number)]
-    if is_loose(number.text) or not others:
+    """A year may be that of the source itself where it gives no other; a small count may be implied."""
+    others = [other for other in (*pair.window.numbers, *pair.wider.numbers) if _kind(other) == _kind(number)]
+    if is_loose(number.text) or (_kind(number) == "year" and not others):
         return Finding(RULE, Weight.AGAINST, f"the source does not give {number.text}")
-    return Finding(RULE, Weight.CONTRADICTS, f"the source does not have {number.text}, but {others[0].text}")
+    unclaimed = [other for other in others if not any(match_tokens(own, other) for own in pair.claim.numbers)]
+    but = f", but {unclaimed[0].text}" if unclaimed and unclaimed[0] in pair.window.numbers else ""
+    return Finding(RULE, Weight.CONTRADICTS, f"the source does not have {number.text}{but}")
 
 
 def _kind(number: Token) -> str:
