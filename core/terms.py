@@ -11,6 +11,7 @@ from math import log
 
 import regex
 
+# Not here: words of one language that carry meaning in another ("war", "die", "hat", "son", "sin", "den", "sur").
 STOPWORDS = frozenset(
     """a about after all also am an and any are aren't as at be because been before being between both but by can
     can't could couldn't did didn't do does doesn't doing don't down during each else ever few for from further get
@@ -19,12 +20,12 @@ STOPWORDS = frozenset(
     over own per please same shall she should so some such tell than that the their them then there these they this
     those through to too under until up upon us use used using very via was way we well were what when where which
     while who whom whose why will with within without would you your yours
-    aber als am an auch auf aus bei das dass dem den der des die ein eine einem einen einer es für hat ich im in ist
-    mit nach nicht oder sich sie sind um und von vor war was welche wer werden wie wird wo zu zum zur
-    au aux avec ce ces cette comment dans de des du elle en est et il la le les leur ne ou où par pas pour pourquoi
-    que quel quelle qui quoi sa se ses son sont sur un une
+    aber als am an auch auf aus bei das dass dem der des ein eine einem einen einer es für ich im in ist
+    mit nach nicht oder sich sie sind um und von vor was welche wer werden wie wird wo zu zum zur
+    au aux avec ce ces cette comment dans de des du elle en est et il la le les leur ne ou où par pas pourquoi
+    que quel quelle qui quoi sa se ses sont un une
     al como con cual cuál cuando cuándo de del donde dónde el en es esta este la las lo los más no o para pero por
-    qué que quien quién se ser sin son su sus un una y""".split()
+    qué que quien quién se ser su sus un una y""".split()
 )
 _MEASURES = "long|many|much|old|tall|far|big|large|often|fast|high|deep|heavy|late|early|soon"
 _ASKING = regex.compile(rf"\bhow\s+(?:{_MEASURES})\b|\bwhat\s+(?:is|are|was|were)\s+the\b", regex.IGNORECASE)
@@ -37,6 +38,7 @@ _TOKEN = regex.compile(
     rf"[{_CJK}]+|\d+(?:[.,]\d+)*%?|[\p{{L}}\p{{N}}](?:[\p{{L}}\p{{N}}\p{{M}}_+#]|['’.\-](?=[\p{{L}}\p{{N}}]))*"
 )
 _SPLITTABLE = regex.compile(r"[-_.’']")
+_POSSESSIVE = regex.compile(r"['’]s$")
 _CJK_RUN = regex.compile(rf"^[{_CJK}]+$")
 
 
@@ -47,6 +49,7 @@ def words(text: str) -> list[str]:
         if _CJK_RUN.match(token):
             found.extend([token[i : i + 2] for i in range(len(token) - 1)] or [token])
         else:
+            token = _POSSESSIVE.sub("", token)
             found.append(stem(token))
             if _SPLITTABLE.search(token) and not token[0].isdigit():
                 found.extend(stem(part) for part in _SPLITTABLE.split(token) if len(part) > 1)
@@ -75,7 +78,6 @@ def stem(token: str) -> str:
     Over-stemming joins unlike words, so endings go only where at least three letters stay.
     After Harman's S-stemmer (JASIS 1991), with the verb endings of Porter's step 1.
     """
-    token = token.removesuffix("'s").removesuffix("’s")
     if len(token) < 4 or not token.isascii() or token[-1].isdigit():
         return token
     if token.endswith("ies") and len(token) > 4:

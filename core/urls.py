@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
 
 import regex
 
@@ -11,6 +11,8 @@ _TRACKING = regex.compile(
     r"^(utm_\w+|fbclid|gclid|dclid|msclkid|mc_[ce]id|igshid|ref|ref_src|source|spm|_ga|yclid|cmpid)$", regex.I
 )
 _DEFAULT_PORTS = {"http": 80, "https": 443}
+_READER = regex.compile(r"^(?:(?:www\d?|m|amp|mobile)\.)+(?=[^.]+\.)")  # hosts that show the same page to other readers
+_SAFE = "/%:@!$&'()*+,;=~"  # what `quote` leaves alone: an address that is quoted already stays as it is
 
 
 def canonical_url(url: str) -> str:
@@ -28,16 +30,20 @@ def canonical_url(url: str) -> str:
         return urlunsplit(("file", "", parts.path, "", ""))
     if parts.scheme not in _DEFAULT_PORTS or not parts.hostname:
         return url
-    host = regex.sub(r"^(?:www\d?|m|amp|mobile)\.(?=[^.]+\.)", "", parts.hostname.rstrip("."))
+    host = _READER.sub("", parts.hostname.rstrip("."))
     if ":" in host:
         host = f"[{host}]"
     if port not in (None, 80, 443):
         host = f"{host}:{port}"
-    path = regex.sub(r"/(?:index\.(?:html?|php)|amp)?/*$", "", parts.path) or "/"
-    kept = sorted(
-        (key, value) for key, value in parse_qsl(parts.query, keep_blank_values=True) if not _TRACKING.match(key)
-    )
-    return urlunsplit(("https", host, path, urlencode(kept), ""))
+    path = regex.sub(r"(?:/(?:index\.(?:html?|php)|amp)?)+$", "", _quoted(parts.path)) or "/"
+    # Latin-1 keeps bytes that are no UTF-8 apart; they are what older sites put into their queries.
+    pairs = parse_qsl(_quoted(parts.query), keep_blank_values=True, encoding="latin-1")
+    kept = sorted((key, value) for key, value in pairs if not _TRACKING.match(key))
+    return urlunsplit(("https", host, path, urlencode(kept, encoding="latin-1"), ""))
+
+
+def _quoted(text: str) -> str:
+    return quote(text, safe=_SAFE, errors="surrogatepass")
 
 
 def domain_of(url: str) -> str:
@@ -59,5 +65,9 @@ def is_web_url(url: str) -> bool:
 
 
 def file_name(url: str) -> str:
-    """The last part of the path, readable: `confidence.md`."""
-    return unquote(urlsplit(url).path).rstrip("/").rsplit("/", 1)[-1]
+    """The last part of the path, readable: `confidence.md`; "" for what is no address."""
+    try:
+        path = urlsplit(url).path
+    except ValueError:
+        return ""
+    return unquote(path).rstrip("/").rsplit("/", 1)[-1]

@@ -1,0 +1,154 @@
+"""Words as retrieval sees them: what matches, what counts, what is left out."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.terms import (
+    STOPWORDS,
+    asks_for_figure,
+    inverse_frequency,
+    question_terms,
+    stem,
+    terms,
+    unseen_weight,
+    words,
+)
+from tests.shared_data import shared_data
+
+
+@pytest.mark.parametrize(
+    "forms",
+    [
+        ("tide", "tides", "tide's", "Tides", "TIDES"),
+        ("approve", "approves", "approved", "approving"),
+        ("study", "studies"),
+        ("box", "boxes"),
+        ("stop", "stopped", "stopping"),
+        ("quick", "quickly"),
+        ("ﬁle", "file", "files"),
+        ("café", "cafe\u0301"),
+    ],
+    ids=lambda forms: forms[0],
+)
+def test_forms_of_a_word_match(forms: tuple[str, ...]) -> None:
+    assert len({tuple(words(form)) for form in forms}) == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("bus", "bu"),
+        ("sing", "s"),
+        ("C", "C++"),
+        ("C++", "C#"),
+        ("2023", "2024"),
+        ("3.5", "35"),
+        ("5%", "5"),
+        ("analysis", "analysi"),
+        ("species", "speci"),
+    ],
+)
+def test_unlike_words_stay_apart(one: str, other: str) -> None:
+    """Over-stemming would join what only looks alike."""
+    assert words(one) != words(other)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        pytest.param("東京都", ["東京", "京都"], id="Chinese characters become bigrams"),
+        pytest.param("犬", ["犬"], id="one character stays"),
+        pytest.param("猫がいる", ["猫が", "がい", "いる"], id="Japanese"),
+        pytest.param("cost of 東京", ["cost", "of", "東京"], id="mixed scripts"),
+        pytest.param("1,234.5 km", ["1,234.5", "km"], id="numbers whole"),
+        pytest.param("GPT-4 model", ["gpt-4", "gpt", "model"], id="hyphened names whole and in parts"),
+        pytest.param("—…!", [], id="no word"),
+    ],
+)
+def test_text_is_cut_into_words(text: str, found: list[str]) -> None:
+    assert words(text) == found
+
+
+@given(st.text(st.characters()))
+def test_no_text_is_too_strange(text: str) -> None:
+    """Any text has words, and its terms are some of them."""
+    found = words(text)
+
+    assert all(found)
+    assert set(terms(text)) <= set(found)
+    assert bool(terms(text)) == bool(found)
+
+
+@given(st.text("abcdefghijklmnopqrstuvwxyz", min_size=1, max_size=14))
+def test_a_stem_is_a_beginning_and_never_vanishes(word: str) -> None:
+    """A stem is the word with its end cut, at most one letter exchanged, and long enough to mean something."""
+    found = stem(word)
+
+    assert len(found) <= len(word)
+    assert len(found) >= min(3, len(word))
+    assert word.startswith(found[:-1])
+
+
+@given(st.sampled_from(["tide", "bridge", "rotation", "chemical", "engine", "house", "ocean", "virus"]))
+def test_stemming_a_stem_changes_nothing_more(word: str) -> None:
+    assert stem(stem(word)) == stem(word)
+
+
+def test_nasty_strings_have_words() -> None:
+    for nasty in json.loads(shared_data("strings", "naughty.json").read_text(encoding="utf-8")):
+        assert isinstance(terms(nasty), list)
+
+
+@pytest.mark.parametrize(
+    ("question", "found"),
+    [
+        pytest.param("What is the capital of Peru?", ["capital", "peru"], id="function words go"),
+        pytest.param("How long do cats sleep?", ["cat", "sleep"], id="what only asks goes"),
+        pytest.param("Wie hoch ist der Eiffelturm?", ["hoch", "eiffelturm"], id="German"),
+        pytest.param("To be or not to be", ["to", "be", "or", "not", "to", "be"], id="stopwords when nothing else"),
+        pytest.param("Why do bees die?", ["bee", "die"], id="die is no German article here"),
+        pytest.param("What ended the Korean war?", ["end", "korean", "war"], id="nor is war a German verb"),
+    ],
+)
+def test_a_question_is_its_informative_words(question: str, found: list[str]) -> None:
+    assert question_terms(question) == found
+
+
+def test_words_that_mean_something_in_english_are_no_stopwords() -> None:
+    """Function words of other languages must not hide what an English question asks about."""
+    assert not STOPWORDS & {"war", "die", "hat", "son", "sin", "den", "sur", "pour", "gift", "fort"}
+
+
+@pytest.mark.parametrize(
+    ("question", "wants"),
+    [
+        ("How many moons has Mars?", True),
+        ("How old is the universe?", True),
+        ("When did the war end?", True),
+        ("What year was it founded?", True),
+        ("What percentage of adults smoke?", True),
+        ("Why is the sky blue?", False),
+        ("How does a vaccine work?", False),
+        ("Who invented the telephone?", False),
+    ],
+)
+def test_questions_for_a_figure_are_told(question: str, wants: bool) -> None:
+    assert asks_for_figure(question) is wants
+
+
+@given(st.lists(st.lists(st.sampled_from("abcdef"), max_size=5), min_size=1, max_size=8))
+def test_a_rarer_term_weighs_more(documents: list[list[str]]) -> None:
+    """BM25's idf: positive, falling with the number of documents, and highest for what is in none."""
+    weights = inverse_frequency(documents)
+    counts = {term: sum(term in document for document in documents) for term in weights}
+
+    assert set(weights) == {term for document in documents for term in document}
+    for one in weights:
+        assert 0 < weights[one] < unseen_weight(len(documents))
+        for other in weights:
+            assert (weights[one] > weights[other]) == (counts[one] < counts[other])
