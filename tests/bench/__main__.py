@@ -1,0 +1,36 @@
+"""Print speed figures beside their goals: `python -m tests.bench [questions] [web] [limits]`, all by default."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from collections.abc import Callable, Mapping, Sequence
+
+from tests.bench.conditions import Conditions
+from tests.bench.limits import measure_limits
+from tests.bench.questions import measure_questions
+from tests.bench.web_start import measure_web_start
+
+PARTS: Mapping[str, Callable[[Conditions], str]] = {
+    "questions": measure_questions,
+    "web": measure_web_start,
+    "limits": measure_limits,
+}
+
+
+def main(names: Sequence[str], conditions: Conditions) -> int:
+    """Exit code 2 for a name that is no part; figures over their goal are marked and no failure."""
+    unknown = [name for name in names if name not in PARTS]
+    if unknown:
+        print(f"no such part: {', '.join(unknown)}; there are {', '.join(PARTS)}", file=sys.stderr)
+        return 2
+    load = os.getloadavg()[0]
+    print(f"Python {platform.python_version()}, {os.cpu_count()} processors, load before the run {load:.1f}\n")
+    for name in names or list(PARTS):
+        print(PARTS[name](conditions), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:], Conditions()))

@@ -1,0 +1,34 @@
+"""How fast the outside is in a run, in seconds, and how much is asked of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+CHARS_PER_TOKEN = 4  # English runs at 4.2–4.7 a token in the vocabularies in use today, technical text near 4
+
+
+@dataclass(frozen=True)
+class Pace:
+    """A model's first token and every further one, a search, and any answer of a web site (robots.txt too)."""
+
+    first_token_s: float = 1.0
+    token_s: float = 0.03
+    search_s: float = 0.4
+    page_s: float = 0.3
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """`quick_token_s` is the model's pace in the part about fixed limits (S003-24)."""
+
+    pace: Pace = Pace()
+    quick_token_s: float = 0.01
+    questions_at_once: int = 20
+    repeats: int = 10  # of a cached question
+    starts: int = 3  # of `gorkd web`
+    idle_s: float = 3.0  # before its memory is read
+    real_pages: bool = True
+
+
+def tokens_in(text: str) -> int:
+    return -(-len(text) // CHARS_PER_TOKEN)

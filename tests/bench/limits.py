@@ -1,0 +1,53 @@
+"""The fixed limits on a question's time, with a fast model: standard, complex, and asked before (S003-24)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tests.bench.asker import Asked
+from tests.bench.conditions import Conditions
+from tests.bench.questions import Asker, failures_of, open_asker, open_outside
+from tests.bench.table import Goal, Row, format_table
+
+
+def measure_limits(conditions: Conditions) -> str:
+    """The table, as text."""
+    pace = replace(conditions.pace, token_s=conditions.quick_token_s)
+    with open_outside(pace, real_pages=conditions.real_pages) as outside:
+        question, other, *_ = outside.environment.questions
+        with open_asker(outside, "tavily") as asker:
+            standard = asker.ask(question).asked[0]
+        with open_asker(outside, "tavily", "exa") as asker:
+            complex_one = asker.ask(other, depth="deep").asked[0]
+        # Loopback sites have no standing; journals do, and only answers of some confidence are kept (D12).
+        with open_asker(outside, "pubmed") as asker:
+            asker.ask(question)
+            again = _ask_again(asker, question, times=conditions.repeats)
+    title = f"limits: model {pace.first_token_s:g} s + {1000 * pace.token_s:g} ms a token, else as before"
+    rows = [
+        Row("standard question", [_wall_s(standard)], "s", goal=Goal(15)),
+        Row("complex question", [_wall_s(complex_one)], "s", goal=Goal(30)),
+        Row("  its providers", [len(complex_one.providers)], digits=0, goal=Goal(2, is_floor=True)),
+        Row("  its queries", [complex_one.queries], digits=0, goal=Goal(4, is_floor=True)),
+        Row("  its sources", [complex_one.sources], digits=0, goal=Goal(10, is_floor=True)),
+        Row("asked before, inside, slowest", [_slowest_ms(again, inside=True)], "ms", 1, Goal(50)),
+        Row("asked before, for a follower, slowest", [_slowest_ms(again, inside=False)], "ms", 1, Goal(500)),
+        Row("answers that did not come from the cache", [sum(not e.is_cached for e in again)], "", 0, Goal(0)),
+    ]
+    return format_table(title, ("",), rows) + failures_of([standard, complex_one, *again])
+
+
+def _ask_again(asker: Asker, question: str, *, times: int) -> list[Asked]:
+    """Up to `times` answers; stops at one that was worked out anew, since then all would be."""
+    again: list[Asked] = []
+    while len(again) < times and all(entry.is_cached for entry in again):
+        again += asker.ask(question).asked
+    return again
+
+
+def _wall_s(asked: Asked) -> float | None:
+    return None if asked.failure else asked.wall_s
+
+
+def _slowest_ms(asked: list[Asked], *, inside: bool) -> float:
+    return 1000 * max(entry.inside_s if inside else entry.wall_s for entry in asked)

@@ -1,0 +1,131 @@
+"""The scripted model: plans, answers and verdicts as long as a real model's, at a pace told in tokens.
+
+Its answers are sentences of the sources it was sent, so that a check has real work: most verbatim, every
+fourth told more loosely, as models do.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from tests.bench.conditions import tokens_in
+from tests.loopback.openai_responders import (
+    ChatCall,
+    Fault,
+    FencedSource,
+    question_in,
+    sources_in,
+    tokenise,
+    verdicts_responder,
+)
+
+_SUMMARY_WORDS, _DETAIL_WORDS = 110, 150
+_CITATIONS = 3
+_LOOSE_EVERY = 4
+_STOP_WORDS = frozenset("the and for does what which its according authors that name are was with from on of".split())
+
+
+@dataclass(frozen=True)
+class ModelCall:
+    """`at` is on the monotonic clock, in seconds, at its arrival; tokens are counted by `tokens_in`."""
+
+    at: float
+    purpose: str
+    prompt_tokens: int
+    tokens: int
+    lasts_s: float
+
+
+@dataclass
+class ModelScript:
+    """Answers every call and keeps what it was. `pace` gives seconds to the first and between tokens."""
+
+    pace: Callable[[], tuple[float, float]]
+    calls: list[ModelCall] = field(default_factory=list)
+
+    def __call__(self, call: ChatCall) -> Fault:
+        text = {"plan": _plan, "answer": _answer, "verdicts": verdicts_responder}[call.schema_name](call)
+        assert isinstance(text, str)
+        prompt, written = tokens_in(call.system + call.user), tokens_in(text)
+        first_s, token_s = self.pace()
+        self.calls.append(ModelCall(time.monotonic(), call.schema_name, prompt, written, first_s + written * token_s))
+        usage = {"prompt_tokens": prompt, "completion_tokens": written, "total_tokens": prompt + written}
+        # The world sends pieces that are shorter than tokens; each comes the earlier for it.
+        return Fault(text=text, usage=usage, drip_s=token_s * written / max(1, len(tokenise(text))))
+
+
+def _plan(call: ChatCall) -> str:
+    """Three variations, so that with the question there are four queries (S003-05's most)."""
+    words = [word for word in re.findall(r"[\w-]+", question_in(call.user)) if word.lower() not in _STOP_WORDS]
+    subject = " ".join(words[:5])
+    texts = [f"{subject} specification", f"{subject} rationale and motivation", f"{subject} criticism alternatives"]
+    queries = [{"text": text, "recency": "any", "content_type": "general"} for text in texts]
+    intent = {
+        "question_type": "factual",
+        "entities": words[:2],
+        "time_constraint": {"kind": "none", "value": ""},
+        "language": "en",
+    }
+    parts = {"intent": intent, "queries": queries}
+    wanted = {name: parts[name] for name in call.schema["properties"]}  # in the order of the schema, as models do
+    return json.dumps(wanted, ensure_ascii=False, separators=(",", ":"))
+
+
+def _answer(call: ChatCall) -> str:
+    sentences = _sentences(call.user)
+    summary = _take(sentences, words=_SUMMARY_WORDS)
+    detail = _take(sentences, words=_DETAIL_WORDS)
+    citations = [
+        {"claim": told, "source_id": f"src_{source.number}", "quote": sentence}
+        for source, sentence, told in summary[:_CITATIONS]
+    ]
+    middle = len(detail) // 2
+    texts = {
+        "summary": _text(summary),
+        "detail": f"{_text(detail[:middle])}\n\n{_text(detail[middle:])}".strip(),
+        "citations": citations,
+    }
+    return json.dumps(texts, ensure_ascii=False, separators=(",", ":"))
+
+
+def _take(sentences: Iterator[tuple[FencedSource, str]], *, words: int) -> list[tuple[FencedSource, str, str]]:
+    """Sources with their sentence and how it is told, until so many words are reached."""
+    taken: list[tuple[FencedSource, str, str]] = []
+    count = 0
+    for source, sentence in sentences:
+        told = _loosely(sentence) if len(taken) % _LOOSE_EVERY == _LOOSE_EVERY - 1 else sentence
+        taken.append((source, sentence, told))
+        count += len(told.split())
+        if count >= words:
+            break
+    return taken
+
+
+def _loosely(sentence: str) -> str:
+    """Its first half, told as a report."""
+    words = sentence.rstrip(".").split()
+    return f"One document describes that {words[0].lower()} {' '.join(words[1 : max(6, len(words) // 2)])}."
+
+
+def _text(taken: list[tuple[FencedSource, str, str]]) -> str:
+    return " ".join(f"{told.rstrip('.! ')} [{source.number}]." for source, _, told in taken)
+
+
+def _sentences(user: str) -> Iterator[tuple[FencedSource, str]]:
+    """Distinct sentences of plain prose, those with most of the question's words first, no source twice in a row."""
+    wanted = {word.lower() for word in re.findall(r"\w{3,}", question_in(user))} - _STOP_WORDS
+    scored: list[tuple[int, int, FencedSource, str]] = []
+    for source in sources_in(user):
+        found = {part for part in re.split(r"(?<=[.!?])\s+|\n+", source.text) if _is_prose(part)}
+        ranked = sorted(found, key=lambda part: (-len(wanted & set(re.findall(r"\w+", part.lower()))), part))
+        scored += [(rank, int(source.number), source, part) for rank, part in enumerate(ranked)]
+    for _, _, source, sentence in sorted(scored, key=lambda entry: entry[:2]):
+        yield source, sentence
+
+
+def _is_prose(part: str) -> bool:
+    return 60 <= len(part) <= 240 and part[0].isupper() and part[-1] == "." and not re.search(r"[\[\]{}|=<>_]", part)

@@ -1,0 +1,59 @@
+"""What of a question's time was waiting for the outside, and the shortest it could have taken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tests.bench.conditions import Pace
+from tests.bench.model_script import ModelCall
+from tests.bench.outside import ROBOTS, Journal
+
+Span = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Waited:
+    """Between two moments: `path_s` is the critical path, `waiting_s` the time when something outside was at work."""
+
+    path_s: float
+    waiting_s: float
+    model_calls: tuple[ModelCall, ...]
+    searches: int
+    pages: int
+    robots: int
+
+
+def read_journal(journal: Journal, pace: Pace, begin: float, end: float) -> Waited:
+    """`pace` is the outside's own; the moments are on the monotonic clock.
+
+    The critical path is plan + search + page + answer + check, as long as each was told to take: the
+    plan's searches can only begin when it is there, their pages after them, and so on. One page is
+    counted, since pages are read side by side; robots.txt, which comes before it, is not.
+    """
+    calls = tuple(call for call in journal.model if begin <= call.at <= end)
+    searches = [at for at in journal.searches if begin <= at <= end]
+    web = [(at, path) for at, path in journal.pages if begin <= at <= end]
+    pages = [at for at, path in web if path != ROBOTS]
+    spans = [
+        *((call.at, call.at + call.lasts_s) for call in calls),
+        *((at, at + pace.search_s) for at in searches),
+        *((at, at + pace.page_s) for at, _ in web),
+    ]
+    path_s = sum(call.lasts_s for call in calls) + pace.search_s * bool(searches) + pace.page_s * bool(pages)
+    return Waited(
+        path_s=path_s,
+        waiting_s=_union_s((max(first, begin), min(last, end)) for first, last in spans),
+        model_calls=calls,
+        searches=len(searches),
+        pages=len(pages),
+        robots=len(web) - len(pages),
+    )
+
+
+def _union_s(spans: Iterable[Span]) -> float:
+    total, reached = 0.0, float("-inf")
+    for first, last in sorted(spans):
+        total += max(0.0, last - max(first, reached))
+        reached = max(reached, last)
+    return total
