@@ -62,12 +62,16 @@ class ConfidenceReport:
 
 @dataclass(frozen=True)
 class _Support:
-    """What the sources carry, before levels are drawn: all claims, and the independent sources behind them."""
+    """What the sources carry, before levels are drawn: all claims, and the independent sources behind them.
+
+    `on_one_source` counts the claims that a single independent source carries.
+    """
 
     per_claim: Mapping[str, float]
     independent: tuple[Source, ...]
     supporting: tuple[Source, ...]
     is_carried: bool
+    on_one_source: int
 
     @property
     def mean(self) -> float:
@@ -118,7 +122,7 @@ def _support(
     ties = _Ties(known)
     per_claim: dict[str, float] = {}
     supporting: dict[str, Source] = {}
-    is_carried = False
+    is_carried, on_one_source = False, 0
     for claim in claims:
         weights = {
             evidence: weight
@@ -126,7 +130,11 @@ def _support(
             if (source := known.get(evidence.source_id))
             and (weight := _weight(evidence, source, question_type, now)) > 0
         }
-        strength = min(_strength(weights, ties), VERDICT_SHARE[claim.verdict])
+        voices = heaviest_independent(
+            {evidence: -log(1 - weight) for evidence, weight in weights.items()}, ties.of_evidence
+        )
+        strength = min(_strength([weights[voice] for voice in voices]), VERDICT_SHARE[claim.verdict])
+        on_one_source += len(voices) == 1
         per_claim[claim.id] = strength
         if strength > 0:
             carries = _CARRYING if is_checked else _CARRYING | {Verdict.UNCHECKED}
@@ -137,9 +145,8 @@ def _support(
         source.id: 1 + authority(source.metadata.kind) / 1000 for source in supporting.values()
     }  # of equals, the better
     independent = heaviest_independent(heads, ties.of_sources)
-    return _Support(
-        per_claim, tuple(supporting[source_id] for source_id in independent), tuple(supporting.values()), is_carried
-    )
+    voices_of_all = tuple(supporting[source_id] for source_id in independent)
+    return _Support(per_claim, voices_of_all, tuple(supporting.values()), is_carried, on_one_source)
 
 
 class _Ties:
@@ -159,12 +166,9 @@ class _Ties:
         return self.of_sources(first.source_id, second.source_id) or same_quote(first.quote, second.quote)
 
 
-def _strength(weights: Mapping[Evidence, float], ties: _Ties) -> float:
+def _strength(weights: Sequence[float]) -> float:
     """The chance that not all independent sources are wrong, were their weights chances of being right: 0…1."""
-    chosen = heaviest_independent(
-        {evidence: -log(1 - weight) for evidence, weight in weights.items()}, ties.of_evidence
-    )
-    return 1 - prod(1 - weights[evidence] for evidence in chosen)
+    return 1 - prod(1 - weight for weight in weights)
 
 
 def _weight(evidence: Evidence, source: Source, question_type: QuestionType, now: datetime) -> float:
@@ -228,6 +232,8 @@ def _reasons(
     else:
         reasons.append(f"{primary} primary" if primary else "none primary")
     reasons.append(_claims_reason(claims))
+    if len(support.independent) > 1 and 2 * support.on_one_source > len(claims):
+        reasons.append("most claims rest on one source each")
     if question_type is QuestionType.CURRENT_EVENT:
         reasons.append(_recency_reason(support.supporting, now))
     reasons.append(_count(len(conflicts), "conflict") if conflicts else "no conflict")
