@@ -222,23 +222,23 @@ def test_old_reports_weigh_less_for_current_events_only() -> None:
     assert "newest source 1 day old" in current[0].reasons
 
 
-@pytest.mark.parametrize("published", [None, NOW + timedelta(days=400)], ids=["undated", "future"])
-def test_a_date_in_the_future_is_none(published: datetime | None) -> None:
+@pytest.mark.parametrize(
+    ("published", "reason"),
+    [
+        (None, "no source gives a date"),
+        (NOW + timedelta(days=400), "no source gives a date"),
+        (datetime(2026, 11, 19), "newest source 1 day old"),  # noqa: DTZ001 - pages give such dates; taken as UTC
+    ],
+    ids=["undated", "future", "without-zone"],
+)
+def test_dates_are_read_with_care(published: datetime | None, reason: str) -> None:
     report = score(
         [make_claim(0, make_evidence(1))],
         [make_source(1, kind=PRESS, published_at=published)],
         question_type=QuestionType.CURRENT_EVENT,
     )
 
-    assert "no source gives a date" in report.reasons
-
-
-def test_a_date_without_a_zone_is_taken_as_utc() -> None:
-    naive = make_source(1, kind=PRESS, published_at=datetime(2026, 11, 19))  # noqa: DTZ001 - pages give such dates
-
-    report = score([make_claim(0, make_evidence(1))], [naive], question_type=QuestionType.CURRENT_EVENT)
-
-    assert "newest source 1 day old" in report.reasons
+    assert reason in report.reasons
 
 
 def test_evidence_of_a_source_that_was_not_read_counts_for_nothing() -> None:
