@@ -142,8 +142,12 @@ def _age(used: Sequence[Source], question_type: QuestionType, now: datetime) -> 
 
 
 def _failures(found: SourceCollection) -> Iterator[str]:
+    by_reason: dict[str, list[str]] = {}
     for provider, reason in sorted(found.search_metadata.failures.items()):
-        yield f"{_provider_name(provider)} gave nothing: {reason.strip().rstrip('.') or 'no reason given'}."
+        by_reason.setdefault(reason.strip().rstrip(".") or "no reason given", []).append(_provider_name(provider))
+    for reason, names in by_reason.items():
+        *first, last = names
+        yield f"{', '.join(first)}{' and ' if first else ''}{last} gave nothing: {reason}."
 
 
 def _extracts(used: Sequence[Source]) -> Iterator[str]:

@@ -93,6 +93,10 @@ CASES = {
         find(A, B, failures={"exa": "timed out", "arxiv": "HTTP 503."}),
         ("arXiv gave nothing: HTTP 503.", "Exa gave nothing: timed out."),
     ),
+    "providers-alike": (
+        find(A, B, failures={"exa": "timed out", "arxiv": "timed out", "pubmed": "timed out"}),
+        ("arXiv, Exa and PubMed gave nothing: timed out.",),
+    ),
     "extracts": (
         find(A, B, replace(make_source(3), extract_of_page="disallowed by robots.txt")),
         ("1 of 3 pages could be read only as the search provider's extract (disallowed by robots.txt).",),
