@@ -82,13 +82,10 @@ def rated(*kinds: SourceKind) -> Confidence:
     return score([make_claim(0, *(make_evidence(source.number) for source in sources))], sources).confidence
 
 
-MAKER = SourceKind.OFFICIAL
-NORM = SourceKind.STANDARDS
-PEER = SourceKind.PEER_REVIEWED
-PRESS = SourceKind.ESTABLISHED_PRESS
+MAKER, NORM = SourceKind.OFFICIAL, SourceKind.STANDARDS
+PEER, PRESS = SourceKind.PEER_REVIEWED, SourceKind.ESTABLISHED_PRESS
 ANYONE = SourceKind.UNKNOWN
-FORUM = SourceKind.FORUM
-FILE = SourceKind.LOCAL
+FORUM, FILE = SourceKind.FORUM, SourceKind.LOCAL
 
 
 @pytest.mark.parametrize(
@@ -205,10 +202,13 @@ def test_a_failed_checker_leaves_low_at_most() -> None:
 
 def test_a_cap_is_an_upper_bound_only() -> None:
     sources = [make_source(1, kind=MAKER), make_source(2, kind=PEER)]
-    strong, weak = [make_claim(0, make_evidence(1), make_evidence(2))], [make_claim(0, make_evidence(3))]
 
-    assert score(strong, sources, cap=Confidence.MEDIUM).confidence is Confidence.MEDIUM
-    assert score(weak, [make_source(3)], cap=Confidence.MEDIUM).confidence is Confidence.LOW
+    strong = score([make_claim(0, make_evidence(1), make_evidence(2))], sources, cap=Confidence.MEDIUM)
+
+    assert strong.confidence is Confidence.MEDIUM
+    assert (
+        score([make_claim(0, make_evidence(3))], [make_source(3)], cap=Confidence.MEDIUM).confidence is Confidence.LOW
+    )
 
 
 def test_old_reports_weigh_less_for_current_events_only() -> None:
