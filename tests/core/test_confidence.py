@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core import confidence
 from core.answer import Claim, Confidence, Conflict, Evidence, Verdict
-from core.authority import authority
 from core.confidence import ConfidenceReport, headline, score_confidence
 from core.independence import same_voice
 from core.job import QuestionType
@@ -352,42 +348,6 @@ def test_a_conflict_makes_high_impossible() -> None:
     assert score(claims, sources).confidence is Confidence.HIGH
     assert score(claims, sources, conflicts=1).confidence in (Confidence.LOW, Confidence.MEDIUM)
     assert score(claims, sources, conflicts=2).confidence is Confidence.LOW
-
-
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "confidence.md"
-
-
-def test_the_page_gives_the_numbers_of_the_code() -> None:
-    """docs/confidence.md is what people read; it must say what is computed."""
-    page = " ".join(PAGE.read_text(encoding="utf-8").split())
-
-    for kind, words in zip(
-        SourceKind,
-        ["official", "standards", "peer-rev", "preprint", "reference", "press", "local", "unknown", "forum"],
-        strict=True,
-    ):
-        standing = confidence.BASE_WEIGHT + confidence.AUTHORITY_WEIGHT * authority(kind)
-        row = next(
-            row for row in PAGE.read_text(encoding="utf-8").splitlines() if row.startswith("| ") and words in row
-        )
-        assert [float(number) for number in re.findall(r"\d\.\d+", row)] == [
-            authority(kind),
-            pytest.approx(standing, abs=0.0051),
-        ]
-    assert f"at least {confidence.HIGH_SCORE} from at least {confidence.HIGH_SOURCES} independent sources" in page
-    assert f"at least {confidence.MEDIUM_SCORE}, which" in page
-    assert f"multiplied by {confidence.CONFLICT_FACTOR} for each conflict" in page
-    for days, share in confidence.RECENCY_SHARE:
-        assert f"{share} up to {days} days" in page
-    assert f"{confidence.OLD_SHARE} beyond, and {confidence.UNDATED_SHARE} without a date" in page
-    for verdict, words in [
-        (Verdict.SUPPORTED, "for supported"),
-        (Verdict.MOVED, "for moved"),
-        (Verdict.PARTIAL, "for partly"),
-        (Verdict.UNCHECKED, "for unchecked"),
-    ]:
-        assert f"{confidence.VERDICT_SHARE[verdict]} {words}" in page
-    assert authority(PRESS) == confidence.HIGH_AUTHORITY
 
 
 @pytest.mark.parametrize(
