@@ -181,12 +181,14 @@ class EvidenceIndex:
         return Evidence(self.source.id, quote, passage.start, passage.end)
 
     def context(self, claim: str, evidence: Evidence) -> str:
-        """What else of the source a check of `evidence` may draw on: title, neighbours, and the next best sentences."""
+        """What else of the source a check of `evidence` may draw on: title, date, neighbours, next best sentences."""
         passages = self.passages
         first = next((at for at, span in enumerate(passages.spans) if span[0] >= evidence.start), 0)
         last = next((at for at, span in enumerate(passages.spans) if span[1] >= evidence.end), first)
         passage = Passage(evidence.start, evidence.end, first, last, 0.0)
-        return "\n".join([self.source.title, *passages.select(claim, passage)])
+        published = self.source.metadata.published_at
+        dated = [f"{published:%B %d, %Y}"] if published else []
+        return "\n".join([self.source.title, *dated, *passages.select(claim, passage)])
 
 
 def find_evidence(claim: str, source: Source, *, similarities: Sequence[float] | None = None) -> Evidence | None:

@@ -23,8 +23,8 @@ from core.verification.units import check_units
 
 # Probabilities; chosen on the labelled data by docs/evaluation.md.
 SUPPORTED_FROM = 0.8
-PARTIAL_FROM = 0.2
-UNSUPPORTED_BELOW = 0.15
+PARTIAL_FROM = 0.15
+UNSUPPORTED_BELOW = 0.1
 MAX_IF_CONTRADICTED = 0.1
 SIMILARITY_PULL = 0.5  # on the log odds at cosine 1, none at 0.5; by judgement, so too small to decide alone
 MAX_SENTENCES = 16  # of a passage read whole; of a longer one, the parts that bear on the claim
@@ -54,10 +54,10 @@ def check_claim(claim: str, passage: str, *, context: str = "", similarity: floa
 
 
 def conclude(probability: float, findings: tuple[Finding, ...]) -> Check:
-    """The verdict that follows. A contradiction decides, however much of the wording is there."""
+    """The verdict that follows: a contradiction decides, and what is in doubt is never marked as supported."""
     if any(finding.weight is Weight.CONTRADICTS for finding in findings):
         return Check(Verdict.UNSUPPORTED, min(probability, MAX_IF_CONTRADICTED), findings)
-    if probability >= SUPPORTED_FROM:
+    if probability >= SUPPORTED_FROM and not any(finding.weight is Weight.AGAINST for finding in findings):
         return Check(Verdict.SUPPORTED, probability, findings)
     return Check(Verdict.UNSUPPORTED if probability < UNSUPPORTED_BELOW else None, probability, findings)
 

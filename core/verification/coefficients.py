@@ -10,12 +10,12 @@ Each data file counts the same. Files in the data folder, with their SHA-256:
 
 from __future__ import annotations
 
-INTERCEPT = -3.8393
+INTERCEPT = -3.8415
 COEFFICIENTS: dict[str, float] = {
-    "wording": 2.3266,
-    "focus": 3.7238,
+    "wording": 2.3278,
+    "focus": 3.7285,
     "names": 0.0000,
-    "numbers": 0.1529,
-    "gap": 0.2327,
-    "contradicted": 1.4536,
+    "numbers": 0.1432,
+    "gap": 0.2323,
+    "contradicted": 1.4718,
 }

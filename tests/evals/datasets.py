@@ -104,6 +104,13 @@ def load_conclusions() -> tuple[tuple[str, Source], ...]:
 
 
 @cache
+def load_extracts() -> tuple[Source, ...]:
+    """What annotators were shown of web pages, mostly news: full of names and dates. One a document."""
+    passages = {pair.group: pair.passage for pair in load_wice()}
+    return tuple(_source(number, "", passage) for number, passage in enumerate(passages.values(), start=1))
+
+
+@cache
 def load_pages() -> tuple[Source, ...]:
     """Technical documents, as read from web pages with their furniture."""
     import trafilatura

@@ -23,6 +23,7 @@ from tests.evals.datasets import (
     load_abstracts,
     load_begin,
     load_conclusions,
+    load_extracts,
     load_pages,
     load_papers,
     load_wice,
@@ -31,12 +32,13 @@ from tests.evals.faults import FAULTS, Place, alter_quote
 from tests.evals.paraphrases import paraphrase
 
 SEED = 7
-SENTENCES_PER_SOURCE = {"abstracts": 2, "pages": 8, "papers": 25}
+SENTENCES_PER_SOURCE = {"abstracts": 2, "pages": 8, "papers": 25, "web extracts": 2}
 MIN_WORDS, MAX_WORDS = 8, 45  # content and other words of a sentence that an answer might hold
 LOADERS: dict[str, Callable[[], tuple[Source, ...]]] = {
     "abstracts": load_abstracts,
     "pages": load_pages,
     "papers": load_papers,
+    "web extracts": load_extracts,
 }
 
 
