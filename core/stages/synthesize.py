@@ -20,6 +20,7 @@ from core.answer import (
     SynthesisMetadata,
     Verdict,
 )
+from core.citations import strip_markers
 from core.confidence import score_confidence
 from core.conflicts import find_conflicts
 from core.deps import Deps
@@ -28,6 +29,7 @@ from core.grounding import Grounded, Grounder, Judged, assemble, leave_unchecked
 from core.job import ResearchJob
 from core.limitations import find_limitations
 from core.llm import complete, cost_usd, retry_once
+from core.markers import Grammar
 from core.ports import ChatModel
 from core.progress import Progress
 from core.quoting import Quotation, quote_answer
@@ -108,8 +110,9 @@ def _verbatim(section: str, place: int, quotation: Quotation, sources: Sequence[
         quotation.source_id, quote, quotation.start, quotation.end, Verdict.SUPPORTED, reasons=("verbatim",)
     )
     is_summary = section == "summary"
-    claim = Claim(f"{section}-{place}", quotation.text, Verdict.SUPPORTED, (evidence,))
-    shown = f"{quotation.text} [{quotation.source_id.removeprefix('src_')}]"
+    words = strip_markers(quotation.text, Grammar.NUMBER)  # the page's own footnotes would read as our citations
+    claim = Claim(f"{section}-{place}", words, Verdict.SUPPORTED, (evidence,))
+    shown = f"{words} [{quotation.source_id.removeprefix('src_')}]"
     return Judged(
         id=claim.id,
         section="summary" if is_summary else "detail",

@@ -109,6 +109,18 @@ async def test_without_a_model_the_answer_is_quoted_word_for_word_and_says_so() 
         assert citation["verdict"] == "supported"
 
 
+async def test_a_pages_own_footnotes_do_not_read_as_our_citations() -> None:
+    """S003-14: `[12]` in an encyclopedia's text is no marker of ours."""
+    text = "Cats purr because the muscles of the larynx twitch about 25 times a second.[12][3] It calms them."
+    deps = make_deps(search=[FakeSearch("web", [hit("https://cats.example/x", text, is_complete=True)])])
+
+    done = final(await research(deps))
+
+    assert "a second. [1]" in done["answer"]["summary"]
+    assert "[12]" not in done["answer"]["summary"]
+    assert done["citations"][0]["quote"] in text
+
+
 async def test_a_citation_to_a_source_that_does_not_exist_never_reaches_a_reader() -> None:
     """S003-14: invented numbers are dropped from the text, the citations and the events."""
     answer = written("Cats purr because the muscles of the larynx twitch [1][7]. Purring may help bones heal [9].")
