@@ -44,7 +44,8 @@ class Gap:
     @property
     def is_tight(self) -> bool:
         """Whether few enough words are replaced that one can be said to stand in the place of another."""
-        return len(self.claimed) <= 3 and (len(self.said) <= 5 or not (self.after and self.before))
+        is_name = all(word.kind is Kind.NAME for word in self.claimed)  # however long, it is one name
+        return (is_name or len(self.claimed) <= 3) and (len(self.said) <= 5 or not (self.after and self.before))
 
     def near(self, word: Token) -> tuple[Token, ...]:
         """The passage words that may stand in the place of the claim's `word`, the likeliest first."""

@@ -30,6 +30,18 @@ class Reading:
         return tuple(token for token in self.tokens if token.kind is Kind.NAME)
 
     @cached_property
+    def units(self) -> tuple[tuple[Token, ...], ...]:
+        """The content words in order, a name of several words as one."""
+        units: list[tuple[Token, ...]] = []
+        for word in self.content:
+            last = units[-1][-1] if units else None
+            if last is not None and word.kind is last.kind is Kind.NAME and word.start - last.end == 1:
+                units[-1] = (*units[-1], word)
+            else:
+                units.append((word,))
+        return tuple(units)
+
+    @cached_property
     def name_stems(self) -> frozenset[str]:
         return frozenset(token.stem for token in self.names)
 

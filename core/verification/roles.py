@@ -12,6 +12,7 @@ from core.verification.reading import Reading, match_tokens
 from core.verification.words import Token
 
 RULE = "roles"
+Unit = tuple[Token, ...]
 _PASSIVE = regex.compile(
     r"\b(?:\p{L}+ed|\p{L}+en|\p{L}+wn|made|led|built|won|held|found|sold|bought|told|kept|lost|put)\s+by\b"
 )
@@ -43,19 +44,24 @@ def _crossed(pair: Pair) -> tuple[Token, Token] | None:
 
 def _turned(pair: Pair) -> tuple[Token, Token] | None:
     """Two neighbours in the claim that the source has the other way round, with the same small words between."""
-    said = {(one.stem, between, other.stem) for one, between, other in _neighbours(pair.beside)}
+    said = {(_stems(one), between, _stems(other)) for one, between, other in _neighbours(pair.beside)}
     for one, between, other in _neighbours(pair.claim):
-        if (other.stem, between, one.stem) in said and (one.stem, between, other.stem) not in said:
-            return one, other
+        ours = (_stems(one), between, _stems(other))
+        if ours[::-1] in said and ours not in said:
+            return one[0], other[0]
     return None
 
 
-def _neighbours(reading: Reading) -> list[tuple[Token, str, Token]]:
-    """Neighbouring content words that are joined by small words, lists left out."""
+def _stems(unit: Unit) -> tuple[str, ...]:
+    return tuple(word.stem for word in unit)
+
+
+def _neighbours(reading: Reading) -> list[tuple[Unit, str, Unit]]:
+    """Neighbouring words and names that are joined by small words, lists left out."""
     joined = []
-    for one, other in pairwise(reading.content):
-        between = " ".join(reading.text[one.end : other.start].lower().split())
-        if between and between.replace(" ", "").isalpha() and not _are_listed(reading.text, one, other):
+    for one, other in pairwise(reading.units):
+        between = " ".join(reading.text[one[-1].end : other[0].start].lower().split())
+        if between.replace(" ", "").isalpha() and not _are_listed(reading.text, one[-1], other[0]):
             joined.append((one, between, other))
     return joined
 
