@@ -196,7 +196,7 @@ def find_evidence(claim: str, source: Source, *, similarities: Sequence[float] |
     return EvidenceIndex(source).find(claim, similarities)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def index_text(text: str) -> PassageIndex:
     """The index of a passage that is not a source of its own."""
     return PassageIndex(text)

@@ -109,7 +109,7 @@ def _gap(run: Sequence[Step], *, after: bool, before: bool) -> Gap:
     return Gap(claimed, tuple(step.passage for step in run if step.passage), after, before)
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=256)
 def align(claim: str, passage: str) -> Alignment:
     """The best monotone alignment of the content words (Needleman & Wunsch 1970)."""
     left, right = read(claim).content[:MAX_WORDS], read(passage).content[:MAX_WORDS]

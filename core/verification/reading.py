@@ -92,7 +92,7 @@ class Reading:
         return SYNONYM_MATCH if any(meaning in self.meanings for meaning in meanings(token.stem)) else 0.0
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=512)
 def read(text: str) -> Reading:
     """The reading of `text`, kept for the next rule."""
     return Reading(text)

@@ -43,12 +43,14 @@ class Token:
     kind: Kind
     value: float | None = None
 
+    def __hash__(self) -> int:
+        return hash((self.start, self.stem))  # the default would hash the enumeration, slowly
+
     @property
     def is_content(self) -> bool:
         return self.kind in (Kind.WORD, Kind.NAME, Kind.NUMBER)
 
 
-@lru_cache(maxsize=4096)
 def tokenize(text: str) -> tuple[Token, ...]:
     """The tokens of `text` in order, punctuation left out except signs that go with numbers."""
     matches = list(_TOKEN.finditer(text))
