@@ -9,12 +9,15 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from adapters.store.following import Bell, Tail, follow_log, refuse_append
+from adapters.store.trace_rows import no_such_trace
 from core.answer import JobResult
 from core.errors import JobNotFound, StaleAttempt
 from core.events import Event, EventType, Json
 from core.job import TERMINAL_STATUSES, ResearchJob, Scope
+from core.limits import take_token
 from core.ports import Clock
 from core.source import Source
+from core.trace import Change, ToolTrace
 
 
 class MemoryJobStore:
@@ -160,3 +163,88 @@ class MemoryAnswerCache:
         self._answers[scope, key] = (job_id, now, now + ttl)
         fresh = [(place, answer) for place, answer in self._answers.items() if answer[2] > now]
         self._answers = dict(fresh[-self._max_rows :])
+
+
+class MemoryTraceStore:
+    """A `TraceStore`."""
+
+    def __init__(self) -> None:
+        self._traces: dict[str, ToolTrace] = {}
+
+    async def put(self, trace: ToolTrace) -> ToolTrace:
+        stored = self._traces.get(trace.id)
+        if stored is not None and not stored.has_ended:
+            return stored
+        self._traces.pop(trace.id, None)
+        self._traces[trace.id] = trace
+        return trace
+
+    async def change(self, trace_id: str, change: Change) -> ToolTrace:
+        if trace_id not in self._traces:
+            raise no_such_trace(trace_id)
+        self._traces[trace_id] = change(self._traces[trace_id])
+        return self._traces[trace_id]
+
+    async def get(self, trace_id: str) -> ToolTrace | None:
+        return self._traces.get(trace_id)
+
+    async def find(self, scope: Scope, user_id: str, *, tool_name: str | None, limit: int) -> list[ToolTrace]:
+        traces = [
+            trace
+            for trace in reversed(self._traces.values())
+            if (trace.scope, trace.user_id) == (scope, user_id) and tool_name in (None, trace.tool_name)
+        ]
+        return sorted(traces, key=lambda trace: trace.created_at, reverse=True)[: max(limit, 0)]
+
+
+class MemoryHeartbeats:
+    """`Heartbeats`."""
+
+    def __init__(self) -> None:
+        self._beats: dict[str, datetime] = {}
+
+    async def beat(self, worker_id: str, now: datetime) -> None:
+        self._beats[worker_id] = now
+
+    async def silent_since(self, cutoff: datetime) -> list[str]:
+        silent = [(beat, worker_id) for worker_id, beat in self._beats.items() if beat < cutoff]
+        return [worker_id for _, worker_id in sorted(silent)]
+
+    async def forget(self, worker_id: str) -> None:
+        self._beats.pop(worker_id, None)
+
+
+class MemoryRateLimits:
+    """`RateLimits` of one process, and what counts while a shared store is away. Full buckets are dropped."""
+
+    def __init__(self, *, clock: Clock) -> None:
+        self._clock = clock
+        self._full_at: dict[str, float] = {}
+
+    async def take(self, key: str, *, rate: float, burst: int) -> float:
+        now = self._clock().timestamp()
+        after, wait_s = take_token(self._full_at.get(key, 0.0), now, rate=rate, burst=burst)
+        if len(self._full_at) > MAX_BUCKETS:
+            self._full_at = {key: full_at for key, full_at in self._full_at.items() if full_at > now}
+        self._full_at[key] = after
+        return wait_s
+
+
+class MemorySingleFlight:
+    """A `SingleFlight` of one process."""
+
+    def __init__(self, *, clock: Clock) -> None:
+        self._clock = clock
+        self._flights: dict[tuple[Scope, str], tuple[str, datetime]] = {}
+
+    async def claim(self, scope: Scope, key: str, job_id: str, *, ttl: timedelta) -> str:
+        now = self._clock()
+        self._flights = {place: flight for place, flight in self._flights.items() if flight[1] > now}
+        return self._flights.setdefault((scope, key), (job_id, now + ttl))[0]
+
+    async def release(self, scope: Scope, key: str, job_id: str) -> None:
+        if self._flights.get((scope, key), ("",))[0] == job_id:
+            del self._flights[scope, key]
+
+
+MAX_BUCKETS = 10_000  # names of buckets, about 1 MB, before those that are full again are dropped

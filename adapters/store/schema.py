@@ -1,6 +1,7 @@
 """The tables of gorkd.db, as migrations that only ever grow at the end.
 
-Times are seconds since 1970 UTC. Every row carries its tenant and visibility, and goes with its job.
+Times are seconds since 1970 UTC, except in `tool_traces`, whose columns are given. A row that says what
+somebody asked carries its tenant and visibility; what belongs to a job goes with it.
 """
 
 from __future__ import annotations
@@ -42,6 +43,27 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX answers_by_age ON answers (created_at)",
         "CREATE INDEX answers_by_expiry ON answers (expires_at)",
         "CREATE INDEX answers_by_job ON answers (job_id)",
+    ),
+    (
+        # The columns, types and indexes of S002-16, and whose row it is.
+        """CREATE TABLE tool_traces (
+            id VARCHAR(36) PRIMARY KEY, user_id TEXT NOT NULL, org_id TEXT, tool_name VARCHAR(100) NOT NULL,
+            input_params JSON, status VARCHAR(50) DEFAULT 'pending', progress FLOAT DEFAULT 0.0,
+            current_stage VARCHAR(100), state JSON DEFAULT '{}', result JSON, error_message TEXT,
+            created_at DATETIME DEFAULT CURRENT_TIMESTAMP, started_at DATETIME, completed_at DATETIME,
+            metrics JSON DEFAULT '{}', tenant TEXT NOT NULL, visibility TEXT NOT NULL)""",
+        "CREATE INDEX ix_tool_traces_tool_name ON tool_traces (tool_name)",
+        "CREATE INDEX idx_tool_traces_user_tool ON tool_traces (user_id, tool_name)",
+        "CREATE INDEX idx_tool_traces_status ON tool_traces (status)",
+        "CREATE TABLE heartbeats (worker_id TEXT PRIMARY KEY, beat_at REAL NOT NULL) WITHOUT ROWID",
+        "CREATE TABLE buckets (key TEXT PRIMARY KEY, full_at REAL NOT NULL) WITHOUT ROWID",
+        "CREATE INDEX buckets_by_age ON buckets (full_at)",
+        """CREATE TABLE flights (
+            tenant TEXT NOT NULL, visibility TEXT NOT NULL, key BLOB NOT NULL, job_id TEXT NOT NULL,
+            expires_at REAL NOT NULL,
+            PRIMARY KEY (tenant, visibility, key)) WITHOUT ROWID""",
+        "CREATE INDEX flights_by_expiry ON flights (expires_at)",
+        "CREATE INDEX flights_by_job ON flights (job_id)",
     ),
 )
 

@@ -2,22 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 
 import pytest
-from redis.asyncio import Redis
 
 from adapters.store.cache import SqliteAnswerCache
 from adapters.store.events import SqliteEventLog
+from adapters.store.heartbeats import SqliteHeartbeats
 from adapters.store.jobs import SqliteJobStore
-from adapters.store.memory import MemoryAnswerCache, MemoryEventLog, MemoryJobStore, MemorySourceStore
+from adapters.store.memo import SqliteJobMemo
+from adapters.store.memory import (
+    MemoryAnswerCache,
+    MemoryEventLog,
+    MemoryHeartbeats,
+    MemoryJobMemo,
+    MemoryJobStore,
+    MemorySourceStore,
+    MemoryTraceStore,
+)
+from adapters.store.postgres import PostgresDatabase
+from adapters.store.postgres_events import PostgresEventLog
+from adapters.store.postgres_heartbeats import PostgresHeartbeats
+from adapters.store.postgres_jobs import PostgresJobStore
+from adapters.store.postgres_memo import PostgresJobMemo
+from adapters.store.postgres_sources import PostgresSourceStore
+from adapters.store.postgres_traces import PostgresTraceStore
 from adapters.store.redis import RedisAnswerCache
 from adapters.store.sources import SqliteSourceStore
 from adapters.store.sqlite import Database
-from core.ports import AnswerCache, JobStore, SourceStore
+from adapters.store.traces import SqliteTraceStore
+from core.ports import AnswerCache
 from core.telemetry import Silence
-from tests.adapters.store.redis_server import running_redis
 from tests.adapters.store.samples import StandingClock, make_job
+from tests.servers import postgres_server, postgres_url, redis_server, redis_url
+
+__all__ = ["postgres_server", "postgres_url", "redis_server", "redis_url"]
+
+DURABLE = ["memory", "sqlite", "postgres"]
 
 
 @pytest.fixture
@@ -33,38 +54,90 @@ async def database(tmp_path) -> AsyncIterator[Database]:
     await opened.aclose()
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-def jobs(request, database) -> JobStore:
-    return SqliteJobStore(database) if request.param == "sqlite" else MemoryJobStore()
+@pytest.fixture
+async def postgres(postgres_url) -> AsyncIterator[PostgresDatabase]:
+    """An open, fresh database on the session's server."""
+    opened = await PostgresDatabase.open(postgres_url)
+    yield opened
+    await opened.aclose()
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-async def sources(request, database) -> SourceStore:
+@pytest.fixture
+async def jobs_in_sqlite(database) -> Database:
+    """The SQLite file that knows job 1 and job 2."""
+    store = SqliteJobStore(database)
+    await store.save(make_job(1))
+    await store.save(make_job(2))
+    return database
+
+
+@pytest.fixture
+async def jobs_in_postgres(postgres) -> PostgresDatabase:
+    """The PostgreSQL database that knows job 1 and job 2."""
+    store = PostgresJobStore(postgres)
+    await store.save(make_job(1))
+    await store.save(make_job(2))
+    return postgres
+
+
+@pytest.fixture(params=DURABLE)
+def jobs(request):
+    """A job store, empty."""
+    if request.param == "memory":
+        return MemoryJobStore()
+    if request.param == "sqlite":
+        return SqliteJobStore(request.getfixturevalue("database"))
+    return PostgresJobStore(request.getfixturevalue("postgres"))
+
+
+@pytest.fixture(params=DURABLE)
+def sources(request):
     """A source store that knows job 1 and job 2."""
     if request.param == "memory":
         return MemorySourceStore()
-    store = SqliteJobStore(database)
-    await store.save(make_job(1))
-    await store.save(make_job(2))
-    return SqliteSourceStore(database)
+    if request.param == "sqlite":
+        return SqliteSourceStore(request.getfixturevalue("jobs_in_sqlite"))
+    return PostgresSourceStore(request.getfixturevalue("jobs_in_postgres"))
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-async def events(request, database, clock) -> MemoryEventLog | SqliteEventLog:
+@pytest.fixture(params=DURABLE)
+def memo(request):
+    """A memo that knows job 1 and job 2."""
+    if request.param == "memory":
+        return MemoryJobMemo()
+    if request.param == "sqlite":
+        return SqliteJobMemo(request.getfixturevalue("jobs_in_sqlite"))
+    return PostgresJobMemo(request.getfixturevalue("jobs_in_postgres"))
+
+
+@pytest.fixture(params=DURABLE)
+def events(request, clock):
     """An event log that knows job 1 and job 2."""
     if request.param == "memory":
         return MemoryEventLog(clock=clock)
-    store = SqliteJobStore(database)
-    await store.save(make_job(1))
-    await store.save(make_job(2))
-    return SqliteEventLog(database, clock=clock)
+    if request.param == "sqlite":
+        return SqliteEventLog(request.getfixturevalue("jobs_in_sqlite"), clock=clock)
+    return PostgresEventLog(request.getfixturevalue("jobs_in_postgres"), clock=clock)
 
 
-@pytest.fixture(scope="session")
-def redis_url(tmp_path_factory) -> Iterator[str]:
-    """A Redis server of this test session."""
-    with running_redis(tmp_path_factory.mktemp("redis")) as url:
-        yield url
+@pytest.fixture(params=DURABLE)
+def trace_store(request):
+    """A trace store, empty."""
+    if request.param == "memory":
+        return MemoryTraceStore()
+    if request.param == "sqlite":
+        return SqliteTraceStore(request.getfixturevalue("database"))
+    return PostgresTraceStore(request.getfixturevalue("postgres"))
+
+
+@pytest.fixture(params=DURABLE)
+def heartbeats(request):
+    """Heartbeats, nobody's yet."""
+    if request.param == "memory":
+        return MemoryHeartbeats()
+    if request.param == "sqlite":
+        return SqliteHeartbeats(request.getfixturevalue("database"))
+    return PostgresHeartbeats(request.getfixturevalue("postgres"))
 
 
 @pytest.fixture(params=["memory", "sqlite", "redis"])
@@ -87,17 +160,12 @@ def memory_cache(clock) -> MemoryAnswerCache:
 
 
 @pytest.fixture
-async def sqlite_cache(database, clock) -> SqliteAnswerCache:
-    store = SqliteJobStore(database)
-    await store.save(make_job(1))
-    await store.save(make_job(2))
-    return SqliteAnswerCache(database, clock=clock, max_rows=3)
+def sqlite_cache(jobs_in_sqlite, clock) -> SqliteAnswerCache:
+    return SqliteAnswerCache(jobs_in_sqlite, clock=clock, max_rows=3)
 
 
 @pytest.fixture
 async def redis_cache(redis_url, clock) -> AsyncIterator[RedisAnswerCache]:
-    async with Redis.from_url(redis_url) as connection:
-        await connection.flushall()
     cache = RedisAnswerCache(redis_url, clock=clock, recorder=Silence())
     yield cache
     await cache.aclose()

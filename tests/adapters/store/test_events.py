@@ -1,4 +1,4 @@
-"""The contract of an EventLog, kept by memory and SQLite alike (S003-22, S003-23)."""
+"""The contract of an EventLog, kept by every store alike (S003-22, S003-23)."""
 
 from __future__ import annotations
 

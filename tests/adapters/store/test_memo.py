@@ -1,4 +1,4 @@
-"""The contracts of a JobMemo and of the list of unfinished jobs, kept by memory and SQLite alike."""
+"""The contracts of a JobMemo and of the list of unfinished jobs, kept by every store alike."""
 
 from __future__ import annotations
 
@@ -6,24 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from adapters.store.jobs import SqliteJobStore
 from adapters.store.memo import SqliteJobMemo
-from adapters.store.memory import MemoryJobMemo
+from adapters.store.postgres_memo import PostgresJobMemo
 from core.answer import JobResult
 from core.errors import StoreError
 from core.job import JobStatus
 from tests.adapters.store.samples import make_job
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-async def memo(request, database):
-    """A memo that knows job 1 and job 2."""
-    if request.param == "memory":
-        return MemoryJobMemo()
-    store = SqliteJobStore(database)
-    await store.save(make_job(1))
-    await store.save(make_job(2))
-    return SqliteJobMemo(database)
 
 
 async def test_what_was_put_is_found_by_job_and_key(memo):
@@ -48,10 +36,21 @@ async def test_clearing_a_job_leaves_the_others(memo):
     assert await memo.get("job_2", "a") == "y"
 
 
-async def test_nothing_is_kept_for_a_job_that_is_not_stored(database):
+async def test_text_and_keys_of_any_kind_survive(memo):
+    """NUL, line ends, what is no word, and keys longer than an index takes."""
+    text, key = "a\x00b\r\n\U0001f469\u200d\U0001f52c \ufeff", "search:\x00" + "ü" * 5000
+
+    await memo.put("job_1", key, text)
+
+    assert await memo.get("job_1", key) == text
+    assert await memo.get("job_1", key + "ü") is None
+
+
+async def test_nothing_is_kept_for_a_job_that_is_not_stored(database, postgres):
     """A row without its job could not be forgotten with it."""
-    with pytest.raises(StoreError, match="job_9"):
-        await SqliteJobMemo(database).put("job_9", "a", "x")
+    for memo in (SqliteJobMemo(database), PostgresJobMemo(postgres)):
+        with pytest.raises(StoreError, match="job_9"):
+            await memo.put("job_9", "a", "x")
 
 
 async def test_unfinished_jobs_are_listed_oldest_first(jobs):

@@ -14,8 +14,8 @@ from redis.asyncio import Redis
 from adapters.store.redis import RedisAnswerCache
 from core.errors import SetupError
 from core.telemetry import Measurement
-from tests.adapters.store.redis_server import free_port
 from tests.adapters.store.samples import CHANNEL
+from tests.servers import free_port
 
 HOUR = timedelta(hours=1)
 
@@ -33,7 +33,6 @@ class Notes:
 @pytest.fixture
 async def server(redis_url):
     async with Redis.from_url(redis_url) as connection:
-        await connection.flushall()
         yield connection
 
 

@@ -1,4 +1,4 @@
-"""The contract of a SourceStore, kept by memory and SQLite alike (S003-18)."""
+"""The contract of a SourceStore, kept by every store alike (S003-18)."""
 
 from __future__ import annotations
 

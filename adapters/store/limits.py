@@ -1,0 +1,87 @@
+"""Token buckets and single flight in SQLite, shared by the processes of one machine."""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+
+from sqlite_utils import Database as Connection
+
+from adapters.store.digest import digest
+from adapters.store.sqlite import Database
+from core.errors import StoreError
+from core.job import Scope
+from core.limits import take_token
+from core.ports import Clock, Recorder
+from core.telemetry import Measurement
+
+logger = logging.getLogger(__name__)
+
+_FIND = "SELECT job_id FROM flights WHERE tenant = ? AND visibility = ? AND key = ?"
+_CLAIM = "INSERT INTO flights (tenant, visibility, key, job_id, expires_at) VALUES (?, ?, ?, ?, ?)"
+_RELEASE = "DELETE FROM flights WHERE tenant = ? AND visibility = ? AND key = ? AND job_id = ?"
+
+
+class SqliteRateLimits:
+    """`RateLimits`. Buckets that are full again are dropped."""
+
+    def __init__(self, database: Database, *, clock: Clock, recorder: Recorder) -> None:
+        self._database = database
+        self._clock = clock
+        self._recorder = recorder
+
+    async def take(self, key: str, *, rate: float, burst: int) -> float:
+        now = self._clock().timestamp()
+
+        def change(connection: Connection) -> float:
+            connection.execute("DELETE FROM buckets WHERE full_at < ?", (now,))
+            (full_at,) = connection.execute("SELECT full_at FROM buckets WHERE key = ?", (key,)).fetchone() or (0.0,)
+            after, wait_s = take_token(full_at, now, rate=rate, burst=burst)
+            connection.execute("INSERT OR REPLACE INTO buckets VALUES (?, ?)", (key, after))
+            return wait_s
+
+        take_token(0.0, now, rate=rate, burst=burst)  # refuses what is no bucket before the database sees it
+        try:
+            return await self._database.write(change)
+        except StoreError as exc:
+            _let_pass("limits", exc, self._recorder)
+            return 0.0
+
+
+class SqliteSingleFlight:
+    """A `SingleFlight`. Keys are kept as digests, since they say what was asked."""
+
+    def __init__(self, database: Database, *, clock: Clock, recorder: Recorder) -> None:
+        self._database = database
+        self._clock = clock
+        self._recorder = recorder
+
+    async def claim(self, scope: Scope, key: str, job_id: str, *, ttl: timedelta) -> str:
+        now = self._clock()
+        place = (scope.tenant, scope.visibility, digest(key))
+
+        def change(connection: Connection) -> str:
+            connection.execute("DELETE FROM flights WHERE expires_at <= ?", (now.timestamp(),))
+            row = connection.execute(_FIND, place).fetchone()
+            if row is not None:
+                return str(row[0])
+            connection.execute(_CLAIM, (*place, job_id, (now + ttl).timestamp()))
+            return job_id
+
+        try:
+            return await self._database.write(change)
+        except StoreError as exc:
+            _let_pass("single flight", exc, self._recorder)
+            return job_id
+
+    async def release(self, scope: Scope, key: str, job_id: str) -> None:
+        place = (scope.tenant, scope.visibility, digest(key))
+        try:
+            await self._database.write(lambda connection: connection.execute(_RELEASE, (*place, job_id)))
+        except StoreError as exc:
+            _let_pass("single flight", exc, self._recorder)
+
+
+def _let_pass(part: str, exc: StoreError, recorder: Recorder) -> None:
+    logger.warning("%s let pass: %s", part, exc)
+    recorder.record(Measurement("errors", 1, f"{part}:{type(exc).__name__}"))

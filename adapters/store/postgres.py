@@ -1,0 +1,175 @@
+"""The PostgreSQL that keeps the records of several machines: opening it, and running work on its connections.
+
+What is kept lies in the postgres_*.py beside this. Every statement has a timeout, and a connection that
+a restart of the server has cut is replaced before anyone works on it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, NoReturn
+
+import psycopg
+from psycopg import AsyncConnection
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
+
+from adapters.store.postgres_schema import migrate
+from core.errors import SetupError, StoreError
+
+MAX_CONNECTIONS = 10  # a process; PostgreSQL's own default allows 100 in all
+MAX_WAITING = 1000  # calls that wait for a connection; beyond, something is stuck
+CONNECT_TIMEOUT_S = 5.0
+STATEMENT_TIMEOUT_S = 10.0  # statements take milliseconds; longer means a lock or a disk that is stuck
+MIGRATE_TIMEOUT_S = 60.0  # includes waiting for another process that migrates
+
+Row = tuple[Any, ...]
+Values = Sequence[object] | Mapping[str, object]
+
+_REASONS = {  # by the beginning of the SQLSTATE (PostgreSQL documentation, appendix A)
+    "08": "it cannot be reached",
+    "25006": "it is read-only",
+    "28": "it refuses the user or the password",
+    "3D": "there is no such database",
+    "42501": "the user may not do this there",
+    "53100": "its disk is full",
+    "53300": "it has too many connections",
+    "57014": "a statement took too long",
+    "57P": "it is shutting down or starting up",
+}
+
+
+class PostgresDatabase:
+    """A pool of connections, shared by the stores of a process. Close it with `aclose`."""
+
+    def __init__(self, pool: AsyncConnectionPool, name: str) -> None:
+        self._pool = pool
+        self._name = name
+
+    @classmethod
+    async def open(
+        cls,
+        url: str,
+        *,
+        max_connections: int = MAX_CONNECTIONS,
+        connect_timeout_s: float = CONNECT_TIMEOUT_S,
+        statement_timeout_s: float = STATEMENT_TIMEOUT_S,
+    ) -> PostgresDatabase:
+        """Connect and migrate. Raises `SetupError` when the database cannot be used.
+
+        `connect_timeout_s` also bounds how long a call waits for a connection.
+        """
+        address, name = _address(url, connect_timeout_s, statement_timeout_s)
+        try:
+            async with asyncio.timeout(connect_timeout_s):
+                connection = await AsyncConnection.connect(address, autocommit=True)
+            async with connection:
+                await migrate(connection, timeout_s=MIGRATE_TIMEOUT_S)
+        except (psycopg.Error, OSError) as exc:  # TimeoutError is an OSError
+            raise SetupError(
+                f"The database {name} (DATABASE_URL) cannot be used: {_reason(exc)}. "
+                "Start PostgreSQL there, or correct DATABASE_URL."
+            ) from exc
+        pool = AsyncConnectionPool(
+            address,
+            kwargs={"autocommit": True},
+            min_size=1,
+            max_size=max_connections,
+            max_waiting=MAX_WAITING,
+            timeout=connect_timeout_s,
+            reconnect_timeout=connect_timeout_s,  # then it gives up until somebody asks, instead of ever rarer attempts
+            check=AsyncConnectionPool.check_connection,
+            open=False,
+        )
+        await pool.open()
+        return cls(pool, name)
+
+    async def rows(self, query: str, values: Values = ()) -> list[Row]:
+        """Run one statement that returns rows, on its own. Raises `StoreError`."""
+        async with self._connection() as connection:
+            return await fetch(connection, query, values)
+
+    async def execute(self, query: str, values: Values = ()) -> int:
+        """Run one statement on its own; how many rows it changed. Raises `StoreError`."""
+        async with self._connection() as connection:
+            return (await connection.execute(query.encode(), values)).rowcount
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[AsyncConnection]:
+        """A connection within a transaction, undone when the block raises. Raises `StoreError`."""
+        async with self._connection() as connection, connection.transaction():
+            yield connection
+
+    async def aclose(self) -> None:
+        """Close every connection. May be called again."""
+        await self._pool.close()
+
+    @asynccontextmanager
+    async def _connection(self) -> AsyncIterator[AsyncConnection]:
+        try:
+            async with self._pool.connection() as connection:
+                yield connection
+        except PoolClosed as exc:
+            raise StoreError(f"the database {self._name} is closed") from exc
+        except (PoolTimeout, TooManyRequests) as exc:
+            self._fail("it does not answer", exc)
+        except (psycopg.DataError, UnicodeError) as exc:  # e.g. NUL in a name, or half a surrogate pair
+            raise StoreError(f"a value cannot be stored: {type(exc).__name__}") from exc
+        except (psycopg.Error, OSError) as exc:
+            self._fail(_reason(exc), exc)
+
+    def _fail(self, reason: str, exc: Exception) -> NoReturn:
+        raise StoreError(
+            f"the database {self._name} (DATABASE_URL) failed: {reason}",
+            user_message=f"gorkd cannot use its database ({reason}); please try again in a minute.",
+        ) from exc
+
+
+async def fetch(connection: AsyncConnection, query: str, values: Values = ()) -> list[Row]:
+    """The rows of one statement."""
+    return await (await connection.execute(query.encode(), values)).fetchall()
+
+
+def _address(url: str, connect_timeout_s: float, statement_timeout_s: float) -> tuple[str, str]:
+    """The connection string with our settings, and what may be said of it: host, port and database, no password."""
+    try:
+        given = conninfo_to_dict(url)
+    except psycopg.ProgrammingError as exc:
+        raise SetupError("DATABASE_URL is not an address such as postgresql://user:password@host:5432/gorkd") from exc
+    options = f"-c statement_timeout={round(statement_timeout_s * 1000)} -c timezone=UTC"
+    settings: dict[str, str | int | None] = {
+        "application_name": "gorkd",
+        "keepalives_idle": 10,  # seconds until a silent machine at the other end is suspected
+        **given,
+        "connect_timeout": max(2, round(connect_timeout_s)),  # libpq counts whole seconds and takes no 1
+        "options": f"{given.get('options') or ''} {options}".strip(),
+    }
+    address = make_conninfo("", **settings)
+    host, port = given.get("host") or "localhost", given.get("port") or "5432"
+    return address, f"{host}:{port}/{given.get('dbname') or given.get('user') or ''}"
+
+
+def _reason(exc: Exception) -> str:
+    """Why, in a few words that hold nothing of what was to be stored."""
+    if isinstance(exc, TimeoutError | psycopg.errors.ConnectionTimeout):
+        return "it does not answer"
+    state = (exc.sqlstate if isinstance(exc, psycopg.Error) else None) or _state_of_refusal(exc)
+    return next((reason for start, reason in _REASONS.items() if state.startswith(start)), type(exc).__name__)
+
+
+def _state_of_refusal(exc: Exception) -> str:
+    """The SQLSTATE of a failed connection: libpq gives none, only the server's sentence."""
+    said = str(exc)
+    for sentence, state in (
+        ("authentication failed", "28P01"),
+        ("no password supplied", "28P01"),
+        ("does not exist", "3D000"),
+        ("too many c", "53300"),
+        ("starting up", "57P03"),
+        ("shutting down", "57P03"),
+    ):
+        if sentence in said:
+            return state
+    return "08006"

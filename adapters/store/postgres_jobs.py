@@ -1,0 +1,103 @@
+"""Jobs and their results in PostgreSQL."""
+
+from __future__ import annotations
+
+from psycopg import AsyncConnection
+from psycopg.errors import UniqueViolation
+
+from adapters.store.digest import digest
+from adapters.store.postgres import PostgresDatabase, fetch
+from core.answer import JobResult
+from core.codec import decode, encode
+from core.errors import JobNotFound, StaleAttempt
+from core.job import TERMINAL_STATUSES, ResearchJob, Scope
+
+# The row's lock makes of the fence and the write one step.
+_UPSERT = """
+    INSERT INTO jobs (id, tenant, visibility, status, attempt, created_at, dedupe_key, job, result)
+    VALUES (%(id)s, %(tenant)s, %(visibility)s, %(status)s, %(attempt)s, %(created_at)s, %(dedupe_key)s, %(job)s,
+        %(result)s)
+    ON CONFLICT (id) DO UPDATE SET
+        tenant = excluded.tenant, visibility = excluded.visibility, status = excluded.status,
+        attempt = excluded.attempt, created_at = excluded.created_at, job = excluded.job,
+        dedupe_key = COALESCE(excluded.dedupe_key, jobs.dedupe_key),
+        result = CASE WHEN %(keep_result)s THEN jobs.result ELSE excluded.result END
+        WHERE jobs.attempt <= excluded.attempt
+"""
+_TWIN = "SELECT job FROM jobs WHERE tenant = %s AND visibility = %s AND dedupe_key = %s"
+_RECENT = """
+    SELECT job FROM jobs WHERE tenant = %s AND visibility = %s ORDER BY created_at DESC, number DESC LIMIT %s
+"""
+_UNFINISHED = """
+    SELECT job FROM jobs WHERE status NOT IN ('completed', 'failed', 'cancelled') ORDER BY created_at, number LIMIT %s
+"""
+
+
+class PostgresJobStore:
+    """A `JobStore`. Both writes are fenced: an attempt older than the stored one raises `StaleAttempt`."""
+
+    def __init__(self, database: PostgresDatabase) -> None:
+        self._database = database
+
+    async def save(self, job: ResearchJob, *, dedupe_key: str = "") -> ResearchJob:
+        """Saving a job that is under way takes back the result of an earlier attempt."""
+        row = {**_row(job), "keep_result": job.status in TERMINAL_STATUSES}
+        if not dedupe_key:
+            async with self._database.transaction() as connection:
+                await _upsert(connection, job, row)
+            return job
+        place = (job.scope.tenant, job.scope.visibility, digest(dedupe_key))
+        async with self._database.transaction() as connection:
+            if twins := await fetch(connection, _TWIN, place):
+                return decode(twins[0][0], ResearchJob)
+            try:
+                async with connection.transaction():
+                    await _upsert(connection, job, {**row, "dedupe_key": place[2]})
+            except UniqueViolation:  # another process has just saved the same question
+                return decode((await fetch(connection, _TWIN, place))[0][0], ResearchJob)
+            return job
+
+    async def get(self, job_id: str) -> ResearchJob:
+        rows = await self._database.rows("SELECT job FROM jobs WHERE id = %s", (job_id,))
+        if not rows:
+            raise JobNotFound(job_id)
+        return decode(rows[0][0], ResearchJob)
+
+    async def finish(self, job: ResearchJob, result: JobResult) -> None:
+        """Also stores a job that was never saved. Raises `ValueError` unless the status is terminal."""
+        if job.status not in TERMINAL_STATUSES:
+            raise ValueError(f"{job.id} is {job.status}, which is not an end")
+        async with self._database.transaction() as connection:
+            await _upsert(connection, job, {**_row(job), "result": encode(result), "keep_result": False})
+
+    async def result(self, job_id: str) -> JobResult | None:
+        rows = await self._database.rows("SELECT result FROM jobs WHERE id = %s", (job_id,))
+        return None if not rows or rows[0][0] is None else decode(rows[0][0], JobResult)
+
+    async def recent(self, scope: Scope, *, limit: int) -> list[ResearchJob]:
+        rows = await self._database.rows(_RECENT, (scope.tenant, scope.visibility, max(limit, 0)))
+        return [decode(text, ResearchJob) for (text,) in rows]
+
+    async def unfinished(self, *, limit: int) -> list[ResearchJob]:
+        rows = await self._database.rows(_UNFINISHED, (max(limit, 0),))
+        return [decode(text, ResearchJob) for (text,) in rows]
+
+
+async def _upsert(connection: AsyncConnection, job: ResearchJob, row: dict[str, object]) -> None:
+    if (await connection.execute(_UPSERT.encode(), row)).rowcount == 0:
+        ((newest,),) = await fetch(connection, "SELECT attempt FROM jobs WHERE id = %s", (job.id,))
+        raise StaleAttempt(f"attempt {job.attempt} of {job.id} wrote after attempt {newest} had begun")
+
+
+def _row(job: ResearchJob) -> dict[str, object]:
+    return {
+        "id": job.id,
+        "tenant": job.scope.tenant,
+        "visibility": job.scope.visibility,
+        "status": job.status.value,
+        "attempt": job.attempt,
+        "created_at": job.created_at,
+        "dedupe_key": None,
+        "job": encode(job),
+        "result": None,
+    }

@@ -1,0 +1,75 @@
+"""The tables on PostgreSQL, as migrations that only ever grow at the end; schema.py is their like on SQLite.
+
+What we encode is kept as `text`, which unlike `jsonb` takes the escape of NUL; text that is not
+encoded is kept as bytes, and keys as digests. `tool_traces` has the columns that are given for it.
+"""
+
+from __future__ import annotations
+
+from psycopg import AsyncConnection, sql
+
+from core.errors import SetupError
+
+LOCK = 0x676F726B64  # "gorkd"; whoever migrates holds this advisory lock
+
+# One tuple of statements a version; an applied one is never edited.
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    (
+        """CREATE TABLE jobs (
+            id TEXT PRIMARY KEY, number BIGINT GENERATED ALWAYS AS IDENTITY, tenant TEXT NOT NULL,
+            visibility TEXT NOT NULL, status TEXT NOT NULL, attempt INTEGER NOT NULL, created_at TIMESTAMPTZ NOT NULL,
+            dedupe_key BYTEA, job TEXT NOT NULL, result TEXT)""",
+        "CREATE UNIQUE INDEX jobs_by_dedupe_key ON jobs (tenant, visibility, dedupe_key) WHERE dedupe_key IS NOT NULL",
+        "CREATE INDEX jobs_by_age ON jobs (tenant, visibility, created_at)",
+        """CREATE INDEX jobs_unfinished ON jobs (created_at, number)
+            WHERE status NOT IN ('completed', 'failed', 'cancelled')""",
+        """CREATE TABLE sources (
+            job_id TEXT NOT NULL REFERENCES jobs (id) ON DELETE CASCADE, number INTEGER NOT NULL,
+            tenant TEXT NOT NULL, visibility TEXT NOT NULL, attempt INTEGER NOT NULL, source TEXT NOT NULL,
+            PRIMARY KEY (job_id, number))""",
+        """CREATE TABLE events (
+            job_id TEXT NOT NULL REFERENCES jobs (id) ON DELETE CASCADE, seq INTEGER NOT NULL,
+            tenant TEXT NOT NULL, visibility TEXT NOT NULL, attempt INTEGER NOT NULL, type TEXT NOT NULL,
+            at TIMESTAMPTZ NOT NULL, data TEXT NOT NULL,
+            PRIMARY KEY (job_id, seq))""",
+        """CREATE TABLE memos (
+            job_id TEXT NOT NULL REFERENCES jobs (id) ON DELETE CASCADE, key BYTEA NOT NULL,
+            tenant TEXT NOT NULL, visibility TEXT NOT NULL, text BYTEA NOT NULL,
+            PRIMARY KEY (job_id, key))""",
+        """CREATE TABLE tool_traces (
+            id VARCHAR(36) PRIMARY KEY, user_id TEXT NOT NULL, org_id TEXT, tool_name VARCHAR(100) NOT NULL,
+            input_params JSON, status VARCHAR(50) DEFAULT 'pending', progress FLOAT DEFAULT 0.0,
+            current_stage VARCHAR(100), state JSON DEFAULT '{}', result JSON, error_message TEXT,
+            created_at TIMESTAMP DEFAULT (now() AT TIME ZONE 'utc'), started_at TIMESTAMP, completed_at TIMESTAMP,
+            metrics JSON DEFAULT '{}', tenant TEXT NOT NULL, visibility TEXT NOT NULL)""",
+        "CREATE INDEX ix_tool_traces_tool_name ON tool_traces (tool_name)",
+        "CREATE INDEX idx_tool_traces_user_tool ON tool_traces (user_id, tool_name)",
+        "CREATE INDEX idx_tool_traces_status ON tool_traces (status)",
+        "CREATE TABLE heartbeats (worker_id TEXT PRIMARY KEY, beat_at TIMESTAMPTZ NOT NULL)",
+    ),
+)
+
+
+async def migrate(connection: AsyncConnection, *, timeout_s: float) -> None:
+    """Bring the tables to the newest version in one transaction; several processes may call this at once.
+
+    The others wait for the lock, at most `timeout_s`, and then find nothing to do. Raises `SetupError`
+    when a newer gorkd has written the database, `psycopg.Error` as it comes.
+    """
+    async with connection.transaction():
+        await connection.execute(sql.SQL("SET LOCAL statement_timeout = {}").format(round(timeout_s * 1000)))
+        await connection.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
+        await connection.execute(
+            "CREATE TABLE IF NOT EXISTS schema_version (version INTEGER PRIMARY KEY, applied_at TIMESTAMPTZ)"
+        )
+        cursor = await connection.execute("SELECT COALESCE(MAX(version), 0) FROM schema_version")
+        (version,) = await cursor.fetchone() or (0,)
+        if version > len(MIGRATIONS):
+            raise SetupError(
+                f"The database in DATABASE_URL was written by a newer gorkd (version {version}, this one knows "
+                f"{len(MIGRATIONS)}). Start the newer gorkd or point DATABASE_URL to another database."
+            )
+        for number, statements in enumerate(MIGRATIONS[version:], start=version + 1):
+            for statement in statements:
+                await connection.execute(sql.SQL(statement))
+            await connection.execute("INSERT INTO schema_version VALUES (%s, now())", (number,))
