@@ -9,6 +9,7 @@ import codecs
 import html
 import os
 import re
+import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,9 +29,9 @@ HTML = frozenset({".html", ".htm", ".xhtml"})
 PDF = frozenset({".pdf"})
 SUFFIXES = MARKDOWN | PLAIN | HTML | PDF
 _FRONT_MATTER = re.compile(r"\A(---|\+\+\+)[ \t]*\n.*?^\1[ \t]*$\n?", re.DOTALL | re.MULTILINE)
-_FENCED = re.compile(r"^(```|~~~).*?^\1", re.DOTALL | re.MULTILINE)
-_HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t]*#*[ \t]*$|^(\S[^\n]*)\n(?:=+|-+)[ \t]*$", re.MULTILINE)
-_HTML_TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.DOTALL | re.IGNORECASE)
+_PDFIUM = threading.Lock()  # PDFium is not safe for threads
+_UNDERLINE = re.compile(r"=+|-+")
+_HTML_TITLE = re.compile(r"<title[^<>]{0,200}>([^<]{0,2000})", re.IGNORECASE)
 _HTML_CHARSET = re.compile(rb"<meta[^>]+charset=[\"']?([\w-]+)", re.IGNORECASE)
 _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 
@@ -55,8 +56,7 @@ def list_files(roots: Iterable[Path]) -> Iterator[Path]:
             if path.suffix.lower() not in SUFFIXES:
                 continue
             real = path.resolve()
-            is_inside = real == real_root or real_root in real.parents
-            if is_inside and real not in seen and not _is_hidden(real, real_root) and real.is_file():
+            if real not in seen and _may_be_read(real, real_root):
                 seen.add(real)
                 yield real
 
@@ -67,11 +67,11 @@ def read_document(path: Path, content: bytes) -> Document:
     if suffix in PDF:
         document = _read_pdf(content)
     else:
-        text = _decode(content, is_html=suffix in HTML)
+        text = clean_text(_decode(content, is_html=suffix in HTML))
         document = _read_html(text) if suffix in HTML else _read_text(text, is_markdown=suffix in MARKDOWN)
     if not any(char.isalnum() for char in document.text):
         raise Unreadable("no text")
-    return document if document.title else Document(path.stem, document.text)
+    return document if document.title else Document(clean_line(path.stem), document.text)
 
 
 def _walk(root: Path) -> Iterator[Path]:
@@ -80,8 +80,16 @@ def _walk(root: Path) -> Iterator[Path]:
         yield from (Path(folder, name) for name in sorted(names) if not name.startswith("."))
 
 
-def _is_hidden(path: Path, root: Path) -> bool:
-    return path != root and any(part.startswith(".") for part in path.relative_to(root).parts)
+def _may_be_read(real: Path, root: Path) -> bool:
+    """A file within `root`, no part of whose path below it is hidden, with a name that is text."""
+    is_inside = real == root or root in real.parents
+    if not is_inside or any(part.startswith(".") for part in real.relative_to(root).parts):
+        return False
+    try:
+        str(real).encode("utf-8")  # a name of other bytes cannot be stored
+    except UnicodeEncodeError:
+        return False
+    return real.is_file()
 
 
 def _decode(content: bytes, *, is_html: bool) -> str:
@@ -100,17 +108,35 @@ def _decode(content: bytes, *, is_html: bool) -> str:
 
 
 def _read_text(text: str, *, is_markdown: bool) -> Document:
-    text = clean_text(text)
     if is_markdown:
         text = _FRONT_MATTER.sub("", text, count=1).strip()
-    heading = _HEADING.search(_FENCED.sub("", text))  # a comment in a shell block is no heading
-    return Document(clean_line(heading[1] or heading[2]) if heading else "", text)
+    return Document(clean_line(_first_heading(text)), text)
+
+
+def _first_heading(text: str) -> str:
+    """Of Markdown or reStructuredText, "" when there is none; a comment in a shell block is no heading."""
+    fence = ""
+    above = ""
+    for line in map(str.strip, text.splitlines()):
+        if line.startswith(fence or ("```", "~~~")):
+            fence, above = "" if fence else line[:3], ""
+            continue
+        if fence:
+            continue
+        if line.startswith("#") and line.lstrip("#")[:1] in {" ", "\t"}:
+            return line.strip("# \t")
+        if above and _UNDERLINE.fullmatch(line):
+            return above
+        above = line
+    return ""
 
 
 def _read_html(text: str) -> Document:
     import trafilatura
 
     title = _HTML_TITLE.search(text)
+    if "<body" not in text[:100_000].lower():  # trafilatura finds nothing in a bare fragment
+        text = f"<html><body>{text}</body></html>"
     extracted = trafilatura.extract(text, include_comments=False, include_tables=True, deduplicate=False)
     body = extracted or trafilatura.html2txt(text) or ""
     return Document(clean_line(html.unescape(title[1])) if title else "", clean_text(body))
@@ -122,7 +148,7 @@ def _read_pdf(content: bytes) -> Document:
     if b"%PDF" not in content[:1024]:
         raise Unreadable("not a PDF")
     try:
-        with pypdfium2.PdfDocument(content) as pdf:
+        with _PDFIUM, pypdfium2.PdfDocument(content) as pdf:
             pages = [_read_page(pdf, number) for number in range(min(len(pdf), MAX_PDF_PAGES))]
             title = clean_line(pdf.get_metadata_dict().get("Title", ""))
     except pypdfium2.PdfiumError as exc:

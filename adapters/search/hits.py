@@ -21,11 +21,17 @@ from core.source import SearchFilters, SearchHit
 
 MAX_URL_CHARS = 2048  # Discord's limit for a link; a longer one could never be shown
 MAX_TITLE_CHARS = 500
+MAX_LINE_CHARS = 4000  # looked at to make a title or a list of authors
+MAX_DATE_CHARS = 64
 _TAG = re.compile(  # only tags that services put into titles: `Vec<T>` is no tag
     r"</?(?:a|b|br|code|div|em|font|i|mark|p|small|span|strong|sub|sup|u)(?:\s[^<>]*)?/?>|<!--.*?-->",
     re.IGNORECASE | re.DOTALL,
 )
-_BIDI = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F])  # they reorder what is shown
+_UNWANTED = re.compile(  # controls, marks that reorder what is shown, surrogates, private use
+    "[\x00-\x08\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\uf8ff"
+    "\U000f0000-\U000ffffd\U00100000-\U0010fffd]"
+)
+_LINE_ENDS = re.compile(r"\r\n?|[\v\f]")
 _URL_FORBIDDEN = re.compile(r"[\s\x00-\x20\x7f-\x9f<>\"\\^`{|}]")
 
 Item = TypeVar("Item", bound=BaseModel)
@@ -98,14 +104,12 @@ def admits(url: str, filters: SearchFilters) -> bool:
 
 def clean_text(text: str) -> str:
     """NFC without control and direction characters; line breaks and tabs stay."""
-    text = text.replace("\r\n", "\n").replace("\r", "\n").translate(_BIDI)
-    kept = "".join(char for char in text if char in "\n\t" or unicodedata.category(char) not in {"Cc", "Cs", "Co"})
-    return unicodedata.normalize("NFC", kept).strip()
+    return unicodedata.normalize("NFC", _UNWANTED.sub("", _LINE_ENDS.sub("\n", text))).strip()
 
 
 def clean_line(text: str) -> str:
-    """`clean_text` without tags and entities, on one line."""
-    return " ".join(clean_text(strip_tags(text)).split())
+    """`clean_text` without tags and entities, on one line; of an absurdly long text its beginning."""
+    return " ".join(clean_text(strip_tags(text[:MAX_LINE_CHARS])).split())
 
 
 def strip_tags(text: str) -> str:
@@ -115,7 +119,7 @@ def strip_tags(text: str) -> str:
 
 def parse_time(text: str | None) -> datetime | None:
     """An ISO 8601 or RFC 5322 date in UTC, None when it is neither."""
-    if not text:
+    if not text or len(text) > MAX_DATE_CHARS:
         return None
     try:
         at = datetime.fromisoformat(text)

@@ -38,7 +38,7 @@ RATE = Rate(calls=40, period_s=2.0)  # no fixed limit is published; far below wh
 API_PATH = "/w/api.php"
 MAX_ARTICLES = 5  # an encyclopedia's sixth match is rarely on the topic, and each costs a request
 MAX_KEYWORDS = 12  # the search engine wants every word to match
-_HEADING = re.compile(r"^(={2,6})\s*(.+?)\s*\1$", re.MULTILINE)
+_HEADING = re.compile(r"^(={2,6}) ?([^\n]*?[^\s=]) ?\1$", re.MULTILINE)  # one space at most: linear on any text
 
 
 class WikipediaSettings(BaseModel):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,24 @@ def test_a_page_is_read_without_its_furniture() -> None:
     assert "script" not in document.text
 
 
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [
+        pytest.param(b"<p>Tides \x01 rise.</p>", "Tides  rise.", id="control character"),
+        pytest.param(b"Tides rise.", "Tides rise.", id="no tags"),
+        pytest.param(b"<ul><li>Tides</li><li>rise.</li></ul>", "Tides\nrise.", id="only a list"),
+        pytest.param(
+            b"<title>Sea</title><p>Tides rise.</p>", "Sea\nTides rise.", id="a title without a frame is text too"
+        ),
+    ],
+)
+def test_a_fragment_of_a_page_is_text_too(page: bytes, text: str) -> None:
+    """Notes are often saved without the frame of a page."""
+    document = read_document(Path("x.html"), page)
+
+    assert document.text.split() == text.split()
+
+
 def test_a_place_in_a_real_paper_tells_its_page() -> None:
     """Real PDFs: a form feed stands between two pages, so that sentences lie on the page they are printed on."""
     papers = shared_data("papers")
@@ -82,3 +101,29 @@ def test_hostile_files_are_read_or_refused() -> None:
 
     assert all(text.strip() and "\0" not in text for text in texts)
     assert refused >= len(samples) > 10  # as a PDF nearly none of them is one
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        pytest.param("x.html", b"<title>" * 100_000, id="titles without end"),
+        pytest.param("x.html", b"<!--" * 200_000, id="comments without end"),
+        pytest.param("x.html", b"<div>" * 100_000 + b"word", id="deep"),
+        pytest.param("x.html", b"<" * 500_000, id="angle brackets"),
+        pytest.param("x.md", b"# a" + b" " * 1_000_000 + b"\n", id="a heading of spaces"),
+        pytest.param("x.md", b"---\n" * 200_000, id="front matters"),
+        pytest.param("x.md", b"```\n~~~\n" * 200_000 + b"word", id="fences"),
+        pytest.param("x.rst", b"a\n=" * 300_000, id="underlines"),
+    ],
+)
+def test_hostile_patterns_take_no_longer_than_their_size(name: str, content: bytes) -> None:
+    """A megabyte that makes a careless pattern run for hours is read in seconds."""
+    started = time.monotonic()
+
+    try:
+        text = read_document(Path(name), content).text
+    except Unreadable as refusal:
+        text = str(refusal)
+
+    assert time.monotonic() - started < 5.0
+    assert text

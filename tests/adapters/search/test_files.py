@@ -267,6 +267,18 @@ async def test_what_must_not_be_read_is_not(files: FileSearch, folder: Path, tmp
     assert [hit.url for hit in hits] == [(folder / "good.md").as_uri()]
 
 
+def test_names_of_all_sorts(folder: Path) -> None:
+    """A line break in a name stays out of the title; a name that is not text is left out."""
+    index = make_index(folder)
+    (folder / "moon\nand tides.txt").write_text("tides", encoding="utf-8")
+    Path(os.fsdecode(os.fsencode(folder) + b"/\xff\xfe.txt")).write_text("tides", encoding="utf-8")
+
+    found = index.search(["tides"], 5)
+
+    index.close()
+    assert [file.title for file in found] == ["moon and tides"]
+
+
 async def test_a_file_that_cannot_be_read_is_reported_once_and_left_out(
     files: FileSearch, folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import time
 
 import pytest
 
@@ -82,6 +83,30 @@ async def test_an_answer_that_cannot_be_read_is_garbled(name: str, body: bytes) 
     """200 OK means nothing by itself."""
     with pytest.raises(ProviderGarbled):
         await ask_failing(name, Fault(body=body))
+
+
+SLOW_PATTERNS = {
+    "document types": b"<!DOCTYPE" * 400_000,
+    "brackets": b"[" * 3_000_000,
+    "comments in a title": json.dumps(
+        {"results": [{"url": "https://a.test/", "title": "<!--" * 400_000, "content": "== " + " " * 400_000}]}
+    ).encode(),
+}
+
+
+@each_online
+@pytest.mark.parametrize("body", list(SLOW_PATTERNS.values()), ids=list(SLOW_PATTERNS))
+async def test_no_answer_holds_the_event_loop_up(name: str, body: bytes) -> None:
+    """Megabytes that make a careless pattern run for hours are refused, or read, in a second."""
+    started = time.monotonic()
+
+    try:
+        hits = await ask_failing(name, Fault(body=body))
+    except ProviderGarbled:
+        hits = []
+
+    assert time.monotonic() - started < 3.0
+    assert all(len(hit.title) <= 500 for hit in hits)
 
 
 @each_online
