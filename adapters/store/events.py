@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 
 from sqlite_utils import Database as Connection
 
-from adapters.store.following import Bell, Tail, follow_log, refuse_append
+from adapters.store.following import Bell, Tail, encode_data, follow_log, refuse_append
 from adapters.store.sqlite import Database
-from core.codec import decode, encode
+from core.codec import decode
 from core.errors import JobNotFound
 from core.events import Event, EventType, Json
 from core.ports import Clock
@@ -39,12 +39,11 @@ class SqliteEventLog:
 
     async def append(self, job_id: str, attempt: int, type: EventType, data: Mapping[str, Json]) -> Event:
         at = self._clock()
-        text = encode(dict(data))
 
         def change(connection: Connection) -> Event:
             seq, newest, last_type = connection.execute(_LAST, (job_id,)).fetchone() or (0, 0, "")
             refuse_append(job_id, attempt, newest=newest, is_complete=last_type == "complete")
-            row = (seq + 1, attempt, type, at.timestamp(), text, job_id)
+            row = (seq + 1, attempt, type, at.timestamp(), encode_data(data), job_id)
             if connection.execute(_INSERT, row).rowcount == 0:
                 raise JobNotFound(job_id)
             return Event(seq=seq + 1, type=type, attempt=attempt, at=at, data=data)

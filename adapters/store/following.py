@@ -7,12 +7,13 @@ log that other processes write to is asked again every `poll_s`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
-from core.errors import StaleAttempt
-from core.events import Event
+from core.codec import encode
+from core.errors import StaleAttempt, StoreError
+from core.events import Event, Json
 
 
 @dataclass(frozen=True)
@@ -84,3 +85,11 @@ def refuse_append(job_id: str, attempt: int, *, newest: int, is_complete: bool) 
         raise StaleAttempt(f"attempt {attempt} of {job_id} appended after attempt {newest}")
     if attempt == newest and is_complete:
         raise StaleAttempt(f"attempt {attempt} of {job_id} appended after its own end")
+
+
+def encode_data(data: Mapping[str, Json]) -> str:
+    """What a log keeps of an event. Raises `StoreError` for what no JSON holds, e.g. half a surrogate pair."""
+    try:
+        return encode(dict(data))
+    except ValueError as exc:
+        raise StoreError(f"an event's data cannot be stored: {type(exc).__name__}") from exc

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime, timedelta
 
-from adapters.store.following import Bell, Tail, follow_log, refuse_append
+from adapters.store.following import Bell, Tail, encode_data, follow_log, refuse_append
 from adapters.store.trace_rows import no_such_trace
 from core.answer import JobResult
 from core.errors import JobNotFound, StaleAttempt
@@ -116,6 +116,7 @@ class MemoryEventLog:
         self._bell = Bell()
 
     async def append(self, job_id: str, attempt: int, type: EventType, data: Mapping[str, Json]) -> Event:
+        encode_data(data)  # refuses what the durable logs cannot keep
         tail = self._tail(job_id, 0)
         refuse_append(job_id, attempt, newest=tail.attempt, is_complete=tail.is_complete)
         event = Event(seq=len(tail.events) + 1, type=type, attempt=attempt, at=self._clock(), data=dict(data))

@@ -115,7 +115,7 @@ class PostgresDatabase:
             raise StoreError(f"the database {self._name} is closed") from exc
         except (PoolTimeout, TooManyRequests) as exc:
             self._fail("it does not answer", exc)
-        except (psycopg.DataError, UnicodeError) as exc:  # e.g. NUL in a name, or half a surrogate pair
+        except (psycopg.DataError, ValueError) as exc:  # e.g. NUL in a name, or half a surrogate pair
             raise StoreError(f"a value cannot be stored: {type(exc).__name__}") from exc
         except (psycopg.Error, OSError) as exc:
             self._fail(_reason(exc), exc)

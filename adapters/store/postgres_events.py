@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from datetime import UTC
 
-from adapters.store.following import Bell, Tail, follow_log, refuse_append
+from adapters.store.following import Bell, Tail, encode_data, follow_log, refuse_append
 from adapters.store.postgres import PostgresDatabase, Row, fetch
-from core.codec import decode, encode
+from core.codec import decode
 from core.errors import JobNotFound
 from core.events import Event, EventType, Json
 from core.ports import Clock
@@ -38,14 +38,13 @@ class PostgresEventLog:
 
     async def append(self, job_id: str, attempt: int, type: EventType, data: Mapping[str, Json]) -> Event:
         at = self._clock()
-        text = encode(dict(data))
         async with self._database.transaction() as connection:
             scopes = await fetch(connection, _LOCK_JOB, (job_id,))
             if not scopes:
                 raise JobNotFound(job_id)
             seq, newest, last_type = next(iter(await fetch(connection, _LAST, (job_id,))), (0, 0, ""))
             refuse_append(job_id, attempt, newest=newest, is_complete=last_type == "complete")
-            row = (job_id, seq + 1, *scopes[0], attempt, type, at, text)
+            row = (job_id, seq + 1, *scopes[0], attempt, type, at, encode_data(data))
             await connection.execute(_INSERT.encode(), row)
         self._bell.ring(job_id)
         return Event(seq=seq + 1, type=type, attempt=attempt, at=at, data=data)

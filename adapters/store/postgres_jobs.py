@@ -41,13 +41,12 @@ class PostgresJobStore:
 
     async def save(self, job: ResearchJob, *, dedupe_key: str = "") -> ResearchJob:
         """Saving a job that is under way takes back the result of an earlier attempt."""
-        row = {**_row(job), "keep_result": job.status in TERMINAL_STATUSES}
-        if not dedupe_key:
-            async with self._database.transaction() as connection:
-                await _upsert(connection, job, row)
-            return job
-        place = (job.scope.tenant, job.scope.visibility, digest(dedupe_key))
+        place = (job.scope.tenant, job.scope.visibility, digest(dedupe_key)) if dedupe_key else None
         async with self._database.transaction() as connection:
+            row = {**_row(job), "keep_result": job.status in TERMINAL_STATUSES}
+            if place is None:
+                await _upsert(connection, job, row)
+                return job
             if twins := await fetch(connection, _TWIN, place):
                 return decode(twins[0][0], ResearchJob)
             try:

@@ -7,7 +7,7 @@ from contextlib import aclosing
 
 import pytest
 
-from core.errors import StaleAttempt
+from core.errors import StaleAttempt, StoreError
 from tests.adapters.store.samples import NOON
 
 
@@ -32,6 +32,18 @@ async def test_appended_events_are_numbered_and_read_back(events):
     assert [first.seq, second.seq, other.seq] == [1, 2, 1]
     assert await events.read("job_1") == [first, second]
     assert (first.type, first.attempt, first.at, first.data) == ("status", 1, NOON, data)
+
+
+async def test_data_of_any_kind_survives(events):
+    """NUL and what is no word come back; what no encoding holds is refused in our words and takes no number."""
+    data = {"text": "a\x00b\r\n\U0001f469\u200d\U0001f52c \ufeff"}
+
+    with pytest.raises(StoreError):
+        await events.append("job_1", 1, "answer", {"text": "\ud83d"})
+    appended = await events.append("job_1", 1, "answer", data)
+
+    assert appended.seq == 1
+    assert (await events.read("job_1"))[0].data == data
 
 
 async def test_reading_after_a_number_gives_the_rest(events):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-import sys
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -19,22 +18,8 @@ from adapters.store.sources import SqliteSourceStore
 from adapters.store.sqlite import FILE_NAME, Database
 from core.errors import JobNotFound, SetupError, StoreError
 from core.job import Scope
+from tests.adapters.store.processes import python
 from tests.adapters.store.samples import CHANNEL, RESULT, finished, make_job, make_source
-
-ROOT = Path(__file__).resolve().parents[3]
-
-
-async def python(script: str, *arguments: object) -> asyncio.subprocess.Process:
-    """Another gorkd process running `script`, with pipes."""
-    return await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-c",
-        script,
-        *map(str, arguments),
-        cwd=ROOT,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-    )
 
 
 def a_file(folder: Path) -> Path:
@@ -204,6 +189,7 @@ import asyncio, sys
 from pathlib import Path
 from adapters.store.jobs import SqliteJobStore
 from adapters.store.sqlite import Database
+from tests.adapters.store.processes import python
 from tests.adapters.store.samples import make_job
 
 async def main():

@@ -1,0 +1,307 @@
+"""PostgreSQL itself: unusable databases, restarts, timeouts, several processes, and kills (S003-18)."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import psycopg
+import pytest
+
+from adapters.store.postgres import PostgresDatabase
+from adapters.store.postgres_events import PostgresEventLog
+from adapters.store.postgres_jobs import PostgresJobStore
+from adapters.store.postgres_memo import PostgresJobMemo
+from adapters.store.postgres_schema import MIGRATIONS
+from adapters.store.postgres_sources import PostgresSourceStore
+from adapters.store.postgres_traces import PostgresTraceStore
+from core.errors import JobNotFound, SetupError, StoreError
+from core.trace import ToolTraces
+from tests.adapters.store.processes import python
+from tests.adapters.store.samples import CHANNEL, RESULT, finished, make_job, make_source
+from tests.servers import free_port
+
+
+def nobody_listens(server) -> str:
+    return f"postgresql://gorkd:hunter2@127.0.0.1:{free_port()}/gorkd"
+
+
+def no_such_database(server) -> str:
+    return server.url("nowhere").replace("@", ":hunter2@")
+
+
+def no_such_user(server) -> str:
+    return f"postgresql://stranger:hunter2@127.0.0.1:{server.port}/postgres"
+
+
+def no_address(server) -> str:
+    return "mysql://gorkd:hunter2@127.0.0.1/gorkd"
+
+
+@pytest.mark.parametrize(
+    ("make_url", "reason"),
+    [
+        pytest.param(nobody_listens, "cannot be reached", id="connection refused"),
+        pytest.param(no_such_database, "no such database", id="unknown database"),
+        pytest.param(no_such_user, "no such database|refuses the user", id="unknown user"),
+        pytest.param(no_address, "is not an address", id="another kind of address"),
+    ],
+)
+async def test_unusable_database_gets_one_sentence_without_the_password(postgres_server, make_url, reason):
+    """The operator reads what is wrong, where, and which setting mends it."""
+    with pytest.raises(SetupError, match=reason) as caught:
+        await PostgresDatabase.open(make_url(postgres_server))
+
+    assert "DATABASE_URL" in str(caught.value)
+    assert "hunter2" not in str(caught.value)
+
+
+async def test_silent_server_is_given_up():
+    """A machine that accepts and never answers costs the timeout, no more."""
+
+    async def stay_silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+
+    silent = await asyncio.start_server(stay_silent, "127.0.0.1", 0)
+    port = silent.sockets[0].getsockname()[1]
+    began = time.monotonic()
+
+    with pytest.raises(SetupError, match="does not answer"):
+        await PostgresDatabase.open(f"postgresql://gorkd@127.0.0.1:{port}/gorkd", connect_timeout_s=0.2)
+
+    assert time.monotonic() - began < 1
+    silent.close()
+    await silent.wait_closed()
+
+
+async def test_database_of_a_newer_gorkd_is_left_alone(postgres, postgres_url):
+    """An older program must not write tables that it does not know."""
+    await postgres.execute("INSERT INTO schema_version VALUES (%s, now())", (len(MIGRATIONS) + 1,))
+
+    with pytest.raises(SetupError, match="newer gorkd"):
+        await PostgresDatabase.open(postgres_url)
+
+
+async def test_restart_of_the_server_costs_no_restart_of_ours(postgres, postgres_server):
+    """While it is away calls fail in our words and in time; when it is back the next call succeeds."""
+    jobs = PostgresJobStore(postgres)
+    await asyncio.gather(*(jobs.save(make_job(number)) for number in range(5)))
+    impatient = await PostgresDatabase.open(postgres_server.url(), connect_timeout_s=0.3)
+
+    postgres_server.stop()
+    try:
+        began = time.monotonic()
+        with pytest.raises(StoreError, match="DATABASE_URL") as caught:
+            await impatient.rows("SELECT 1")
+        failed_after = time.monotonic() - began
+    finally:
+        postgres_server.start()
+    back = await asyncio.gather(*(jobs.get(f"job_{number}") for number in range(5)))
+
+    assert failed_after < 1
+    assert "127.0.0.1" not in caught.value.user_message
+    assert back == [make_job(number) for number in range(5)]
+    assert await impatient.rows("SELECT 1") == [(1,)]
+    await impatient.aclose()
+
+
+async def test_connection_that_is_cut_inside_a_write_leaves_nothing_of_it(postgres):
+    """The half-done change is gone, the caller hears of it, and the next write goes through."""
+    jobs = PostgresJobStore(postgres)
+    await jobs.save(make_job())
+
+    async def lose_the_connection() -> None:
+        async with postgres.transaction() as connection:
+            await connection.execute("UPDATE jobs SET status = 'failed'")
+            await connection.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+
+    with pytest.raises(StoreError, match="shutting down"):
+        await lose_the_connection()
+
+    assert await postgres.rows("SELECT status FROM jobs") == [("pending",)]
+    await jobs.finish(finished(make_job()), RESULT)
+
+
+async def test_statement_that_takes_too_long_is_ended(postgres, postgres_url):
+    """A lock that somebody does not let go of is an error in our words, not a worker that hangs."""
+    impatient = await PostgresDatabase.open(postgres_url, statement_timeout_s=0.1)
+    await PostgresJobStore(postgres).save(make_job())
+
+    async with postgres.transaction() as holder:
+        await holder.execute("SELECT 1 FROM jobs FOR UPDATE")
+        with pytest.raises(StoreError, match="took too long"):
+            await PostgresJobStore(impatient).save(make_job())
+
+    await PostgresJobStore(impatient).save(make_job())
+    await impatient.aclose()
+
+
+async def test_read_only_database_is_said(postgres_url):
+    """A stand-by takes no writes, not even those of a first start."""
+    with pytest.raises(SetupError, match="it is read-only"):
+        await PostgresDatabase.open(f"{postgres_url}?options=-c%20default_transaction_read_only%3Don")
+
+
+@pytest.mark.parametrize("text", ["\x00", "\ud83d"], ids=["NUL", "half a surrogate pair"])
+async def test_names_that_no_column_holds_are_a_store_error(postgres, text):
+    """Ids are ours and never hold such text; if one does, it is refused in our words."""
+    jobs = PostgresJobStore(postgres)
+
+    with pytest.raises(StoreError):
+        await jobs.get(text)
+    with pytest.raises(StoreError):
+        await jobs.save(replace(make_job(), id=text))
+    with pytest.raises(StoreError):
+        await jobs.finish(finished(replace(make_job(), id=text)), RESULT)
+
+
+async def test_processes_that_start_together_migrate_once(postgres_url):
+    """Four processes open an empty database at the same moment."""
+    processes = [await python(START, postgres_url, number) for number in range(4)]
+
+    await asyncio.gather(*(process.communicate(b"go\n") for process in processes))
+
+    assert [process.returncode for process in processes] == [0] * 4
+    database = await PostgresDatabase.open(postgres_url)
+    assert len(await PostgresJobStore(database).recent(CHANNEL, limit=10)) == 4
+    assert await database.rows("SELECT version FROM schema_version") == [(n + 1,) for n in range(len(MIGRATIONS))]
+    await database.aclose()
+
+
+START = """
+import asyncio, sys
+from adapters.store.postgres import PostgresDatabase
+from adapters.store.postgres_jobs import PostgresJobStore
+from tests.adapters.store.samples import make_job
+
+async def main():
+    sys.stdin.readline()
+    database = await PostgresDatabase.open(sys.argv[1])
+    await PostgresJobStore(database).save(make_job(int(sys.argv[2])))
+    await database.aclose()
+
+asyncio.run(main())
+"""
+
+
+async def test_one_question_delivered_to_many_at_once_is_one_job(postgres, postgres_url):
+    """The dedupe key holds between processes that see no row yet."""
+    other = await PostgresDatabase.open(postgres_url)
+    stores = [PostgresJobStore(postgres), PostgresJobStore(other)]
+
+    saved = await asyncio.gather(
+        *(stores[number % 2].save(make_job(number), dedupe_key="message 7\x00" + "ü" * 5000) for number in range(20))
+    )
+
+    assert len(set(saved)) == 1
+    assert await stores[0].recent(CHANNEL, limit=20) == [saved[0]]
+    await other.aclose()
+
+
+async def test_two_workers_append_in_turn(postgres, postgres_url, clock):
+    """Appends of two processes to one job take the numbers 1 … 60, without gap or double."""
+    other = await PostgresDatabase.open(postgres_url)
+    await PostgresJobStore(postgres).save(make_job())
+    logs = [PostgresEventLog(postgres, clock=clock), PostgresEventLog(other, clock=clock)]
+
+    await asyncio.gather(*(logs[number % 2].append("job_1", 1, "status", {}) for number in range(60)))
+
+    assert [event.seq for event in await logs[0].read("job_1")] == list(range(1, 61))
+    await other.aclose()
+
+
+async def test_follower_sees_events_of_another_process_soon(postgres, postgres_url):
+    """Within 300 ms, without being told; the clock of both is the machine's."""
+    await PostgresJobStore(postgres).save(make_job())
+    process = await python(APPEND, postgres_url)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    await process.stdout.readline()
+    delays = []
+
+    process.stdin.write(b"go\n")
+    async for event in PostgresEventLog(postgres, clock=lambda: datetime.now(UTC)).follow("job_1"):
+        delays.append(datetime.now(UTC) - event.at)
+        process.stdin.write(b"go\n")
+    await process.communicate()
+
+    assert len(delays) == 3
+    assert sorted(delays)[1] < timedelta(milliseconds=300)
+
+
+APPEND = """
+import asyncio, sys
+from datetime import UTC, datetime
+from adapters.store.postgres import PostgresDatabase
+from adapters.store.postgres_events import PostgresEventLog
+
+async def main():
+    database = await PostgresDatabase.open(sys.argv[1])
+    log = PostgresEventLog(database, clock=lambda: datetime.now(UTC))
+    print("ready", flush=True)
+    for kind in ("status", "source", "complete"):
+        sys.stdin.readline()
+        await log.append("job_1", 1, kind, {})
+    await database.aclose()
+
+asyncio.run(main())
+"""
+
+
+async def test_every_row_carries_its_jobs_tenant_and_visibility(postgres, clock):
+    """Each table that keeps what somebody asked says whose it is, and what belongs to a job goes with it."""
+    job = make_job()
+    await PostgresJobStore(postgres).save(job)
+    await PostgresSourceStore(postgres).put(job, [make_source(1)])
+    await PostgresEventLog(postgres, clock=clock).append(job.id, 1, "status", {})
+    await PostgresJobMemo(postgres).put(job.id, "key", "text")
+    await ToolTraces(PostgresTraceStore(postgres), clock=clock).create_trace("tool", "U1", {}, scope=job.scope)
+
+    for table in ("jobs", "sources", "events", "memos", "tool_traces"):
+        rows = await postgres.rows(f"SELECT tenant, visibility FROM {table}")
+        assert rows == [(CHANNEL.tenant, CHANNEL.visibility)], table
+    await postgres.execute("DELETE FROM jobs")
+    for table in ("sources", "events", "memos"):
+        assert await postgres.rows(f"SELECT 1 FROM {table}") == [], table
+
+
+async def test_nothing_is_kept_for_a_job_that_was_never_saved(postgres, clock):
+    """Without its job a row would belong to nobody."""
+    with pytest.raises(JobNotFound):
+        await PostgresSourceStore(postgres).put(make_job(), [make_source(1)])
+    with pytest.raises(JobNotFound):
+        await PostgresEventLog(postgres, clock=clock).append("job_1", 1, "status", {})
+
+
+async def test_cancelled_writers_leave_the_database_usable(postgres):
+    """Callers that give up lose at most their own write, and no connection."""
+    jobs = PostgresJobStore(postgres)
+    writers = [asyncio.create_task(jobs.save(make_job(number))) for number in range(50)]
+    await asyncio.sleep(0)
+
+    for writer in writers:
+        writer.cancel()
+    await asyncio.wait(writers)
+    await asyncio.gather(*(jobs.save(make_job(number)) for number in range(100, 120)))
+
+    assert (await jobs.recent(CHANNEL, limit=1))[0].id == "job_119"
+
+
+async def test_closing_twice_is_fine_and_then_everything_is_refused(postgres_url):
+    """A closed database says so, and leaves no connection behind."""
+    database = await PostgresDatabase.open(postgres_url)
+    await PostgresJobStore(database).save(make_job())
+
+    await database.aclose()
+    await database.aclose()
+
+    with pytest.raises(StoreError, match="closed"):
+        await PostgresJobStore(database).get("job_1")
+    with psycopg.connect(postgres_url) as connection:
+        count = (
+            "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'gorkd' AND datname = current_database()"
+        )
+        assert connection.execute(count).fetchone() == (0,)
