@@ -43,6 +43,7 @@ class Gate:
         self._limiter_loop: asyncio.AbstractEventLoop | None = None
         self._waiting = 0
         self._closed_until = 0.0
+        self._reached_at = float("-inf")
         self._closed_by: ProviderError | None = None
 
     @property
@@ -73,11 +74,15 @@ class Gate:
 
     def note(self, error: ProviderError, *, is_unreachable: bool = False) -> ProviderError:
         """Remembers an error that concerns the next calls too, and returns it to be raised."""
-        if is_unreachable:
+        if is_unreachable and self._clock() >= self._reached_at + UNREACHABLE_FOR_S:
             self._close(error, UNREACHABLE_FOR_S)
         elif isinstance(error, ProviderRateLimited) and error.retry_after_s:
             self._close(error, min(error.retry_after_s, MAX_CLOSED_S))
         return error
+
+    def note_reached(self) -> None:
+        """The server answered, with whatever: a connection that fails in the next moments is a busy machine's."""
+        self._reached_at = self._clock()
 
     def _close(self, error: ProviderError, seconds: float) -> None:
         self._closed_until = self._clock() + seconds

@@ -57,6 +57,7 @@ class ApiClient:
         try:
             # A redirect would send the question to a host that nobody configured.
             async with session.get(url, params=parameters, allow_redirects=False) as response:
+                self._gate.note_reached()
                 if response.status != 200:
                     retry_after = response.headers.get("Retry-After")
                     raise self._gate.note(status_error(access, response.status, retry_after=retry_after))

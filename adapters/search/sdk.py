@@ -58,6 +58,7 @@ class Manners:
     async def _after(self, response: httpx.Response) -> None:
         import httpx
 
+        self._gate.note_reached()
         if not response.is_success and response.status_code not in LEFT_TO_THE_CLIENT:
             retry_after = response.headers.get("Retry-After")
             raise self._gate.note(status_error(self._access, response.status_code, retry_after=retry_after))

@@ -89,6 +89,22 @@ async def test_what_could_not_be_reached_is_tried_again_after_a_while() -> None:
     assert not gate.is_closed
 
 
+async def test_a_provider_that_answered_a_moment_ago_is_not_taken_for_dead() -> None:
+    """On a busy machine a connection may come too late; that must not cost the other questions their results."""
+    watch = Watch()
+    gate = Gate(ACCESS, None, clock=watch)
+    gate.note_reached()
+
+    watch.now += UNREACHABLE_FOR_S - 1
+    gate.note(DOWN, is_unreachable=True)
+    was_closed_early = gate.is_closed
+    watch.now += 2
+    gate.note(DOWN, is_unreachable=True)
+
+    assert not was_closed_early
+    assert gate.is_closed
+
+
 @pytest.mark.parametrize(
     ("retry_after_s", "closed_s"),
     [
