@@ -15,6 +15,8 @@ from rapidfuzz import fuzz
 from core.answer import Citation, Claim, Evidence, RemovedSentence, Section, Verdict
 from core.citations import keep_markers, parse_markers, strip_markers
 from core.evidence import EvidenceIndex, verify_quote
+from core.injection import instructions_in, mask
+from core.links import without_addresses, without_foreign_links
 from core.markers import Grammar
 from core.sentences import split_sentences
 from core.source import Source
@@ -24,9 +26,14 @@ from core.verification.sources import check_source_exists, examine, repoint
 _CARRIES = frozenset({Verdict.SUPPORTED, Verdict.PARTIAL, Verdict.MOVED})
 _STRENGTH = (Verdict.SUPPORTED, Verdict.MOVED, Verdict.PARTIAL, Verdict.UNCHECKED, Verdict.UNSUPPORTED)
 _SAME_CLAIM = 88  # rapidfuzz ratio 0…100 between a quote's claim and the sentence it belongs to
-_URL = regex.compile(r"\b(?:https?|ftp)://[^\s<>\"')\]]+|\bwww\.[^\s<>\"')\]]+", regex.IGNORECASE)
-_MARKDOWN_LINK = regex.compile(r"!?\[([^\]]*)\]\(\s*<?[^)]*>?\s*\)")
 _MAX_LABEL_CHARS = 90  # a heading or label; longer text that asserts nothing is not the answer's business
+_MAX_TABLE_HEAD_CHARS = 200
+_END = regex.compile(r"[.!?。！？।؟]*(?:\s*\|)?$")  # the final stop; in a row of a table, its closing bar
+_WORD = regex.compile(r"[\p{L}\p{N}]")
+_RULE = regex.compile(r"[-*_=|:\s]{3,}")  # a line across, or the one below a table's head
+_FIGURE = regex.compile(r"[\p{L}\p{N}_-]*\p{N}[\p{L}\p{N}_-]*")
+_NUMBERING = regex.compile(r"^\W*(?:\d{1,2}[.)]\s+)?")
+_FENCE = regex.compile(r"^\s*(?:```|~~~)[^\n]*\n|\n?\s*(?:```|~~~)\s*$|`")
 
 
 @dataclass(frozen=True)
@@ -62,22 +69,26 @@ class Grounder:
 
     def __init__(self, sources: Sequence[Source]) -> None:
         # What a page says to assistants is no evidence; blanked out, it keeps the offsets of the rest true.
-        trusted = [replace(source, content=source.trusted_content) for source in sources]
+        trusted = [
+            replace(source, content=source.trusted_content, title=mask(source.title, instructions_in(source.title)))
+            for source in sources
+        ]
         self.indexes: Mapping[str, EvidenceIndex] = {source.id: EvidenceIndex(source) for source in trusted}
-        self._addresses = {canonical_url(source.url) for source in sources}
+        self._numbers = {canonical_url(source.url): source.number for source in sources}
 
     def judge(self, section: Section, place: int, text: str, *, gap: str = "", asserts: bool = True) -> Judged:
         """By the rules alone. Invented sources are dropped; a claim whose source does not carry it is re-pointed
         to a read source that does, else cut.
         """
-        text = self._without_foreign_links(text)
+        text = without_foreign_links(text, self._numbers).strip()
         sentence_id = f"{section}-{place}"
         words = strip_markers(text, Grammar.NUMBER).strip()
+        if not _WORD.search(words):
+            return Judged(sentence_id, section, text, gap, None, words if _RULE.fullmatch(words) else None)
         if not asserts:
-            shown = words if len(words) <= _MAX_LABEL_CHARS else None
-            return Judged(sentence_id, section, text, gap, None, shown)
+            return Judged(sentence_id, section, text, gap, None, words if self._is_harmless(words) else None)
         cited = [f"src_{number}" for number in marker_numbers(text)]
-        evidence = [self._examine(words, source_id) for source_id in cited]
+        evidence = [self._examine(without_addresses(words), source_id) for source_id in cited]
         claim = self._conclude(Claim(sentence_id, words, Verdict.UNCHECKED, tuple(evidence)), cited)
         return self._show(Judged(sentence_id, section, text, gap, claim, None), claim)
 
@@ -106,17 +117,45 @@ class Grounder:
                 < _SAME_CLAIM
             ):
                 continue
-            content = self.indexes[citation.source_id].source.content
+            source = self.indexes[citation.source_id].source
+            content = source.content
             span = verify_quote(candidate.quote, content)
-            if span:
+            if span and not any(first < span[1] and last > span[0] for first, last in source.instructs):
                 return replace(citation, quote=content[slice(*span)], start=span[0], end=span[1])
         return citation
+
+    def _is_harmless(self, words: str) -> bool:
+        """Whether what asserts nothing may be shown: a short label whose figures the sources have, or their code."""
+        if "`" in words or "~~~" in words:
+            code = _FENCE.sub("", words).strip()
+            return code != "" and self._is_in_a_source(code)
+        figures = _FIGURE.findall(_NUMBERING.sub("", words))
+        limit = _MAX_TABLE_HEAD_CHARS if words.lstrip().startswith("|") else _MAX_LABEL_CHARS
+        return len(words) <= limit and all(self._is_in_a_source(figure) for figure in figures)
+
+    def _is_in_a_source(self, text: str) -> bool:
+        return any(text in index.source.content for index in self.indexes.values())
 
     def _examine(self, words: str, source_id: str) -> Evidence:
         missing = check_source_exists(source_id, self.indexes)
         if missing:
             return Evidence(source_id, "", 0, 0, Verdict.UNSUPPORTED, reasons=(missing,))
-        return examine(words, self.indexes[source_id])[0]
+        return self._without_orders(examine(words, self.indexes[source_id])[0])
+
+    def _without_orders(self, evidence: Evidence) -> Evidence:
+        """The evidence beside a blanked-out span: its longer part, so that the quote is the source's own words."""
+        start, end = evidence.start, evidence.end
+        index = self.indexes[evidence.source_id]
+        for first, last in index.source.instructs:
+            if first < end and last > start:
+                start, end = max(
+                    (start, first), (last, end), key=lambda span: len(index.source.content[slice(*span)].strip())
+                )
+        if (start, end) == (evidence.start, evidence.end):
+            return evidence
+        quote = index.source.content[start:end]
+        start += len(quote) - len(quote.lstrip())
+        return replace(evidence, quote=quote.strip(), start=start, end=start + len(quote.strip()))
 
     def _conclude(self, claim: Claim, cited: Sequence[str]) -> Claim:
         """The verdict of a claim from its evidence: its best source counts; without any, another that was read."""
@@ -125,7 +164,7 @@ class Grounder:
             return replace(claim, verdict=min((entry.verdict for entry in kept), key=_STRENGTH.index), evidence=kept)
         elsewhere = repoint(claim.text, self.indexes, cited)
         if elsewhere:
-            return replace(claim, verdict=Verdict.MOVED, evidence=(elsewhere,))
+            return replace(claim, verdict=Verdict.MOVED, evidence=(self._without_orders(elsewhere),))
         reasons = tuple(dict.fromkeys(reason for entry in claim.evidence for reason in entry.reasons))
         return replace(claim, verdict=Verdict.UNSUPPORTED, evidence=(), reasons=reasons or ("it cites no source",))
 
@@ -138,19 +177,9 @@ class Grounder:
         shown = _with_markers(judged.text, [entry.source_id for entry in kept])
         return replace(judged, claim=replace(claim, evidence=kept), shown=shown, is_undecided=False)
 
-    def _without_foreign_links(self, text: str) -> str:
-        """No address reaches a reader that is not in the table of sources."""
-        text = _MARKDOWN_LINK.sub(r"\1", text)
-        return _URL.sub(
-            lambda match: (
-                match.group() if canonical_url(match.group().rstrip(".,;:")) in self._addresses else "(link removed)"
-            ),
-            text,
-        )
-
     def pass_unchecked(self, section: Section, place: int, text: str, *, gap: str) -> Judged:
         """A sentence whose check broke: shown with its citations to sources that were read, as unchecked."""
-        text = self._without_foreign_links(text)
+        text = without_foreign_links(text, self._numbers).strip()
         words = strip_markers(text, Grammar.NUMBER).strip()
         cited = [f"src_{number}" for number in marker_numbers(text) if f"src_{number}" in self.indexes]
         evidence = tuple(Evidence(source_id, "", 0, 0) for source_id in cited)
@@ -208,27 +237,59 @@ def assemble(judged: Sequence[Judged]) -> Grounded:
 
 def _text(judged: Sequence[Judged], section: Section) -> str:
     """The shown sentences with their own gaps. A label or heading under which nothing is left goes too."""
-    own = [entry for entry in judged if entry.section == section and entry.shown]
-    kept: list[Judged] = []
-    for entry in reversed(own):
-        leads_somewhere = bool(kept) and not (_is_heading(entry) and _is_heading(kept[-1]))
-        if entry.claim is not None or leads_somewhere:
-            kept.append(entry)
-    return "".join(f"{entry.gap}{entry.shown}" for entry in reversed(kept)).strip()
+    kept: list[tuple[str, Judged]] = []
+    breaks = ""
+    for entry in judged:
+        if entry.section != section:
+            continue
+        gap = entry.gap if "\n" in entry.gap or "\n" not in breaks else breaks
+        breaks = "" if entry.shown else gap  # what follows a cut sentence begins where that one would have
+        if entry.shown:
+            kept.append((gap, entry))
+    led: list[tuple[str, Judged]] = []
+    for gap, entry in reversed(kept):
+        if entry.claim is not None or (led and not _is_empty(entry, led[-1][1])):
+            led.append((gap, entry))
+    return "".join(f"{gap}{entry.shown}" for gap, entry in reversed(led)).strip()
 
 
-def _is_heading(entry: Judged) -> bool:
-    return entry.claim is None and entry.text.lstrip().startswith("#")
+def _is_empty(entry: Judged, following: Judged) -> bool:
+    """Whether a heading is followed by one of its own or a higher level."""
+    return 0 < _level(following) <= _level(entry)
+
+
+def _level(entry: Judged) -> int:
+    """1…6 for Markdown headings, 7 for a bold line, 8 for a line that ends in a colon, 0 for anything else."""
+    text = entry.text.strip()
+    if entry.claim is not None:
+        return 0
+    if text.startswith("#"):
+        return len(text) - len(text.lstrip("#"))
+    if regex.fullmatch(r"(\*\*|__).+\1[:：]?", text):
+        return 7
+    return 8 if text.endswith((":", "：")) else 0
 
 
 def _with_markers(text: str, source_ids: Sequence[str]) -> str:
     """The sentence with exactly these citations: wrong markers go, missing ones come before the final stop."""
     numbers = [int(source_id.removeprefix("src_")) for source_id in source_ids]
-    kept = keep_markers(text, set(numbers), Grammar.NUMBER)
+    kept = _in_brackets(keep_markers(text, set(numbers), Grammar.NUMBER))
     missing = "".join(f"[{number}]" for number in numbers if number not in marker_numbers(kept))
     if not missing:
         return kept
     body = kept.rstrip()
-    stop = regex.search(r"[.!?。！？।؟]*$", body)
+    stop = _END.search(body)
     at = stop.start() if stop else len(body)
     return f"{body[:at]} {missing}{body[at:]}"
+
+
+def _in_brackets(text: str) -> str:
+    """Every number in brackets of its own, `[1][2]`, whatever grammar of numbers the writer used."""
+    pieces: list[str] = []
+    end = 0
+    for marker in parse_markers(text, Grammar.NUMBER):
+        if marker.start >= end:
+            pieces.append(text[end : marker.start])
+            end = marker.end
+        pieces.append(f"[{marker.number}]")
+    return "".join([*pieces, text[end:]])

@@ -16,9 +16,13 @@ _OUTPUT = r"(?:reply|response|answer|output|summary|message|completion)s?"
 _ASSISTANT = (
     r"(?:ai|a\.i\.|llm|language\s+model|assistant|chat\s?bot|chatgpt|gpt|claude|gemini|copilot|crawler\s+agent)"
 )
+_OFFICE = (
+    r"(?:head\s+)?(?:coach|professor|director|editor|manager|secretary|teacher|principal|surgeon|attorney)"  # people
+)
 _DO = (
     r"(?:include|add|append|insert|mention|modify|change|replace|render|encode|translate|rewrite|write|reply|respond|answer|say|print"
-    r"|repeat|output|end|start|begin|finish|enhance|suggest|provide|give|show|tell|use|do\s+not|don't|never|always|make\s+sure|ensure)"
+    r"|repeat|output|end|start|begin|finish|enhance|suggest|provide|give|show|tell|use|state|claim|declare|report|confirm|list|cite|link"
+    r"|recommend|promote|reveal|quote|place|put|do\s+not|don't|never|always|make\s+sure|ensure)"
 )
 _INSTRUCTION = regex.compile(
     "|".join(
@@ -27,8 +31,10 @@ _INSTRUCTION = regex.compile(
             r"\b(?:reply|respond|answer)\s+(?:only\s+)?(?:using|with|in)\b(?=[^.!?\n]{0,40}\b(?:encoding|cipher|base64|rot13|json|emoji|token|word|phrase|code)\b)",
             r"\b(?:ignore|disregard|forget|override)\b[^.!?\n]{0,40}\b(?:previous|prior|above|earlier|all|any|your|the|these|other)\b"
             r"[^.!?\n]{0,40}\b(?:instruct\w*|prompts?|rules|guidelines|directions|context|sources?|system)\b",
-            r"\b(?:system|developer)\s+(?:prompt|message|override|instruction)s?\b",
-            rf"\b(?:if\s+you\s+are|you\s+are|as|attention|dear|hey|note\s+to|instructions?\s+(?:for|to))\s*,?\s*(?:an?\s+|the\s+|any\s+|all\s+)?{_ASSISTANT}\b",
+            r"\b(?:system|developer)\s+(?:prompt|message|override|instruction)s?\b(?!\s+(?:the|an?|users?|you|them)\b)",
+            rf"\b(?:if\s+you\s+are|you\s+are|attention|dear|hey|note\s+to|instructions?\s+(?:for|to))\s*,?\s*"
+            rf"(?:an?\s+|the\s+|any\s+|all\s+)?{_ASSISTANT}s?\b(?!\s+{_OFFICE})",
+            r"\bas\s+an?\s+(?:ai|llm|(?:large\s+)?language\s+model)\b",
             r"\bthe\s+user\s+(?:has\s+)?(?:asked|wants|told|requested|instructed|authori[sz]ed)\b[^.!?\n]{0,20}\byou\b",
             r"\b(?:include|say|output|print|repeat|add)\s+(?:the\s+|this\s+)?(?:exact\s+)?(?:token|canary|code\s?word|passphrase|phrase|string)\b",
             r"\b(?:new|updated|important|hidden)\s+instructions?\s*(?:for\s+you|:)",

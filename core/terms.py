@@ -49,10 +49,10 @@ def words(text: str) -> list[str]:
         if _CJK_RUN.match(token):
             found.extend([token[i : i + 2] for i in range(len(token) - 1)] or [token])
         else:
-            token = _POSSESSIVE.sub("", token)
-            found.append(stem(token))
-            if _SPLITTABLE.search(token) and not token[0].isdigit():
-                found.extend(stem(part) for part in _SPLITTABLE.split(token) if len(part) > 1)
+            word = _POSSESSIVE.sub("", token)
+            found.append(stem(word))
+            if _SPLITTABLE.search(word) and not word[0].isdigit():
+                found.extend(stem(part) for part in _SPLITTABLE.split(word) if len(part) > 1)
     return found
 
 
