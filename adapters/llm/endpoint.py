@@ -6,6 +6,7 @@ Shared by chat and embeddings. The key stands in no repr, and `redact` keeps it 
 from __future__ import annotations
 
 import asyncio
+import importlib
 import re
 import threading
 from collections.abc import Mapping
@@ -108,6 +109,8 @@ class Connection:
             timeout=timeout(60.0),
             max_retries=0,  # the pipeline decides on retries; the SDK's own would hide the time they take
         )
+        # With every call the SDK looks into `sys.modules["httpx"]`, and breaks on it while another thread imports it.
+        importlib.import_module("httpx")
         # Resources are imported on first access, which belongs to warming up.
         _ = client.chat.completions, client.embeddings
         return client
