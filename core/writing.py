@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+
+import regex
 
 from core.answer import Citation, ModelUsage, Section
 from core.grounding import Grounder, Judged
-from core.llm import AnswerStream, DraftAnswer, estimate_usage
+from core.llm import SECTIONS, AnswerStream, DraftAnswer, estimate_usage
 from core.ports import ChatModel, ChatRequest
 from core.progress import Progress
 from core.sentences import Sentence, split_sentences
 
 log = logging.getLogger(__name__)
+
+_NEXT_WORD = regex.compile(r"\s*[^\w\s\[(【]*(?:[\p{Han}\p{Hiragana}\p{Katakana}]{2}|\w[\w'’]*[^\w'’])")
+_NEXT_ITEM = regex.compile(r"\n\s*(?:[-*+•]|\d{1,2}[.)]|#{1,6})\s+\w")
+_NEXT_LINE = regex.compile(r"\n\s*\S[^\n]*\n")
+_NEXT_PARAGRAPH = regex.compile(r"[^\S\n]*\n[^\S\n]*\n\s*\S")
+_OPEN_BRACKET = regex.compile(r"[\[【(][^\])】]*$")
+_ENDED = regex.compile(r"[^\w:：*_`|]$")
 
 
 @dataclass
@@ -27,6 +36,8 @@ class Writing:
     usage: ModelUsage = field(default_factory=ModelUsage)
     has_unchecked: bool = False
     _read: dict[Section, int] = field(default_factory=dict)
+    _seen: dict[Section, str] = field(default_factory=dict)
+    _paragraphs: dict[Section, int] = field(default_factory=dict)
     _places: dict[Section, int] = field(default_factory=dict)
 
     async def write(self, model: ChatModel, request: ChatRequest) -> None:
@@ -46,12 +57,9 @@ class Writing:
 
     async def take_back(self) -> None:
         """Retract all that was shown, before a second try."""
-        for entry in self.judged:
-            if entry.shown is not None:
-                await self.progress.retract(entry.id)
-        self.judged.clear()
-        self._read.clear()
-        self._places.clear()
+        for section in SECTIONS:
+            await self._start_over(section)
+        self.has_unchecked = False
 
     @property
     def given_citations(self) -> Sequence[Citation]:
@@ -63,20 +71,43 @@ class Writing:
         ]
 
     async def _take(self, section: Section, text: str, *, is_final: bool) -> None:
-        """Judge the sentences that are complete: all but the last, and that too once the section is."""
-        start = self._read.get(section, 0)
-        sentences = split_sentences(text[start:])
-        ready = sentences if is_final else sentences[:-1]
-        end = 0
-        for sentence in ready:
-            place = self._places.get(section, 0)
-            gap = text[start + end : start + sentence.start]
-            judged = self._judge(section, place, sentence, gap=gap)
-            self._places[section] = place + 1
-            end = sentence.end
-            self.judged.append(judged)
-            await self._show(judged)
-        self._read[section] = start + end
+        """Judge the sentences that are complete, and the rest too once the section is.
+
+        Sentences are cut from the beginning of their paragraph, so that they do not depend on how the text came.
+        """
+        if not text.startswith(self._seen.get(section, "")):
+            await self._start_over(section)
+        start, paragraph = self._read.get(section, 0), self._paragraphs.get(section, 0)
+        for sentence in split_sentences(text[paragraph:]):
+            first, end = max(start, paragraph + sentence.start), paragraph + sentence.end
+            if end <= start:
+                continue
+            if not (is_final or is_settled(text, first, end)):
+                break
+            whole = replace(sentence, text=text[first:end]) if first > paragraph + sentence.start else sentence
+            await self._add(section, whole, gap=text[start:first])
+            start = end
+            # Code may hold blank lines; behind it a new paragraph begins.
+            blank = end if "\n\n" in whole.text else text.rfind("\n\n", 0, end) + 2
+            self._paragraphs[section] = max(self._paragraphs.get(section, 0), blank if blank > 1 else 0)
+        self._read[section], self._seen[section] = start, text[:start]
+
+    async def _add(self, section: Section, sentence: Sentence, *, gap: str) -> None:
+        place = self._places.get(section, 0)
+        judged = self._judge(section, place, sentence, gap=gap)
+        self._places[section] = place + 1
+        self.judged.append(judged)
+        await self._show(judged)
+
+    async def _start_over(self, section: Section) -> None:
+        """Retract a section that the writer wrote anew."""
+        for entry in [entry for entry in self.judged if entry.section == section]:
+            if entry.shown is not None:
+                await self.progress.retract(entry.id)
+            self.judged.remove(entry)
+        for known in (self._read, self._paragraphs, self._places):
+            known.pop(section, None)
+        self._seen.pop(section, None)
 
     def _judge(self, section: Section, place: int, sentence: Sentence, *, gap: str) -> Judged:
         try:
@@ -89,3 +120,19 @@ class Writing:
     async def _show(self, judged: Judged) -> None:
         if judged.claim is not None and judged.shown is not None:
             await self.progress.sentence(judged.claim, judged.shown)
+
+
+def is_settled(text: str, start: int, end: int) -> bool:
+    """Whether more text cannot change where the sentence `text[start:end]` ends, nor what it is.
+
+    A stop counts once the next word is whole ("U.S. A…" may go on as "U.S. Army"), the end of a line once the next
+    line is (a line of dashes makes a heading of it, another row a table), and nothing within an open bracket or code.
+    """
+    sentence, behind = text[start:end], text[end:]
+    line_goes_on = behind.partition("\n")[0].strip()
+    if line_goes_on:
+        is_open = sentence.count("`") % 2 or _OPEN_BRACKET.search(sentence)
+        return not is_open and bool(_NEXT_WORD.match(behind))
+    if _NEXT_LINE.match(behind) or (_NEXT_ITEM.match(behind) and _ENDED.search(sentence)):
+        return True
+    return bool(_NEXT_PARAGRAPH.match(behind) and _ENDED.search(sentence))
