@@ -11,7 +11,7 @@ from core.verification.finding import Finding, Weight
 from core.verification.opposites import are_opposite
 from core.verification.pair import Pair
 from core.verification.reading import Reading
-from core.verification.words import Token
+from core.verification.words import Token, stem
 
 NEGATION, OPPOSITES = "negation", "opposites"
 CUES = frozenset(
@@ -19,8 +19,9 @@ CUES = frozenset(
     lacks lacked lacking absence absent unable nowhere""".split()
 )
 NEGATIVE_WORDS = frozenset(
-    """refuse reject deny decline lose loss miss stop prevent avoid except exclude despite instead only few little rare
-    end cease cancel drop ban forbid prohibit unlike although but remove withdraw leave absent fall""".split()
+    stem(word)
+    for word in """refuse reject deny decline lose loss miss stop prevent avoid except exclude despite instead only few
+    little rare end cease cancel drop ban forbid prohibit unlike although but remove withdraw leave absent fall""".split()
 )  # a source may say with one of these what a claim says with "not"
 _DENYING_PREFIX = regex.compile(r"(?:un(?!d|i)|dis|non|im(?=p)|ir(?=r)|il(?=l))\p{L}{3}")
 REACH = 3  # content words after a negation that it may deny
@@ -78,7 +79,7 @@ def _denied_only(pair: Pair) -> tuple[list[Token], list[Token]]:
     A negation of the one side answers to at most one of the other.
     """
     ours, theirs = _scopes(pair.claim), _scopes(pair.beside)
-    partner = pair.alignment.partner
+    partner = pair.alignment.partner | dict(_opposed(pair))
     claimed = {said: word for word, said in partner.items()}
     for is_answer in (_is_same, _overlap):
         for scope in list(ours):
@@ -102,8 +103,8 @@ def _scopes(reading: Reading) -> list[list[Token]]:
     """For each negation the content words it may deny, nearest first; two in a row cancel out."""
     scopes: list[list[Token]] = []
     is_open = False
-    for token, following in zip(reading.tokens, (*reading.tokens[1:], None), strict=True):
-        if _is_cue(token) and not (following is not None and following.stem == "only"):
+    for position, token in enumerate(reading.tokens):
+        if _is_cue(token) and not any(following.stem == "only" for following in reading.tokens[position + 1 :][:1]):
             is_open = not (is_open and not scopes[-1])
             if is_open:
                 scopes.append([])

@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby
 
 import regex
 from rapidfuzz import fuzz
@@ -30,12 +31,24 @@ _OUTER = " \t\n\"'.,;:…"
 _REFERENCE = regex.compile(r"\[[\p{Nd},;–\- ]{1,20}\]")  # [12], [3, 4]
 
 
+_UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]")  # scripts that do not part words
+
+
 @dataclass(frozen=True)
 class _Plain:
     """`text` as compared; `offsets[i]` is where its i-th character stands in the original."""
 
     text: str
     offsets: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class _Run:
+    """Words from `start` to `end`; `slips` are those of which the quote has a letter wrong."""
+
+    start: int
+    end: int
+    slips: tuple[Token, ...]
 
 
 def verify_quote(quote: str, content: str) -> tuple[int, int] | None:
@@ -47,7 +60,7 @@ def verify_quote(quote: str, content: str) -> tuple[int, int] | None:
     at = _find_whole(wanted, plain.text)
     if at is not None:
         return _original(plain, at, at + len(wanted))
-    return _find_alike(wanted, plain)
+    return _find_alike(wanted, plain, content)
 
 
 def _plain(text: str) -> _Plain:
@@ -83,59 +96,77 @@ def _find_whole(wanted: str, text: str) -> int | None:
 
 
 def _inside_word(text: str, at: int) -> bool:
-    return 0 < at < len(text) and text[at - 1].isalnum() and text[at].isalnum()
+    if not 0 < at < len(text) or _UNSPACED.match(text[at]) or _UNSPACED.match(text[at - 1]):
+        return False
+    return text[at - 1].isalnum() and text[at].isalnum()
 
 
 def _original(plain: _Plain, start: int, end: int) -> tuple[int, int]:
     return plain.offsets[start], plain.offsets[end - 1] + 1
 
 
-def _find_alike(wanted: str, plain: _Plain) -> tuple[int, int] | None:
+def _find_alike(wanted: str, plain: _Plain, content: str) -> tuple[int, int] | None:
     if not MIN_QUOTE_CHARS <= len(wanted) <= len(plain.text):
         return None
     found = fuzz.partial_ratio_alignment(wanted, plain.text, score_cutoff=MIN_ALIKE)
     if found is None:
         return None
-    start, end = _whole_words(plain.text, found.dest_start, found.dest_end)
-    run = plain.text[start:end]
-    if fuzz.ratio(wanted, run) < MIN_ALIKE or not _says_the_same(wanted, run):
+    slack = len(wanted) // 10 + 2  # the run may be longer than the quote: reference marks, hyphens
+    first, last = _whole_words(plain.text, found.dest_start - slack, found.dest_end + slack)
+    run = _match_run(wanted, plain.text[first:last])
+    if run is None or any(content[plain.offsets[first + slip.start]].isupper() for slip in run.slips):
         return None
-    return _original(plain, start, end)
+    start, end = first + run.start, first + run.end
+    return _original(plain, start, end) if fuzz.ratio(wanted, plain.text[start:end]) >= MIN_ALIKE else None
 
 
 def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:
+    start, end = max(0, start), min(len(text), end)
     while _inside_word(text, start):
         start -= 1
     while _inside_word(text, end):
         end += 1
-    while start < end and not text[start].isalnum():
-        start += 1
-    while end > start and not text[end - 1].isalnum():
-        end -= 1
     return start, end
 
 
-def _says_the_same(quote: str, run: str) -> bool:
+def _match_run(quote: str, text: str) -> _Run | None:
+    """The run of `text` that says what `quote` says, word for word; None where any word differs."""
     if not _REFERENCE.search(quote):  # reference marks may be left out, though not changed
-        run = _REFERENCE.sub(" ", run)
-    left, right = tokenize(quote), tokenize(run)
-    changes = Levenshtein.opcodes([word.text for word in left], [word.text for word in right])
-    for change in changes:
-        if change.tag == "equal":
+        text = _REFERENCE.sub(lambda match: " " * len(match.group()), text)
+    left, right = tokenize(quote), tokenize(text)
+    changes = list(Levenshtein.opcodes([word.text for word in left], [word.text for word in right]))
+    while changes and changes[0].tag == "insert":
+        changes.pop(0)
+    while changes and changes[-1].tag == "insert":
+        changes.pop()
+    if not changes:
+        return None
+    slips: list[Token] = []
+    for is_same, group in groupby(changes, key=lambda change: change.tag == "equal"):
+        run = list(group)
+        ours, theirs = left[run[0].src_start : run[-1].src_end], right[run[0].dest_start : run[-1].dest_end]
+        if is_same or _is_joined(ours, theirs):
             continue
-        ours, theirs = left[change.src_start : change.src_end], right[change.dest_start : change.dest_end]
         if not _is_slip(ours, theirs):
-            return False
-    return True
+            return None
+        slips.extend(theirs)
+    return _Run(right[changes[0].dest_start].start, right[changes[-1].dest_end - 1].end, tuple(slips))
+
+
+def _is_joined(ours: Sequence[Token], theirs: Sequence[Token]) -> bool:
+    """The same letters, parted otherwise: a hyphen at a line's end."""
+    return "".join(word.text for word in ours) == "".join(word.text for word in theirs) and not _has_number(ours)
 
 
 def _is_slip(ours: Sequence[Token], theirs: Sequence[Token]) -> bool:
-    """Words that were joined or parted, or of which one letter is wrong."""
-    if not ours or not theirs or any(word.kind is Kind.NUMBER for word in (*ours, *theirs)):
+    """One word of which one letter is wrong, missing or in another's place."""
+    if len(ours) != 1 or len(theirs) != 1 or _has_number((*ours, *theirs)):
         return False
-    left, right = "".join(word.text for word in ours), "".join(word.text for word in theirs)
-    if left == right:
-        return True
-    if len(ours) != 1 or len(theirs) != 1 or are_opposite(ours[0].stem, theirs[0].stem):
+    left, right = ours[0].text, theirs[0].text
+    if are_opposite(ours[0].stem, theirs[0].stem) or min(len(left), len(right)) < MIN_SLIP_CHARS:
         return False
-    return min(len(left), len(right)) >= MIN_SLIP_CHARS and DamerauLevenshtein.distance(left, right) == 1
+    return DamerauLevenshtein.distance(left, right) == 1
+
+
+def _has_number(words: Sequence[Token]) -> bool:
+    return any(word.kind is Kind.NUMBER for word in words)

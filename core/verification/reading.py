@@ -71,7 +71,7 @@ class Reading:
 
     @cached_property
     def stems(self) -> frozenset[str]:
-        return frozenset(token.stem for token in self.tokens)
+        return frozenset(token.stem for token in self.content)
 
     @cached_property
     def roots(self) -> frozenset[str]:

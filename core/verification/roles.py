@@ -6,8 +6,9 @@ from itertools import combinations, pairwise
 
 import regex
 
+from core.verification.coverage import cover
 from core.verification.finding import Finding, Weight
-from core.verification.pair import Pair
+from core.verification.pair import CLOSE, Pair
 from core.verification.reading import Reading, match_tokens
 from core.verification.words import Token
 
@@ -21,7 +22,7 @@ _LISTED = regex.compile(r"[\s,]*(?:and|or|with|versus|vs\.?|/|&)?[\s,]*(?:the|a|
 
 def check_roles(pair: Pair) -> list[Finding]:
     """Two words that have changed places, unless the claim turned active into passive or lists them."""
-    crossed = _crossed(pair) if pair.is_close else None
+    crossed = (_crossed(pair) if pair.is_close else None) or _turned(pair)
     if not crossed or is_passive(pair.claim.text) != is_passive(pair.beside.text):
         return []
     one, other = crossed
@@ -39,11 +40,13 @@ def _crossed(pair: Pair) -> tuple[Token, Token] | None:
             and not _are_listed(pair.claim.text, one, other)
         ):
             return one, other
-    return _turned(pair)
+    return None
 
 
 def _turned(pair: Pair) -> tuple[Token, Token] | None:
     """Two neighbours in the claim that the source has the other way round, with the same small words between."""
+    if cover(pair.claim, pair.beside) < CLOSE:
+        return None
     said = {(_stems(one), between, _stems(other)) for one, between, other in _neighbours(pair.beside)}
     for one, between, other in _neighbours(pair.claim):
         ours = (_stems(one), between, _stems(other))

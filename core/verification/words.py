@@ -143,6 +143,7 @@ _IRREGULAR = {
         "bear": "bore borne", "wear": "wore worn", "steal": "stole stolen", "throw": "threw thrown", "spend": "spent",
         "seek": "sought", "strike": "struck", "swim": "swam swum", "forget": "forgot forgotten", "feel": "felt",
         "deal": "dealt", "shoot": "shot", "catch": "caught", "arise": "arose arisen", "hear": "heard", "mouse": "mice",
+        "use": "used uses using",
     }.items()
     for form in forms.split()
 }  # fmt: skip
@@ -157,8 +158,14 @@ _DERIVATIONS = (
 @lru_cache(maxsize=65536)
 def stem(lower: str) -> str:
     """The word without its inflection; British spellings become American ones."""
-    if lower in _IRREGULAR:
-        return _IRREGULAR[lower]
+    base = _IRREGULAR.get(lower) or _uninflected(lower)
+    base = _IRREGULAR.get(base, base)
+    if len(base) > 3 and base.endswith("e"):
+        base = base[:-1]
+    return base.replace("isation", "ization").replace("our", "or").replace("aem", "em").replace("yse", "yze")
+
+
+def _uninflected(lower: str) -> str:
     for ending in _ENDINGS:
         kept = len(lower) - len(ending)
         if not lower.endswith(ending) or kept < 3 or (ending == "s" and lower[-2] in "su"):
@@ -166,13 +173,9 @@ def stem(lower: str) -> str:
         lower = lower[:kept] + ("y" if ending in ("ies", "ied") else "")
         if ending in ("ing", "ed") and lower[-1] == lower[-2] and lower[-1] not in "lsz":
             lower = lower[:-1]
-        if lower in _IRREGULAR:
-            return _IRREGULAR[lower]
         if ending not in ("'s", "'"):
             break
-    if len(lower) > 4 and lower.endswith("e"):
-        lower = lower[:-1]
-    return lower.replace("isation", "ization").replace("our", "or").replace("aem", "em").replace("yse", "yze")
+    return lower
 
 
 @lru_cache(maxsize=65536)
