@@ -10,12 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast, get_args
 
+import regex
+
 from core.answer import ModelUsage
 from core.deps import Deps
 from core.errors import ModelError
 from core.events import Json
 from core.job import QueryIntent, QuestionType, ResearchJob, TimeConstraint
-from core.llm import complete, parse_object
+from core.llm import PartialJson, estimate_usage, parse_object
 from core.ports import ChatRequest, ProviderStrength
 from core.prompts import load_prompt
 from core.source import ContentType, Recency, SearchFilters, SearchPlan, SearchQuery
@@ -27,43 +29,20 @@ log = logging.getLogger(__name__)
 MAX_QUERIES = 4  # the question itself and up to three variations
 _CONCEPTUAL = frozenset({QuestionType.EXPLANATION, QuestionType.COMPARISON})
 
+# Short keys and flat: at 30 ms a token every field delays the first word. Filters come first and queries next, so
+# that each query can be sent while the rest is still being written.
 _PLAN_SCHEMA: Mapping[str, Json] = {
     "type": "object",
     "additionalProperties": False,
-    "required": ["intent", "queries"],
+    "required": ["recency", "content", "queries", "type", "language", "entities", "time"],
     "properties": {
-        "intent": {
-            "type": "object",
-            "additionalProperties": False,
-            "required": ["question_type", "entities", "time_constraint", "language"],
-            "properties": {
-                "question_type": {"type": "string", "enum": [kind.value for kind in QuestionType]},
-                "entities": {"type": "array", "items": {"type": "string"}},
-                "time_constraint": {
-                    "type": "object",
-                    "additionalProperties": False,
-                    "required": ["kind", "value"],
-                    "properties": {
-                        "kind": {"type": "string", "enum": ["none", "recent", "historical", "date"]},
-                        "value": {"type": "string"},
-                    },
-                },
-                "language": {"type": "string"},
-            },
-        },
-        "queries": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "additionalProperties": False,
-                "required": ["text", "recency", "content_type"],
-                "properties": {
-                    "text": {"type": "string"},
-                    "recency": {"type": "string", "enum": list(get_args(Recency))},
-                    "content_type": {"type": "string", "enum": list(get_args(ContentType))},
-                },
-            },
-        },
+        "recency": {"type": "string", "enum": list(get_args(Recency))},
+        "content": {"type": "string", "enum": list(get_args(ContentType))},
+        "queries": {"type": "array", "items": {"type": "string"}},
+        "type": {"type": "string", "enum": [kind.value for kind in QuestionType]},
+        "language": {"type": "string"},
+        "entities": {"type": "array", "items": {"type": "string"}},
+        "time": {"type": "string"},
     },
 }
 
@@ -86,13 +65,19 @@ async def plan_research(job: ResearchJob, gathering: Gathering, deps: Deps, *, t
     gathering.start_early(by_rules.search.providers, by_rules.search.queries[0])
     if deps.model is None:
         return by_rules
+    request = _plan_request(job, deps, timeout_s=timeout_s)
+    growing, usage = PartialJson(), None
     try:
-        completion = await complete(deps.model, _plan_request(job, deps, timeout_s=timeout_s))
-        refined = _read_plan(parse_object(completion.text), by_rules)
+        async for delta in deps.model.stream(request):
+            usage = delta.usage or usage
+            if growing.feed(delta.text):
+                for query in _finished_queries(growing.value)[: MAX_QUERIES - 1]:
+                    gathering.start_early(by_rules.search.providers, query)
+        refined = _read_plan(parse_object(growing.text), by_rules)
     except ModelError as exc:
         deps.count_error("plan", exc)
         return by_rules
-    return replace(refined, usage=(completion.usage,))
+    return replace(refined, usage=(usage or estimate_usage(request, growing.text),))
 
 
 def plan_by_rules(job: ResearchJob, deps: Deps) -> ResearchPlan:
@@ -162,54 +147,53 @@ def _plan_request(job: ResearchJob, deps: Deps, *, timeout_s: float) -> ChatRequ
 
 def _read_plan(answer: Mapping[str, Json], by_rules: ResearchPlan) -> ResearchPlan:
     """The model's plan where it is usable, the rules' where it is not. The question as asked stays the first query."""
-    intent = _read_intent(answer.get("intent"), by_rules.intent)
     first = by_rules.search.queries[0]
-    variations = [query for query in map(_read_query, _listed(answer.get("queries"))) if query]
-    unique = {query.text.casefold(): query for query in reversed([first, *variations])}
-    queries = [query for query in dict.fromkeys([first, *variations]) if unique.get(query.text.casefold()) is query]
+    distinct = {query.text.casefold(): query for query in reversed([first, *_read_queries(answer)])}
+    queries = list(reversed(distinct.values()))
     if len(queries) == 1:
         queries = list(by_rules.search.queries)
     search = replace(by_rules.search, queries=tuple(queries[:MAX_QUERIES]))
-    return ResearchPlan(intent, search)
+    return ResearchPlan(_read_intent(answer, by_rules.intent), search)
 
 
-def _read_query(entry: Json) -> SearchQuery | None:
-    if not isinstance(entry, dict):
-        return None
-    text = " ".join(str(entry.get("text") or "").split())[:400]
-    recency, content_type = entry.get("recency"), entry.get("content_type")
+def _finished_queries(growing: Mapping[str, Json]) -> list[SearchQuery]:
+    """Of a plan that is still being written, the queries that are whole: all but the last, unless more follows."""
+    is_whole = list(growing)[-1:] != ["queries"]
+    queries = _read_queries(growing)
+    return queries if is_whole else queries[:-1]
+
+
+def _read_queries(answer: Mapping[str, Json]) -> list[SearchQuery]:
+    recency, content_type = answer.get("recency"), answer.get("content")
     filters = SearchFilters(
         recency=cast("Recency", recency) if recency in get_args(Recency) else "any",
         content_type=cast("ContentType", content_type) if content_type in get_args(ContentType) else "general",
     )
-    return SearchQuery(text, filters) if text else None
+    texts = [" ".join(text.split())[:400] for text in _listed(answer.get("queries")) if isinstance(text, str)]
+    return [SearchQuery(text, filters) for text in texts if text]
 
 
-def _read_intent(entry: Json, by_rules: QueryIntent) -> QueryIntent:
-    if not isinstance(entry, dict):
-        return by_rules
-    kind, language = entry.get("question_type"), entry.get("language")
-    entities = tuple(str(name)[:80] for name in _listed(entry.get("entities")) if str(name).strip())[:8]
+def _read_intent(answer: Mapping[str, Json], by_rules: QueryIntent) -> QueryIntent:
+    kind, language = answer.get("type"), answer.get("language")
+    entities = tuple(str(name)[:80] for name in _listed(answer.get("entities")) if str(name).strip())[:8]
     return replace(
         by_rules,
         question_type=QuestionType(kind) if kind in list(QuestionType) else by_rules.question_type,
         entities=entities or by_rules.entities,
-        time_constraint=_read_time(entry.get("time_constraint"), by_rules.time_constraint),
+        time_constraint=_read_time(answer.get("time")) or by_rules.time_constraint,
         language=language if isinstance(language, str) and 2 <= len(language) <= 3 else by_rules.language,
     )
 
 
-def _read_time(entry: Json, by_rules: TimeConstraint | None) -> TimeConstraint | None:
-    kind = entry.get("kind") if isinstance(entry, dict) else None
-    value = str(entry.get("value") or "")[:10] if isinstance(entry, dict) else ""
-    match kind:
+def _read_time(value: Json) -> TimeConstraint | None:
+    match value:
         case "recent":
             return TimeConstraint("recent")
         case "historical":
             return TimeConstraint("historical")
-        case "date" if value:
+        case str() if regex.fullmatch(r"\d{4}(?:-\d{2}){0,2}", value):
             return TimeConstraint("date", value)
-    return by_rules
+    return None
 
 
 def _listed(value: Json) -> list[Json]:

@@ -30,13 +30,13 @@ PURR = (
 )
 PLAN = json.dumps(
     {
-        "intent": {
-            "question_type": "explanation",
-            "entities": ["cats"],
-            "time_constraint": {"kind": "none", "value": ""},
-            "language": "en",
-        },
-        "queries": [{"text": "cat purring larynx", "recency": "any", "content_type": "general"}],
+        "recency": "any",
+        "content": "general",
+        "queries": ["cat purring larynx"],
+        "type": "explanation",
+        "language": "en",
+        "entities": ["cats"],
+        "time": "",
     }
 )
 

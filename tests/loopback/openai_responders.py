@@ -107,14 +107,18 @@ def plan_responder(call: ChatCall) -> str:
     recency = "month" if is_news else "any"
     content_type = "news" if is_news else "general"
     texts = dict.fromkeys([question, " ".join(words), " ".join([*words[:6], "overview"])])
-    intent = {
-        "question_type": question_type,
-        "entities": re.findall(r"(?<!^)\b[A-Z][\w-]+", question)[:5],
-        "time_constraint": {"kind": "recent" if is_news else "none", "value": ""},
-        "language": "en",
-    }
-    queries = [{"text": text, "recency": recency, "content_type": content_type} for text in texts if text]
-    return json.dumps({"intent": intent, "queries": queries}, ensure_ascii=False)
+    return json.dumps(
+        {
+            "recency": recency,
+            "content": content_type,
+            "queries": [text for text in texts if text],
+            "type": question_type,
+            "language": "en",
+            "entities": re.findall(r"(?<!^)\b[A-Z][\w-]+", question)[:3],
+            "time": "recent" if is_news else "",
+        },
+        ensure_ascii=False,
+    )
 
 
 def question_in(user: str) -> str:
