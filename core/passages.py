@@ -13,7 +13,7 @@ import regex
 
 from core.sentences import Sentence, split_sentences
 from core.source import Source
-from core.terms import inverse_frequency, question_terms, terms, unseen_weight
+from core.terms import inverse_frequency, question_terms, terms
 
 PASSAGE_CHARS = 700  # about 120 words: a paragraph, small enough that a bad one costs little of the prompt
 _PARAGRAPH_END = regex.compile(r"\n\s*\n|\f")
@@ -61,6 +61,12 @@ def split_passages(content: str) -> tuple[Passage, ...]:
             pending.append(piece)
     flush()
     return tuple(found)
+
+
+@lru_cache(maxsize=256)
+def passage_terms(content: str) -> tuple[frozenset[str], ...]:
+    """The terms of each of `split_passages(content)`, without its heading's. Three stages ask; a page is read once."""
+    return tuple(frozenset(terms(passage.text)) for passage in split_passages(content))
 
 
 def _begins_anew(content: str, pending: Sequence[Sentence], sentence: Sentence) -> bool:
@@ -113,18 +119,22 @@ def select_passages(
 
 def _rank(sources: Sequence[Source], question: str) -> list[tuple[float, str, Passage]]:
     """All passages, best first: weighted coverage of the question times the standing of the source."""
-    entries = [(source, passage) for source in sources for passage in split_passages(source.trusted_content)]
-    bags = [set(terms(f"{passage.heading} {passage.text}")) for _, passage in entries]
-    weights = inverse_frequency(bags)
-    unseen = unseen_weight(len(bags))
-    asked = set(question_terms(question))
+    asked = frozenset(question_terms(question))
+    entries = [
+        (source, passage, (asked & held) | asked.intersection(terms(passage.heading)))
+        for source in sources
+        for passage, held in zip(
+            split_passages(source.trusted_content), passage_terms(source.trusted_content), strict=True
+        )
+    ]
+    weights = inverse_frequency([found for _, _, found in entries])
     scored = [
         (
-            sum(weights.get(term, unseen) for term in asked & bag) * (0.5 + 0.5 * source.scores.total)
+            sum(weights[term] for term in found) * (0.5 + 0.5 * source.scores.total)
             - passage.start / 1e7,  # among equals, what comes first introduces the rest
             source.id,
             passage,
         )
-        for (source, passage), bag in zip(entries, bags, strict=True)
+        for source, passage, found in entries
     ]
     return sorted(scored, key=lambda entry: -entry[0])

@@ -12,7 +12,7 @@ from math import exp
 
 from core.authority import authority, registrable_domain
 from core.job import QueryIntent, QuestionType
-from core.passages import split_passages
+from core.passages import passage_terms
 from core.source import Source, SourceScores
 from core.terms import inverse_frequency, question_terms, terms, unseen_weight
 
@@ -77,18 +77,17 @@ def coverage_of(sources: Sequence[Source], question: str) -> list[float]:
 
     Weights are idf over all passages at hand, so that a rare word of the question counts for more than a common one.
     """
-    asked = set(question_terms(question))
-    passages = [
-        [set(terms(passage.text)) | title for passage in split_passages(source.trusted_content)[:400]] or [title]
-        for source, title in ((source, set(terms(source.title))) for source in sources)
+    asked = frozenset(question_terms(question))
+    found = [
+        [(asked & passage) | (asked & title) for passage in passage_terms(source.trusted_content)[:400]]
+        or [asked & title]
+        for source, title in ((source, frozenset(terms(source.title))) for source in sources)
     ]
-    pool = [passage for own in passages for passage in own]
+    pool = [passage for own in found for passage in own]
     weights = inverse_frequency(pool)
     unseen = unseen_weight(len(pool))
     total = sum(weights.get(term, unseen) for term in asked) or 1.0
-    return [
-        max(sum(weights.get(term, unseen) for term in asked & passage) for passage in own) / total for own in passages
-    ]
+    return [max(sum(weights[term] for term in passage) for passage in own) / total for own in found]
 
 
 def _score(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from math import log
 
 import regex
@@ -37,6 +38,7 @@ _CJK = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}"
 _TOKEN = regex.compile(
     rf"[{_CJK}]+|\d+(?:[.,]\d+)*%?|[\p{{L}}\p{{N}}](?:[\p{{L}}\p{{N}}\p{{M}}_+#]|['’.\-](?=[\p{{L}}\p{{N}}]))*"
 )
+_VOWEL = regex.compile("[aeiouy]")
 _SPLITTABLE = regex.compile(r"[-_.’']")
 _POSSESSIVE = regex.compile(r"['’]s$")
 _CJK_RUN = regex.compile(rf"^[{_CJK}]+$")
@@ -46,14 +48,19 @@ def words(text: str) -> list[str]:
     """Every token in order, casefolded and stemmed, stopwords included; runs without spaces become bigrams."""
     found: list[str] = []
     for token in _TOKEN.findall(unicodedata.normalize("NFKC", text).casefold()):
-        if _CJK_RUN.match(token):
-            found.extend([token[i : i + 2] for i in range(len(token) - 1)] or [token])
-        else:
-            word = _POSSESSIVE.sub("", token)
-            found.append(stem(word))
-            if _SPLITTABLE.search(word) and not word[0].isdigit():
-                found.extend(stem(part) for part in _SPLITTABLE.split(word) if len(part) > 1)
+        found.extend(_stems(token))
     return found
+
+
+@lru_cache(maxsize=1 << 15)  # pages of one subject share their words; some 5 MB at most
+def _stems(token: str) -> tuple[str, ...]:
+    """One casefolded token as it is looked up: its stem, then those of its parts."""
+    if _CJK_RUN.match(token):
+        return tuple(token[i : i + 2] for i in range(len(token) - 1)) or (token,)
+    word = _POSSESSIVE.sub("", token)
+    if not _SPLITTABLE.search(word) or word[0].isdigit():
+        return (stem(word),)
+    return (stem(word), *(stem(part) for part in _SPLITTABLE.split(word) if len(part) > 1))
 
 
 def terms(text: str) -> list[str]:
@@ -87,7 +94,11 @@ def stem(token: str) -> str:
     elif token.endswith("s") and not token.endswith(("ss", "us", "is")):
         token = token[:-1]
     for ending in ("ingly", "edly", "ing", "ed", "ly"):
-        if token.endswith(ending) and len(token) - len(ending) >= 3 and regex.search("[aeiouy]", token[: -len(ending)]):
+        if (
+            token.endswith(ending)
+            and len(token) - len(ending) >= 3
+            and _VOWEL.search(token, 0, len(token) - len(ending))
+        ):
             token = token[: -len(ending)]
             if len(token) > 3 and token[-1] == token[-2] and token[-1] not in "lsz":
                 token = token[:-1]
