@@ -52,12 +52,6 @@ def names_of(pair: Pair) -> list[Token]:
     return [word for word in pair.claim.content if is_proper(pair, word) and not calendar_of(word)]
 
 
-def missing_share(pair: Pair) -> float:
-    """The share of the claim's names that the source nowhere has, 0…1."""
-    names = names_of(pair)
-    return sum(not has_name(word, pair.wider) for word in names) / len(names) if names else 0.0
-
-
 def is_proper(pair: Pair, token: Token) -> bool:
     """A name, also at the start of a sentence if either text has it as a name elsewhere."""
     return token.text[:1].isupper() and (token.stem in pair.claim.name_stems or token.stem in pair.wider.name_stems)

@@ -21,7 +21,8 @@ CUES = frozenset(
 NEGATIVE_WORDS = frozenset(
     stem(word)
     for word in """refuse reject deny decline lose loss miss stop prevent avoid except exclude despite instead only few
-    little rare end cease cancel drop ban forbid prohibit unlike although but remove withdraw leave absent fall""".split()
+    little rare end cease cancel drop ban forbid prohibit unlike although but remove withdraw leave absent
+    fall""".split()
 )  # a source may say with one of these what a claim says with "not"
 _DENYING_PREFIX = regex.compile(r"(?:un(?!d|i)|dis|non|im(?=p)|ir(?=r)|il(?=l))\p{L}{3}")
 REACH = 3  # content words after a negation that it may deny

@@ -37,12 +37,6 @@ def has_number(claim: Reading, number: Token, reading: Reading) -> bool:
     return measured is not None and any(measured.same_as(measure(reading, other)) for other in reading.numbers)
 
 
-def missing_share(pair: Pair) -> float:
-    """The share of the claim's numbers that the source nowhere has, 0…1."""
-    numbers = pair.claim.numbers
-    return sum(not has_number(pair.claim, number, pair.wider) for number in numbers) / len(numbers) if numbers else 0.0
-
-
 def _replaced(pair: Pair) -> dict[Token, Token]:
     """The claim's numbers that stand in the place of another number."""
     replaced: dict[Token, Token] = {}

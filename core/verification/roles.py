@@ -13,6 +13,7 @@ from core.verification.reading import Reading, match_tokens
 from core.verification.words import Token
 
 RULE = "roles"
+ALL_THERE = 0.95  # of the claim's words; then a short claim need not keep their order to be compared by place
 Unit = tuple[Token, ...]
 _PASSIVE = regex.compile(
     r"\b(?:\p{L}+ed|\p{L}+en|\p{L}+wn|made|led|built|won|held|found|sold|bought|told|kept|lost|put)\s+by\b"
@@ -22,7 +23,7 @@ _LISTED = regex.compile(r"[\s,]*(?:and|or|with|versus|vs\.?|/|&)?[\s,]*(?:the|a|
 
 def check_roles(pair: Pair) -> list[Finding]:
     """Two words that have changed places, unless the claim turned active into passive or lists them."""
-    crossed = (_crossed(pair) if pair.is_close else None) or _turned(pair)
+    crossed = _crossed(pair) or _turned(pair)
     if not crossed or is_passive(pair.claim.text) != is_passive(pair.beside.text):
         return []
     one, other = crossed
@@ -31,6 +32,8 @@ def check_roles(pair: Pair) -> list[Finding]:
 
 def _crossed(pair: Pair) -> tuple[Token, Token] | None:
     """Two claim words each of which stands in the place of the other."""
+    if not pair.is_close and cover(pair.claim, pair.beside) < ALL_THERE:
+        return None
     places = [(word, gap.near(word)) for gap in pair.alignment.gaps for word in gap.claimed]
     for (one, instead_of_one), (other, instead_of_other) in combinations(places, 2):
         if (

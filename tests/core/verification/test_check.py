@@ -71,10 +71,10 @@ def test_similarity_moves_the_probability_a_little() -> None:
     assert 0 < near.probability - far.probability < 0.25
 
 
-figures = st.tuples(*[st.floats(0, 1)] * 2, *[st.floats(-1, 0)] * 2, st.floats(-6, 0), st.floats(-1, 0))
+figures = st.tuples(st.floats(0, 1), st.floats(0, 1), st.floats(-1, 0))
 
 
-@given(figures, st.integers(0, 5), st.floats(0, 1))
+@given(figures, st.integers(0, 2), st.floats(0, 1))
 def test_more_support_never_lowers_the_probability(values: tuple[float, ...], better: int, by: float) -> None:
     """The model is monotone: each figure is defined so that more of it means more support."""
     raised = [value + by * (place == better) for place, value in enumerate(values)]
