@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from core.answer import Verdict
@@ -117,6 +117,7 @@ def _plant(chosen: Sequence[Place], rng: random.Random) -> dict[str, Tally]:
                 planted = fault(place, rng)
                 if planted and planted != place.sentence:
                     tallies[f"fault: {kind}"].add(verdict_of(planted, place.source))
+        _plant_reworded(place, tallies, rng)
         tallies["fault: wrong source"].add(verdict_of(place.sentence, rng.choice(place.others)))
         for kind, source_id in (("invented source", "src_9999"), ("unread source", place.others[0].id)):
             problem = check_source_exists(source_id, {place.source.id: index_of(place.source)})
@@ -126,6 +127,17 @@ def _plant(chosen: Sequence[Place], rng: random.Random) -> dict[str, Tally]:
             found = verify_quote(altered, place.source.content)
             tallies["fault: altered quote"].add(Verdict.SUPPORTED if found else Verdict.UNSUPPORTED)
     return tallies
+
+
+def _plant_reworded(place: Place, tallies: dict[str, Tally], rng: random.Random) -> None:
+    """The same faults where the sentence is in other words already; one of each kind."""
+    reworded = paraphrase(place.sentence, rng).get("several at once")
+    if reworded is None:
+        return
+    for kind, faults in FAULTS.items():
+        planted = faults[0](replace(place, sentence=reworded), rng)
+        if planted and planted != reworded:
+            tallies.setdefault(f"fault, reworded: {kind}", Tally()).add(verdict_of(planted, place.source))
 
 
 def _good(chosen: Sequence[Place], rng: random.Random) -> dict[str, Tally]:
@@ -149,7 +161,7 @@ def _print_tallies(tallies: dict[str, Tally]) -> None:
         if tally.seen:
             share, marked = tally.cut / tally.seen, tally.marked / tally.seen
             word = "caught" if kind.startswith("fault") else "cut   "
-            print(f"  {kind:26} {word} {share:7.2%} of {tally.seen:5}   marked supported {marked:6.1%}")
+            print(f"  {kind:34} {word} {share:7.2%} of {tally.seen:5}   marked supported {marked:6.1%}")
     print()
 
 
