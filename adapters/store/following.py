@@ -35,6 +35,11 @@ class Bell:
         for rung in self._listeners.get(job_id, ()):
             rung.set()
 
+    def ring_all(self) -> None:
+        """Something may have been missed."""
+        for job_id in self._listeners:
+            self.ring(job_id)
+
     @contextmanager
     def listen(self, job_id: str) -> Iterator[asyncio.Event]:
         rung = asyncio.Event()

@@ -6,28 +6,21 @@ A cache that cannot be reached is a cache miss: it is logged and counted, and co
 
 from __future__ import annotations
 
-import asyncio
-import hashlib
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from redis.asyncio import Redis
-from redis.asyncio.retry import Retry
-from redis.backoff import NoBackoff
-from redis.exceptions import RedisError
-
+from adapters.store.digest import digest
+from adapters.store.redis_client import TIMEOUT_S, TROUBLE, deadline, open_redis
 from core.codec import decode, encode
-from core.errors import SetupError, StoreError
+from core.errors import StoreError
 from core.job import Scope
 from core.ports import Clock, Recorder
 from core.telemetry import Measurement
 
 logger = logging.getLogger(__name__)
-
-TIMEOUT_S = 0.4  # a look-up takes under 1 ms; an exact cache hit may take 500 ms in all (S003-24)
 
 
 @dataclass(frozen=True)
@@ -45,16 +38,7 @@ class RedisAnswerCache:
 
     def __init__(self, url: str, *, clock: Clock, recorder: Recorder, timeout_s: float = TIMEOUT_S) -> None:
         """Connects at the first call. Raises `SetupError` when `url` is not an address of a Redis."""
-        try:
-            self._redis = Redis.from_url(
-                url,
-                decode_responses=True,
-                socket_connect_timeout=timeout_s,
-                socket_timeout=timeout_s,
-                retry=Retry(NoBackoff(), 0),  # the client's own default waits seconds before it gives up
-            )
-        except ValueError as exc:
-            raise SetupError("REDIS_URL is not an address such as redis://host:6379/0") from exc
+        self._redis = open_redis(url, timeout_s=timeout_s)
         self._clock = clock
         self._recorder = recorder
         self._timeout_s = timeout_s
@@ -85,13 +69,12 @@ class RedisAnswerCache:
     @asynccontextmanager
     async def _failing_open(self, deed: str) -> AsyncIterator[None]:
         try:
-            async with asyncio.timeout(self._timeout_s):
+            async with deadline(self._timeout_s):
                 yield
-        except (RedisError, OSError, TimeoutError, StoreError, UnicodeDecodeError) as exc:
+        except (*TROUBLE, StoreError, UnicodeDecodeError) as exc:
             logger.warning("answer could not be %s in Redis: %s", deed, exc or type(exc).__name__)
             self._recorder.record(Measurement("errors", 1, f"cache:{type(exc).__name__}"))
 
 
 def _name(scope: Scope, key: str) -> str:
-    digest = hashlib.sha256(key.encode()).hexdigest()
-    return f"gorkd:answer:{scope.tenant}:{scope.visibility}:{digest}"
+    return f"gorkd:answer:{scope.tenant}:{scope.visibility}:{digest(key).hex()}"

@@ -28,6 +28,7 @@ from adapters.store.postgres_memo import PostgresJobMemo
 from adapters.store.postgres_sources import PostgresSourceStore
 from adapters.store.postgres_traces import PostgresTraceStore
 from adapters.store.redis import RedisAnswerCache
+from adapters.store.redis_events import RedisEventLog
 from adapters.store.sources import SqliteSourceStore
 from adapters.store.sqlite import Database
 from adapters.store.traces import SqliteTraceStore
@@ -110,14 +111,23 @@ def memo(request):
     return PostgresJobMemo(request.getfixturevalue("jobs_in_postgres"))
 
 
-@pytest.fixture(params=DURABLE)
+@pytest.fixture(params=[*DURABLE, "redis"])
 def events(request, clock):
     """An event log that knows job 1 and job 2."""
+    if request.param == "redis":
+        return request.getfixturevalue("redis_events")
     if request.param == "memory":
         return MemoryEventLog(clock=clock)
     if request.param == "sqlite":
         return SqliteEventLog(request.getfixturevalue("jobs_in_sqlite"), clock=clock)
     return PostgresEventLog(request.getfixturevalue("jobs_in_postgres"), clock=clock)
+
+
+@pytest.fixture
+async def redis_events(redis_url, clock) -> AsyncIterator[RedisEventLog]:
+    log = RedisEventLog(redis_url, clock=clock, recorder=Silence())
+    yield log
+    await log.aclose()
 
 
 @pytest.fixture(params=DURABLE)

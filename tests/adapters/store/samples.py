@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from core.answer import Citation, Claim, Confidence, Evidence, JobResult, ResearchAnswer, Verdict
 from core.job import JobStatus, QueryIntent, QuestionType, ResearchJob, ResearchRequest, Scope
 from core.source import Source, SourceKind, SourceMetadata, SourceScores
+from core.telemetry import Measurement
 
 NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 CHANNEL = Scope("discord:1", "channel:2")
@@ -41,6 +42,16 @@ class StandingClock:
 
     def advance(self, step: timedelta) -> None:
         self.now += step
+
+
+class Notes:
+    """A recorder that keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.taken: list[Measurement] = []
+
+    def record(self, measurement: Measurement) -> None:
+        self.taken.append(measurement)
 
 
 def make_job(

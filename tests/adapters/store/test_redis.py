@@ -13,21 +13,10 @@ from redis.asyncio import Redis
 
 from adapters.store.redis import RedisAnswerCache
 from core.errors import SetupError
-from core.telemetry import Measurement
-from tests.adapters.store.samples import CHANNEL
+from tests.adapters.store.samples import CHANNEL, Notes
 from tests.servers import free_port
 
 HOUR = timedelta(hours=1)
-
-
-class Notes:
-    """A recorder that keeps what it is told."""
-
-    def __init__(self) -> None:
-        self.taken: list[Measurement] = []
-
-    def record(self, measurement: Measurement) -> None:
-        self.taken.append(measurement)
 
 
 @pytest.fixture
