@@ -55,4 +55,4 @@ def take_token(full_at: float, now: float, *, rate: float, burst: int) -> tuple[
     return (full_at, wait_s) if wait_s > ROUNDING_S else (after, 0.0)
 
 
-ROUNDING_S = 1e-6  # doubles around 2e9 seconds are 2e-7 apart
+ROUNDING_S = 1e-4  # doubles around 2e9 seconds are 2e-7 apart, and a burst adds up hundreds of such steps

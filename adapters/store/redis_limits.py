@@ -25,7 +25,7 @@ local full_at = tonumber(redis.call('GET', KEYS[1]) or '0')
 full_at = math.min(math.max(full_at, now), now + capacity)
 local after = full_at + 1 / rate
 local wait = after - capacity - now
-if wait > 1e-6 then return string.format('%.17g', wait) end
+if wait > 1e-4 then return string.format('%.17g', wait) end
 redis.call('SET', KEYS[1], string.format('%.17g', after), 'PX', math.ceil((after - now) * 1000))
 return '0'
 """
