@@ -20,9 +20,10 @@ log = logging.getLogger(__name__)
 
 PROCESSES = {
     "all": "Run everything that is configured in one process, and print the address.",
-    "web": "Run the pages and the HTTP API.",
-    "discord": "Run the Discord bot (needs DISCORD_TOKEN).",
-    "slack": "Run the Slack app in Socket Mode (needs SLACK_BOT_TOKEN and SLACK_APP_TOKEN).",
+    "web": "Run the pages and the HTTP API; questions need a worker.",
+    "discord": "Run the Discord bot (needs DISCORD_TOKEN); questions need a worker.",
+    "slack": "Run the Slack app in Socket Mode (needs SLACK_BOT_TOKEN and SLACK_APP_TOKEN); questions need a worker.",
+    "worker": "Research what the other processes have enqueued; run as many as needed.",
 }
 _ASK_GRACE_S = 0.0  # someone at a terminal who leaves does not want to wait
 

@@ -20,7 +20,11 @@ Runner = Callable[[Mapping[str, str], BotSettings], Awaitable[None]]
 
 async def run_all(env: Mapping[str, str], settings: BotSettings) -> None:
     """The pages, and every bot that has its tokens."""
-    async with open_house(env, settings, grace_s=GRACE_S) as house, _serving(env, house), asyncio.TaskGroup() as group:
+    async with (
+        open_house(env, settings, grace_s=GRACE_S, role="worker") as house,
+        _serving(env, house),
+        asyncio.TaskGroup() as group,
+    ):
         group.create_task(house.warm_up())
         if "DISCORD_TOKEN" in env:
             group.create_task(_discord(env, house))
@@ -29,24 +33,36 @@ async def run_all(env: Mapping[str, str], settings: BotSettings) -> None:
         await asyncio.Event().wait()
 
 
+async def run_worker(env: Mapping[str, str], settings: BotSettings) -> None:
+    """Research what the other processes have enqueued; says on standard output when it is ready."""
+    async with open_house(env, settings, grace_s=GRACE_S, role="worker") as house:
+        await house.warm_up()
+        print("gorkd worker is ready", flush=True)  # noqa: T201  # for whoever started it
+        await asyncio.Event().wait()
+
+
 async def run_web(env: Mapping[str, str], settings: BotSettings) -> None:
-    async with open_house(env, settings, grace_s=GRACE_S) as house, _serving(env, house):
+    async with open_house(env, settings, grace_s=0, role="front") as house, _serving(env, house):
         await asyncio.Event().wait()
 
 
 async def run_discord(env: Mapping[str, str], settings: BotSettings) -> None:
-    async with open_house(env, settings, grace_s=GRACE_S) as house:
-        await house.warm_up()
+    async with open_house(env, settings, grace_s=0, role="front") as house:
         await _discord(env, house)
 
 
 async def run_slack(env: Mapping[str, str], settings: BotSettings) -> None:
-    async with open_house(env, settings, grace_s=GRACE_S) as house:
-        await house.warm_up()
+    async with open_house(env, settings, grace_s=0, role="front") as house:
         await _slack(env, house)
 
 
-RUNNERS: Mapping[str, Runner] = {"all": run_all, "web": run_web, "discord": run_discord, "slack": run_slack}
+RUNNERS: Mapping[str, Runner] = {
+    "all": run_all,
+    "worker": run_worker,
+    "web": run_web,
+    "discord": run_discord,
+    "slack": run_slack,
+}
 
 
 @asynccontextmanager

@@ -2,36 +2,41 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import secrets
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
+from typing import Literal
 
+from adapters.durable.queue import DurableQueue
+from adapters.durable.settings import DurableSettings
 from adapters.llm.embeddings import build_embeddings
 from adapters.llm.openai import build_chat
 from adapters.metrics import PrometheusRecorder
 from adapters.pages import WebPages
 from adapters.queue import InProcessQueue
 from adapters.search import build_providers, close_providers
-from adapters.store.cache import SqliteAnswerCache
-from adapters.store.events import SqliteEventLog
-from adapters.store.jobs import SqliteJobStore
-from adapters.store.memo import SqliteJobMemo
-from adapters.store.redis import RedisAnswerCache
-from adapters.store.sources import SqliteSourceStore
-from adapters.store.sqlite import Database
 from bots.config import BotSettings, default_files
+from bots.records import Records, open_records
 from core.config import Settings
 from core.deps import Deps
-from core.job import JobStatus
+from core.heartbeats import Heartbeats
+from core.job import TERMINAL_STATUSES, JobError, JobStatus
+from core.ports import JobQueue
 from core.researcher import Researcher
 from core.runner import DirectSteps, run_job
 from core.stages.deliver import deliver_failure
+from core.wording import SOMETHING_BROKE
 
 log = logging.getLogger(__name__)
 GRACE_S = 30.0  # a stopping process lets running jobs end for this long (G-02)
+
+# `alone` runs its own jobs and keeps no journal; a `front` only enqueues and follows; a `worker` runs what is enqueued.
+Role = Literal["alone", "front", "worker"]
 
 
 @dataclass(frozen=True)
@@ -61,34 +66,96 @@ def utc_now() -> datetime:
 
 
 @asynccontextmanager
-async def open_house(env: Mapping[str, str], settings: BotSettings, *, grace_s: float) -> AsyncIterator[House]:
-    """Open stores, vendors and the queue, and close them in the opposite order. Raises `SetupError`."""
+async def open_house(
+    env: Mapping[str, str], settings: BotSettings, *, grace_s: float, role: Role = "alone"
+) -> AsyncIterator[House]:
+    """Open stores, vendors and the queue, and close them in the opposite order. Raises `SetupError`.
+
+    Jobs that run here may end for `grace_s` when the house is left.
+    """
     async with AsyncExitStack() as stack:
         metrics = PrometheusRecorder()
-        deps = await _open_deps(env, settings, metrics, stack)
-
-        async def run(job_id: str) -> None:
-            await run_job(job_id, deps, DirectSteps())
-
-        async def mark_cancelled(job_id: str) -> None:
-            job = await deps.jobs.get(job_id)
-            await deliver_failure(job, deps, JobStatus.CANCELLED, error=None)
-
-        queue = InProcessQueue(
-            run,
-            concurrency=deps.settings.concurrent_jobs,
-            limit=deps.settings.max_waiting_jobs,
-            on_cancelled=mark_cancelled,
-        )
-        stack.push_async_callback(queue.aclose, grace_s)
+        records = await open_records(env, settings, stack, clock=utc_now, recorder=metrics)
+        deps = _open_deps(env, settings, records, metrics, stack)
+        queue: JobQueue
+        if role == "alone":
+            queue = _own_queue(deps, stack, grace_s)
+        else:
+            limit = deps.settings.max_waiting_jobs
+            durable = DurableSettings.from_env(env, folder=settings.data, max_waiting_jobs=limit)
+            queue = DurableQueue(durable, deps.jobs, on_cancelled=partial(_end, deps, JobStatus.CANCELLED))
+            stack.push_async_callback(queue.aclose)
+            if role == "worker":
+                await stack.enter_async_context(_working(durable, queue, deps, records.heartbeats, grace_s))
         yield House(Researcher(deps, queue), deps, metrics, settings)
 
 
-async def _open_deps(
-    env: Mapping[str, str], settings: BotSettings, metrics: PrometheusRecorder, stack: AsyncExitStack
+def _own_queue(deps: Deps, stack: AsyncExitStack, grace_s: float) -> InProcessQueue:
+    async def run(job_id: str) -> None:
+        await run_job(job_id, deps, DirectSteps())
+
+    queue = InProcessQueue(
+        run,
+        concurrency=deps.settings.concurrent_jobs,
+        limit=deps.settings.max_waiting_jobs,
+        on_cancelled=partial(_end, deps, JobStatus.CANCELLED),
+    )
+    stack.push_async_callback(queue.aclose, grace_s)
+    return queue
+
+
+@asynccontextmanager
+async def _working(
+    durable: DurableSettings, queue: DurableQueue, deps: Deps, heartbeats: Heartbeats, grace_s: float
+) -> AsyncIterator[None]:
+    """Run jobs, and look after those of workers that went silent, within the block."""
+    from adapters.durable.reaper import Endings, Reaper  # these import DBOS, which fronts do not need at once
+    from adapters.durable.slots import WorkerSlot
+    from adapters.durable.steps import DurableSteps
+    from adapters.durable.worker import DurableWorker
+
+    async def run(job_id: str) -> None:
+        await run_job(job_id, deps, DurableSteps(), is_resumable=True)
+
+    client = await queue.client()
+    slot = WorkerSlot.take(durable.folder)
+    worker = DurableWorker(durable, slot.worker_id, run)
+    endings = Endings(
+        cancelled=partial(_end, deps, JobStatus.CANCELLED),
+        broken=partial(_end, deps, JobStatus.FAILED),
+    )
+    reaper = Reaper(slot.worker_id, heartbeats, deps.jobs, queue, endings, deps.clock)
+    await reaper.beat()  # before any work is taken: who dies right after is missed
+    await worker.start(client)
+    reaping = asyncio.create_task(reaper.run(), name="reaper")
+    try:
+        yield
+        log.info("stopping", extra={"running": worker.running})
+    finally:
+        await worker.drain(grace_s)
+        reaping.cancel()
+        await asyncio.gather(reaping, return_exceptions=True)
+        await worker.aclose(client)
+        await heartbeats.forget(slot.worker_id)
+        slot.release()
+
+
+async def _end(deps: Deps, status: JobStatus, job_id: str) -> None:
+    """End a job that nobody runs, ahead of whoever may still think to run it."""
+    job = await deps.jobs.get(job_id)
+    if job.status in TERMINAL_STATUSES:
+        return
+    error = JobError("INTERNAL_ERROR", SOMETHING_BROKE, retryable=True) if status is JobStatus.FAILED else None
+    await deliver_failure(replace(job, attempt=job.attempt + 1), deps, status, error=error)
+
+
+def _open_deps(
+    env: Mapping[str, str],
+    settings: BotSettings,
+    records: Records,
+    metrics: PrometheusRecorder,
+    stack: AsyncExitStack,
 ) -> Deps:
-    database = await Database.open(settings.data)
-    stack.push_async_callback(database.aclose)
     tunables = Settings()
     providers = build_providers(env, data_dir=settings.data, default_files=default_files(), search=tunables.search)
     stack.push_async_callback(close_providers, providers)
@@ -98,18 +165,14 @@ async def _open_deps(
     for vendor in (model, embedder):
         if vendor is not None:
             stack.push_async_callback(vendor.aclose)
-    cache: SqliteAnswerCache | RedisAnswerCache = SqliteAnswerCache(database, clock=utc_now)
-    if settings.redis_url:
-        cache = RedisAnswerCache(settings.redis_url, clock=utc_now, recorder=metrics)
-        stack.push_async_callback(cache.aclose)
     return Deps(
         providers=providers,
         pages=pages,
-        jobs=SqliteJobStore(database),
-        sources=SqliteSourceStore(database),
-        events=SqliteEventLog(database, clock=utc_now),
-        memo=SqliteJobMemo(database),
-        cache=cache,
+        jobs=records.jobs,
+        sources=records.sources,
+        events=records.events,
+        memo=records.memo,
+        cache=records.cache,
         recorder=metrics,
         clock=utc_now,
         new_id=new_job_id,

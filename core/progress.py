@@ -75,6 +75,20 @@ class Progress:
     async def retract(self, claim_id: str) -> None:
         await self.sentence(Claim(claim_id, "", Verdict.UNSUPPORTED), None)
 
+    async def take_back(self) -> None:
+        """Retract every sentence that earlier attempts have shown and not retracted."""
+        shown: dict[str, None] = {}
+        try:
+            for event in await self._deps.events.read(self.job.id):
+                if event.type == "answer" and event.data["text"] is None:
+                    shown.pop(str(event.data["id"]), None)
+                elif event.type == "answer":
+                    shown[str(event.data["id"])] = None
+        except StoreError as exc:
+            self._deps.count_error("deliver", exc)
+        for claim_id in shown:
+            await self.retract(claim_id)
+
     async def emit(self, type: EventType, data: Mapping[str, Json]) -> None:
         try:
             await self._deps.events.append(self.job.id, self.job.attempt, type, data)

@@ -8,11 +8,13 @@ from dataclasses import replace
 
 from core.answer import JobResult
 from core.deps import Deps
+from core.errors import QueueFull, StoreError
 from core.events import Event
-from core.job import JobStatus, ResearchJob, ResearchRequest, Scope
+from core.job import JobError, JobStatus, ResearchJob, ResearchRequest, Scope
 from core.modes import find_mode
 from core.ports import JobQueue
 from core.source import Source
+from core.stages.deliver import deliver_failure
 from core.stages.intake import parse_intent, read_query
 
 log = logging.getLogger(__name__)
@@ -42,9 +44,10 @@ class Researcher:
             created_at=self._deps.clock(),
         )
         stored = await self._deps.jobs.save(job, dedupe_key=dedupe_key)
-        if stored.id == job.id:
+        is_new = stored.id == job.id
+        if is_new:
             log.info("submitted", extra={"job": job.id, "mode": ",".join(request.modes), "tenant": job.scope.tenant})
-        await self._queue.enqueue(stored)
+        await self._enqueue(stored, is_new=is_new)
         return stored
 
     def follow(self, job_id: str, *, after: int = 0) -> AsyncIterator[Event]:
@@ -69,3 +72,15 @@ class Researcher:
     async def cancel(self, job_id: str) -> None:
         """End a job that has not ended; one that has is left as it is."""
         await self._queue.cancel(job_id)
+
+    async def _enqueue(self, job: ResearchJob, *, is_new: bool) -> None:
+        """A stored job that the queue cannot take now is found by a worker later; one that is refused has failed."""
+        try:
+            await self._queue.enqueue(job)
+        except QueueFull as exc:
+            if is_new:
+                error = JobError(exc.code, exc.user_message, exc.retryable)
+                await deliver_failure(job, self._deps, JobStatus.FAILED, error=error)
+            raise
+        except StoreError as exc:
+            self._deps.count_error("intake", exc)

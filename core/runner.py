@@ -2,7 +2,8 @@
 
     plan → search → synthesize (by the job's mode) → deliver
 
-Whatever happens, the log ends with `complete` and the job with a terminal status.
+Whatever happens, the log ends with `complete` and the job with a terminal status. A job that an
+earlier attempt has begun goes on under the next attempt number, which fences the earlier one off.
 """
 
 from __future__ import annotations
@@ -14,14 +15,16 @@ from dataclasses import replace
 from time import perf_counter
 from typing import TypeVar
 
+from core.answer import JobResult
 from core.deps import Deps
-from core.errors import GorkdError, StaleAttempt
+from core.errors import GorkdError, JobNotFound, StaleAttempt
 from core.job import TERMINAL_STATUSES, JobError, JobStatus, ResearchJob
 from core.memo import RememberingModel
 from core.modes import find_mode
 from core.modes.mode import Deadline, Work
 from core.ports import Steps
 from core.progress import Progress
+from core.render import job_json
 from core.stages.cache import cached_result
 from core.stages.deliver import deliver_failure, deliver_result
 from core.stages.search import Gathering
@@ -31,6 +34,9 @@ from core.wording import SOMETHING_BROKE
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
+MAX_ATTEMPTS = 20  # restarts during one job; a question that takes its worker down must end some time
+OVERTIME_S = 30.0  # modes keep their deadline themselves; this ends one that does not
+
 
 class DirectSteps:
     """Steps without a journal: each runs where it stands. After a crash the job starts anew."""
@@ -39,34 +45,64 @@ class DirectSteps:
         return await step()
 
 
-async def run_job(job_id: str, deps: Deps, steps: Steps) -> None:
-    """Carry a stored job to its end. Raises only `CancelledError`, after the job is marked cancelled."""
-    job = await deps.jobs.get(job_id)
-    if job.status in TERMINAL_STATUSES:
+class JobCancelled(Exception):
+    """Whoever asked, or the operator, has cancelled the job; durable steps raise it."""
+
+
+async def run_job(job_id: str, deps: Deps, steps: Steps, *, is_resumable: bool = False) -> None:
+    """Carry a stored job to its end. Raises only `CancelledError` and, for an unreadable job, `StoreError`.
+
+    An interrupted job is cancelled, unless it `is_resumable`: then it is left for the next attempt.
+    """
+    try:
+        job = await deps.jobs.get(job_id)
+    except JobNotFound:
+        log.info("the job is gone", extra={"job": job_id})
         return
     token = job_id_var.set(job.id)
-    started = perf_counter()
-    progress = Progress(job, deps)
     try:
-        await _research(job, deps, steps, progress, started)
-    except asyncio.CancelledError:
-        await asyncio.shield(deliver_failure(progress.job, deps, JobStatus.CANCELLED, error=None, started=started))
-        raise
-    except StaleAttempt as exc:
-        log.warning("a newer attempt has taken over", extra={"error": str(exc)})
-    except GorkdError as exc:
-        error = JobError(exc.code, exc.user_message, exc.retryable)
-        await deliver_failure(progress.job, deps, JobStatus.FAILED, error=error, started=started)
-    except Exception:  # process boundary: a bug must still end in words, with its traceback in the log
-        log.exception("job broke")
-        error = JobError("INTERNAL_ERROR", SOMETHING_BROKE, retryable=True)
-        await deliver_failure(progress.job, deps, JobStatus.FAILED, error=error, started=started)
+        if job.status in TERMINAL_STATUSES:
+            await _tell_end(job, deps)
+        else:
+            await _attempt(job, deps, steps, is_resumable=is_resumable)
     finally:
         job_id_var.reset(token)
 
 
+async def _attempt(job: ResearchJob, deps: Deps, steps: Steps, *, is_resumable: bool) -> None:
+    started = perf_counter()
+    job = job if job.status is JobStatus.PENDING else replace(job, attempt=job.attempt + 1)
+    progress = Progress(job, deps)
+
+    async def fail(code: str, message: str, *, retryable: bool) -> None:
+        error = JobError(code, message, retryable)
+        await deliver_failure(progress.job, deps, JobStatus.FAILED, error=error, started=started)
+
+    try:
+        await _research(job, deps, steps, progress, started)
+    except JobCancelled:
+        await deliver_failure(progress.job, deps, JobStatus.CANCELLED, error=None, started=started)
+    except asyncio.CancelledError:
+        if not is_resumable:
+            ending = deliver_failure(progress.job, deps, JobStatus.CANCELLED, error=None, started=started)
+            await asyncio.shield(ending)
+        raise
+    except StaleAttempt as exc:
+        log.warning("a newer attempt has taken over", extra={"error": str(exc)})
+    except GorkdError as exc:
+        await fail(exc.code, exc.user_message, retryable=exc.retryable)
+    except Exception:  # process boundary: a bug must still end in words, with its traceback in the log
+        log.exception("job broke")
+        await fail("INTERNAL_ERROR", SOMETHING_BROKE, retryable=True)
+
+
 async def _research(job: ResearchJob, deps: Deps, steps: Steps, progress: Progress, started: float) -> None:
     await progress.status(JobStatus.PLANNING)
+    if job.attempt > 1:
+        log.info("resumed", extra={"attempt": job.attempt})
+        await progress.take_back()
+    if job.attempt > MAX_ATTEMPTS:
+        raise GorkdError(f"{MAX_ATTEMPTS} attempts ended with their worker", user_message=SOMETHING_BROKE)
     earlier = await cached_result(job, deps)
     if earlier:
         await deliver_result(progress.job, deps, earlier, started=started)
@@ -77,7 +113,19 @@ async def _research(job: ResearchJob, deps: Deps, steps: Steps, progress: Progre
     gathering = Gathering(job, deps)
     try:
         work = Work(job, deps, steps, progress, gathering, Deadline.after(mode.deadline_s))
-        result = await mode.run(work)
+        async with asyncio.timeout(mode.deadline_s + OVERTIME_S):
+            result = await mode.run(work)
+    except TimeoutError as exc:
+        raise GorkdError(f"{mode.name} did not end in time", user_message=SOMETHING_BROKE) from exc
     finally:
         await gathering.aclose()
     await deliver_result(replace(progress.job, intent=job.intent), deps, result, started=started)
+
+
+async def _tell_end(job: ResearchJob, deps: Deps) -> None:
+    """Append the `complete` of a job whose worker died between storing the end and telling it."""
+    if any(event.type == "complete" for event in await deps.events.read(job.id)):
+        return
+    result = await deps.jobs.result(job.id) or JobResult(answer=None)
+    await deps.memo.clear(job.id)
+    await Progress(job, deps).emit("complete", job_json(job, result, await deps.sources.sources(job.id)))

@@ -1,0 +1,68 @@
+"""Opening DBOS's own tables: in a file beside the records, or in the database of all machines."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from dbos import DBOS, DBOSClient, error
+from sqlalchemy.exc import SQLAlchemyError
+
+from adapters.durable.serializer import JsonSerializer
+from adapters.durable.settings import DurableSettings
+from core.errors import SetupError
+
+APPLICATION = "gorkd"
+VERSION = "1"  # pinned: a job begun by one release is resumed by the next; a journal that does not fit fails the job
+QUEUE = "gorkd"
+WORKFLOW = "research"
+
+
+def open_client(settings: DurableSettings) -> DBOSClient:
+    """A client of the journal, created and migrated where needed; several processes may do so at once. Blocks.
+
+    Raises `SetupError`.
+    """
+    quiet_logs()
+    try:
+        if settings.file is not None:
+            _prepare_file(settings.file)
+        DBOS.migrate(settings.url)
+        client = DBOSClient(
+            system_database_url=settings.url,
+            serializer=JsonSerializer(),
+            application_name=APPLICATION,
+            retry_connection_errors=False,
+        )
+        # Before any worker is launched: one that finds its queue at once need not look again a second later.
+        client.register_queue(
+            QUEUE,
+            worker_concurrency=settings.jobs_per_worker,
+            partition_concurrency=settings.jobs_per_tenant,
+            polling_interval_sec=settings.poll_s,
+        )
+    except (SQLAlchemyError, error.DBOSException, OSError, sqlite3.Error) as exc:
+        reason = str(getattr(exc, "orig", exc)).strip().splitlines()[0]
+        name = "DATABASE_URL" if settings.file is None else "GORKD_DATA"
+        raise SetupError(
+            f"the journal of jobs cannot be opened: {reason}",
+            user_message=f"The journal of jobs cannot be opened ({reason}); please check {name}.",
+        ) from exc
+    return client
+
+
+def quiet_logs() -> None:
+    """DBOS's logger would print by itself; with a handler of its own it leaves that to ours."""
+    logger = logging.getLogger("dbos")
+    if not logger.handlers:
+        logger.addHandler(logging.NullHandler())
+    logger.setLevel(logging.WARNING)
+
+
+def _prepare_file(file: Path) -> None:
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    file.touch(mode=0o600)
+    with closing(sqlite3.connect(file, timeout=30)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")  # stays with the file; readers and the writer do not wait

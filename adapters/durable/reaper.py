@@ -1,0 +1,128 @@
+"""Sees to it that no job is forgotten: those of a worker gone silent, those never enqueued, those that broke.
+
+Every worker runs one. Two that find the same thing do it once: DBOS moves a job off a worker only
+while that worker has it, enqueues an id only once, and an attempt ends only once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from dbos import DBOS, DBOSClient
+
+from adapters.durable.queue import DurableQueue
+from core.errors import StoreError
+from core.heartbeats import Heartbeats
+from core.job import JobStatus, ResearchJob
+from core.ports import Clock, JobStore
+
+log = logging.getLogger(__name__)
+
+_ENDED = ("SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED")
+
+
+@dataclass(frozen=True)
+class Pace:
+    """Seconds. A worker is given up `silent_s + confirm_s` after its last sign of life."""
+
+    beat_s: float = 2.0
+    silent_s: float = 12.0
+    confirm_s: float = 3.0  # silent twice, so far apart: after a clock jump every worker looks silent until it beats
+    sweep_s: float = 5.0
+    settle_s: float = 3.0  # what was stored just now is about to be enqueued by whoever stored it
+    keep_s: float = 600.0  # an ended job stays in the journal for as long
+
+
+@dataclass(frozen=True)
+class Endings:
+    """How a job ends that no worker will end: `cancelled` and `broken` take its id."""
+
+    cancelled: Callable[[str], Awaitable[None]]
+    broken: Callable[[str], Awaitable[None]]
+
+
+@dataclass
+class Reaper:
+    """`run` goes on until it is cancelled; a store that fails is tried again with the next turn."""
+
+    worker_id: str
+    heartbeats: Heartbeats
+    jobs: JobStore
+    queue: DurableQueue
+    endings: Endings
+    clock: Clock
+    pace: Pace = Pace()
+    _suspects: dict[str, float] = field(default_factory=dict)  # silent worker: when first seen so, in loop time
+    _orphans: set[str] = field(default_factory=set)  # jobs that the last sweep found without anyone to end them
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._every(self.pace.beat_s, self.beat))
+            group.create_task(self._every(self.pace.beat_s / 2, self.take_over))
+            group.create_task(self._every(self.pace.sweep_s, self.sweep))
+
+    async def beat(self) -> None:
+        await self.heartbeats.beat(self.worker_id, self.clock())
+
+    async def take_over(self) -> None:
+        """Put the jobs of silent workers back on the queue."""
+        now = asyncio.get_running_loop().time()
+        cutoff = self.clock() - timedelta(seconds=self.pace.silent_s)
+        silent = [name for name in await self.heartbeats.silent_since(cutoff) if name != self.worker_id]
+        self._suspects = {name: self._suspects.get(name, now) for name in silent}
+        for name, since in list(self._suspects.items()):
+            if now - since < self.pace.confirm_s:
+                continue
+            handles = await asyncio.to_thread(DBOS._recover_pending_workflows, [name])
+            if handles:
+                log.warning("took over from a silent worker", extra={"silent": name, "jobs": len(handles)})
+            await self.heartbeats.forget(name)
+            del self._suspects[name]
+
+    async def sweep(self) -> None:
+        """Enqueue what was stored only, end what ended without a word, and clear the journal of old jobs."""
+        client = await self.queue.client()
+        unfinished = {job.id: job for job in await self.jobs.unfinished(limit=1000)}
+        known = await self._states(client, list(unfinished))
+        for job in unfinished.values():
+            if job.id not in known and self._was_never_enqueued(job):
+                log.info("enqueued a job that was stored only", extra={"job": job.id})
+                await self.queue.put(job)
+        orphans = {job_id for job_id, state in known.items() if state in _ENDED}
+        for job_id in orphans & self._orphans:
+            end = self.endings.cancelled if known[job_id] == "CANCELLED" else self.endings.broken
+            await end(job_id)
+        self._orphans = orphans
+        await self._clear(client)
+
+    async def _states(self, client: DBOSClient, job_ids: list[str]) -> dict[str, str]:
+        if not job_ids:
+            return {}
+        rows = await client.list_workflows_async(workflow_ids=job_ids, load_input=False, load_output=False)
+        return {row.workflow_id: row.status for row in rows}
+
+    def _was_never_enqueued(self, job: ResearchJob) -> bool:
+        """One that has begun without the journal runs, or ran, inside another process."""
+        return job.status is JobStatus.PENDING and self.clock() - job.created_at > timedelta(seconds=self.pace.settle_s)
+
+    async def _clear(self, client: DBOSClient) -> None:
+        before = (self.clock() - timedelta(seconds=self.pace.keep_s)).isoformat()
+        rows = await client.list_workflows_async(
+            status=list(_ENDED), completed_before=before, limit=500, load_input=False, load_output=False
+        )
+        if rows:
+            await client.delete_workflows_async([row.workflow_id for row in rows])
+
+    async def _every(self, seconds: float, turn: Callable[[], Awaitable[None]]) -> None:
+        while True:
+            try:
+                await turn()
+            except StoreError as exc:
+                log.warning("the reaper failed for once", extra={"error": str(exc)})
+            except Exception:  # a boundary of the process: what broke here must not end the worker
+                log.exception("the reaper broke")
+            await asyncio.sleep(seconds)

@@ -1,0 +1,77 @@
+"""Opening what is kept: SQLite in the data folder, or PostgreSQL and Redis for several machines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+
+from adapters.store.cache import SqliteAnswerCache
+from adapters.store.events import SqliteEventLog
+from adapters.store.heartbeats import SqliteHeartbeats
+from adapters.store.jobs import SqliteJobStore
+from adapters.store.memo import SqliteJobMemo
+from adapters.store.redis import RedisAnswerCache
+from adapters.store.sources import SqliteSourceStore
+from adapters.store.sqlite import Database
+from bots.config import BotSettings
+from core.errors import SetupError
+from core.heartbeats import Heartbeats
+from core.ports import AnswerCache, Clock, EventLog, JobMemo, JobStore, Recorder, SourceStore
+
+
+@dataclass(frozen=True)
+class Records:
+    """Every store of a process."""
+
+    jobs: JobStore
+    sources: SourceStore
+    events: EventLog
+    memo: JobMemo
+    cache: AnswerCache
+    heartbeats: Heartbeats
+
+
+async def open_records(
+    env: Mapping[str, str], settings: BotSettings, stack: AsyncExitStack, *, clock: Clock, recorder: Recorder
+) -> Records:
+    """Closed with `stack`. Raises `SetupError`, also when only half of what several machines need is set."""
+    missing = [name for name in ("REDIS_URL", "GORKD_SECRET") if name not in env]
+    if "DATABASE_URL" in env and missing:
+        raise SetupError(f"DATABASE_URL needs {' and '.join(missing)} as well: please set what is missing.")
+    redis_cache = None
+    if settings.redis_url:
+        redis_cache = RedisAnswerCache(settings.redis_url, clock=clock, recorder=recorder)
+        stack.push_async_callback(redis_cache.aclose)
+    if redis_cache is not None and "DATABASE_URL" in env:
+        return await _open_postgres(env["DATABASE_URL"], redis_cache, stack, clock=clock)
+    database = await Database.open(settings.data)
+    stack.push_async_callback(database.aclose)
+    return Records(
+        jobs=SqliteJobStore(database),
+        sources=SqliteSourceStore(database),
+        events=SqliteEventLog(database, clock=clock),
+        memo=SqliteJobMemo(database),
+        cache=redis_cache or SqliteAnswerCache(database, clock=clock),
+        heartbeats=SqliteHeartbeats(database),
+    )
+
+
+async def _open_postgres(url: str, cache: RedisAnswerCache, stack: AsyncExitStack, *, clock: Clock) -> Records:
+    from adapters.store.postgres import PostgresDatabase
+    from adapters.store.postgres_events import PostgresEventLog
+    from adapters.store.postgres_heartbeats import PostgresHeartbeats
+    from adapters.store.postgres_jobs import PostgresJobStore
+    from adapters.store.postgres_memo import PostgresJobMemo
+    from adapters.store.postgres_sources import PostgresSourceStore
+
+    database = await PostgresDatabase.open(url)
+    stack.push_async_callback(database.aclose)
+    return Records(
+        jobs=PostgresJobStore(database),
+        sources=PostgresSourceStore(database),
+        events=PostgresEventLog(database, clock=clock),
+        memo=PostgresJobMemo(database),
+        cache=cache,
+        heartbeats=PostgresHeartbeats(database),
+    )
