@@ -1,4 +1,4 @@
-"""The figures of S003-26 for Prometheus, under exactly the names given there.
+"""The figures of S003-26 for Prometheus, under exactly the names given there; all others begin with `gorkd_`.
 
 Rates are of everything since the process began. A custom collector keeps the names as they are: the
 client's own counters would append `_total`, and its histograms a `_created` series.
@@ -38,9 +38,13 @@ class PrometheusRecorder:
             "search_provider_latency_seconds", "How long a search provider took to answer, in seconds.", "provider"
         )
         self._tokens = _Sum("llm_tokens_used", "Prompt and completion tokens of all calls.", ("model",))
+        self._costs = _Sum("gorkd_llm_cost_usd", "Dollars of all calls to models that have a price.", ("model",))
         self._errors = _Sum("gorkd_errors", "Errors by the stage they happened in and their type.", ("stage", "type"))
         self._cache = _Rate("cache_hit_rate", "Share of cache look-ups that found an answer, 0 to 1.")
         self._fetches = _Rate("source_fetch_success_rate", "Share of pages that could be read, 0 to 1.")
+        self._waiting = _Level("gorkd_queue_depth", "Jobs that wait for a worker.")
+        self._running = _Level("gorkd_jobs_running", "Jobs that are being worked on.")
+        self._resumed = _Level("gorkd_jobs_resumed", "Jobs taken up again after an interruption.", 0.0)
         self.registry = CollectorRegistry()
         self.registry.register(self)
 
@@ -58,6 +62,14 @@ class PrometheusRecorder:
                     self._providers.observe(label, value)
                 case "llm_tokens_used":
                     self._tokens.add((label,), value)
+                case "llm_cost_usd":
+                    self._costs.add((label,), value)
+                case "jobs_waiting":
+                    self._waiting.value = value
+                case "jobs_running":
+                    self._running.value = value
+                case "jobs_resumed":
+                    self._resumed.value += value
                 case "cache_lookup":
                     self._cache.observe(value)
                 case "source_fetch":
@@ -73,11 +85,14 @@ class PrometheusRecorder:
     def collect(self) -> Iterator[Metric]:
         """What the registry asks for."""
         with self._lock:
-            families = [
-                part.family()
-                for part in (self._stages, self._providers, self._tokens, self._cache, self._fetches, self._errors)
-            ]
+            families = [part.family() for part in self._parts()]
         yield from families
+
+    def _parts(self) -> tuple[_Histogram | _Sum | _Rate | _Level, ...]:
+        return (
+            self._stages, self._providers, self._tokens, self._cache, self._fetches,
+            self._costs, self._errors, self._waiting, self._running, self._resumed,
+        )  # fmt: skip
 
 
 class _Histogram:
@@ -131,6 +146,16 @@ class _Rate:
 
     def family(self) -> Metric:
         return GaugeMetricFamily(self._name, self._text, value=self._hits / self._tries if self._tries else math.nan)
+
+
+class _Level:
+    """One number; NaN, the default, until it has been looked at."""
+
+    def __init__(self, name: str, text: str, value: float = math.nan) -> None:
+        self._name, self._text, self.value = name, text, value
+
+    def family(self) -> Metric:
+        return GaugeMetricFamily(self._name, self._text, value=self.value)
 
 
 def _bounded(labels: tuple[str, ...], known: Collection[tuple[str, ...]]) -> tuple[str, ...]:

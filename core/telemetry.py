@@ -15,6 +15,10 @@ MeasurementName = Literal[
     "pipeline_stage_duration_seconds",  # label: stage
     "search_provider_latency_seconds",  # label: provider
     "llm_tokens_used",  # label: model; value is tokens of one call
+    "llm_cost_usd",  # label: model; value is dollars of one call
+    "jobs_waiting",  # value is how many jobs wait for a worker now
+    "jobs_running",  # value is how many jobs are being worked on now
+    "jobs_resumed",  # value 1 for a job that a crash or a stop had interrupted
     "cache_lookup",  # value 1 for a hit, 0 for a miss; shown as cache_hit_rate
     "source_fetch",  # value 1 for a page read, 0 for one that failed; shown as source_fetch_success_rate
     "errors",  # label: stage:type; value 1

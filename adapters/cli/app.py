@@ -6,27 +6,26 @@ The answer goes to stdout, progress and errors to stderr; an error is one senten
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
-import re
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from enum import IntEnum
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.console import Console
 
 from adapters.cli.answer import print_answer, print_sources
+from adapters.cli.operating import Operating
+from adapters.cli.operator_commands import add_operator_commands
 from adapters.cli.progress import open_progress
+from adapters.cli.saying import Exit, code_of, make_encodable, print_json, report, say
 from core import wording
 from core.answer import Confidence, JobResult
 from core.errors import GorkdError, InvalidQuery
-from core.events import Json
 from core.job import Depth, JobStatus, ResearchJob, ResearchRequest
 from core.modes import MODES, find_mode
-from core.render import job_json, one_line
+from core.render import job_json
 from core.source import Source
 
 if TYPE_CHECKING:
@@ -38,18 +37,16 @@ DEFAULT_MODE = "quick"
 _log = logging.getLogger(__name__)
 
 
-class Exit(IntEnum):
-    ANSWERED = 0
-    INVALID_INPUT = 2
-    INSUFFICIENT = 3
-    FAILED = 4
-    INTERRUPTED = 130
-
-
 def build_app(
-    open_researcher: OpenResearcher, run_process: Callable[[str], None], processes: Mapping[str, str]
+    open_researcher: OpenResearcher,
+    run_process: Callable[[str], None],
+    processes: Mapping[str, str],
+    operating: Operating | None = None,
 ) -> typer.Typer:
-    """`processes` maps a command (`all`, `web`, …) to its one line of help; `run_process` runs the named one."""
+    """`processes` maps a command (`all`, `web`, …) to its one line of help; `run_process` runs the named one.
+
+    Without `operating` there are no commands to look after an installation.
+    """
     app = typer.Typer(
         name="gorkd",
         help="Research a question and answer it with citations that are true.",
@@ -61,6 +58,8 @@ def build_app(
     app.command("ask")(_ask_command(open_researcher))
     for name, description in processes.items():
         app.command(name, help=description)(_process_command(name, run_process))
+    if operating is not None:
+        add_operator_commands(app, operating)
     return app
 
 
@@ -78,17 +77,17 @@ def _ask_command(open_researcher: OpenResearcher) -> Callable[..., None]:
         as_json: Annotated[bool, typer.Option("--json", help="Print the job as JSON.")] = False,
     ) -> None:
         """Answer one question from sources that are read and cited."""
-        _make_encodable()
+        make_encodable()
         try:
             request = _request(" ".join(question), mode, depth, top_k=top_k, context=context, is_fresh=fresh)
             code = asyncio.run(_ask(open_researcher, request, as_json=as_json))
         except KeyboardInterrupt:
             code = Exit.INTERRUPTED
         except GorkdError as error:
-            code = _report(error, as_json=as_json)
+            code = report(error, as_json=as_json)
         except Exception as error:  # noqa: BLE001 -- the process boundary: a person gets a sentence, the log the rest
             _log.debug("ask failed", exc_info=True)
-            _say(f"{wording.SOMETHING_BROKE} ({type(error).__name__}: {error})")
+            say(f"{wording.SOMETHING_BROKE} ({type(error).__name__}; GORKD_LOG_LEVEL=debug shows more)")
             code = Exit.FAILED
         raise typer.Exit(code)
 
@@ -102,7 +101,7 @@ def _process_command(name: str, run_process: Callable[[str], None]) -> Callable[
         except KeyboardInterrupt:
             raise typer.Exit(Exit.INTERRUPTED) from None
         except GorkdError as error:
-            raise typer.Exit(_report(error, as_json=False)) from error
+            raise typer.Exit(report(error, as_json=False)) from error
 
     return run
 
@@ -127,12 +126,12 @@ async def _ask(open_researcher: OpenResearcher, request: ResearchRequest, *, as_
                     progress.show(event)
         except asyncio.CancelledError:
             await researcher.cancel(job.id)
-            _say(f"Interrupted; {job.id} is cancelled.")
+            say(f"Interrupted; {job.id} is cancelled.")
             raise
         job = await researcher.job(job.id)
         result, sources = await researcher.result(job.id), await researcher.sources(job.id)
     if as_json:
-        _print_json(job_json(job, result, sources))
+        print_json(job_json(job, result, sources))
     return _conclude(job, result, sources, is_printed=as_json)
 
 
@@ -141,42 +140,10 @@ def _conclude(job: ResearchJob, result: JobResult | None, sources: list[Source],
     if job.status is not JobStatus.COMPLETED or result is None or result.answer is None:
         if sources and not is_printed:
             print_sources(Console(stderr=True, highlight=False), "Found before it ended", sources)
-        _say(f"{wording.failure_sentence(job)} ({job.id})")
+        say(f"{wording.failure_sentence(job)} ({job.id})")
         is_cancelled = job.status is JobStatus.CANCELLED
-        return Exit.INTERRUPTED if is_cancelled else _code_of(job.error.code if job.error else "")
+        return Exit.INTERRUPTED if is_cancelled else code_of(job.error.code if job.error else "")
     if not is_printed:
         print_answer(Console(highlight=False), job, result, result.answer, sources)
     is_insufficient = result.answer.confidence is Confidence.INSUFFICIENT
     return Exit.INSUFFICIENT if is_insufficient else Exit.ANSWERED
-
-
-def _report(error: GorkdError, *, as_json: bool) -> Exit:
-    """For errors before there is a job."""
-    if as_json:
-        _print_json({"error": {"code": error.code, "message": error.user_message, "details": {}}})
-    _say(error.user_message)
-    return _code_of(error.code)
-
-
-def _code_of(error_code: str) -> Exit:
-    return Exit.INVALID_INPUT if error_code == InvalidQuery.code else Exit.FAILED
-
-
-def _print_json(document: dict[str, Json]) -> None:
-    """JSON that is safe to look at: what JSON leaves raw although a terminal acts on it is escaped."""
-    text = json.dumps(document, ensure_ascii=False, indent=2)
-    sys.stdout.write(_UNSAFE_IN_JSON.sub(lambda found: f"\\u{ord(found.group()):04x}", text) + "\n")
-
-
-_UNSAFE_IN_JSON = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-
-
-def _say(sentence: str) -> None:
-    sys.stderr.write(f"gorkd: {one_line(sentence)}\n")
-
-
-def _make_encodable() -> None:
-    """A terminal that cannot show a character gets a question mark, not a traceback."""
-    for stream in (sys.stdout, sys.stderr):
-        if reconfigure := getattr(stream, "reconfigure", None):
-            reconfigure(errors="replace")

@@ -18,6 +18,10 @@ NAMES = {
     "cache_hit_rate",
     "source_fetch_success_rate",
     "gorkd_errors",
+    "gorkd_jobs_resumed",
+    "gorkd_jobs_running",
+    "gorkd_llm_cost_usd",
+    "gorkd_queue_depth",
 }
 
 
@@ -42,7 +46,7 @@ def values(recorder: PrometheusRecorder, name: str) -> dict[tuple[str, ...], flo
 
 @pytest.mark.parametrize("is_used", [False, True], ids=["fresh", "used"])
 def test_exposition_has_exactly_these_names(recorder, is_used):
-    """S003-26: no `_total`, no `_created`, nothing else, before and after the first figure."""
+    """S003-26: no `_total`, no `_created`, before and after the first figure; what is ours alone is called ours."""
     for name in get_args(MeasurementName) if is_used else ():
         recorder.record(Measurement(name, 1.0, "search:timeout"))
 
@@ -83,6 +87,39 @@ def test_tokens_add_up_by_model(recorder):
         recorder.record(Measurement("llm_tokens_used", tokens, model))
 
     assert values(recorder, "llm_tokens_used") == {("small",): 123, ("large",): 7}
+
+
+def test_costs_add_up_by_model(recorder):
+    """Dollars of single calls, far below a cent each."""
+    for model, dollars in (("small", 0.0004), ("large", 0.02), ("small", 0.0001)):
+        recorder.record(Measurement("llm_cost_usd", dollars, model))
+
+    assert values(recorder, "gorkd_llm_cost_usd") == {("small",): pytest.approx(0.0005), ("large",): 0.02}
+
+
+@pytest.mark.parametrize(
+    ("measured", "shown"), [("jobs_waiting", "gorkd_queue_depth"), ("jobs_running", "gorkd_jobs_running")]
+)
+def test_levels_show_the_last_look_and_nothing_before_the_first(recorder, measured, shown):
+    """An empty queue is 0, an unknown one is not."""
+    before = values(recorder, shown)[()]
+
+    for level in (3, 7, 0):
+        recorder.record(Measurement(measured, level))
+
+    assert math.isnan(before)
+    assert values(recorder, shown) == {(): 0}
+
+
+def test_resumed_jobs_are_counted_from_nought(recorder):
+    """Two interrupted jobs, two more to see."""
+    before = values(recorder, "gorkd_jobs_resumed")
+
+    recorder.record(Measurement("jobs_resumed", 1))
+    recorder.record(Measurement("jobs_resumed", 1))
+
+    assert before == {(): 0}
+    assert values(recorder, "gorkd_jobs_resumed") == {(): 2}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,29 @@
+"""What the operator's commands work on, handed in by whoever builds the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+
+from core.checkup import Finding
+from core.forgetting import Forgotten, Whose
+from core.ports import JobStore
+from core.tracing import TraceLog
+
+
+@dataclass(frozen=True)
+class Records:
+    """What is kept of jobs, and how to let go of it."""
+
+    jobs: JobStore
+    traces: TraceLog
+    forget: Callable[[Whose], Awaitable[Forgotten]]
+
+
+@dataclass(frozen=True)
+class Operating:
+    """`open_records` opens the stores for one command; `examine` looks at every configured part."""
+
+    open_records: Callable[[], AbstractAsyncContextManager[Records]]
+    examine: Callable[[], Awaitable[list[Finding]]]

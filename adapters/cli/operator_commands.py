@@ -1,0 +1,148 @@
+"""The commands of who looks after an installation: `trace`, `doctor`, `forget`."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from adapters.cli.checkup import findings_json, print_findings
+from adapters.cli.operating import Operating
+from adapters.cli.saying import Exit, make_encodable, print_json, report, say
+from adapters.cli.trace import print_trace, trace_json
+from core import wording
+from core.checkup import is_healthy
+from core.errors import GorkdError, InvalidQuery
+from core.forgetting import Forgotten, Whose
+
+_log = logging.getLogger(__name__)
+
+_Json = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
+
+
+def add_operator_commands(app: typer.Typer, operating: Operating) -> None:
+    app.command("trace")(_trace_command(operating))
+    app.command("doctor")(_doctor_command(operating))
+    app.command("forget")(_forget_command(operating))
+
+
+def _trace_command(operating: Operating) -> Callable[..., None]:
+    def trace(
+        job: Annotated[str, typer.Argument(help="The job's id, job_….", metavar="JOB", show_default=False)],
+        *,
+        prompts: Annotated[bool, typer.Option("--prompts", help="Also what the model was sent and said.")] = False,
+        as_json: _Json = False,
+    ) -> None:
+        """Print what a job did, step by step, with durations, tokens and cost."""
+        _run(lambda: _trace(operating, job.strip(), with_prompts=prompts, as_json=as_json), as_json=as_json)
+
+    return trace
+
+
+def _doctor_command(operating: Operating) -> Callable[..., None]:
+    def doctor(*, as_json: _Json = False) -> None:
+        """Try every configured part, and say what to do where something is wrong."""
+        _run(lambda: _examine(operating, as_json=as_json), as_json=as_json)
+
+    return doctor
+
+
+def _forget_command(operating: Operating) -> Callable[..., None]:
+    def forget(
+        *,
+        job: Annotated[str, typer.Option("--job", metavar="JOB", help="One job.")] = "",
+        user: Annotated[str, typer.Option("--user", metavar="ID", help="All jobs of a user, by platform id.")] = "",
+        workspace: Annotated[
+            str, typer.Option("--workspace", metavar="TENANT", help="All of local, discord:<guild> or slack:<team>.")
+        ] = "",
+        is_sure: Annotated[bool, typer.Option("--yes", help="Do not ask whether I am sure.")] = False,
+        as_json: _Json = False,
+    ) -> None:
+        """Remove questions, answers, sources and traces for good, and cancel what still runs."""
+
+        def run() -> Coroutine[None, None, Exit]:
+            whose = _whose(job.strip(), user.strip(), workspace.strip())
+            if not is_sure and not as_json and sys.stdin.isatty():
+                typer.confirm(f"Remove everything of {_named(whose)}? This cannot be undone.", abort=True, err=True)
+            return _forget(operating, whose, as_json=as_json)
+
+        _run(run, as_json=as_json)
+
+    return forget
+
+
+def _run(command: Callable[[], Coroutine[None, None, Exit]], *, as_json: bool) -> None:
+    make_encodable()
+    try:
+        code = asyncio.run(command())
+    except KeyboardInterrupt:
+        code = Exit.INTERRUPTED
+    except GorkdError as error:
+        code = report(error, as_json=as_json)
+    except typer.Abort:
+        raise
+    except Exception as error:  # noqa: BLE001 -- the process boundary: a person gets a sentence, the log the rest
+        _log.debug("command failed", exc_info=True)
+        say(f"{wording.SOMETHING_BROKE} ({type(error).__name__}; GORKD_LOG_LEVEL=debug shows more)")
+        code = Exit.FAILED
+    raise typer.Exit(code)
+
+
+async def _trace(operating: Operating, job_id: str, *, with_prompts: bool, as_json: bool) -> Exit:
+    async with operating.open_records() as records:
+        job, entries = await records.jobs.get(job_id), await records.traces.read(job_id)
+    if as_json:
+        print_json(trace_json(job, entries, with_prompts=with_prompts))
+    else:
+        print_trace(Console(highlight=False), job, entries, with_prompts=with_prompts)
+    return Exit.ANSWERED
+
+
+async def _examine(operating: Operating, *, as_json: bool) -> Exit:
+    findings = await operating.examine()
+    if as_json:
+        print_json(findings_json(findings))
+    else:
+        print_findings(Console(highlight=False), findings)
+    return Exit.ANSWERED if is_healthy(findings) else Exit.FAILED
+
+
+async def _forget(operating: Operating, whose: Whose, *, as_json: bool) -> Exit:
+    async with operating.open_records() as records:
+        gone = await records.forget(whose)
+    if as_json:
+        print_json({"jobs": gone.jobs, "entries": gone.entries, "failures": dict(gone.failures)})
+    else:
+        _print_forgotten(whose, gone)
+    for archive, why in gone.failures.items():
+        say(f"{archive}: {why}")
+    return Exit.FAILED if gone.failures else Exit.ANSWERED
+
+
+def _print_forgotten(whose: Whose, gone: Forgotten) -> None:
+    jobs, entries = wording.counted(gone.jobs, "job"), "entry" if gone.entries == 1 else "entries"
+    if gone.entries:
+        sys.stdout.write(f"Forgotten: {_named(whose)}, {jobs}, {gone.entries} {entries}.\n")
+    elif not gone.failures:
+        sys.stdout.write(f"Nothing is kept of {_named(whose)}.\n")
+
+
+def _whose(job: str, user: str, workspace: str) -> Whose:
+    """Raises `InvalidQuery` unless it is a job, a user (perhaps of one workspace), or a workspace."""
+    if bool(job) + bool(user or workspace) != 1:
+        raise InvalidQuery("Say what to forget: --job, or --user and perhaps --workspace, or --workspace.", rule="what")
+    return Whose(job_id=job, user_id=user, tenant=workspace)
+
+
+def _named(whose: Whose) -> str:
+    parts: Sequence[tuple[str, str]] = (
+        ("", whose.job_id),
+        ("user ", whose.user_id),
+        ("workspace ", whose.tenant),
+    )
+    return " in ".join(f"{word}{value}" for word, value in parts if value)

@@ -1,0 +1,161 @@
+"""Letting go of what is kept: at somebody's wish, all of it at once; and by itself, when its time is over.
+
+What has to be gone is in several places (records, journal, Redis); each is an `Archive`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from core.errors import GorkdError, JobNotFound
+from core.ports import Clock
+
+log = logging.getLogger(__name__)
+
+TRACES_KEPT = timedelta(days=30)  # prompts, traces and events: long enough to look into a complaint
+SWEEP_EVERY = timedelta(days=1)
+RETRY_SWEEP = timedelta(hours=1)
+MAX_ROUNDS = 5  # of looking for jobs that were asked while others were being forgotten
+CANCELLED_AT_ONCE = 8
+
+
+@dataclass(frozen=True)
+class Whose:
+    """What is to be forgotten: one job, all of a user (within `tenant` when given), or all of a tenant."""
+
+    job_id: str = ""
+    user_id: str = ""
+    tenant: str = ""
+
+
+@dataclass(frozen=True)
+class Filed:
+    """A job that is kept."""
+
+    job_id: str
+    has_ended: bool
+
+
+@dataclass(frozen=True)
+class Forgotten:
+    """What has gone. `failures` maps the name of an archive to why something may still be there."""
+
+    jobs: int
+    entries: int
+    failures: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Retention:
+    """How long things are kept; `answers` None is until they are forgotten."""
+
+    answers: timedelta | None = None
+    traces: timedelta = TRACES_KEPT
+
+    @classmethod
+    def of_days(cls, days: int) -> Retention:
+        """Answers for so many days, traces no longer than these; 0 days keeps answers."""
+        answers = timedelta(days=days)
+        return cls(answers, min(answers, TRACES_KEPT)) if days else cls()
+
+
+class Register(Protocol):
+    async def jobs_of(self, whose: Whose) -> list[Filed]:
+        """Raises `StoreError`."""
+        ...
+
+
+class Archive(Protocol):
+    """A place that keeps something of jobs. Each method raises `GorkdError` and may be called again after that."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def erase(self, whose: Whose, job_ids: Sequence[str]) -> int:
+        """Remove all of these jobs, and what else is filed under `whose`; how many entries went.
+
+        When it returns, nothing of it can be read any more, not even in the free space of files.
+        """
+        ...
+
+    async def expire(self, *, answers_before: datetime | None, traces_before: datetime) -> int:
+        """Remove jobs that ended before the one, and prompts, traces and events from before the other."""
+        ...
+
+
+async def forget(
+    whose: Whose, register: Register, archives: Sequence[Archive], *, cancel: Callable[[str], Awaitable[None]]
+) -> Forgotten:
+    """Cancel what runs, then erase everywhere. An archive that fails does not keep the others from forgetting.
+
+    Raises `StoreError` when not even the jobs can be found.
+    """
+    forgotten: set[str] = set()
+    entries = 0
+    failures: dict[str, str] = {}
+    for round_number in range(MAX_ROUNDS):
+        filed = await register.jobs_of(whose)
+        if round_number and not filed:
+            break
+        await _cancel_all([job.job_id for job in filed if not job.has_ended], cancel)
+        job_ids = [job.job_id for job in filed] or [whose.job_id] * bool(whose.job_id)
+        for archive in archives:
+            try:
+                entries += await archive.erase(whose, job_ids)
+            except GorkdError as exc:
+                log.warning("not forgotten", extra={"archive": archive.name, "error": str(exc)})
+                failures[archive.name] = exc.user_message
+        forgotten.update(job.job_id for job in filed)
+        if failures:
+            break
+    return Forgotten(len(forgotten), entries, failures)
+
+
+async def sweep(archives: Sequence[Archive], retention: Retention, *, now: datetime) -> bool:
+    """Remove everything whose time is over; whether every archive could."""
+    before = now - retention.answers if retention.answers else None
+    is_clean = True
+    for archive in archives:
+        try:
+            gone = await archive.expire(answers_before=before, traces_before=now - retention.traces)
+        except GorkdError as exc:
+            log.warning("old entries stay", extra={"archive": archive.name, "error": str(exc)})
+            is_clean = False
+        else:
+            log.info("old entries removed", extra={"archive": archive.name, "entries": gone})
+    return is_clean
+
+
+async def keep_sweeping(
+    archives: Sequence[Archive],
+    retention: Retention,
+    *,
+    clock: Clock,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> None:
+    """`sweep` now and every day, sooner again after a failure; until it is cancelled."""
+    while True:
+        is_clean = await sweep(archives, retention, now=clock())
+        await sleep((SWEEP_EVERY if is_clean else RETRY_SWEEP).total_seconds())
+
+
+async def _cancel_all(job_ids: Sequence[str], cancel: Callable[[str], Awaitable[None]]) -> None:
+    slots = asyncio.Semaphore(CANCELLED_AT_ONCE)
+
+    async def end(job_id: str) -> None:
+        async with slots:
+            try:
+                await cancel(job_id)
+            except JobNotFound:
+                log.info("gone before it was cancelled", extra={"job_id": job_id})
+            except GorkdError as exc:  # what it still does, it cannot store any more
+                log.warning("not cancelled", extra={"job_id": job_id, "error": str(exc)})
+
+    async with asyncio.TaskGroup() as group:
+        for job_id in job_ids:
+            group.create_task(end(job_id))

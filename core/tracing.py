@@ -1,0 +1,97 @@
+"""What a job did, step by step: stages, model calls, searches, page reads, each with its time and its price.
+
+Core code does not know that it is watched: the recording wrappers of core/watching.py are put around the ports
+where these are built. Tracing never fails a job and never makes it wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Literal, Protocol
+
+Kind = Literal["stage", "model", "search", "page", "mark"]
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """What a model was sent and what it said, word for word; "" once it is hidden or no longer kept."""
+
+    system: str = ""
+    user: str = ""
+    answer: str = ""
+
+
+@dataclass(frozen=True)
+class TraceEntry:
+    """One thing a job did. `at` is when it ended, `seconds` how long it took.
+
+    `kind` says what the other fields hold:
+
+    - `stage`: `name` is the stage
+    - `model`: `name` is the call's purpose, `detail` the model; tokens, cost (None without a price), `exchange`
+    - `search`: `name` is the provider, `detail` the query, `results` how many hits
+    - `page`: `name` is "page", `detail` the address, `results` the characters of text
+    - `mark`: something that happened, such as an error counted or the job resumed: `name` what, `detail` where
+
+    `outcome` is `done`, `cancelled`, or in a few words why it failed.
+    """
+
+    kind: Kind
+    name: str
+    at: datetime
+    seconds: float = 0.0
+    outcome: str = "done"
+    detail: str = ""
+    results: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    is_estimated: bool = False
+    cost_usd: float | None = None
+    exchange: Exchange = Exchange()
+
+
+@dataclass(frozen=True)
+class TraceTotals:
+    """Sums over a trace. `cost_usd` is None when nothing that was called has a price; `unpriced` are those models."""
+
+    model_calls: int
+    tokens: int
+    cost_usd: float | None
+    searches: int
+    pages_read: int
+    pages_failed: int
+    unpriced: tuple[str, ...] = ()
+
+
+class TraceLog(Protocol):
+    """Where the traces of jobs are kept; they go with their job. Each method raises `StoreError`."""
+
+    async def append(self, job_id: str, entries: Sequence[TraceEntry]) -> None:
+        """Add in this order. What belongs to a job that is not stored, or no longer, is dropped silently."""
+        ...
+
+    async def read(self, job_id: str) -> list[TraceEntry]:
+        """In the order they were added; empty when there are none (any more)."""
+        ...
+
+
+def without_exchanges(entries: Iterable[TraceEntry]) -> list[TraceEntry]:
+    """For readers who may not see prompts."""
+    return [replace(entry, exchange=Exchange()) for entry in entries]
+
+
+def totals_of(entries: Sequence[TraceEntry]) -> TraceTotals:
+    calls = [entry for entry in entries if entry.kind == "model"]
+    costs = [entry.cost_usd for entry in calls if entry.cost_usd is not None]
+    pages = [entry for entry in entries if entry.kind == "page"]
+    return TraceTotals(
+        model_calls=len(calls),
+        tokens=sum(entry.prompt_tokens + entry.completion_tokens for entry in calls),
+        cost_usd=sum(costs) if costs else None,
+        searches=sum(entry.kind == "search" for entry in entries),
+        pages_read=sum(entry.outcome == "done" for entry in pages),
+        pages_failed=sum(entry.outcome != "done" for entry in pages),
+        unpriced=tuple(dict.fromkeys(entry.detail for entry in calls if entry.cost_usd is None)),
+    )

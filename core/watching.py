@@ -1,0 +1,253 @@
+"""Ports that note what passes through them for the trace of the running job (core/tracing.py).
+
+Which job that is, `job_id_var` says. Noting hands an entry to a bounded queue that a task of its own empties
+into the `TraceLog`: it cannot fail, cannot wait, and is safe while a call is being cancelled.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import datetime
+from time import perf_counter
+from typing import Protocol, runtime_checkable
+
+from core.answer import ModelUsage
+from core.errors import FetchError, GorkdError, ProviderError, StoreError
+from core.job import Scope
+from core.llm import cost_usd, estimate_usage
+from core.ports import ChatDelta, ChatModel, ChatRequest, Clock, PageFetcher, ProviderStrength, Recorder, SearchProvider
+from core.source import Page, SearchHit, SearchQuery
+from core.telemetry import Measurement, job_id_var
+from core.tracing import Exchange, TraceEntry, TraceLog
+
+log = logging.getLogger(__name__)
+
+MAX_WAITING = 2000  # entries of all running jobs; a job leaves some thirty, written within milliseconds
+BATCH = 100  # entries a write
+MAX_EXCHANGE_CHARS = 60_000  # of one prompt or answer; twice what the token budget lets through
+GIVEN_UP = "given up"  # nobody waited for it any longer: out of time, cancelled, or not needed
+
+
+class Tracer:
+    """Takes entries for the running job. `redact` takes secrets out of text before it is kept."""
+
+    def __init__(self, clock: Clock, redact: Callable[[str], str]) -> None:
+        self._clock = clock
+        self._redact = redact
+        self._waiting: asyncio.Queue[tuple[str, TraceEntry] | None] = asyncio.Queue(MAX_WAITING)
+
+    def now(self) -> datetime:
+        return self._clock()
+
+    def note(self, entry: TraceEntry, *, job_id: str = "") -> None:
+        """For the running job unless another is named; outside a job it does nothing. Never raises and never waits."""
+        job_id = job_id or job_id_var.get()
+        if not job_id:
+            return
+        try:
+            self._waiting.put_nowait((job_id, entry))
+        except asyncio.QueueFull:
+            log.warning("trace entry dropped", extra={"kind": entry.kind})
+
+    async def write_to(self, trace_log: TraceLog) -> None:
+        """Keep what is noted, until `finish`."""
+        while (first := await self._waiting.get()) is not None:
+            batch, is_over = [first], False
+            while not is_over and len(batch) < BATCH and not self._waiting.empty():
+                following = self._waiting.get_nowait()
+                is_over = following is None
+                batch += [following] if following else []
+            await self._write(trace_log, batch)
+            if is_over:
+                return
+
+    async def finish(self) -> None:
+        """Nothing more is noted; `write_to` ends when all is written."""
+        await self._waiting.put(None)
+
+    async def _write(self, trace_log: TraceLog, batch: Sequence[tuple[str, TraceEntry]]) -> None:
+        by_job: dict[str, list[TraceEntry]] = {}
+        for job_id, entry in batch:
+            by_job.setdefault(job_id, []).append(entry)
+        for job_id, entries in by_job.items():
+            cleaned = await asyncio.to_thread(lambda dirty: [self._clean(entry) for entry in dirty], entries)
+            try:
+                await trace_log.append(job_id, cleaned)
+            except StoreError as exc:
+                log.warning("trace not kept", extra={"job_id": job_id, "error": str(exc)})
+
+    def _clean(self, entry: TraceEntry) -> TraceEntry:
+        said = entry.exchange
+        return replace(
+            entry,
+            detail=self._text(entry.detail),
+            outcome=self._text(entry.outcome),
+            exchange=Exchange(self._text(said.system), self._text(said.user), self._text(said.answer)),
+        )
+
+    def _text(self, text: str) -> str:
+        """Without secrets, and storable: half a surrogate pair, which endpoints send, becomes U+FFFD."""
+        cut = text[:MAX_EXCHANGE_CHARS].encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return self._redact(cut) if cut else cut
+
+
+@asynccontextmanager
+async def open_tracer(
+    trace_log: TraceLog, *, clock: Clock, redact: Callable[[str], str] = lambda text: text
+) -> AsyncIterator[Tracer]:
+    """A tracer that writes to `trace_log`; what was noted is written before the block is left."""
+    tracer = Tracer(clock, redact)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(tracer.write_to(trace_log))
+        try:
+            yield tracer
+        finally:
+            await tracer.finish()
+
+
+@runtime_checkable
+class _Warmable(Protocol):
+    async def warm_up(self) -> None: ...
+
+
+async def _warm_up(part: object) -> None:
+    if isinstance(part, _Warmable):
+        await part.warm_up()
+
+
+class WatchedModel:
+    """A `ChatModel` whose every call is traced, counted and priced: also one that failed or was given up."""
+
+    def __init__(
+        self, model: ChatModel, tracer: Tracer, recorder: Recorder, prices: Mapping[str, tuple[float, float]]
+    ) -> None:
+        self._model, self._tracer, self._recorder, self._prices = model, tracer, recorder, prices
+
+    @property
+    def name(self) -> str:
+        return self._model.name
+
+    async def warm_up(self) -> None:
+        await _warm_up(self._model)
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+        job_id, started = job_id_var.get(), perf_counter()  # who drops the stream half-way may have another context
+        pieces: list[str] = []
+        usage: ModelUsage | None = None
+        outcome = GIVEN_UP
+        deltas = self._model.stream(request)
+        try:
+            async for delta in deltas:
+                pieces.append(delta.text)
+                usage = delta.usage or usage
+                yield delta
+            outcome = "done"
+        except GorkdError as exc:
+            outcome = f"{type(exc).__name__}: {exc}"
+            raise
+        finally:
+            text = "".join(pieces)
+            is_paid = outcome == "done" or bool(text)  # a refused call costs nothing
+            spent = usage or (estimate_usage(request, text) if is_paid else ModelUsage())
+            self._note(job_id, request, text, spent, seconds=perf_counter() - started, outcome=outcome)
+            if isinstance(deltas, AsyncGenerator):
+                await deltas.aclose()
+
+    def _note(
+        self, job_id: str, request: ChatRequest, text: str, usage: ModelUsage, *, seconds: float, outcome: str
+    ) -> None:
+        cost = cost_usd(usage, self.name, self._prices)
+        self._recorder.record(Measurement("llm_tokens_used", usage.prompt_tokens + usage.completion_tokens, self.name))
+        if cost is not None:
+            self._recorder.record(Measurement("llm_cost_usd", cost, self.name))
+        entry = TraceEntry(
+            "model",
+            request.purpose,
+            self._tracer.now(),
+            seconds,
+            outcome=outcome,
+            detail=self.name,
+            prompt_tokens=usage.prompt_tokens,
+            completion_tokens=usage.completion_tokens,
+            is_estimated=usage.is_estimated,
+            cost_usd=cost,
+            exchange=Exchange(request.system, request.user, text),
+        )
+        self._tracer.note(entry, job_id=job_id)
+
+
+class WatchedSearch:
+    """A `SearchProvider` whose every search is traced."""
+
+    def __init__(self, provider: SearchProvider, tracer: Tracer) -> None:
+        self._provider, self._tracer = provider, tracer
+
+    @property
+    def name(self) -> str:
+        return self._provider.name
+
+    @property
+    def strength(self) -> ProviderStrength:
+        return self._provider.strength
+
+    async def search(self, query: SearchQuery, *, limit: int, scope: Scope) -> Sequence[SearchHit]:
+        started = perf_counter()
+        outcome, hits = GIVEN_UP, list[SearchHit]()
+        try:
+            hits = list(await self._provider.search(query, limit=limit, scope=scope))
+            outcome = "done"
+        except ProviderError as exc:
+            outcome = exc.reason
+            raise
+        finally:
+            seconds = perf_counter() - started
+            self._tracer.note(
+                TraceEntry("search", self.name, self._tracer.now(), seconds, outcome, query.text, len(hits))
+            )
+        return hits
+
+
+class WatchedPages:
+    """A `PageFetcher` whose every fetch is traced."""
+
+    def __init__(self, pages: PageFetcher, tracer: Tracer) -> None:
+        self._pages, self._tracer = pages, tracer
+
+    async def warm_up(self) -> None:
+        await _warm_up(self._pages)
+
+    async def fetch(self, url: str) -> Page:
+        started = perf_counter()
+        outcome, length = GIVEN_UP, 0
+        try:
+            page = await self._pages.fetch(url)
+            outcome, length = "done", len(page.text)
+        except FetchError as exc:
+            outcome = exc.reason
+            raise
+        finally:
+            seconds = perf_counter() - started
+            self._tracer.note(TraceEntry("page", "page", self._tracer.now(), seconds, outcome, url, length))
+        return page
+
+
+class WatchedRecorder:
+    """A `Recorder` that also puts stages, counted errors and resumptions into the trace."""
+
+    def __init__(self, recorder: Recorder, tracer: Tracer) -> None:
+        self._recorder, self._tracer = recorder, tracer
+
+    def record(self, measurement: Measurement) -> None:
+        self._recorder.record(measurement)
+        match measurement.name:
+            case "pipeline_stage_duration_seconds":
+                self._tracer.note(TraceEntry("stage", measurement.label, self._tracer.now(), measurement.value))
+            case "errors":
+                stage, _, kind = measurement.label.partition(":")
+                self._tracer.note(TraceEntry("mark", "error", self._tracer.now(), outcome=kind, detail=stage))
+            case "jobs_resumed":
+                self._tracer.note(TraceEntry("mark", "resumed", self._tracer.now()))
