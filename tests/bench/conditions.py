@@ -28,6 +28,7 @@ class Conditions:
     starts: int = 3  # of `gorkd web`
     idle_s: float = 3.0  # before its memory is read
     real_pages: bool = True
+    made_up_pages: int = 60  # where the real ones are absent or not wanted
 
 
 def tokens_in(text: str) -> int:

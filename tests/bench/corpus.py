@@ -9,14 +9,17 @@ from __future__ import annotations
 import json
 import random
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import unescape
 
 from tests.shared_data import SHARED
 
 _PAGES = SHARED / "data" / "pages"
-_EXTRACT_CHARS = 800  # what a search service knows of a page
+_EXTRACT_CHARS = 800
+_RELATED = 9  # other pages that a search for one finds too
+_COMMON = 0.2  # of all pages; a word in more tells a search service nothing
 _QUESTIONS = (
     "What does the proposal on {subject} change, and for whom?",
     "Which problem does {subject} solve, according to its authors?",
@@ -37,12 +40,13 @@ _CLAIMS = (
 
 @dataclass(frozen=True)
 class WebPage:
-    """`extract` is what a search service knows of it."""
+    """`extract` is its beginning; `index` the words under which a search service finds it."""
 
     path: str
     title: str
     html: str
     extract: str
+    index: str = ""
 
 
 @dataclass(frozen=True)
@@ -52,14 +56,31 @@ class Corpus:
     is_real: bool
 
 
-def load_corpus(*, real: bool = True) -> Corpus:
-    """At least 24 questions, all different. Falls back to made-up pages where the data folder is absent."""
+def load_corpus(*, real: bool = True, made_up: int = 60) -> Corpus:
+    """Three questions a page, all different. Falls back to made-up pages where the data folder is absent."""
     is_real = real and _PAGES.exists()
-    pages = _read_pages() if is_real else _make_pages(60)
+    pages = _indexed(_read_pages() if is_real else _make_pages(made_up))
     subjects = [re.sub(r"^PEP \d+ – ", "", page.title) for page in pages]
     worded = [subject for subject in subjects if len(re.findall(r"[A-Za-z]{3,}", subject)) >= 2]
-    questions = [template.format(subject=subject) for template in _QUESTIONS for subject in worded]
+    spread = [*worded[::3], *worded[1::3], *worded[2::3]]  # neighbours are related, what is asked at once is not
+    questions = [template.format(subject=subject) for template in _QUESTIONS for subject in spread]
     return Corpus(pages, questions, is_real)
+
+
+def _indexed(pages: Sequence[WebPage]) -> list[WebPage]:
+    """Each page is found by the rare words of its beginning, and by the titles of the pages before it.
+
+    So every search finds ten pages or more, and none is found by all.
+    """
+    words = [set(re.findall(r"\w+", f"{page.title} {page.extract}".lower())) for page in pages]
+    seen = Counter(word for own in words for word in own)
+    common = {word for word, count in seen.items() if count > _COMMON * len(pages)}
+    rare = [own - common for own in words]
+    titles = [set(re.findall(r"\w+", page.title.lower())) - common for page in pages]
+    return [
+        replace(page, index=" ".join(sorted(rare[at].union(*(titles[at - back] for back in range(1, _RELATED + 1))))))
+        for at, page in enumerate(pages)
+    ]
 
 
 def _read_pages() -> list[WebPage]:

@@ -13,7 +13,7 @@ from tests.bench.table import Goal, Row, format_table
 def measure_limits(conditions: Conditions) -> str:
     """The table, as text."""
     pace = replace(conditions.pace, token_s=conditions.quick_token_s)
-    with open_outside(pace, real_pages=conditions.real_pages) as outside:
+    with open_outside(pace, conditions) as outside:
         question, other, *_ = outside.environment.questions
         with open_asker(outside, "tavily") as asker:
             standard = asker.ask(question).asked[0]

@@ -16,7 +16,7 @@ from core.codec import decode, encode
 from tests.bench.conditions import Pace
 from tests.bench.corpus import load_corpus
 from tests.bench.model_script import ModelCall, ModelScript
-from tests.loopback.openai_world import openai_world
+from tests.bench.paced_model import paced_model
 from tests.loopback.search_corpus import Document
 from tests.loopback.search_world import Asked, SearchWorld
 from tests.loopback.web_world import PageSpec, WebWorld
@@ -31,6 +31,7 @@ class Opening:
 
     pace: Pace
     real_pages: bool
+    made_up_pages: int
 
 
 @dataclass(frozen=True)
@@ -84,14 +85,16 @@ class _Lateness:
 
 async def serve() -> None:
     opening = decode(await _next_line(), Opening)
-    corpus = load_corpus(real=opening.real_pages)
+    corpus = load_corpus(real=opening.real_pages, made_up=opening.made_up_pages)
     pace = opening.pace
     lateness = _Lateness()
     script = ModelScript(lambda: (model.first_token_s, model.token_s))
     specs = {page.path: PageSpec(page.html) for page in corpus.pages}
     async with WebWorld(specs, pace.page_s, hosts=len(specs)) as web:
-        documents = [Document(web.url(page.path), page.title, page.extract) for page in corpus.pages]
-        async with SearchWorld(documents, latency_s=pace.search_s) as search, openai_world(script) as model:
+        found = [Document(web.url(page.path), page.title, page.index) for page in corpus.pages]
+        abstracts = [Document(web.url(page.path), page.title, page.extract) for page in corpus.pages]
+        documents = {"tavily": found, "exa": found, "pubmed": abstracts}
+        async with SearchWorld(documents, latency_s=pace.search_s) as search, paced_model(script) as model:
             model.first_token_s, model.token_s = pace.first_token_s, pace.token_s
             search.asked = stamped = _Stamped()
             watching = asyncio.create_task(lateness.watch())

@@ -38,6 +38,11 @@ class Peer:
             raise PeerDied(f"{self._process.args!r} ended with {self._process.wait()}")
         return decode(line, expected)
 
+    def end(self) -> None:
+        """Ask it to end, without waiting."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+
     def _write(self, line: str) -> None:
         assert self._process.stdin is not None
         self._process.stdin.write(line + "\n")
@@ -54,12 +59,12 @@ def started(module: str) -> Iterator[Peer]:
         text=True,
         cwd=ROOT,
     )
+    peer = Peer(process)
     try:
-        yield Peer(process)
+        yield peer
     finally:
-        assert process.stdin is not None
         assert process.stdout is not None
-        process.stdin.close()
+        peer.end()
         try:
             process.wait(_ENDS_WITHIN_S)
         except subprocess.TimeoutExpired:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from statistics import quantiles
 
@@ -46,16 +46,19 @@ class Asker:
 
 
 @contextmanager
-def open_outside(pace: Pace, *, real_pages: bool) -> Iterator[Outside]:
+def open_outside(pace: Pace, conditions: Conditions) -> Iterator[Outside]:
     with started(OUTSIDE) as peer:
-        peer.tell(Opening(pace, real_pages))
+        peer.tell(Opening(pace, conditions.real_pages, conditions.made_up_pages))
         yield Outside(peer, peer.hear(Environment), pace)
 
 
 @contextmanager
-def open_asker(outside: Outside, *providers: str, is_warmed: bool = True) -> Iterator[Asker]:
-    """A fresh process with an empty data folder."""
-    with tempfile.TemporaryDirectory() as folder, started(ASKER) as peer:
+def open_asker(outside: Outside, *providers: str, is_warmed: bool = True, peer: Peer | None = None) -> Iterator[Asker]:
+    """A fresh process, or `peer`, one that is started already, with an empty data folder."""
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
+        peer = peer or stack.enter_context(started(ASKER))
+        stack.callback(peer.end)
         data = {"GORKD_DATA": str(Path(folder) / "data"), "GORKD_PROVIDERS": ",".join(providers)}
         peer.tell(OpenHouse({**outside.environment.variables, **data}, is_warmed))
         yield Asker(peer, peer.hear(Ready).cpu_s)
@@ -63,9 +66,12 @@ def open_asker(outside: Outside, *providers: str, is_warmed: bool = True) -> Ite
 
 def measure_questions(conditions: Conditions) -> str:
     """The tables, as text."""
-    with open_outside(conditions.pace, real_pages=conditions.real_pages) as outside:
+    with started(ASKER) as one, started(ASKER) as two, open_outside(conditions.pace, conditions) as outside:
         first, second, *others = outside.environment.questions
-        with open_asker(outside, "tavily") as warmed, open_asker(outside, "tavily", is_warmed=False) as fresh:
+        with (
+            open_asker(outside, "tavily", peer=one) as warmed,
+            open_asker(outside, "tavily", is_warmed=False, peer=two) as fresh,
+        ):
             starts = (warmed.start_cpu_s, fresh.start_cpu_s, None)
             warm, cold, next_one = warmed.ask(first), fresh.ask(first), warmed.ask(second)
             many = warmed.ask(*others[: conditions.questions_at_once])

@@ -1,0 +1,70 @@
+"""The benchmark itself: that it runs and prints its tables. Its figures are never judged in tests."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.bench.__main__ import PARTS, main
+from tests.bench.conditions import Conditions, Pace, tokens_in
+from tests.bench.model_script import ModelCall
+from tests.bench.outside import ROBOTS, Journal
+from tests.bench.table import Goal, Row, format_table
+from tests.bench.waiting import read_journal
+
+AT_ONCE = Pace(first_token_s=0.0, token_s=0.0, search_s=0.0, page_s=0.0)
+SMALL = Conditions(AT_ONCE, quick_token_s=0.0, questions_at_once=2, real_pages=False, made_up_pages=15)
+
+
+def test_questions_are_answered_and_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    """With an outside that never waits, every question is answered and every figure printed."""
+    code = main(["questions"], SMALL)
+
+    printed = capsys.readouterr().out
+    assert code == 0
+    assert re.search(r"^sources kept( +[1-9]\d*){3}$", printed, re.MULTILINE)
+    assert "failed" not in printed
+    assert re.search(r"^failing +0 ok +≤ 0$", printed, re.MULTILINE)
+
+
+def test_a_name_that_is_no_part_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    """A typing error names what there is."""
+    code = main(["quetsions"], SMALL)
+
+    said = capsys.readouterr().err
+    assert code == 2
+    assert all(name in said for name in PARTS)
+
+
+def test_waiting_counts_what_overlaps_once() -> None:
+    """A plan of 2 s beside an early search and its page, a gap of ours, then an answer of 3 s."""
+    calls = (ModelCall(10.0, "plan", 100, 10, 2.0), ModelCall(12.5, "answer", 100, 10, 3.0))
+    journal = Journal(calls, searches=(10.0,), pages=((10.4, ROBOTS), (10.7, "/a"), (10.7, "/b")), late_s=0.0)
+
+    waited = read_journal(journal, Pace(), 10.0, 16.0)
+
+    assert waited.waiting_s == pytest.approx(5.0)
+    assert waited.path_s == pytest.approx(2.0 + 0.4 + 0.3 + 3.0)
+    assert (waited.searches, waited.pages, waited.robots) == (1, 2, 1)
+
+
+@pytest.mark.parametrize(
+    ("value", "goal", "mark"),
+    [
+        pytest.param(1.1, Goal(1.1), "ok", id="at-the-limit"),
+        pytest.param(1.2, Goal(1.1), "over", id="above-a-ceiling"),
+        pytest.param(34.0, Goal(35, is_floor=True), "over", id="below-a-floor"),
+        pytest.param(36.0, Goal(35, is_floor=True), "ok", id="above-a-floor"),
+    ],
+)
+def test_figures_are_marked_against_their_goal(value: float, goal: Goal, mark: str) -> None:
+    """A figure that misses its goal says so beside it."""
+    table = format_table("speed", ("now",), [Row("figure", [value], "s", goal=goal)])
+
+    assert f"{value:.2f} {mark}" in table
+
+
+def test_a_token_is_four_characters() -> None:
+    """The unit of the pace, rounded up."""
+    assert [tokens_in(text) for text in ("", "a", "abcd", "abcde")] == [0, 1, 1, 2]
