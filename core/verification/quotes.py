@@ -159,8 +159,8 @@ def _is_joined(ours: Sequence[Token], theirs: Sequence[Token]) -> bool:
 
 
 def _is_slip(ours: Sequence[Token], theirs: Sequence[Token]) -> bool:
-    """One word of which one letter is wrong, missing or in another's place."""
-    if len(ours) != 1 or len(theirs) != 1 or _has_number((*ours, *theirs)):
+    """One word of which one letter is wrong, missing or in another's place; another form of a word is no slip."""
+    if len(ours) != 1 or len(theirs) != 1 or _has_number((*ours, *theirs)) or ours[0].stem == theirs[0].stem:
         return False
     left, right = ours[0].text, theirs[0].text
     if are_opposite(ours[0].stem, theirs[0].stem) or min(len(left), len(right)) < MIN_SLIP_CHARS:

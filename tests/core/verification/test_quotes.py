@@ -43,6 +43,7 @@ def test_a_true_quote_is_found_where_it_stands(quote: str, expected: str | None)
         "The committee met on 3 May 2021 in Genoa.",
         "It did approve the plan, because the cost was too high",
         "It did not approve the plan, because the cost was too low",
+        "It did not approve the plans, because the cost was too high",
         "too high — about 4.5 billion francs",
         "about 4.5 million francs [13]. Dr Keller voted",
         "Dr Kellner voted against it",
@@ -54,8 +55,8 @@ def test_a_true_quote_is_found_where_it_stands(quote: str, expected: str | None)
         " … ",
     ],
     ids=[
-        "year", "month", "place", "negation", "opposite", "scale", "reference", "name", "preposition", "left out",
-        "invented", "cut words", "empty", "marks only",
+        "year", "month", "place", "negation", "opposite", "plural", "scale", "reference", "name", "preposition",
+        "left out", "invented", "cut words", "empty", "marks only",
     ],
 )  # fmt: skip
 def test_an_altered_quote_is_refused_however_alike(quote: str) -> None:
