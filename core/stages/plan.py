@@ -20,13 +20,17 @@ from core.job import QueryIntent, QuestionType, ResearchJob, TimeConstraint
 from core.llm import PartialJson, estimate_usage, parse_object
 from core.ports import ChatRequest, ProviderStrength
 from core.prompts import load_prompt
+from core.render import one_line
 from core.source import ContentType, Recency, SearchFilters, SearchPlan, SearchQuery
+from core.stages.prompting import asked
 from core.stages.search import Gathering
 from core.terms import STOPWORDS
 
 log = logging.getLogger(__name__)
 
 MAX_QUERIES = 4  # the question itself and up to three variations
+MAX_QUERY_TEXT_CHARS = 400  # Tavily takes no more (docs.tavily.com, API reference)
+_LANGUAGE = regex.compile(r"[a-z]{2}", regex.IGNORECASE)  # ISO 639-1
 _CONCEPTUAL = frozenset({QuestionType.EXPLANATION, QuestionType.COMPARISON})
 
 # Short keys and flat: at 30 ms a token every field delays the first word. Filters come first and queries next, so
@@ -71,19 +75,22 @@ async def plan_research(job: ResearchJob, gathering: Gathering, deps: Deps, *, t
         async for delta in deps.model.stream(request):
             usage = delta.usage or usage
             if growing.feed(delta.text):
-                for query in _finished_queries(growing.value)[: MAX_QUERIES - 1]:
+                for query in _finished_queries(growing.value, job.intent)[: MAX_QUERIES - 1]:
                     gathering.start_early(by_rules.search.providers, query)
         refined = _read_plan(parse_object(growing.text), by_rules)
+        providers = {*by_rules.search.providers, *_providers(job, deps, refined.intent)}
     except ModelError as exc:
         deps.count_error("plan", exc)
         return by_rules
-    return replace(refined, usage=(usage or estimate_usage(request, growing.text),))
+    # What the rules chose is being asked already; the refined intent may add to it.
+    search = replace(refined.search, providers=tuple(name for name in deps.providers if name in providers))
+    return replace(refined, search=search, usage=(usage or estimate_usage(request, growing.text),))
 
 
 def plan_by_rules(job: ResearchJob, deps: Deps) -> ResearchPlan:
     """The question itself, and its keywords where they differ; providers by type of question (S003-06)."""
     filters = _filters(job.intent)
-    texts = [job.query[:400], keywords(job.query)]
+    texts = [job.query[:MAX_QUERY_TEXT_CHARS], keywords(job.query)]
     queries = tuple(SearchQuery(text, filters) for text in dict.fromkeys(texts) if text)
     return ResearchPlan(job.intent, _search_plan(job, deps, queries, job.intent))
 
@@ -109,13 +116,16 @@ def keywords(question: str) -> str:
 
 
 def _search_plan(job: ResearchJob, deps: Deps, queries: Sequence[SearchQuery], intent: QueryIntent) -> SearchPlan:
-    strengths = {name: provider.strength for name, provider in deps.providers.items()}
     return SearchPlan(
         queries=tuple(queries),
-        providers=choose_providers(strengths, job, intent),
+        providers=_providers(job, deps, intent),
         max_sources=deps.settings.search.max_sources,
         timeout_s=deps.settings.search.provider_timeout_s,
     )
+
+
+def _providers(job: ResearchJob, deps: Deps, intent: QueryIntent) -> tuple[str, ...]:
+    return choose_providers({name: provider.strength for name, provider in deps.providers.items()}, job, intent)
 
 
 def _filters(intent: QueryIntent) -> SearchFilters:
@@ -131,13 +141,10 @@ def _plan_request(job: ResearchJob, deps: Deps, *, timeout_s: float) -> ChatRequ
     system = load_prompt("plan_research").substitute(
         today=deps.clock().date().isoformat(), max_variations=str(MAX_QUERIES - 1)
     )
-    user = f"<question>\n{job.query}\n</question>"
-    if job.request.context:
-        user += f"\n<context>\n{job.request.context[:2000]}\n</context>"
     return ChatRequest(
         purpose="plan",
         system=system,
-        user=user,
+        user=asked(job),
         schema_name="plan",
         schema=_PLAN_SCHEMA,
         max_tokens=settings.max_plan_tokens,
@@ -147,41 +154,44 @@ def _plan_request(job: ResearchJob, deps: Deps, *, timeout_s: float) -> ChatRequ
 
 def _read_plan(answer: Mapping[str, Json], by_rules: ResearchPlan) -> ResearchPlan:
     """The model's plan where it is usable, the rules' where it is not. The question as asked stays the first query."""
-    first = by_rules.search.queries[0]
-    distinct = {query.text.casefold(): query for query in reversed([first, *_read_queries(answer)])}
-    queries = list(reversed(distinct.values()))
+    distinct: dict[str, SearchQuery] = {}
+    for query in (by_rules.search.queries[0], *_read_queries(answer, by_rules.intent)):
+        distinct.setdefault(query.text.casefold(), query)
+    queries = list(distinct.values())
     if len(queries) == 1:
         queries = list(by_rules.search.queries)
     search = replace(by_rules.search, queries=tuple(queries[:MAX_QUERIES]))
     return ResearchPlan(_read_intent(answer, by_rules.intent), search)
 
 
-def _finished_queries(growing: Mapping[str, Json]) -> list[SearchQuery]:
+def _finished_queries(growing: Mapping[str, Json], by_rules: QueryIntent) -> list[SearchQuery]:
     """Of a plan that is still being written, the queries that are whole: all but the last, unless more follows."""
     is_whole = list(growing)[-1:] != ["queries"]
-    queries = _read_queries(growing)
+    queries = _read_queries(growing, by_rules)
     return queries if is_whole else queries[:-1]
 
 
-def _read_queries(answer: Mapping[str, Json]) -> list[SearchQuery]:
+def _read_queries(answer: Mapping[str, Json], by_rules: QueryIntent) -> list[SearchQuery]:
+    """The model's queries; where it sets no filter, those that its reading of the question demands."""
     recency, content_type = answer.get("recency"), answer.get("content")
-    filters = SearchFilters(
-        recency=cast("Recency", recency) if recency in get_args(Recency) else "any",
-        content_type=cast("ContentType", content_type) if content_type in get_args(ContentType) else "general",
-    )
-    texts = [" ".join(text.split())[:400] for text in _listed(answer.get("queries")) if isinstance(text, str)]
-    return [SearchQuery(text, filters) for text in texts if text]
+    filters = _filters(_read_intent(answer, by_rules)) if "type" in answer else SearchFilters()
+    if recency in get_args(Recency) and recency != "any":
+        filters = replace(filters, recency=cast("Recency", recency))
+    if content_type in get_args(ContentType) and content_type != "general":
+        filters = replace(filters, content_type=cast("ContentType", content_type))
+    texts = [text[:MAX_QUERY_TEXT_CHARS] for text in _lines(answer.get("queries"))]
+    return [SearchQuery(text, filters) for text in texts]
 
 
 def _read_intent(answer: Mapping[str, Json], by_rules: QueryIntent) -> QueryIntent:
     kind, language = answer.get("type"), answer.get("language")
-    entities = tuple(str(name)[:80] for name in _listed(answer.get("entities")) if str(name).strip())[:8]
+    entities = tuple(name[:80] for name in _lines(answer.get("entities")))[:8]
     return replace(
         by_rules,
         question_type=QuestionType(kind) if kind in list(QuestionType) else by_rules.question_type,
         entities=entities or by_rules.entities,
         time_constraint=_read_time(answer.get("time")) or by_rules.time_constraint,
-        language=language if isinstance(language, str) and 2 <= len(language) <= 3 else by_rules.language,
+        language=language.lower() if isinstance(language, str) and _LANGUAGE.fullmatch(language) else by_rules.language,
     )
 
 
@@ -196,5 +206,7 @@ def _read_time(value: Json) -> TimeConstraint | None:
     return None
 
 
-def _listed(value: Json) -> list[Json]:
-    return value if isinstance(value, list) else []
+def _lines(value: Json) -> list[str]:
+    """The strings of a list that say something, each on one line and without controls."""
+    texts = [one_line(text) for text in value if isinstance(text, str)] if isinstance(value, list) else []
+    return [text for text in texts if text]

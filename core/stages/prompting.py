@@ -8,6 +8,7 @@ import regex
 
 from core.deps import Deps
 from core.events import Json
+from core.injection import instructions_in, mask
 from core.job import ResearchJob
 from core.llm import estimate_tokens
 from core.passages import Passage, select_passages
@@ -37,7 +38,11 @@ _ANSWER_SCHEMA: Mapping[str, Json] = {
         },
     },
 }
-_FENCE = regex.compile(r"<(?=\s*/?\s*(?:source|question|context)\b)", regex.IGNORECASE)
+# Also what only looks like a tag to a model: full-width brackets, blanks and invisible characters within.
+_FENCE = regex.compile(r"[<＜﹤〈⟨](?=[\s\p{Cf}\p{Cc}/\\⁄∕／]*(?:source|question|context)\b)", regex.IGNORECASE)
+MAX_CONTEXT_TOKENS = 1000  # of what was said before; with the longest question, sources keep a third of the prompt
+_GAP_TOKENS = 3  # a `[…]` on its own line
+_SAFETY_TOKENS = 50  # blank lines and the joints between pieces, whose tokens do not add up exactly
 _LANGUAGE_NAMES = {
     "ar": "Arabic", "de": "German", "el": "Greek", "en": "English", "es": "Spanish", "fa": "Persian", "fr": "French",
     "he": "Hebrew", "hi": "Hindi", "it": "Italian", "ja": "Japanese", "ko": "Korean", "nl": "Dutch", "pl": "Polish",
@@ -55,10 +60,8 @@ def answer_request(job: ResearchJob, sources: Sequence[Source], deps: Deps, *, t
         language=_LANGUAGE_NAMES.get(language, language),
         max_summary_words=str(settings.max_summary_words),
     )
-    question = f"<question>\n{fenced(job.query)}\n</question>"
-    if job.request.context:
-        question += f"\n<context>\n{fenced(job.request.context[:2000])}\n</context>"
-    budget = settings.max_prompt_tokens - estimate_tokens(system) - estimate_tokens(question) - 40 * len(sources)
+    question = asked(job)
+    budget = settings.max_prompt_tokens - estimate_tokens(system) - estimate_tokens(question) - _SAFETY_TOKENS
     return ChatRequest(
         purpose="answer",
         system=system,
@@ -70,10 +73,30 @@ def answer_request(job: ResearchJob, sources: Sequence[Source], deps: Deps, *, t
     )
 
 
+def asked(job: ResearchJob) -> str:
+    """The question and what was said before it, each fenced."""
+    question = f"<question>\n{fenced(job.query)}\n</question>"
+    context = _cut_to_tokens(fenced(job.request.context), MAX_CONTEXT_TOKENS)
+    return f"{question}\n<context>\n{context}\n</context>" if context else question
+
+
 def format_sources(sources: Sequence[Source], question: str, *, max_tokens: int) -> str:
     """Every source that fits, numbered, with the passages that fit the question best; left-out text is marked `[…]`."""
-    chosen = select_passages(sources, question, max_tokens=max_tokens, count_tokens=estimate_tokens)
+    budget = max_tokens - sum(estimate_tokens(_opening(source)) + _GAP_TOKENS for source in sources)
+    chosen = select_passages(sources, question, max_tokens=budget, count_tokens=_passage_tokens)
     return "\n\n".join(_block(source, chosen[source.id]) for source in sources if source.id in chosen)
+
+
+def _passage_tokens(text: str) -> int:
+    return estimate_tokens(fenced(text)) + _GAP_TOKENS
+
+
+def _cut_to_tokens(text: str, max_tokens: int) -> str:
+    """The beginning of `text`; at least a character a token is assumed, so a long text is cut before it is counted."""
+    text = text[: 4 * max_tokens]
+    while text and estimate_tokens(text) > max_tokens:
+        text = text[: len(text) * max_tokens // estimate_tokens(text) - 1]
+    return text.strip()
 
 
 def fenced(text: str) -> str:
@@ -81,24 +104,32 @@ def fenced(text: str) -> str:
     return _FENCE.sub("‹", text)
 
 
-def _block(source: Source, passages: Sequence[Passage]) -> str:
+def _opening(source: Source) -> str:
     published = source.metadata.published_at
+    title = mask(source.title, instructions_in(source.title))
     about = [
         f'id="{source.number}"',
-        f'title="{_attribute(source.title)}"',
+        f'title="{_attribute(title)}"',
         f'domain="{_attribute(source.metadata.domain)}"',
     ]
     if published:
         about.append(f'date="{published.date().isoformat()}"')
+    return f"<source {' '.join(about)}>\n\n</source>\n\n"
+
+
+def _block(source: Source, passages: Sequence[Passage]) -> str:
     parts: list[str] = []
     end = 0
     for passage in passages:
-        if passage.start > end and source.content[end : passage.start].strip():
+        if passage.start > end and source.trusted_content[end : passage.start].strip():
             parts.append("[…]")
         parts.append(passage.text.strip())
         end = passage.end
-    return f"<source {' '.join(about)}>\n{fenced(chr(10).join(parts))}\n</source>"
+    tag = _opening(source).partition("\n")[0]
+    return f"{tag}\n{fenced(chr(10).join(parts))}\n</source>"
 
 
 def _attribute(text: str) -> str:
-    return " ".join(fenced(text).replace('"', "'").split())[:160]
+    """On one line, and without what ends an attribute or a tag."""
+    plain = fenced(text).replace('"', "'").replace("<", "‹").replace(">", "›")
+    return " ".join(plain.split())[:160]
