@@ -15,7 +15,7 @@ from adapters.store.limits import SqliteRateLimits, SqliteSingleFlight
 from adapters.store.memory import MemoryRateLimits, MemorySingleFlight
 from adapters.store.redis_limits import RedisRateLimits, RedisSingleFlight
 from core.job import Scope
-from core.limits import take_token
+from core.limits import ROUNDING_S, take_token
 from core.telemetry import Silence
 from tests.adapters.store.samples import CHANNEL, Notes, StandingClock
 from tests.servers import free_port, running_redis
@@ -88,13 +88,13 @@ async def test_refusal_takes_nothing_and_other_buckets_are_others(limits):
 async def test_bucket_fills_again(limits):
     """Whoever keeps asking gets the next token when its time has come, and not before."""
     await limits[0].take("exa", rate=20, burst=1)
-    wait = await limits[0].take("exa", rate=20, burst=1)
     asked_at = time.monotonic()
+    wait = await limits[0].take("exa", rate=20, burst=1)
 
-    while await limits[1].take("exa", rate=20, burst=1):
+    while await limits[1].take("exa", rate=20, burst=1):  # noqa: ASYNC110  # time passes in the store
         await asyncio.sleep(0.001)
 
-    assert 0.9 * wait < time.monotonic() - asked_at < wait + 1
+    assert wait - ROUNDING_S <= time.monotonic() - asked_at < wait + 1
 
 
 @pytest.mark.parametrize(("rate", "burst"), [(0, 1), (-1, 1), (float("nan"), 1), (1, 0)])
@@ -186,14 +186,13 @@ async def test_claim_is_given_back_by_its_holder_only(flights):
 
 async def test_claim_of_a_job_that_was_lost_ends_by_itself(flights):
     """Nobody waits for ever for a winner that never comes back."""
+    claimed_at = time.monotonic()
     await flights[0].claim(CHANNEL, "why?", "job_1", ttl=timedelta(milliseconds=30))
 
-    claimed_at = time.monotonic()
-
-    while await flights[1].claim(CHANNEL, "why?", "job_2", ttl=HOUR) == "job_1":
+    while await flights[1].claim(CHANNEL, "why?", "job_2", ttl=HOUR) == "job_1":  # noqa: ASYNC110  # see above
         await asyncio.sleep(0.001)
 
-    assert 0.02 < time.monotonic() - claimed_at < 1
+    assert 0.029 < time.monotonic() - claimed_at < 1
 
 
 async def test_without_redis_each_process_counts_for_itself(tmp_path, caplog):

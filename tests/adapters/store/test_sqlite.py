@@ -184,6 +184,26 @@ async def test_answer_is_not_cached_outside_its_jobs_scope(database, clock):
         await cache.put(Scope("discord:1", "workspace"), "key", "job_1", ttl=timedelta(hours=1))
 
 
+async def test_older_database_grows_the_tables_it_lacks(tmp_path):
+    """What an earlier gorkd has stored stays, and the newest tables are there."""
+    with closing(sqlite3.connect(tmp_path / FILE_NAME)) as connection, connection:
+        connection.execute("CREATE TABLE schema_version (version INTEGER PRIMARY KEY, applied_at REAL)")
+        connection.execute("INSERT INTO schema_version VALUES (1, 0)")
+        for statement in MIGRATIONS[0]:
+            connection.execute(statement)
+        connection.execute(
+            "INSERT INTO jobs (id, tenant, visibility, status, attempt, created_at, job)"
+            " VALUES ('old', 't', 'v', '', 1, 0, '')"
+        )
+
+    database = await Database.open(tmp_path)
+
+    tables = await database.read(lambda connection: set(connection.table_names()))
+    assert {"tool_traces", "heartbeats", "buckets", "flights"} <= tables
+    assert await database.read(lambda connection: connection.execute("SELECT id FROM jobs").fetchall()) == [("old",)]
+    await database.aclose()
+
+
 START = """
 import asyncio, sys
 from pathlib import Path
