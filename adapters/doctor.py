@@ -1,0 +1,242 @@
+"""Small real tries of what an installation is made of, for `gorkd doctor`.
+
+Each function makes one `Probe` (core/checkup.py). None of them changes anything, and none says a secret.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import stat
+import tempfile
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from time import perf_counter
+
+from core.answer import ModelUsage
+from core.budget import Budget, require_price
+from core.checkup import Doubt, Probe
+from core.errors import SetupError
+from core.events import Json
+from core.job import LOCAL
+from core.llm import complete, cost_usd, parse_object
+from core.ports import ChatModel, ChatRequest, EmbeddingModel, SearchProvider
+from core.prices import AS_OF, Prices
+from core.source import SearchQuery
+
+MODEL_TIMEOUT_S = 15.0
+SEARCH_TIMEOUT_S = 10.0
+CONNECT_TIMEOUT_S = 5.0
+_WORD = "lighthouse"  # a query that every encyclopedia and web search answers
+
+_SCHEMA: Mapping[str, Json] = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["word"],
+    "properties": {"word": {"type": "string", "enum": ["ready"]}},
+}
+
+
+def folder_probe(folder: Path) -> Probe:
+    """Written to, and closed to other users."""
+    return Probe("data folder", lambda: asyncio.to_thread(_check_folder, folder))
+
+
+def database_probe(part: str, open_database: Callable[[], Awaitable[None]]) -> Probe:
+    """`open_database` opens, migrates and closes it. Raises `SetupError` or `StoreError` as stores do."""
+
+    async def run() -> str:
+        await open_database()
+        return "opens, and its tables are those of this version"
+
+    return Probe(part, run)
+
+
+def model_probe(model: ChatModel | None) -> Probe:
+    if model is None:
+        return Probe(
+            "model", off="answers are quoted word for word; set OPENAI_API_KEY or OPENAI_BASE_URL to have them written"
+        )
+
+    async def run() -> str:
+        started = perf_counter()
+        request = ChatRequest(
+            purpose="doctor",
+            system="Answer with the JSON object that the schema allows.",
+            user="Say that you are ready.",
+            schema_name="doctor",
+            schema=_SCHEMA,
+            max_tokens=200,
+            timeout_s=MODEL_TIMEOUT_S,
+        )
+        completion = await complete(model, request)
+        word = parse_object(completion.text).get("word")
+        seconds = perf_counter() - started
+        if word != "ready":
+            raise Doubt(f"{model.name} answers in {seconds:.1f} s but not as the schema asks; try another GORKD_MODEL")
+        if completion.usage.is_estimated:
+            raise Doubt(f"{model.name} works, but reports no tokens: they are estimated, and so is the cost")
+        return f"{model.name} answers with structured output in {seconds:.1f} s"
+
+    return Probe("model", run)
+
+
+def price_probe(model: ChatModel | None, prices: Prices, budget: Budget) -> Probe:
+    if model is None:
+        return Probe("cost", off="without a model nothing is paid for")
+
+    async def run() -> str:
+        require_price(budget, model.name, prices)
+        if cost_usd(ModelUsage(), model.name, prices) is None:
+            raise Doubt(f"the price of {model.name} is not known, so answers show no cost; set GORKD_PRICES")
+        limits = "budgets are set" if budget.is_limited else "no budget is set"
+        return f"{model.name} has a price (list prices are of {AS_OF}); {limits}"
+
+    return Probe("cost", run)
+
+
+def embedding_probe(embedder: EmbeddingModel | None) -> Probe:
+    if embedder is None:
+        return Probe("embeddings", off="sources are ranked by words alone; set GORKD_EMBEDDING_MODEL to add meaning")
+
+    async def run() -> str:
+        (vector,) = await embedder.embed([_WORD])
+        return f"{embedder.name} answers with {len(vector)} dimensions"
+
+    return Probe("embeddings", run)
+
+
+def search_probe(provider: SearchProvider) -> Probe:
+    """One search for a common word. No result is a doubt: the provider answered, but is of no use so far."""
+
+    async def run() -> str:
+        started = perf_counter()
+        hits = await provider.search(SearchQuery(_WORD), limit=1, scope=LOCAL)
+        if not hits and provider.strength != "files":
+            raise Doubt(f"answers, but found nothing for “{_WORD}”; check its address")
+        return f"answers in {perf_counter() - started:.1f} s"
+
+    return Probe(f"search: {provider.name}", run)
+
+
+def redis_probe(url: str) -> Probe:
+    if not url:
+        return Probe("Redis", off="not needed on one machine; set REDIS_URL to share limits and events among several")
+    return Probe("Redis", lambda: _check_redis(url))
+
+
+def port_probe(host: str, port: int) -> Probe:
+    """Free, or held by a gorkd that answers."""
+    return Probe("pages", lambda: _check_port(host, port))
+
+
+def discord_probe(token: str) -> Probe:
+    if not token:
+        return Probe("Discord", off="set DISCORD_TOKEN to answer there")
+    return Probe("Discord", lambda: _check_discord(token))
+
+
+def slack_probe(token: str, *, base_url: str = "https://slack.com/api/") -> Probe:
+    if not token:
+        return Probe("Slack", off="set SLACK_BOT_TOKEN and SLACK_APP_TOKEN to answer there")
+    return Probe("Slack", lambda: _check_slack(token, base_url))
+
+
+def _check_folder(folder: Path) -> str:
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(b"gorkd")
+        free = os.statvfs(folder).f_bavail * os.statvfs(folder).f_frsize
+        mode = stat.S_IMODE(folder.stat().st_mode)
+        open_files = [path.name for path in folder.iterdir() if path.is_file() and path.stat().st_mode & 0o077]
+    except OSError as exc:
+        raise SetupError(f"{folder} cannot be written ({exc.strerror}); point GORKD_DATA to a folder that can") from exc
+    if free < 100 * 1024 * 1024:
+        raise Doubt(f"{folder} has only {free // 1024 // 1024} MB free; make room or move GORKD_DATA")
+    if mode & 0o077 and open_files:
+        raise Doubt(f"other users of this machine can read {folder}; run chmod -R go= {folder}")
+    return f"{folder} can be written, {free // 1024**3} GB free"
+
+
+async def _check_redis(url: str) -> str:
+    from redis.asyncio import Redis
+    from redis.asyncio.retry import Retry
+    from redis.backoff import NoBackoff
+    from redis.exceptions import AuthenticationError, RedisError
+
+    try:
+        redis = Redis.from_url(
+            url, socket_connect_timeout=CONNECT_TIMEOUT_S, socket_timeout=CONNECT_TIMEOUT_S, retry=Retry(NoBackoff(), 0)
+        )
+    except ValueError as exc:
+        raise SetupError("REDIS_URL is not an address such as redis://host:6379/0") from exc
+    try:
+        started = perf_counter()
+        version = (await redis.info("server"))["redis_version"]
+        return f"Redis {version} answers in {(perf_counter() - started) * 1000:.0f} ms"
+    except AuthenticationError as exc:
+        raise SetupError("Redis refuses the password in REDIS_URL") from exc
+    except (RedisError, OSError, TimeoutError) as exc:
+        raise SetupError("Redis does not answer at REDIS_URL; start it there or correct the address") from exc
+    finally:
+        await redis.aclose()
+
+
+async def _check_port(host: str, port: int) -> str:
+    if port == 0:
+        return f"any free port on {host}"
+    if await _is_gorkd(host, port):
+        return f"gorkd runs on {host}:{port}"
+    try:
+        with socket.create_server((host, port)):
+            return f"{host}:{port} is free"
+    except OSError as exc:
+        raise SetupError(f"{host}:{port} is taken or not allowed ({exc.strerror}); set HOST or PORT") from exc
+
+
+async def _is_gorkd(host: str, port: int) -> bool:
+    import aiohttp
+
+    address = "127.0.0.1" if host in ("0.0.0.0", "::") else host  # noqa: S104  # what it listens on, not what we open
+    try:
+        async with (
+            aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=CONNECT_TIMEOUT_S)) as session,
+            session.get(f"http://{address}:{port}/health") as response,
+        ):
+            return response.status == 200 and "status" in await response.text()
+    except (aiohttp.ClientError, OSError, TimeoutError):
+        return False
+
+
+async def _check_discord(token: str) -> str:
+    import discord
+    from discord.http import HTTPClient
+
+    http = HTTPClient(asyncio.get_running_loop())
+    try:
+        user = await http.static_login(token)
+        return f"the token is accepted as {user['username']}"
+    except discord.LoginFailure as exc:
+        raise SetupError("Discord refuses DISCORD_TOKEN; copy the bot's token anew from the developer portal") from exc
+    except (discord.HTTPException, OSError) as exc:
+        raise SetupError(f"Discord cannot be reached ({type(exc).__name__}); check the network") from exc
+    finally:
+        await http.close()
+
+
+async def _check_slack(token: str, base_url: str) -> str:
+    import aiohttp
+    from slack_sdk.errors import SlackApiError
+    from slack_sdk.web.async_client import AsyncWebClient
+
+    try:
+        client = AsyncWebClient(token=token, base_url=base_url, timeout=int(CONNECT_TIMEOUT_S))
+        answer = await client.auth_test()
+        return f"the bot token is accepted as {answer.get('user')} in {answer.get('team')}"
+    except SlackApiError as exc:
+        reason = str(exc.response.get("error", "unknown"))[:40]
+        raise SetupError(f"Slack refuses SLACK_BOT_TOKEN ({reason}); install the app anew and copy its token") from exc
+    except (aiohttp.ClientError, OSError, TimeoutError) as exc:
+        raise SetupError(f"Slack cannot be reached ({type(exc).__name__}); check the network") from exc

@@ -1,0 +1,93 @@
+"""Tokens that must be kept, encrypted with a secret of this installation.
+
+The secret is `GORKD_SECRET`, or one that is made once and kept beside the data. Fernet: AES-128-CBC with
+HMAC-SHA256, so a text that was altered or sealed with another secret is refused, never misread.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+
+from core.errors import SetupError, StoreError
+
+FILE_NAME = "secret"
+MIN_CHARS = 16  # of a secret that somebody chose; the made one has 43
+_PURPOSE = b"gorkd stored tokens v1"  # keeps this key apart from those derived for other purposes
+
+
+class SecretBox:
+    """Seals and opens short texts. The first secret seals; older ones still open what they sealed."""
+
+    def __init__(self, secrets_: tuple[str, ...]) -> None:
+        """Raises `SetupError` on a secret under `MIN_CHARS` characters, and when there is none."""
+        if not secrets_ or any(len(secret) < MIN_CHARS for secret in secrets_):
+            raise SetupError(
+                f"GORKD_SECRET must have at least {MIN_CHARS} characters, e.g. from `openssl rand -hex 32`."
+            )
+        from cryptography.fernet import Fernet, MultiFernet
+
+        self._fernet = MultiFernet([Fernet(_key(secret)) for secret in secrets_])
+
+    @classmethod
+    def from_env(cls, env: Mapping[str, str], data: Path) -> SecretBox:
+        """`GORKD_SECRET`, newest first where there are several (comma-separated); else the one kept in `data`.
+
+        Several machines must share one, so with `DATABASE_URL` it has to be given. Raises `SetupError`.
+        """
+        given = tuple(part.strip() for part in env.get("GORKD_SECRET", "").split(",") if part.strip())
+        if given:
+            return cls(given)
+        if env.get("DATABASE_URL"):
+            raise SetupError("DATABASE_URL is set, so GORKD_SECRET must be too: the same on every machine.")
+        return cls((_kept(data),))
+
+    def seal(self, text: str) -> str:
+        """Printable ASCII; the same text looks different each time."""
+        return self._fernet.encrypt(text.encode()).decode()
+
+    def open(self, sealed: str) -> str:
+        """Raises `StoreError` when it was sealed with another secret or altered."""
+        from cryptography.fernet import InvalidToken
+
+        try:
+            return self._fernet.decrypt(sealed.encode()).decode()
+        except (InvalidToken, UnicodeError) as exc:
+            raise StoreError(
+                "a stored token cannot be decrypted",
+                user_message="A stored token cannot be read: GORKD_SECRET has changed. "
+                "Put the earlier secret behind the new one, separated by a comma, or connect again.",
+            ) from exc
+
+
+def _key(secret: str) -> bytes:
+    """A key for this purpose alone. Secrets are long and random, so no slow derivation is needed (RFC 5869)."""
+    pseudorandom = hashlib.sha256(b"gorkd" + secret.encode()).digest()
+    return base64.urlsafe_b64encode(hashlib.blake2b(_PURPOSE, key=pseudorandom, digest_size=32).digest())
+
+
+def _kept(data: Path) -> str:
+    """The installation's own secret, made by whichever process comes first."""
+    path = data / FILE_NAME
+    try:
+        data.mkdir(mode=0o700, parents=True, exist_ok=True)
+        draft = data / f".{FILE_NAME}-{os.getpid()}-{secrets.token_hex(4)}"
+        if not path.exists():
+            handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(handle, "w") as file:
+                file.write(secrets.token_urlsafe(32))
+            try:
+                os.link(draft, path)  # unlike a rename it never replaces another process's
+            except FileExistsError:
+                pass
+            finally:
+                draft.unlink()
+        return path.read_text("ascii").strip()
+    except (OSError, UnicodeError) as exc:
+        raise SetupError(
+            f"The secret in {path} cannot be read or made ({type(exc).__name__}); check GORKD_DATA."
+        ) from exc
