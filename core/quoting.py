@@ -13,7 +13,7 @@ from rapidfuzz import fuzz
 
 from core.passages import Passage, split_passages
 from core.source import Source
-from core.terms import asks_for_figure, inverse_frequency, question_terms, terms, unseen_weight
+from core.terms import asks_for_figure, inverse_frequency, question_terms, terms, unseen_weight, words
 
 MIN_COVERAGE = 0.45  # of the question's weight in the best passage; below it the sources answer something else
 MAX_SUMMARY_WORDS = 120
@@ -25,7 +25,7 @@ _LEANS_BACK = regex.compile(
     r"^(?:it|this|these|those|they|that|he|she|such|however|but|and|or|so|therefore|thus|also|then|instead|otherwise|both)\b",
     regex.IGNORECASE,
 )
-_CODE_OR_TABLE = regex.compile(r"^\s*(?:\||>>>|\$ |#|```|!\[)|[{}]|\w+\(\)|^\s*\S+\s*$")
+_CODE_OR_TABLE = regex.compile(r"^\s*(?:\||>>>|\$ |#|```|!\[)|[{}]|\w+\(\)|^\s*[^\s。]+\s*$")
 _FIGURE = regex.compile(
     r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|dozen|hundred|half)\b", regex.IGNORECASE
 )
@@ -121,10 +121,15 @@ def _sentences(
 
 def _is_prose(text: str) -> bool:
     return (
-        len(text.split()) >= _MIN_SENTENCE_WORDS
+        _MIN_SENTENCE_WORDS <= _word_count(text) <= MAX_SUMMARY_WORDS
         and len(text) <= _MAX_SENTENCE_CHARS
         and not _CODE_OR_TABLE.search(text)
     )
+
+
+def _word_count(text: str) -> int:
+    """Words, and where a script has no blanks between them about two characters for one."""
+    return max(len(text.split()), len(words(text)) // 2 if len(text.split()) == 1 else 0)
 
 
 def _with_context(best: Quotation, quotations: Sequence[Quotation]) -> list[Quotation]:
@@ -139,8 +144,10 @@ def _with_context(best: Quotation, quotations: Sequence[Quotation]) -> list[Quot
     for entry in following[:3]:
         if summary and entry.is_item:
             break
-        if sum(len(kept.text.split()) for kept in [*summary, entry]) > MAX_SUMMARY_WORDS and summary:
+        if sum(_word_count(kept.text) for kept in [*summary, entry]) > MAX_SUMMARY_WORDS:
             break
+        if any(_is_same(entry, kept) for kept in summary):
+            continue
         summary.append(entry)
     return summary
 

@@ -41,6 +41,8 @@ _TOKEN = regex.compile(
 _VOWEL = regex.compile("[aeiouy]")
 _SPLITTABLE = regex.compile(r"[-_.’']")
 _POSSESSIVE = regex.compile(r"['’]s$")
+# Pairs of characters that only bind or ask: Chinese particles and question words, Japanese endings.
+_FUNCTION_PAIR = regex.compile(r"^(?:\p{Han}?[的是了吗呢么什哪谁怎][\p{Han}]?|\p{Hiragana}{2})$")
 _CJK_RUN = regex.compile(rf"^[{_CJK}]+$")
 
 
@@ -66,7 +68,7 @@ def _stems(token: str) -> tuple[str, ...]:
 def terms(text: str) -> list[str]:
     """The informative tokens of `text`, stemmed, in order; all tokens when only stopwords are left."""
     tokens = words(text)
-    return [token for token in tokens if token not in _STOP_STEMS] or tokens
+    return [token for token in tokens if token not in _STOP_STEMS and not _FUNCTION_PAIR.search(token)] or tokens
 
 
 def question_terms(question: str) -> list[str]:

@@ -110,6 +110,7 @@ def test_nasty_strings_have_words() -> None:
         pytest.param("What is the capital of Peru?", ["capital", "peru"], id="function words go"),
         pytest.param("How long do cats sleep?", ["cat", "sleep"], id="what only asks goes"),
         pytest.param("Wie hoch ist der Eiffelturm?", ["hoch", "eiffelturm"], id="German"),
+        pytest.param("海洋的潮汐是什么引起的", ["海洋", "潮汐", "引起"], id="Chinese"),
         pytest.param("To be or not to be", ["to", "be", "or", "not", "to", "be"], id="stopwords when nothing else"),
         pytest.param("Why do bees die?", ["bee", "die"], id="die is no German article here"),
         pytest.param("What ended the Korean war?", ["end", "korean", "war"], id="nor is war a German verb"),
