@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from math import exp
+
+import regex
 
 from core.authority import authority, registrable_domain
 from core.job import QueryIntent, QuestionType
@@ -33,6 +35,9 @@ _AGE_SCALE_DAYS = {
 }
 _UNDATED = 0.4  # no date: neither fresh nor old
 _GOOD_WORDS = 150  # a text of this many words can carry an explanation; below it, quality falls
+_PROSE_CHARS = 60  # a line below is a heading, a menu or a cell
+_SEEN_CHARS = 20_000  # enough to know a page by
+_UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]")  # two of these count as a word
 
 
 @dataclass(frozen=True)
@@ -117,19 +122,26 @@ def _relevance(candidate: Candidate, coverage: float, similarity: float | None) 
 
 
 def _recency(published_at: datetime | None, intent: QueryIntent, now: datetime) -> float:
+    """Falling with age; a date that is missing, or lies in the future, says nothing."""
     if published_at is None:
         return _UNDATED
-    age_days = max(0.0, (now - published_at).total_seconds() / 86_400)
-    return exp(-age_days / _AGE_SCALE_DAYS[intent.question_type])
+    published_at = published_at if published_at.tzinfo else published_at.replace(tzinfo=UTC)
+    age_days = (now - published_at).total_seconds() / 86_400
+    if age_days < -1:  # a day's grace for time zones
+        return _UNDATED
+    return exp(-max(0.0, age_days) / _AGE_SCALE_DAYS[intent.question_type])
 
 
 def _quality(source: Source) -> float:
     """Enough text to carry an answer, read from the page itself, in sentences rather than fragments."""
-    length = min(1.0, source.metadata.word_count / _GOOD_WORDS)
-    lines = [line for line in source.content.splitlines() if line.strip()]
-    prose = sum(len(line) > 60 for line in lines) / len(lines) if lines else 0.0
+    unspaced = len(_UNSPACED.findall(source.content[:_SEEN_CHARS]))
+    length = min(1.0, (source.metadata.word_count + unspaced / 2) / _GOOD_WORDS)
+    lines = [line for line in source.content[:_SEEN_CHARS].splitlines() if line.strip()]
+    prose = (
+        sum(len(line) + len(_UNSPACED.findall(line)) > _PROSE_CHARS for line in lines) / len(lines) if lines else 0.0
+    )
     whole = 0.6 if source.extract_of_page else 1.0
-    return (0.6 * length + 0.4 * prose) * whole
+    return length * (0.6 + 0.4 * prose) * whole
 
 
 def _diverse(ordered: Sequence[Source], *, max_sources: int, max_per_domain: int) -> list[Source]:
