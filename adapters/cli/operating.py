@@ -13,7 +13,7 @@ from core.tracing import TraceLog
 
 
 @dataclass(frozen=True)
-class Records:
+class Kept:
     """What is kept of jobs, and how to let go of it."""
 
     jobs: JobStore
@@ -23,7 +23,7 @@ class Records:
 
 @dataclass(frozen=True)
 class Operating:
-    """`open_records` opens the stores for one command; `examine` looks at every configured part."""
+    """`open_kept` opens the stores for one command; `examine` looks at every configured part."""
 
-    open_records: Callable[[], AbstractAsyncContextManager[Records]]
+    open_kept: Callable[[], AbstractAsyncContextManager[Kept]]
     examine: Callable[[], Awaitable[list[Finding]]]

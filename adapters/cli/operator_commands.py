@@ -94,8 +94,8 @@ def _run(command: Callable[[], Coroutine[None, None, Exit]], *, as_json: bool) -
 
 
 async def _trace(operating: Operating, job_id: str, *, with_prompts: bool, as_json: bool) -> Exit:
-    async with operating.open_records() as records:
-        job, entries = await records.jobs.get(job_id), await records.traces.read(job_id)
+    async with operating.open_kept() as kept:
+        job, entries = await kept.jobs.get(job_id), await kept.traces.read(job_id)
     if as_json:
         print_json(trace_json(job, entries, with_prompts=with_prompts))
     else:
@@ -113,8 +113,8 @@ async def _examine(operating: Operating, *, as_json: bool) -> Exit:
 
 
 async def _forget(operating: Operating, whose: Whose, *, as_json: bool) -> Exit:
-    async with operating.open_records() as records:
-        gone = await records.forget(whose)
+    async with operating.open_kept() as kept:
+        gone = await kept.forget(whose)
     if as_json:
         print_json({"jobs": gone.jobs, "entries": gone.entries, "failures": dict(gone.failures)})
     else:
