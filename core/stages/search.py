@@ -150,8 +150,10 @@ async def collect_sources(
     await on_fetching(len(documents))
     started = perf_counter()
     candidates, pages_failed = await _read_all(gathering, documents, plan, on_source, ends_at=ends_at)
-    relevant = _relevant(gathering, candidates)
-    sources = rank_sources(
+    # Reading long texts takes CPU time, which other jobs on this loop must not wait for.
+    relevant = await asyncio.to_thread(_relevant, gathering, candidates)
+    sources = await asyncio.to_thread(
+        rank_sources,
         relevant,
         gathering.job.query,
         gathering.job.intent,
@@ -239,21 +241,23 @@ async def _read_all(
 
 async def _source_of(gathering: Gathering, hit: SearchHit, *, ends_at: float) -> Source | None:
     if hit.is_complete:
-        return _make_source(gathering, hit, hit.text)
+        return await asyncio.to_thread(_make_source, gathering, hit, hit.text)
     try:
         async with asyncio.timeout_at(ends_at):
             page = await gathering.page(hit.url)
     except (FetchError, TimeoutError) as error:
         exc = error if isinstance(error, FetchError) else PageTimeout(hit.url, "not read in time")
         log.info("page not read", extra={"url": hit.url, "reason": exc.reason})
-        return _make_source(gathering, hit, hit.text, why_extract=exc.reason) if hit.text.strip() else None
+        if not hit.text.strip():
+            return None
+        return await asyncio.to_thread(_make_source, gathering, hit, hit.text, why_extract=exc.reason)
     merged = replace(
         hit,
         title=page.title or hit.title,
         author=page.author or hit.author,
         published_at=page.published_at or hit.published_at,
     )
-    return _make_source(gathering, merged, page.text)
+    return await asyncio.to_thread(_make_source, gathering, merged, page.text)
 
 
 def _make_source(gathering: Gathering, hit: SearchHit, text: str, *, why_extract: str = "") -> Source:
