@@ -8,8 +8,8 @@ Q ?= How is confidence scored?
 .DEFAULT_GOAL := ask
 
 ask: $(VENV)/.run ## answer one question: make ask Q="…"
-	@$(BIN)/gorkd ask $(ARGS) -- "$$Q"
-ask: export Q := $(Q)
+	@$(BIN)/gorkd ask $(ARGS) -- "$$Q" || [ $$? -eq 3 ] # "not enough sources" is an answer, no failure
+ask: export Q := $(value Q)
 
 run: $(VENV)/.run ## start everything in one process and print the address
 	@$(BIN)/gorkd all

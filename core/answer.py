@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
 
+from core.job import QuestionType
+
 Section = Literal["summary", "detail"]
 
 
@@ -147,7 +149,10 @@ class ModelUsage:
 
 @dataclass(frozen=True)
 class JobResult:
-    """All that a finished job leaves behind, as stored and as rendered (core/render.py)."""
+    """All that a finished job leaves behind, as stored and as rendered (core/render.py).
+
+    `question_type` is what planning made of it, None where nothing was planned.
+    """
 
     answer: ResearchAnswer | None
     source_ids: tuple[str, ...] = ()
@@ -156,4 +161,5 @@ class JobResult:
     queries: tuple[str, ...] = ()
     providers: tuple[str, ...] = ()
     cached_at: str | None = None
+    question_type: QuestionType | None = None
     details: Mapping[str, str] = field(default_factory=dict)

@@ -20,18 +20,26 @@ from core.links import without_addresses, without_foreign_links
 from core.markers import Grammar
 from core.sentences import split_sentences
 from core.source import Source
+from core.terms import terms
 from core.urls import canonical_url
 from core.verification.sources import check_source_exists, examine, repoint
 
 _CARRIES = frozenset({Verdict.SUPPORTED, Verdict.PARTIAL, Verdict.MOVED})
 _STRENGTH = (Verdict.SUPPORTED, Verdict.MOVED, Verdict.PARTIAL, Verdict.UNCHECKED, Verdict.UNSUPPORTED)
 _SAME_CLAIM = 88  # rapidfuzz ratio 0…100 between a quote's claim and the sentence it belongs to
-_MAX_LABEL_CHARS = 90  # a heading or label; longer text that asserts nothing is not the answer's business
-_MAX_TABLE_HEAD_CHARS = 200
+_MIN_CLAIM_TERMS = 4  # "Bell" or "Inventor: Gray" claims nothing that could be checked
+_MAX_LABEL_CHARS = 90
+_LABEL_TERMS = frozenset(
+    terms(
+        "summary overview background introduction answer detail key main point finding fact note context conclusion "
+        "limitation source evidence result reason cause effect benefit risk example definition history timeline "
+        "comparison difference similarity advantage disadvantage step number figure short brief works matters"
+    )
+)  # what a heading may say besides the question's own words
+_DENIES = regex.compile(r"\b(?:no|not|never|none|without|nicht|kein\w*|jamais|pas|nunca)\b|n['’]t\b", regex.IGNORECASE)
 _END = regex.compile(r"[.!?。！？।؟]*(?:\s*\|)?$")  # the final stop; in a row of a table, its closing bar
 _WORD = regex.compile(r"[\p{L}\p{N}]")
 _RULE = regex.compile(r"[-*_=|:\s]{3,}")  # a line across, or the one below a table's head
-_FIGURE = regex.compile(r"[\p{L}\p{N}_-]*\p{N}[\p{L}\p{N}_-]*")
 _NUMBERING = regex.compile(r"^\W*(?:\d{1,2}[.)]\s+)?")
 _FENCE = regex.compile(r"^\s*(?:```|~~~)[^\n]*\n|\n?\s*(?:```|~~~)\s*$|`")
 
@@ -67,7 +75,7 @@ class Grounded:
 class Grounder:
     """Judges sentences against the sources of one job. Building it reads every source once: CPU, not I/O."""
 
-    def __init__(self, sources: Sequence[Source]) -> None:
+    def __init__(self, sources: Sequence[Source], question: str) -> None:
         # What a page says to assistants is no evidence; blanked out, it keeps the offsets of the rest true.
         trusted = [
             replace(source, content=source.trusted_content, title=mask(source.title, instructions_in(source.title)))
@@ -75,6 +83,7 @@ class Grounder:
         ]
         self.indexes: Mapping[str, EvidenceIndex] = {source.id: EvidenceIndex(source) for source in trusted}
         self._numbers = {canonical_url(source.url): source.number for source in sources}
+        self._asked = {*terms(question), *_LABEL_TERMS}
 
     def judge(self, section: Section, place: int, text: str, *, gap: str = "", asserts: bool = True) -> Judged:
         """By the rules alone. Invented sources are dropped; a claim whose source does not carry it is re-pointed
@@ -125,13 +134,15 @@ class Grounder:
         return citation
 
     def _is_harmless(self, words: str) -> bool:
-        """Whether what asserts nothing may be shown: a short label whose figures the sources have, or their code."""
+        """Whether what asserts nothing may be shown: a label in the question's own words, or code of a source.
+
+        A heading or a question can carry a claim that nobody would check, so it may say nothing new.
+        """
         if "`" in words or "~~~" in words:
             code = _FENCE.sub("", words).strip()
             return code != "" and self._is_in_a_source(code)
-        figures = _FIGURE.findall(_NUMBERING.sub("", words))
-        limit = _MAX_TABLE_HEAD_CHARS if words.lstrip().startswith("|") else _MAX_LABEL_CHARS
-        return len(words) <= limit and all(self._is_in_a_source(figure) for figure in figures)
+        label = _NUMBERING.sub("", words)
+        return len(label) <= _MAX_LABEL_CHARS and self._asked.issuperset(terms(label)) and not _DENIES.search(label)
 
     def _is_in_a_source(self, text: str) -> bool:
         return any(text in index.source.content for index in self.indexes.values())
@@ -140,7 +151,9 @@ class Grounder:
         missing = check_source_exists(source_id, self.indexes)
         if missing:
             return Evidence(source_id, "", 0, 0, Verdict.UNSUPPORTED, reasons=(missing,))
-        return self._without_orders(examine(words, self.indexes[source_id])[0])
+        index = self.indexes[source_id]
+        evidence = self._without_orders(examine(words, index)[0])
+        return replace(evidence, page=index.source.page_at(evidence.start))
 
     def _without_orders(self, evidence: Evidence) -> Evidence:
         """The evidence beside a blanked-out span: its longer part, so that the quote is the source's own words."""
@@ -162,11 +175,13 @@ class Grounder:
         if any(entry.verdict in _CARRIES or entry.verdict is Verdict.UNCHECKED for entry in claim.evidence):
             kept = tuple(entry for entry in claim.evidence if entry.verdict is not Verdict.UNSUPPORTED)
             return replace(claim, verdict=min((entry.verdict for entry in kept), key=_STRENGTH.index), evidence=kept)
-        elsewhere = repoint(claim.text, self.indexes, cited)
+        is_whole = len(terms(claim.text)) >= _MIN_CLAIM_TERMS  # a fragment is found in any text about its subject
+        elsewhere = repoint(claim.text, self.indexes, cited) if is_whole else None
         if elsewhere:
             return replace(claim, verdict=Verdict.MOVED, evidence=(self._without_orders(elsewhere),))
         reasons = tuple(dict.fromkeys(reason for entry in claim.evidence for reason in entry.reasons))
-        return replace(claim, verdict=Verdict.UNSUPPORTED, evidence=(), reasons=reasons or ("it cites no source",))
+        why = reasons or ("its source does not say it" if cited else "it cites no source",)
+        return replace(claim, verdict=Verdict.UNSUPPORTED, evidence=(), reasons=why)
 
     def _show(self, judged: Judged, claim: Claim) -> Judged:
         if claim.verdict is Verdict.UNSUPPORTED:

@@ -16,10 +16,12 @@ from core.urls import canonical_url
 REMOVED = "(link removed)"
 _ADDRESS = r"(?:[^\s<>\"'()\[\]]|\([^\s<>\"'()]*\))+"  # parentheses in pairs belong to it: …/Tide_(sea)
 _LINKING_HOSTS = (
-    "com|net|org|io|gg|ly|co|me|info|biz|xyz|ru|cn|app|dev|link|click|top|site|online|shop|page|to|us|uk|de"
+    "com|net|org|io|gg|ly|co|me|info|biz|xyz|ru|cn|app|dev|link|click|top|site|online|shop|page|to|us|uk|de|example|test"
+    "|zip|mov|tk|ml|cf|ga|in|eu|fr|es|it|jp|pl|br|au|ca|ch|nl|se|no|fi|at|be|cz|gr|pt|ro|tr|ua|kr|tw|hk|sg|my|th|vn|id"
+    "|ph|za|mx|ar|cl|tv|cc|ws|la|im|gl|tech|store|live|news|blog|cloud|ai|so|pw"
 )
 _URL = regex.compile(
-    rf"<?(?P<url>\b(?:https?|ftp|file)://{_ADDRESS}|\bwww\.{_ADDRESS}"
+    rf"<?(?P<url>\b(?:https?|ftp|file)://{_ADDRESS}|\bwww\.{_ADDRESS}|(?<![\w:/])//[\w-]+\.\w{_ADDRESS}"
     rf"|\b(?:javascript|vbscript|mailto):{_ADDRESS}|\bdata:\w+/{_ADDRESS}"
     rf"|(?<![\w./@-])(?:[a-z0-9-]+\.)+(?:{_LINKING_HOSTS})/{_ADDRESS})>?",
     regex.IGNORECASE,

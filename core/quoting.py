@@ -16,6 +16,8 @@ from core.source import Source
 from core.terms import asks_for_figure, inverse_frequency, question_terms, terms, unseen_weight, words
 
 MIN_COVERAGE = 0.45  # of the question's weight in the best passage; below it the sources answer something else
+MIN_OWN_COVERAGE = 0.3  # of the question's weight in the best sentence itself
+DIRECT_COVERAGE = 0.6  # of the question's weight in the summary; below it, it may be near the question and no answer
 MAX_SUMMARY_WORDS = 120
 MAX_DETAIL_SENTENCES = 8
 _MAX_SENTENCE_CHARS = 420
@@ -29,12 +31,18 @@ _CODE_OR_TABLE = regex.compile(r"^\s*(?:\||>>>|\$ |#|```|!\[)|[{}]|\w+\(\)|^\s*[
 _FIGURE = regex.compile(
     r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|dozen|hundred|half)\b", regex.IGNORECASE
 )
+_ASKS_WHO = regex.compile(r"\s*(?:who|whose|whom|by\s+whom|wer|qui|quién)\b", regex.IGNORECASE)
+_NAME = regex.compile(r"(?<=\S\s)\p{Lu}\p{Ll}+|\p{Lu}\p{Ll}+\s+\p{Lu}")
 _BULLET = regex.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)])\s+")
 
 
 @dataclass(frozen=True)
 class Quotation:
-    """A sentence of a source; `text` is it on one line, without its bullet. `score` is 0…1 and a little more."""
+    """A sentence of a source without its bullet; `text` is it on one line. `score` is 0…1 and a little more.
+
+    `own`, `headed` and `coverage` are 0…1: the shares of the question's weight in the sentence, in the sentence
+    with its heading and title, and in its whole passage.
+    """
 
     source_id: str
     text: str
@@ -43,21 +51,30 @@ class Quotation:
     passage_start: int
     score: float
     coverage: float
+    own: float
+    headed: float
     is_item: bool = False  # a list item stands for itself; the next one does not continue it
 
 
 @dataclass(frozen=True)
 class QuotedAnswer:
+    """`is_direct` is False where the summary is about the question and may still not answer it."""
+
     summary: tuple[Quotation, ...] = ()
     detail: tuple[Quotation, ...] = ()
+    is_direct: bool = False
 
 
 def quote_answer(question: str, sources: Sequence[Source]) -> QuotedAnswer:
     """The sentences that answer: a summary from the best passage, then what else fits. Empty when nothing does."""
+    if not any(term[0].isalpha() for term in question_terms(question)):
+        return QuotedAnswer()  # figures alone are found anywhere
     quotations = _score_sentences(question, sources)
     if not quotations or max(entry.coverage for entry in quotations) < MIN_COVERAGE:
         return QuotedAnswer()
     best = max(quotations, key=lambda entry: entry.score)
+    if best.own < MIN_OWN_COVERAGE:
+        return QuotedAnswer()
     summary = _with_context(best, quotations)
     chosen = list(summary)
     for entry in sorted(quotations, key=lambda entry: -entry.score):
@@ -67,7 +84,14 @@ def quote_answer(question: str, sources: Sequence[Source]) -> QuotedAnswer:
             chosen.append(entry)
     order = {source.id: place for place, source in enumerate(sources)}
     detail = sorted(chosen[len(summary) :], key=lambda entry: (order[entry.source_id], entry.start))
-    return QuotedAnswer(tuple(summary), tuple(detail))
+    return QuotedAnswer(tuple(summary), tuple(detail), _is_direct(question, summary))
+
+
+def _is_direct(question: str, summary: Sequence[Quotation]) -> bool:
+    text = " ".join(entry.text for entry in summary)
+    lacks_figure = asks_for_figure(question) and not _FIGURE.search(text)
+    lacks_name = bool(_ASKS_WHO.match(question)) and not _NAME.search(text)
+    return max(entry.headed for entry in summary) >= DIRECT_COVERAGE and not lacks_figure and not lacks_name
 
 
 def _score_sentences(question: str, sources: Sequence[Source]) -> list[Quotation]:
@@ -104,18 +128,34 @@ def _sentences(
     wants_figure: bool,
 ) -> list[Quotation]:
     found: list[Quotation] = []
+    above = set(terms(f"{source.title} {passage.heading}"))
     for place, sentence in enumerate(passage.sentences):
         text = " ".join(_BULLET.sub("", sentence.text).split())
         if not sentence.asserts or not _is_prose(text):
             continue
-        own = covered(set(terms(text)))
+        held = set(terms(text))
+        own, with_heading = covered(held), covered(held | above)
         # The sentence itself counts most; its paragraph and heading say what it is about; the first sentence
         # of a paragraph usually carries its point; a question for a figure is not answered without one.
         score = 0.5 * own + 0.2 * coverage + 0.2 * headed + 0.1 * (place == 0) - 0.15 * bool(_LEANS_BACK.match(text))
         if wants_figure and not _FIGURE.search(text):
             score *= 0.6
-        is_item = bool(_BULLET.match(sentence.text))
-        found.append(Quotation(source.id, text, sentence.start, sentence.end, passage.start, score, coverage, is_item))
+        bullet = _BULLET.match(sentence.text)
+        start = sentence.start + (bullet.end() if bullet else 0)
+        found.append(
+            Quotation(
+                source.id,
+                text,
+                start,
+                sentence.end,
+                passage.start,
+                score=score,
+                coverage=coverage,
+                own=own,
+                headed=with_heading,
+                is_item=bullet is not None,
+            )
+        )
     return found
 
 

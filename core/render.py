@@ -134,8 +134,11 @@ def cut(text: str, max_chars: int) -> str:
 
 
 def is_used(source: Source, answer: ResearchAnswer | None) -> bool:
-    """Whether the answer cites it."""
-    return answer is not None and any(citation.source_id == source.id for citation in answer.citations)
+    """Whether the answer cites it, or quotes it as one side of a conflict."""
+    if answer is None:
+        return False
+    cited = {citation.source_id for citation in answer.citations}
+    return source.id in cited.union(side.source_id for conflict in answer.conflicts for side in conflict.positions)
 
 
 def iso_utc(moment: datetime | None) -> str | None:

@@ -135,6 +135,13 @@ class Source:
         """`content` with `instructs` blanked out; offsets are those of `content`."""
         return mask(self.content, self.instructs)
 
+    def page_at(self, offset: int) -> int | None:
+        """The page on which the character at `offset` stands, from 1; None where the text has no pages.
+
+        Form feeds part the pages of a document that has any (adapters/pages, adapters/search).
+        """
+        return self.content.count("\f", 0, offset) + 1 if "\f" in self.content else None
+
     @property
     def number(self) -> int:
         """The number in citation markers: 3 for `src_3`."""

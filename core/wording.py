@@ -72,14 +72,18 @@ def title(job: ResearchJob, result: JobResult | None) -> str:
 
 
 def confidence_headline(answer: ResearchAnswer) -> str:
-    """`High (3 corroborating sources)`; counts the cited sources whose passages carry a claim."""
+    """`High (3 corroborating sources)`; counts the cited sources whose passages carry a claim.
+
+    They corroborate one another where a claim rests on more than one; else they are just sources.
+    """
     word = CONFIDENCE_WORDS[answer.confidence]
     if answer.confidence is Confidence.INSUFFICIENT:
         return f"{word} (no source answers this)"
     corroborating = {citation.source_id for citation in answer.citations if citation.verdict in _CARRYING}
     if not corroborating:
         return f"{word} (citations unchecked)"
-    return f"{word} ({counted(len(corroborating), 'corroborating source')})"
+    is_shared = any(len(claim.evidence) > 1 for claim in answer.claims)
+    return f"{word} ({counted(len(corroborating), 'corroborating source' if is_shared else 'source')})"
 
 
 def confidence_sentence(answer: ResearchAnswer) -> str:

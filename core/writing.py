@@ -52,8 +52,10 @@ class Writing:
         finally:
             self.draft = stream.finish()
             self.usage = stream.usage or estimate_usage(request, "x" * pieces)
-        await self._take("summary", self.draft.summary, is_final=True)
-        await self._take("detail", self.draft.detail, is_final=True)
+        # An answer that was cut off ends in half a sentence, which says something else than the whole one.
+        is_whole = self.draft.is_complete
+        await self._take("summary", self.draft.summary, is_final=is_whole or bool(self.draft.detail))
+        await self._take("detail", self.draft.detail, is_final=is_whole)
 
     async def take_back(self) -> None:
         """Retract all that was shown, before a second try."""

@@ -37,6 +37,7 @@ async def run(work: Work) -> JobResult:
         sources_considered=outcome.considered,
         queries=outcome.metadata.queries_executed,
         providers=outcome.metadata.providers_used,
+        question_type=plan.intent.question_type,
     )
 
 

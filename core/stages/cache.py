@@ -38,7 +38,9 @@ async def keep_result(job: ResearchJob, deps: Deps, result: JobResult, sources: 
     if answer is None or result.cached_at or answer.confidence not in _WORTH_KEEPING or answer.stopped_because:
         return
     key = answer_key(job.request, job.intent, now=deps.clock())
-    await deps.cache.put(job.scope, key, job.id, ttl=deps.settings.cache.ttl[job.intent.question_type])
+    lives = deps.settings.cache.ttl
+    ttl = min(lives[job.intent.question_type], lives[result.question_type or job.intent.question_type])
+    await deps.cache.put(job.scope, key, job.id, ttl=ttl)
 
 
 async def _look_up(job: ResearchJob, deps: Deps) -> JobResult | None:

@@ -44,6 +44,7 @@ log = logging.getLogger(__name__)
 
 QUOTED_NOTICE = "quoted from the sources; no model is configured"
 LATE_NOTICE = "quoted from the sources; the model did not answer in time"
+NOT_DIRECT = "The quoted sentences are near the question, but may not answer it."
 UNCHECKED_NOTICE = "citations unchecked"
 OUT_OF_TIME = "time limit reached"
 _CHECK_TIMEOUT_S = 12.0
@@ -60,6 +61,7 @@ class Draft:
     notice: str = ""
     stopped_because: str = ""
     is_checked: bool = True
+    cap: Confidence | None = None
 
     @property
     def shown_notice(self) -> str:
@@ -99,15 +101,21 @@ async def _quote(job: ResearchJob, sources: Sequence[Source], progress: Progress
     for entry in judged:
         if entry.claim:
             await progress.sentence(entry.claim, entry.shown)
-    return Draft(judged, notice=notice)
+    return Draft(judged, notice=notice, cap=None if quoted.is_direct else Confidence.LOW)
 
 
 def _verbatim(section: str, place: int, quotation: Quotation, sources: Sequence[Source]) -> Judged:
     """A sentence of a source as a claim of the answer: supported, since it is the passage."""
-    content = next(source.content for source in sources if source.id == quotation.source_id)
-    quote = content[quotation.start : quotation.end]
+    source = next(source for source in sources if source.id == quotation.source_id)
+    quote = source.content[quotation.start : quotation.end]
     evidence = Evidence(
-        quotation.source_id, quote, quotation.start, quotation.end, Verdict.SUPPORTED, reasons=("verbatim",)
+        quotation.source_id,
+        quote,
+        quotation.start,
+        quotation.end,
+        Verdict.SUPPORTED,
+        page=source.page_at(quotation.start),
+        reasons=("verbatim",),
     )
     is_summary = section == "summary"
     words = strip_markers(quotation.text, Grammar.NUMBER)  # the page's own footnotes would read as our citations
@@ -127,13 +135,13 @@ async def _write(
     job: ResearchJob, sources: Sequence[Source], deps: Deps, model: ChatModel, progress: Progress, *, ends_at: float
 ) -> Draft:
     loop = asyncio.get_running_loop()
-    grounder = await asyncio.to_thread(Grounder, sources)
+    grounder = await asyncio.to_thread(Grounder, sources, job.query)
     writing = Writing(grounder, progress)
     draft = Draft(writing.judged, writing)
 
     async def write() -> None:
         await writing.take_back()
-        request = answer_request(job, sources, deps, timeout_s=ends_at - loop.time())
+        request = await asyncio.to_thread(answer_request, job, sources, deps, timeout_s=ends_at - loop.time())
         try:
             await writing.write(model, request)
         except ModelError as exc:
@@ -220,7 +228,9 @@ def _conclude(job: ResearchJob, found: SourceCollection, deps: Deps, draft: Draf
     if not grounded.citations:
         return _insufficient(job, found, deps, grounded)
     now = deps.clock()
-    conflicts = find_conflicts(grounded.claims, found.sources, job.query)
+    # What a page says to assistants contradicts nobody, and is never shown as a position.
+    trusted = [replace(source, content=source.trusted_content) for source in found.sources]
+    conflicts = find_conflicts(grounded.claims, trusted, job.query)
     report = score_confidence(
         grounded.claims,
         found.sources,
@@ -228,6 +238,16 @@ def _conclude(job: ResearchJob, found: SourceCollection, deps: Deps, draft: Draf
         question_type=job.intent.question_type,
         now=now,
         is_checked=draft.is_checked,
+        cap=draft.cap,
+    )
+    limitations = find_limitations(
+        job.intent.question_type,
+        found,
+        grounded.claims,
+        conflicts=conflicts,
+        now=now,
+        is_checked=draft.is_checked,
+        stopped_because=draft.stopped_because,
     )
     return ResearchAnswer(
         summary=grounded.summary or grounded.detail,
@@ -236,15 +256,7 @@ def _conclude(job: ResearchJob, found: SourceCollection, deps: Deps, draft: Draf
         confidence_reasons=report.reasons,
         citations=grounded.citations,
         claims=grounded.claims,
-        limitations=find_limitations(
-            job.intent.question_type,
-            found,
-            grounded.claims,
-            conflicts=conflicts,
-            now=now,
-            is_checked=draft.is_checked,
-            stopped_because=draft.stopped_because,
-        ),
+        limitations=(NOT_DIRECT, *limitations) if draft.cap else limitations,
         conflicts=conflicts,
         removed=grounded.removed,
         notice=draft.shown_notice,
