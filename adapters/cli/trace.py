@@ -25,16 +25,16 @@ def print_trace(console: Console, job: ResearchJob, entries: Sequence[TraceEntry
     if not entries:
         console.print(Text(NO_TRACE))
         return
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", expand=True)
     for heading in ("Start", "Took"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("Step", no_wrap=True)
-    table.add_column("What", ratio=1, overflow="fold", min_width=20)
+    table.add_column("What", ratio=3, overflow="fold", min_width=20)
     for heading in ("Tokens", "Cost"):
         table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("Outcome", overflow="fold", max_width=40)
-    for entry in in_order(entries):
-        table.add_row(*_cells(job, entry), style="bold" if entry.kind == "stage" else "")
+    table.add_column("Outcome", ratio=2, overflow="fold")
+    for entry, times in _without_repeats(in_order(entries)):
+        table.add_row(*_cells(job, entry, times), style="bold" if entry.kind == "stage" else "")
     console.print(table)
     console.print(Text(totals_line(totals_of(entries))), soft_wrap=True)
     if with_prompts:
@@ -71,7 +71,7 @@ def totals_line(totals: TraceTotals) -> str:
         wording.counted(totals.model_calls, "model call"),
         wording.counted(totals.tokens, "token"),
         "no price known" if totals.cost_usd is None and totals.model_calls else _dollars(totals.cost_usd or 0.0),
-        wording.counted(totals.searches, "search").replace("searchs", "searches"),
+        f"{totals.searches} {'search' if totals.searches == 1 else 'searches'}",
         f"{wording.counted(totals.pages_read, 'page')} read",
     ]
     if totals.pages_failed:
@@ -81,7 +81,23 @@ def totals_line(totals: TraceTotals) -> str:
     return " · ".join(parts)
 
 
-def _cells(job: ResearchJob, entry: TraceEntry) -> tuple[Text, ...]:
+def _without_repeats(entries: Sequence[TraceEntry]) -> list[tuple[TraceEntry, int]]:
+    """Marks that say the same one after the other as one, with how often."""
+    rows: list[tuple[TraceEntry, int]] = []
+    for entry in entries:
+        last = rows[-1][0] if rows else None
+        if last and entry.kind == last.kind == "mark" and _said(entry) == _said(last):
+            rows[-1] = (last, rows[-1][1] + 1)
+        else:
+            rows.append((entry, 1))
+    return rows
+
+
+def _said(entry: TraceEntry) -> tuple[str, str, str]:
+    return entry.name, entry.detail, entry.outcome
+
+
+def _cells(job: ResearchJob, entry: TraceEntry, times: int) -> tuple[Text, ...]:
     began = (entry.at - job.created_at).total_seconds() - entry.seconds
     tokens = f"{entry.prompt_tokens}+{entry.completion_tokens}{'~' if entry.is_estimated else ''}"
     cells = (
@@ -91,7 +107,7 @@ def _cells(job: ResearchJob, entry: TraceEntry) -> tuple[Text, ...]:
         _what(entry),
         tokens if entry.kind == "model" else "",
         _dollars(entry.cost_usd) if entry.cost_usd is not None else "",
-        entry.outcome if entry.outcome != "done" else "",
+        f"{entry.outcome if entry.outcome != 'done' else ''}{f' ({times} times)' if times > 1 else ''}",
     )
     return tuple(Text(one_line(cell)) for cell in cells)
 
