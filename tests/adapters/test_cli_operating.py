@@ -1,0 +1,250 @@
+"""`trace`, `doctor` and `forget` on the command line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from adapters.cli import build_app
+from adapters.cli.operating import Kept, Operating
+from adapters.store.memory import MemoryJobStore
+from core.checkup import Finding
+from core.errors import SetupError
+from core.forgetting import Forgotten, Whose
+from core.tracing import Exchange, TraceEntry
+from tests.golden import samples
+from tests.golden.samples import ScriptedResearcher
+
+JOB = samples.COMPLETED
+
+
+def at(seconds: float):
+    return JOB.created_at + timedelta(seconds=seconds)
+
+
+ENTRIES = [
+    TraceEntry("model", "plan", at(0.8), 0.7, "done", "loop-1", 0, 120, 30, False, 0.000225, Exchange("S", "Q?", "A!")),
+    TraceEntry("stage", "plan", at(0.9), 0.9),
+    TraceEntry("search", "tavily", at(1.5), 0.5, "done", "eddystone height", 7),
+    TraceEntry("page", "page", at(2.0), 0.4, "HTTP 404", "https://gone.example/x"),
+    TraceEntry("mark", "error", at(2.1), 0.0, "PageStatus", "search"),
+    TraceEntry("mark", "error", at(2.1), 0.0, "PageStatus", "search"),
+]
+
+
+@dataclass
+class Desk:
+    """What the commands are handed, in memory."""
+
+    entries: Sequence[TraceEntry] = ()
+    findings: Sequence[Finding] = ()
+    forgotten: Forgotten = field(default_factory=lambda: Forgotten(3, 57, {}))
+    wished: list[Whose] = field(default_factory=list)
+    refusal: Exception | None = None
+
+    async def append(self, job_id: str, entries: Sequence[TraceEntry]) -> None: ...
+
+    async def read(self, job_id: str) -> list[TraceEntry]:
+        return list(self.entries)
+
+    async def forget(self, whose: Whose) -> Forgotten:
+        self.wished.append(whose)
+        return self.forgotten
+
+    async def examine(self) -> list[Finding]:
+        if self.refusal:
+            raise self.refusal
+        return list(self.findings)
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[Kept]:
+        if self.refusal:
+            raise self.refusal
+        jobs = MemoryJobStore()
+        await jobs.save(JOB)
+        yield Kept(jobs, self, self.forget)
+
+    def run(self, *arguments: str, columns: int = 120) -> Result:
+        @asynccontextmanager
+        async def researcher() -> AsyncIterator[ScriptedResearcher]:
+            yield ScriptedResearcher()
+
+        app = build_app(researcher, lambda name: None, {"all": "Everything."}, Operating(self.opened, self.examine))
+        return CliRunner().invoke(app, list(arguments), env={"COLUMNS": str(columns)})
+
+
+def test_trace_shows_each_step_with_durations_tokens_and_cost() -> None:
+    """A stage stands before what was done in it, though it ended later; the sums come last."""
+    ran = Desk(ENTRIES).run("trace", JOB.id)
+
+    lines = [" ".join(line.split()) for line in ran.stdout.splitlines()]
+    assert ran.exit_code == 0
+    assert lines[0] == f"{JOB.id} · completed · {JOB.query}"
+    steps = [line for line in lines if " s " in line]
+    assert steps[0] == "0.00 s 0.90 s plan"
+    assert steps[1] == "0.10 s 0.70 s model plan loop-1 120+30 $0.000225"
+    assert steps[2] == "1.00 s 0.50 s search tavily “eddystone height” → 7 hits"
+    assert steps[3] == "1.60 s 0.40 s page https://gone.example/x HTTP 404"
+    assert steps[4] == "2.10 s error search PageStatus (2 times)"
+    assert lines[-1] == "1 model call · 150 tokens · $0.000225 · 1 search · 0 pages read · 1 not read"
+
+
+def test_prompts_are_shown_only_when_asked_for() -> None:
+    """They repeat what people asked and what pages say."""
+    plain, full = Desk(ENTRIES).run("trace", JOB.id), Desk(ENTRIES).run("trace", JOB.id, "--prompts")
+
+    assert "Q?" not in plain.stdout.replace(JOB.query, "")
+    assert "── plan: user ──\nQ?" in full.stdout
+    assert "── plan: answer ──\nA!" in full.stdout
+
+
+@pytest.mark.parametrize("flags", [(), ("--prompts",)], ids=["figures", "prompts"])
+def test_trace_as_json_is_complete(flags: tuple[str, ...]) -> None:
+    """Every field of the entry that means something for its kind."""
+    document = json.loads(Desk(ENTRIES).run("trace", JOB.id, "--json", *flags).stdout)
+
+    assert document["totals"]["tokens"] == 150
+    assert document["totals"]["cost_usd"] == pytest.approx(0.000225)
+    assert [entry["kind"] for entry in document["entries"]] == ["stage", "model", "search", "page", "mark", "mark"]
+    call = document["entries"][1]
+    assert (call["prompt_tokens"], call["completion_tokens"], call["cost_usd"]) == (120, 30, 0.000225)
+    assert ("exchange" in call) is bool(flags)
+
+
+def test_a_model_without_a_price_is_named() -> None:
+    """No cost is made up, and the way to know it is told."""
+    ran = Desk([replace(ENTRIES[0], cost_usd=None)]).run("trace", JOB.id)
+
+    assert "no price known" in ran.stdout
+    assert "without a price: loop-1 (set GORKD_PRICES)" in ran.stdout
+
+
+def test_hostile_text_reaches_the_terminal_as_text() -> None:
+    """Addresses, queries and prompts come from outside."""
+    hostile = "\x1b[31mred \x9b2J [bold]b[/bold] \u202e"
+    entries = [
+        TraceEntry("search", "web", at(1), 0.5, hostile, hostile, 1),
+        replace(ENTRIES[0], exchange=Exchange(hostile, hostile, hostile)),
+    ]
+
+    ran = Desk(entries).run("trace", JOB.id, "--prompts")
+
+    assert not [char for char in ("\x1b", "\x9b", "\u202e") if char in ran.stdout]
+    assert "[bold]b[/bold]" in ran.stdout
+
+
+def test_a_job_without_a_trace_says_why() -> None:
+    ran = Desk().run("trace", JOB.id)
+
+    assert ran.exit_code == 0
+    assert "older than 30 days" in ran.stdout
+
+
+def test_an_unknown_job_is_one_sentence() -> None:
+    ran = Desk().run("trace", "job_unknown")
+
+    assert ran.exit_code == 4
+    assert ran.stderr == "gorkd: There is no such job, or it is not yours to see.\n"
+
+
+FINDINGS = [
+    Finding("data folder", "ok", "can be written"),
+    Finding("model", "warning", "reports no tokens"),
+    Finding("Redis", "off", "set REDIS_URL"),
+]
+
+
+@pytest.mark.parametrize(
+    ("findings", "code"),
+    [(FINDINGS, 0), ([*FINDINGS, Finding("search: exa", "failed", "Check EXA_API_KEY.")], 4)],
+    ids=["healthy", "ill"],
+)
+def test_doctor_says_one_line_a_part_and_exits_by_health(findings: list[Finding], code: int) -> None:
+    """0 when nothing is broken, 4 when something is."""
+    ran = Desk(findings=findings).run("doctor")
+    as_json = Desk(findings=findings).run("doctor", "--json")
+
+    document = json.loads(as_json.stdout)
+    assert ran.exit_code == as_json.exit_code == code
+    assert len(ran.stdout.splitlines()) == len(findings)
+    assert "look model        reports no tokens" in ran.stdout
+    assert document["healthy"] is (code == 0)
+    assert [part["state"] for part in document["parts"]] == [finding.state for finding in findings]
+
+
+def test_doctor_that_cannot_start_is_one_sentence() -> None:
+    ran = Desk(refusal=SetupError("Please check PORT.")).run("doctor")
+
+    assert ran.exit_code == 4
+    assert ran.stderr == "gorkd: Please check PORT.\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "whose", "words"),
+    [
+        (("--job", "job_1"), Whose(job_id="job_1"), "job_1, 3 jobs, 57 entries"),
+        (("--user", "U1"), Whose(user_id="U1"), "user U1, 3 jobs"),
+        (("--user", "U1", "--workspace", "slack:T1"), Whose("", "U1", "slack:T1"), "user U1 in workspace slack:T1"),
+        (("--workspace", "slack:T1"), Whose(tenant="slack:T1"), "workspace slack:T1"),
+    ],
+    ids=["job", "user", "user of a workspace", "workspace"],
+)
+def test_forget_passes_on_whose_and_says_what_went(arguments: tuple[str, ...], whose: Whose, words: str) -> None:
+    """Without a terminal nobody is asked."""
+    desk = Desk()
+
+    ran = desk.run("forget", *arguments)
+
+    assert ran.exit_code == 0
+    assert desk.wished == [whose]
+    assert words in ran.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [(), ("--job", "j", "--user", "u"), ("--job", "j", "--workspace", "w"), ("--job", " ")],
+    ids=["nothing", "job and user", "job and workspace", "blank"],
+)
+def test_forget_needs_to_know_exactly_what(arguments: tuple[str, ...]) -> None:
+    """Exit 2, and nothing is touched."""
+    desk = Desk()
+
+    ran = desk.run("forget", *arguments)
+
+    assert ran.exit_code == 2
+    assert desk.wished == []
+
+
+def test_what_could_not_be_forgotten_is_named_and_exits_4() -> None:
+    """Half forgotten is not forgotten."""
+    desk = Desk(forgotten=Forgotten(1, 5, {"Redis": "Redis (REDIS_URL) does not answer."}))
+
+    ran = desk.run("forget", "--user", "U1")
+    as_json = desk.run("forget", "--user", "U1", "--json")
+
+    assert ran.exit_code == as_json.exit_code == 4
+    assert "gorkd: Redis: Redis (REDIS_URL) does not answer." in ran.stderr
+    assert json.loads(as_json.stdout)["failures"] == {"Redis": "Redis (REDIS_URL) does not answer."}
+
+
+def test_nothing_kept_is_told() -> None:
+    ran = Desk(forgotten=Forgotten(0, 0, {})).run("forget", "--user", "U9")
+
+    assert ran.exit_code == 0
+    assert ran.stdout == "Nothing is kept of user U9.\n"
+
+
+@pytest.mark.parametrize("command", [("trace", "job_1"), ("doctor",), ("forget", "--job", "job_1")])
+def test_a_bug_is_one_sentence_without_its_words(command: tuple[str, ...]) -> None:
+    """What an exception says may hold a secret; its type is enough to report it."""
+    ran = Desk(refusal=RuntimeError("token=hunter2")).run(*command)
+
+    assert ran.exit_code == 4
+    assert "RuntimeError" in ran.stderr
+    assert "hunter2" not in ran.output

@@ -1,0 +1,285 @@
+"""Each probe tells a part that works from one that does not, through the real SDK, and says what to do."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Mapping
+from pathlib import Path
+
+import discord.http
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+
+from adapters import doctor
+from adapters.llm.embeddings import build_embeddings
+from adapters.llm.openai import build_chat
+from core.budget import Budget
+from core.checkup import Finding, Probe, examine
+from core.errors import ModelRejected, ProviderRejected, SetupError
+from core.prices import LIST_PRICES
+from tests.fakes import FakeModel, FakeSearch, hit
+from tests.loopback.openai_world import Fault, OpenAIWorld, openai_world
+from tests.servers import RedisServer, redis_server
+
+__all__ = ["redis_server"]
+
+KEY = "sk-planted-0123456789"
+
+
+async def found(probe: Probe) -> Finding:
+    (finding,) = await examine([probe])
+    assert KEY not in finding.says
+    return finding
+
+
+def model_env(world: OpenAIWorld, **more: str) -> dict[str, str]:
+    return {"OPENAI_BASE_URL": world.url, "OPENAI_API_KEY": KEY, "GORKD_MODEL": "loop-1", **more}
+
+
+async def test_a_folder_that_is_ours_alone_is_right(tmp_path: Path) -> None:
+    """It is made when it is missing, as every other command would."""
+    finding = await found(doctor.folder_probe(tmp_path / "new" / "data"))
+
+    assert finding.state == "ok"
+    assert (tmp_path / "new" / "data").stat().st_mode & 0o777 == 0o700
+
+
+@pytest.fixture
+def shared_folder(tmp_path: Path) -> Path:
+    """A data folder that other users may enter, with a file that they may read."""
+    (tmp_path / "gorkd.db").touch()
+    (tmp_path / "gorkd.db").chmod(0o644)
+    tmp_path.chmod(0o755)
+    return tmp_path
+
+
+async def test_a_folder_that_others_can_read_is_told_with_the_remedy(shared_folder: Path) -> None:
+    """What people asked in private lies there."""
+    finding = await found(doctor.folder_probe(shared_folder))
+
+    assert finding.state == "warning"
+    assert f"chmod -R go= {shared_folder}" in finding.says
+
+
+async def test_a_folder_that_cannot_be_used_names_its_variable(tmp_path: Path) -> None:
+    """Also for whoever may write everywhere."""
+    (tmp_path / "file").write_text("x")
+
+    finding = await found(doctor.folder_probe(tmp_path / "file" / "data"))
+
+    assert finding.state == "failed"
+    assert "GORKD_DATA" in finding.says
+
+
+async def test_a_database_says_itself_what_is_wrong() -> None:
+    """The store's own sentence."""
+
+    async def opens() -> None: ...
+
+    async def refuses() -> None:
+        raise SetupError("DATABASE_URL refuses the password.")
+
+    assert (await found(doctor.database_probe("database", opens))).state == "ok"
+    assert (await found(doctor.database_probe("database", refuses))).says == "DATABASE_URL refuses the password."
+
+
+@pytest.mark.parametrize(
+    ("script", "state", "words"),
+    [
+        pytest.param({"respond": '{"word": "ready"}'}, "ok", "structured output", id="works"),
+        pytest.param({"respond": '{"word": "maybe"}'}, "warning", "GORKD_MODEL", id="ignores the schema"),
+        pytest.param({"respond": "I am ready!"}, "failed", "could not be read", id="no JSON at all"),
+        pytest.param({"keys": {"sk-other"}}, "failed", "OPENAI_API_KEY", id="key refused"),
+        pytest.param({"models": {"other"}}, "failed", "GORKD_MODEL", id="no such model"),
+        pytest.param({"respond": Fault(status=503)}, "failed", "", id="out of order"),
+    ],
+)
+async def test_the_model_is_asked_for_structured_output(script: Mapping[str, object], state: str, words: str) -> None:
+    """One short call, through the SDK, with the key that is configured."""
+    async with openai_world() as world:
+        for name, value in script.items():
+            setattr(world, name, value)
+        model = build_chat(model_env(world))
+        assert model is not None
+
+        finding = await found(doctor.model_probe(model))
+        await model.aclose()
+
+    assert finding.state == state, finding
+    assert words in finding.says
+
+
+async def test_nobody_at_the_models_address_is_told_with_the_variable() -> None:
+    """Within seconds."""
+    model = build_chat({"OPENAI_BASE_URL": "http://127.0.0.1:9/v1", "OPENAI_API_KEY": KEY})
+    assert model is not None
+
+    finding = await found(doctor.model_probe(model))
+
+    assert finding.state == "failed"
+    assert "OPENAI_BASE_URL" in finding.says
+
+
+async def test_embeddings_are_tried_for_real() -> None:
+    """Right: the dimensions; wrong: the endpoint's refusal as a sentence."""
+    async with openai_world() as world:
+        embedder = build_embeddings(model_env(world, GORKD_EMBEDDING_MODEL="embed-1"))
+        assert embedder is not None
+        right = await found(doctor.embedding_probe(embedder))
+        world.keys = {"sk-other"}
+        wrong = await found(doctor.embedding_probe(embedder))
+        await embedder.aclose()
+
+    assert right.state == "ok"
+    assert "dimensions" in right.says
+    assert wrong.state == "failed"
+    assert "OPENAI_API_KEY" in wrong.says
+
+
+@pytest.mark.parametrize(
+    ("provider", "state", "words"),
+    [
+        pytest.param(FakeSearch("web", [hit("https://a.example")]), "ok", "answers in", id="works"),
+        pytest.param(FakeSearch("web"), "warning", "check its address", id="finds nothing"),
+        pytest.param(FakeSearch("files", strength="files"), "ok", "answers in", id="own files need not match"),
+        pytest.param(
+            FakeSearch("web", error=ProviderRejected("web", "401", user_message="Check WEB_API_KEY.")),
+            "failed",
+            "Check WEB_API_KEY.",
+            id="key refused",
+        ),
+    ],
+)
+async def test_a_provider_is_tried_with_one_search(provider: FakeSearch, state: str, words: str) -> None:
+    """A common word, one result."""
+    finding = await found(doctor.search_probe(provider))
+
+    assert (finding.part, finding.state) == (f"search: {provider.name}", state)
+    assert words in finding.says
+    assert len(provider.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("model", "budget", "state", "words"),
+    [
+        pytest.param("gpt-5.4-mini", Budget(), "ok", "no budget is set", id="priced"),
+        pytest.param("gpt-5.4-mini", Budget(user_usd=1), "ok", "budgets are set", id="budgeted"),
+        pytest.param("my-model", Budget(), "warning", "GORKD_PRICES", id="no price"),
+        pytest.param("my-model", Budget(user_usd=1), "failed", "GORKD_PRICES", id="budget without a price"),
+    ],
+)
+async def test_cost_is_known_or_the_way_to_know_it_is_told(model: str, budget: Budget, state: str, words: str) -> None:
+    """A missing price is a doubt, and an error once a budget depends on it."""
+    finding = await found(doctor.price_probe(FakeModel({}, name=model), LIST_PRICES, budget))
+
+    assert finding.state == state
+    assert words in finding.says
+
+
+async def test_redis_is_asked_who_it_is(redis_server: RedisServer) -> None:
+    """A real one; and an address at which nobody listens."""
+    right = await found(doctor.redis_probe(redis_server.url))
+    wrong = await found(doctor.redis_probe(f"redis://:{KEY}@127.0.0.1:9/0"))
+    nonsense = await found(doctor.redis_probe("localhost"))
+
+    assert right.state == "ok"
+    assert right.says.startswith("Redis ")
+    assert (wrong.state, nonsense.state) == ("failed", "failed")
+    assert "REDIS_URL" in wrong.says
+    assert "REDIS_URL" in nonsense.says
+
+
+async def test_a_port_is_free_ours_or_somebody_elses() -> None:
+    """A running gorkd is no fault; another program is."""
+
+    async def health(_: web.Request) -> web.Response:
+        return web.json_response({"status": "ok"})
+
+    app = web.Application()
+    app.router.add_get("/health", health)
+    async with TestServer(app) as gorkd, TestServer(web.Application()) as stranger:
+        assert gorkd.port
+        assert stranger.port
+        ours = await found(doctor.port_probe("127.0.0.1", gorkd.port))
+        taken = await found(doctor.port_probe("127.0.0.1", stranger.port))
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    free = await found(doctor.port_probe("127.0.0.1", port))
+
+    assert (ours.state, free.state, taken.state) == ("ok", "ok", "failed")
+    assert "gorkd runs" in ours.says
+    assert "PORT" in taken.says
+
+
+async def test_the_slack_token_is_tried_with_slacks_own_test() -> None:
+    """`auth.test` names who the token belongs to, or why it is refused."""
+
+    async def auth_test(request: web.Request) -> web.Response:
+        if request.headers["Authorization"] == "Bearer xoxb-right":
+            return web.json_response({"ok": True, "user": "gorkd", "team": "Lighthouse"})
+        return web.json_response({"ok": False, "error": "invalid_auth"})
+
+    app = web.Application()
+    app.router.add_post("/api/auth.test", auth_test)
+    async with TestServer(app) as server:
+        url = str(server.make_url("/api/"))
+        right = await found(doctor.slack_probe("xoxb-right", base_url=url))
+        wrong = await found(doctor.slack_probe("xoxb-wrong", base_url=url))
+    away = await found(doctor.slack_probe("xoxb-right", base_url="http://127.0.0.1:9/api/"))
+
+    assert right == Finding("Slack", "ok", "the bot token is accepted as gorkd in Lighthouse")
+    assert wrong.state == away.state == "failed"
+    assert "SLACK_BOT_TOKEN (invalid_auth)" in wrong.says
+    assert "xoxb" not in wrong.says + away.says
+
+
+async def test_the_discord_token_is_tried_with_a_login(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The name of the bot, or where to copy its token."""
+
+    async def me(request: web.Request) -> web.Response:
+        if request.headers["Authorization"] == "Bot right":
+            return exactly_json({"id": "1", "username": "gorkd", "discriminator": "0", "avatar": None})
+        return exactly_json({"message": "401: Unauthorized", "code": 0}, status=401)
+
+    app = web.Application()
+    app.router.add_get("/api/users/@me", me)
+    async with TestServer(app) as server:
+        monkeypatch.setattr(discord.http.Route, "BASE", str(server.make_url("/api")))
+        right = await found(doctor.discord_probe("right"))
+        wrong = await found(doctor.discord_probe("wrong"))
+
+    assert right == Finding("Discord", "ok", "the token is accepted as gorkd")
+    assert wrong.state == "failed"
+    assert "DISCORD_TOKEN" in wrong.says
+
+
+def exactly_json(document: object, status: int = 200) -> web.Response:
+    """discord.py reads JSON only under a content type without a charset."""
+    headers = {"Content-Type": "application/json"}
+    return web.Response(body=json.dumps(document).encode(), headers=headers, status=status)
+
+
+async def test_what_is_not_configured_is_off_and_says_how_to_turn_it_on() -> None:
+    """No part is silently missing."""
+    probes = [
+        doctor.model_probe(None),
+        doctor.price_probe(None, {}, Budget()),
+        doctor.embedding_probe(None),
+        doctor.redis_probe(""),
+        doctor.discord_probe(""),
+        doctor.slack_probe(""),
+    ]
+
+    findings = await examine(probes)
+
+    assert {finding.state for finding in findings} == {"off"}
+    assert all(finding.says for finding in findings)
+
+
+async def test_a_model_that_refuses_is_told_in_its_own_words() -> None:
+    """Any error of the port becomes a finding."""
+    model = FakeModel({"doctor": ModelRejected("no", user_message="Set OPENAI_API_KEY.")})
+
+    assert (await found(doctor.model_probe(model))).says == "Set OPENAI_API_KEY."
