@@ -18,7 +18,7 @@ from core.answer import Evidence
 from core.sentences import split_sentences
 from core.source import Source
 from core.verification.quotes import verify_quote
-from core.verification.reading import ROOT_MATCH, SYNONYM_MATCH, match_tokens, read
+from core.verification.reading import ROOT_MATCH, SYNONYM_MATCH, NumberLine, match_tokens, read
 from core.verification.synonyms import meanings
 from core.verification.words import Kind, Token, tokenize
 
@@ -61,6 +61,7 @@ class PassageIndex:
         self._pairs: dict[tuple[str, str], list[int]] = {}
         for position, (start, end) in enumerate(self.spans):
             self._add(position, [token for token in tokenize(text[start:end]) if token.is_content])
+        self._line = NumberLine(self._numbers.values())
 
     def _add(self, position: int, words: Sequence[Token]) -> None:
         for word in words:
@@ -149,7 +150,7 @@ class PassageIndex:
 
     def _fill(self, row: NDArray[np.float32], word: Token) -> None:
         if word.kind is Kind.NUMBER:
-            for number in self._numbers.values():
+            for number in self._line.near(word):
                 if match_tokens(word, number):
                     row[self._by_stem[number.stem]] = 1.0
         else:

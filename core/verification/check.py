@@ -27,6 +27,7 @@ PARTIAL_FROM = 0.15
 UNSUPPORTED_BELOW = 0.1
 MAX_IF_CONTRADICTED = 0.1
 SIMILARITY_PULL = 0.5  # on the log odds at cosine 1, none at 0.5; by judgement, so too small to decide alone
+MAX_CLAIM_CHARS = 2000  # a claim is a sentence; what is longer cannot be checked as one, and costs time
 MAX_SENTENCES = 16  # of a passage read whole; of a longer one, the parts that bear on the claim
 
 RULES: tuple[Callable[[Pair], list[Finding]], ...] = (
@@ -49,6 +50,8 @@ def check_claim(claim: str, passage: str, *, context: str = "", similarity: floa
     `similarity` is the cosine of claim and passage, −1…1, where an embedder is at hand. The verdict
     is None where neither the rules nor the probability decide.
     """
+    if len(claim) > MAX_CLAIM_CHARS:
+        return Check(Verdict.UNSUPPORTED, 0.0, (Finding("length", Weight.CONTRADICTS, "too long for one claim"),))
     findings, features = inspect_claim(claim, passage, context=context)
     return conclude(support_probability(features, similarity), findings)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from core.verification.finding import Finding, Weight
 from core.verification.pair import Pair
 from core.verification.quantities import is_loose, is_year
-from core.verification.reading import Reading, match_tokens
+from core.verification.reading import Reading
 from core.verification.units import measure
 from core.verification.words import Kind, Token
 
@@ -53,11 +53,12 @@ def _replaced(pair: Pair) -> dict[Token, Token]:
 
 def _missing(pair: Pair, number: Token) -> Finding:
     """A year may be that of the source itself where it gives no other; a small count may be implied."""
-    others = [other for other in (*pair.window.numbers, *pair.wider.numbers) if _kind(other) == _kind(number)]
-    if is_loose(number.text) or (_kind(number) == "year" and not others):
+    is_year_of_source = _kind(number) == "year" and not any(_kind(other) == "year" for other in pair.wider.numbers)
+    if is_loose(number.text) or is_year_of_source:
         return Finding(RULE, Weight.AGAINST, f"the source does not give {number.text}")
-    unclaimed = [other for other in others if not any(match_tokens(own, other) for own in pair.claim.numbers)]
-    but = f", but {unclaimed[0].text}" if unclaimed and unclaimed[0] in pair.window.numbers else ""
+    alike = (other for other in pair.window.numbers if _kind(other) == _kind(number))
+    instead = next((other for other in alike if not pair.claim.match(other)), None)
+    but = f", but {instead.text}" if instead else ""
     return Finding(RULE, Weight.CONTRADICTS, f"the source does not have {number.text}{but}")
 
 

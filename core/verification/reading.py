@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -11,6 +13,22 @@ from core.verification.words import Kind, Token, tokenize
 
 ROOT_MATCH = 0.85  # 0…1, how much a match by root alone counts; by judgement
 SYNONYM_MATCH = 0.8
+ROUNDING = 0.06  # share of a number; quantities.same_number allows 5 per cent of the other
+
+
+class NumberLine:
+    """The distinct numbers of a text in order of value, so that looking for one does not mean trying all."""
+
+    def __init__(self, numbers: Iterable[Token]) -> None:
+        distinct = {number.stem: number for number in numbers}.values()
+        self._tokens = sorted(distinct, key=lambda number: number.value or 0.0)
+        self._values = [number.value or 0.0 for number in self._tokens]
+
+    def near(self, number: Token) -> list[Token]:
+        """Those that `number` may be a rounding of."""
+        value = number.value or 0.0
+        slack = ROUNDING * abs(value)
+        return self._tokens[bisect_left(self._values, value - slack) : bisect_right(self._values, value + slack)]
 
 
 @dataclass(frozen=True)
@@ -70,6 +88,10 @@ class Reading:
         return tuple(token for token in self.tokens if token.kind is Kind.NUMBER)
 
     @cached_property
+    def number_line(self) -> NumberLine:
+        return NumberLine(self.numbers)
+
+    @cached_property
     def stems(self) -> frozenset[str]:
         return frozenset(token.stem for token in self.content)
 
@@ -86,7 +108,7 @@ class Reading:
         if token.stem in self.stems:
             return 1.0
         if token.kind is Kind.NUMBER:
-            return float(any(match_tokens(token, number) for number in self.numbers))
+            return float(any(match_tokens(token, number) for number in self.number_line.near(token)))
         if token.root in self.roots:
             return ROOT_MATCH
         return SYNONYM_MATCH if any(meaning in self.meanings for meaning in meanings(token.stem)) else 0.0

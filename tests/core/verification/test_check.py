@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 
 import pytest
 from hypothesis import given
@@ -117,3 +118,29 @@ def test_the_coefficients_name_the_data_they_come_from(name: str) -> None:
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
 
     assert digest in (coefficients.__doc__ or "")
+
+
+def test_what_is_too_long_for_a_sentence_is_not_shown() -> None:
+    """A claim that cannot be checked as one is no claim."""
+    check = check_claim("Clara Voss designed it. " * 200, SOURCE)
+
+    assert (check.verdict, check.reasons) == (Verdict.UNSUPPORTED, ("too long for one claim",))
+
+
+@pytest.mark.parametrize(
+    ("claim", "passage"),
+    [
+        (" ".join(str(n) for n in range(150)), " ".join(str(n * 7) for n in range(20_000))),
+        (" ".join(f"word{n} {n}" for n in range(150)), " ".join(f"word{n} {n + 1}" for n in range(10_000))),
+        ("x" * 500, "a" * 100_000),
+        ("ed by " * 300, "eded " * 20_000),
+    ],
+    ids=["numbers", "words and numbers", "one word", "passives"],
+)
+def test_no_page_can_stall_the_check(claim: str, passage: str) -> None:
+    """A page made to be slow costs seconds at most, not minutes."""
+    begin = time.process_time()
+
+    check_claim(claim, passage)
+
+    assert time.process_time() - begin < 5
