@@ -8,12 +8,11 @@ from adapters.store.postgres import PostgresDatabase, fetch
 from adapters.store.tracelog import booking
 from core.budget import Spent
 from core.codec import decode, encode
+from core.job import ResearchJob
 from core.tracing import TraceEntry
 
 # The row lock puts those who append to one job in a line, so that no number is given twice.
-_JOB = """
-    SELECT tenant, visibility, job::json #>> '{value,request,asker}' FROM jobs WHERE id = %s FOR UPDATE
-"""
+_JOB = "SELECT job FROM jobs WHERE id = %s FOR UPDATE"
 _LAST = "SELECT COALESCE(MAX(number), 0) FROM trace_entries WHERE job_id = %s"
 _INSERT = "INSERT INTO trace_entries (job_id, number, tenant, visibility, at, entry) VALUES (%s, %s, %s, %s, %s, %s)"
 _BOOK = """
@@ -41,13 +40,14 @@ class PostgresTraceLog:
             jobs = await fetch(connection, _JOB, (job_id,))
             if not jobs:
                 return
-            tenant, visibility, asker = jobs[0]
+            request = decode(jobs[0][0], ResearchJob).request
+            scope = request.scope
             ((last,),) = await fetch(connection, _LAST, (job_id,))
             for number, entry in enumerate(entries, start=last + 1):
-                row = (job_id, number, tenant, visibility, entry.at, encode(entry))
+                row = (job_id, number, scope.tenant, scope.visibility, entry.at, encode(entry))
                 await connection.execute(_INSERT, row)
                 if entry.kind == "model":
-                    await connection.execute(_BOOK, booking(entry, tenant, asker or ""))
+                    await connection.execute(_BOOK, booking(entry, scope.tenant, request.asker))
 
     async def read(self, job_id: str) -> list[TraceEntry]:
         rows = await self._database.rows("SELECT entry FROM trace_entries WHERE job_id = %s ORDER BY number", (job_id,))
