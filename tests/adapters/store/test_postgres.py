@@ -24,6 +24,20 @@ from tests.adapters.store.samples import CHANNEL, RESULT, finished, make_job, ma
 from tests.servers import free_port
 
 
+@pytest.fixture
+async def another():
+    """Opens databases that are closed when the test ends, however it ends."""
+    opened = []
+
+    async def open_another(url, **settings) -> PostgresDatabase:
+        opened.append(await PostgresDatabase.open(url, **settings))
+        return opened[-1]
+
+    yield open_another
+    for database in opened:
+        await database.aclose()
+
+
 def nobody_listens(server) -> str:
     return f"postgresql://gorkd:hunter2@127.0.0.1:{free_port()}/gorkd"
 
@@ -85,11 +99,11 @@ async def test_database_of_a_newer_gorkd_is_left_alone(postgres, postgres_url):
         await PostgresDatabase.open(postgres_url)
 
 
-async def test_restart_of_the_server_costs_no_restart_of_ours(postgres, postgres_server):
+async def test_restart_of_the_server_costs_no_restart_of_ours(postgres, postgres_server, another):
     """While it is away calls fail in our words and in time; when it is back the next call succeeds."""
     jobs = PostgresJobStore(postgres)
     await asyncio.gather(*(jobs.save(make_job(number)) for number in range(5)))
-    impatient = await PostgresDatabase.open(postgres_server.url(), connect_timeout_s=0.3)
+    impatient = await another(postgres_server.url(), connect_timeout_s=0.3)
 
     postgres_server.stop()
     try:
@@ -105,7 +119,6 @@ async def test_restart_of_the_server_costs_no_restart_of_ours(postgres, postgres
     assert "127.0.0.1" not in caught.value.user_message
     assert back == [make_job(number) for number in range(5)]
     assert await impatient.rows("SELECT 1") == [(1,)]
-    await impatient.aclose()
 
 
 async def test_connection_that_is_cut_inside_a_write_leaves_nothing_of_it(postgres):
@@ -125,9 +138,9 @@ async def test_connection_that_is_cut_inside_a_write_leaves_nothing_of_it(postgr
     await jobs.finish(finished(make_job()), RESULT)
 
 
-async def test_statement_that_takes_too_long_is_ended(postgres, postgres_url):
+async def test_statement_that_takes_too_long_is_ended(postgres, postgres_url, another):
     """A lock that somebody does not let go of is an error in our words, not a worker that hangs."""
-    impatient = await PostgresDatabase.open(postgres_url, statement_timeout_s=0.1)
+    impatient = await another(postgres_url, statement_timeout_s=0.1)
     await PostgresJobStore(postgres).save(make_job())
 
     async with postgres.transaction() as holder:
@@ -136,7 +149,6 @@ async def test_statement_that_takes_too_long_is_ended(postgres, postgres_url):
             await PostgresJobStore(impatient).save(make_job())
 
     await PostgresJobStore(impatient).save(make_job())
-    await impatient.aclose()
 
 
 async def test_read_only_database_is_said(postgres_url):
@@ -158,17 +170,16 @@ async def test_names_that_no_column_holds_are_a_store_error(postgres, text):
         await jobs.finish(finished(replace(make_job(), id=text)), RESULT)
 
 
-async def test_processes_that_start_together_migrate_once(postgres_url):
+async def test_processes_that_start_together_migrate_once(postgres_url, another):
     """Four processes open an empty database at the same moment."""
     processes = [await python(START, postgres_url, number) for number in range(4)]
 
     await asyncio.gather(*(process.communicate(b"go\n") for process in processes))
 
     assert [process.returncode for process in processes] == [0] * 4
-    database = await PostgresDatabase.open(postgres_url)
+    database = await another(postgres_url)
     assert len(await PostgresJobStore(database).recent(CHANNEL, limit=10)) == 4
     assert await database.rows("SELECT version FROM schema_version") == [(n + 1,) for n in range(len(MIGRATIONS))]
-    await database.aclose()
 
 
 START = """
@@ -187,9 +198,9 @@ asyncio.run(main())
 """
 
 
-async def test_one_question_delivered_to_many_at_once_is_one_job(postgres, postgres_url):
+async def test_one_question_delivered_to_many_at_once_is_one_job(postgres, postgres_url, another):
     """The dedupe key holds between processes that see no row yet."""
-    other = await PostgresDatabase.open(postgres_url)
+    other = await another(postgres_url)
     stores = [PostgresJobStore(postgres), PostgresJobStore(other)]
 
     saved = await asyncio.gather(
@@ -198,19 +209,17 @@ async def test_one_question_delivered_to_many_at_once_is_one_job(postgres, postg
 
     assert len(set(saved)) == 1
     assert await stores[0].recent(CHANNEL, limit=20) == [saved[0]]
-    await other.aclose()
 
 
-async def test_two_workers_append_in_turn(postgres, postgres_url, clock):
+async def test_two_workers_append_in_turn(postgres, postgres_url, clock, another):
     """Appends of two processes to one job take the numbers 1 … 60, without gap or double."""
-    other = await PostgresDatabase.open(postgres_url)
+    other = await another(postgres_url)
     await PostgresJobStore(postgres).save(make_job())
     logs = [PostgresEventLog(postgres, clock=clock), PostgresEventLog(other, clock=clock)]
 
     await asyncio.gather(*(logs[number % 2].append("job_1", 1, "status", {}) for number in range(60)))
 
     assert [event.seq for event in await logs[0].read("job_1")] == list(range(1, 61))
-    await other.aclose()
 
 
 async def test_follower_sees_events_of_another_process_soon(postgres, postgres_url):
@@ -290,9 +299,9 @@ async def test_cancelled_writers_leave_the_database_usable(postgres):
     assert (await jobs.recent(CHANNEL, limit=1))[0].id == "job_119"
 
 
-async def test_closing_twice_is_fine_and_then_everything_is_refused(postgres_url):
+async def test_closing_twice_is_fine_and_then_everything_is_refused(postgres_url, another):
     """A closed database says so, and leaves no connection behind."""
-    database = await PostgresDatabase.open(postgres_url)
+    database = await another(postgres_url)
     await PostgresJobStore(database).save(make_job())
 
     await database.aclose()
