@@ -22,7 +22,7 @@ _OF_JOB = "SELECT id, status FROM jobs WHERE id = %(job)s"
 _OF_TENANT = "SELECT id, status FROM jobs WHERE tenant = %(tenant)s"
 _OF_USER = """
     SELECT id, status FROM jobs
-    WHERE ((job::json #> '{value,request,asker}')::text = %(quoted)s OR visibility = 'user:' || %(user)s
+    WHERE (strpos(job, %(asker)s) > 0 OR visibility = 'user:' || %(user)s
            OR tenant = 'discord:user:' || %(user)s) AND (%(tenant)s = '' OR tenant = %(tenant)s)
 """
 _MAKE_NAMELESS = """
@@ -125,7 +125,6 @@ async def _delete_where(connection: AsyncConnection, column: str, value: str) ->
 
 
 def _values(whose: Whose) -> dict[str, str]:
-    quoted = json.dumps(
-        whose.user_id
-    )  # as the codec writes it; `->>` would choke on an escaped NUL anywhere in the job
-    return {"job": whose.job_id, "user": whose.user_id, "tenant": whose.tenant, "quoted": quoted}
+    # As the codec writes it; in a question the quotes would be escaped. The JSON functions refuse an escaped NUL.
+    asker = f'"asker":{json.dumps(whose.user_id, ensure_ascii=False)}'
+    return {"job": whose.job_id, "user": whose.user_id, "tenant": whose.tenant, "asker": asker}
