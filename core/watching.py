@@ -74,11 +74,13 @@ class Tracer:
         for job_id, entry in batch:
             by_job.setdefault(job_id, []).append(entry)
         for job_id, entries in by_job.items():
-            cleaned = await asyncio.to_thread(lambda dirty: [self._clean(entry) for entry in dirty], entries)
             try:
+                cleaned = await asyncio.to_thread(lambda dirty: [self._clean(entry) for entry in dirty], entries)
                 await trace_log.append(job_id, cleaned)
             except StoreError as exc:
                 log.warning("trace not kept", extra={"job_id": job_id, "error": str(exc)})
+            except Exception:  # the boundary of this task: whoever finishes waits for it
+                log.exception("trace not kept", extra={"job_id": job_id})
 
     def _clean(self, entry: TraceEntry) -> TraceEntry:
         said = entry.exchange
@@ -101,12 +103,12 @@ async def open_tracer(
 ) -> AsyncIterator[Tracer]:
     """A tracer that writes to `trace_log`; what was noted is written before the block is left."""
     tracer = Tracer(clock, redact)
-    async with asyncio.TaskGroup() as group:
-        group.create_task(tracer.write_to(trace_log))
-        try:
-            yield tracer
-        finally:
-            await tracer.finish()
+    writing = asyncio.create_task(tracer.write_to(trace_log), name="tracer")  # no group: errors must leave as they are
+    try:
+        yield tracer
+    finally:
+        await tracer.finish()
+        await writing
 
 
 @runtime_checkable

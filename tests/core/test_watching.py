@@ -212,6 +212,18 @@ async def test_a_log_that_fails_fails_nobody() -> None:
     assert len(found) == 1
 
 
+async def test_what_is_raised_while_tracing_leaves_as_it_is() -> None:
+    """A person gets the sentence of the error, not of a group around it; what was noted is kept all the same."""
+    log = MemoryTraceLog()
+
+    with pytest.raises(StoreError, match="disk full"):
+        async with tracing(log) as tracer:
+            tracer.note(TraceEntry("mark", "x", now()))
+            raise StoreError("disk full")
+
+    assert len(log.kept["job_1"]) == 1
+
+
 async def test_entries_beyond_the_bound_are_dropped_instead_of_waiting() -> None:
     """A writer that stands still costs entries, never memory without end or an answer."""
     log = MemoryTraceLog()
