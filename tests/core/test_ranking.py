@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.job import QueryIntent, QuestionType
@@ -64,6 +64,7 @@ CANDIDATES = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(CANDIDATES, st.sampled_from(list(QuestionType)), st.integers(1, 12), st.integers(1, 4))
 def test_ranking_keeps_the_set(candidates: list[Candidate], kind: QuestionType, most: int, per_domain: int) -> None:
     """S003-11: some of the candidates, none twice, within both limits, numbered in order; scores 0…1 and falling."""
@@ -82,6 +83,7 @@ def test_ranking_keeps_the_set(candidates: list[Candidate], kind: QuestionType, 
         assert min(parts) - 1e-9 <= scores.total <= max(parts) + 1e-9
 
 
+@settings(deadline=None)
 @given(CANDIDATES, st.randoms(use_true_random=False))
 def test_the_order_of_the_candidates_does_not_matter(candidates: list[Candidate], random: object) -> None:
     """Deterministic: the same sources in any order give the same ranking (of different addresses)."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from core.answer import Citation, ModelUsage
@@ -27,7 +27,8 @@ SOURCES = [
     ),
     make_source(2, "The drug reduced deaths by 40 percent in 2021. It was tested on 812 adults in Norway."),
 ]
-GROUNDER = Grounder(SOURCES)
+QUESTION = "What are the tides of the big sea, and what did the trial find?"
+GROUNDER = Grounder(SOURCES, QUESTION)
 REQUEST = ChatRequest("answer", "system", "user", "answer", {}, 100, 10.0)
 BULGES, DEATHS, ADULTS = (
     "The Moon raises two bulges of water in the ocean",
@@ -125,6 +126,7 @@ PARTS = st.sampled_from(
 GAPS = st.sampled_from([" ", "  ", "\n\n", "\n\n- ", "\n\n## Tides\n\n"])
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(PARTS, GAPS), max_size=5), st.lists(st.integers(0, 2000), max_size=12))
 @example([(f"{BULGES}.", " "), ("[1] holds.", " ")], [40, 60, 61, 62, 63])
 async def test_any_cutting_gives_the_same_sentences(parts: list[tuple[str, str]], places: list[int]) -> None:
@@ -139,6 +141,7 @@ async def test_any_cutting_gives_the_same_sentences(parts: list[tuple[str, str]]
     assert detail == judge_text(GROUNDER, "detail", summary)
 
 
+@settings(deadline=None)
 @given(
     st.text(st.characters(exclude_characters="<>[](){}【】:/", exclude_categories=["Cs"]), max_size=120),
     st.lists(st.integers(0, 400), max_size=8),
