@@ -12,6 +12,7 @@ from adapters.store.heartbeats import SqliteHeartbeats
 from adapters.store.jobs import SqliteJobStore
 from adapters.store.memo import SqliteJobMemo
 from adapters.store.redis import RedisAnswerCache
+from adapters.store.redis_events import RedisEventLog
 from adapters.store.sources import SqliteSourceStore
 from adapters.store.sqlite import Database
 from bots.config import BotSettings
@@ -39,27 +40,39 @@ async def open_records(
     missing = [name for name in ("REDIS_URL", "GORKD_SECRET") if name not in env]
     if "DATABASE_URL" in env and missing:
         raise SetupError(f"DATABASE_URL needs {' and '.join(missing)} as well: please set what is missing.")
-    redis_cache = None
-    if settings.redis_url:
-        redis_cache = RedisAnswerCache(settings.redis_url, clock=clock, recorder=recorder)
-        stack.push_async_callback(redis_cache.aclose)
-    if redis_cache is not None and "DATABASE_URL" in env:
-        return await _open_postgres(env["DATABASE_URL"], redis_cache, stack, clock=clock)
+    redis = _open_redis(settings.redis_url, stack, clock=clock, recorder=recorder) if settings.redis_url else None
+    if redis is not None and "DATABASE_URL" in env:
+        return await _open_postgres(env["DATABASE_URL"], redis, stack)
     database = await Database.open(settings.data)
     stack.push_async_callback(database.aclose)
     return Records(
         jobs=SqliteJobStore(database),
         sources=SqliteSourceStore(database),
-        events=SqliteEventLog(database, clock=clock),
+        events=redis.events if redis else SqliteEventLog(database, clock=clock),
         memo=SqliteJobMemo(database),
-        cache=redis_cache or SqliteAnswerCache(database, clock=clock),
+        cache=redis.cache if redis else SqliteAnswerCache(database, clock=clock),
         heartbeats=SqliteHeartbeats(database),
     )
 
 
-async def _open_postgres(url: str, cache: RedisAnswerCache, stack: AsyncExitStack, *, clock: Clock) -> Records:
+@dataclass(frozen=True)
+class _Shared:
+    """What processes share in Redis; what needs to outlive it is elsewhere."""
+
+    events: EventLog
+    cache: AnswerCache
+
+
+def _open_redis(url: str, stack: AsyncExitStack, *, clock: Clock, recorder: Recorder) -> _Shared:
+    events = RedisEventLog(url, clock=clock, recorder=recorder)
+    stack.push_async_callback(events.aclose)
+    cache = RedisAnswerCache(url, clock=clock, recorder=recorder)
+    stack.push_async_callback(cache.aclose)
+    return _Shared(events, cache)
+
+
+async def _open_postgres(url: str, redis: _Shared, stack: AsyncExitStack) -> Records:
     from adapters.store.postgres import PostgresDatabase
-    from adapters.store.postgres_events import PostgresEventLog
     from adapters.store.postgres_heartbeats import PostgresHeartbeats
     from adapters.store.postgres_jobs import PostgresJobStore
     from adapters.store.postgres_memo import PostgresJobMemo
@@ -70,8 +83,8 @@ async def _open_postgres(url: str, cache: RedisAnswerCache, stack: AsyncExitStac
     return Records(
         jobs=PostgresJobStore(database),
         sources=PostgresSourceStore(database),
-        events=PostgresEventLog(database, clock=clock),
+        events=redis.events,
         memo=PostgresJobMemo(database),
-        cache=cache,
+        cache=redis.cache,
         heartbeats=PostgresHeartbeats(database),
     )

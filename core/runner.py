@@ -45,6 +45,24 @@ class DirectSteps:
         return await step()
 
 
+class _Resuming:
+    """Steps of a later attempt: the first that really runs takes back what the one before it had shown."""
+
+    def __init__(self, steps: Steps, progress: Progress) -> None:
+        self._steps = steps
+        self._progress = progress
+        self._is_clean = False
+
+    async def run(self, name: str, step: Callable[[], Awaitable[T]], returns: type[T]) -> T:
+        async def afresh() -> T:
+            if not self._is_clean:
+                self._is_clean = True
+                await self._progress.take_back()
+            return await step()
+
+        return await self._steps.run(name, afresh, returns)
+
+
 class JobCancelled(Exception):
     """Whoever asked, or the operator, has cancelled the job; durable steps raise it."""
 
@@ -100,7 +118,7 @@ async def _research(job: ResearchJob, deps: Deps, steps: Steps, progress: Progre
     await progress.status(JobStatus.PLANNING)
     if job.attempt > 1:
         log.info("resumed", extra={"attempt": job.attempt})
-        await progress.take_back()
+        steps = _Resuming(steps, progress)
     if job.attempt > MAX_ATTEMPTS:
         raise GorkdError(f"{MAX_ATTEMPTS} attempts ended with their worker", user_message=SOMETHING_BROKE)
     earlier = await cached_result(job, deps)
