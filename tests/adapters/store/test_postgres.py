@@ -14,7 +14,7 @@ from adapters.store.postgres import PostgresDatabase
 from adapters.store.postgres_events import PostgresEventLog
 from adapters.store.postgres_jobs import PostgresJobStore
 from adapters.store.postgres_memo import PostgresJobMemo
-from adapters.store.postgres_schema import MIGRATIONS
+from adapters.store.postgres_schema import LOCK, MIGRATIONS
 from adapters.store.postgres_sources import PostgresSourceStore
 from adapters.store.postgres_traces import PostgresTraceStore
 from core.errors import JobNotFound, SetupError, StoreError
@@ -168,6 +168,24 @@ async def test_names_that_no_column_holds_are_a_store_error(postgres, text):
         await jobs.save(replace(make_job(), id=text))
     with pytest.raises(StoreError):
         await jobs.finish(finished(replace(make_job(), id=text)), RESULT)
+
+
+async def test_who_comes_second_waits_for_the_migration(postgres_url, another):
+    """Two starts meet a third process in the middle of its migration, and go on when it has ended."""
+    waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+    async with await psycopg.AsyncConnection.connect(postgres_url, autocommit=True) as first:
+        await first.execute("SELECT pg_advisory_lock(%s)", (LOCK,))
+
+        starts = [asyncio.create_task(another(postgres_url)) for _ in range(2)]
+        while not any(start.done() for start in starts) and await (await first.execute(waiting)).fetchone() != (2,):
+            pass
+        have_gone_on = [start.done() for start in starts]
+        await first.execute("SELECT pg_advisory_unlock(%s)", (LOCK,))
+
+        databases = await asyncio.gather(*starts, return_exceptions=True)
+    assert have_gone_on == [False, False]
+    versions = [(number + 1,) for number in range(len(MIGRATIONS))]
+    assert [await database.rows("SELECT version FROM schema_version") for database in databases] == [versions] * 2
 
 
 async def test_processes_that_start_together_migrate_once(postgres_url, another):

@@ -12,7 +12,7 @@ import pytest
 from redis.asyncio import Redis
 
 from adapters.store.redis_client import MAX_CONNECTIONS
-from adapters.store.redis_events import RedisEventLog
+from adapters.store.redis_events import POLL_S, RedisEventLog
 from adapters.store.redis_streams import stream_of
 from core.errors import SetupError, StaleAttempt, StoreError
 from core.telemetry import Silence
@@ -47,7 +47,7 @@ def own_server(tmp_path):
 APPEND = """
 import asyncio, sys
 from datetime import UTC, datetime
-from adapters.store.redis_events import RedisEventLog
+from adapters.store.redis_events import POLL_S, RedisEventLog
 from core.telemetry import Silence
 
 async def main():
@@ -171,6 +171,24 @@ async def test_worker_that_was_cut_off_is_fenced_when_it_is_back(redis_server, r
             await cut_off.append("job_1", 1, "complete", {})
         assert [(event.attempt, event.type) for event in await other.read("job_1")] == [(1, "status"), (2, "status")]
         assert any("dropped" in record.message for record in caplog.records)
+
+
+async def test_follower_that_was_cut_off_catches_up_when_it_is_back(redis_server, redis_url):
+    """What others appended meanwhile rang for nobody here; it is read at the first moment all the same."""
+    async with open_gate(redis_server.port) as gate, opened(gate.url) as cut_off, opened(redis_url) as other:
+        seen: list[int] = []
+        follower = asyncio.create_task(collect(cut_off, "job_1", seen))
+        await other.append("job_1", 1, "status", {})
+        await until(lambda: seen == [1])
+
+        await gate.shut()
+        await other.append("job_1", 1, "complete", {})
+        began = time.monotonic()
+        await gate.open()
+        await follower
+
+    assert seen == [1, 2]
+    assert time.monotonic() - began < POLL_S / 2
 
 
 async def test_what_is_left_is_sent_before_the_end(redis_server, redis_url):
