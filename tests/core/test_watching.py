@@ -216,10 +216,13 @@ async def test_what_is_raised_while_tracing_leaves_as_it_is() -> None:
     """A person gets the sentence of the error, not of a group around it; what was noted is kept all the same."""
     log = MemoryTraceLog()
 
-    with pytest.raises(StoreError, match="disk full"):
+    async def fail() -> None:
         async with tracing(log) as tracer:
             tracer.note(TraceEntry("mark", "x", now()))
             raise StoreError("disk full")
+
+    with pytest.raises(StoreError, match="disk full"):
+        await fail()
 
     assert len(log.kept["job_1"]) == 1
 
