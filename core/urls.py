@@ -12,6 +12,7 @@ _TRACKING = regex.compile(
 )
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _READER = regex.compile(r"^(?:(?:www\d?|m|amp|mobile)\.)+(?=[^.]+\.)")  # hosts that show the same page to other readers
+_SAME_PAGE = ("/index.html", "/index.htm", "/index.php", "/amp")
 _SAFE = "/%:@!$&'()*+,;=~"  # what `quote` leaves alone: an address that is quoted already stays as it is
 
 
@@ -35,11 +36,19 @@ def canonical_url(url: str) -> str:
         host = f"[{host}]"
     if port not in (None, 80, 443):
         host = f"{host}:{port}"
-    path = regex.sub(r"(?:/(?:index\.(?:html?|php)|amp)?)+$", "", _quoted(parts.path)) or "/"
+    path = _page(_quoted(parts.path))
     # Latin-1 keeps bytes that are no UTF-8 apart; they are what older sites put into their queries.
     pairs = parse_qsl(_quoted(parts.query), keep_blank_values=True, encoding="latin-1")
     kept = sorted((key, value) for key, value in pairs if not _TRACKING.match(key))
     return urlunsplit(("https", host, path, urlencode(kept, encoding="latin-1"), ""))
+
+
+def _page(path: str) -> str:
+    """`path` without what only names the same page once more at its end."""
+    bare = path.rstrip("/")
+    while bare.endswith(_SAME_PAGE):
+        bare = bare[: bare.rindex("/")].rstrip("/")
+    return bare or "/"
 
 
 def _quoted(text: str) -> str:

@@ -122,6 +122,17 @@ def test_broken_addresses_do_not_raise(read: Callable[[str], object], url: str) 
     assert isinstance(read(url), str | bool)
 
 
+@pytest.mark.parametrize("unit", ["/", "/amp", "/index.html", "www.", "a=b&", "%41", "?", "["])
+def test_long_addresses_take_no_longer_than_their_length(unit: str) -> None:
+    """A search result may name an address made to be slow: 100 KB end well within the limit of a test."""
+    for url in (
+        f"https://a.example/{unit * 20_000}x",
+        f"https://{unit * 20_000}x",
+        f"https://a.example/?{unit * 20_000}",
+    ):
+        assert canonical_url(url)
+
+
 def test_nasty_strings_are_addresses_of_nothing_or_keep_their_form() -> None:
     """Real nasty strings in every place of an address."""
     strings = json.loads(shared_data("strings", "naughty.json").read_text(encoding="utf-8"))
