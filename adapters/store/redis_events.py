@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Mapping
 from datetime import timedelta
 
 from adapters.store.following import Bell, Tail, encode_data, follow_log
-from adapters.store.redis_client import TIMEOUT_S, TROUBLE, Outage, deadline, open_redis
+from adapters.store.redis_client import REST_S, TIMEOUT_S, TROUBLE, Outage, deadline, open_redis
 from adapters.store.redis_outbox import FIRST_PAUSE_S, LONGEST_PAUSE_S, Outbox
 from adapters.store.redis_streams import Entry, Streams
 from core.errors import StoreError
@@ -106,6 +106,7 @@ class RedisEventLog:
                 return await self._streams.tail(job_id, after)
         except TROUBLE as exc:
             self._outage.failed(exc)
+            asyncio.get_running_loop().call_later(REST_S, self._bell.ring, job_id)  # the ring that led here is used up
             return self._outbox.tail(job_id, after) or Tail((), 0, False)
 
     async def _listen(self) -> None:
