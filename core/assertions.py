@@ -57,7 +57,7 @@ def is_title(line: str, *, max_words: int) -> bool:
 
 
 _QUESTION_MARKS = ("?", "？", "؟")
-_WORDY = re.compile(r"[^\W\d_]{2}|[^\W\d_a-zA-Z]|\d.*?[^\W_].*?\d|\d+\s?%")
+_WORDY = re.compile(r"[^\W\d_]{2}|[^\W\d_a-zA-Z]|\d.{0,80}?[^\W_].{0,80}?\d|\d+\s?%")
 _VERB = re.compile(
     r"\b(?:is|are|was|were|has|have|had|can|cannot|could|will|would|does|did|must|should|may|might)\b|n['’]t\b", re.I
 )
@@ -70,7 +70,7 @@ _SECTION_NUMBER = re.compile(r"\d+(?:\.\d+)*\.?\s+")
 _SMALL_WORDS = frozenset(
     "a an and as at by for from in into of on or the to vs with via über und der die das de la".split()
 )
-_SOURCES = r"(?:the |these |those |all |of |my |provided |available |cited |given |retrieved |search |above )*"
+_SOURCES = r"(?:the |these |those |all |of |my |provided |available |cited |given |retrieved |search |above ){0,6}"
 _ANNOUNCEMENT = re.compile(
     r"(?:here(?:'s|’s| is| are) (?:(?!\bthat\b|\bbecause\b)[^.:;,]){0,80}"
     r"|(?:below|above) (?:is|are) (?:(?!\bthat\b)[^.:;,]){0,60}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from core.answer import Claim, Conflict, ConflictPosition, Verdict
 from core.citations import strip_markers
@@ -34,6 +35,12 @@ class _Statement:
     quote: str
     text: str
     words: frozenset[str]
+
+
+def read_statements(sources: Sequence[Source]) -> None:
+    """Do the slow part of `find_conflicts` ahead of time; it is remembered by text."""
+    for source in sources:
+        _read(source.content[:_MAX_CHARS])
 
 
 def find_conflicts(claims: Sequence[Claim], sources: Sequence[Source], question: str) -> tuple[Conflict, ...]:
@@ -69,12 +76,20 @@ def _anchors(claims: Sequence[Claim], sources: dict[str, Source]) -> Iterator[_S
 
 
 def _statements(source: Source, text: str) -> Iterator[_Statement]:
+    return (_Statement(source, *statement) for statement in _read(text))
+
+
+@lru_cache(maxsize=256)
+def _read(text: str) -> tuple[tuple[str, str, frozenset[str]], ...]:
+    """Quote, text and words of every statement."""
+    found: list[tuple[str, str, frozenset[str]]] = []
     for sentence in split_sentences(text):
         if sentence.asserts and len(sentence.text) <= _MAX_SENTENCE_CHARS:
             plain = strip_markers(sentence.plain)
             words = _words(plain)
             if len(words) >= 2:
-                yield _Statement(source, sentence.text, plain, words)
+                found.append((sentence.text, plain, words))
+    return tuple(found)
 
 
 def _conflict_of(

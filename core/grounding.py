@@ -6,7 +6,7 @@ judged one by one, so that a streamed answer can be checked as it is written.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import regex
@@ -72,6 +72,25 @@ class Grounded:
     removed: tuple[RemovedSentence, ...]
 
 
+class _Indexes(Mapping[str, EvidenceIndex]):
+    """By source id, each built when it is first asked for. Safe across threads: the worst is one built twice."""
+
+    def __init__(self, sources: Mapping[str, Source]) -> None:
+        self._sources = sources
+        self._built: dict[str, EvidenceIndex] = {}
+
+    def __getitem__(self, source_id: str) -> EvidenceIndex:
+        if source_id not in self._built:
+            self._built[source_id] = EvidenceIndex(self._sources[source_id])
+        return self._built[source_id]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._sources)
+
+    def __len__(self) -> int:
+        return len(self._sources)
+
+
 class Grounder:
     """Judges sentences against the sources of one job. Building it reads every source once: CPU, not I/O."""
 
@@ -81,9 +100,14 @@ class Grounder:
             replace(source, content=source.trusted_content, title=mask(source.title, instructions_in(source.title)))
             for source in sources
         ]
-        self.indexes: Mapping[str, EvidenceIndex] = {source.id: EvidenceIndex(source) for source in trusted}
+        self.indexes: Mapping[str, EvidenceIndex] = _Indexes({source.id: source for source in trusted})
         self._numbers = {canonical_url(source.url): source.number for source in sources}
         self._asked = {*terms(question), *_LABEL_TERMS}
+
+    def read_ahead(self) -> None:
+        """Index all sources now, e.g. in a thread, rather than each when it is first cited."""
+        for source_id in self.indexes:
+            self.indexes[source_id]
 
     def judge(self, section: Section, place: int, text: str, *, gap: str = "", asserts: bool = True) -> Judged:
         """By the rules alone. Invented sources are dropped; a claim whose source does not carry it is re-pointed

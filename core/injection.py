@@ -7,6 +7,7 @@ the subject are marked too: losing a sentence there is cheaper than obeying one 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import regex
 
@@ -50,15 +51,20 @@ def instructions_in(text: str) -> list[tuple[int, int]]:
 
     The neighbours go too, since what is to be said often stands beside the order to say it.
     """
+    return list(_instructions_in(text))
+
+
+@lru_cache(maxsize=256)
+def _instructions_in(text: str) -> tuple[tuple[int, int], ...]:
     if not _INSTRUCTION.search(text):
-        return []
+        return ()
     sentences = split_sentences(text)
     flagged: set[int] = set()
     for place, sentence in enumerate(sentences):
         if _INSTRUCTION.search(sentence.text):
             flagged.add(place)
             flagged.update(near for near in (place - 1, place + 1) if _is_beside(text, sentences, place, near))
-    return [(sentences[place].start, sentences[place].end) for place in sorted(flagged)]
+    return tuple((sentences[place].start, sentences[place].end) for place in sorted(flagged))
 
 
 def _is_beside(text: str, sentences: Sequence[Sentence], place: int, near: int) -> bool:

@@ -21,6 +21,7 @@ from core.injection import instructions_in
 from core.job import ResearchJob
 from core.language import detect_language
 from core.memo import remembered
+from core.passages import passage_terms
 from core.ranking import Candidate, coverage_of, rank_sources
 from core.source import (
     Page,
@@ -125,6 +126,9 @@ class Gathering:
             self.deps.recorder.record(Measurement("source_fetch", 0))
             raise
         self.deps.recorder.record(Measurement("source_fetch", 1))
+        # Most pages come while the plan is being made: what ranking needs of them is worked out before it asks.
+        page = replace(page, text=_storable(page.text))
+        await asyncio.to_thread(_read_ahead, page.text)
         return page
 
 
@@ -281,6 +285,12 @@ def _make_source(gathering: Gathering, hit: SearchHit, text: str, *, why_extract
         extract_of_page=why_extract,
         instructs=tuple(instructions_in(text)),
     )
+
+
+def _read_ahead(text: str) -> None:
+    """Whatever is remembered by text and asked for after the search."""
+    instructions_in(text)
+    passage_terms(text)
 
 
 def _storable(text: str) -> str:

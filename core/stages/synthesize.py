@@ -22,7 +22,7 @@ from core.answer import (
 )
 from core.citations import strip_markers
 from core.confidence import score_confidence
-from core.conflicts import find_conflicts
+from core.conflicts import find_conflicts, read_statements
 from core.deps import Deps
 from core.errors import ModelError, ModelGarbled
 from core.grounding import Grounded, Grounder, Judged, assemble, leave_unchecked
@@ -135,7 +135,9 @@ async def _write(
     job: ResearchJob, sources: Sequence[Source], deps: Deps, model: ChatModel, progress: Progress, *, ends_at: float
 ) -> Draft:
     loop = asyncio.get_running_loop()
-    grounder = await asyncio.to_thread(Grounder, sources, job.query)
+    grounder = Grounder(sources, job.query)
+    # Read for the check while the model thinks about its first word.
+    reading = asyncio.create_task(asyncio.to_thread(_read_ahead, grounder, sources))
     writing = Writing(grounder, progress)
     draft = Draft(writing.judged, writing)
 
@@ -163,9 +165,16 @@ async def _write(
         if not any(entry.shown for entry in writing.judged):
             quoted = await _quote(job, sources, progress, notice=LATE_NOTICE)
             return replace(quoted, usage=draft.usage, stopped_because=OUT_OF_TIME)
+    finally:
+        await asyncio.wait([reading])
     draft.is_checked = not writing.has_unchecked
     draft.judged = await _settle(job, deps, model, draft, progress, left_s=ends_at - loop.time())
     return draft
+
+
+def _read_ahead(grounder: Grounder, sources: Sequence[Source]) -> None:
+    grounder.read_ahead()
+    read_statements(sources)
 
 
 async def _settle(
