@@ -22,6 +22,7 @@ SWEEP_EVERY = timedelta(days=1)
 RETRY_SWEEP = timedelta(hours=1)
 MAX_ROUNDS = 5  # of looking for jobs that were asked while others were being forgotten
 CANCELLED_AT_ONCE = 8
+TOLD_S = 0.5  # followers in other processes look every 0.15 s; without their last event they would wait for ever
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,12 @@ class Archive(Protocol):
 
 
 async def forget(
-    whose: Whose, register: Register, archives: Sequence[Archive], *, cancel: Callable[[str], Awaitable[None]]
+    whose: Whose,
+    register: Register,
+    archives: Sequence[Archive],
+    *,
+    cancel: Callable[[str], Awaitable[None]],
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> Forgotten:
     """Cancel what runs, then erase everywhere. An archive that fails does not keep the others from forgetting.
 
@@ -102,7 +108,10 @@ async def forget(
         filed = await register.jobs_of(whose)
         if round_number and not filed:
             break
-        await _cancel_all([job.job_id for job in filed if not job.has_ended], cancel)
+        running = [job.job_id for job in filed if not job.has_ended]
+        if running:
+            await _cancel_all(running, cancel)
+            await sleep(TOLD_S)
         job_ids = [job.job_id for job in filed] or [whose.job_id] * bool(whose.job_id)
         for archive in archives:
             try:

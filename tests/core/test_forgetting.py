@@ -9,7 +9,17 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from core.errors import GorkdError, JobNotFound, StoreError
-from core.forgetting import RETRY_SWEEP, SWEEP_EVERY, Filed, Retention, Whose, forget, keep_sweeping, sweep
+from core.forgetting import (
+    RETRY_SWEEP,
+    SWEEP_EVERY,
+    TOLD_S,
+    Filed,
+    Retention,
+    Whose,
+    forget,
+    keep_sweeping,
+    sweep,
+)
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 MINE = Whose(user_id="U1")
@@ -44,16 +54,21 @@ class Shelf:
 
 
 async def test_what_runs_is_cancelled_and_everything_is_erased_everywhere() -> None:
-    """Cancelled first, so that nothing new is written behind the eraser; ended jobs are not cancelled."""
+    """Cancelled first, and its followers told, so that nothing new is written behind the eraser."""
+    pauses: list[tuple[bool, float]] = []
     records, journal = Shelf(Filed("job_1", True), Filed("job_2", False)), Shelf(Filed("job_2", False))
     cancelled: list[tuple[str, bool]] = []
 
     async def cancel(job_id: str) -> None:
         cancelled.append((job_id, job_id in records.jobs))
 
-    gone = await forget(MINE, records, [records, journal], cancel=cancel)
+    async def sleep(seconds: float) -> None:
+        pauses.append(("job_2" in records.jobs, seconds))
+
+    gone = await forget(MINE, records, [records, journal], cancel=cancel, sleep=sleep)
 
     assert cancelled == [("job_2", True)]
+    assert pauses == [(True, TOLD_S)]
     assert records.jobs == journal.jobs == {}
     assert (gone.jobs, gone.entries, dict(gone.failures)) == (2, 3, {})
 
