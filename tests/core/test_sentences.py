@@ -274,6 +274,14 @@ def test_splitting_is_linear(unit: str) -> None:
     assert _best_time(large) < 30 * _best_time(small) + 0.05
 
 
+@pytest.mark.parametrize(("lead", "unit"), [("1 ", "x"), ("", "the "), ("no ", "of the "), ("Here is ", "all ")])
+def test_one_endless_sentence_does_not_stall(lead: str, unit: str) -> None:
+    """A page can hold a sentence of any length; reading it takes time that grows with its length."""
+    small, large = lead + unit * (12_500 // len(unit)), lead + unit * (100_000 // len(unit))
+
+    assert _best_time(large) < 30 * _best_time(small) + 0.05
+
+
 def _best_time(text: str) -> float:
     times = []
     for _ in range(3):
