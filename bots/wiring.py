@@ -126,9 +126,9 @@ async def _working(
     )
     reaper = Reaper(slot.worker_id, heartbeats, deps.jobs, queue, endings, deps.clock)
     await reaper.beat()  # before any work is taken: who dies right after is missed
-    await worker.start(client)
     reaping = asyncio.create_task(reaper.run(), name="reaper")
     try:
+        await worker.start(client)
         yield
         log.info("stopping", extra={"running": worker.running})
     finally:

@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from core.answer import JobResult
 from core.deps import Deps
-from core.errors import GorkdError, JobNotFound, StaleAttempt
+from core.errors import GorkdError, JobNotFound, StaleAttempt, StoreError
 from core.job import TERMINAL_STATUSES, JobError, JobStatus, ResearchJob
 from core.memo import RememberingModel
 from core.modes import find_mode
@@ -68,28 +68,29 @@ class JobCancelled(Exception):
 
 
 async def run_job(job_id: str, deps: Deps, steps: Steps, *, is_resumable: bool = False) -> None:
-    """Carry a stored job to its end. Raises only `CancelledError` and, for an unreadable job, `StoreError`.
+    """Carry a stored job to its end. Raises only `CancelledError`, and `StoreError` when the job cannot be read.
 
-    An interrupted job is cancelled, unless it `is_resumable`: then it is left for the next attempt.
+    An interrupted job is cancelled, unless it `is_resumable`: then it is left for the next attempt, and a
+    `StoreError` also says that its end could not be stored or told: run it again when the store is back.
     """
+    token = job_id_var.set(job_id)
     try:
         job = await deps.jobs.get(job_id)
-    except JobNotFound:
-        log.info("the job is gone", extra={"job": job_id})
-        return
-    token = job_id_var.set(job.id)
-    try:
         if job.status in TERMINAL_STATUSES:
             await _tell_end(job, deps)
-        else:
-            await _attempt(job, deps, steps, is_resumable=is_resumable)
+            return
+        job = job if job.status is JobStatus.PENDING else replace(job, attempt=job.attempt + 1)
+        await _attempt(job, deps, steps, is_resumable=is_resumable)
+        if is_resumable:
+            await _see_to_the_end(job, deps)
+    except JobNotFound:
+        log.info("the job is gone")
     finally:
         job_id_var.reset(token)
 
 
 async def _attempt(job: ResearchJob, deps: Deps, steps: Steps, *, is_resumable: bool) -> None:
     started = perf_counter()
-    job = job if job.status is JobStatus.PENDING else replace(job, attempt=job.attempt + 1)
     progress = Progress(job, deps)
 
     async def fail(code: str, message: str, *, retryable: bool) -> None:
@@ -138,6 +139,15 @@ async def _research(job: ResearchJob, deps: Deps, steps: Steps, progress: Progre
     finally:
         await gathering.aclose()
     await deliver_result(replace(progress.job, intent=job.intent), deps, result, started=started)
+
+
+async def _see_to_the_end(job: ResearchJob, deps: Deps) -> None:
+    """Whoever delivers an answer goes on when a store fails; here it is noticed."""
+    stored = await deps.jobs.get(job.id)
+    if stored.status in TERMINAL_STATUSES:
+        await _tell_end(stored, deps)
+    elif stored.attempt <= job.attempt:
+        raise StoreError(f"the end of {job.id} could not be stored")
 
 
 async def _tell_end(job: ResearchJob, deps: Deps) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
+import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -14,15 +15,16 @@ from dbos import _dbos as dbos_module
 from adapters.durable.journal import APPLICATION, QUEUE, VERSION, WORKFLOW, quiet_logs
 from adapters.durable.serializer import JsonSerializer
 from adapters.durable.settings import DurableSettings
-from core.errors import SetupError
+from core.errors import SetupError, StoreError
 
 log = logging.getLogger(__name__)
 
 _PROBE = "probe"
-_PROBE_TRIES = 50
-_PROBE_S = 10.0
+_PROBE_S = 10.0  # longer than any start; a machine so busy is slow in any case
 _STOP_POLLING_S = 0.5  # more than one turn of the threads that take work
 _INTERRUPT_S = 5.0
+STORE_PATIENCE_S = 3600.0
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 30.0
 
 
 class DurableWorker:
@@ -103,33 +105,56 @@ class DurableWorker:
         DBOS.workflow(name=_PROBE, max_recovery_attempts=None)(probe)
 
     async def _execute(self, job_id: str) -> None:
+        self._probed.set()
         task = asyncio.current_task()
         if task is not None:  # always, within a coroutine
             self._running[job_id] = task
         try:
-            await self._run(job_id)
+            await self._run_until_stored(job_id)
         finally:
             if self._running.get(job_id) is task:
                 del self._running[job_id]
 
+    async def _run_until_stored(self, job_id: str) -> None:
+        """A store that is away for a while costs the job time, and nothing else."""
+        gives_up_at = time.monotonic() + STORE_PATIENCE_S
+        pause_s = FIRST_PAUSE_S
+        while True:
+            try:
+                return await self._run(job_id)
+            except StoreError as exc:
+                if time.monotonic() > gives_up_at:
+                    raise
+                log.warning("the job waits for its store", extra={"job": job_id, "error": str(exc)})
+                await asyncio.sleep(pause_s)
+                pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+
     async def _pass_a_probe(self, client: DBOSClient) -> None:
-        """Another worker may take it; then try again."""
-        async with asyncio.timeout(_PROBE_S):
-            for _ in range(_PROBE_TRIES):
-                probe_id = f"probe_{secrets.token_hex(16)}"
-                handle: WorkflowHandleAsync[None] = await client.enqueue_async(
-                    {
-                        "queue_name": QUEUE,
-                        "workflow_name": _PROBE,
-                        "workflow_id": probe_id,
-                        "app_version": VERSION,
-                        "application_name": APPLICATION,
-                        "queue_partition_key": _PROBE,
-                        "priority": 1,
-                    },
-                    self.worker_id,
-                )
-                await handle.get_result(polling_interval_sec=self._settings.poll_s)
-                await client.delete_workflow_async(probe_id)
-                if self._probed.is_set():
-                    return
+        """Another worker may take it; then try again. A worker that already has real jobs needs none."""
+        passed = asyncio.create_task(self._probed.wait())
+        try:
+            async with asyncio.timeout(_PROBE_S):
+                while not passed.done():
+                    probing = asyncio.create_task(self._probe(client))
+                    await asyncio.wait((passed, probing), return_when=asyncio.FIRST_COMPLETED)
+                    probing.cancel()
+        except TimeoutError:
+            log.warning("no job has passed through this worker yet", extra={"worker": self.worker_id})
+        finally:
+            passed.cancel()
+
+    async def _probe(self, client: DBOSClient) -> None:
+        """Returns when some worker has run it; it leaves the journal with the jobs of its time."""
+        handle: WorkflowHandleAsync[None] = await client.enqueue_async(
+            {
+                "queue_name": QUEUE,
+                "workflow_name": _PROBE,
+                "workflow_id": f"probe_{secrets.token_hex(16)}",
+                "app_version": VERSION,
+                "application_name": APPLICATION,
+                "queue_partition_key": _PROBE,
+                "priority": 1,
+            },
+            self.worker_id,
+        )
+        await handle.get_result(polling_interval_sec=self._settings.poll_s)
