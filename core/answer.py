@@ -24,6 +24,11 @@ class Verdict(StrEnum):
     MOVED = "moved"
     UNCHECKED = "unchecked"
 
+    @property
+    def carries(self) -> bool:
+        """Whether the evidence holds the claim up, at least in part."""
+        return self in (Verdict.SUPPORTED, Verdict.PARTIAL, Verdict.MOVED)
+
 
 class Confidence(StrEnum):
     HIGH = "high"

@@ -38,7 +38,6 @@ UNDATED_SHARE = 0.6
 _FUTURE_TOLERANCE = timedelta(days=2)  # time zones and embargoes; a later date is a mistake and counts as none
 
 _LEVELS = (Confidence.INSUFFICIENT, Confidence.LOW, Confidence.MEDIUM, Confidence.HIGH)
-_CARRYING = frozenset({Verdict.SUPPORTED, Verdict.MOVED, Verdict.PARTIAL})
 
 
 @dataclass(frozen=True)
@@ -107,11 +106,6 @@ def score_confidence(
     )
 
 
-def headline(report: ConfidenceReport) -> str:
-    """`High: 4 independent sources, 2 primary, 9 of 9 claims supported, no conflict`."""
-    return f"{report.confidence.value.capitalize()}: {', '.join(report.reasons)}"
-
-
 # Support: how strongly the sources carry each claim
 
 
@@ -137,9 +131,10 @@ def _support(
         on_one_source += len(voices) == 1
         per_claim[claim.id] = strength
         if strength > 0:
-            carries = _CARRYING if is_checked else _CARRYING | {Verdict.UNCHECKED}
-            is_carried = is_carried or claim.verdict in carries
-            backing = [known[evidence.source_id] for evidence in weights if evidence.verdict in carries]
+            is_carried = is_carried or _carries(claim.verdict, is_checked=is_checked)
+            backing = [
+                known[evidence.source_id] for evidence in weights if _carries(evidence.verdict, is_checked=is_checked)
+            ]
             supporting |= {source.id: source for source in backing}
     heads = {
         source.id: 1 + authority(source.metadata.kind) / 1000 for source in supporting.values()
@@ -147,6 +142,10 @@ def _support(
     independent = heaviest_independent(heads, ties.of_sources)
     voices_of_all = tuple(supporting[source_id] for source_id in independent)
     return _Support(per_claim, voices_of_all, tuple(supporting.values()), is_carried, on_one_source)
+
+
+def _carries(verdict: Verdict, *, is_checked: bool) -> bool:
+    return verdict.carries or (verdict is Verdict.UNCHECKED and not is_checked)
 
 
 class _Ties:

@@ -24,7 +24,6 @@ from core.terms import terms
 from core.urls import canonical_url
 from core.verification.sources import check_source_exists, examine, repoint
 
-_CARRIES = frozenset({Verdict.SUPPORTED, Verdict.PARTIAL, Verdict.MOVED})
 _STRENGTH = (Verdict.SUPPORTED, Verdict.MOVED, Verdict.PARTIAL, Verdict.UNCHECKED, Verdict.UNSUPPORTED)
 _SAME_CLAIM = 88  # rapidfuzz ratio 0…100 between a quote's claim and the sentence it belongs to
 _MIN_CLAIM_TERMS = 4  # "Bell" or "Inventor: Gray" claims nothing that could be checked
@@ -196,7 +195,7 @@ class Grounder:
 
     def _conclude(self, claim: Claim, cited: Sequence[str]) -> Claim:
         """The verdict of a claim from its evidence: its best source counts; without any, another that was read."""
-        if any(entry.verdict in _CARRIES or entry.verdict is Verdict.UNCHECKED for entry in claim.evidence):
+        if any(entry.verdict.carries or entry.verdict is Verdict.UNCHECKED for entry in claim.evidence):
             kept = tuple(entry for entry in claim.evidence if entry.verdict is not Verdict.UNSUPPORTED)
             return replace(claim, verdict=min((entry.verdict for entry in kept), key=_STRENGTH.index), evidence=kept)
         is_whole = len(terms(claim.text)) >= _MIN_CLAIM_TERMS  # a fragment is found in any text about its subject
@@ -212,7 +211,7 @@ class Grounder:
             return replace(judged, claim=claim, shown=None, is_undecided=False)
         if claim.verdict is Verdict.UNCHECKED:
             return replace(judged, claim=claim, shown=None, is_undecided=True)
-        kept = tuple(entry for entry in claim.evidence if entry.verdict in _CARRIES)
+        kept = tuple(entry for entry in claim.evidence if entry.verdict.carries)
         shown = _with_markers(judged.text, [entry.source_id for entry in kept])
         return replace(judged, claim=replace(claim, evidence=kept), shown=shown, is_undecided=False)
 
@@ -289,7 +288,22 @@ def _text(judged: Sequence[Judged], section: Section) -> str:
     for gap, entry in reversed(kept):
         if entry.claim is not None or (led and not _is_empty(entry, led[-1][1])):
             led.append((gap, entry))
-    return "".join(f"{gap}{entry.shown}" for gap, entry in reversed(led)).strip()
+    return "".join(f"{gap}{line}" for gap, line in _lines(list(reversed(led)))).strip()
+
+
+def _lines(kept: Sequence[tuple[str, Judged]]) -> Iterator[tuple[str, str]]:
+    """Each entry as it is shown. A table that has lost its head is no table any more: its rows become a list."""
+    is_table = False
+    for place, (gap, entry) in enumerate(kept):
+        line = (entry.shown or "").strip()
+        if not line.startswith("|"):
+            is_table = False
+            yield gap, entry.shown or ""
+        elif is_table or _RULE.fullmatch(kept[place + 1][1].text.strip() if place + 1 < len(kept) else ""):
+            is_table = True
+            yield gap, entry.shown or ""
+        elif not _RULE.fullmatch(line):
+            yield gap, "- " + " · ".join(cell.strip() for cell in line.strip("|").split("|"))
 
 
 def _is_empty(entry: Judged, following: Judged) -> bool:

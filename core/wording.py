@@ -55,8 +55,6 @@ MARK_MEANINGS = {
     Verdict.UNSUPPORTED: "not in this source",
 }
 
-_CARRYING = frozenset({Verdict.SUPPORTED, Verdict.PARTIAL, Verdict.MOVED})
-
 
 def title(job: ResearchJob, result: JobResult | None) -> str:
     """What became of the job, in two or three words."""
@@ -79,7 +77,7 @@ def confidence_headline(answer: ResearchAnswer) -> str:
     word = CONFIDENCE_WORDS[answer.confidence]
     if answer.confidence is Confidence.INSUFFICIENT:
         return f"{word} (no source answers this)"
-    corroborating = {citation.source_id for citation in answer.citations if citation.verdict in _CARRYING}
+    corroborating = {citation.source_id for citation in answer.citations if citation.verdict.carries}
     if not corroborating:
         return f"{word} (citations unchecked)"
     is_shared = any(len(claim.evidence) > 1 for claim in answer.claims)

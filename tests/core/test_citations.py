@@ -260,7 +260,8 @@ def _without_joiners(text: str, spans: list[tuple[int, int]]) -> str:
         between = text[cursor:start]
         pieces.append("" if cursor and re.fullmatch(r"[ \t]*(?:[,;&]|and)[ \t]*", between) else between)
         link = re.match(r"\[([^\]]*)\]\(", text[start:end])
-        pieces.append(link[1] if link and not link[1].isdigit() else "")
+        is_number = link is not None and re.fullmatch(r"[\d\s,;&–-]+", link[1]) is not None
+        pieces.append(link[1] if link and not is_number else "")
         cursor = end
     return "".join([*pieces, text[cursor:]])
 

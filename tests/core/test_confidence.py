@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.answer import Claim, Confidence, Conflict, Evidence, Verdict
-from core.confidence import ConfidenceReport, headline, score_confidence
+from core.confidence import ConfidenceReport, score_confidence
 from core.independence import same_voice
 from core.job import QuestionType
 from core.source import Source, SourceKind, SourceMetadata
@@ -111,7 +111,8 @@ def test_the_reasons_name_what_was_counted() -> None:
 
     report = score(claims, sources)
 
-    assert headline(report) == "High: 4 independent sources, 2 primary, 9 of 9 claims supported, no conflict"
+    assert report.confidence is Confidence.HIGH
+    assert ", ".join(report.reasons) == "4 independent sources, 2 primary, 9 of 9 claims supported, no conflict"
 
 
 def test_the_sum_multiplies_out_to_the_score() -> None:

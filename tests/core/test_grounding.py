@@ -58,7 +58,7 @@ def shown(grounder: Grounder, text: str) -> str:
         pytest.param(f"[9] {DEATHS}.", f"{DEATHS} [2].", id="marker in front"),
         pytest.param(f"**{DEATHS}.** [1]", f"**{DEATHS}.** [2]", id="bold"),
         pytest.param(f"- {DEATHS}", f"- {DEATHS} [2]", id="list item without a stop"),
-        pytest.param(f"| Deaths | {DEATHS} [1] |", f"| Deaths | {DEATHS} [2] |", id="row of a table"),
+        pytest.param(f"| Deaths | {DEATHS} [1] |", f"- Deaths · {DEATHS} [2]", id="row without a table"),
         pytest.param(f"{BULGES} ([1](https://evil.example/x)).", f"{BULGES} ([1]).", id="number as a link"),
         pytest.param(f"{BULGES} ({TIDES.url}).", f"{BULGES} [1].", id="source cited by its address"),
         pytest.param(f"{BULGES}: {TIDES.url} [1].", f"{BULGES}: {TIDES.url} [1].", id="source's address kept"),
@@ -168,6 +168,11 @@ def test_a_removed_address_leaves_its_punctuation() -> None:
             f"| Tides | Sea |\n|---|---|\n| Sea | {BULGES} [1] |",
             f"| Tides | Sea |\n|---|---|\n| Sea | {BULGES} [1] |",
             id="table",
+        ),
+        pytest.param(
+            f"| Inventor | Party |\n|---|---|\n| Sea | {BULGES} [1] |",
+            f"- Sea · {BULGES} [1]",
+            id="table whose head says something new",
         ),
         pytest.param(
             f"{BULGES} [1].\n\nIt costs 7 coins [1]. {DEATHS} [2].",
