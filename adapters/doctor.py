@@ -19,8 +19,9 @@ from core.budget import Budget, require_price
 from core.checkup import Doubt, Probe
 from core.errors import SetupError
 from core.events import Json
+from core.growing_json import parse_object
 from core.job import LOCAL
-from core.llm import complete, cost_usd, parse_object
+from core.llm import complete, cost_usd
 from core.ports import ChatModel, ChatRequest, EmbeddingModel, SearchProvider
 from core.prices import AS_OF, Prices
 from core.source import SearchQuery

@@ -11,7 +11,7 @@ from adapters.llm.endpoint import Endpoint
 from adapters.llm.failures import GARBLED, declined, unavailable
 from core.answer import ModelUsage
 from core.errors import ModelGarbled
-from core.llm import parse_object
+from core.growing_json import parse_object
 
 MAX_ANSWER_CHARS = 400_000  # a hundred times a long answer; an endpoint that goes on is broken
 

@@ -16,8 +16,9 @@ from core.answer import ModelUsage
 from core.deps import Deps
 from core.errors import ModelError
 from core.events import Json
+from core.growing_json import PartialJson, parse_object
 from core.job import QueryIntent, QuestionType, ResearchJob, TimeConstraint
-from core.llm import PartialJson, estimate_usage, parse_object
+from core.llm import estimate_usage
 from core.ports import ChatRequest, ProviderStrength
 from core.prompts import load_prompt
 from core.render import one_line

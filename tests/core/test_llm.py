@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from core.answer import ModelUsage
 from core.errors import GorkdError, ModelGarbled, ModelRateLimited, ModelRejected, ModelUnavailable
+from core.growing_json import parse_object, parse_partial
 from core.llm import (
     MAX_RETRY_WAIT_S,
     AnswerStream,
@@ -23,8 +24,6 @@ from core.llm import (
     complete,
     cost_usd,
     estimate_tokens,
-    parse_object,
-    parse_partial,
     retry_once,
 )
 from core.ports import ChatDelta, ChatRequest

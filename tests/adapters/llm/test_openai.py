@@ -11,7 +11,8 @@ import pytest
 from adapters.llm.endpoint import Endpoint
 from adapters.llm.openai import DEFAULT_MODEL, OpenAIChat, build_chat
 from core.errors import ModelGarbled, ModelRejected, ModelTimeout, ModelUnavailable, SetupError
-from core.llm import AnswerStream, complete, parse_object
+from core.growing_json import parse_object
+from core.llm import AnswerStream, complete
 from core.ports import ChatRequest
 from tests.loopback.openai_world import Fault, OpenAIWorld, in_turn, openai_world, tokenise
 
