@@ -143,7 +143,7 @@ def _object_end(text: str, start: int) -> int | None:
 
 def _read(text: str, *, is_partial: bool = True) -> dict[str, Json] | None:
     """The object that `text` begins with, mended where needed; None when it cannot be read."""
-    partial: Literal[off, trailing - strings] = "trailing-strings" if is_partial else "off"
+    partial: Literal["off", "trailing-strings"] = "trailing-strings" if is_partial else "off"
     for reading in (_as_written, _mended):
         try:
             value = from_json(reading(text), allow_partial=partial, allow_inf_nan=False)
