@@ -6,6 +6,7 @@ Text that has been streamed is never lost, however the answer ends.
 from __future__ import annotations
 
 import re
+from typing import Literal
 
 from pydantic_core import from_json
 
