@@ -1,0 +1,185 @@
+"""A job that is taken up again: the next attempt, what was shown is taken back, and one end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import pytest
+
+from core.answer import Claim, JobResult, Verdict
+from core.deps import Deps
+from core.errors import StaleAttempt, StoreError
+from core.events import Event
+from core.job import JobStatus, ResearchJob
+from core.progress import Progress
+from core.runner import MAX_ATTEMPTS, DirectSteps, JobCancelled, run_job
+from tests.fakes import FakeSearch, hit, make_deps, make_job
+
+T = TypeVar("T")
+PURR = "Cats purr because the muscles of the larynx twitch about 25 times a second. Purring may help bones heal."
+
+
+def cats() -> Deps:
+    return make_deps(search=[FakeSearch("web", [hit("https://cats.example/purr", PURR, is_complete=True)])])
+
+
+async def begun(deps: Deps, *, attempt: int = 1) -> ResearchJob:
+    """A job whose worker died while two sentences were on the screen."""
+    job = replace(make_job("Why do cats purr?"), attempt=attempt)
+    progress = Progress(job, deps)
+    await progress.status(JobStatus.PLANNING)
+    await progress.status(JobStatus.SYNTHESIZING)
+    await progress.sentence(Claim("summary-0", "Cats purr.", Verdict.SUPPORTED), "Cats purr [1].")
+    await progress.sentence(Claim("summary-1", "Dogs bark.", Verdict.SUPPORTED), "Dogs bark [1].")
+    await progress.retract("summary-1")
+    return progress.job
+
+
+def shown(events: list[Event]) -> dict[str, str]:
+    standing = {str(event.data["id"]): event.data["text"] for event in events if event.type == "answer"}
+    return {name: str(text) for name, text in standing.items() if text is not None}
+
+
+async def test_what_an_earlier_attempt_has_shown_is_taken_back_first() -> None:
+    """No reader sees text twice; each sentence that stood is removed once, before anything new."""
+    deps = cats()
+    job = await begun(deps)
+
+    await run_job(job.id, deps, DirectSteps(), is_resumable=True)
+
+    events = await deps.events.read(job.id)
+    second = [event for event in events if event.attempt == 2]
+    answers = [event for event in second if event.type == "answer"]
+    assert (answers[0].data["id"], answers[0].data["text"]) == ("summary-0", None)
+    assert [event.data["id"] for event in answers if event.data["text"] is None] == ["summary-0"]
+    assert all("[1]" in text for text in shown(events).values())
+    assert events[-1].type == "complete"
+    assert events[-1].data["status"] == "completed"
+
+
+async def test_attempt_that_was_overtaken_writes_no_more() -> None:
+    """A stalled worker that wakes up is refused by the store and by the log."""
+    deps = cats()
+    job = await begun(deps)
+    await run_job(job.id, deps, DirectSteps(), is_resumable=True)
+
+    with pytest.raises(StaleAttempt):
+        await Progress(job, deps).status(JobStatus.SYNTHESIZING)
+
+    assert [event.type for event in await deps.events.read(job.id)].count("complete") == 1
+
+
+async def test_steps_that_are_replayed_take_nothing_back() -> None:
+    """Died between the last step and the end: the sentences on the screen are the answer's."""
+    deps = cats()
+    kept: dict[str, Any] = {}
+
+    class Journal:
+        async def run(self, name: str, step: Callable[[], Awaitable[T]], returns: type[T]) -> T:
+            if name not in kept:
+                kept[name] = await step()
+            return kept[name]  # type: ignore[no-any-return]
+
+    job = make_job("Why do cats purr?")
+    await deps.jobs.save(job)
+    await run_job(job.id, deps, Journal())
+    before = shown(await deps.events.read(job.id))
+    await deps.jobs.save(replace(job, attempt=1, status=JobStatus.SYNTHESIZING))
+
+    await run_job(job.id, deps, Journal(), is_resumable=True)
+
+    assert before != {}
+    assert shown(await deps.events.read(job.id)) == before
+
+
+async def test_end_that_was_stored_but_not_told_is_told() -> None:
+    """Followers wait for `complete`, whoever dies."""
+    deps = cats()
+    job = await begun(deps)
+    await deps.jobs.finish(replace(job, status=JobStatus.COMPLETED), JobResult(answer=None))
+
+    await run_job(job.id, deps, DirectSteps(), is_resumable=True)
+    await run_job(job.id, deps, DirectSteps(), is_resumable=True)
+
+    assert [event.type for event in await deps.events.read(job.id)].count("complete") == 1
+
+
+async def test_interrupted_job_is_left_for_the_next_attempt() -> None:
+    """A worker that stops does not cancel what others will go on with."""
+    deps = make_deps(search=[FakeSearch("web", hangs=True)])
+    job = make_job("Why do cats purr?")
+    await deps.jobs.save(job)
+    running = asyncio.create_task(run_job(job.id, deps, DirectSteps(), is_resumable=True))
+    async for event in deps.events.follow(job.id):
+        if event.data.get("stage") == "searching":
+            break
+
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+
+    assert (await deps.jobs.get(job.id)).status is JobStatus.SEARCHING
+
+
+async def test_step_that_says_cancelled_ends_the_job_as_cancelled() -> None:
+    """Once, with its last event."""
+
+    class Cancelled:
+        async def run(self, name: str, step: Callable[[], Awaitable[T]], returns: type[T]) -> T:
+            raise JobCancelled
+
+    deps = cats()
+    job = make_job("Why do cats purr?")
+    await deps.jobs.save(job)
+
+    await run_job(job.id, deps, Cancelled(), is_resumable=True)
+
+    assert (await deps.jobs.get(job.id)).status is JobStatus.CANCELLED
+    assert (await deps.events.read(job.id))[-1].data["status"] == "cancelled"
+
+
+async def test_job_that_takes_its_worker_down_each_time_fails_in_words() -> None:
+    """It does not go round for ever."""
+    deps = cats()
+    job = await begun(deps, attempt=MAX_ATTEMPTS)
+
+    await run_job(job.id, deps, DirectSteps(), is_resumable=True)
+
+    last = (await deps.events.read(job.id))[-1]
+    assert last.data["status"] == "failed"
+    assert isinstance(last.data["error"], dict)
+    assert last.data["error"]["code"] == "INTERNAL_ERROR"
+
+
+async def test_end_that_could_not_be_stored_is_not_passed_over() -> None:
+    """A durable runner hears of it and tries again; then the job has its end."""
+    deps = cats()
+    finish, is_full = deps.jobs.finish, True
+
+    class FullAtFirst:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(deps.jobs, name)
+
+        async def finish(self, job: ResearchJob, result: JobResult) -> None:
+            if is_full:
+                raise StoreError("database or disk is full")
+            await finish(job, result)
+
+    job = make_job("Why do cats purr?")
+    await deps.jobs.save(job)
+    full = replace(deps, jobs=FullAtFirst())
+    with pytest.raises(StoreError, match="could not be stored"):
+        await run_job(job.id, full, DirectSteps(), is_resumable=True)
+    is_full = False
+
+    await run_job(job.id, full, DirectSteps(), is_resumable=True)
+
+    assert (await deps.jobs.get(job.id)).status is JobStatus.COMPLETED
+
+
+async def test_a_job_that_was_forgotten_is_passed_over() -> None:
+    """Its journal may still name it."""
+    await run_job("job_gone", cats(), DirectSteps(), is_resumable=True)
