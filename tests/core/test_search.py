@@ -34,7 +34,7 @@ async def collect(
 
 
 async def test_every_provider_is_asked_every_query_in_parallel() -> None:
-    """S003-08: provider × query, all at once."""
+    """S003-08, S003-12: provider × query, all at once; what was searched where and what came back is recorded."""
     both_asked = asyncio.Barrier(4)
 
     class Meeting(FakeSearch):
@@ -50,6 +50,7 @@ async def test_every_provider_is_asked_every_query_in_parallel() -> None:
     assert found.search_metadata.providers_used == ("tavily", "exa")
     assert found.search_metadata.queries_executed == ("cats purr", QUESTION)
     assert found.search_metadata.total_results == 4
+    assert found.search_metadata.fetch_duration_s >= 0
 
 
 async def test_timeout_of_one_provider_keeps_the_others_results() -> None:
