@@ -71,7 +71,7 @@ async def run_job(job_id: str, deps: Deps, steps: Steps, *, is_resumable: bool =
     """Carry a stored job to its end. Raises only `CancelledError`, and `StoreError` when the job cannot be read.
 
     An interrupted job is cancelled, unless it `is_resumable`: then it is left for the next attempt, and a
-    `StoreError` also says that its end could not be stored or told: run it again when the store is back.
+    `StoreError` also says that a step or the job's end needs a store that is away: run it again later.
     """
     token = job_id_var.set(job_id)
     try:
@@ -109,6 +109,8 @@ async def _attempt(job: ResearchJob, deps: Deps, steps: Steps, *, is_resumable: 
     except StaleAttempt as exc:
         log.warning("a newer attempt has taken over", extra={"error": str(exc)})
     except GorkdError as exc:
+        if is_resumable and isinstance(exc, StoreError):
+            raise
         await fail(exc.code, exc.user_message, retryable=exc.retryable)
     except Exception:  # process boundary: a bug must still end in words, with its traceback in the log
         log.exception("job broke")

@@ -15,6 +15,14 @@ from core.runner import JobCancelled
 T = TypeVar("T")
 
 
+class _StoreAway(BaseException):
+    """Not an `Exception`, since DBOS would keep that as the step's outcome; the step shall run again instead."""
+
+    def __init__(self, reason: StoreError) -> None:
+        super().__init__(str(reason))
+        self.reason = reason
+
+
 class DurableSteps:
     """`Steps` within a DBOS workflow. A step that is under way when the job is cancelled is interrupted."""
 
@@ -22,10 +30,15 @@ class DurableSteps:
         """Raises what `step` does, `JobCancelled`, `StoreError`, and `StaleAttempt` when another worker has the job."""
 
         async def journaled() -> str:
-            return encode(await step())
+            try:
+                return encode(await step())
+            except StoreError as exc:
+                raise _StoreAway(exc) from exc
 
         try:
             text = await DBOS.run_step_async({"name": f"step-{name}", "preemptible": True}, journaled)
+        except _StoreAway as away:
+            raise away.reason from away.reason.__cause__
         except error.DBOSWorkflowCancelledError as exc:
             raise JobCancelled from exc
         except error.DBOSWorkflowConflictIDError as exc:

@@ -23,8 +23,8 @@ _PROBE = "probe"
 _PROBE_S = 10.0  # longer than any start; a machine so busy is slow in any case
 _STOP_POLLING_S = 0.5  # more than one turn of the threads that take work
 _INTERRUPT_S = 5.0
-STORE_PATIENCE_S = 3600.0
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 30.0
+STORE_PATIENCE_S = 300.0  # then the job is given up, and failed in words by whoever finds it when the store is back
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 10.0
 
 
 class DurableWorker:

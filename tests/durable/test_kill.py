@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 from aiohttp import ClientSession
 
-from core.job import JobStatus, ResearchRequest
+from bots.wiring import House
+from core.errors import StoreError
+from core.job import TERMINAL_STATUSES, JobStatus, ResearchRequest
 from tests.durable.outside import QUESTION, calls, hang_at, hang_search, heal
 from tests.durable.processes import LineSeen, Process, Reader, front
 from tests.loopback.world import World
@@ -243,6 +245,44 @@ async def test_worker_that_stalls_and_comes_back_can_no_longer_write(world: Worl
     assert [event.type for event in events].count("complete") == 1
     assert events[-1].type == "complete"
     assert events[-1].attempt == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("service", ["postgres_server", "redis_server"])
+async def test_server_that_restarts_within_a_job_costs_time_only(
+    service: str, world: World, many_machines: Env, request: pytest.FixtureRequest
+) -> None:
+    """The database or Redis is gone for two seconds while the answer is written, without a trace of its memory."""
+    server = request.getfixturevalue(service)
+    world.model.first_token_s = 3.0
+    worker = await Process.start("worker", many_machines)
+    async with front(many_machines) as house:
+        job = await house.researcher.submit(ResearchRequest(QUESTION))
+        reader = Reader()
+        following = asyncio.create_task(reader.follow(house, job.id))
+        await reader.until(lambda: bool(reader.events) and reader.events[-1].data.get("stage") == "synthesizing")
+        await asyncio.to_thread(server.stop)
+        await asyncio.sleep(2)  # how long it is gone
+        await asyncio.to_thread(server.start)
+        async with asyncio.timeout(40):
+            done = await ended(house, job.id)
+        following.cancel()
+    await worker.killed()
+
+    assert done is JobStatus.COMPLETED
+    assert calls(world, "plan") == 1
+
+
+async def ended(house: House, job_id: str) -> JobStatus:
+    """The job's status once it has one that stays."""
+    while True:
+        try:
+            status = (await house.researcher.job(job_id)).status
+        except StoreError:
+            status = JobStatus.PENDING
+        if status in TERMINAL_STATUSES:
+            return status
+        await asyncio.sleep(0.2)
 
 
 @pytest.mark.slow
