@@ -18,6 +18,7 @@ from core.evidence import EvidenceIndex, verify_quote
 from core.injection import instructions_in, mask
 from core.links import without_addresses, without_foreign_links
 from core.markers import Grammar
+from core.passages import Passage
 from core.sentences import split_sentences
 from core.source import Source
 from core.terms import terms
@@ -91,22 +92,38 @@ class _Indexes(Mapping[str, EvidenceIndex]):
 
 
 class Grounder:
-    """Judges sentences against the sources of one job. Building it reads every source once: CPU, not I/O."""
+    """Judges sentences against the sources of one job.
 
-    def __init__(self, sources: Sequence[Source], question: str) -> None:
+    `passages` are what the writer got to read of each source. A claim is looked for there first, and in the rest of
+    the source only when it is not found: reading ten long pages costs more than writing the answer.
+    """
+
+    def __init__(
+        self, sources: Sequence[Source], question: str, passages: Mapping[str, Sequence[Passage]] | None = None
+    ) -> None:
         # What a page says to assistants is no evidence; blanked out, it keeps the offsets of the rest true.
         trusted = [
             replace(source, content=source.trusted_content, title=mask(source.title, instructions_in(source.title)))
             for source in sources
         ]
-        self.indexes: Mapping[str, EvidenceIndex] = _Indexes({source.id: source for source in trusted})
+        self._sources = {source.id: source for source in trusted}
+        self._whole = _Indexes(self._sources)
+        if passages is None:
+            self._read = self._whole
+        else:
+            self._read = _Indexes({source.id: _only(source, passages.get(source.id, ())) for source in trusted})
         self._numbers = {canonical_url(source.url): source.number for source in sources}
         self._asked = {*terms(question), *_LABEL_TERMS}
 
+    @property
+    def read_sources(self) -> list[Source]:
+        """The sources with nothing but what the writer got to read; offsets are those of the whole."""
+        return [index.source for index in self._read.values()]
+
     def read_ahead(self) -> None:
-        """Index all sources now, e.g. in a thread, rather than each when it is first cited."""
-        for source_id in self.indexes:
-            self.indexes[source_id]
+        """Index what was read now, e.g. in a thread, rather than each source when it is first cited."""
+        for source_id in self._read:
+            self._read[source_id]
 
     def judge(self, section: Section, place: int, text: str, *, gap: str = "", asserts: bool = True) -> Judged:
         """By the rules alone. Invented sources are dropped; a claim whose source does not carry it is re-pointed
@@ -149,7 +166,7 @@ class Grounder:
                 < _SAME_CLAIM
             ):
                 continue
-            source = self.indexes[citation.source_id].source
+            source = self._sources[citation.source_id]
             content = source.content
             span = verify_quote(candidate.quote, content)
             if span and not any(first < span[1] and last > span[0] for first, last in source.instructs):
@@ -168,30 +185,19 @@ class Grounder:
         return len(label) <= _MAX_LABEL_CHARS and self._asked.issuperset(terms(label)) and not _DENIES.search(label)
 
     def _is_in_a_source(self, text: str) -> bool:
-        return any(text in index.source.content for index in self.indexes.values())
+        return any(text in source.content for source in self._sources.values())
 
     def _examine(self, words: str, source_id: str) -> Evidence:
-        missing = check_source_exists(source_id, self.indexes)
+        missing = check_source_exists(source_id, self._read)
         if missing:
             return Evidence(source_id, "", 0, 0, Verdict.UNSUPPORTED, reasons=(missing,))
-        index = self.indexes[source_id]
-        evidence = self._without_orders(examine(words, index)[0])
-        return replace(evidence, page=index.source.page_at(evidence.start))
+        evidence = self._look(words, self._read[source_id])
+        if evidence.verdict is Verdict.UNSUPPORTED and self._read is not self._whole:
+            evidence = self._look(words, self._whole[source_id])
+        return replace(evidence, page=self._sources[source_id].page_at(evidence.start))
 
-    def _without_orders(self, evidence: Evidence) -> Evidence:
-        """The evidence beside a blanked-out span: its longer part, so that the quote is the source's own words."""
-        start, end = evidence.start, evidence.end
-        index = self.indexes[evidence.source_id]
-        for first, last in index.source.instructs:
-            if first < end and last > start:
-                start, end = max(
-                    (start, first), (last, end), key=lambda span: len(index.source.content[slice(*span)].strip())
-                )
-        if (start, end) == (evidence.start, evidence.end):
-            return evidence
-        quote = index.source.content[start:end]
-        start += len(quote) - len(quote.lstrip())
-        return replace(evidence, quote=quote.strip(), start=start, end=start + len(quote.strip()))
+    def _look(self, words: str, index: EvidenceIndex) -> Evidence:
+        return _literal(examine(words, index)[0], index.source)
 
     def _conclude(self, claim: Claim, cited: Sequence[str]) -> Claim:
         """The verdict of a claim from its evidence: its best source counts; without any, another that was read."""
@@ -199,9 +205,12 @@ class Grounder:
             kept = tuple(entry for entry in claim.evidence if entry.verdict is not Verdict.UNSUPPORTED)
             return replace(claim, verdict=min((entry.verdict for entry in kept), key=_STRENGTH.index), evidence=kept)
         is_whole = len(terms(claim.text)) >= _MIN_CLAIM_TERMS  # a fragment is found in any text about its subject
-        elsewhere = repoint(claim.text, self.indexes, cited) if is_whole else None
+        elsewhere = repoint(claim.text, self._read, cited) if is_whole else None
         if elsewhere:
-            return replace(claim, verdict=Verdict.MOVED, evidence=(self._without_orders(elsewhere),))
+            source = self._sources[elsewhere.source_id]
+            found = _literal(elsewhere, self._read[elsewhere.source_id].source)
+            evidence = replace(found, page=source.page_at(found.start))
+            return replace(claim, verdict=Verdict.MOVED, evidence=(evidence,))
         reasons = tuple(dict.fromkeys(reason for entry in claim.evidence for reason in entry.reasons))
         why = reasons or ("its source does not say it" if cited else "it cites no source",)
         return replace(claim, verdict=Verdict.UNSUPPORTED, evidence=(), reasons=why)
@@ -219,11 +228,36 @@ class Grounder:
         """A sentence whose check broke: shown with its citations to sources that were read, as unchecked."""
         text = without_foreign_links(text, self._numbers).strip()
         words = strip_markers(text, Grammar.NUMBER).strip()
-        cited = [f"src_{number}" for number in marker_numbers(text) if f"src_{number}" in self.indexes]
+        cited = [f"src_{number}" for number in marker_numbers(text) if f"src_{number}" in self._sources]
         evidence = tuple(Evidence(source_id, "", 0, 0) for source_id in cited)
         claim = Claim(f"{section}-{place}", words, Verdict.UNCHECKED, evidence)
         judged = Judged(claim.id, section, text, gap, claim, None)
         return leave_unchecked(judged, claim) if evidence else judged
+
+
+def _only(source: Source, passages: Sequence[Passage]) -> Source:
+    """The source with everything but the passages blanked out, by line breaks, so that no sentence spans a gap."""
+    ends = [0, *(passage.end for passage in passages)]
+    starts = [*(passage.start for passage in passages), len(source.content)]
+    gaps = [(end, start) for end, start in zip(ends, starts, strict=True) if start > end]
+    pieces = [
+        "\n" * (start - end) + source.content[start:stop]
+        for end, start, stop in zip(ends, starts, [*ends[1:], len(source.content)], strict=True)
+    ]
+    return replace(source, content="".join(pieces), instructs=(*source.instructs, *gaps))
+
+
+def _literal(evidence: Evidence, source: Source) -> Evidence:
+    """The evidence beside a blanked-out span: its longer part, so that the quote is the source's own words."""
+    start, end = evidence.start, evidence.end
+    for first, last in source.instructs:
+        if first < end and last > start:
+            start, end = max((start, first), (last, end), key=lambda span: len(source.content[slice(*span)].strip()))
+    if (start, end) == (evidence.start, evidence.end):
+        return evidence
+    quote = source.content[start:end]
+    start += len(quote) - len(quote.lstrip())
+    return replace(evidence, quote=quote.strip(), start=start, end=start + len(quote.strip()))
 
 
 def leave_unchecked(judged: Judged, claim: Claim) -> Judged:

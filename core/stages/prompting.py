@@ -51,25 +51,42 @@ _LANGUAGE_NAMES = {
 }  # fmt: skip
 
 
-def answer_request(job: ResearchJob, sources: Sequence[Source], deps: Deps, *, timeout_s: float) -> ChatRequest:
-    """The one call that writes the answer; prompt and sources together stay within the token budget."""
+def choose_passages(job: ResearchJob, sources: Sequence[Source], deps: Deps) -> dict[str, list[Passage]]:
+    """What the model gets to read of each source: what fits the question best, within the budget of the prompt."""
     settings = deps.settings.synthesis
-    language = job.intent.language
-    system = load_prompt("answer_question").substitute(
-        today=deps.clock().date().isoformat(),
-        language=_LANGUAGE_NAMES.get(language, language),
-        max_summary_words=str(settings.max_summary_words),
-    )
-    question = asked(job)
-    budget = settings.max_prompt_tokens - estimate_tokens(system) - estimate_tokens(question) - _SAFETY_TOKENS
+    frame = estimate_tokens(_system(job, deps)) + estimate_tokens(asked(job)) + _SAFETY_TOKENS
+    openings = sum(estimate_tokens(_opening(source)) + _GAP_TOKENS for source in sources)
+    budget = settings.max_prompt_tokens - frame - openings
+    return select_passages(sources, job.query, max_tokens=budget, count_tokens=_passage_tokens)
+
+
+def answer_request(
+    job: ResearchJob,
+    sources: Sequence[Source],
+    passages: Mapping[str, Sequence[Passage]],
+    deps: Deps,
+    *,
+    timeout_s: float,
+) -> ChatRequest:
+    """The one call that writes the answer from `choose_passages`, within the token budget."""
+    settings = deps.settings.synthesis
     return ChatRequest(
         purpose="answer",
-        system=system,
-        user=f"{format_sources(sources, job.query, max_tokens=budget)}\n\n{question}",
+        system=_system(job, deps),
+        user=f"{format_sources(sources, passages)}\n\n{asked(job)}",
         schema_name="answer",
         schema=_ANSWER_SCHEMA,
         max_tokens=settings.max_answer_tokens,
         timeout_s=min(settings.model_timeout_s, timeout_s),
+    )
+
+
+def _system(job: ResearchJob, deps: Deps) -> str:
+    language = job.intent.language
+    return load_prompt("answer_question").substitute(
+        today=deps.clock().date().isoformat(),
+        language=_LANGUAGE_NAMES.get(language, language),
+        max_summary_words=str(deps.settings.synthesis.max_summary_words),
     )
 
 
@@ -80,11 +97,9 @@ def asked(job: ResearchJob) -> str:
     return f"{question}\n<context>\n{context}\n</context>" if context else question
 
 
-def format_sources(sources: Sequence[Source], question: str, *, max_tokens: int) -> str:
-    """Every source that fits, numbered, with the passages that fit the question best; left-out text is marked `[…]`."""
-    budget = max_tokens - sum(estimate_tokens(_opening(source)) + _GAP_TOKENS for source in sources)
-    chosen = select_passages(sources, question, max_tokens=budget, count_tokens=_passage_tokens)
-    return "\n\n".join(_block(source, chosen[source.id]) for source in sources if source.id in chosen)
+def format_sources(sources: Sequence[Source], passages: Mapping[str, Sequence[Passage]]) -> str:
+    """Every source that has passages, numbered; left-out text is marked `[…]`."""
+    return "\n\n".join(_block(source, passages[source.id]) for source in sources if source.id in passages)
 
 
 def _passage_tokens(text: str) -> int:

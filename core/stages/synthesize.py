@@ -34,7 +34,7 @@ from core.ports import ChatModel
 from core.progress import Progress
 from core.quoting import Quotation, quote_answer
 from core.source import Source, SourceCollection
-from core.stages.prompting import answer_request
+from core.stages.prompting import answer_request, choose_passages
 from core.telemetry import Measurement
 from core.verification.model_check import CheckItem, build_check_request, parse_check_answer
 from core.wording import NO_ANSWER
@@ -135,15 +135,16 @@ async def _write(
     job: ResearchJob, sources: Sequence[Source], deps: Deps, model: ChatModel, progress: Progress, *, ends_at: float
 ) -> Draft:
     loop = asyncio.get_running_loop()
-    grounder = Grounder(sources, job.query)
+    passages = await asyncio.to_thread(choose_passages, job, sources, deps)
+    grounder = Grounder(sources, job.query, passages)
     # Read for the check while the model thinks about its first word.
-    reading = asyncio.create_task(asyncio.to_thread(_read_ahead, grounder, sources))
+    reading = asyncio.create_task(asyncio.to_thread(_read_ahead, grounder))
     writing = Writing(grounder, progress)
     draft = Draft(writing.judged, writing)
 
     async def write() -> None:
         await writing.take_back()
-        request = await asyncio.to_thread(answer_request, job, sources, deps, timeout_s=ends_at - loop.time())
+        request = answer_request(job, sources, passages, deps, timeout_s=ends_at - loop.time())
         try:
             await writing.write(model, request)
         except ModelError as exc:
@@ -172,9 +173,9 @@ async def _write(
     return draft
 
 
-def _read_ahead(grounder: Grounder, sources: Sequence[Source]) -> None:
+def _read_ahead(grounder: Grounder) -> None:
     grounder.read_ahead()
-    read_statements(sources)
+    read_statements(grounder.read_sources)
 
 
 async def _settle(
@@ -239,7 +240,8 @@ def _conclude(job: ResearchJob, found: SourceCollection, deps: Deps, draft: Draf
     now = deps.clock()
     # What a page says to assistants contradicts nobody, and is never shown as a position.
     trusted = [replace(source, content=source.trusted_content) for source in found.sources]
-    conflicts = find_conflicts(grounded.claims, trusted, job.query)
+    read = draft.writing.grounder.read_sources if draft.writing else trusted
+    conflicts = find_conflicts(grounded.claims, read, job.query)
     report = score_confidence(
         grounded.claims,
         found.sources,

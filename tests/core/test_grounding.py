@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.answer import Citation, Verdict
-from core.evidence import EvidenceIndex
 from core.grounding import Grounder, assemble, judge_text, leave_unchecked
 from core.injection import instructions_in
 from core.links import REMOVED, without_foreign_links
+from core.passages import split_passages
 from core.sentences import split_sentences
 from tests.fakes import make_source
 
@@ -279,9 +279,36 @@ def test_an_undecided_sentence_is_settled_by_its_sources_verdicts(grounder: Grou
     assert not unanswered.is_undecided
 
 
-def test_reading_the_sources_once_is_enough(grounder: Grounder) -> None:
-    """The indexes hold every source under its id."""
-    assert {source_id: type(index) for source_id, index in grounder.indexes.items()} == {
-        "src_1": EvidenceIndex,
-        "src_2": EvidenceIndex,
-    }
+def test_what_the_writer_did_not_read_is_looked_at_only_when_needed() -> None:
+    """A claim from the passages rests on them; one from elsewhere in the source is found there, with true offsets."""
+    text = f"{BULGES}. Neap tides are lower.\n\n{'Filler about boats and nets. ' * 60}\n\n{DEATHS}."
+    source = make_source(1, text)
+    first = split_passages(text)[:1]
+    partial = Grounder([source], QUESTION, {"src_1": first})
+
+    near = partial.judge("summary", 0, f"{BULGES} [1].")
+    far = partial.judge("summary", 1, f"{DEATHS} [1].")
+    nowhere = partial.judge("summary", 2, "The fishermen were paid 12 coins a day [1].")
+
+    for judged, words in ((near, BULGES), (far, DEATHS)):
+        assert judged.claim is not None
+        (evidence,) = judged.claim.evidence
+        assert words in evidence.quote
+        assert evidence.quote == text[evidence.start : evidence.end]
+    assert nowhere.shown is None
+    assert [len(read.content) for read in partial.read_sources] == [len(text)]
+    assert "boats" not in partial.read_sources[0].content
+
+
+def test_a_passage_that_spans_a_gap_is_cut_to_the_sources_own_words() -> None:
+    """What stands between two passages was blanked out, so no quote may reach over it."""
+    text = "The Moon raises two bulges.\n\nBoats rise with them.\n\nThe bulges of the Moon follow it around the Earth."
+    source = make_source(1, text)
+    passages = split_passages(text)
+    partial = Grounder([source], QUESTION, {"src_1": [passages[0], passages[2]]})
+
+    judged = partial.judge("summary", 0, "The Moon raises two bulges that follow it around the Earth [1].")
+
+    assert judged.claim is not None
+    for evidence in judged.claim.evidence:
+        assert evidence.quote == text[evidence.start : evidence.end]

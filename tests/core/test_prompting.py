@@ -15,7 +15,7 @@ from core.job import QueryIntent, QuestionType
 from core.llm import estimate_tokens
 from core.ports import ChatRequest
 from core.source import Source
-from core.stages.prompting import answer_request, fenced
+from core.stages.prompting import answer_request, choose_passages, fenced
 from tests.fakes import make_deps, make_job, make_source
 from tests.loopback.openai_responders import question_in, sources_in, tokenise
 from tests.loopback.openai_world import schema_problems
@@ -28,7 +28,8 @@ TAG = re.compile(r"<\s*/?\s*(source|question|context)\b", re.IGNORECASE)
 def request_for(*sources: Source, question: str = QUESTION, context: str = "", language: str = "en") -> ChatRequest:
     job = make_job(question, context=context)
     job = replace(job, intent=QueryIntent(QuestionType.EXPLANATION, language=language))
-    return answer_request(job, sources, make_deps(), timeout_s=60)
+    deps = make_deps()
+    return answer_request(job, sources, choose_passages(job, sources, deps), deps, timeout_s=60)
 
 
 def tokens(request: ChatRequest) -> int:
@@ -199,5 +200,5 @@ def test_structured_output_is_strict_and_its_summary_comes_first() -> None:
 def test_the_call_ends_before_the_job_must() -> None:
     job = make_job(QUESTION)
 
-    assert answer_request(job, [], make_deps(), timeout_s=3.0).timeout_s == 3.0
-    assert answer_request(job, [], make_deps(), timeout_s=500.0).timeout_s <= 60.0
+    assert answer_request(job, [], {}, make_deps(), timeout_s=3.0).timeout_s == 3.0
+    assert answer_request(job, [], {}, make_deps(), timeout_s=500.0).timeout_s <= 60.0
