@@ -130,8 +130,8 @@ async def _working(
     try:
         await worker.start(client)
         yield
-        log.info("stopping", extra={"running": worker.running})
     finally:
+        log.info("stopping", extra={"running": worker.running})
         await worker.drain(grace_s)
         reaping.cancel()
         await asyncio.gather(reaping, return_exceptions=True)
