@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from core.answer import Evidence
 from core.sentences import split_sentences
 from core.source import Source
-from core.verification.quotes import verify_quote
+from core.verification.quotes import quotations_in, verify_quote
 from core.verification.reading import ROOT_MATCH, SYNONYM_MATCH, NumberLine, match_tokens, read
 from core.verification.synonyms import meanings
 from core.verification.words import Kind, Token, tokenize
@@ -182,14 +182,19 @@ class EvidenceIndex:
         return Evidence(self.source.id, quote, passage.start, passage.end)
 
     def context(self, claim: str, evidence: Evidence) -> str:
-        """What else of the source a check of `evidence` may draw on: title, date, neighbours, next best sentences."""
+        """What else of the source a check of `evidence` may draw on.
+
+        Title, date, neighbours, the next best sentences, and the words that the claim quotes where they stand there.
+        """
         passages = self.passages
         first = next((at for at, span in enumerate(passages.spans) if span[0] >= evidence.start), 0)
         last = next((at for at, span in enumerate(passages.spans) if span[1] >= evidence.end), first)
         passage = Passage(evidence.start, evidence.end, first, last, 0.0)
         published = self.source.metadata.published_at
         dated = [f"{published:%B %d, %Y}"] if published else []
-        return "\n".join([self.source.title, *dated, *passages.select(claim, passage)])
+        spans = [verify_quote(words, self.source.content) for words in quotations_in(claim)]
+        quoted = [self.source.content[slice(*span)] for span in spans if span]
+        return "\n".join([self.source.title, *dated, *quoted, *passages.select(claim, passage)])
 
 
 def find_evidence(claim: str, source: Source, *, similarities: Sequence[float] | None = None) -> Evidence | None:

@@ -7,6 +7,9 @@ from collections.abc import Callable, Sequence
 
 from core.answer import Verdict
 from core.evidence import index_text
+from core.verification.additions import check_additions
+from core.verification.attribution import check_attribution
+from core.verification.clauses import check_clauses
 from core.verification.coefficients import COEFFICIENTS, INTERCEPT
 from core.verification.comparisons import check_comparisons
 from core.verification.coverage import check_wording
@@ -17,12 +20,17 @@ from core.verification.modality import check_certainty
 from core.verification.names import check_names
 from core.verification.negation import check_negation, check_opposites
 from core.verification.numbers import check_numbers
+from core.verification.order import check_order
 from core.verification.pair import Pair, make_pair
+from core.verification.quantifiers import check_quantifiers
+from core.verification.quotations import check_quotations
 from core.verification.roles import check_roles
+from core.verification.scatter import check_scatter
+from core.verification.tense import check_tense
 from core.verification.units import check_units
 
 # Probabilities; chosen on the labelled data by docs/evaluation.md.
-SUPPORTED_FROM = 0.8
+SUPPORTED_FROM = 0.75
 PARTIAL_FROM = 0.15
 UNSUPPORTED_BELOW = 0.1
 MAX_IF_CONTRADICTED = 0.1
@@ -39,8 +47,16 @@ RULES: tuple[Callable[[Pair], list[Finding]], ...] = (
     check_opposites,
     check_names,
     check_roles,
+    check_quotations,
     check_certainty,
+    check_attribution,
+    check_quantifiers,
+    check_tense,
     check_wording,
+    check_scatter,
+    check_clauses,
+    check_order,
+    check_additions,
 )
 
 
@@ -57,10 +73,10 @@ def check_claim(claim: str, passage: str, *, context: str = "", similarity: floa
 
 
 def conclude(probability: float, findings: tuple[Finding, ...]) -> Check:
-    """The verdict that follows: a contradiction decides, and what is in doubt is never marked as supported."""
+    """The verdict that follows: a contradiction decides, and what is open or in doubt is never marked as supported."""
     if any(finding.weight is Weight.CONTRADICTS for finding in findings):
         return Check(Verdict.UNSUPPORTED, min(probability, MAX_IF_CONTRADICTED), findings)
-    if probability >= SUPPORTED_FROM and not any(finding.weight is Weight.AGAINST for finding in findings):
+    if probability >= SUPPORTED_FROM and not findings:
         return Check(Verdict.SUPPORTED, probability, findings)
     return Check(Verdict.UNSUPPORTED if probability < UNSUPPORTED_BELOW else None, probability, findings)
 
@@ -70,6 +86,18 @@ def settle(check: Check) -> Verdict:
     if check.verdict is not None:
         return check.verdict
     return Verdict.PARTIAL if check.probability >= PARTIAL_FROM else Verdict.UNSUPPORTED
+
+
+def merge(check: Check, said: Verdict | None) -> Verdict:
+    """The verdict once a language model was asked: `said` counts only where the rules left the claim undecided.
+
+    What a rule doubts the model may call partial at best; what it did not answer is settled without it.
+    """
+    if check.verdict is not None or said is None:
+        return settle(check)
+    if said is Verdict.SUPPORTED and check.is_doubted:
+        return Verdict.PARTIAL
+    return said
 
 
 def inspect_claim(claim: str, passage: str, *, context: str = "") -> tuple[tuple[Finding, ...], Features]:

@@ -9,9 +9,12 @@ from core.answer import Verdict
 
 
 class Weight(StrEnum):
-    """What a finding means for the claim: it may stand, it is in doubt, or it may not be shown."""
+    """What a finding means for the claim: rules cannot confirm it, it is in doubt, or it may not be shown.
 
-    FOR = "for"
+    What is open a language model may still find supported; what is in doubt it may call partial at best.
+    """
+
+    OPEN = "open"
     AGAINST = "against"
     CONTRADICTS = "contradicts"
 
@@ -34,7 +37,12 @@ class Check:
     findings: tuple[Finding, ...] = ()
 
     @property
+    def is_doubted(self) -> bool:
+        """Whether a rule speaks against the claim, so that no model's word may raise it above partial."""
+        return any(finding.weight is not Weight.OPEN for finding in self.findings)
+
+    @property
     def reasons(self) -> tuple[str, ...]:
-        """Why, in a few words each: what speaks against the claim first."""
+        """Why, in a few words each, what weighs most first; what is merely open only where nothing weighs more."""
         ranked = sorted(self.findings, key=lambda finding: list(Weight).index(finding.weight), reverse=True)
-        return tuple(finding.reason for finding in ranked)
+        return tuple(finding.reason for finding in ranked if finding.weight is not Weight.OPEN or not self.is_doubted)

@@ -11,7 +11,7 @@ from core.verification.finding import Finding, Weight
 from core.verification.opposites import are_opposite
 from core.verification.pair import Pair
 from core.verification.reading import Reading
-from core.verification.words import Token, stem
+from core.verification.words import Kind, Token, stem
 
 NEGATION, OPPOSITES = "negation", "opposites"
 CUES = frozenset(
@@ -37,7 +37,20 @@ def check_negation(pair: Pair) -> list[Finding]:
         return []
     if added:
         return [Finding(NEGATION, Weight.CONTRADICTS, f'the source does not deny "{added[0].text}"')]
-    return [Finding(NEGATION, Weight.CONTRADICTS, f'the source denies "{dropped[0].text}"')]
+    return [_denied(pair, dropped[0])]
+
+
+def _denied(pair: Pair, word: Token) -> Finding:
+    """What the source denies of something else it says nothing of here."""
+    others = [other for other in pair.claim.content if not pair.beside.match(other)]
+    if any(
+        pair.wider.match(other) for other in others if other.kind is not Kind.WORD or other.stem in pair.wider.stems
+    ):
+        return Finding(NEGATION, Weight.OPEN, f'the source denies "{word.text}" of another')
+    stranger = next((other for other in others if other.kind is Kind.NAME), None)
+    if stranger is not None:
+        return Finding(NEGATION, Weight.CONTRADICTS, f'the source does not say "{word.text}" of {stranger.text}')
+    return Finding(NEGATION, Weight.CONTRADICTS, f'the source denies "{word.text}"')
 
 
 def _unheard(pair: Pair) -> Token | None:

@@ -27,6 +27,7 @@ recommend encourage / discourage; upper / lower; acute / chronic; benefit benefi
 innocent; major / minor; wide wider / narrow narrower; backward / forward; static / dynamic; superior / inferior;
 promote stimulate / inhibit suppress; prevent / cause
 """
+_WRITTEN = {"#1th": "first"}  # the one number that is an opposite too, as tokens have it
 _PREFIXES = ("un", "in", "im", "ir", "il", "dis", "non", "mis")
 
 
@@ -44,6 +45,7 @@ def _table() -> dict[str, frozenset[str]]:
 @lru_cache(maxsize=65536)
 def are_opposite(left: str, right: str) -> bool:
     """Whether two stems are opposites: listed, or one is the other with a denying prefix."""
+    left, right = _WRITTEN.get(left, left), _WRITTEN.get(right, right)
     if right in _table().get(left, ()):
         return True
     short, long = sorted((left, right), key=len)

@@ -16,17 +16,24 @@ class Pair:
     """`window` is the 1–3 sentences nearest the claim; `wider` is all that may be drawn on, `window` included.
 
     `beside` is what the claim is laid beside word by word: one sentence of the window where the claim
-    keeps its wording, else the whole window.
+    keeps its wording, else the whole window. `home` is the one sentence of the window that has most of the
+    claim's words, in whatever order.
     """
 
     claim: Reading
     beside: Reading
+    home: Reading
     window: Reading
     wider: Reading
 
     @cached_property
     def alignment(self) -> Alignment:
         return align(self.claim.text, self.beside.text)
+
+    @cached_property
+    def at_home(self) -> Alignment:
+        """The claim laid beside its home."""
+        return align(self.claim.text, self.home.text)
 
     @cached_property
     def is_close(self) -> bool:
@@ -39,7 +46,18 @@ def make_pair(claim: str, sentences: list[str], wider: str) -> Pair:
     window = "\n".join(sentences)
     nearest = max(sentences, key=lambda sentence: align(claim, sentence).matched)
     beside = nearest if _is_close(align(claim, nearest)) else window
-    return Pair(read(claim), read(beside), read(window), read(wider))
+    return Pair(read(claim), read(beside), read(_home(claim, sentences, window)), read(window), read(wider))
+
+
+def _home(claim: str, sentences: list[str], window: str) -> str:
+    """The whole window where the claim stands in it word for word, however that was cut into sentences."""
+    if " ".join(claim.split()).rstrip(".") in " ".join(window.split()):
+        return window
+    return max(sentences, key=lambda sentence: (_found(read(claim), read(sentence)), align(claim, sentence).matched))
+
+
+def _found(claim: Reading, text: Reading) -> float:
+    return sum(text.match(word) for word in claim.content)
 
 
 def _is_close(alignment: Alignment) -> bool:

@@ -30,7 +30,8 @@ _INVISIBLE = frozenset("\u00ad\u200b\u200c\u200d\u2060\ufeff")
 _OUTER = " \t\n\"'.,;:…"
 _REFERENCE = regex.compile(r"\[[\p{Nd},;–\- ]{1,20}\]")  # [12], [3, 4]
 
-
+_QUOTATION = regex.compile(r'"([^"]+)"|“([^“”]+)”|„([^„“”]+)[“”]|«([^«»]+)»|(?<!\p{L})‘([^‘’]+)’(?!\p{L})')
+MIN_QUOTED_WORDS = 2  # one word between marks is a term, not what somebody said
 _UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]")  # scripts that do not part words
 
 
@@ -61,6 +62,12 @@ def verify_quote(quote: str, content: str) -> tuple[int, int] | None:
     if at is not None:
         return _original(plain, at, at + len(wanted))
     return _find_alike(wanted, plain, content)
+
+
+def quotations_in(text: str) -> list[str]:
+    """What stands between quotation marks, single words left out."""
+    found = [next(part for part in match.groups() if part) for match in _QUOTATION.finditer(text)]
+    return [quotation for quotation in found if len(quotation.split()) >= MIN_QUOTED_WORDS]
 
 
 def _plain(text: str) -> _Plain:

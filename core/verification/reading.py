@@ -13,6 +13,7 @@ from core.verification.words import Kind, Token, tokenize
 
 ROOT_MATCH = 0.85  # 0…1, how much a match by root alone counts; by judgement
 SYNONYM_MATCH = 0.8
+ARTICLES = frozenset({"a", "an", "the"})
 ROUNDING = 0.06  # share of a number; quantities.same_number allows 5 per cent of the other
 
 
@@ -102,6 +103,14 @@ class Reading:
     @cached_property
     def meanings(self) -> frozenset[int]:
         return frozenset(meaning for token in self.content for meaning in meanings(token.stem))
+
+    def lead(self, word: Token) -> tuple[str, ...]:
+        """The small words between a content word and the one before it, articles left out."""
+        at = self.positions[word]
+        first = at
+        while first and not self.tokens[first - 1].is_content:
+            first -= 1
+        return tuple(token.stem for token in self.tokens[first:at] if token.stem not in ARTICLES)
 
     def match(self, token: Token) -> float:
         """How well some word of this text matches `token`, 0…1."""

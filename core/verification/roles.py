@@ -6,6 +6,7 @@ from itertools import combinations, pairwise
 
 import regex
 
+from core.verification.comparisons import compares
 from core.verification.coverage import cover
 from core.verification.finding import Finding, Weight
 from core.verification.pair import CLOSE, Pair
@@ -23,6 +24,8 @@ _LISTED = regex.compile(r"[\s,]*(?:and|or|with|versus|vs\.?|/|&)?[\s,]*(?:the|a|
 
 def check_roles(pair: Pair) -> list[Finding]:
     """Two words that have changed places, unless the claim turned active into passive or lists them."""
+    if compares(pair.claim) and not compares(pair.beside):  # who comes first in a comparison is the writer's choice
+        return []
     crossed = _crossed(pair) or _turned(pair)
     if not crossed or is_passive(pair.claim.text) != is_passive(pair.beside.text):
         return []

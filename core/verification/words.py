@@ -147,12 +147,20 @@ _IRREGULAR = {
     }.items()
     for form in forms.split()
 }  # fmt: skip
+_IRREGULAR_PAST = frozenset(form for form in _IRREGULAR if not form.endswith(("s", "ing"))) - frozenset(
+    "children men women people feet analyses data criteria better best worse worst studies born wives mice".split()
+)
 _ENDINGS = ("'s", "'", "ingly", "edly", "ies", "ied", "ing", "ed", "es", "s", "ly")
 _DERIVATIONS = (
     "ization", "ational", "fulness", "iveness", "ousness", "ements", "ation", "ement", "ition", "ment", "ness", "ance",
     "ence", "able", "ible", "ical", "sion", "tion", "ion", "ity", "ive", "ous", "ant", "ent", "ate", "ize", "ist",
     "ism", "ial", "ian", "ful", "al", "er", "or", "ic", "iz", "at", "an", "i",
 )  # fmt: skip
+
+
+def is_irregular_past(lower: str) -> bool:
+    """Whether it is the past of a verb that has one of its own: won, began, taught."""
+    return lower in _IRREGULAR_PAST
 
 
 @lru_cache(maxsize=65536)

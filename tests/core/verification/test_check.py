@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from core.answer import Verdict
 from core.verification import coefficients
-from core.verification.check import check_claim, conclude, settle, support_probability
+from core.verification.check import check_claim, conclude, merge, settle, support_probability
 from core.verification.features import Features
 from core.verification.finding import Check, Finding, Weight
 from tests.shared_data import shared_data
@@ -99,6 +99,29 @@ def test_settled_without_a_model_nothing_open_is_supported(probability: float) -
     check = Check(None, probability)
 
     assert settle(check) in (Verdict.PARTIAL, Verdict.UNSUPPORTED)
+
+
+DOUBT = (Finding("names", Weight.AGAINST, "the source does not name Hart"),)
+OPEN = (Finding("order", Weight.OPEN, "the source has it the other way round"),)
+
+
+@pytest.mark.parametrize(
+    ("check", "said", "expected"),
+    [
+        (Check(None, 0.9, OPEN), Verdict.SUPPORTED, Verdict.SUPPORTED),
+        (Check(None, 0.9, DOUBT), Verdict.SUPPORTED, Verdict.PARTIAL),
+        (Check(None, 0.9, DOUBT + OPEN), Verdict.SUPPORTED, Verdict.PARTIAL),
+        (Check(None, 0.9, DOUBT), Verdict.UNSUPPORTED, Verdict.UNSUPPORTED),
+        (Check(None, 0.9, OPEN), None, Verdict.PARTIAL),
+        (Check(None, 0.1, OPEN), None, Verdict.UNSUPPORTED),
+        (Check(Verdict.UNSUPPORTED, 0.1), Verdict.SUPPORTED, Verdict.UNSUPPORTED),
+        (Check(Verdict.SUPPORTED, 0.9), Verdict.UNSUPPORTED, Verdict.SUPPORTED),
+    ],
+    ids=["open", "in doubt", "both", "cut", "no answer", "no answer, little there", "refused", "confirmed"],
+)
+def test_a_models_word_counts_where_the_rules_leave_room(check: Check, said: Verdict | None, expected: Verdict) -> None:
+    """What is open it decides, what is in doubt it cannot raise above partial, what is decided it cannot change."""
+    assert merge(check, said) is expected
 
 
 @given(st.text(max_size=200), st.text(max_size=400))

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from core.answer import Verdict
 from core.evidence import EvidenceIndex
 from core.source import Source, SourceMetadata
-from core.verification.sources import NOT_READ, check_against_source, check_source_exists, repoint
+from core.verification.sources import NOT_READ, check_against_source, check_source_exists, examine, repoint
 
 
 def make_source(number: int, content: str, title: str = "", published_at: datetime | None = None) -> Source:
@@ -70,11 +70,26 @@ def test_a_claim_never_moves_to_a_source_it_already_cites_or_to_none() -> None:
 
 
 def test_the_date_of_the_source_is_part_of_what_it_says() -> None:
-    """A year that only the source's date gives is not missing."""
+    """A year that only the source's date gives is not missing; whether it is meant a model may say."""
     text = "The council of Lund has approved the new tram line to the harbour."
     claim = "In 2024 the council of Lund approved the new tram line to the harbour."
     dated = EvidenceIndex(make_source(1, text, published_at=datetime(2024, 3, 5, tzinfo=UTC)))
     undated = EvidenceIndex(make_source(1, text))
 
-    assert check_against_source(claim, dated).verdict is Verdict.SUPPORTED
-    assert check_against_source(claim, undated).verdict is Verdict.UNCHECKED
+    checks = [examine(claim, index)[1] for index in (dated, undated)]
+
+    assert [(check.verdict, check.is_doubted) for check in checks] == [(None, False), (None, True)]
+
+
+def test_a_quotation_is_looked_for_in_the_whole_source() -> None:
+    """What a claim quotes may stand far from the passage that carries the rest."""
+    filler = " ".join(f"Barge {number} brought slate to the quay." for number in range(400))
+    index = EvidenceIndex(
+        make_source(1, f"The harbour of Lund was dredged in 1950. {filler} It is called the deep gate.")
+    )
+
+    kept = check_against_source('The harbour of Lund, "the deep gate", was dredged in 1950.', index)
+    cut = check_against_source('The harbour of Lund, "the iron gate", was dredged in 1950.', index)
+
+    assert kept.verdict is not Verdict.UNSUPPORTED
+    assert cut.verdict is Verdict.UNSUPPORTED
