@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager, suppress
 from adapters.cli.app import build_app
 from adapters.logs import configure_logging
 from bots.config import environment, read_settings, secrets_in
+from bots.operating import build_operating
 from core.errors import GorkdError
 from core.researcher import Researcher
 
@@ -32,9 +33,12 @@ def main() -> None:
     """The console script. Always ends the interpreter at once: a look-up that still hangs must not hold the prompt."""
     code = 0
     try:
-        build_app(open_researcher, run_process, PROCESSES)()
+        build_app(open_researcher, run_process, PROCESSES, build_operating())()
     except SystemExit as exc:
         code = exc.code if isinstance(exc.code, int) else 1
+    except Exception:  # the process boundary: the interpreter's own report of a crash would show secrets
+        log.exception("gorkd broke")
+        code = 1
     logging.shutdown()
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, AttributeError):  # closed or full: there is nobody left to tell

@@ -6,19 +6,27 @@ from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
+from adapters.store.archive import SqliteArchive
+from adapters.store.backlog import PostgresBacklog, SqliteBacklog
 from adapters.store.cache import SqliteAnswerCache
 from adapters.store.events import SqliteEventLog
 from adapters.store.heartbeats import SqliteHeartbeats
 from adapters.store.jobs import SqliteJobStore
 from adapters.store.memo import SqliteJobMemo
 from adapters.store.redis import RedisAnswerCache
+from adapters.store.redis_archive import RedisArchive
 from adapters.store.redis_events import RedisEventLog
 from adapters.store.sources import SqliteSourceStore
 from adapters.store.sqlite import Database
+from adapters.store.tracelog import SqliteSpending, SqliteTraceLog
 from bots.config import BotSettings
+from core.backlog import Backlog
+from core.budget import Spending
 from core.errors import SetupError
+from core.forgetting import Archive, Register
 from core.heartbeats import Heartbeats
 from core.ports import AnswerCache, Clock, EventLog, JobMemo, JobStore, Recorder, SourceStore
+from core.tracing import TraceLog
 
 
 @dataclass(frozen=True)
@@ -31,6 +39,11 @@ class Records:
     memo: JobMemo
     cache: AnswerCache
     heartbeats: Heartbeats
+    traces: TraceLog
+    spending: Spending
+    backlog: Backlog
+    register: Register
+    archives: tuple[Archive, ...]
 
 
 async def open_records(
@@ -45,6 +58,7 @@ async def open_records(
         return await _open_postgres(env["DATABASE_URL"], redis, stack)
     database = await Database.open(settings.data)
     stack.push_async_callback(database.aclose)
+    archive = SqliteArchive(database)
     return Records(
         jobs=SqliteJobStore(database),
         sources=SqliteSourceStore(database),
@@ -52,6 +66,11 @@ async def open_records(
         memo=SqliteJobMemo(database),
         cache=redis.cache if redis else SqliteAnswerCache(database, clock=clock),
         heartbeats=SqliteHeartbeats(database),
+        traces=SqliteTraceLog(database),
+        spending=SqliteSpending(database),
+        backlog=SqliteBacklog(database),
+        register=archive,
+        archives=(archive, redis.archive) if redis else (archive,),
     )
 
 
@@ -61,6 +80,7 @@ class _Shared:
 
     events: EventLog
     cache: AnswerCache
+    archive: Archive
 
 
 def _open_redis(url: str, stack: AsyncExitStack, *, clock: Clock, recorder: Recorder) -> _Shared:
@@ -68,18 +88,23 @@ def _open_redis(url: str, stack: AsyncExitStack, *, clock: Clock, recorder: Reco
     stack.push_async_callback(events.aclose)
     cache = RedisAnswerCache(url, clock=clock, recorder=recorder)
     stack.push_async_callback(cache.aclose)
-    return _Shared(events, cache)
+    archive = RedisArchive(url)
+    stack.push_async_callback(archive.aclose)
+    return _Shared(events, cache, archive)
 
 
 async def _open_postgres(url: str, redis: _Shared, stack: AsyncExitStack) -> Records:
     from adapters.store.postgres import PostgresDatabase
+    from adapters.store.postgres_archive import PostgresArchive
     from adapters.store.postgres_heartbeats import PostgresHeartbeats
     from adapters.store.postgres_jobs import PostgresJobStore
     from adapters.store.postgres_memo import PostgresJobMemo
     from adapters.store.postgres_sources import PostgresSourceStore
+    from adapters.store.postgres_tracelog import PostgresSpending, PostgresTraceLog
 
     database = await PostgresDatabase.open(url)
     stack.push_async_callback(database.aclose)
+    archive = PostgresArchive(database)
     return Records(
         jobs=PostgresJobStore(database),
         sources=PostgresSourceStore(database),
@@ -87,4 +112,9 @@ async def _open_postgres(url: str, redis: _Shared, stack: AsyncExitStack) -> Rec
         memo=PostgresJobMemo(database),
         cache=redis.cache,
         heartbeats=PostgresHeartbeats(database),
+        traces=PostgresTraceLog(database),
+        spending=PostgresSpending(database),
+        backlog=PostgresBacklog(database),
+        register=archive,
+        archives=(archive, redis.archive),
     )

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Literal
 
+from adapters.durable.archive import JournalArchive
 from adapters.durable.queue import DurableQueue
 from adapters.durable.settings import DurableSettings
 from adapters.llm.embeddings import build_embeddings
@@ -20,13 +21,18 @@ from adapters.metrics import PrometheusRecorder
 from adapters.pages import WebPages
 from adapters.queue import InProcessQueue
 from adapters.search import build_providers, close_providers
-from bots.config import BotSettings, default_files
+from bots.config import BotSettings, default_files, secrets_in
+from bots.observing import observed
 from bots.records import Records, open_records
+from core.backlog import watch_backlog
+from core.budget import Budget, check_budget, require_price
 from core.config import Settings
 from core.deps import Deps
+from core.forgetting import Archive, Retention, keep_sweeping
 from core.heartbeats import Heartbeats
-from core.job import TERMINAL_STATUSES, JobError, JobStatus
+from core.job import TERMINAL_STATUSES, JobError, JobStatus, ResearchRequest
 from core.ports import JobQueue
+from core.prices import read_prices
 from core.researcher import Researcher
 from core.runner import DirectSteps, run_job
 from core.stages.deliver import deliver_failure
@@ -77,6 +83,9 @@ async def open_house(
         metrics = PrometheusRecorder()
         records = await open_records(env, settings, stack, clock=utc_now, recorder=metrics)
         deps = _open_deps(env, settings, records, metrics, stack)
+        admit = _admission(settings, deps, records)
+        deps = await stack.enter_async_context(observed(deps, records.traces, secrets=secrets_in(env)))
+        archives: list[Archive] = [*records.archives]
         queue: JobQueue
         if role == "alone":
             queue = _own_queue(deps, stack, grace_s)
@@ -85,9 +94,42 @@ async def open_house(
             durable = DurableSettings.from_env(env, folder=settings.data, max_waiting_jobs=limit)
             queue = DurableQueue(durable, deps.jobs, on_cancelled=partial(_end, deps, JobStatus.CANCELLED))
             stack.push_async_callback(queue.aclose)
+            await stack.enter_async_context(_in_background(watch_backlog(records.backlog, metrics)))
+            archives.append(JournalArchive(queue, durable.file))
             if role == "worker":
                 await stack.enter_async_context(_working(durable, queue, deps, records.heartbeats, grace_s))
-        yield House(Researcher(deps, queue), deps, metrics, settings)
+        if role != "front":
+            sweeping = keep_sweeping(archives, Retention.of_days(settings.retention_days), clock=utc_now)
+            await stack.enter_async_context(_in_background(sweeping))
+        yield House(Researcher(deps, queue, admit=admit), deps, metrics, settings)
+
+
+def _admission(settings: BotSettings, deps: Deps, records: Records) -> Callable[[ResearchRequest], Awaitable[None]]:
+    """Refuses who has spent this month's budget. Raises `SetupError` for a budget that cannot be counted."""
+    budget = Budget(settings.budget_user_usd, settings.budget_workspace_usd)
+    if deps.model is not None:
+        require_price(budget, deps.model.name, deps.settings.prices_usd_per_million)
+
+    async def admit(request: ResearchRequest) -> None:
+        await check_budget(request, budget, records.spending, now=utc_now())
+
+    return admit
+
+
+@asynccontextmanager
+async def _in_background(work: Coroutine[None, None, None]) -> AsyncIterator[None]:
+    async def guarded() -> None:
+        try:
+            await work
+        except Exception:  # the boundary of this task: nobody waits for it
+            log.exception("background work broke")
+
+    task = asyncio.create_task(guarded())
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
 
 def _own_queue(deps: Deps, stack: AsyncExitStack, grace_s: float) -> InProcessQueue:
@@ -156,7 +198,7 @@ def _open_deps(
     metrics: PrometheusRecorder,
     stack: AsyncExitStack,
 ) -> Deps:
-    tunables = Settings()
+    tunables = Settings(prices_usd_per_million=read_prices(settings.prices))
     providers = build_providers(env, data_dir=settings.data, default_files=default_files(), search=tunables.search)
     stack.push_async_callback(close_providers, providers)
     pages = WebPages.from_env(env)

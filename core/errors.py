@@ -25,6 +25,7 @@
     │   └── ModelGarbled        retryable: an answer that cannot be parsed
     ├── JobNotFound
     ├── QueueFull               retryable: too many questions are waiting
+    ├── BudgetSpent             a month's money is spent (core/budget.py)
     └── StoreError              the database; `StaleAttempt` when a newer attempt owns the job
 
 `str(error)` is for the log. `user_message` is the one sentence a person reads, and `retryable`

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 
 from core.answer import JobResult
 from core.deps import Deps
 from core.errors import QueueFull, StoreError
 from core.events import Event
-from core.job import JobError, JobStatus, ResearchJob, ResearchRequest, Scope
+from core.job import TERMINAL_STATUSES, JobError, JobStatus, ResearchJob, ResearchRequest, Scope
 from core.modes import find_mode
 from core.ports import JobQueue
+from core.render import job_json
 from core.source import Source
 from core.stages.deliver import deliver_failure
 from core.stages.intake import parse_intent, read_query
@@ -23,19 +24,25 @@ log = logging.getLogger(__name__)
 class Researcher:
     """What every interface talks to. It knows nothing of how jobs are run: that is the queue's business."""
 
-    def __init__(self, deps: Deps, queue: JobQueue) -> None:
+    def __init__(
+        self, deps: Deps, queue: JobQueue, *, admit: Callable[[ResearchRequest], Awaitable[None]] | None = None
+    ) -> None:
+        """`admit` raises a `GorkdError` for a request that may not be researched now (core/budget.py)."""
         self._deps = deps
         self._queue = queue
+        self._admit = admit
 
     async def submit(self, request: ResearchRequest, *, dedupe_key: str = "") -> ResearchJob:
         """Store a job for the question, then enqueue it. The same `dedupe_key` in one scope gives the same job.
 
-        Raises `InvalidQuery`, `QueueFull`, `StoreError`.
+        Raises `InvalidQuery`, `QueueFull`, `StoreError`, and what refuses admission.
         """
         with self._deps.stage("intake"):
             query = read_query(request.query)
             for name in request.modes:
                 find_mode(name)
+        if self._admit is not None:
+            await self._admit(request)
         job = ResearchJob(
             id=self._deps.new_id(),
             request=replace(request, query=query),
@@ -50,9 +57,19 @@ class Researcher:
         await self._enqueue(stored, is_new=is_new)
         return stored
 
-    def follow(self, job_id: str, *, after: int = 0) -> AsyncIterator[Event]:
-        """The job's events after `after`, past and coming; ends with `complete`."""
-        return self._deps.events.follow(job_id, after=after)
+    async def follow(self, job_id: str, *, after: int = 0) -> AsyncIterator[Event]:
+        """The job's events after `after`, past and coming; ends with `complete`.
+
+        Of a job whose events are no longer kept, `complete` alone. Raises `JobNotFound`.
+        """
+        job = await self._deps.jobs.get(job_id)
+        if job.status in TERMINAL_STATUSES and not await self._deps.events.read(job_id):
+            result, sources = await self.result(job_id), await self.sources(job_id)
+            at = job.completed_at or job.created_at
+            yield Event(after + 1, "complete", job.attempt, at, job_json(job, result, sources))
+            return
+        async for event in self._deps.events.follow(job_id, after=after):
+            yield event
 
     async def job(self, job_id: str) -> ResearchJob:
         """Raises `JobNotFound`."""

@@ -28,7 +28,7 @@ from core.render import job_json
 from core.stages.cache import cached_result
 from core.stages.deliver import deliver_failure, deliver_result
 from core.stages.search import Gathering
-from core.telemetry import job_id_var
+from core.telemetry import Measurement, job_id_var
 from core.wording import SOMETHING_BROKE
 
 log = logging.getLogger(__name__)
@@ -121,6 +121,7 @@ async def _research(job: ResearchJob, deps: Deps, steps: Steps, progress: Progre
     await progress.status(JobStatus.PLANNING)
     if job.attempt > 1:
         log.info("resumed", extra={"attempt": job.attempt})
+        deps.recorder.record(Measurement("jobs_resumed", 1))
         steps = _Resuming(steps, progress)
     if job.attempt > MAX_ATTEMPTS:
         raise GorkdError(f"{MAX_ATTEMPTS} attempts ended with their worker", user_message=SOMETHING_BROKE)

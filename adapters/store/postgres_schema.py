@@ -47,6 +47,29 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX idx_tool_traces_status ON tool_traces (status)",
         "CREATE TABLE heartbeats (worker_id TEXT PRIMARY KEY, beat_at TIMESTAMPTZ NOT NULL)",
     ),
+    (
+        """CREATE TABLE trace_entries (
+            job_id TEXT NOT NULL REFERENCES jobs (id) ON DELETE CASCADE, number INTEGER NOT NULL,
+            tenant TEXT NOT NULL, visibility TEXT NOT NULL, at TIMESTAMPTZ NOT NULL, entry TEXT NOT NULL,
+            PRIMARY KEY (job_id, number))""",
+        "CREATE INDEX trace_entries_by_age ON trace_entries (at)",
+        "CREATE INDEX events_by_age ON events (at)",
+        """CREATE TABLE spending (
+            tenant TEXT NOT NULL, asker TEXT NOT NULL, month TEXT NOT NULL, model TEXT NOT NULL,
+            prompt_tokens BIGINT NOT NULL, completion_tokens BIGINT NOT NULL, cost_usd DOUBLE PRECISION NOT NULL,
+            PRIMARY KEY (tenant, month, asker, model))""",
+        # A worker that still runs a forgotten job must not store it again.
+        "CREATE TABLE forgotten (job_id TEXT PRIMARY KEY, at TIMESTAMPTZ NOT NULL)",
+        """CREATE FUNCTION refuse_forgotten_job() RETURNS trigger LANGUAGE plpgsql AS $$
+            BEGIN
+                IF EXISTS (SELECT 1 FROM forgotten WHERE job_id = NEW.id) THEN
+                    RAISE EXCEPTION 'the job was forgotten';
+                END IF;
+                RETURN NEW;
+            END $$""",
+        """CREATE TRIGGER jobs_stay_forgotten BEFORE INSERT ON jobs
+            FOR EACH ROW EXECUTE FUNCTION refuse_forgotten_job()""",
+    ),
 )
 
 

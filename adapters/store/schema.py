@@ -65,6 +65,23 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX flights_by_expiry ON flights (expires_at)",
         "CREATE INDEX flights_by_job ON flights (job_id)",
     ),
+    (
+        """CREATE TABLE trace_entries (
+            job_id TEXT NOT NULL REFERENCES jobs (id) ON DELETE CASCADE, number INTEGER NOT NULL,
+            tenant TEXT NOT NULL, visibility TEXT NOT NULL, at REAL NOT NULL, entry TEXT NOT NULL,
+            PRIMARY KEY (job_id, number)) WITHOUT ROWID""",
+        "CREATE INDEX trace_entries_by_age ON trace_entries (at)",
+        "CREATE INDEX events_by_age ON events (at)",
+        """CREATE TABLE spending (
+            tenant TEXT NOT NULL, asker TEXT NOT NULL, month TEXT NOT NULL, model TEXT NOT NULL,
+            prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL, cost_usd REAL NOT NULL,
+            PRIMARY KEY (tenant, month, asker, model)) WITHOUT ROWID""",
+        # A worker that still runs a forgotten job must not store it again.
+        "CREATE TABLE forgotten (job_id TEXT PRIMARY KEY, at REAL NOT NULL) WITHOUT ROWID",
+        """CREATE TRIGGER jobs_stay_forgotten BEFORE INSERT ON jobs
+            WHEN EXISTS (SELECT 1 FROM forgotten WHERE job_id = NEW.id)
+            BEGIN SELECT RAISE(ABORT, 'the job was forgotten'); END""",
+    ),
 )
 
 

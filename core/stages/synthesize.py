@@ -35,7 +35,6 @@ from core.progress import Progress
 from core.quoting import Quotation, quote_answer
 from core.source import Source, SourceCollection
 from core.stages.prompting import answer_request, choose_passages
-from core.telemetry import Measurement
 from core.verification.model_check import CheckItem, build_check_request, parse_check_answer
 from core.wording import NO_ANSWER
 from core.writing import Writing
@@ -295,7 +294,6 @@ def _metadata(deps: Deps, usage: Sequence[ModelUsage], *, seconds: float) -> Syn
         return SynthesisMetadata(synthesis_duration_s=seconds)
     costs = [cost_usd(entry, deps.model.name, deps.settings.prices_usd_per_million) for entry in usage]
     prompt, completion = sum(entry.prompt_tokens for entry in usage), sum(entry.completion_tokens for entry in usage)
-    deps.recorder.record(Measurement("llm_tokens_used", prompt + completion, deps.model.name))
     return SynthesisMetadata(
         model=deps.model.name,
         tokens_used=prompt + completion,

@@ -1,4 +1,4 @@
-"""Print speed figures beside their goals: `python -m tests.bench [questions] [web] [limits]`, all by default."""
+"""Print speed figures beside their goals, all parts by default: `python -m tests.bench [questions] [web] …`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 
 from tests.bench.conditions import Conditions
+from tests.bench.durable import measure_durable
 from tests.bench.limits import measure_limits
 from tests.bench.questions import measure_questions
 from tests.bench.web_start import measure_web_start
@@ -16,6 +17,7 @@ PARTS: Mapping[str, Callable[[Conditions], str]] = {
     "questions": measure_questions,
     "web": measure_web_start,
     "limits": measure_limits,
+    "durable": measure_durable,
 }
 
 

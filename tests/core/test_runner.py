@@ -400,8 +400,22 @@ async def test_each_stage_and_the_tokens_are_measured() -> None:
     assert isinstance(deps.recorder, Ledger)
     for stage in ("intake", "plan", "search", "synthesize", "deliver"):
         assert len(deps.recorder.values("pipeline_stage_duration_seconds", stage)) == 1, stage
-    assert deps.recorder.values("llm_tokens_used", "fake-1")[0] > 0
     assert deps.recorder.values("cache_lookup") == [0]
+
+
+async def test_a_job_that_was_interrupted_is_counted_as_resumed() -> None:
+    """Who looks after it sees how often workers were lost; a first attempt does not count."""
+    deps = make_deps(search=[cat_search()])
+    queue = Idle()
+    fresh = await Researcher(deps, queue).submit(ResearchRequest(QUESTION, is_fresh=True))
+    begun = await Researcher(deps, queue).submit(ResearchRequest(QUESTION, is_fresh=True))
+    await deps.jobs.save(replace(begun, status=JobStatus.SEARCHING))
+
+    for job in (fresh, begun):
+        await run_job(job.id, deps, DirectSteps())
+
+    assert isinstance(deps.recorder, Ledger)
+    assert deps.recorder.values("jobs_resumed") == [1]
 
 
 PARAPHRASES = (

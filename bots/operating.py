@@ -1,0 +1,143 @@
+"""What the operator's commands work on: the stores without a worker, and a probe for every part."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+
+from adapters.cli.operating import Kept, Operating
+from adapters.logs import configure_logging
+from bots.config import BotSettings, environment, read_settings, secrets_in
+from core.answer import JobResult
+from core.checkup import Finding, Probe, examine
+from core.errors import GorkdError, SetupError
+from core.forgetting import Forgotten, Whose, forget
+from core.job import JobStatus
+from core.render import job_json
+from core.telemetry import Silence
+
+
+def build_operating() -> Operating:
+    return Operating(open_kept=open_kept, examine=examine_installation)
+
+
+@asynccontextmanager
+async def open_kept() -> AsyncIterator[Kept]:
+    """Raises `SetupError`."""
+    from adapters.durable.archive import JournalArchive
+    from adapters.durable.queue import DurableQueue
+    from adapters.durable.settings import DurableSettings
+    from bots.records import open_records
+    from bots.wiring import utc_now
+
+    env, settings = _surroundings()
+    async with AsyncExitStack() as stack:
+        records = await open_records(env, settings, stack, clock=utc_now, recorder=Silence())
+        durable = DurableSettings.from_env(env, folder=settings.data, max_waiting_jobs=0)
+
+        async def end(job_id: str) -> None:
+            """No worker ends it, so that those who follow it hear of its end from here."""
+            job = await records.jobs.get(job_id)
+            ended = replace(job, status=JobStatus.CANCELLED, attempt=job.attempt + 1, completed_at=utc_now())
+            nothing = JobResult(answer=None)
+            await records.jobs.finish(ended, nothing)
+            await records.events.append(job_id, ended.attempt, "complete", job_json(ended, nothing, []))
+
+        async def forget_all(whose: Whose) -> Forgotten:
+            queue = DurableQueue(durable, records.jobs, on_cancelled=end)
+            stack.push_async_callback(queue.aclose)
+            archives = [*records.archives, JournalArchive(queue, durable.file)]
+            return await forget(whose, records.register, archives, cancel=queue.cancel)
+
+        yield Kept(records.jobs, records.traces, forget_all)
+
+
+async def examine_installation() -> list[Finding]:
+    """Raises `SetupError` when the environment cannot even be read."""
+    env, settings = _surroundings()
+    async with AsyncExitStack() as stack:
+        return await examine(await _probes(env, settings, stack))
+
+
+async def _probes(env: Mapping[str, str], settings: BotSettings, stack: AsyncExitStack) -> list[Probe]:
+    from adapters import doctor
+    from adapters.secrets import SecretBox
+    from adapters.web import WebSettings
+
+    async def open_records_once() -> None:
+        from bots.records import open_records
+        from bots.wiring import utc_now
+
+        async with AsyncExitStack() as opened:
+            await open_records(env, settings, opened, clock=utc_now, recorder=Silence())
+
+    async def open_secret() -> str:
+        SecretBox.from_env(env, settings.data).seal("gorkd")
+        return "stored tokens can be encrypted"
+
+    probes = [
+        doctor.folder_probe(settings.data),
+        doctor.database_probe("PostgreSQL" if "DATABASE_URL" in env else "database", open_records_once),
+        doctor.redis_probe(settings.redis_url),
+        Probe("secret", open_secret),
+        *await _vendor_probes(env, settings, stack),
+        doctor.discord_probe(env.get("DISCORD_TOKEN", "")),
+        doctor.slack_probe(env.get("SLACK_BOT_TOKEN", "")),
+    ]
+    try:
+        web = WebSettings.from_env(env)
+    except SetupError as exc:
+        return [*probes, _broken("pages", exc)]
+    return [*probes, doctor.port_probe(web.host, web.port)]
+
+
+async def _vendor_probes(env: Mapping[str, str], settings: BotSettings, stack: AsyncExitStack) -> list[Probe]:
+    from adapters import doctor
+    from adapters.llm.embeddings import build_embeddings
+    from adapters.llm.openai import build_chat
+    from adapters.search import build_providers, close_providers
+    from bots.config import default_files
+    from core.budget import Budget
+    from core.config import Settings
+    from core.prices import read_prices
+
+    probes: list[Probe] = []
+    try:
+        model = build_chat(env)
+        if model is not None:
+            stack.push_async_callback(model.aclose)
+        budget = Budget(settings.budget_user_usd, settings.budget_workspace_usd)
+        probes += [doctor.model_probe(model), doctor.price_probe(model, read_prices(settings.prices), budget)]
+    except SetupError as exc:
+        probes.append(_broken("model", exc))
+    try:
+        embedder = build_embeddings(env)
+        if embedder is not None:
+            stack.push_async_callback(embedder.aclose)
+        probes.append(doctor.embedding_probe(embedder))
+    except SetupError as exc:
+        probes.append(_broken("embeddings", exc))
+    try:
+        search = Settings().search
+        providers = build_providers(env, data_dir=settings.data, default_files=default_files(), search=search)
+        stack.push_async_callback(close_providers, providers)
+        probes += [doctor.search_probe(provider) for provider in providers.values()]
+    except SetupError as exc:
+        probes.append(_broken("search", exc))
+    return probes
+
+
+def _broken(part: str, error: GorkdError) -> Probe:
+    async def run() -> str:
+        raise error
+
+    return Probe(part, run)
+
+
+def _surroundings() -> tuple[Mapping[str, str], BotSettings]:
+    env = environment()
+    settings = read_settings(env)
+    configure_logging(settings.log_level, stream=sys.stderr, json=True, secrets=secrets_in(env))
+    return env, settings
