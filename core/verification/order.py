@@ -16,7 +16,7 @@ from core.verification.finding import Finding, Weight
 from core.verification.pair import Pair
 from core.verification.reading import Reading, match_tokens
 from core.verification.roles import is_passive
-from core.verification.words import Token
+from core.verification.words import Kind, Token
 
 RULE = "order"
 _LISTED = regex.compile(r"\s*(?:,\s*(?:and|or)?|and|or|&|/)\s*(?:the|an?)?\s*", regex.IGNORECASE)
@@ -27,7 +27,7 @@ def check_order(pair: Pair) -> list[Finding]:
     """A word in another place, or an active sentence made of a passive one word by word."""
     if _is_turned_round(pair):
         return [Finding(RULE, Weight.OPEN, "the source has it the other way round")]
-    if is_passive(pair.claim.text) != is_passive(pair.home.text):
+    if _changes_voice(pair.claim, pair.home) or _changes_voice(pair.home, pair.claim):
         return []
     moved = {word: place for word in pair.claim.content if (place := _place(pair, word)) is not None}
     for word, place in moved.items():
@@ -48,7 +48,7 @@ def _is_harmless(pair: Pair, word: Token, place: Token, moved: Mapping[Token, To
         return True
     if any(_is_owner(other) for other in (word, place, _before(pair.claim, word), _before(pair.home, place))):
         return True
-    if _is_listed(pair.claim, word) and _is_listed(pair.home, place):
+    if _listed_with(pair.claim, word) & _listed_with(pair.home, place):
         return True
     if _follows_moved(pair, word, place, moved):
         return True
@@ -75,11 +75,12 @@ def _is_owner(word: Token | None) -> bool:
     return word is not None and word.text.endswith(("'s", "’s", "s'", "s’"))
 
 
-def _is_listed(reading: Reading, word: Token) -> bool:
-    """Whether a comma or an "and", and nothing else, parts it from a neighbour."""
+def _listed_with(reading: Reading, word: Token) -> frozenset[str]:
+    """The neighbours from which a comma or an "and", and nothing else, parts it; numbers are listed in order."""
     at = reading.content.index(word)
     near = reading.content[max(0, at - 1) : at + 2]
-    return any(_LISTED.fullmatch(reading.text[one.end : other.start]) for one, other in pairwise(near))
+    listed = [pair for pair in pairwise(near) if _LISTED.fullmatch(reading.text[pair[0].end : pair[1].start])]
+    return frozenset(other.stem for pair in listed for other in pair if other.kind is not Kind.NUMBER) - {word.stem}
 
 
 def _follows_moved(pair: Pair, word: Token, place: Token, moved: Mapping[Token, Token]) -> bool:
@@ -94,17 +95,26 @@ def _has_rival(pair: Pair, word: Token) -> bool:
     return kind != "" and any(kind_of(other) == kind and not pair.claim.match(other) for other in pair.home.content)
 
 
+def _changes_voice(passive: Reading, active: Reading) -> bool:
+    """Whether what was done by somebody in the one is what somebody does in the other."""
+    return not is_passive(active.text) and any(active.match(verb) for verb, _ in _done_by(passive))
+
+
+def _done_by(reading: Reading) -> list[tuple[Token, Token]]:
+    """The verb and the agent of "seen by B"."""
+    pairs = [(verb, agent) for verb, agent in pairwise(reading.content) if reading.lead(agent)[:1] == ("by",)]
+    return [(verb, agent) for verb, agent in pairs if is_passive(reading.text[verb.start : agent.end])]
+
+
 def _is_turned_round(pair: Pair) -> bool:
     """Whether "A was seen by B" became "A saw B"."""
-    if is_passive(pair.claim.text) or not is_passive(pair.home.text):
+    if is_passive(pair.claim.text):
         return False
-    agents = [word for word in pair.home.content if pair.home.lead(word)[-1:] == ("by",)]
     claimed = {said: word for word, said in pair.at_home.partner.items()}
-    for agent in agents:
-        verb = _before(pair.home, agent)
-        if verb is not None and is_passive(pair.home.text[verb.start : agent.end]) and {agent, verb} <= claimed.keys():
-            return claimed[verb].start < claimed[agent].start
-    return False
+    return any(
+        verb in claimed and agent in claimed and claimed[verb].start < claimed[agent].start
+        for verb, agent in _done_by(pair.home)
+    )
 
 
 def _before(reading: Reading, word: Token) -> Token | None:

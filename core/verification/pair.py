@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+import regex
+
 from core.verification.alignment import Alignment, align
 from core.verification.reading import Reading, read
 
+_LINE_END = regex.compile(r"(?<![,;:\-–])\n(?=\p{Lu})")  # a heading, a caption or a date has no full stop
 CLOSE = 0.7  # share of the claim's plain words that stand in order beside it; by judgement
 
 
@@ -53,7 +56,8 @@ def _home(claim: str, sentences: list[str], window: str) -> str:
     """The whole window where the claim stands in it word for word, however that was cut into sentences."""
     if " ".join(claim.split()).rstrip(".") in " ".join(window.split()):
         return window
-    return max(sentences, key=lambda sentence: (_found(read(claim), read(sentence)), align(claim, sentence).matched))
+    lines = [line for sentence in sentences for line in _LINE_END.split(sentence)]
+    return max(lines, key=lambda line: (_found(read(claim), read(line)), align(claim, line).matched))
 
 
 def _found(claim: Reading, text: Reading) -> float:

@@ -52,8 +52,8 @@ def _rank_there(pair: Pair, token: Token) -> int:
 
 
 def _is_limited(reading: Reading, word: Token) -> bool:
-    """Whether a quantifier or a number stands before it."""
-    return any(_rank(other) or other.value is not None for other in _before(reading, word))
+    """Whether a quantifier of a part or a number stands before it."""
+    return any(1 <= _rank(other) <= 2 or other.value is not None for other in _before(reading, word))
 
 
 def _after(reading: Reading, token: Token) -> list[Token]:

@@ -5,14 +5,21 @@ from __future__ import annotations
 from core.verification.finding import Finding, Weight
 from core.verification.pair import Pair
 from core.verification.quotes import quotations_in, verify_quote
+from core.verification.words import Kind, tokenize
 
 RULE = "quotations"
 
 
 def check_quotations(pair: Pair) -> list[Finding]:
-    """Words in quotation marks that the source does not have."""
+    """Words in quotation marks that the source does not have; the title of a work it may write otherwise."""
     return [
-        Finding(RULE, Weight.CONTRADICTS, f'the source does not have the words "{quotation}"')
+        Finding(RULE, _weigh(quotation), f'the source does not have the words "{quotation}"')
         for quotation in quotations_in(pair.claim.text)
         if verify_quote(quotation, pair.wider.text) is None
     ]
+
+
+def _weigh(quotation: str) -> Weight:
+    words = [token.text for token in tokenize(quotation) if token.kind is not Kind.FUNCTION]
+    is_title = all(not word[0].islower() for word in words)
+    return Weight.AGAINST if is_title else Weight.CONTRADICTS

@@ -31,6 +31,7 @@ _OUTER = " \t\n\"'.,;:…"
 _REFERENCE = regex.compile(r"\[[\p{Nd},;–\- ]{1,20}\]")  # [12], [3, 4]
 
 _QUOTATION = regex.compile(r'"([^"]+)"|“([^“”]+)”|„([^„“”]+)[“”]|«([^«»]+)»|(?<!\p{L})‘([^‘’]+)’(?!\p{L})')
+_LEFT_OUT = regex.compile(r"\[[^\[\]]*\]|\(?(?:\.\s?){3}\)?|…")  # [...], […], [he]
 MIN_QUOTED_WORDS = 2  # one word between marks is a term, not what somebody said
 _UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]")  # scripts that do not part words
 
@@ -65,9 +66,10 @@ def verify_quote(quote: str, content: str) -> tuple[int, int] | None:
 
 
 def quotations_in(text: str) -> list[str]:
-    """What stands between quotation marks, single words left out."""
+    """What stands between quotation marks, cut where the quoter left words out; single words left out."""
     found = [next(part for part in match.groups() if part) for match in _QUOTATION.finditer(text)]
-    return [quotation for quotation in found if len(quotation.split()) >= MIN_QUOTED_WORDS]
+    pieces = [piece.strip() for quotation in found for piece in _LEFT_OUT.split(quotation)]
+    return [piece for piece in pieces if len(piece.split()) >= MIN_QUOTED_WORDS]
 
 
 def _plain(text: str) -> _Plain:

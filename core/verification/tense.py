@@ -8,17 +8,17 @@ from core.verification.reading import Reading
 from core.verification.words import Token, is_irregular_past
 
 RULE = "tense"
-REACH = 3  # tokens before a verb among which its auxiliary stands
+REACH = 5  # tokens before a verb among which its auxiliary stands
 _FUTURE = frozenset("will shall won't".split())
 _PAST = frozenset("was were had did wasn't weren't hadn't didn't".split())
 _PRESENT = frozenset("is are has have does do isn't aren't hasn't haven't doesn't don't".split())
-_PLANS = frozenset("will shall won't would plan plans planned expect expects expected going due to".split())
+_PLANS = frozenset("will shall won't would plan plans planned expect expects expected going due".split())
 
 
 def check_tense(pair: Pair) -> list[Finding]:
     """A word that both have, in another time there."""
     for word, said in pair.at_home.partner.items():
-        if word.stem != said.stem or word.value is not None:
+        if word.stem != said.stem:
             continue
         ours, theirs = _auxiliaries(pair.claim, word), _auxiliaries(pair.home, said)
         if (ours & _FUTURE and not theirs & _PLANS) or (theirs & _FUTURE and not ours & _PLANS):

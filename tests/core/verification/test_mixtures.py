@@ -67,6 +67,9 @@ FALSE: list[tuple[str, str, str]] = [
     ("clause added", "The first reading room opened in Lund in 1878 with 21 members, all of whom were smiths.", OPENED),
     ("cause added", "The first reading room opened in Lund in 1878 because 21 members had asked.", OPENED),
     ("quoted", 'As Voss said, "the room was mine", the first reading room opened in Lund in 1878.', OPENED),
+    ("heading", "Lund is a town of smiths.", "News from Lund\nYstad is a town of smiths."),
+    ("agent made the doer's object", "The bridge built the guild.", "The bridge was built by the guild."),
+    ("figures of a list", "The three yields were 14, 9 and 31 tons.", "The three yields were 31, 9 and 14 tons."),
     ("comparison drawn", "The Ystad works employed more smiths than the Lund works.", TOWNS),
     ("bound added", "The first reading room opened in Lund in 1878 with more than 21 members.", OPENED),
 ]  # fmt: skip
@@ -102,6 +105,7 @@ TRUE: list[tuple[str, str, str]] = [
     ("past", "The Royal Mint owned the copper mine.", OWNED),
     ("may", "Humming may help torn muscles heal.", MAY),
     ("phrase first", "In 1911, output rose to 52,000 tons.", "Output rose to 52,000 tons in 1911."),
+    ("words left out of a quotation", 'The mint "owned [...] a mill".', "The mint owned the copper mine and a mill."),
     ("true quotation", 'The mint "owned the copper mine" in Lund.', "The mint owned the copper mine in Lund."),
 ]  # fmt: skip
 
@@ -146,6 +150,13 @@ def test_no_rule_has_anything_against_the_sources_own_words(source: str) -> None
     findings = [finding for rule in RULES for finding in rule(pair)]
 
     assert findings == []
+
+
+def test_the_title_of_a_work_is_in_doubt_rather_than_refused() -> None:
+    """A source may write a title otherwise, or know the work by its author."""
+    claim = 'The first reading room, "The Open Shelf", opened in Lund in 1878.'
+
+    assert check_claim(claim, OPENED).verdict is None
 
 
 def test_a_denial_of_another_is_no_contradiction() -> None:
