@@ -11,12 +11,12 @@ import regex
 from core.source import Source
 from core.verification.words import FUNCTION_WORDS
 
-_NUMBER = regex.compile(r"(?<![\p{L}\p{Nd}.,\-–/])\p{Nd}+(?:[.,]\p{Nd}+)*(?![\p{L}\p{Nd}]|[.,\-–/]\p{Nd})")
-_YEAR = regex.compile(r"(?<![\p{L}\p{Nd}.,\-–/])(?:1[5-9]|20)\p{Nd}{2}(?![\p{L}\p{Nd}]|[.,\-–/]\p{Nd})")
+NUMBER = regex.compile(r"(?<![\p{L}\p{Nd}.,\-–/])\p{Nd}+(?:[.,]\p{Nd}+)*(?![\p{L}\p{Nd}]|[.,\-–/]\p{Nd})")
+YEAR = regex.compile(r"(?<![\p{L}\p{Nd}.,\-–/])(?:1[5-9]|20)\p{Nd}{2}(?![\p{L}\p{Nd}]|[.,\-–/]\p{Nd})")
 _MONTHS = """January February March April May June July August September October November December""".split()
 _MONTH = regex.compile(r"\b(?:" + "|".join(_MONTHS) + r")\b(?=,? \p{Nd})|(?<=\p{Nd} )(?:" + "|".join(_MONTHS) + r")\b")
 _NOT_NAMES = "|".join([*_MONTHS, *(form for word in sorted(FUNCTION_WORDS) for form in (word.title(), word.upper()))])
-_NAME = regex.compile(r"(?<=[\p{Ll},;)] )(?!(?:" + _NOT_NAMES + r")\b)\p{Lu}[\p{L}\p{Nd}]{2,}(?: \p{Lu}[\p{L}]+)*\b")
+NAME = regex.compile(r"(?<=[\p{Ll},;)] )(?!(?:" + _NOT_NAMES + r")\b)\p{Lu}[\p{L}\p{Nd}]{2,}(?: \p{Lu}[\p{L}]+)*\b")
 _AUXILIARY = regex.compile(
     r"\b(is|are|was|were|has|have|had|can|could|will|would|may|might|should|must|does|did|do)\b(?! not\b)"
 )
@@ -45,19 +45,19 @@ class Place:
 
 def swap_number(place: Place, rng: random.Random) -> str | None:
     """Another number near it."""
-    match = _pick([m for m in _NUMBER.finditer(place.sentence) if not _YEAR.fullmatch(m.group())], rng)
+    match = _pick([m for m in NUMBER.finditer(place.sentence) if not YEAR.fullmatch(m.group())], rng)
     return _replaced(place.sentence, match, _other_number(match.group(), rng)) if match else None
 
 
 def swap_number_within(place: Place, rng: random.Random) -> str | None:
     """Another number of the same source."""
-    match = _pick([m for m in _NUMBER.finditer(place.sentence) if not _YEAR.fullmatch(m.group())], rng)
+    match = _pick([m for m in NUMBER.finditer(place.sentence) if not YEAR.fullmatch(m.group())], rng)
     if match is None:
         return None
     found = {
         m
-        for m in _NUMBER.findall(place.source.content)
-        if not _YEAR.fullmatch(m) and _number(m) != _number(match.group())
+        for m in NUMBER.findall(place.source.content)
+        if not YEAR.fullmatch(m) and _number(m) != _number(match.group())
     }
     other = rng.choice(sorted(found)) if found else None
     return _replaced(place.sentence, match, other) if other else None
@@ -65,7 +65,7 @@ def swap_number_within(place: Place, rng: random.Random) -> str | None:
 
 def swap_date(place: Place, rng: random.Random) -> str | None:
     """Another year or month."""
-    match = _pick([*_YEAR.finditer(place.sentence), *_MONTH.finditer(place.sentence)], rng)
+    match = _pick([*YEAR.finditer(place.sentence), *_MONTH.finditer(place.sentence)], rng)
     if match is None:
         return None
     if match.group() in _MONTHS:
@@ -90,11 +90,11 @@ def flip_negation(place: Place, rng: random.Random) -> str | None:
 
 def swap_entity(place: Place, rng: random.Random) -> str | None:
     """Another source's name in its place."""
-    match = _pick(list(_NAME.finditer(place.sentence)), rng)
+    match = _pick(list(NAME.finditer(place.sentence)), rng)
     if match is None:
         return None
     for other in rng.sample(list(place.others), min(8, len(place.others))):
-        names = [name for name in _NAME.findall(other.content) if name not in place.source.content]
+        names = [name for name in NAME.findall(other.content) if name not in place.source.content]
         if names:
             return _replaced(place.sentence, match, rng.choice(names))
     return None
@@ -102,13 +102,13 @@ def swap_entity(place: Place, rng: random.Random) -> str | None:
 
 def swap_entity_within(place: Place, rng: random.Random) -> str | None:
     """Another name of the same source in its place."""
-    match = _pick(list(_NAME.finditer(place.sentence)), rng)
+    match = _pick(list(NAME.finditer(place.sentence)), rng)
     if match is None:
         return None
     names = sorted(
         {
             name
-            for name in _NAME.findall(place.source.content)
+            for name in NAME.findall(place.source.content)
             if name not in place.sentence and match.group() not in name
         }
     )
@@ -117,7 +117,7 @@ def swap_entity_within(place: Place, rng: random.Random) -> str | None:
 
 def exchange_entities(place: Place, rng: random.Random) -> str | None:
     """Two names of the sentence in each other's place."""
-    names = list(_NAME.finditer(place.sentence))
+    names = list(NAME.finditer(place.sentence))
     pairs = [
         (one, other)
         for one in names

@@ -29,6 +29,7 @@ from tests.evals.datasets import (
     load_wice,
 )
 from tests.evals.faults import FAULTS, Place, alter_quote
+from tests.evals.mixtures import MIXTURES
 from tests.evals.paraphrases import paraphrase
 
 SEED = 7
@@ -118,6 +119,7 @@ def _plant(chosen: Sequence[Place], rng: random.Random) -> dict[str, Tally]:
                 if planted and planted != place.sentence:
                     tallies[f"fault: {kind}"].add(verdict_of(planted, place.source))
         _plant_reworded(place, tallies, rng)
+        _plant_mixtures(place, tallies)
         tallies["fault: wrong source"].add(verdict_of(place.sentence, rng.choice(place.others)))
         for kind, source_id in (("invented source", "src_9999"), ("unread source", place.others[0].id)):
             problem = check_source_exists(source_id, {place.source.id: index_of(place.source)})
@@ -138,6 +140,15 @@ def _plant_reworded(place: Place, tallies: dict[str, Tally], rng: random.Random)
         planted = faults[0](replace(place, sentence=reworded), rng)
         if planted and planted != reworded:
             tallies.setdefault(f"fault, reworded: {kind}", Tally()).add(verdict_of(planted, place.source))
+
+
+def _plant_mixtures(place: Place, tallies: dict[str, Tally]) -> None:
+    """Sentences of the source's own words that it does not say; chance of their own, lest the other faults change."""
+    rng = random.Random(f"{SEED} {place.sentence}")
+    for kind, mixture in MIXTURES.items():
+        planted = mixture(place, rng)
+        if planted and planted != place.sentence and planted not in " ".join(place.source.content.split()):
+            tallies.setdefault(f"mixture: {kind}", Tally()).add(verdict_of(planted, place.source))
 
 
 def _good(chosen: Sequence[Place], rng: random.Random) -> dict[str, Tally]:
