@@ -69,7 +69,7 @@ RUNNERS: Mapping[str, Runner] = {
 async def _serving(env: Mapping[str, str], house: House) -> AsyncIterator[None]:
     """The pages on their port, and the address on standard output for whoever started this."""
     settings = WebSettings.from_env(env)
-    runner = web.AppRunner(build_web(house.researcher, house.metrics.render, settings), access_log=None)
+    runner = web.AppRunner(build_web(house.researcher, house.metrics.render, settings, house.traces), access_log=None)
     await runner.setup()
     try:
         site = web.TCPSite(runner, settings.host, settings.port, shutdown_timeout=2)

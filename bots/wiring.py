@@ -36,6 +36,7 @@ from core.prices import read_prices
 from core.researcher import Researcher
 from core.runner import DirectSteps, run_job
 from core.stages.deliver import deliver_failure
+from core.tracing import TraceLog
 from core.wording import SOMETHING_BROKE
 
 log = logging.getLogger(__name__)
@@ -53,6 +54,7 @@ class House:
     deps: Deps
     metrics: PrometheusRecorder
     settings: BotSettings
+    traces: TraceLog
 
     async def warm_up(self) -> None:
         """Load what is slow to load, so that the first question does not pay for it."""
@@ -101,7 +103,7 @@ async def open_house(
         if role != "front":
             sweeping = keep_sweeping(archives, Retention.of_days(settings.retention_days), clock=utc_now)
             await stack.enter_async_context(_in_background(sweeping))
-        yield House(Researcher(deps, queue, admit=admit), deps, metrics, settings)
+        yield House(Researcher(deps, queue, admit=admit), deps, metrics, settings, records.traces)
 
 
 def _admission(settings: BotSettings, deps: Deps, records: Records) -> Callable[[ResearchRequest], Awaitable[None]]:

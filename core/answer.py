@@ -59,7 +59,8 @@ class Claim:
     """One sentence of the answer with its citation markers taken out, and the evidence for it.
 
     `id` is `summary-0`, `detail-3`, …: the sentence's place, and the id of its `answer` events.
-    `text` carries no markers; `evidence` keeps the order of the markers.
+    `text` carries no markers; `evidence` keeps the order of the markers. `strength` is how strongly
+    independent sources carry it, 0…1 (core/confidence.py), None where that was not computed.
     """
 
     id: str
@@ -67,6 +68,7 @@ class Claim:
     verdict: Verdict
     evidence: tuple[Evidence, ...] = ()
     reasons: tuple[str, ...] = ()
+    strength: float | None = None
 
 
 @dataclass(frozen=True)
@@ -109,6 +111,15 @@ class RemovedSentence:
 
 
 @dataclass(frozen=True)
+class ConfidencePart:
+    """One line of the sum: `value` is a share or a score 0…1, `note` says in words where it comes from."""
+
+    name: str
+    value: float
+    note: str
+
+
+@dataclass(frozen=True)
 class SynthesisMetadata:
     """`model` is "" for an extractive answer. `tokens_used` is prompt and completion of all calls."""
 
@@ -125,6 +136,7 @@ class SynthesisMetadata:
 class ResearchAnswer:
     """A cited answer. `summary` and `detail` carry markers `[1]` that name `src_1`, …
 
+    `confidence_sum` is how the level was computed, line by line; empty where nothing was.
     `notice` is a line that must be shown with the answer, e.g. that it is quoted and no model
     wrote it; "" when there is none. `stopped_because` says why the job ended early, else "".
     """
@@ -133,6 +145,7 @@ class ResearchAnswer:
     detail: str
     confidence: Confidence
     confidence_reasons: tuple[str, ...] = ()
+    confidence_sum: tuple[ConfidencePart, ...] = ()
     citations: tuple[Citation, ...] = ()
     claims: tuple[Claim, ...] = ()
     limitations: tuple[str, ...] = ()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from math import log, prod
 
-from core.answer import Claim, Confidence, Conflict, Evidence, Verdict
+from core.answer import Claim, Confidence, ConfidencePart, Conflict, Evidence, Verdict
 from core.authority import PRIMARY_KINDS, authority
 from core.independence import heaviest_independent, same_quote, same_voice
 from core.job import QuestionType
@@ -38,15 +38,6 @@ UNDATED_SHARE = 0.6
 _FUTURE_TOLERANCE = timedelta(days=2)  # time zones and embargoes; a later date is a mistake and counts as none
 
 _LEVELS = (Confidence.INSUFFICIENT, Confidence.LOW, Confidence.MEDIUM, Confidence.HIGH)
-
-
-@dataclass(frozen=True)
-class ConfidencePart:
-    """One line of the sum: `value` is a share or a score 0…1, `note` says in words where it comes from."""
-
-    name: str
-    value: float
-    note: str
 
 
 @dataclass(frozen=True)
@@ -93,15 +84,14 @@ def score_confidence(
     when the checker failed: then the level is at most low. `cap` is an upper bound from outside.
     """
     support = _support(claims, sources, question_type, now, is_checked=is_checked)
-    factor = CONFLICT_FACTOR ** len(conflicts)
-    score = support.mean * factor
+    score = support.mean * CONFLICT_FACTOR ** len(conflicts)
     level = _level(support, score, has_conflict=bool(conflicts), is_checked=is_checked)
     if cap is not None:
         level = min(level, cap, key=_LEVELS.index)
     return ConfidenceReport(
         confidence=level,
         reasons=_reasons(claims, support, conflicts, question_type, now, is_checked=is_checked),
-        sum=_sum(support, factor, score, conflicts, claims),
+        sum=_sum(support, score, conflicts, claims, level),
         per_claim=support.per_claim,
     )
 
@@ -260,7 +250,11 @@ def _recency_reason(sources: Sequence[Source], now: datetime) -> str:
 
 
 def _sum(
-    support: _Support, factor: float, score: float, conflicts: Sequence[Conflict], claims: Sequence[Claim]
+    support: _Support,
+    score: float,
+    conflicts: Sequence[Conflict],
+    claims: Sequence[Claim],
+    level: Confidence,
 ) -> tuple[ConfidencePart, ...]:
     weakest = min(claims, key=lambda claim: support.per_claim[claim.id], default=None)
     note = f"mean over {_count(len(claims), 'claim')} of how strongly independent sources carry each"
@@ -269,10 +263,23 @@ def _sum(
     return (
         ConfidencePart("support", support.mean, note),
         ConfidencePart(
-            "conflicts", factor, f"{_count(len(conflicts), 'conflict')}, a factor of {CONFLICT_FACTOR} each"
+            "conflicts",
+            CONFLICT_FACTOR ** len(conflicts),
+            f"{_count(len(conflicts), 'conflict')}, a factor of {CONFLICT_FACTOR} each",
         ),
-        ConfidencePart("score", score, f"high from {HIGH_SCORE}, medium from {MEDIUM_SCORE}"),
+        ConfidencePart("score", score, _bars(score, level)),
     )
+
+
+def _bars(score: float, level: Confidence) -> str:
+    """Where the bars are, and what held the level below the one that the score alone would reach."""
+    note = f"high from {HIGH_SCORE}, medium from {MEDIUM_SCORE}"
+    reached = Confidence.HIGH if score >= HIGH_SCORE else Confidence.MEDIUM if score >= MEDIUM_SCORE else Confidence.LOW
+    if level is Confidence.MEDIUM and reached is Confidence.HIGH:
+        return f"{note}; high also needs {HIGH_SOURCES} independent sources, one of them of standing, and no conflict"
+    if level is Confidence.LOW and reached is not Confidence.LOW:
+        return f"{note}; held at low, because the answer is not direct or was not checked"
+    return note
 
 
 def _count(number: int, noun: str) -> str:

@@ -23,6 +23,7 @@ from core.sentences import split_sentences
 from core.source import Source
 from core.terms import terms
 from core.urls import canonical_url
+from core.verification.model_check import ModelVerdict
 from core.verification.sources import check_source_exists, examine, repoint
 
 _STRENGTH = (Verdict.SUPPORTED, Verdict.MOVED, Verdict.PARTIAL, Verdict.UNCHECKED, Verdict.UNSUPPORTED)
@@ -141,12 +142,10 @@ class Grounder:
         claim = self._conclude(Claim(sentence_id, words, Verdict.UNCHECKED, tuple(evidence)), cited)
         return self._show(Judged(sentence_id, section, text, gap, claim, None), claim)
 
-    def settle(self, judged: Judged, claim: Claim, verdicts: Mapping[str, Verdict]) -> Judged:
+    def settle(self, judged: Judged, claim: Claim, verdicts: Mapping[str, ModelVerdict]) -> Judged:
         """Close an undecided claim with a verdict for each of its undecided sources (by source id)."""
         evidence = tuple(
-            replace(entry, verdict=verdicts.get(entry.source_id, Verdict.UNSUPPORTED))
-            if entry.verdict is Verdict.UNCHECKED
-            else entry
+            _settled(entry, verdicts.get(entry.source_id)) if entry.verdict is Verdict.UNCHECKED else entry
             for entry in claim.evidence
         )
         concluded = self._conclude(replace(claim, evidence=evidence), [entry.source_id for entry in evidence])
@@ -233,6 +232,14 @@ class Grounder:
         claim = Claim(f"{section}-{place}", words, Verdict.UNCHECKED, evidence)
         judged = Judged(claim.id, section, text, gap, claim, None)
         return leave_unchecked(judged, claim) if evidence else judged
+
+
+def _settled(evidence: Evidence, asked: ModelVerdict | None) -> Evidence:
+    """With the model's verdict and its reason; what it did not answer is unsupported."""
+    if asked is None:
+        return replace(evidence, verdict=Verdict.UNSUPPORTED)
+    reasons = (f"a model judged: {asked.reason}",) if asked.reason else ("a model judged it",)
+    return replace(evidence, verdict=asked.verdict, reasons=reasons)
 
 
 def _only(source: Source, passages: Sequence[Passage]) -> Source:

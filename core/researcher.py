@@ -71,6 +71,10 @@ class Researcher:
         async for event in self._deps.events.follow(job_id, after=after):
             yield event
 
+    async def told(self, job_id: str) -> list[Event]:
+        """The job's events so far; empty when they are no longer kept."""
+        return await self._deps.events.read(job_id)
+
     async def job(self, job_id: str) -> ResearchJob:
         """Raises `JobNotFound`."""
         return await self._deps.jobs.get(job_id)

@@ -16,6 +16,7 @@ from core.wording import STATUS_MESSAGES
 class Snapshot:
     """`sources` are lines `domain – title`; `sentences` maps a sentence's id to its text, in order of appearance.
 
+    `marks` are the sentences' verdict marks, `queries` what is searched for, `seq` the last event's number.
     All text is on one line and safe to print.
     """
 
@@ -25,12 +26,15 @@ class Snapshot:
     attempt: int = 0
     sources: tuple[str, ...] = ()
     sentences: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    marks: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    queries: tuple[str, ...] = ()
+    seq: int = 0
 
     def after(self, event: Event) -> Snapshot:
         """With one more event. A newer attempt starts over; an older one is not listened to."""
         if event.attempt < self.attempt:
             return self
-        base = self if event.attempt == self.attempt else Snapshot(attempt=event.attempt)
+        base = replace(self if event.attempt == self.attempt else Snapshot(attempt=event.attempt), seq=event.seq)
         if event.type == "status":
             return base._with_status(event)
         if event.type == "source":
@@ -45,21 +49,30 @@ class Snapshot:
             stage=_word(event, "stage") or self.stage,
             message=_word(event, "message") or self.message,
             progress=float(progress) if isinstance(progress, int | float) else self.progress,
+            queries=_queries(event) or self.queries,
         )
 
     def _with_sentence(self, event: Event) -> Snapshot:
-        sentences = dict(self.sentences)
+        sentences, marks = dict(self.sentences), dict(self.marks)
+        sentence_id = _word(event, "id")
         if event.data.get("text") is None:
-            sentences.pop(_word(event, "id"), None)
+            sentences.pop(sentence_id, None)
+            marks.pop(sentence_id, None)
         else:
-            sentences[_word(event, "id")] = _word(event, "text")
-        return replace(self, sentences=sentences)
+            sentences[sentence_id], marks[sentence_id] = _word(event, "text"), _word(event, "mark")
+        return replace(self, sentences=sentences, marks=marks)
 
 
 def source_line(event: Event) -> str:
     """`domain – title` of a `source` event; the address when it has no title."""
     place, title = _word(event, "domain"), _word(event, "title") or _word(event, "url")
     return f"{place} – {title}" if place else title
+
+
+def _queries(event: Event) -> tuple[str, ...]:
+    told = event.data.get("data")
+    queries = told.get("queries") if isinstance(told, dict) else None
+    return tuple(one_line(str(query)) for query in queries) if isinstance(queries, list) else ()
 
 
 def _word(event: Event, key: str) -> str:

@@ -18,14 +18,15 @@ from core.render import printable
 
 if TYPE_CHECKING:
     from core.researcher import Researcher
+    from core.tracing import TraceLog
 
 MAX_BODY_BYTES = 64 * 1024  # a question and its context; nothing is uploaded here
 _HERE = Path(__file__).parent
 _METRICS: web.AppKey[Callable[[], bytes]] = web.AppKey("metrics")
 
 _HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "
-    "base-uri 'none'; frame-ancestors 'none'",
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "same-origin",  # `no-referrer` would make our own form post with `Origin: null`
@@ -36,13 +37,18 @@ _HEADERS = {
 
 
 def build_web(
-    researcher: Researcher, metrics_render: Callable[[], bytes], settings: WebSettings | None = None
+    researcher: Researcher,
+    metrics_render: Callable[[], bytes],
+    settings: WebSettings | None = None,
+    traces: TraceLog | None = None,
 ) -> web.Application:
-    """`metrics_render` gives the metrics in Prometheus' text format."""
+    """`metrics_render` gives the metrics in Prometheus' text format; without `traces` there is nothing to look up."""
     app = web.Application(client_max_size=MAX_BODY_BYTES, middlewares=[show_faults])
     app[api.RESEARCHER] = researcher
     app[api.SETTINGS] = settings or WebSettings()
     app[_METRICS] = metrics_render
+    if traces is not None:
+        app[pages.TRACES] = traces
     aiohttp_jinja2.setup(
         app,
         loader=jinja2.FileSystemLoader(_HERE / "templates"),

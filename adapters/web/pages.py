@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
 import aiohttp_jinja2
@@ -21,10 +20,10 @@ from core.snapshot import Snapshot
 from core.wording import REMOVED_HEADING, RETRY
 
 if TYPE_CHECKING:
-    from core.researcher import Researcher
+    from core.tracing import TraceLog
 
+TRACES: web.AppKey[TraceLog] = web.AppKey("traces")
 REFRESH_S = 2  # often enough to watch, rarely enough to read
-GLANCE_S = 0.1  # to replay what a running job has told so far; longer would only delay the page
 
 
 def add_routes(app: web.Application) -> None:
@@ -60,7 +59,9 @@ async def get_job(request: web.Request) -> web.Response:
     view = job_view(job, await researcher.result(job_id), sources)
     if not view.is_running:
         return _page("job.html", request, {"view": view, "removed_heading": REMOVED_HEADING, "retry": RETRY})
-    snapshot = await _glance(researcher, job_id)
+    snapshot = Snapshot()
+    for event in await researcher.told(job_id):
+        snapshot = snapshot.after(event)
     so_far = prose(" ".join(snapshot.sentences.values()), ())
     stages = stage_states(snapshot)
     context = {"view": view, "snapshot": snapshot, "stages": stages, "so_far": so_far, "refresh_s": REFRESH_S}
@@ -76,18 +77,6 @@ async def get_markdown(request: web.Request) -> web.Response:
     text = answer_markdown(job, result, await researcher.sources(job_id))
     headers = {"Content-Disposition": f'attachment; filename="{job.id}.md"', "Cache-Control": "no-store"}
     return web.Response(text=text, content_type="text/markdown", headers=headers)
-
-
-async def _glance(researcher: Researcher, job_id: str) -> Snapshot:
-    """What the job has told so far."""
-    snapshot = Snapshot()
-    try:
-        async with asyncio.timeout(GLANCE_S):
-            async for event in researcher.follow(job_id):
-                snapshot = snapshot.after(event)
-    except TimeoutError:
-        pass  # a running job has more to tell later; that is what the page is refreshed for
-    return snapshot
 
 
 def _ask_page(request: web.Request, *, query: str, refusal: str) -> web.Response:

@@ -35,7 +35,7 @@ from core.progress import Progress
 from core.quoting import Quotation, quote_answer
 from core.source import Source, SourceCollection
 from core.stages.prompting import answer_request, choose_passages
-from core.verification.model_check import CheckItem, build_check_request, parse_check_answer
+from core.verification.model_check import CheckItem, ModelVerdict, build_check_request, parse_check_answer
 from core.wording import NO_ANSWER
 from core.writing import Writing
 
@@ -194,7 +194,7 @@ async def _settle(
         for evidence in claim.evidence
         if evidence.verdict is Verdict.UNCHECKED
     ]
-    verdicts: dict[str, Verdict] | None = {}
+    verdicts: dict[str, ModelVerdict] | None = {}
     if left_s > _MIN_CHECK_S:
         verdicts = await _ask_about(items, deps, model, draft, timeout_s=min(_CHECK_TIMEOUT_S, left_s - 0.5))
     if verdicts is None:
@@ -213,7 +213,7 @@ async def _settle(
 
 async def _ask_about(
     items: Sequence[CheckItem], deps: Deps, model: ChatModel, draft: Draft, *, timeout_s: float
-) -> dict[str, Verdict] | None:
+) -> dict[str, ModelVerdict] | None:
     """The model's verdict on each undecided pair; None when the call fails."""
     try:
         completion = await complete(model, build_check_request(items, timeout_s=timeout_s))
@@ -221,10 +221,10 @@ async def _ask_about(
         deps.count_error("check", exc)
         return None
     draft.usage = (*draft.usage, completion.usage)
-    return {item_id: answer.verdict for item_id, answer in parse_check_answer(completion.text, items).items()}
+    return parse_check_answer(completion.text, items)
 
 
-def _by_source(sentence_id: str, verdicts: dict[str, Verdict]) -> dict[str, Verdict]:
+def _by_source(sentence_id: str, verdicts: dict[str, ModelVerdict]) -> dict[str, ModelVerdict]:
     prefix = f"{sentence_id}/"
     return {key.removeprefix(prefix): verdict for key, verdict in verdicts.items() if key.startswith(prefix)}
 
@@ -264,8 +264,9 @@ def _conclude(job: ResearchJob, found: SourceCollection, deps: Deps, draft: Draf
         detail=grounded.detail if grounded.summary else "",
         confidence=report.confidence,
         confidence_reasons=report.reasons,
+        confidence_sum=report.sum,
         citations=grounded.citations,
-        claims=grounded.claims,
+        claims=tuple(replace(claim, strength=report.per_claim[claim.id]) for claim in grounded.claims),
         limitations=(NOT_DIRECT, *limitations) if draft.cap else limitations,
         conflicts=conflicts,
         removed=grounded.removed,

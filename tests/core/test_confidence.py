@@ -115,6 +115,17 @@ def test_the_reasons_name_what_was_counted() -> None:
     assert ", ".join(report.reasons) == "4 independent sources, 2 primary, 9 of 9 claims supported, no conflict"
 
 
+def test_the_sum_says_what_held_the_level_down() -> None:
+    """A score over the bar whose level stays below it needs a word."""
+    one_owner = [make_source(1, kind=MAKER), make_source(2, kind=PEER)]
+    claim = make_claim(0, make_evidence(1), make_evidence(2))
+
+    free, capped = score([claim], one_owner), score([claim], one_owner, cap=Confidence.LOW)
+
+    assert free.sum[-1].note == "high from 0.8, medium from 0.5"
+    assert "held at low" in capped.sum[-1].note
+
+
 def test_the_sum_multiplies_out_to_the_score() -> None:
     sources = [make_source(1, kind=MAKER), make_source(2, kind=PEER)]
     claims = [make_claim(0, make_evidence(1)), make_claim(1, make_evidence(1), make_evidence(2))]

@@ -14,6 +14,7 @@ from core.injection import instructions_in
 from core.links import REMOVED, without_foreign_links
 from core.passages import split_passages
 from core.sentences import split_sentences
+from core.verification.model_check import ModelVerdict
 from tests.fakes import make_source
 
 TIDES = make_source(
@@ -267,13 +268,14 @@ def test_an_undecided_sentence_is_settled_by_its_sources_verdicts(grounder: Grou
     assert open_claim.claim is not None
     assert open_claim.shown is None
 
-    carried = grounder.settle(open_claim, open_claim.claim, {"src_1": Verdict.PARTIAL})
-    refused = grounder.settle(open_claim, open_claim.claim, {"src_1": Verdict.UNSUPPORTED})
+    carried = grounder.settle(open_claim, open_claim.claim, {"src_1": ModelVerdict(Verdict.PARTIAL, "half of it")})
+    refused = grounder.settle(open_claim, open_claim.claim, {"src_1": ModelVerdict(Verdict.UNSUPPORTED, "")})
     unanswered = grounder.settle(open_claim, open_claim.claim, {})
 
     assert carried.shown == open_claim.text
     assert carried.claim is not None
     assert carried.claim.verdict is Verdict.PARTIAL
+    assert carried.claim.evidence[0].reasons == ("a model judged: half of it",)
     assert refused.shown is None
     assert unanswered.shown is None
     assert not unanswered.is_undecided

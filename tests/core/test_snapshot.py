@@ -24,15 +24,18 @@ def test_events_of_one_attempt_add_up():
         event("source", domain="a.test", title="A"),
         event("source", domain="a.test", title="A"),
         event("source", url="https://b.test"),
-        event("answer", id="summary-0", text="One."),
+        event("status", data={"queries": ["how tall", "tower height"]}),
+        event("answer", id="summary-0", text="One.", mark="?"),
         event("answer", id="summary-1", text="Two."),
-        event("answer", id="summary-0", text="Uno."),
+        event("answer", id="summary-0", text="Uno.", mark="✓"),
         event("answer", id="summary-1", text=None),
     )
 
     assert (snapshot.stage, snapshot.message, snapshot.progress) == ("searching", "Searching files", 0.2)
     assert snapshot.sources == ("a.test – A", "https://b.test")
     assert dict(snapshot.sentences) == {"summary-0": "Uno."}
+    assert dict(snapshot.marks) == {"summary-0": "✓"}
+    assert snapshot.queries == ("how tall", "tower height")
 
 
 def test_newer_attempt_starts_over_and_older_one_is_ignored():

@@ -200,6 +200,10 @@ class ScriptedResearcher:
             if event.seq > after:
                 yield event
 
+    async def told(self, job_id: str) -> list[Event]:
+        events = events_of(self.finished, self.outcome, self.found)
+        return [event for event in events if not (self.stalls and event.type == "complete")]
+
     async def job(self, job_id: str) -> ResearchJob:
         if job_id != self.finished.id:
             raise JobNotFound(job_id)
