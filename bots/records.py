@@ -12,10 +12,12 @@ from adapters.store.cache import SqliteAnswerCache
 from adapters.store.events import SqliteEventLog
 from adapters.store.heartbeats import SqliteHeartbeats
 from adapters.store.jobs import SqliteJobStore
+from adapters.store.limits import SqliteRateLimits, SqliteSingleFlight
 from adapters.store.memo import SqliteJobMemo
 from adapters.store.redis import RedisAnswerCache
 from adapters.store.redis_archive import RedisArchive
 from adapters.store.redis_events import RedisEventLog
+from adapters.store.redis_limits import RedisRateLimits, RedisSingleFlight
 from adapters.store.sources import SqliteSourceStore
 from adapters.store.sqlite import Database
 from adapters.store.tracelog import SqliteSpending, SqliteTraceLog
@@ -25,6 +27,7 @@ from core.budget import Spending
 from core.errors import SetupError
 from core.forgetting import Archive, Register
 from core.heartbeats import Heartbeats
+from core.limits import RateLimits, SingleFlight
 from core.ports import AnswerCache, Clock, EventLog, JobMemo, JobStore, Recorder, SourceStore
 from core.tracing import TraceLog
 
@@ -38,6 +41,8 @@ class Records:
     events: EventLog
     memo: JobMemo
     cache: AnswerCache
+    limits: RateLimits
+    flights: SingleFlight
     heartbeats: Heartbeats
     traces: TraceLog
     spending: Spending
@@ -65,6 +70,8 @@ async def open_records(
         events=redis.events if redis else SqliteEventLog(database, clock=clock),
         memo=SqliteJobMemo(database),
         cache=redis.cache if redis else SqliteAnswerCache(database, clock=clock),
+        limits=redis.limits if redis else SqliteRateLimits(database, clock=clock, recorder=recorder),
+        flights=redis.flights if redis else SqliteSingleFlight(database, clock=clock, recorder=recorder),
         heartbeats=SqliteHeartbeats(database),
         traces=SqliteTraceLog(database),
         spending=SqliteSpending(database),
@@ -80,6 +87,8 @@ class _Shared:
 
     events: EventLog
     cache: AnswerCache
+    limits: RateLimits
+    flights: SingleFlight
     archive: Archive
 
 
@@ -88,9 +97,13 @@ def _open_redis(url: str, stack: AsyncExitStack, *, clock: Clock, recorder: Reco
     stack.push_async_callback(events.aclose)
     cache = RedisAnswerCache(url, clock=clock, recorder=recorder)
     stack.push_async_callback(cache.aclose)
+    limits = RedisRateLimits(url, clock=clock, recorder=recorder)
+    stack.push_async_callback(limits.aclose)
+    flights = RedisSingleFlight(url, clock=clock, recorder=recorder)
+    stack.push_async_callback(flights.aclose)
     archive = RedisArchive(url)
     stack.push_async_callback(archive.aclose)
-    return _Shared(events, cache, archive)
+    return _Shared(events, cache, limits, flights, archive)
 
 
 async def _open_postgres(url: str, redis: _Shared, stack: AsyncExitStack) -> Records:
@@ -111,6 +124,8 @@ async def _open_postgres(url: str, redis: _Shared, stack: AsyncExitStack) -> Rec
         events=redis.events,
         memo=PostgresJobMemo(database),
         cache=redis.cache,
+        limits=redis.limits,
+        flights=redis.flights,
         heartbeats=PostgresHeartbeats(database),
         traces=PostgresTraceLog(database),
         spending=PostgresSpending(database),

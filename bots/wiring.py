@@ -21,6 +21,7 @@ from adapters.metrics import PrometheusRecorder
 from adapters.pages import WebPages
 from adapters.queue import InProcessQueue
 from adapters.search import build_providers, close_providers
+from adapters.search.rates import shared_rates
 from bots.config import BotSettings, default_files, secrets_in
 from bots.observing import observed
 from bots.records import Records, open_records
@@ -31,6 +32,7 @@ from core.deps import Deps
 from core.forgetting import Archive, Retention, keep_sweeping
 from core.heartbeats import Heartbeats
 from core.job import TERMINAL_STATUSES, JobError, JobStatus, ResearchRequest
+from core.limited import LimitedSearch
 from core.ports import JobQueue
 from core.prices import read_prices
 from core.researcher import Researcher
@@ -203,6 +205,7 @@ def _open_deps(
     tunables = Settings(prices_usd_per_million=read_prices(settings.prices))
     providers = build_providers(env, data_dir=settings.data, default_files=default_files(), search=tunables.search)
     stack.push_async_callback(close_providers, providers)
+    rates = shared_rates(env, tunables.search)
     pages = WebPages.from_env(env)
     stack.push_async_callback(pages.aclose)
     model, embedder = build_chat(env), build_embeddings(env)
@@ -210,7 +213,10 @@ def _open_deps(
         if vendor is not None:
             stack.push_async_callback(vendor.aclose)
     return Deps(
-        providers=providers,
+        providers={
+            name: LimitedSearch(provider, records.limits, rates[name], metrics) if name in rates else provider
+            for name, provider in providers.items()
+        },
         pages=pages,
         jobs=records.jobs,
         sources=records.sources,

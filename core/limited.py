@@ -1,0 +1,72 @@
+"""Search providers that wait for their turn: the processes that share a `RateLimits` ask together no faster than agreed.
+
+What a provider's own adapter does about its limit knows one process alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+
+from core.config import CallRate
+from core.errors import ProviderRateLimited
+from core.job import Scope
+from core.limits import RateLimits
+from core.ports import ProviderStrength, Recorder, SearchProvider
+from core.source import SearchHit, SearchQuery
+from core.telemetry import Measurement
+
+log = logging.getLogger(__name__)
+
+STORE_WAIT_S = 1.0  # a store that takes longer counts as away; a token takes it milliseconds
+
+
+class LimitedSearch:
+    """A `SearchProvider` that takes a token of the bucket `search:<name>` before each call."""
+
+    def __init__(
+        self,
+        provider: SearchProvider,
+        limits: RateLimits,
+        rate: CallRate,
+        recorder: Recorder,
+        *,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._provider, self._limits, self._rate, self._recorder = provider, limits, rate, recorder
+        self._sleep = sleep
+
+    @property
+    def name(self) -> str:
+        return self._provider.name
+
+    @property
+    def strength(self) -> ProviderStrength:
+        return self._provider.strength
+
+    async def search(self, query: SearchQuery, *, limit: int, scope: Scope) -> Sequence[SearchHit]:
+        """Also raises `ProviderRateLimited`, when its turn would not come within the rate's `max_wait_s`."""
+        await self._turn()
+        return await self._provider.search(query, limit=limit, scope=scope)
+
+    async def _turn(self) -> None:
+        waited_s = 0.0
+        while wait_s := await self._take():
+            waited_s += wait_s
+            if waited_s > self._rate.max_wait_s:
+                reason = f"its limit of {self._rate.calls} calls in {self._rate.period_s:g} s is used up"
+                raise ProviderRateLimited(self.name, reason, retry_after_s=wait_s)
+            await self._sleep(wait_s)
+
+    async def _take(self) -> float:
+        """As `RateLimits.take`. While the store is away calls go out: the provider itself still counts them."""
+        try:
+            async with asyncio.timeout(STORE_WAIT_S):
+                return await self._limits.take(
+                    f"search:{self.name}", rate=self._rate.per_second, burst=self._rate.burst
+                )
+        except TimeoutError:
+            log.warning("rate limit let pass", extra={"provider": self.name, "waited_s": STORE_WAIT_S})
+            self._recorder.record(Measurement("errors", 1, "limits:TimeoutError"))
+            return 0.0
