@@ -1,4 +1,4 @@
-"""Search providers that wait for their turn: the processes that share a `RateLimits` ask together no faster than agreed.
+"""Search providers that wait for their turn: processes that share a `RateLimits` ask no faster together than agreed.
 
 What a provider's own adapter does about its limit knows one process alone.
 """

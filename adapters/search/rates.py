@@ -1,4 +1,4 @@
-"""Which limits hold for the configured providers: published ones at the services' own hosts, and what the operator set."""
+"""Which limits hold for providers: the published ones at the services' own hosts, and what the operator set."""
 
 from __future__ import annotations
 

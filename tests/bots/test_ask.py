@@ -91,6 +91,20 @@ async def test_unreachable_providers_are_given_up_within_the_time_and_named(tmp_
     assert all(name in limitations for name in ("wikipedia", "pubmed", "arxiv"))
 
 
+async def test_processes_ask_a_provider_together_no_oftener_than_agreed(tmp_path: Path) -> None:
+    """The second process finds the first one's call counted, says so, and asks elsewhere."""
+    async with World.of({"/tides": TIDES, "/coast": COAST}) as world:
+        env = {**world.env(tmp_path, "tavily", "exa"), "GORKD_SEARCH_RATES": "tavily=1/3600"}
+        first = await ask("--json", "--depth", "deep", "What causes the tides?", env=env)
+        second = await ask("--json", "--depth", "deep", "--fresh", "What causes the tides?", env=env)
+        asked = len(world.search.asked_of("tavily"))
+
+    assert (first.code, second.code, asked) == (0, 0, 1)
+    assert "tavily" in first.json["metadata"]["providers"]
+    assert second.json["metadata"]["providers"] == ["exa"]
+    assert any("tavily" in limitation.casefold() for limitation in second.json["answer"]["limitations"])
+
+
 async def test_json_has_every_field_with_its_type(tmp_path: Path) -> None:
     """S003-19: the JSON of a finished job."""
     async with World.of({"/tides": TIDES, "/coast": COAST}) as world:

@@ -1,0 +1,118 @@
+"""Search providers take turns: who waits, who is refused, and what an absent store means."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adapters.store.memory import MemoryRateLimits
+from core.config import CallRate, SearchSettings
+from core.errors import ProviderRateLimited
+from core.job import LOCAL
+from core.limited import LimitedSearch
+from core.source import SearchQuery
+from tests.fakes import FakeSearch, Ledger, hit
+
+QUERY = SearchQuery("moon tides")
+
+
+class MovedClock:
+    """Time that passes only while somebody sleeps."""
+
+    def __init__(self) -> None:
+        self.now = datetime(2026, 6, 1, tzinfo=UTC)
+        self.slept: list[float] = []
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += timedelta(seconds=seconds)
+
+
+class AbsentLimits:
+    async def take(self, key: str, *, rate: float, burst: int) -> float:
+        await asyncio.Event().wait()
+        return 0.0
+
+
+def limited(provider: FakeSearch, clock: MovedClock, limits: MemoryRateLimits, rate: CallRate) -> LimitedSearch:
+    return LimitedSearch(provider, limits, rate, Ledger(), sleep=clock.sleep)
+
+
+async def test_who_comes_soon_after_waits_for_the_next_token():
+    """Two processes with one bucket ask together no faster than its rate."""
+    clock = MovedClock()
+    limits = MemoryRateLimits(clock=clock)
+    provider = FakeSearch("exa", [hit("https://a.test")])
+    first, second = (limited(provider, clock, limits, CallRate(1, 2.0, burst=1)) for _ in range(2))
+
+    await first.search(QUERY, limit=5, scope=LOCAL)
+    found = await second.search(QUERY, limit=5, scope=LOCAL)
+
+    assert [entry.url for entry in found] == ["https://a.test"]
+    assert sum(clock.slept) == pytest.approx(2.0, abs=0.01)
+
+
+async def test_who_would_wait_too_long_is_refused_at_once():
+    """With the time after which it makes sense to ask again, and without asking the provider."""
+    clock = MovedClock()
+    provider = FakeSearch("arxiv")
+    search = limited(provider, clock, MemoryRateLimits(clock=clock), CallRate(1, 10.0, burst=1, max_wait_s=3.0))
+
+    await search.search(QUERY, limit=5, scope=LOCAL)
+    with pytest.raises(ProviderRateLimited) as refused:
+        await search.search(QUERY, limit=5, scope=LOCAL)
+
+    assert refused.value.retry_after_s == pytest.approx(10.0, abs=0.01)
+    assert "1 calls in 10 s" in str(refused.value)
+    assert clock.slept == []
+    assert len(provider.asked) == 1
+
+
+async def test_buckets_of_providers_are_apart():
+    """One provider's use costs another nothing."""
+    clock = MovedClock()
+    limits, rate = MemoryRateLimits(clock=clock), CallRate(1, 10.0, burst=1, max_wait_s=0.0)
+    one, other = (limited(FakeSearch(name), clock, limits, rate) for name in ("exa", "tavily"))
+
+    await one.search(QUERY, limit=5, scope=LOCAL)
+
+    assert await other.search(QUERY, limit=5, scope=LOCAL) == ()
+
+
+async def test_a_store_that_is_away_lets_calls_out_and_is_counted(monkeypatch: pytest.MonkeyPatch):
+    """Its silence costs a moment, not the search."""
+    monkeypatch.setattr("core.limited.STORE_WAIT_S", 0.02)
+    ledger, provider = Ledger(), FakeSearch("exa", [hit("https://a.test")])
+
+    found = await LimitedSearch(provider, AbsentLimits(), CallRate(1, 1.0, burst=1), ledger).search(
+        QUERY, limit=5, scope=LOCAL
+    )
+
+    assert len(found) == 1
+    assert ledger.values("errors", "limits:TimeoutError") == [1]
+
+
+@given(calls=st.integers(1, 100), period_s=st.floats(0.5, 120), data=st.data())
+def test_a_burst_and_what_follows_stay_within_the_published_calls(calls: int, period_s: float, data: st.DataObject):
+    """In a period that begins with a full bucket at most `calls` tokens are given."""
+    rate = CallRate(calls, period_s, burst=data.draw(st.integers(1, calls)))
+
+    given_out = rate.burst + rate.per_second * period_s
+
+    assert given_out <= calls + 1.000001  # the last one comes exactly when the period is over
+
+
+@pytest.mark.parametrize("name", sorted(SearchSettings().rates))
+def test_defaults_are_rates_that_a_bucket_can_keep(name: str):
+    """A burst of at least one and at most the calls of a period."""
+    rate = SearchSettings().rates[name]
+
+    assert 1 <= rate.burst <= rate.calls
+    assert 0 <= rate.max_wait_s < SearchSettings().provider_timeout_s
