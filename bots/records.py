@@ -20,7 +20,9 @@ from adapters.store.redis_events import RedisEventLog
 from adapters.store.redis_limits import RedisRateLimits, RedisSingleFlight
 from adapters.store.sources import SqliteSourceStore
 from adapters.store.sqlite import Database
+from adapters.store.steering import SqliteSteeringStore
 from adapters.store.tracelog import SqliteSpending, SqliteTraceLog
+from adapters.store.traces import SqliteTraceStore
 from bots.config import BotSettings
 from core.backlog import Backlog
 from core.budget import Spending
@@ -29,6 +31,8 @@ from core.forgetting import Archive, Register
 from core.heartbeats import Heartbeats
 from core.limits import RateLimits, SingleFlight
 from core.ports import AnswerCache, Clock, EventLog, JobMemo, JobStore, Recorder, SourceStore
+from core.steering import SteeringStore
+from core.trace import TraceStore
 from core.tracing import TraceLog
 
 
@@ -40,6 +44,8 @@ class Records:
     sources: SourceStore
     events: EventLog
     memo: JobMemo
+    tool_traces: TraceStore
+    steering: SteeringStore
     cache: AnswerCache
     limits: RateLimits
     flights: SingleFlight
@@ -69,6 +75,8 @@ async def open_records(
         sources=SqliteSourceStore(database),
         events=redis.events if redis else SqliteEventLog(database, clock=clock),
         memo=SqliteJobMemo(database),
+        tool_traces=SqliteTraceStore(database),
+        steering=SqliteSteeringStore(database),
         cache=redis.cache if redis else SqliteAnswerCache(database, clock=clock),
         limits=redis.limits if redis else SqliteRateLimits(database, clock=clock, recorder=recorder),
         flights=redis.flights if redis else SqliteSingleFlight(database, clock=clock, recorder=recorder),
@@ -113,7 +121,9 @@ async def _open_postgres(url: str, redis: _Shared, stack: AsyncExitStack) -> Rec
     from adapters.store.postgres_jobs import PostgresJobStore
     from adapters.store.postgres_memo import PostgresJobMemo
     from adapters.store.postgres_sources import PostgresSourceStore
+    from adapters.store.postgres_steering import PostgresSteeringStore
     from adapters.store.postgres_tracelog import PostgresSpending, PostgresTraceLog
+    from adapters.store.postgres_traces import PostgresTraceStore
 
     database = await PostgresDatabase.open(url)
     stack.push_async_callback(database.aclose)
@@ -123,6 +133,8 @@ async def _open_postgres(url: str, redis: _Shared, stack: AsyncExitStack) -> Rec
         sources=PostgresSourceStore(database),
         events=redis.events,
         memo=PostgresJobMemo(database),
+        tool_traces=PostgresTraceStore(database),
+        steering=PostgresSteeringStore(database),
         cache=redis.cache,
         limits=redis.limits,
         flights=redis.flights,

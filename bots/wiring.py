@@ -222,6 +222,8 @@ def _open_deps(
         sources=records.sources,
         events=records.events,
         memo=records.memo,
+        tool_traces=records.tool_traces,
+        steering=records.steering,
         cache=records.cache,
         recorder=metrics,
         clock=utc_now,

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
 
+from core.events import Json
 from core.job import QuestionType
 
 Section = Literal["summary", "detail"]
@@ -169,7 +170,8 @@ class ModelUsage:
 class JobResult:
     """All that a finished job leaves behind, as stored and as rendered (core/render.py).
 
-    `question_type` is what planning made of it, None where nothing was planned.
+    `question_type` is what planning made of it, None where nothing was planned. `details` is the mode's own view
+    of the result (D16).
     """
 
     answer: ResearchAnswer | None
@@ -180,4 +182,4 @@ class JobResult:
     providers: tuple[str, ...] = ()
     cached_at: str | None = None
     question_type: QuestionType | None = None
-    details: Mapping[str, str] = field(default_factory=dict)
+    details: Mapping[str, Json] = field(default_factory=dict)

@@ -40,6 +40,7 @@ def answer_key(request: ResearchRequest, intent: QueryIntent, *, now: datetime) 
         "+".join(request.modes),
         request.depth,
         str(request.top_k),
+        str(request.max_iterations),
         " ".join(request.context.split()),
         intent.language,
         now.date().isoformat() if is_time_bound else "",

@@ -23,7 +23,9 @@ from core.ports import (
     SearchProvider,
     SourceStore,
 )
+from core.steering import SteeringStore
 from core.telemetry import Measurement
+from core.trace import TraceStore
 
 log = logging.getLogger(__name__)
 
@@ -41,6 +43,8 @@ class Deps:
     sources: SourceStore
     events: EventLog
     memo: JobMemo
+    tool_traces: TraceStore
+    steering: SteeringStore
     cache: AnswerCache
     recorder: Recorder
     clock: Clock

@@ -63,6 +63,7 @@ class ResearchRequest:
     is_private: bool = False
     is_fresh: bool = False
     asker: str = ""
+    max_iterations: int = 10  # 1…20 rounds, in modes that search in rounds
 
 
 @dataclass(frozen=True)

@@ -41,8 +41,14 @@ class SearchFilters:
 
 @dataclass(frozen=True)
 class SearchQuery:
+    """`only` names the providers that get it, all of the plan's when empty. One that `is_verbatim` is written in
+    the search syntax of its provider and sent as it stands.
+    """
+
     text: str
     filters: SearchFilters = SearchFilters()
+    only: tuple[str, ...] = ()
+    is_verbatim: bool = False
 
 
 @dataclass(frozen=True)

@@ -79,6 +79,10 @@ class TraceStore(Protocol):
         """The user's traces in this scope, newest first."""
         ...
 
+    async def completed(self, scope: Scope, tool_name: str, *, limit: int) -> list[ToolTrace]:
+        """The traces of everybody in this scope that ended well, newest first: for who learns from earlier runs."""
+        ...
+
 
 class ToolTraces:
     """The life of traces: created, in progress, ended once (S002-19)."""

@@ -7,7 +7,15 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from adapters.store.memory import MemoryAnswerCache, MemoryEventLog, MemoryJobMemo, MemoryJobStore, MemorySourceStore
+from adapters.store.memory import (
+    MemoryAnswerCache,
+    MemoryEventLog,
+    MemoryJobMemo,
+    MemoryJobStore,
+    MemorySourceStore,
+    MemorySteeringStore,
+    MemoryTraceStore,
+)
 from core.answer import ModelUsage
 from core.config import Settings
 from core.deps import Deps
@@ -144,6 +152,8 @@ def make_deps(
         sources=MemorySourceStore(),
         events=MemoryEventLog(clock=clock),
         memo=MemoryJobMemo(),
+        tool_traces=MemoryTraceStore(),
+        steering=MemorySteeringStore(),
         cache=MemoryAnswerCache(clock=clock),
         recorder=Ledger(),
         clock=clock,

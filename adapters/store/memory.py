@@ -17,7 +17,8 @@ from core.job import TERMINAL_STATUSES, ResearchJob, Scope
 from core.limits import take_token
 from core.ports import Clock
 from core.source import Source
-from core.trace import Change, ToolTrace
+from core.steering import Steering
+from core.trace import Change, ToolTrace, TraceStatus
 
 
 class MemoryJobStore:
@@ -197,6 +198,14 @@ class MemoryTraceStore:
         ]
         return sorted(traces, key=lambda trace: trace.created_at, reverse=True)[: max(limit, 0)]
 
+    async def completed(self, scope: Scope, tool_name: str, *, limit: int) -> list[ToolTrace]:
+        traces = [
+            trace
+            for trace in reversed(self._traces.values())
+            if (trace.scope, trace.tool_name, trace.status) == (scope, tool_name, TraceStatus.COMPLETED)
+        ]
+        return sorted(traces, key=lambda trace: trace.created_at, reverse=True)[: max(limit, 0)]
+
 
 class MemoryHeartbeats:
     """`Heartbeats`."""
@@ -213,6 +222,21 @@ class MemoryHeartbeats:
 
     async def forget(self, worker_id: str) -> None:
         self._beats.pop(worker_id, None)
+
+
+class MemorySteeringStore:
+    """A `SteeringStore`."""
+
+    def __init__(self) -> None:
+        self._said: dict[str, list[Steering]] = {}
+
+    async def add(self, job_id: str, steering: Steering) -> int:
+        said = self._said.setdefault(job_id, [])
+        said.append(steering)
+        return len(said)
+
+    async def read(self, job_id: str, *, after: int = 0) -> list[Steering]:
+        return self._said.get(job_id, [])[max(after, 0) :]
 
 
 class MemoryRateLimits:

@@ -70,6 +70,13 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         """CREATE TRIGGER jobs_stay_forgotten BEFORE INSERT ON jobs
             FOR EACH ROW EXECUTE FUNCTION refuse_forgotten_job()""",
     ),
+    (
+        # What people say to a running job, in the order they said it.
+        """CREATE TABLE steering (
+            job_id TEXT NOT NULL REFERENCES jobs (id) ON DELETE CASCADE, number INTEGER NOT NULL,
+            tenant TEXT NOT NULL, visibility TEXT NOT NULL, steering TEXT NOT NULL,
+            PRIMARY KEY (job_id, number))""",
+    ),
 )
 
 

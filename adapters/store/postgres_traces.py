@@ -18,6 +18,7 @@ _WRITE = f"""
 _SELECTED = ", ".join(f"{name}::text" if name in JSON_COLUMNS else name for name in COLUMNS)
 _SELECT = f"SELECT {_SELECTED} FROM tool_traces"  # noqa: S608  # names
 _FIND = f"{_SELECT} WHERE tenant = %s AND visibility = %s AND user_id = %s"
+_COMPLETED = f"{_SELECT} WHERE tenant = %s AND visibility = %s AND tool_name = %s AND status = 'completed'"
 _GET = f"{_SELECT} WHERE id = %s"
 _NEWEST_FIRST = " ORDER BY created_at DESC, id DESC LIMIT %s"
 _LOCK = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))"  # two puts of a trace that is not there yet
@@ -59,6 +60,10 @@ class PostgresTraceStore:
             query, values = query + " AND tool_name = %s", [*values, tool_name]
         rows = await self._database.rows(query + _NEWEST_FIRST, (*values, max(limit, 0)))
         return [from_row(row) for row in rows]
+
+    async def completed(self, scope: Scope, tool_name: str, *, limit: int) -> list[ToolTrace]:
+        values = (scope.tenant, scope.visibility, tool_name, max(limit, 0))
+        return [from_row(row) for row in await self._database.rows(_COMPLETED + _NEWEST_FIRST, values)]
 
 
 async def _get(connection: AsyncConnection, trace_id: str) -> ToolTrace | None:

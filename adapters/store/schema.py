@@ -82,6 +82,13 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             WHEN EXISTS (SELECT 1 FROM forgotten WHERE job_id = NEW.id)
             BEGIN SELECT RAISE(ABORT, 'the job was forgotten'); END""",
     ),
+    (
+        # What people say to a running job, in the order they said it.
+        """CREATE TABLE steering (
+            job_id TEXT NOT NULL REFERENCES jobs (id) ON DELETE CASCADE, number INTEGER NOT NULL,
+            tenant TEXT NOT NULL, visibility TEXT NOT NULL, steering TEXT NOT NULL,
+            PRIMARY KEY (job_id, number)) WITHOUT ROWID""",
+    ),
 )
 
 

@@ -14,6 +14,7 @@ from core.trace import Change, ToolTrace
 _MARKS = ", ".join("?" for _ in COLUMNS)
 _WRITE = f"INSERT OR REPLACE INTO tool_traces ({', '.join(COLUMNS)}) VALUES ({_MARKS})"  # noqa: S608  # names and marks
 _FIND = f"{SELECT} WHERE tenant = ? AND visibility = ? AND user_id = ?"
+_COMPLETED = f"{SELECT} WHERE tenant = ? AND visibility = ? AND tool_name = ? AND status = 'completed'"
 _NEWEST_FIRST = " ORDER BY created_at DESC, rowid DESC LIMIT ?"
 
 
@@ -54,6 +55,13 @@ class SqliteTraceStore:
             query, values = query + " AND tool_name = ?", [*values, tool_name]
         rows = await self._database.read(
             lambda connection: connection.execute(query + _NEWEST_FIRST, (*values, max(limit, 0))).fetchall()
+        )
+        return [from_row(row) for row in rows]
+
+    async def completed(self, scope: Scope, tool_name: str, *, limit: int) -> list[ToolTrace]:
+        values = (scope.tenant, scope.visibility, tool_name, max(limit, 0))
+        rows = await self._database.read(
+            lambda connection: connection.execute(_COMPLETED + _NEWEST_FIRST, values).fetchall()
         )
         return [from_row(row) for row in rows]
 

@@ -182,7 +182,12 @@ async def _search_all(
     gathering: Gathering, plan: SearchPlan, *, within_s: float
 ) -> tuple[list[SearchHit], dict[str, str], set[str]]:
     """Every provider × query in parallel; one that fails costs only its own results (S003-08, S003-23)."""
-    calls = {gathering.search(provider, query): provider for provider in plan.providers for query in plan.queries}
+    calls = {
+        gathering.search(provider, query): provider
+        for provider in plan.providers
+        for query in plan.queries
+        if not query.only or provider in query.only
+    }
     done, _ = await asyncio.wait(calls, timeout=within_s)
     hits: list[SearchHit] = []
     failures: dict[str, str] = {}

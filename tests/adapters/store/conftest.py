@@ -18,6 +18,7 @@ from adapters.store.memory import (
     MemoryJobMemo,
     MemoryJobStore,
     MemorySourceStore,
+    MemorySteeringStore,
     MemoryTraceStore,
 )
 from adapters.store.postgres import PostgresDatabase
@@ -26,11 +27,13 @@ from adapters.store.postgres_heartbeats import PostgresHeartbeats
 from adapters.store.postgres_jobs import PostgresJobStore
 from adapters.store.postgres_memo import PostgresJobMemo
 from adapters.store.postgres_sources import PostgresSourceStore
+from adapters.store.postgres_steering import PostgresSteeringStore
 from adapters.store.postgres_traces import PostgresTraceStore
 from adapters.store.redis import RedisAnswerCache
 from adapters.store.redis_events import RedisEventLog
 from adapters.store.sources import SqliteSourceStore
 from adapters.store.sqlite import Database
+from adapters.store.steering import SqliteSteeringStore
 from adapters.store.traces import SqliteTraceStore
 from core.ports import AnswerCache
 from core.telemetry import Silence
@@ -138,6 +141,16 @@ def trace_store(request):
     if request.param == "sqlite":
         return SqliteTraceStore(request.getfixturevalue("database"))
     return PostgresTraceStore(request.getfixturevalue("postgres"))
+
+
+@pytest.fixture(params=DURABLE)
+def steering(request):
+    """A store of what was said to jobs; it knows job 1 and job 2."""
+    if request.param == "memory":
+        return MemorySteeringStore()
+    if request.param == "sqlite":
+        return SqliteSteeringStore(request.getfixturevalue("jobs_in_sqlite"))
+    return PostgresSteeringStore(request.getfixturevalue("jobs_in_postgres"))
 
 
 @pytest.fixture(params=DURABLE)

@@ -231,3 +231,19 @@ async def test_table_on_postgres_is_as_specified(postgres):
     assert dict(columns) == {name: kinds[1] for name, kinds in COLUMNS.items()}
     assert {tuple(names) for _, names in indexes} == INDEXES
     assert {"idx_tool_traces_user_tool", "idx_tool_traces_status"} <= {name for name, _ in indexes}
+
+
+async def test_runs_that_ended_well_are_listed_for_everybody_in_the_scope(traces, trace_store):
+    """Later runs learn from them, whoever asked; nothing of another scope, tool or end."""
+    for name, scope, tool in (("a", CHANNEL, "deep"), ("b", CHANNEL, "deep"), ("c", CHANNEL, "other")):
+        await traces.create_trace(tool, f"U-{name}", {}, scope=scope, trace_id=name)
+        await traces.complete_trace(name, {}, {})
+    await traces.create_trace("deep", "U", {}, scope=Scope("local", "workspace"), trace_id="d")
+    await traces.complete_trace("d", {}, {})
+    await traces.create_trace("deep", "U", {}, scope=CHANNEL, trace_id="e")
+    await traces.fail_trace("e", "broke")
+
+    found = await trace_store.completed(CHANNEL, "deep", limit=10)
+
+    assert {trace.id for trace in found} == {"a", "b"}
+    assert len(await trace_store.completed(CHANNEL, "deep", limit=1)) == 1
