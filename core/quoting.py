@@ -33,15 +33,16 @@ _FIGURE = regex.compile(
 )
 _ASKS_WHO = regex.compile(r"\s*(?:who|whose|whom|by\s+whom|wer|qui|quién)\b", regex.IGNORECASE)
 _NAME = regex.compile(r"(?<=\S\s)\p{Lu}\p{Ll}+|\p{Lu}\p{Ll}+\s+\p{Lu}")
-_BULLET = regex.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)])\s+")
+_BULLET = regex.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)]|\|)\s+")  # of a list's item or a table's row
+_ROW_END = regex.compile(r"\s*\|\s*$")
 
 
 @dataclass(frozen=True)
 class Quotation:
-    """A sentence of a source without its bullet; `text` is it on one line. `score` is 0…1 and a little more.
+    """A sentence of a source without its bullet, or a table's row without its outer bars; `text` is it on one line.
 
-    `own`, `headed` and `coverage` are 0…1: the shares of the question's weight in the sentence, in the sentence
-    with its heading and title, and in its whole passage.
+    `score` is 0…1 and a little more. `own`, `headed` and `coverage` are 0…1: the shares of the question's weight in
+    the sentence, in the sentence with its heading and title, and in its whole passage.
     """
 
     source_id: str
@@ -130,7 +131,9 @@ def _sentences(
     found: list[Quotation] = []
     above = set(terms(f"{source.title} {passage.heading}"))
     for place, sentence in enumerate(passage.sentences):
-        text = " ".join(_BULLET.sub("", sentence.text).split())
+        bullet, row_end = _BULLET.match(sentence.text), _ROW_END.search(sentence.text)
+        start, end = bullet.end() if bullet else 0, row_end.start() if row_end else len(sentence.text)
+        text = " ".join(sentence.text[start:end].split())
         if not sentence.asserts or not _is_prose(text):
             continue
         held = set(terms(text))
@@ -140,22 +143,8 @@ def _sentences(
         score = 0.5 * own + 0.2 * coverage + 0.2 * headed + 0.1 * (place == 0) - 0.15 * bool(_LEANS_BACK.match(text))
         if wants_figure and not _FIGURE.search(text):
             score *= 0.6
-        bullet = _BULLET.match(sentence.text)
-        start = sentence.start + (bullet.end() if bullet else 0)
-        found.append(
-            Quotation(
-                source.id,
-                text,
-                start,
-                sentence.end,
-                passage.start,
-                score=score,
-                coverage=coverage,
-                own=own,
-                headed=with_heading,
-                is_item=bullet is not None,
-            )
-        )
+        places = (sentence.start + start, sentence.start + end, passage.start)
+        found.append(Quotation(source.id, text, *places, score, coverage, own, with_heading, bullet is not None))
     return found
 
 

@@ -123,6 +123,18 @@ def test_a_question_for_a_figure_prefers_a_sentence_with_one() -> None:
     assert found[0] == exact
 
 
+def test_a_row_of_a_table_is_quoted_as_it_stands() -> None:
+    """Facts often stand in tables: a row is quoted whole, without its outer bars, its offsets those of the quote."""
+    page = source(
+        1, "Tides of the ocean at their largest:\n\n| Bay | Tide |\n|---|---|\n| Bay of Fundy | up to 16 metres |\n"
+    )
+
+    row = quote_answer("How large is the tide in the Bay of Fundy?", [page]).summary[0]
+
+    assert row.text == "Bay of Fundy | up to 16 metres"
+    assert page.content[row.start : row.end] == row.text
+
+
 def test_a_page_that_repeats_itself_is_quoted_once() -> None:
     assert quoted(source(1, f"{CAUSE} {CAUSE} {CAUSE}")) == [CAUSE]
 
