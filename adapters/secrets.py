@@ -1,4 +1,4 @@
-"""Tokens that must be kept, encrypted with a secret of this installation.
+"""Tokens that must be kept, encrypted with a secret of this installation; keys for other purposes come from it too.
 
 The secret is `GORKD_SECRET`, or one that is made once and kept beside the data. Fernet: AES-128-CBC with
 HMAC-SHA256, so a text that was altered or sealed with another secret is refused, never misread.
@@ -18,6 +18,7 @@ from core.errors import SetupError, StoreError
 FILE_NAME = "secret"
 MIN_CHARS = 16  # of a secret that somebody chose; the made one has 43
 _PURPOSE = b"gorkd stored tokens v1"  # keeps this key apart from those derived for other purposes
+_SIGNING = b"gorkd page links v1"
 
 
 class SecretBox:
@@ -25,13 +26,11 @@ class SecretBox:
 
     def __init__(self, secrets_: tuple[str, ...]) -> None:
         """Raises `SetupError` on a secret under `MIN_CHARS` characters, and when there is none."""
-        if not secrets_ or any(len(secret) < MIN_CHARS for secret in secrets_):
-            raise SetupError(
-                f"GORKD_SECRET must have at least {MIN_CHARS} characters, e.g. from `openssl rand -hex 32`."
-            )
+        _refuse_weak(secrets_)
         from cryptography.fernet import Fernet, MultiFernet
 
-        self._fernet = MultiFernet([Fernet(_key(secret)) for secret in secrets_])
+        keys = [base64.urlsafe_b64encode(_key(secret, _PURPOSE)) for secret in secrets_]
+        self._fernet = MultiFernet([Fernet(key) for key in keys])
 
     @classmethod
     def from_env(cls, env: Mapping[str, str], data: Path) -> SecretBox:
@@ -39,12 +38,7 @@ class SecretBox:
 
         Several machines must share one, so with `DATABASE_URL` it has to be given. Raises `SetupError`.
         """
-        given = tuple(part.strip() for part in env.get("GORKD_SECRET", "").split(",") if part.strip())
-        if given:
-            return cls(given)
-        if env.get("DATABASE_URL"):
-            raise SetupError("DATABASE_URL is set, so GORKD_SECRET must be too: the same on every machine.")
-        return cls((_kept(data),))
+        return cls(_secrets(env, data))
 
     def seal(self, text: str) -> str:
         """Printable ASCII; the same text looks different each time."""
@@ -64,10 +58,34 @@ class SecretBox:
             ) from exc
 
 
-def _key(secret: str) -> bytes:
+def signing_keys(env: Mapping[str, str], data: Path) -> tuple[bytes, ...]:
+    """Keys of 32 bytes for the signatures of page links: the first signs, older ones still verify.
+
+    From the secrets of `SecretBox.from_env`. Raises `SetupError`.
+    """
+    found = _secrets(env, data)
+    _refuse_weak(found)
+    return tuple(_key(secret, _SIGNING) for secret in found)
+
+
+def _secrets(env: Mapping[str, str], data: Path) -> tuple[str, ...]:
+    given = tuple(part.strip() for part in env.get("GORKD_SECRET", "").split(",") if part.strip())
+    if given:
+        return given
+    if env.get("DATABASE_URL"):
+        raise SetupError("DATABASE_URL is set, so GORKD_SECRET must be too: the same on every machine.")
+    return (_kept(data),)
+
+
+def _refuse_weak(secrets_: tuple[str, ...]) -> None:
+    if not secrets_ or any(len(secret) < MIN_CHARS for secret in secrets_):
+        raise SetupError(f"GORKD_SECRET must have at least {MIN_CHARS} characters, e.g. from `openssl rand -hex 32`.")
+
+
+def _key(secret: str, purpose: bytes) -> bytes:
     """A key for this purpose alone. Secrets are long and random, so no slow derivation is needed (RFC 5869)."""
     pseudorandom = hashlib.sha256(b"gorkd" + secret.encode()).digest()
-    return base64.urlsafe_b64encode(hashlib.blake2b(_PURPOSE, key=pseudorandom, digest_size=32).digest())
+    return hashlib.blake2b(purpose, key=pseudorandom, digest_size=32).digest()
 
 
 def _kept(data: Path) -> str:

@@ -9,10 +9,12 @@ from contextlib import asynccontextmanager
 
 from aiohttp import web
 
+from adapters.secrets import signing_keys
 from adapters.web import WebSettings, build_web
 from bots.config import BotSettings
-from bots.wiring import GRACE_S, House, open_house
+from bots.wiring import GRACE_S, House, open_house, utc_now
 from core.errors import SetupError
+from core.page_links import PageLinks
 
 log = logging.getLogger(__name__)
 Runner = Callable[[Mapping[str, str], BotSettings], Awaitable[None]]
@@ -69,7 +71,15 @@ RUNNERS: Mapping[str, Runner] = {
 async def _serving(env: Mapping[str, str], house: House) -> AsyncIterator[None]:
     """The pages on their port, and the address on standard output for whoever started this."""
     settings = WebSettings.from_env(env)
-    runner = web.AppRunner(build_web(house.researcher, house.metrics.render, settings, house.traces), access_log=None)
+    app = build_web(
+        house.researcher,
+        house.metrics.render,
+        settings,
+        house.traces,
+        links=_links(env, house),
+        revocations=house.revocations,
+    )
+    runner = web.AppRunner(app, access_log=None)
     await runner.setup()
     try:
         site = web.TCPSite(runner, settings.host, settings.port, shutdown_timeout=2)
@@ -90,12 +100,14 @@ async def _serving(env: Mapping[str, str], house: House) -> AsyncIterator[None]:
 async def _discord(env: Mapping[str, str], house: House) -> None:
     from adapters.chat.discord.bot import DiscordSettings, run_discord
 
-    public_url = WebSettings.from_env(env).public_url
-    await run_discord(house.researcher, DiscordSettings.from_env(env), public_url=public_url)
+    await run_discord(house.researcher, DiscordSettings.from_env(env), links=_links(env, house))
 
 
 async def _slack(env: Mapping[str, str], house: House) -> None:
     from adapters.chat.slack.bot import SlackSettings, run_slack
 
-    public_url = WebSettings.from_env(env).public_url
-    await run_slack(house.researcher, SlackSettings.from_env(env), public_url=public_url)
+    await run_slack(house.researcher, SlackSettings.from_env(env), links=_links(env, house))
+
+
+def _links(env: Mapping[str, str], house: House) -> PageLinks:
+    return PageLinks(WebSettings.from_env(env).public_url, signing_keys(env, house.settings.data), utc_now)

@@ -18,6 +18,7 @@ from adapters.store.redis import RedisAnswerCache
 from adapters.store.redis_archive import RedisArchive
 from adapters.store.redis_events import RedisEventLog
 from adapters.store.redis_limits import RedisRateLimits, RedisSingleFlight
+from adapters.store.revocations import SqliteLinkRevocations
 from adapters.store.sources import SqliteSourceStore
 from adapters.store.sqlite import Database
 from adapters.store.steering import SqliteSteeringStore
@@ -30,6 +31,7 @@ from core.errors import SetupError
 from core.forgetting import Archive, Register
 from core.heartbeats import Heartbeats
 from core.limits import RateLimits, SingleFlight
+from core.page_links import LinkRevocations
 from core.ports import AnswerCache, Clock, EventLog, JobMemo, JobStore, Recorder, SourceStore
 from core.steering import SteeringStore
 from core.trace import TraceStore
@@ -53,6 +55,7 @@ class Records:
     traces: TraceLog
     spending: Spending
     backlog: Backlog
+    revocations: LinkRevocations
     register: Register
     archives: tuple[Archive, ...]
 
@@ -84,6 +87,7 @@ async def open_records(
         traces=SqliteTraceLog(database),
         spending=SqliteSpending(database),
         backlog=SqliteBacklog(database),
+        revocations=SqliteLinkRevocations(database),
         register=archive,
         archives=(archive, redis.archive) if redis else (archive,),
     )
@@ -120,6 +124,7 @@ async def _open_postgres(url: str, redis: _Shared, stack: AsyncExitStack) -> Rec
     from adapters.store.postgres_heartbeats import PostgresHeartbeats
     from adapters.store.postgres_jobs import PostgresJobStore
     from adapters.store.postgres_memo import PostgresJobMemo
+    from adapters.store.postgres_revocations import PostgresLinkRevocations
     from adapters.store.postgres_sources import PostgresSourceStore
     from adapters.store.postgres_steering import PostgresSteeringStore
     from adapters.store.postgres_tracelog import PostgresSpending, PostgresTraceLog
@@ -142,6 +147,7 @@ async def _open_postgres(url: str, redis: _Shared, stack: AsyncExitStack) -> Rec
         traces=PostgresTraceLog(database),
         spending=PostgresSpending(database),
         backlog=PostgresBacklog(database),
+        revocations=PostgresLinkRevocations(database),
         register=archive,
         archives=(archive, redis.archive),
     )

@@ -33,6 +33,7 @@ from core.forgetting import Archive, Retention, keep_sweeping
 from core.heartbeats import Heartbeats
 from core.job import TERMINAL_STATUSES, JobError, JobStatus, ResearchRequest
 from core.limited import LimitedSearch
+from core.page_links import LinkRevocations
 from core.ports import JobQueue
 from core.prices import read_prices
 from core.researcher import Researcher
@@ -57,6 +58,7 @@ class House:
     metrics: PrometheusRecorder
     settings: BotSettings
     traces: TraceLog
+    revocations: LinkRevocations
 
     async def warm_up(self) -> None:
         """Load what is slow to load, so that the first question does not pay for it."""
@@ -105,7 +107,7 @@ async def open_house(
         if role != "front":
             sweeping = keep_sweeping(archives, Retention.of_days(settings.retention_days), clock=utc_now)
             await stack.enter_async_context(_in_background(sweeping))
-        yield House(Researcher(deps, queue, admit=admit), deps, metrics, settings, records.traces)
+        yield House(Researcher(deps, queue, admit=admit), deps, metrics, settings, records.traces, records.revocations)
 
 
 def _admission(settings: BotSettings, deps: Deps, records: Records) -> Callable[[ResearchRequest], Awaitable[None]]:

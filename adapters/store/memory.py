@@ -239,6 +239,19 @@ class MemorySteeringStore:
         return self._said.get(job_id, [])[max(after, 0) :]
 
 
+class MemoryLinkRevocations:
+    """`LinkRevocations`."""
+
+    def __init__(self) -> None:
+        self._moments: dict[str, datetime] = {}
+
+    async def revoke(self, job: ResearchJob, at: datetime) -> None:
+        self._moments[job.id] = max(at, self._moments.get(job.id, at))
+
+    async def revoked_at(self, job_id: str) -> datetime | None:
+        return self._moments.get(job_id)
+
+
 class MemoryRateLimits:
     """`RateLimits` of one process, and what counts while a shared store is away. Full buckets are dropped."""
 

@@ -89,6 +89,11 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             tenant TEXT NOT NULL, visibility TEXT NOT NULL, steering TEXT NOT NULL,
             PRIMARY KEY (job_id, number)) WITHOUT ROWID""",
     ),
+    (
+        """CREATE TABLE link_revocations (
+            job_id TEXT PRIMARY KEY REFERENCES jobs (id) ON DELETE CASCADE,
+            tenant TEXT NOT NULL, visibility TEXT NOT NULL, revoked_at REAL NOT NULL) WITHOUT ROWID""",
+    ),
 )
 
 

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from aiohttp import web
-from aiohttp_sse import sse_response
+from aiohttp_sse import EventSourceResponse
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from adapters.web.access import may_ask, require_readable
+from adapters.web.access import LINKS, RESEARCHER, SETTINGS, may_ask, readable_job
 from adapters.web.faults import Forbidden
-from adapters.web.settings import WebSettings
 from core.errors import InvalidQuery
 from core.events import Json
 from core.job import ResearchRequest
 from core.render import job_json, sources_json
 
-if TYPE_CHECKING:
-    from core.researcher import Researcher
-
-RESEARCHER: web.AppKey[Researcher] = web.AppKey("researcher")
-SETTINGS = web.AppKey("settings", WebSettings)
 HEARTBEAT_S = 15.0  # keeps proxies from closing a quiet stream
 
 
@@ -65,32 +59,35 @@ async def post_research(request: web.Request) -> web.Response:
         raise Forbidden
     question = _question(await request.read())
     job = await request.app[RESEARCHER].submit(question.to_request())
-    accepted = {"job_id": job.id, "status": job.status.value, "stream_url": f"/v1/jobs/{job.id}/stream"}
-    return web.json_response(accepted, status=202, headers={"Location": f"/v1/jobs/{job.id}"})
+    links = request.app[LINKS]
+    accepted = {
+        "job_id": job.id,
+        "status": job.status.value,
+        "stream_url": links.signed(job, f"/v1/jobs/{job.id}/stream"),
+    }
+    return web.json_response(accepted, status=202, headers={"Location": links.signed(job, f"/v1/jobs/{job.id}")})
 
 
 async def get_job(request: web.Request) -> web.Response:
-    researcher, job_id = request.app[RESEARCHER], request.match_info["job_id"]
-    job = await researcher.job(job_id)
-    require_readable(job)
-    return _json(job_json(job, await researcher.result(job_id), await researcher.sources(job_id)))
+    job, researcher = await readable_job(request), request.app[RESEARCHER]
+    return _json(job_json(job, await researcher.result(job.id), await researcher.sources(job.id)))
 
 
 async def get_sources(request: web.Request) -> web.Response:
-    researcher, job_id = request.app[RESEARCHER], request.match_info["job_id"]
-    job = await researcher.job(job_id)
-    require_readable(job)
-    return _json(sources_json(job, await researcher.result(job_id), await researcher.sources(job_id)))
+    job, researcher = await readable_job(request), request.app[RESEARCHER]
+    return _json(sources_json(job, await researcher.result(job.id), await researcher.sources(job.id)))
 
 
 async def get_stream(request: web.Request) -> web.StreamResponse:
     """The job's events as server-sent events, from `Last-Event-ID` on; ends after `complete` (S003-22)."""
-    researcher, job_id = request.app[RESEARCHER], request.match_info["job_id"]
-    require_readable(await researcher.job(job_id))
+    job, researcher = await readable_job(request), request.app[RESEARCHER]
     seen = request.headers.get("Last-Event-ID", "0")
     after = int(seen) if seen.isascii() and seen.isdigit() and len(seen) < 10 else 0
-    async with sse_response(request, ping_interval=HEARTBEAT_S) as stream:
-        async for event in researcher.follow(job_id, after=after):
+    stream = EventSourceResponse(ping_interval=HEARTBEAT_S)
+    stream.headers["Cache-Control"] = "no-store"
+    await stream.prepare(request)
+    async with stream:
+        async for event in researcher.follow(job.id, after=after):
             if not stream.is_connected():
                 break
             await stream.send(json.dumps(dict(event.data)), id=str(event.seq), event=event.type)

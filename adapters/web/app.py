@@ -11,9 +11,10 @@ import jinja2
 from aiohttp import web
 from markupsafe import Markup
 
-from adapters.web import api, pages
+from adapters.web import access, api, pages
 from adapters.web.faults import show_faults
 from adapters.web.settings import WebSettings
+from core.page_links import LinkRevocations, PageLinks
 from core.render import printable
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ _HEADERS = {
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
-    "Referrer-Policy": "same-origin",  # `no-referrer` would make our own form post with `Origin: null`
+    "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "X-Robots-Tag": "noindex",
@@ -39,13 +40,18 @@ _HEADERS = {
 def build_web(
     researcher: Researcher,
     metrics_render: Callable[[], bytes],
-    settings: WebSettings | None = None,
+    settings: WebSettings,
     traces: TraceLog | None = None,
+    *,
+    links: PageLinks,
+    revocations: LinkRevocations,
 ) -> web.Application:
     """`metrics_render` gives the metrics in Prometheus' text format; without `traces` there is nothing to look up."""
     app = web.Application(client_max_size=MAX_BODY_BYTES, middlewares=[show_faults])
-    app[api.RESEARCHER] = researcher
-    app[api.SETTINGS] = settings or WebSettings()
+    app[access.RESEARCHER] = researcher
+    app[access.SETTINGS] = settings
+    app[access.LINKS] = links
+    app[access.REVOCATIONS] = revocations
     app[_METRICS] = metrics_render
     if traces is not None:
         app[pages.TRACES] = traces
@@ -83,6 +89,8 @@ async def _metrics(request: web.Request) -> web.Response:
     return web.Response(body=text, headers={"Content-Type": "text/plain; version=0.0.4; charset=utf-8"})
 
 
-async def _add_headers(_: web.Request, response: web.StreamResponse) -> None:
+async def _add_headers(request: web.Request, response: web.StreamResponse) -> None:
+    if request.path == "/":  # a form behind `no-referrer` posts with `Origin: null`; this address tells nobody anything
+        response.headers.setdefault("Referrer-Policy", "same-origin")
     for name, value in _HEADERS.items():
         response.headers.setdefault(name, value)

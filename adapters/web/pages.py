@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import aiohttp_jinja2
 from aiohttp import web
 
-from adapters.web.access import may_ask, require_readable
-from adapters.web.api import RESEARCHER, SETTINGS
+from adapters.web.access import LINKS, RESEARCHER, SETTINGS, may_ask, readable_job
 from adapters.web.faults import Forbidden
 from adapters.web.prose import prose
 from adapters.web.view import job_view, stage_states
@@ -48,19 +47,16 @@ async def post_ask(request: web.Request) -> web.Response:
         job = await request.app[RESEARCHER].submit(asked)
     except InvalidQuery as error:
         return _ask_page(request, query=query, refusal=error.user_message)
-    raise web.HTTPSeeOther(f"/jobs/{job.id}")
+    raise web.HTTPSeeOther(request.app[LINKS].signed(job, f"/jobs/{job.id}"))
 
 
 async def get_job(request: web.Request) -> web.Response:
-    researcher, job_id = request.app[RESEARCHER], request.match_info["job_id"]
-    job = await researcher.job(job_id)
-    require_readable(job)
-    sources = await researcher.sources(job_id)
-    view = job_view(job, await researcher.result(job_id), sources)
+    job, researcher = await readable_job(request), request.app[RESEARCHER]
+    view = job_view(job, await researcher.result(job.id), await researcher.sources(job.id))
     if not view.is_running:
         return _page("job.html", request, {"view": view, "removed_heading": REMOVED_HEADING, "retry": RETRY})
     snapshot = Snapshot()
-    for event in await researcher.told(job_id):
+    for event in await researcher.told(job.id):
         snapshot = snapshot.after(event)
     so_far = prose(" ".join(snapshot.sentences.values()), ())
     stages = stage_states(snapshot)
@@ -69,12 +65,11 @@ async def get_job(request: web.Request) -> web.Response:
 
 
 async def get_markdown(request: web.Request) -> web.Response:
-    researcher, job_id = request.app[RESEARCHER], request.match_info["job_id"]
-    job, result = await researcher.job(job_id), await researcher.result(job_id)
-    require_readable(job)
+    job, researcher = await readable_job(request), request.app[RESEARCHER]
+    result = await researcher.result(job.id)
     if result is None:
-        raise JobNotFound(job_id)
-    text = answer_markdown(job, result, await researcher.sources(job_id))
+        raise JobNotFound(job.id)
+    text = answer_markdown(job, result, await researcher.sources(job.id))
     headers = {"Content-Disposition": f'attachment; filename="{job.id}.md"', "Cache-Control": "no-store"}
     return web.Response(text=text, content_type="text/markdown", headers=headers)
 

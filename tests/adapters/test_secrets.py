@@ -8,10 +8,11 @@ import stat
 from pathlib import Path
 
 import pytest
+from cryptography.fernet import Fernet, InvalidToken
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapters.secrets import FILE_NAME, SecretBox
+from adapters.secrets import FILE_NAME, SecretBox, signing_keys
 from core.errors import SetupError, StoreError
 
 OLD, NEW = "an old secret of the house", "a new secret of the house"
@@ -118,3 +119,19 @@ def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path) -> None:
 
 def _seal(data: Path) -> str:
     return SecretBox.from_env({}, data).seal("token")
+
+
+def test_signing_keys_are_others_than_those_that_seal(tmp_path: Path) -> None:
+    """One secret, several purposes: no key serves two, and each secret gives its own, newest first."""
+    keys = signing_keys({"GORKD_SECRET": f"{NEW},{OLD}"}, tmp_path)
+
+    assert keys == (*signing_keys({"GORKD_SECRET": NEW}, tmp_path), *signing_keys({"GORKD_SECRET": OLD}, tmp_path))
+    assert [len(key) for key in keys] == [32, 32]
+    sealed = Fernet(base64.urlsafe_b64encode(keys[0]))
+    with pytest.raises(InvalidToken):
+        sealed.decrypt(SecretBox((NEW,)).seal("x"))
+
+
+def test_signing_keys_stay_the_same_without_a_secret_given(tmp_path: Path) -> None:
+    """The one that is made and kept beside the data; links survive a restart."""
+    assert signing_keys({}, tmp_path) == signing_keys({}, tmp_path)

@@ -32,10 +32,12 @@ from core.job import (
     ResearchRequest,
     Scope,
 )
+from core.page_links import PageLinks
 from core.render import job_json
 from core.source import Source, SourceKind, SourceMetadata, SourceScores
 
 NOON = datetime(2026, 3, 14, 12, 0, tzinfo=UTC)
+LINKS = PageLinks("https://gorkd.test", (b"a key of thirty-two bytes or more",), lambda: NOON)
 QUESTION = "How tall is the Eddystone lighthouse?"
 
 _TEXTS = {

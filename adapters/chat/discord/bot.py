@@ -19,6 +19,7 @@ from adapters.chat.live import answer_live
 from core import wording
 from core.errors import GorkdError, JobNotFound, SetupError
 from core.job import ResearchRequest
+from core.page_links import PageLinks
 from core.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -37,9 +38,9 @@ class DiscordSettings:
         return cls(env["DISCORD_TOKEN"])
 
 
-async def run_discord(researcher: Researcher, settings: DiscordSettings, *, public_url: str) -> None:
+async def run_discord(researcher: Researcher, settings: DiscordSettings, *, links: PageLinks) -> None:
     """Runs until cancelled. Raises `SetupError` when Discord refuses the token."""
-    async with ResearchBot(researcher, public_url) as bot:
+    async with ResearchBot(researcher, links) as bot:
         try:
             await bot.start(settings.token)
         except discord.LoginFailure as exc:
@@ -71,11 +72,11 @@ class InteractionMessage:
 
 
 class ResearchBot(discord.Client):
-    def __init__(self, researcher: Researcher, public_url: str) -> None:
+    def __init__(self, researcher: Researcher, links: PageLinks) -> None:
         intents = discord.Intents(guilds=True, guild_messages=True, dm_messages=True)  # none of them is privileged
         super().__init__(intents=intents, allowed_mentions=discord.AllowedMentions.none())
         self.researcher = researcher
-        self.voice = DiscordVoice(public_url.rstrip("/"))
+        self.voice = DiscordVoice(links)
         self.tree = app_commands.CommandTree(self)
         self.tree.add_command(_research_command(self))
 

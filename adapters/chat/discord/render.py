@@ -16,6 +16,7 @@ from adapters.chat.fitting import fit, true_link, units
 from core import wording
 from core.answer import Confidence, JobResult, ResearchAnswer
 from core.job import JobStatus, ResearchJob
+from core.page_links import PageLinks
 from core.render import is_used, marked_section, one_line, printable
 from core.snapshot import Snapshot
 from core.source import Source
@@ -57,9 +58,7 @@ class DiscordMessage:
 
 @dataclass(frozen=True)
 class DiscordVoice:
-    """`public_url` is where the pages of jobs are, without a slash at the end."""
-
-    public_url: str
+    links: PageLinks
 
     def progress(self, snapshot: Snapshot, elapsed_s: float) -> DiscordMessage:
         lines = [f"**{plain(snapshot.message, LINE_ROOM)}** …"]
@@ -69,7 +68,7 @@ class DiscordVoice:
         return DiscordMessage(embed.set_footer(text=f"{wording.duration(elapsed_s)}{found}"))
 
     def outcome(self, job: ResearchJob, result: JobResult | None, sources: Sequence[Source]) -> DiscordMessage:
-        page_url = f"{self.public_url}/jobs/{job.id}"
+        page_url = self.links.link(job)
         answer = result.answer if result and job.status is JobStatus.COMPLETED else None
         title = wording.title(job, result)
         if result is None or answer is None:

@@ -20,6 +20,7 @@ from adapters.chat.slack.asker import Asker
 from adapters.chat.slack.render import SlackVoice
 from core import wording
 from core.errors import SetupError
+from core.page_links import PageLinks
 
 if TYPE_CHECKING:
     from core.researcher import Researcher
@@ -42,10 +43,10 @@ class SlackSettings:
         return cls(env["SLACK_BOT_TOKEN"], env["SLACK_APP_TOKEN"])
 
 
-async def run_slack(researcher: Researcher, settings: SlackSettings, *, public_url: str) -> None:
+async def run_slack(researcher: Researcher, settings: SlackSettings, *, links: PageLinks) -> None:
     """Runs in Socket Mode until cancelled. Raises `SetupError` when Slack refuses a token."""
     client = web_client(settings.bot_token)
-    handler = AsyncSocketModeHandler(build_app(researcher, client, public_url=public_url), settings.app_token)
+    handler = AsyncSocketModeHandler(build_app(researcher, client, links=links), settings.app_token)
     try:
         await client.auth_test()
         await handler.connect_async()  # type: ignore[no-untyped-call]  # bolt types none of its handler
@@ -62,9 +63,9 @@ def web_client(token: str, *, base_url: str = AsyncWebClient.BASE_URL) -> AsyncW
     return AsyncWebClient(token, base_url=base_url, timeout=API_TIMEOUT_S, retry_handlers=list(retries))
 
 
-def build_app(researcher: Researcher, client: AsyncWebClient, *, public_url: str) -> AsyncApp:
+def build_app(researcher: Researcher, client: AsyncWebClient, *, links: PageLinks) -> AsyncApp:
     """The listeners, on whatever brings the events."""
-    asker = Asker(researcher, client, SlackVoice(public_url.rstrip("/")))
+    asker = Asker(researcher, client, SlackVoice(links))
     app = AsyncApp(client=client, request_verification_enabled=False)  # Socket Mode events need no signature
 
     @app.event("app_mention")

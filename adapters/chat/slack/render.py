@@ -16,6 +16,7 @@ from core import wording
 from core.answer import Citation, Confidence, JobResult, ResearchAnswer
 from core.events import Json
 from core.job import JobStatus, ResearchJob
+from core.page_links import PageLinks
 from core.render import is_used, marked_section, one_line, printable
 from core.snapshot import Snapshot
 from core.source import Source
@@ -45,9 +46,7 @@ class SlackMessage:
 
 @dataclass(frozen=True)
 class SlackVoice:
-    """`public_url` is where the pages of jobs are, without a slash at the end."""
-
-    public_url: str
+    links: PageLinks
 
     def progress(self, snapshot: Snapshot, elapsed_s: float) -> SlackMessage:
         found = f" · {wording.counted(len(snapshot.sources), 'source')}" if snapshot.sources else ""
@@ -60,7 +59,7 @@ class SlackVoice:
         answer = result.answer if result and job.status is JobStatus.COMPLETED else None
         title = wording.title(job, result)
         question = _section(f"*Question*: {plain(job.query, QUESTION_ROOM)}")
-        buttons = _buttons(f"{self.public_url}/jobs/{job.id}")
+        buttons = _buttons(self.links.link(job))
         if result is None or answer is None:
             sentence = plain(wording.failure_sentence(job), SECTION_LIMIT) or wording.SOMETHING_BROKE
             return SlackMessage(f"{title}: {sentence}", (_header(f"⚠️ {title}"), question, _section(sentence), *buttons))

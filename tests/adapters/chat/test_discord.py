@@ -26,7 +26,7 @@ from tests.golden.samples import ScriptedResearcher
 from tests.golden.strategies import outcomes, texts
 from tests.shared_data import shared_data
 
-VOICE = DiscordVoice("https://gorkd.test")
+VOICE = DiscordVoice(samples.LINKS)
 JOB = samples.COMPLETED.id
 PAGE = f"https://gorkd.test/jobs/{JOB}"
 
@@ -223,7 +223,7 @@ def test_scope_of_a_place(place: Place, scope: Scope):
     ],
 )
 async def test_open_means_that_everyone_may_view(overwrites: list[dict[str, object]], kind: int, expected: bool):
-    bot = ResearchBot(ScriptedResearcher(), "https://gorkd.test")  # type: ignore[arg-type]
+    bot = ResearchBot(ScriptedResearcher(), samples.LINKS)  # type: ignore[arg-type]
     everyone = {"id": "1", "name": "@everyone", "permissions": "1024", "position": 0, "color": 0, "hoist": False}
     everyone |= {"managed": False, "mentionable": False, "flags": 0, "colors": {"primary_color": 0}}
     channel = {"id": "2", "type": kind, "name": "general", "position": 0, "permission_overwrites": overwrites}
@@ -276,7 +276,7 @@ async def test_show_sources_button_is_rebuilt_from_its_id():
 
 async def test_command_is_declared_for_every_place_and_pings_nobody():
     """C-05: `/research query:` in guilds, direct messages and user installs; no privileged intent."""
-    bot = ResearchBot(ScriptedResearcher(), "https://gorkd.test")  # type: ignore[arg-type]
+    bot = ResearchBot(ScriptedResearcher(), samples.LINKS)  # type: ignore[arg-type]
 
     (command,) = [command.to_dict(bot.tree) for command in bot.tree.get_commands()]
 
@@ -298,7 +298,7 @@ async def test_question_is_asked_in_its_scope_and_answered_in_its_message():
         async def edit(self, *, embed: discord.Embed, view: discord.ui.View | None) -> None:
             edits.append((embed, view))
 
-    bot = ResearchBot(researcher, "https://gorkd.test/")  # type: ignore[arg-type]
+    bot = ResearchBot(researcher, samples.LINKS)  # type: ignore[arg-type]
 
     await bot.answer(DiscordReply(Message()), "How tall?", Place(7, 2, 1), 99)
 
@@ -313,7 +313,7 @@ async def test_sources_are_shown_only_where_the_question_was_asked():
     asked = replace(
         samples.COMPLETED, request=replace(samples.COMPLETED.request, scope=Scope("discord:1", "channel:2"))
     )
-    bot = ResearchBot(ScriptedResearcher(asked), "https://gorkd.test")  # type: ignore[arg-type]
+    bot = ResearchBot(ScriptedResearcher(asked), samples.LINKS)  # type: ignore[arg-type]
 
     here, elsewhere = await bot.sources(JOB, Place(7, 2, 1)), await bot.sources(JOB, Place(7, 3, 1))
 

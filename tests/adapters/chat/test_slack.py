@@ -29,7 +29,7 @@ from tests.golden.samples import ScriptedResearcher
 from tests.golden.strategies import outcomes, texts
 from tests.shared_data import shared_data
 
-VOICE = SlackVoice("https://gorkd.test")
+VOICE = SlackVoice(samples.LINKS)
 PAGE = f"https://gorkd.test/jobs/{samples.COMPLETED.id}"
 LINK = re.compile(r"<(?P<address>https?://[^|<>]+)\|(?P<label>[^<>|]+)>")
 
@@ -259,7 +259,7 @@ class Workspace:
     async def sends(self, researcher: ScriptedResearcher, body: dict[str, object]) -> str:
         """Dispatch as Socket Mode does, let the listener finish, and give what was acknowledged."""
         client = web_client("xoxb-1", base_url=f"{self.url}/api/")
-        app = build_app(researcher, client, public_url="https://gorkd.test")
+        app = build_app(researcher, client, links=samples.LINKS)
         acknowledged = await app.async_dispatch(AsyncBoltRequest(body=body, mode="socket_mode"))
         await asyncio.gather(*(task for task in asyncio.all_tasks() if "run_ack_function" in str(task.get_coro())))
         assert acknowledged.status == 200

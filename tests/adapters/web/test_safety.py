@@ -11,11 +11,11 @@ from aiohttp.test_utils import TestClient, TestServer
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from adapters.web import WebSettings, build_web
 from adapters.web.prose import prose, safe_link
 from adapters.web.view import job_view
 from core.answer import Citation, Conflict, ConflictPosition, RemovedSentence, Verdict
 from core.job import JobError
+from tests.adapters.web.serving import web_app
 from tests.golden import samples
 from tests.golden.samples import ScriptedResearcher
 from tests.golden.strategies import outcomes
@@ -96,7 +96,7 @@ def poisoned(payload: str) -> ScriptedResearcher:
 
 
 async def served(researcher: ScriptedResearcher) -> str:
-    async with TestClient(TestServer(build_web(researcher, bytes, WebSettings()))) as web:
+    async with TestClient(TestServer(web_app(researcher))) as web:
         answer = await web.get(f"/jobs/{researcher.finished.id}")
         assert answer.status == 200
         return await answer.text()
@@ -126,7 +126,7 @@ async def test_known_payloads_stay_text():
     payloads = [json.loads(line)["payload"] for line in lines]
 
     failures = {}
-    async with TestClient(TestServer(build_web(researcher := poisoned(""), bytes, WebSettings()))) as web:
+    async with TestClient(TestServer(web_app(researcher := poisoned("")))) as web:
         for payload in payloads:
             poison = poisoned(payload)
             researcher.finished, researcher.outcome, researcher.found = poison.finished, poison.outcome, poison.found

@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
-from adapters.web import WebSettings, build_web
+from adapters.store.memory import MemoryLinkRevocations
+from adapters.web import WebSettings
 from core.errors import GorkdError, InvalidQuery, QueueFull, SearchFailed, SetupError, StoreError
 from core.job import JobStatus, Scope
+from core.page_links import LINK_LIFE
 from core.render import job_json
+from tests.adapters.web.serving import web_app
 from tests.golden import samples
 from tests.golden.samples import ScriptedResearcher
 
@@ -25,7 +29,7 @@ async def open_web() -> AsyncIterator[Open]:
     clients: list[TestClient] = []
 
     async def opened(researcher: ScriptedResearcher | None = None, *tokens: str) -> TestClient:
-        app = build_web(researcher or ScriptedResearcher(), lambda: b"up 1\n", WebSettings(api_tokens=tokens))
+        app = web_app(researcher, WebSettings(api_tokens=tokens))
         client = TestClient(TestServer(app))
         await client.start_server()
         clients.append(client)
@@ -208,6 +212,38 @@ async def test_private_jobs_look_like_unknown_ones(open_web: Open, path: str):
 
     assert hidden.status == unknown.status == 404
     assert await hidden.text() == await unknown.text()
+
+
+PRIVATE = replace(samples.COMPLETED, request=replace(samples.PENDING.request, scope=Scope("slack:T1", "channel:C1")))
+READ = ["/v1/jobs/{}", "/v1/jobs/{}/sources", "/v1/jobs/{}/stream", "/jobs/{}", "/jobs/{}/answer.md"]
+
+
+@pytest.mark.parametrize("path", READ)
+async def test_a_signed_link_opens_a_private_job_until_it_is_revoked(path: str):
+    """The same 404 as for an unknown job, before and after; while it is open, no cache keeps it."""
+    revocations = MemoryLinkRevocations()
+    fresh = replace(samples.LINKS, clock=lambda: datetime.now(UTC))
+    app = web_app(ScriptedResearcher(PRIVATE), links=fresh, revocations=revocations)
+    signed = fresh.signed(PRIVATE, path.format(PRIVATE.id))
+
+    async with TestClient(TestServer(app)) as web:
+        unsigned, opened = await web.get(path.format(PRIVATE.id)), await web.get(signed)
+        await revocations.revoke(PRIVATE, datetime.now(UTC))
+        revoked, unknown = await web.get(signed), await web.get(path.format("job_unknown"))
+
+        assert [answer.status for answer in (unsigned, opened, revoked)] == [404, 200, 404]
+        assert await unsigned.text() == await revoked.text() == await unknown.text()
+        assert "no-store" in opened.headers["Cache-Control"]
+        assert (opened.headers["Referrer-Policy"], opened.headers["X-Robots-Tag"]) == ("no-referrer", "noindex")
+
+
+async def test_an_expired_link_looks_like_an_unknown_job():
+    """Thirty days later."""
+    later = replace(samples.LINKS, clock=lambda: samples.NOON + LINK_LIFE)
+    signed = samples.LINKS.signed(PRIVATE, f"/jobs/{PRIVATE.id}")
+
+    async with TestClient(TestServer(web_app(ScriptedResearcher(PRIVATE), links=later))) as web:
+        assert (await web.get(signed)).status == 404
 
 
 async def test_health_and_metrics(open_web: Open):

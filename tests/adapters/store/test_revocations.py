@@ -1,0 +1,42 @@
+"""The contract of LinkRevocations, kept by every store alike."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from adapters.store.memory import MemoryLinkRevocations
+from adapters.store.postgres_revocations import PostgresLinkRevocations
+from adapters.store.revocations import SqliteLinkRevocations
+from tests.adapters.store.samples import NOON, make_job
+
+MINUTE = timedelta(minutes=1)
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
+def revocations(request):
+    """Revocations of job 1 and job 2, none yet."""
+    if request.param == "memory":
+        return MemoryLinkRevocations()
+    if request.param == "sqlite":
+        return SqliteLinkRevocations(request.getfixturevalue("jobs_in_sqlite"))
+    return PostgresLinkRevocations(request.getfixturevalue("jobs_in_postgres"))
+
+
+async def test_links_of_one_job_are_taken_back_and_no_others(revocations):
+    await revocations.revoke(make_job(1), NOON)
+
+    assert await revocations.revoked_at("job_1") == NOON
+    assert await revocations.revoked_at("job_2") is None
+    assert await revocations.revoked_at("job_unknown") is None
+
+
+async def test_the_latest_revocation_counts(revocations):
+    """Also when a slower clock tells an earlier one afterwards."""
+    await revocations.revoke(make_job(1), NOON)
+    await revocations.revoke(make_job(1), NOON + MINUTE)
+
+    await revocations.revoke(make_job(1), NOON - MINUTE)
+
+    assert await revocations.revoked_at("job_1") == NOON + MINUTE

@@ -1,0 +1,27 @@
+"""The web application around a scripted researcher, with everything else in memory."""
+
+from __future__ import annotations
+
+from aiohttp import web
+
+from adapters.store.memory import MemoryLinkRevocations
+from adapters.web import WebSettings, build_web
+from core.page_links import LinkRevocations, PageLinks
+from tests.golden import samples
+from tests.golden.samples import ScriptedResearcher
+
+
+def web_app(
+    researcher: ScriptedResearcher | None = None,
+    settings: WebSettings | None = None,
+    *,
+    links: PageLinks = samples.LINKS,
+    revocations: LinkRevocations | None = None,
+) -> web.Application:
+    return build_web(
+        researcher or ScriptedResearcher(),  # type: ignore[arg-type]
+        lambda: b"up 1\n",
+        settings or WebSettings(),
+        links=links,
+        revocations=revocations or MemoryLinkRevocations(),
+    )
