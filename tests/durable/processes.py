@@ -41,10 +41,10 @@ class Process:
 
     @classmethod
     async def start(
-        cls, name: str, env: Mapping[str, str], *, on_line: LineSeen = ignore, wait: bool = True
+        cls, name: str, env: Mapping[str, str], *, on_line: LineSeen = ignore, wait: bool = True, module: str = "bots"
     ) -> Process:
         running = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "bots", name,
+            sys.executable, "-m", module, name,
             cwd=ROOT, env={"PATH": os.environ["PATH"], "GORKD_LOG_LEVEL": "info", **env},
             stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
         )  # fmt: skip

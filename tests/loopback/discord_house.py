@@ -1,0 +1,79 @@
+"""gorkd's own processes in a loopback Discord and a loopback web: a bot and a worker, as an operator runs them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.durable.outside import PAGES
+from tests.durable.processes import Process
+from tests.loopback.discord_data import Interaction, Message
+from tests.loopback.discord_world import TOKEN, DiscordWorld, discord_world
+from tests.loopback.world import World
+
+LAUNCHER = "tests.loopback.discord_bot"
+SETTINGS = {
+    "GORKD_PUBLIC_URL": "https://gorkd.test",
+    "GORKD_SECRET": "loopback-secret-of-32-characters!",
+}
+
+
+@dataclass
+class House:
+    """`bot` and `worker` are the processes now running; `start_…` replaces one that has ended."""
+
+    discord: DiscordWorld
+    world: World
+    env: Mapping[str, str]
+    bot: Process = field(init=False)
+    worker: Process = field(init=False)
+
+    async def start_worker(self) -> None:
+        self.worker = await Process.start("worker", self.env)
+
+    async def start_bot(self) -> None:
+        """Returns when the bot has got its guilds."""
+        before = len(self.discord.gateway.sessions)
+        self.bot = await Process.start("discord", self.env, module=LAUNCHER, wait=False)
+        await self.discord.until(lambda: len(self.discord.gateway.sessions) > before, within_s=30)
+
+    async def final(self, asked: Interaction | Message, *, within_s: float = 20.0) -> Message:
+        """The one message that answers `asked`, when it has come to its end."""
+
+        def answers() -> list[Message]:
+            return [one for one in self.discord.replies_to(asked) if is_final(one)]
+
+        await self.discord.until(answers, within_s=within_s)
+        assert len(answers()) == 1, [one.text for one in answers()]
+        return answers()[0]
+
+
+def is_final(message: Message) -> bool:
+    """Whether it is no longer a placeholder or a progress report."""
+    title = str(message.embed.get("title") or message.content)
+    return not message.is_thinking and bool(message.text) and "Researching" not in title
+
+
+@asynccontextmanager
+async def discord_house(data: Path, *, env: Mapping[str, str] | None = None, **how: Any) -> AsyncIterator[House]:
+    """A bot and a worker that are ready; `how` sets attributes of the Discord. Ends by judging what Discord refused."""
+    async with discord_world(**how) as discord, World.of(PAGES) as world:
+        settings = {
+            **world.env(data, "tavily", model=True),
+            **SETTINGS,
+            "DISCORD_TOKEN": TOKEN,
+            "LOOPBACK_DISCORD": discord.url,
+            **(env or {}),
+        }
+        house = House(discord, world, settings)
+        try:
+            await asyncio.gather(house.start_worker(), house.start_bot())
+            yield house
+        finally:
+            for process in (getattr(house, "bot", None), getattr(house, "worker", None)):
+                if process is not None:
+                    await process.killed()
