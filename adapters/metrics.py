@@ -39,6 +39,7 @@ class PrometheusRecorder:
         )
         self._tokens = _Sum("llm_tokens_used", "Prompt and completion tokens of all calls.", ("model",))
         self._costs = _Sum("gorkd_llm_cost_usd", "Dollars of all calls to models that have a price.", ("model",))
+        self._ratings = _Sum("gorkd_ratings", "What people thought of their answers.", ("verdict",))
         self._errors = _Sum("gorkd_errors", "Errors by the stage they happened in and their type.", ("stage", "type"))
         self._cache = _Rate("cache_hit_rate", "Share of cache look-ups that found an answer, 0 to 1.")
         self._fetches = _Rate("source_fetch_success_rate", "Share of pages that could be read, 0 to 1.")
@@ -74,6 +75,8 @@ class PrometheusRecorder:
                     self._cache.observe(value)
                 case "source_fetch":
                     self._fetches.observe(value)
+                case "ratings":
+                    self._ratings.add((label,), value)
                 case "errors":
                     stage, _, kind = label.partition(":")
                     self._errors.add((stage, kind), value)
@@ -92,6 +95,7 @@ class PrometheusRecorder:
         return (
             self._stages, self._providers, self._tokens, self._cache, self._fetches,
             self._costs, self._errors, self._waiting, self._running, self._resumed,
+            self._ratings,
         )  # fmt: skip
 
 

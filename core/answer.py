@@ -170,8 +170,9 @@ class ModelUsage:
 class JobResult:
     """All that a finished job leaves behind, as stored and as rendered (core/render.py).
 
-    `question_type` is what planning made of it, None where nothing was planned. `details` is the mode's own view
-    of the result (D16).
+    `question_type` is what planning made of it, None where nothing was planned; `understood` is the question
+    that was answered where it is not the one that was asked, "" else. `details` is the mode's own view of the
+    result (D16).
     """
 
     answer: ResearchAnswer | None
@@ -183,3 +184,4 @@ class JobResult:
     cached_at: str | None = None
     question_type: QuestionType | None = None
     details: Mapping[str, Json] = field(default_factory=dict)
+    understood: str = ""

@@ -8,8 +8,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter
 
+from core.attachments import AttachmentReader, Attachments
 from core.config import Settings
+from core.delivery import Deliveries
 from core.errors import GorkdError
+from core.feedback import Ratings
 from core.ports import (
     AnswerCache,
     ChatModel,
@@ -46,6 +49,10 @@ class Deps:
     tool_traces: TraceStore
     steering: SteeringStore
     cache: AnswerCache
+    deliveries: Deliveries
+    attachments: Attachments
+    attachment_reader: AttachmentReader
+    ratings: Ratings
     recorder: Recorder
     clock: Clock
     new_id: Callable[[], str]

@@ -25,6 +25,8 @@
     │   └── ModelGarbled        retryable: an answer that cannot be parsed
     ├── JobNotFound
     ├── QueueFull               retryable: too many questions are waiting
+    ├── QuotaExceeded           retryable, after `retry_after_s`: asked too often (core/quotas.py)
+    ├── AttachmentUnreadable    the asker can send another file (core/attachments.py)
     ├── BudgetSpent             a month's money is spent (core/budget.py)
     └── StoreError              the database; `StaleAttempt` when a newer attempt owns the job
 

@@ -52,7 +52,13 @@ LOCAL = Scope(tenant="local", visibility="workspace")
 
 @dataclass(frozen=True)
 class ResearchRequest:
-    """What the asker said. `top_k` is 1…20 and counts items in the modes that list them."""
+    """What the asker said. `top_k` is 1…20 and counts items in the modes that list them.
+
+    `thread` is the conversation it belongs to (`discord:<channel>`, `slack:<channel>:<ts>`), valid in its
+    scope; `basis` an earlier job of the scope whose sources this one starts from; `feedback` what is to be
+    better than in that job; `quoted` a message whose claims are to be checked; `attachments` the names of
+    the files that came along, whose texts are kept by job (core/attachments.py).
+    """
 
     query: str
     scope: Scope = LOCAL
@@ -64,6 +70,11 @@ class ResearchRequest:
     is_fresh: bool = False
     asker: str = ""
     max_iterations: int = 10  # 1…20 rounds, in modes that search in rounds
+    thread: str = ""
+    basis: str = ""
+    feedback: str = ""
+    quoted: str = ""
+    attachments: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -115,6 +115,18 @@ class JobStore(Protocol):
         """The scope's jobs, newest first."""
         ...
 
+    async def asked(self, scope: Scope, dedupe_key: str) -> ResearchJob | None:
+        """The job that was saved with this key in this scope."""
+        ...
+
+    async def in_thread(self, scope: Scope, thread: str, *, before: datetime, limit: int) -> list[ResearchJob]:
+        """The completed jobs of a conversation that were asked before a time, newest first."""
+        ...
+
+    async def asked_by(self, tenant: str, asker: str, *, limit: int) -> list[ResearchJob]:
+        """One person's own jobs in a tenant, newest first, of all visibilities: for that person's eyes only."""
+        ...
+
     async def unfinished(self, *, limit: int) -> list[ResearchJob]:
         """Jobs of all scopes without a terminal status, oldest first: for who runs them, never for who asks."""
         ...

@@ -21,6 +21,7 @@ MeasurementName = Literal[
     "jobs_resumed",  # value 1 for a job that a crash or a stop had interrupted
     "cache_lookup",  # value 1 for a hit, 0 for a miss; shown as cache_hit_rate
     "source_fetch",  # value 1 for a page read, 0 for one that failed; shown as source_fetch_success_rate
+    "ratings",  # label: good or bad; value 1
     "errors",  # label: stage:type; value 1
 ]
 

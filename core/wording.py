@@ -33,6 +33,7 @@ ASK_AGAIN = "Ask Again"
 RETRY = "Retry"
 CANCEL = "Cancel"
 RESEARCH_THIS = "Research This"
+CHECK_QUESTION = "Is what this message says true?"
 
 ASK_WHAT = "Ask me a question and I will answer it with sources."
 INSTRUCTS = "tried to instruct the assistant"
@@ -67,6 +68,16 @@ def title(job: ResearchJob, result: JobResult | None) -> str:
     answer = result.answer if result else None
     is_answered = answer is not None and answer.confidence is not Confidence.INSUFFICIENT
     return TITLE_COMPLETE if is_answered else TITLE_INSUFFICIENT
+
+
+def please_wait(seconds: int) -> str:
+    """For who asks too often (G-02, G-03)."""
+    return f"Please wait {counted(seconds, 'second')}…"
+
+
+def understood_as(question: str) -> str:
+    """What a follow-up was taken to ask."""
+    return f"understood as: {question}"
 
 
 def confidence_headline(answer: ResearchAnswer) -> str:

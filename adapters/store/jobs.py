@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime
+
 from sqlite_utils import Database as Connection
 
 from adapters.store.sqlite import Database
@@ -11,13 +14,21 @@ from core.errors import JobNotFound, StaleAttempt
 from core.job import TERMINAL_STATUSES, ResearchJob, Scope
 
 _UPSERT = """
-    INSERT INTO jobs (id, tenant, visibility, status, attempt, created_at, dedupe_key, job, result)
-    VALUES (:id, :tenant, :visibility, :status, :attempt, :created_at, :dedupe_key, :job, :result)
+    INSERT INTO jobs (id, tenant, visibility, status, attempt, created_at, thread, asker, dedupe_key, job,
+        result)
+    VALUES (:id, :tenant, :visibility, :status, :attempt, :created_at, :thread, :asker, :dedupe_key, :job, :result)
     ON CONFLICT (id) DO UPDATE SET
         tenant = excluded.tenant, visibility = excluded.visibility, status = excluded.status,
         attempt = excluded.attempt, created_at = excluded.created_at, job = excluded.job,
         dedupe_key = COALESCE(excluded.dedupe_key, dedupe_key),
         result = CASE WHEN :keep_result THEN result ELSE excluded.result END
+"""
+_IN_THREAD = """
+    SELECT job FROM jobs WHERE tenant = ? AND visibility = ? AND thread = ? AND thread != '' AND status = 'completed'
+        AND created_at < ? ORDER BY created_at DESC, rowid DESC LIMIT ?
+"""
+_ASKED_BY = """
+    SELECT job FROM jobs WHERE tenant = ? AND asker = ? AND asker != '' ORDER BY created_at DESC, rowid DESC LIMIT ?
 """
 
 
@@ -75,6 +86,17 @@ class SqliteJobStore:
         )
         return [decode(text, ResearchJob) for (text,) in rows]
 
+    async def asked(self, scope: Scope, dedupe_key: str) -> ResearchJob | None:
+        return await self._database.read(lambda connection: _find_twin(connection, scope, dedupe_key))
+
+    async def in_thread(self, scope: Scope, thread: str, *, before: datetime, limit: int) -> list[ResearchJob]:
+        return await self._list(
+            _IN_THREAD, (scope.tenant, scope.visibility, thread, before.timestamp(), max(limit, 0))
+        )
+
+    async def asked_by(self, tenant: str, asker: str, *, limit: int) -> list[ResearchJob]:
+        return await self._list(_ASKED_BY, (tenant, asker, max(limit, 0)))
+
     async def unfinished(self, *, limit: int) -> list[ResearchJob]:
         marks = ", ".join("?" for _ in TERMINAL_STATUSES)
         rows = await self._database.read(
@@ -83,6 +105,10 @@ class SqliteJobStore:
                 (*TERMINAL_STATUSES, max(limit, 0)),
             ).fetchall()
         )
+        return [decode(text, ResearchJob) for (text,) in rows]
+
+    async def _list(self, query: str, values: Sequence[str | int | float]) -> list[ResearchJob]:
+        rows = await self._database.read(lambda connection: connection.execute(query, values).fetchall())
         return [decode(text, ResearchJob) for (text,) in rows]
 
 
@@ -108,6 +134,8 @@ def _row(job: ResearchJob) -> dict[str, str | int | float | None]:
         "status": job.status.value,
         "attempt": job.attempt,
         "created_at": job.created_at.timestamp(),
+        "thread": job.request.thread,
+        "asker": job.request.asker,
         "job": encode(job),
         "result": None,
     }

@@ -11,9 +11,12 @@ from datetime import datetime, timedelta
 from adapters.store.following import Bell, Tail, encode_data, follow_log, refuse_append
 from adapters.store.trace_rows import no_such_trace
 from core.answer import JobResult
+from core.attachments import Attachment
+from core.delivery import Address
 from core.errors import JobNotFound, StaleAttempt
 from core.events import Event, EventType, Json
-from core.job import TERMINAL_STATUSES, ResearchJob, Scope
+from core.feedback import Rating
+from core.job import TERMINAL_STATUSES, JobStatus, ResearchJob, Scope
 from core.limits import take_token
 from core.ports import Clock
 from core.source import Source
@@ -58,6 +61,20 @@ class MemoryJobStore:
 
     async def recent(self, scope: Scope, *, limit: int) -> list[ResearchJob]:
         jobs = [job for job in reversed(self._jobs.values()) if job.scope == scope]
+        return sorted(jobs, key=lambda job: job.created_at, reverse=True)[: max(limit, 0)]
+
+    async def asked(self, scope: Scope, dedupe_key: str) -> ResearchJob | None:
+        twin = self._by_dedupe_key.get((scope, dedupe_key))
+        return self._jobs[twin] if twin else None
+
+    async def in_thread(self, scope: Scope, thread: str, *, before: datetime, limit: int) -> list[ResearchJob]:
+        jobs = [job for job in await self.recent(scope, limit=len(self._jobs)) if thread and job.request.thread == thread]
+        completed = [job for job in jobs if job.status is JobStatus.COMPLETED and job.created_at < before]
+        return completed[: max(limit, 0)]
+
+    async def asked_by(self, tenant: str, asker: str, *, limit: int) -> list[ResearchJob]:
+        own = [job for job in reversed(self._jobs.values()) if asker and job.request.asker == asker]
+        jobs = [job for job in own if job.scope.tenant == tenant]
         return sorted(jobs, key=lambda job: job.created_at, reverse=True)[: max(limit, 0)]
 
     async def unfinished(self, *, limit: int) -> list[ResearchJob]:
@@ -286,3 +303,55 @@ class MemorySingleFlight:
 
 
 MAX_BUCKETS = 10_000  # names of buckets, about 1 MB, before those that are full again are dropped
+
+
+class MemoryDeliveries:
+    """`Deliveries`."""
+
+    def __init__(self, *, clock: Clock) -> None:
+        self._clock = clock
+        self._addresses: dict[str, Address] = {}
+
+    async def put(self, job: ResearchJob, address: Address) -> None:
+        self._addresses[job.id] = address
+
+    async def waiting(self, platform: str) -> list[tuple[str, Address]]:
+        now = self._clock()
+        self._addresses = {
+            job_id: address
+            for job_id, address in self._addresses.items()
+            if address.expires_at is None or address.expires_at > now
+        }
+        return [entry for entry in self._addresses.items() if entry[1].platform == platform]
+
+    async def erase(self, job_id: str) -> None:
+        self._addresses.pop(job_id, None)
+
+
+class MemoryAttachments:
+    """`Attachments`."""
+
+    def __init__(self) -> None:
+        self._attachments: dict[str, list[Attachment]] = {}
+
+    async def put(self, job: ResearchJob, attachments: Sequence[Attachment]) -> None:
+        self._attachments[job.id] = list(attachments)
+
+    async def of(self, job_id: str) -> list[Attachment]:
+        return list(self._attachments.get(job_id, []))
+
+
+class MemoryRatings:
+    """`Ratings`."""
+
+    def __init__(self) -> None:
+        self._ratings: dict[str, dict[str, Rating]] = {}
+
+    async def put(self, job: ResearchJob, rating: Rating) -> bool:
+        votes = self._ratings.setdefault(job.id, {})
+        earlier = votes.pop(rating.asker, None)
+        votes[rating.asker] = rating
+        return earlier is None or earlier.is_good != rating.is_good
+
+    async def of(self, job_id: str) -> list[Rating]:
+        return list(self._ratings.get(job_id, {}).values())

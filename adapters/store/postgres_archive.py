@@ -36,6 +36,7 @@ _MAKE_NAMELESS = """
 """
 _OWN_SPENDING = "DELETE FROM spending WHERE asker = %(user)s AND (%(tenant)s = '' OR tenant = %(tenant)s)"
 _OWN_TRACES = "DELETE FROM tool_traces WHERE user_id = %(user)s AND (%(tenant)s = '' OR tenant = %(tenant)s)"
+_OWN_RATINGS = "DELETE FROM ratings WHERE asker = %(user)s AND (%(tenant)s = '' OR tenant = %(tenant)s)"
 _TOMBSTONE = "INSERT INTO forgotten (job_id, at) VALUES (%s, %s) ON CONFLICT (job_id) DO UPDATE SET at = excluded.at"
 _OLD_EVENTS = "DELETE FROM events WHERE at < %s AND job_id IN (SELECT id FROM jobs WHERE status = ANY(%s))"
 _TABLES_WITH = """
@@ -81,6 +82,8 @@ class PostgresArchive:
             gone += (await connection.execute(_OLD_EVENTS, (traces_before, _ENDED))).rowcount
             naive = traces_before.astimezone(UTC).replace(tzinfo=None)
             gone += (await connection.execute("DELETE FROM tool_traces WHERE created_at < %s", (naive,))).rowcount
+            expired = "DELETE FROM addresses WHERE expires_at <= %s"
+            gone += (await connection.execute(expired, (datetime.now(UTC),))).rowcount
             await connection.execute("DELETE FROM forgotten WHERE at < %s", (tombstones_before,))
             if answers_before is not None:
                 old = "SELECT id FROM jobs WHERE created_at < %s AND status = ANY(%s)"
@@ -109,7 +112,7 @@ async def _delete_user(connection: AsyncConnection, whose: Whose) -> int:
     values = _values(whose)
     await connection.execute(_MAKE_NAMELESS, values)
     gone = 0
-    for statement in (_OWN_SPENDING, _OWN_TRACES):
+    for statement in (_OWN_SPENDING, _OWN_TRACES, _OWN_RATINGS):
         gone += (await connection.execute(statement, values)).rowcount
     if not whose.tenant:
         gone += await _delete_where(connection, "visibility", f"user:{whose.user_id}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from psycopg import AsyncConnection
 from psycopg.errors import UniqueViolation
 
@@ -14,9 +16,10 @@ from core.job import TERMINAL_STATUSES, ResearchJob, Scope
 
 # The row's lock makes of the fence and the write one step.
 _UPSERT = """
-    INSERT INTO jobs (id, tenant, visibility, status, attempt, created_at, dedupe_key, job, result)
-    VALUES (%(id)s, %(tenant)s, %(visibility)s, %(status)s, %(attempt)s, %(created_at)s, %(dedupe_key)s, %(job)s,
-        %(result)s)
+    INSERT INTO jobs (id, tenant, visibility, status, attempt, created_at, thread, asker, dedupe_key, job,
+        result)
+    VALUES (%(id)s, %(tenant)s, %(visibility)s, %(status)s, %(attempt)s, %(created_at)s, %(thread)s, %(asker)s,
+        %(dedupe_key)s, %(job)s, %(result)s)
     ON CONFLICT (id) DO UPDATE SET
         tenant = excluded.tenant, visibility = excluded.visibility, status = excluded.status,
         attempt = excluded.attempt, created_at = excluded.created_at, job = excluded.job,
@@ -27,6 +30,13 @@ _UPSERT = """
 _TWIN = "SELECT job FROM jobs WHERE tenant = %s AND visibility = %s AND dedupe_key = %s"
 _RECENT = """
     SELECT job FROM jobs WHERE tenant = %s AND visibility = %s ORDER BY created_at DESC, number DESC LIMIT %s
+"""
+_IN_THREAD = """
+    SELECT job FROM jobs WHERE tenant = %s AND visibility = %s AND thread = %s AND thread != ''
+        AND status = 'completed' AND created_at < %s ORDER BY created_at DESC, number DESC LIMIT %s
+"""
+_ASKED_BY = """
+    SELECT job FROM jobs WHERE tenant = %s AND asker = %s AND asker != '' ORDER BY created_at DESC, number DESC LIMIT %s
 """
 _UNFINISHED = """
     SELECT job FROM jobs WHERE status NOT IN ('completed', 'failed', 'cancelled') ORDER BY created_at, number LIMIT %s
@@ -77,6 +87,18 @@ class PostgresJobStore:
         rows = await self._database.rows(_RECENT, (scope.tenant, scope.visibility, max(limit, 0)))
         return [decode(text, ResearchJob) for (text,) in rows]
 
+    async def asked(self, scope: Scope, dedupe_key: str) -> ResearchJob | None:
+        rows = await self._database.rows(_TWIN, (scope.tenant, scope.visibility, digest(dedupe_key)))
+        return decode(rows[0][0], ResearchJob) if rows else None
+
+    async def in_thread(self, scope: Scope, thread: str, *, before: datetime, limit: int) -> list[ResearchJob]:
+        values = (scope.tenant, scope.visibility, thread, before, max(limit, 0))
+        return [decode(text, ResearchJob) for (text,) in await self._database.rows(_IN_THREAD, values)]
+
+    async def asked_by(self, tenant: str, asker: str, *, limit: int) -> list[ResearchJob]:
+        rows = await self._database.rows(_ASKED_BY, (tenant, asker, max(limit, 0)))
+        return [decode(text, ResearchJob) for (text,) in rows]
+
     async def unfinished(self, *, limit: int) -> list[ResearchJob]:
         rows = await self._database.rows(_UNFINISHED, (max(limit, 0),))
         return [decode(text, ResearchJob) for (text,) in rows]
@@ -96,6 +118,8 @@ def _row(job: ResearchJob) -> dict[str, object]:
         "status": job.status.value,
         "attempt": job.attempt,
         "created_at": job.created_at,
+        "thread": job.request.thread,
+        "asker": job.request.asker,
         "dedupe_key": None,
         "job": encode(job),
         "result": None,

@@ -82,6 +82,25 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             job_id TEXT PRIMARY KEY REFERENCES jobs (id) ON DELETE CASCADE,
             tenant TEXT NOT NULL, visibility TEXT NOT NULL, revoked_at TIMESTAMPTZ NOT NULL)""",
     ),
+    (
+        "ALTER TABLE jobs ADD COLUMN thread TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE jobs ADD COLUMN asker TEXT NOT NULL DEFAULT ''",
+        "CREATE INDEX jobs_by_thread ON jobs (tenant, visibility, thread, created_at) WHERE thread != ''",
+        "CREATE INDEX jobs_by_asker ON jobs (tenant, asker, created_at) WHERE asker != ''",
+        """CREATE TABLE addresses (
+            job_id TEXT PRIMARY KEY REFERENCES jobs (id) ON DELETE CASCADE, tenant TEXT NOT NULL,
+            visibility TEXT NOT NULL, platform TEXT NOT NULL, sealed TEXT NOT NULL, put_at TIMESTAMPTZ NOT NULL,
+            expires_at TIMESTAMPTZ)""",
+        "CREATE INDEX addresses_by_platform ON addresses (platform, put_at)",
+        """CREATE TABLE attachments (
+            job_id TEXT NOT NULL REFERENCES jobs (id) ON DELETE CASCADE, number INTEGER NOT NULL,
+            tenant TEXT NOT NULL, visibility TEXT NOT NULL, attachment TEXT NOT NULL,
+            PRIMARY KEY (job_id, number))""",
+        """CREATE TABLE ratings (
+            job_id TEXT NOT NULL REFERENCES jobs (id) ON DELETE CASCADE, asker TEXT NOT NULL,
+            tenant TEXT NOT NULL, visibility TEXT NOT NULL, at TIMESTAMPTZ NOT NULL, rating TEXT NOT NULL,
+            PRIMARY KEY (job_id, asker))""",
+    ),
 )
 
 

@@ -1,0 +1,43 @@
+"""Addresses of waiting messages in PostgreSQL; each goes with its job."""
+
+from __future__ import annotations
+
+from adapters.store.postgres import PostgresDatabase
+from adapters.store.sealing import open_addresses, seal_data
+from core.delivery import Address, Sealer
+from core.errors import StoreError
+from core.job import ResearchJob
+from core.ports import Clock
+
+_PUT = """
+    INSERT INTO addresses (job_id, tenant, visibility, platform, sealed, put_at, expires_at)
+    SELECT id, tenant, visibility, %s, %s, %s, %s FROM jobs WHERE id = %s
+    ON CONFLICT (job_id) DO UPDATE SET
+        platform = excluded.platform, sealed = excluded.sealed, expires_at = excluded.expires_at
+"""
+_WAITING = """
+    SELECT job_id, platform, sealed, expires_at FROM addresses WHERE platform = %s ORDER BY put_at, job_id
+"""
+
+
+class PostgresDeliveries:
+    """`Deliveries`. Nothing is kept for a job that is not stored."""
+
+    def __init__(self, database: PostgresDatabase, box: Sealer, *, clock: Clock) -> None:
+        self._database = database
+        self._box = box
+        self._clock = clock
+
+    async def put(self, job: ResearchJob, address: Address) -> None:
+        sealed = seal_data(address, self._box)
+        row = (address.platform, sealed, self._clock(), address.expires_at, job.id)
+        if await self._database.execute(_PUT, row) == 0:
+            raise StoreError(f"{job.id} is not stored, so nothing is kept for it")
+
+    async def waiting(self, platform: str) -> list[tuple[str, Address]]:
+        await self._database.execute("DELETE FROM addresses WHERE expires_at <= %s", (self._clock(),))
+        rows = await self._database.rows(_WAITING, (platform,))
+        return open_addresses([(job_id, where, sealed, at) for job_id, where, sealed, at in rows], self._box)
+
+    async def erase(self, job_id: str) -> None:
+        await self._database.execute("DELETE FROM addresses WHERE job_id = %s", (job_id,))

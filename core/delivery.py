@@ -1,0 +1,61 @@
+"""Where an answer is to appear: the address of the message that waits for a job, kept until it has been delivered.
+
+Whoever restarts asks for what is undelivered and follows it again, so a crash costs no answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from core.events import Json
+from core.job import ResearchJob
+
+
+@dataclass(frozen=True)
+class Address:
+    """A message of one platform. `data` is whatever that platform's bot needs to edit it again.
+
+    After `expires_at` nothing can be delivered there any more, and the address is erased; None is never. A
+    token that dies while the place stays reachable is the bot's own matter and stands in `data`.
+    """
+
+    platform: str
+    data: Mapping[str, Json]
+    expires_at: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """A job, ended or not, and the message that still waits for its answer."""
+
+    job: ResearchJob
+    address: Address
+
+
+class Deliveries(Protocol):
+    """One address a job. Durable ones keep `data` encrypted, since it may hold tokens. Each raises `StoreError`."""
+
+    async def put(self, job: ResearchJob, address: Address) -> None:
+        """Keep it; an earlier address of the job is replaced."""
+        ...
+
+    async def waiting(self, platform: str) -> list[tuple[str, Address]]:
+        """Job ids with their addresses, in the order they were first put; expired ones are erased instead."""
+        ...
+
+    async def erase(self, job_id: str) -> None:
+        """The answer has arrived."""
+        ...
+
+
+class Sealer(Protocol):
+    """Encrypts short texts with a secret of this installation."""
+
+    def seal(self, text: str) -> str: ...
+
+    def open(self, sealed: str) -> str:
+        """Raises `StoreError` when it was sealed with another secret or altered."""
+        ...

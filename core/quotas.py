@@ -1,0 +1,55 @@
+"""How often one may ask: so many questions a minute for a person and for a workspace, by platform."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import ceil
+
+from core import wording
+from core.errors import GorkdError
+from core.job import ResearchRequest
+from core.limits import RateLimits
+
+SECONDS_A_MINUTE = 60.0
+
+
+@dataclass(frozen=True)
+class Quota:
+    """Questions a minute, of one person and of a whole guild or workspace; each also at once."""
+
+    user_per_min: int
+    tenant_per_min: int
+
+
+class QuotaExceeded(GorkdError):
+    """Asked too often; the same question is welcome after `retry_after_s`."""
+
+    code = "RATE_LIMITED"
+    retryable = True
+
+    def __init__(self, bucket: str, retry_after_s: float) -> None:
+        seconds = max(1, ceil(retry_after_s))
+        super().__init__(f"quota of {bucket} used up", user_message=wording.please_wait(seconds))
+        self.retry_after_s = retry_after_s
+
+
+async def check_quota(request: ResearchRequest, quotas: Mapping[str, Quota], limits: RateLimits) -> None:
+    """Takes one question from the asker's quota, then from the workspace's. Raises `QuotaExceeded`.
+
+    `quotas` are by platform (the first word of a tenant); a platform that has none is not limited. The asker
+    comes first, so that one who asks too often uses up nothing of the others'.
+    """
+    platform = request.scope.tenant.partition(":")[0]
+    quota = quotas.get(platform)
+    if quota is None:
+        return
+    if request.asker:
+        await _take(limits, f"quota:{platform}:user:{request.asker}", quota.user_per_min)
+    await _take(limits, f"quota:{request.scope.tenant}", quota.tenant_per_min)
+
+
+async def _take(limits: RateLimits, bucket: str, per_min: int) -> None:
+    wait_s = await limits.take(bucket, rate=per_min / SECONDS_A_MINUTE, burst=per_min)
+    if wait_s > 0:
+        raise QuotaExceeded(bucket, wait_s)
