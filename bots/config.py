@@ -28,6 +28,10 @@ class BotSettings(BaseSettings):
     prices: str = Field("", alias="GORKD_PRICES")
     budget_user_usd: float | None = Field(None, alias="GORKD_BUDGET_USER_USD", ge=0, allow_inf_nan=False)
     budget_workspace_usd: float | None = Field(None, alias="GORKD_BUDGET_WORKSPACE_USD", ge=0, allow_inf_nan=False)
+    discord_user_per_min: int = Field(5, alias="GORKD_DISCORD_USER_PER_MIN", ge=1, le=10_000)
+    discord_guild_per_min: int = Field(20, alias="GORKD_DISCORD_GUILD_PER_MIN", ge=1, le=10_000)
+    slack_user_per_min: int = Field(5, alias="GORKD_SLACK_USER_PER_MIN", ge=1, le=10_000)
+    slack_workspace_per_min: int = Field(30, alias="GORKD_SLACK_WORKSPACE_PER_MIN", ge=1, le=10_000)
 
 
 def environment() -> Mapping[str, str]:

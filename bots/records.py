@@ -6,14 +6,18 @@ from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
+from adapters.secrets import SecretBox
 from adapters.store.archive import SqliteArchive
+from adapters.store.attachments import SqliteAttachments
 from adapters.store.backlog import PostgresBacklog, SqliteBacklog
 from adapters.store.cache import SqliteAnswerCache
+from adapters.store.deliveries import SqliteDeliveries
 from adapters.store.events import SqliteEventLog
 from adapters.store.heartbeats import SqliteHeartbeats
 from adapters.store.jobs import SqliteJobStore
 from adapters.store.limits import SqliteRateLimits, SqliteSingleFlight
 from adapters.store.memo import SqliteJobMemo
+from adapters.store.ratings import SqliteRatings
 from adapters.store.redis import RedisAnswerCache
 from adapters.store.redis_archive import RedisArchive
 from adapters.store.redis_events import RedisEventLog
@@ -25,9 +29,12 @@ from adapters.store.steering import SqliteSteeringStore
 from adapters.store.tracelog import SqliteSpending, SqliteTraceLog
 from adapters.store.traces import SqliteTraceStore
 from bots.config import BotSettings
+from core.attachments import Attachments
 from core.backlog import Backlog
 from core.budget import Spending
+from core.delivery import Deliveries
 from core.errors import SetupError
+from core.feedback import Ratings
 from core.forgetting import Archive, Register
 from core.heartbeats import Heartbeats
 from core.limits import RateLimits, SingleFlight
@@ -48,6 +55,9 @@ class Records:
     memo: JobMemo
     tool_traces: TraceStore
     steering: SteeringStore
+    deliveries: Deliveries
+    attachments: Attachments
+    ratings: Ratings
     cache: AnswerCache
     limits: RateLimits
     flights: SingleFlight
@@ -69,7 +79,8 @@ async def open_records(
         raise SetupError(f"DATABASE_URL needs {' and '.join(missing)} as well: please set what is missing.")
     redis = _open_redis(settings.redis_url, stack, clock=clock, recorder=recorder) if settings.redis_url else None
     if redis is not None and "DATABASE_URL" in env:
-        return await _open_postgres(env["DATABASE_URL"], redis, stack)
+        box = SecretBox.from_env(env, settings.data)
+        return await _open_postgres(env["DATABASE_URL"], redis, box, stack, clock=clock)
     database = await Database.open(settings.data)
     stack.push_async_callback(database.aclose)
     archive = SqliteArchive(database)
@@ -80,6 +91,9 @@ async def open_records(
         memo=SqliteJobMemo(database),
         tool_traces=SqliteTraceStore(database),
         steering=SqliteSteeringStore(database),
+        deliveries=SqliteDeliveries(database, SecretBox.from_env(env, settings.data), clock=clock),
+        attachments=SqliteAttachments(database),
+        ratings=SqliteRatings(database),
         cache=redis.cache if redis else SqliteAnswerCache(database, clock=clock),
         limits=redis.limits if redis else SqliteRateLimits(database, clock=clock, recorder=recorder),
         flights=redis.flights if redis else SqliteSingleFlight(database, clock=clock, recorder=recorder),
@@ -118,12 +132,15 @@ def _open_redis(url: str, stack: AsyncExitStack, *, clock: Clock, recorder: Reco
     return _Shared(events, cache, limits, flights, archive)
 
 
-async def _open_postgres(url: str, redis: _Shared, stack: AsyncExitStack) -> Records:
+async def _open_postgres(url: str, redis: _Shared, box: SecretBox, stack: AsyncExitStack, *, clock: Clock) -> Records:
     from adapters.store.postgres import PostgresDatabase
     from adapters.store.postgres_archive import PostgresArchive
+    from adapters.store.postgres_attachments import PostgresAttachments
+    from adapters.store.postgres_deliveries import PostgresDeliveries
     from adapters.store.postgres_heartbeats import PostgresHeartbeats
     from adapters.store.postgres_jobs import PostgresJobStore
     from adapters.store.postgres_memo import PostgresJobMemo
+    from adapters.store.postgres_ratings import PostgresRatings
     from adapters.store.postgres_revocations import PostgresLinkRevocations
     from adapters.store.postgres_sources import PostgresSourceStore
     from adapters.store.postgres_steering import PostgresSteeringStore
@@ -140,6 +157,9 @@ async def _open_postgres(url: str, redis: _Shared, stack: AsyncExitStack) -> Rec
         memo=PostgresJobMemo(database),
         tool_traces=PostgresTraceStore(database),
         steering=PostgresSteeringStore(database),
+        deliveries=PostgresDeliveries(database, box, clock=clock),
+        attachments=PostgresAttachments(database),
+        ratings=PostgresRatings(database),
         cache=redis.cache,
         limits=redis.limits,
         flights=redis.flights,

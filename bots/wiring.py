@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -29,13 +29,14 @@ from core.backlog import watch_backlog
 from core.budget import Budget, check_budget, require_price
 from core.config import Settings
 from core.deps import Deps
-from core.forgetting import Archive, Retention, keep_sweeping
+from core.forgetting import Archive, Forgotten, Retention, Whose, forget, keep_sweeping
 from core.heartbeats import Heartbeats
 from core.job import TERMINAL_STATUSES, JobError, JobStatus, ResearchRequest
 from core.limited import LimitedSearch
 from core.page_links import LinkRevocations
 from core.ports import JobQueue
 from core.prices import read_prices
+from core.quotas import Quota, check_quota
 from core.researcher import Researcher
 from core.runner import DirectSteps, run_job
 from core.stages.deliver import deliver_failure
@@ -107,19 +108,33 @@ async def open_house(
         if role != "front":
             sweeping = keep_sweeping(archives, Retention.of_days(settings.retention_days), clock=utc_now)
             await stack.enter_async_context(_in_background(sweeping))
-        yield House(Researcher(deps, queue, admit=admit), deps, metrics, settings, records.traces, records.revocations)
+        erase = partial(_erase, records, archives, queue)
+        researcher = Researcher(deps, queue, admit=admit, erase=erase)
+        yield House(researcher, deps, metrics, settings, records.traces, records.revocations)
 
 
 def _admission(settings: BotSettings, deps: Deps, records: Records) -> Callable[[ResearchRequest], Awaitable[None]]:
-    """Refuses who has spent this month's budget. Raises `SetupError` for a budget that cannot be counted."""
+    """Refuses who has spent this month's budget or asks too often.
+
+    Raises `SetupError` for a budget that cannot be counted.
+    """
     budget = Budget(settings.budget_user_usd, settings.budget_workspace_usd)
+    quotas = {
+        "discord": Quota(settings.discord_user_per_min, settings.discord_guild_per_min),
+        "slack": Quota(settings.slack_user_per_min, settings.slack_workspace_per_min),
+    }
     if deps.model is not None:
         require_price(budget, deps.model.name, deps.settings.prices_usd_per_million)
 
     async def admit(request: ResearchRequest) -> None:
         await check_budget(request, budget, records.spending, now=utc_now())
+        await check_quota(request, quotas, records.limits)
 
     return admit
+
+
+async def _erase(records: Records, archives: Sequence[Archive], queue: JobQueue, whose: Whose) -> Forgotten:
+    return await forget(whose, records.register, archives, cancel=queue.cancel)
 
 
 @asynccontextmanager
@@ -226,6 +241,10 @@ def _open_deps(
         memo=records.memo,
         tool_traces=records.tool_traces,
         steering=records.steering,
+        deliveries=records.deliveries,
+        attachments=records.attachments,
+        attachment_reader=pages.attachments,
+        ratings=records.ratings,
         cache=records.cache,
         recorder=metrics,
         clock=utc_now,

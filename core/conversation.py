@@ -37,7 +37,10 @@ _WHOLE: tuple[tuple[ReplyKind, str], ...] = (
     ("improve", r"improve(?:\s+(?:this|it|that|the\s+answer))?"),
 )
 _LED: tuple[tuple[ReplyKind, str], ...] = (
-    ("improve", r"improve(?:\s+(?:this|it|that|the\s+answer|your\s+answer))?(?:\s*[:,–—-]+\s*|\s+(?:by|with|and)\s+|\s+)"),
+    (
+        "improve",
+        r"improve(?:\s+(?:this|it|that|the\s+answer|your\s+answer))?(?:\s*[:,–—-]+\s*|\s+(?:by|with|and)\s+|\s+)",
+    ),
     ("deeper", r"(?:(?:go|dig|look)\s+)?deeper(?:\s*[:,–—-]+\s*|\s+(?:on|into|in)\s+)"),
 )
 _REPLIES = [(kind, regex.compile(rf"(?:{words}){_POLITE}\s*[.!]*", regex.IGNORECASE)) for kind, words in _WHOLE]
@@ -61,7 +64,9 @@ _EMPTY_IT = regex.compile(
     r"|\bthis\s+(?:year|month|week|century|decade|morning|time)\b|\bthese\s+days\b",
     regex.IGNORECASE,
 )
-_DEFINES = regex.compile(r"^\s*(?:what|who|where|when)\s+(?:is|are|was|were)\b|^\s*(?:define|explain|describe)\b", regex.I)
+_DEFINES = regex.compile(
+    r"^\s*(?:what|who|where|when)\s+(?:is|are|was|were)\b|^\s*(?:define|explain|describe)\b", regex.I
+)
 _WORD = regex.compile(r"[\p{L}\p{N}][\p{L}\p{N}'’.-]*")
 _PLACED = regex.compile(r"^\s*(?P<preposition>in|at|of|for|on|from|by|with|to)\s+", regex.IGNORECASE)
 
@@ -170,4 +175,6 @@ def _capitalised(text: str) -> str:
 
 
 def _telling_words(text: str) -> list[str]:
-    return [word for word in (found.rstrip(".'’-") for found in _WORD.findall(text)) if word.casefold() not in STOPWORDS]
+    return [
+        word for word in (found.rstrip(".'’-") for found in _WORD.findall(text)) if word.casefold() not in STOPWORDS
+    ]

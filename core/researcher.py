@@ -1,22 +1,31 @@
-"""The only door inward: submit a question, follow it, read what became of it, cancel it."""
+"""The only door inward: submit a question, follow it, read what became of it, ask again, forget it.
+
+Whatever names an earlier job also names the scope of whoever asks: a job of another scope is not there.
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from core.answer import JobResult
+from core.attachments import MAX_ATTACHMENTS, Attachment
+from core.delivery import Address, Delivery
 from core.deps import Deps
-from core.errors import QueueFull, StoreError
+from core.errors import InvalidQuery, JobNotFound, QueueFull, SetupError, StoreError
 from core.events import Event
+from core.feedback import MAX_REASON_CHARS, Rating
+from core.forgetting import Forgotten, Whose
 from core.job import TERMINAL_STATUSES, JobError, JobStatus, ResearchJob, ResearchRequest, Scope
-from core.modes import find_mode
+from core.modes import MODES, find_mode
 from core.ports import JobQueue
 from core.render import job_json
 from core.source import Source
 from core.stages.deliver import deliver_failure
-from core.stages.intake import parse_intent, read_query
+from core.stages.intake import parse_intent, read_query, read_quoted
+from core.telemetry import Measurement
+from core.wording import CHECK_QUESTION
 
 log = logging.getLogger(__name__)
 
@@ -25,28 +34,42 @@ class Researcher:
     """What every interface talks to. It knows nothing of how jobs are run: that is the queue's business."""
 
     def __init__(
-        self, deps: Deps, queue: JobQueue, *, admit: Callable[[ResearchRequest], Awaitable[None]] | None = None
+        self,
+        deps: Deps,
+        queue: JobQueue,
+        *,
+        admit: Callable[[ResearchRequest], Awaitable[None]] | None = None,
+        erase: Callable[[Whose], Awaitable[Forgotten]] | None = None,
     ) -> None:
-        """`admit` raises a `GorkdError` for a request that may not be researched now (core/budget.py)."""
+        """`admit` raises a `GorkdError` for a request that may not be researched now (core/budget.py, quotas.py).
+
+        `erase` lets go of everything that is somebody's (core/forgetting.py); None where nothing is kept.
+        """
         self._deps = deps
         self._queue = queue
         self._admit = admit
+        self._erase = erase
 
-    async def submit(self, request: ResearchRequest, *, dedupe_key: str = "") -> ResearchJob:
-        """Store a job for the question, then enqueue it. The same `dedupe_key` in one scope gives the same job.
+    async def submit(
+        self, request: ResearchRequest, *, dedupe_key: str = "", attachments: Sequence[Attachment] = ()
+    ) -> ResearchJob:
+        """Store a job for the question with its attachments, then enqueue it.
 
-        Raises `InvalidQuery`, `QueueFull`, `StoreError`, and what refuses admission.
+        The same `dedupe_key` in one scope gives the same job, which counts once against quotas. Raises
+        `InvalidQuery`, `QueueFull`, `StoreError`, and what refuses admission.
         """
         with self._deps.stage("intake"):
-            query = read_query(request.query)
-            for name in request.modes:
-                find_mode(name)
+            request = _read_request(request, attachments)
+        twin = await self._deps.jobs.asked(request.scope, dedupe_key) if dedupe_key else None
+        if twin is not None:
+            await self._begin(twin, attachments, is_new=False)
+            return twin
         if self._admit is not None:
             await self._admit(request)
         job = ResearchJob(
             id=self._deps.new_id(),
-            request=replace(request, query=query),
-            intent=parse_intent(query),
+            request=request,
+            intent=parse_intent(request.query),
             status=JobStatus.PENDING,
             created_at=self._deps.clock(),
         )
@@ -54,8 +77,89 @@ class Researcher:
         is_new = stored.id == job.id
         if is_new:
             log.info("submitted", extra={"job": job.id, "mode": ",".join(request.modes), "tenant": job.scope.tenant})
-        await self._enqueue(stored, is_new=is_new)
+        await self._begin(stored, attachments, is_new=is_new)
         return stored
+
+    async def retry(self, job_id: str, asker: str, *, scope: Scope, dedupe_key: str = "") -> ResearchJob:
+        """Ask the question of a failed job again, beginning with the sources it had found (D14).
+
+        By default two presses of one button are one job. A job that still runs is given back as it is.
+        """
+        old = await self._visible(job_id, scope)
+        if old.status not in TERMINAL_STATUSES:
+            return old
+        basis = old.id if await self.sources(old.id) else old.request.basis
+        request = replace(old.request, basis=basis, asker=asker)
+        return await self._again(old, request, dedupe_key or f"retry:{old.id}")
+
+    async def ask_again(self, job_id: str, asker: str, *, scope: Scope, dedupe_key: str = "") -> ResearchJob:
+        """Ask the same question anew: nothing of the earlier answer is used."""
+        old = await self._visible(job_id, scope)
+        return await self._again(old, replace(await self._asked(old), basis="", feedback="", asker=asker), dedupe_key)
+
+    async def improve(
+        self, job_id: str, feedback: str, asker: str, *, scope: Scope, is_deeper: bool = False, dedupe_key: str = ""
+    ) -> ResearchJob:
+        """A new job for the same question that minds `feedback` and starts from the earlier sources.
+
+        `is_deeper` asks for depth instead of, or besides, feedback.
+        """
+        old = await self._visible(job_id, scope)
+        request = replace(await self._asked(old), basis=old.id, feedback=feedback.strip(), asker=asker)
+        if is_deeper:
+            request = replace(request, depth="deep", modes=("deep",) if "deep" in MODES else request.modes)
+        return await self._again(old, request, dedupe_key)
+
+    async def read_attachment(self, name: str, media_type: str, content: bytes) -> Attachment:
+        """Raises `AttachmentUnreadable`, whose `user_message` names the file and says why."""
+        return await self._deps.attachment_reader.read(name, media_type, content)
+
+    async def attach(self, job_id: str, address: Address) -> None:
+        """Remember which message waits for the job's answer; a later address replaces an earlier one."""
+        await self._deps.deliveries.put(await self._deps.jobs.get(job_id), address)
+
+    async def undelivered(self, platform: str) -> list[Delivery]:
+        """Messages of a platform that still wait, with their jobs, oldest first: what a restarted bot follows again."""
+        found: list[Delivery] = []
+        for job_id, address in await self._deps.deliveries.waiting(platform):
+            try:
+                found.append(Delivery(await self._deps.jobs.get(job_id), address))
+            except JobNotFound:
+                log.info("the job of a waiting message is gone", extra={"job": job_id})
+        return found
+
+    async def delivered(self, job_id: str) -> None:
+        """The answer has arrived; its address is erased."""
+        await self._deps.deliveries.erase(job_id)
+
+    async def rate(self, job_id: str, asker: str, *, good: bool, reason: str = "", scope: Scope) -> None:
+        """One vote each; a later one replaces the earlier. Raises `JobNotFound`, `StoreError`."""
+        job = await self._visible(job_id, scope)
+        rating = Rating(asker, good, reason.strip()[:MAX_REASON_CHARS], self._deps.clock())
+        if await self._deps.ratings.put(job, rating):
+            self._deps.recorder.record(Measurement("ratings", 1, "good" if good else "bad"))
+
+    async def asked(self, dedupe_key: str, *, scope: Scope) -> ResearchJob | None:
+        """The job that was submitted with this key, None when there is none."""
+        return await self._deps.jobs.asked(scope, dedupe_key)
+
+    async def history(self, asker: str, *, tenant: str, limit: int) -> list[ResearchJob]:
+        """One's own jobs, newest first, of every visibility: to be shown to `asker` alone."""
+        return await self._deps.jobs.asked_by(tenant, asker, limit=limit)
+
+    async def forget(self, job_id: str, asker: str, *, scope: Scope) -> None:
+        """Cancel and erase one's own job for good. Raises `JobNotFound` when it is somebody else's, `GorkdError`."""
+        job = await self._visible(job_id, scope)
+        if not asker or job.request.asker != asker:
+            raise JobNotFound(job_id)
+        await self._forget(job.id)
+
+    async def forget_asked(self, dedupe_key: str, *, scope: Scope) -> bool:
+        """Erase the job of a question that was taken back (its message was deleted); whether there was one."""
+        job = await self._deps.jobs.asked(scope, dedupe_key)
+        if job is not None:
+            await self._forget(job.id)
+        return job is not None
 
     async def follow(self, job_id: str, *, after: int = 0) -> AsyncIterator[Event]:
         """The job's events after `after`, past and coming; ends with `complete`.
@@ -94,6 +198,34 @@ class Researcher:
         """End a job that has not ended; one that has is left as it is."""
         await self._queue.cancel(job_id)
 
+    async def _visible(self, job_id: str, scope: Scope) -> ResearchJob:
+        job = await self._deps.jobs.get(job_id)
+        if job.scope != scope:
+            raise JobNotFound(job_id)
+        return job
+
+    async def _asked(self, job: ResearchJob) -> ResearchRequest:
+        """What was asked, as it was understood then: what was said since must not change it."""
+        result = await self.result(job.id)
+        return replace(job.request, query=(result.understood if result else "") or job.query, is_fresh=True)
+
+    async def _again(self, old: ResearchJob, request: ResearchRequest, dedupe_key: str) -> ResearchJob:
+        kept = await self._deps.attachments.of(old.id) if old.request.attachments else []
+        return await self.submit(request, dedupe_key=dedupe_key, attachments=kept)
+
+    async def _forget(self, job_id: str) -> None:
+        if self._erase is None:
+            raise SetupError("nothing can be forgotten here: no archive is open")
+        forgotten = await self._erase(Whose(job_id=job_id))
+        for sentence in forgotten.failures.values():
+            raise StoreError(f"{job_id} is not wholly forgotten", user_message=sentence)
+
+    async def _begin(self, job: ResearchJob, attachments: Sequence[Attachment], *, is_new: bool) -> None:
+        """Attachments are kept before any worker can begin; a re-sent event may have to do it for a crashed one."""
+        if attachments and (is_new or not await self._deps.attachments.of(job.id)):
+            await self._deps.attachments.put(job, attachments)
+        await self._enqueue(job, is_new=is_new)
+
     async def _enqueue(self, job: ResearchJob, *, is_new: bool) -> None:
         """A stored job that the queue cannot take now is found by a worker later; one that is refused has failed."""
         try:
@@ -105,3 +237,20 @@ class Researcher:
             raise
         except StoreError as exc:
             self._deps.count_error("intake", exc)
+
+
+def _read_request(request: ResearchRequest, attachments: Sequence[Attachment]) -> ResearchRequest:
+    """The request with its texts as they are researched. Raises `InvalidQuery`."""
+    if len(attachments) > MAX_ATTACHMENTS:
+        raise InvalidQuery(f"Please attach at most {MAX_ATTACHMENTS} files to one question.", rule="attachments")
+    for name in request.modes:
+        find_mode(name)
+    names = tuple(attachment.name for attachment in attachments)
+    if "check" in request.modes or request.quoted:
+        return replace(
+            request,
+            query=read_query(request.query or CHECK_QUESTION),
+            quoted=read_quoted(request.quoted),
+            attachments=names,
+        )
+    return replace(request, query=read_query(request.query), attachments=names)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from types import MappingProxyType
 
 from core.events import Event
@@ -16,8 +17,10 @@ from core.wording import STATUS_MESSAGES
 class Snapshot:
     """`sources` are lines `domain – title`; `sentences` maps a sentence's id to its text, in order of appearance.
 
-    `marks` are the sentences' verdict marks, `queries` what is searched for, `seq` the last event's number.
-    All text is on one line and safe to print.
+    `marks` are the sentences' verdict marks, `queries` what is searched for and `providers` where, `understood`
+    what a follow-up was taken to ask, `seq` the last event's number. `started_at` is when the job's first event
+    was told; `position` the place in the queue, from 1, where that is known. All text is on one line and safe
+    to print.
     """
 
     stage: str = JobStatus.PENDING.value
@@ -28,13 +31,18 @@ class Snapshot:
     sentences: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     marks: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     queries: tuple[str, ...] = ()
+    providers: tuple[str, ...] = ()
+    understood: str = ""
+    started_at: datetime | None = None
+    position: int | None = None
     seq: int = 0
 
     def after(self, event: Event) -> Snapshot:
         """With one more event. A newer attempt starts over; an older one is not listened to."""
         if event.attempt < self.attempt:
             return self
-        base = replace(self if event.attempt == self.attempt else Snapshot(attempt=event.attempt), seq=event.seq)
+        begun = self if event.attempt == self.attempt else Snapshot(attempt=event.attempt, started_at=self.started_at)
+        base = replace(begun, seq=event.seq, started_at=self.started_at or event.at, position=None)
         if event.type == "status":
             return base._with_status(event)
         if event.type == "source":
@@ -49,7 +57,9 @@ class Snapshot:
             stage=_word(event, "stage") or self.stage,
             message=_word(event, "message") or self.message,
             progress=float(progress) if isinstance(progress, int | float) else self.progress,
-            queries=_queries(event) or self.queries,
+            queries=_told(event, "queries") or self.queries,
+            providers=_told(event, "providers") or self.providers,
+            understood=" ".join(_told(event, "understood")) or self.understood,
         )
 
     def _with_sentence(self, event: Event) -> Snapshot:
@@ -69,10 +79,12 @@ def source_line(event: Event) -> str:
     return f"{place} – {title}" if place else title
 
 
-def _queries(event: Event) -> tuple[str, ...]:
+def _told(event: Event, key: str) -> tuple[str, ...]:
+    """The lines under `key` of a status event's data; a single string counts as one line."""
     told = event.data.get("data")
-    queries = told.get("queries") if isinstance(told, dict) else None
-    return tuple(one_line(str(query)) for query in queries) if isinstance(queries, list) else ()
+    lines = told.get(key) if isinstance(told, dict) else None
+    lines = [lines] if isinstance(lines, str) else lines
+    return tuple(one_line(str(line)) for line in lines) if isinstance(lines, list) else ()
 
 
 def _word(event: Event, key: str) -> str:

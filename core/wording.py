@@ -39,6 +39,7 @@ ASK_WHAT = "Ask me a question and I will answer it with sources."
 INSTRUCTS = "tried to instruct the assistant"
 REMOVED_HEADING = "Removed: not in the sources"
 NO_ANSWER = "I couldn't find reliable sources that answer this."
+BACK_SOON = "I am being restarted; your answer will appear here."
 SOMETHING_BROKE = "Something went wrong on our side; please try again."
 
 CONFIDENCE_WORDS = {

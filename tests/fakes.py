@@ -9,14 +9,18 @@ from datetime import UTC, datetime
 
 from adapters.store.memory import (
     MemoryAnswerCache,
+    MemoryAttachments,
+    MemoryDeliveries,
     MemoryEventLog,
     MemoryJobMemo,
     MemoryJobStore,
+    MemoryRatings,
     MemorySourceStore,
     MemorySteeringStore,
     MemoryTraceStore,
 )
 from core.answer import ModelUsage
+from core.attachments import Attachment, AttachmentUnreadable
 from core.config import Settings
 from core.deps import Deps
 from core.errors import FetchError, PageStatus
@@ -68,6 +72,15 @@ class FakePages:
         if found is None:
             raise PageStatus(url, 404)
         return Page(url=url, title="", text=found, read_at=NOW)
+
+
+class FakeReader:
+    """Takes the bytes of every file for its text; a file without any cannot be read."""
+
+    async def read(self, name: str, media_type: str, content: bytes) -> Attachment:
+        if not content:
+            raise AttachmentUnreadable(f"empty: {name}", user_message=f"I could not read {name}: it is empty.")
+        return Attachment(name, media_type, name, content.decode())
 
 
 @dataclass
@@ -154,6 +167,10 @@ def make_deps(
         memo=MemoryJobMemo(),
         tool_traces=MemoryTraceStore(),
         steering=MemorySteeringStore(),
+        deliveries=MemoryDeliveries(clock=clock),
+        attachments=MemoryAttachments(),
+        attachment_reader=FakeReader(),
+        ratings=MemoryRatings(),
         cache=MemoryAnswerCache(clock=clock),
         recorder=Ledger(),
         clock=clock,

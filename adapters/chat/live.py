@@ -1,7 +1,8 @@
 """One message that lives: a placeholder, edited while the job runs, and edited once more at its end.
 
-Whatever happens, the last thing a person sees is an answer, an honest refusal or a failure. Knows no
-platform: a platform gives a `Reply` to edit and a `Voice` that puts things into its own payload.
+Whatever happens, the last thing a person sees is an answer, an honest refusal or a failure, and exactly one of
+them: the message's address is kept with the job until it has been delivered, so a restarted bot goes on where the
+last one stopped. Knows no platform: a platform gives a `Reply` to edit and a `Voice` that makes its payloads.
 """
 
 from __future__ import annotations
@@ -9,38 +10,304 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
+from adapters.chat.reply import AddressDead, Pace, Payload_co, Payload_contra, Reply, Voice
 from core import wording
 from core.answer import JobResult
-from core.errors import GorkdError
-from core.job import ResearchJob, ResearchRequest
+from core.attachments import Attachment
+from core.delivery import Address, Delivery
+from core.errors import GorkdError, JobNotFound
+from core.job import TERMINAL_STATUSES, ResearchJob, ResearchRequest, Scope
 from core.snapshot import Snapshot
 from core.source import Source
 
 if TYPE_CHECKING:
     from core.researcher import Researcher
 
-EDIT_INTERVAL_S = 2.0  # Discord shares a lock per token; Slack allows 50 updates a minute
-FAREWELL_S = 2.0  # to tell of a shutdown before the process goes
-
 _log = logging.getLogger(__name__)
 
 Payload = TypeVar("Payload")
-Payload_contra = TypeVar("Payload_contra", contravariant=True)
-Payload_co = TypeVar("Payload_co", covariant=True)
 
 
-class Reply(Protocol[Payload_contra]):
-    """The message that lives."""
+@dataclass
+class _Live(Generic[Payload]):
+    """One job and its message."""
 
+    job: ResearchJob
+    reply: Reply[Payload]
+    attached: Address | None = None
+    snapshot: Snapshot = field(default_factory=Snapshot)
+
+
+_PACE = Pace()
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+class LiveAnswers(Generic[Payload]):
+    """All living messages of one platform's bot. Leave with `aclose`; what has not ended is resumed by the next bot."""
+
+    def __init__(
+        self,
+        researcher: Researcher,
+        voice: Voice[Payload],
+        *,
+        platform: str,
+        pace: Pace = _PACE,
+        now: Callable[[], datetime] = _now,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        """`platform` is the one in the addresses of this bot's replies."""
+        self._researcher, self._voice, self._platform = researcher, voice, platform
+        self._pace, self._now, self._sleep = pace, now, sleep
+        self._following: dict[str, asyncio.Task[None]] = {}
+
+    async def answer(
+        self,
+        request: ResearchRequest,
+        reply: Reply[Payload],
+        *,
+        dedupe_key: str,
+        attachments: Sequence[Attachment] = (),
+    ) -> ResearchJob | None:
+        """Research `request` in `reply`; None when it was refused, or is answered elsewhere already.
+
+        Returns when the answer is delivered. Errors of the platform itself are logged, never raised.
+        """
+
+        async def submit() -> ResearchJob:
+            return await self._researcher.submit(request, dedupe_key=dedupe_key, attachments=attachments)
+
+        return await self.answer_job(submit, reply, known=await self._known(request.scope, dedupe_key))
+
+    async def answer_job(
+        self, submit: Callable[[], Awaitable[ResearchJob]], reply: Reply[Payload], *, known: bool = False
+    ) -> ResearchJob | None:
+        """As `answer`, for a job that `submit` makes (retry, ask again, improve)."""
+        job = await self.accept(submit, reply, known=known)
+        if job is None:
+            return None
+        await asyncio.shield(self.follow(job, reply))
+        return await self._ended(job)
+
+    async def accept(
+        self, submit: Callable[[], Awaitable[ResearchJob]], reply: Reply[Payload], *, known: bool = False
+    ) -> ResearchJob | None:
+        """Store the job and its message's address, and nothing else: what must be done before a platform is acked.
+
+        None when the question was refused (which `reply` says then) or `known` to be answered elsewhere.
+        """
+        try:
+            job = await submit()
+            if known and await self._is_taken(job):
+                return None
+            if job.id in self._following:
+                return None
+            await self._researcher.attach(job.id, reply.address)
+        except GorkdError as error:
+            _log.info("question refused", extra={"code": error.code, "reason": str(error)})
+            await self._show(reply, self._voice.refusal(error.user_message))
+            return None
+        except Exception:  # noqa: BLE001 -- a chat's process boundary: the person must not be left waiting
+            _log.exception("question failed")
+            await self._show(reply, self._voice.refusal(wording.SOMETHING_BROKE))
+            return None
+        return job
+
+    def follow(self, job: ResearchJob, reply: Reply[Payload]) -> asyncio.Task[None]:
+        """Keep `reply` up to date until the answer is delivered; the task never fails. Twice is once."""
+        if job.id not in self._following:
+            task = asyncio.create_task(self._live(_Live(job, reply)), name=f"live {job.id}")
+            self._following[job.id] = task
+            task.add_done_callback(lambda _: self._following.pop(job.id, None))
+        return self._following[job.id]
+
+    async def resume(self, reopen: Callable[[Delivery], Awaitable[Reply[Payload] | None]]) -> int:
+        """Follow every job whose message still waits; how many. To be called at start and after an outage.
+
+        `reopen` gives the message behind an address, None when nothing can be shown there any more.
+        """
+        resumed = 0
+        for delivery in await self._researcher.undelivered(self._platform):
+            if delivery.job.id in self._following:
+                continue
+            reply = await reopen(delivery)
+            if reply is None:
+                await self._researcher.delivered(delivery.job.id)
+                continue
+            self.follow(delivery.job, reply)
+            resumed += 1
+        return resumed
+
+    async def aclose(self) -> None:
+        """Stop following; each message says that its answer will come. Jobs go on where they run."""
+        tasks = list(self._following.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _known(self, scope: Scope, dedupe_key: str) -> bool:
+        try:
+            return bool(dedupe_key) and await self._researcher.asked(dedupe_key, scope=scope) is not None
+        except GorkdError as error:
+            _log.warning("not known whether this was asked before", extra={"error": str(error)})
+            return False
+
+    async def _is_taken(self, job: ResearchJob) -> bool:
+        """Of a re-sent event: its message lives, waits to be resumed, or has had its answer."""
+        waiting = {delivery.job.id for delivery in await self._researcher.undelivered(self._platform)}
+        return job.id in self._following or job.id in waiting or job.status in TERMINAL_STATUSES
+
+    async def _ended(self, job: ResearchJob) -> ResearchJob | None:
+        try:
+            ended = await self._researcher.job(job.id)
+        except GorkdError:
+            return None
+        return ended if ended.status in TERMINAL_STATUSES else None
+
+    async def _live(self, live: _Live[Payload]) -> None:
+        try:
+            await self._edit(live, self._progress(live))
+            await self._watch(live)
+            await self._deliver(live)
+        except asyncio.CancelledError:
+            await self._show(live.reply, self._voice.refusal(wording.BACK_SOON), timeout_s=self._pace.farewell_s)
+            raise
+        except JobNotFound as error:
+            await self._show(live.reply, self._voice.refusal(error.user_message))
+        except Exception:  # noqa: BLE001 -- a chat's process boundary; the address stays, and is resumed
+            _log.exception("message abandoned", extra={"job": live.job.id})
+            await self._show(live.reply, self._voice.refusal(wording.SOMETHING_BROKE))
+
+    async def _watch(self, live: _Live[Payload]) -> None:
+        """Progress edits until the job has ended: at once when something is new, else now and then."""
+        loop = asyncio.get_running_loop()
+        async with _reading(self._read(live)) as reading:
+            shown, shown_at = live.snapshot, loop.time()
+            while True:
+                await asyncio.wait({reading}, timeout=self._pace.edit_every_s)
+                if reading.done():
+                    return await reading
+                if live.snapshot != shown or loop.time() - shown_at >= self._pace.refresh_every_s:
+                    shown, shown_at = live.snapshot, loop.time()
+                    await self._edit(live, self._progress(live))
+
+    async def _read(self, live: _Live[Payload]) -> None:
+        async for event in self._researcher.follow(live.job.id):
+            live.snapshot = live.snapshot.after(event)
+
+    def _progress(self, live: _Live[Payload]) -> Payload:
+        elapsed_s = (self._now() - live.job.created_at).total_seconds()
+        return self._voice.progress(live.job, live.snapshot, max(0.0, elapsed_s))
+
+    async def _edit(self, live: _Live[Payload], payload: Payload) -> None:
+        """A progress edit that fails costs that edit, not the answer; a dead message is replaced."""
+        try:
+            async with asyncio.timeout(self._pace.edit_timeout_s):
+                try:
+                    await live.reply.edit(payload)
+                except AddressDead:
+                    await live.reply.repost(payload, live.job.id)
+        except Exception:  # noqa: BLE001 -- whatever the platform raised; the next edit may succeed
+            _log.warning("message could not be edited", exc_info=True)
+        await self._attach(live)
+
+    async def _attach(self, live: _Live[Payload]) -> None:
+        """Remember where the message is now."""
+        address = live.reply.address
+        if address == live.attached:
+            return
+        try:
+            await self._researcher.attach(live.job.id, address)
+            live.attached = address
+        except JobNotFound:
+            raise
+        except GorkdError as error:
+            _log.warning("address not kept", extra={"job": live.job.id, "error": str(error)})
+
+    async def _deliver(self, live: _Live[Payload]) -> None:
+        """The last edit. It is tried until it works; an address that stays unreachable is resumed some other time."""
+        for wait_s in (*self._pace.backoff_s, None):
+            try:
+                job = await self._researcher.job(live.job.id)
+                sources = await self._researcher.sources(job.id)
+                payload = self._voice.outcome(job, await self._researcher.result(job.id), sources)
+                async with asyncio.timeout(self._pace.edit_timeout_s):
+                    await self._place(live, payload, is_last_try=wait_s is None)
+                await self._researcher.delivered(job.id)
+            except JobNotFound:
+                raise
+            except AddressDead:
+                _log.error("no place is left for an answer", extra={"job": live.job.id})
+                await self._researcher.delivered(live.job.id)
+                return
+            except Exception:  # noqa: BLE001 -- whatever the platform or a store raised; tried again
+                _log.warning("answer not delivered yet", exc_info=True, extra={"job": live.job.id})
+                if wait_s is not None:
+                    await self._sleep(wait_s)
+            else:
+                await self._ping(live.reply, job)
+                return
+
+    async def _place(self, live: _Live[Payload], payload: Payload, *, is_last_try: bool) -> None:
+        """In the message, else in a new one. Raises what the platform raises."""
+        try:
+            await live.reply.edit(payload)
+        except AddressDead:
+            await live.reply.repost(payload, live.job.id)
+        except Exception:  # whatever the platform raised
+            if not is_last_try:
+                raise
+            await live.reply.repost(payload, live.job.id)
+
+    async def _ping(self, reply: Reply[Payload], job: ResearchJob) -> None:
+        ran_s = ((job.completed_at or job.created_at) - job.created_at).total_seconds()
+        if ran_s <= self._pace.ping_after_s:
+            return
+        try:
+            async with asyncio.timeout(self._pace.edit_timeout_s):
+                await reply.ping(job)
+        except Exception:  # noqa: BLE001 -- the answer is there; only the notice is missing
+            _log.warning("asker not notified", exc_info=True, extra={"job": job.id})
+
+    async def _show(self, reply: Reply[Payload], payload: Payload, *, timeout_s: float | None = None) -> None:
+        """A last word that belongs to no answer, tried twice."""
+        for _ in range(2):
+            try:
+                async with asyncio.timeout(timeout_s or self._pace.edit_timeout_s):
+                    await reply.edit(payload)
+                return
+            except Exception:  # noqa: BLE001 -- whatever the platform raised
+                _log.warning("message could not be edited", exc_info=True)
+
+
+@asynccontextmanager
+async def _reading(work: Awaitable[None]) -> AsyncIterator[asyncio.Task[None]]:
+    """`work` as a task that ends with the block."""
+    task = asyncio.ensure_future(_awaited(work))
+    try:
+        yield task
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def _awaited(work: Awaitable[None]) -> None:
+    await work
+
+
+class _Editable(Protocol[Payload_contra]):
     async def edit(self, payload: Payload_contra, /) -> None: ...
 
 
-class Voice(Protocol[Payload_co]):
-    """A platform's renderer."""
-
+class _PlainVoice(Protocol[Payload_co]):
     def progress(self, snapshot: Snapshot, elapsed_s: float) -> Payload_co: ...
 
     def outcome(self, job: ResearchJob, result: JobResult | None, sources: Sequence[Source]) -> Payload_co: ...
@@ -49,8 +316,8 @@ class Voice(Protocol[Payload_co]):
 
 
 async def answer_live(
-    reply: Reply[Payload],
-    voice: Voice[Payload],
+    reply: _Editable[Payload],
+    voice: _PlainVoice[Payload],
     researcher: Researcher,
     request: ResearchRequest,
     *,
@@ -80,8 +347,8 @@ async def answer_live(
 
 
 async def _research(
-    reply: Reply[Payload],
-    voice: Voice[Payload],
+    reply: _Editable[Payload],
+    voice: _PlainVoice[Payload],
     researcher: Researcher,
     request: ResearchRequest,
     *,
@@ -94,13 +361,13 @@ async def _research(
     snapshot = Snapshot()
     async for event in researcher.follow(job.id):
         snapshot = snapshot.after(event)
-        if event.type != "complete" and clock() - last_edit >= EDIT_INTERVAL_S:
+        if event.type != "complete" and clock() - last_edit >= 2.0:
             await _try_edit(reply, voice.progress(snapshot, clock() - started))
             last_edit = clock()
     return await researcher.job(job.id)
 
 
-async def _try_edit(reply: Reply[Payload], payload: Payload, *, timeout_s: float | None = FAREWELL_S) -> None:
+async def _try_edit(reply: _Editable[Payload], payload: Payload, *, timeout_s: float | None = 2.0) -> None:
     """An edit that fails costs that edit, not the answer."""
     try:
         async with asyncio.timeout(timeout_s):

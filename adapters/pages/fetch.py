@@ -19,6 +19,7 @@ import aiohttp
 from aiohttp.abc import AbstractResolver
 from yarl import URL
 
+from adapters.pages.attachments import AttachedFiles
 from adapters.pages.body import ACCEPT_ENCODING, read_body
 from adapters.pages.extraction import Document, Extraction
 from adapters.pages.guard import Guard, GuardedResolver, IPNetwork, NewSocket, Refused, check_url, parse_allow
@@ -104,6 +105,11 @@ class WebPages:
     def worker_pids(self) -> tuple[int, ...]:
         """The parsing processes that run now, for health checks."""
         return self._workers.pids
+
+    @property
+    def attachments(self) -> AttachedFiles:
+        """The reader of files that come with questions, on the same parsing processes."""
+        return AttachedFiles(self._workers)
 
     async def fetch(self, url: str) -> Page:
         """The readable page behind `url`, within `total_s`. Raises `FetchError`."""

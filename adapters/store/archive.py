@@ -143,7 +143,9 @@ def _delete_user(connection: Connection, whose: Whose) -> int:
     values = {"user": whose.user_id, "tenant": whose.tenant}
     connection.execute(_MAKE_NAMELESS, values)
     connection.execute("DELETE FROM buckets WHERE instr(key, ?)", (whose.user_id,))
-    gone = sum(connection.execute(statement, values).rowcount for statement in (_OWN_SPENDING, _OWN_TRACES, _OWN_RATINGS))
+    gone = sum(
+        connection.execute(statement, values).rowcount for statement in (_OWN_SPENDING, _OWN_TRACES, _OWN_RATINGS)
+    )
     for place, value in (("visibility", f"user:{whose.user_id}"), ("tenant", f"discord:user:{whose.user_id}")):
         for table in _tables_with(connection, place):
             own = f"DELETE FROM \"{table}\" WHERE {place} = :value AND (:tenant = '' OR tenant = :tenant)"  # noqa: S608

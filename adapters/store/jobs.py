@@ -90,9 +90,7 @@ class SqliteJobStore:
         return await self._database.read(lambda connection: _find_twin(connection, scope, dedupe_key))
 
     async def in_thread(self, scope: Scope, thread: str, *, before: datetime, limit: int) -> list[ResearchJob]:
-        return await self._list(
-            _IN_THREAD, (scope.tenant, scope.visibility, thread, before.timestamp(), max(limit, 0))
-        )
+        return await self._list(_IN_THREAD, (scope.tenant, scope.visibility, thread, before.timestamp(), max(limit, 0)))
 
     async def asked_by(self, tenant: str, asker: str, *, limit: int) -> list[ResearchJob]:
         return await self._list(_ASKED_BY, (tenant, asker, max(limit, 0)))

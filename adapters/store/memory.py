@@ -68,7 +68,9 @@ class MemoryJobStore:
         return self._jobs[twin] if twin else None
 
     async def in_thread(self, scope: Scope, thread: str, *, before: datetime, limit: int) -> list[ResearchJob]:
-        jobs = [job for job in await self.recent(scope, limit=len(self._jobs)) if thread and job.request.thread == thread]
+        jobs = [
+            job for job in await self.recent(scope, limit=len(self._jobs)) if thread and job.request.thread == thread
+        ]
         completed = [job for job in jobs if job.status is JobStatus.COMPLETED and job.created_at < before]
         return completed[: max(limit, 0)]
 

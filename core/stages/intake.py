@@ -102,6 +102,14 @@ def read_query(text: str) -> str:
     return query
 
 
+def read_quoted(text: str) -> str:
+    """A message whose claims are to be checked, trimmed. Raises `InvalidQuery` when it has no words."""
+    message = unicodedata.normalize("NFC", text).strip()
+    if not any(char.isalpha() for char in message):
+        raise InvalidQuery("That message has no text that could be checked.", rule="no-letters")
+    return message
+
+
 def parse_intent(query: str) -> QueryIntent:
     """What the question asks for, by rules (S003-02)."""
     return QueryIntent(

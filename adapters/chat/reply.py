@@ -1,0 +1,66 @@
+"""What a platform gives to adapters/chat/live.py: a message that lives, and a voice that makes its payloads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from core.answer import JobResult
+from core.delivery import Address
+from core.job import ResearchJob
+from core.snapshot import Snapshot
+from core.source import Source
+
+Payload_contra = TypeVar("Payload_contra", contravariant=True)
+Payload_co = TypeVar("Payload_co", covariant=True)
+
+
+class AddressDead(Exception):
+    """The message can never be edited again: deleted, its token expired, the bot removed."""
+
+
+class Reply(Protocol[Payload_contra]):
+    """The message that lives. Any error but `AddressDead` may pass when it is tried again."""
+
+    @property
+    def address(self) -> Address:
+        """Where it is, or is to be while it is not yet posted; may change with each call below."""
+        ...
+
+    async def edit(self, payload: Payload_contra, /) -> None:
+        """Show `payload`; the first call posts the message where it is not there yet. Raises `AddressDead`."""
+        ...
+
+    async def repost(self, payload: Payload_contra, job_id: str, /) -> None:
+        """Show `payload` in a new message, which lives from now on; called twice for a job it is still one.
+
+        Raises `AddressDead` when there is no place left either.
+        """
+        ...
+
+    async def ping(self, job: ResearchJob, /) -> None:
+        """Tell the asker that the answer has come: an edit notifies nobody."""
+        ...
+
+
+class Voice(Protocol[Payload_co]):
+    """A platform's renderer."""
+
+    def progress(self, job: ResearchJob, snapshot: Snapshot, elapsed_s: float) -> Payload_co: ...
+
+    def outcome(self, job: ResearchJob, result: JobResult | None, sources: Sequence[Source]) -> Payload_co: ...
+
+    def refusal(self, sentence: str) -> Payload_co: ...
+
+
+@dataclass(frozen=True)
+class Pace:
+    """Times in seconds."""
+
+    edit_every_s: float = 2.0  # Discord shares a lock per token; Slack allows 50 updates a minute
+    refresh_every_s: float = 10.0  # so that the elapsed time moves although nothing happens
+    edit_timeout_s: float = 30.0  # an edit may wait for the platform's rate limit
+    farewell_s: float = 2.0  # to tell of a shutdown before the process goes
+    ping_after_s: float = 60.0  # who waited so long has looked away
+    backoff_s: tuple[float, ...] = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)  # between tries to deliver

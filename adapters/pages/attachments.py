@@ -1,0 +1,65 @@
+"""Files that people attach to a question, read by the same killable workers as pages."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+
+from adapters.pages.extraction import MAX_TEXT_CHARS, Document, DocumentKind
+from adapters.pages.media import document_kind, media_type
+from adapters.pages.workers import ExtractionWorkers
+from core.attachments import MAX_ATTACHMENT_BYTES, Attachment, AttachmentUnreadable
+from core.errors import FetchError, PageTimeout
+from core.render import one_line
+
+MAX_NAME_CHARS = 120
+_BY_SUFFIX: dict[str, DocumentKind] = {
+    ".pdf": "pdf", ".txt": "text", ".text": "text", ".md": "text", ".markdown": "text", ".rst": "text",
+    ".csv": "text", ".log": "text", ".html": "html", ".htm": "html", ".xhtml": "html",
+}  # fmt: skip
+_READABLE = "PDF, text, Markdown and HTML"
+
+
+class AttachedFiles:
+    """An `AttachmentReader`."""
+
+    def __init__(self, workers: ExtractionWorkers) -> None:
+        self._workers = workers
+
+    async def read(self, name: str, media_type: str, content: bytes) -> Attachment:
+        name = one_line(PurePath(name.replace("\\", "/")).name)[:MAX_NAME_CHARS] or "file"
+        if not content:
+            raise _unreadable(name, "it is empty")
+        if len(content) > MAX_ATTACHMENT_BYTES:
+            raise _unreadable(name, f"it is larger than {MAX_ATTACHMENT_BYTES // 1_000_000} MB")
+        kind, charset = _kind(name, media_type, content)
+        try:
+            found = await self._workers.extract(Document(f"attachment:{name}", kind, charset, content))
+        except PageTimeout as exc:
+            raise _unreadable(name, "reading it took too long") from exc
+        except FetchError as exc:
+            reason = str(exc).partition(": ")[2].removeprefix(f"{name}: ")
+            raise _unreadable(name, _plain(kind, reason)) from exc
+        is_cut = len(found.text) >= MAX_TEXT_CHARS - 1
+        cut = f"Only the first {MAX_TEXT_CHARS:,} characters of {name} were read." if is_cut else ""
+        return Attachment(name, media_type, found.title or name, found.text, cut)
+
+
+def _kind(name: str, label: str, content: bytes) -> tuple[DocumentKind, str]:
+    """By the bytes and the label as for a page; by the file's ending where the label says nothing we know."""
+    kind, charset = media_type(label)
+    found = document_kind(kind, content) or _BY_SUFFIX.get(PurePath(name).suffix.lower())
+    if found is None or (found == "pdf" and b"%PDF-" not in content[:1024]):
+        raise _unreadable(name, f"it is not one of the kinds I read ({_READABLE})")
+    return found, charset
+
+
+def _plain(kind: DocumentKind, reason: str) -> str:
+    if "text layer" in reason:
+        return "it holds no text, only images of pages"
+    if kind == "pdf":
+        return "it is damaged or protected by a password"
+    return "it holds no readable text"
+
+
+def _unreadable(name: str, why: str) -> AttachmentUnreadable:
+    return AttachmentUnreadable(f"attachment refused: {why}", user_message=f"I could not read {name}: {why}.")
