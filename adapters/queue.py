@@ -66,11 +66,9 @@ class InProcessQueue:
             if not has_begun:
                 await self._report_cancelled(job_id)
 
-    def position(self, job_id: str) -> int | None:
-        """0 for a running job, 1 for the next to start, and so on; None for one that is not here."""
-        if job_id in self._running:
-            return 0
-        return list(self._waiting).index(job_id) + 1 if job_id in self._waiting else None
+    async def position(self, job_id: str) -> int | None:
+        """0 for the next to start, and so on; None for one that runs or is not here."""
+        return list(self._waiting).index(job_id) if job_id in self._waiting else None
 
     async def aclose(self, grace_s: float) -> None:
         """Take no more work, give running jobs `grace_s` to end, then cancel them. May be called again."""

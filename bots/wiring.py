@@ -246,6 +246,7 @@ def _open_deps(
         attachment_reader=pages.attachments,
         ratings=records.ratings,
         cache=records.cache,
+        flights=records.flights,
         recorder=metrics,
         clock=utc_now,
         new_id=new_job_id,

@@ -13,6 +13,7 @@ from core.config import Settings
 from core.delivery import Deliveries
 from core.errors import GorkdError
 from core.feedback import Ratings
+from core.limits import SingleFlight
 from core.ports import (
     AnswerCache,
     ChatModel,
@@ -53,6 +54,7 @@ class Deps:
     attachments: Attachments
     attachment_reader: AttachmentReader
     ratings: Ratings
+    flights: SingleFlight
     recorder: Recorder
     clock: Clock
     new_id: Callable[[], str]

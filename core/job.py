@@ -76,6 +76,11 @@ class ResearchRequest:
     quoted: str = ""
     attachments: tuple[str, ...] = ()
 
+    @property
+    def stands_alone(self) -> bool:
+        """Whether the question and its options say all, so that whoever asks the same may have the same answer."""
+        return not (self.basis or self.feedback or self.quoted or self.attachments)
+
 
 @dataclass(frozen=True)
 class TimeConstraint:

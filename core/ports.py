@@ -187,6 +187,10 @@ class JobQueue(Protocol):
 
     async def cancel(self, job_id: str) -> None: ...
 
+    async def position(self, job_id: str) -> int | None:
+        """How many jobs must begin before this one does; None for one that runs, has ended or is not known."""
+        ...
+
 
 class Steps(Protocol):
     """Runs the steps of a job in order; a durable runner skips those that finished before a crash."""

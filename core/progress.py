@@ -16,7 +16,7 @@ from core.errors import StaleAttempt, StoreError
 from core.events import EventType, Json
 from core.job import JobStatus, ResearchJob
 from core.source import Source
-from core.wording import STATUS_MESSAGES
+from core.wording import STATUS_MESSAGES, queue_message
 
 log = logging.getLogger(__name__)
 
@@ -41,15 +41,11 @@ class Progress:
         self.job = replace(self.job, status=status)
         log.info("status", extra={"status": status.value})
         await self._keep_job()
-        await self.emit(
-            "status",
-            {
-                "stage": status.value,
-                "message": message or STATUS_MESSAGES[status],
-                "progress": _PROGRESS[status],
-                "data": dict(data or {}),
-            },
-        )
+        await self._tell(status, message or STATUS_MESSAGES[status], data or {})
+
+    async def waiting(self, ahead: int) -> None:
+        """So many jobs begin before this one. The store is not told: this one may have begun by now."""
+        await self._tell(JobStatus.PENDING, queue_message(ahead), {"ahead": ahead})
 
     async def source(self, source: Source) -> None:
         await self.emit(
@@ -96,6 +92,10 @@ class Progress:
             raise
         except StoreError as exc:
             self._deps.count_error("deliver", exc)
+
+    async def _tell(self, status: JobStatus, message: str, data: Mapping[str, Json]) -> None:
+        told: dict[str, Json] = {"stage": status.value, "message": message, "progress": _PROGRESS[status]}
+        await self.emit("status", {**told, "data": dict(data)})
 
     async def _keep_job(self) -> None:
         try:

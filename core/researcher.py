@@ -13,13 +13,14 @@ from core.answer import JobResult
 from core.attachments import MAX_ATTACHMENTS, Attachment
 from core.delivery import Address, Delivery
 from core.deps import Deps
-from core.errors import InvalidQuery, JobNotFound, QueueFull, SetupError, StoreError
+from core.errors import InvalidQuery, JobNotFound, QueueFull, SetupError, StaleAttempt, StoreError
 from core.events import Event
 from core.feedback import MAX_REASON_CHARS, Rating
 from core.forgetting import Forgotten, Whose
 from core.job import TERMINAL_STATUSES, JobError, JobStatus, ResearchJob, ResearchRequest, Scope
 from core.modes import MODES, find_mode
 from core.ports import JobQueue
+from core.progress import Progress
 from core.render import job_json
 from core.source import Source
 from core.stages.deliver import deliver_failure
@@ -183,6 +184,14 @@ class Researcher:
         """Raises `JobNotFound`."""
         return await self._deps.jobs.get(job_id)
 
+    async def position(self, job_id: str) -> int | None:
+        """How many jobs must begin before this one does; None for one that runs, has ended or is not known."""
+        try:
+            return await self._queue.position(job_id)
+        except StoreError as exc:
+            self._deps.count_error("intake", exc)
+            return None
+
     async def result(self, job_id: str) -> JobResult | None:
         """None until the job has ended."""
         return await self._deps.jobs.result(job_id)
@@ -225,6 +234,8 @@ class Researcher:
         if attachments and (is_new or not await self._deps.attachments.of(job.id)):
             await self._deps.attachments.put(job, attachments)
         await self._enqueue(job, is_new=is_new)
+        if is_new:
+            await self._tell_wait(job)
 
     async def _enqueue(self, job: ResearchJob, *, is_new: bool) -> None:
         """A stored job that the queue cannot take now is found by a worker later; one that is refused has failed."""
@@ -237,6 +248,13 @@ class Researcher:
             raise
         except StoreError as exc:
             self._deps.count_error("intake", exc)
+
+    async def _tell_wait(self, job: ResearchJob) -> None:
+        if ahead := await self.position(job.id):
+            try:
+                await Progress(job, self._deps).waiting(ahead)
+            except StaleAttempt:
+                log.info("it did not wait", extra={"job": job.id})
 
 
 def _read_request(request: ResearchRequest, attachments: Sequence[Attachment]) -> ResearchRequest:

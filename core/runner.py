@@ -27,6 +27,7 @@ from core.progress import Progress
 from core.render import job_json
 from core.stages.cache import cached_result
 from core.stages.deliver import deliver_failure, deliver_result
+from core.stages.join import shared_result
 from core.stages.search import Gathering
 from core.telemetry import Measurement, job_id_var
 from core.wording import SOMETHING_BROKE
@@ -125,7 +126,7 @@ async def _research(job: ResearchJob, deps: Deps, steps: Steps, progress: Progre
         steps = _Resuming(steps, progress)
     if job.attempt > MAX_ATTEMPTS:
         raise GorkdError(f"{MAX_ATTEMPTS} attempts ended with their worker", user_message=SOMETHING_BROKE)
-    earlier = await cached_result(job, deps)
+    earlier = await cached_result(job, deps) or await shared_result(job, deps, progress)
     if earlier:
         await deliver_result(progress.job, deps, earlier, started=started)
         return

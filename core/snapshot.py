@@ -51,6 +51,8 @@ class Snapshot:
         return base._with_sentence(event) if event.type == "answer" else base
 
     def _with_status(self, event: Event) -> Snapshot:
+        if _word(event, "stage") == JobStatus.PENDING.value != self.stage:
+            return self  # its place in the queue, told when it had begun already
         progress = event.data.get("progress")
         return replace(
             self,

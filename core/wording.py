@@ -58,6 +58,13 @@ MARK_MEANINGS = {
 }
 
 
+def queue_message(ahead: int) -> str:
+    """What who waits is told; `ahead` is at least 0."""
+    if ahead == 0:
+        return STATUS_MESSAGES[JobStatus.PENDING]
+    return f"{ahead} questions are ahead of yours" if ahead > 1 else "1 question is ahead of yours"
+
+
 def title(job: ResearchJob, result: JobResult | None) -> str:
     """What became of the job, in two or three words."""
     if job.status is JobStatus.FAILED:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from adapters.store.memory import (
     MemoryAnswerCache,
@@ -15,6 +15,7 @@ from adapters.store.memory import (
     MemoryJobMemo,
     MemoryJobStore,
     MemoryRatings,
+    MemorySingleFlight,
     MemorySourceStore,
     MemorySteeringStore,
     MemoryTraceStore,
@@ -35,6 +36,17 @@ NOW = datetime(2026, 6, 1, 12, 0, tzinfo=UTC)
 
 def now() -> datetime:
     return NOW
+
+
+class Ticking:
+    """A clock that is a millisecond later each time it is asked."""
+
+    def __init__(self) -> None:
+        self._now = NOW
+
+    def __call__(self) -> datetime:
+        self._now += timedelta(milliseconds=1)
+        return self._now
 
 
 @dataclass
@@ -172,6 +184,7 @@ def make_deps(
         attachment_reader=FakeReader(),
         ratings=MemoryRatings(),
         cache=MemoryAnswerCache(clock=clock),
+        flights=MemorySingleFlight(clock=clock),
         recorder=Ledger(),
         clock=clock,
         new_id=lambda: f"job_{next(ids)}",

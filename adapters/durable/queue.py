@@ -6,11 +6,12 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from adapters.durable.settings import DurableSettings
 from core.errors import JobNotFound, QueueFull, StoreError
-from core.job import TERMINAL_STATUSES, ResearchJob
+from core.job import TERMINAL_STATUSES, JobStatus, ResearchJob
 from core.modes import find_mode
 from core.ports import JobStore
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 INTERACTIVE_S = 120.0  # a mode that ends within this keeps someone waiting, so it goes first
+MOST_JOBS = 1000  # looked at for a place in the queue: 30 ms, and several times what may wait
 CANCEL_WAIT_S = 3.0  # a live worker notices within 1.7 s and ends the job itself
 _COUNT_EVERY_S = 1.0
 _LOOK_EVERY_S = 0.1
@@ -61,7 +63,6 @@ class DurableQueue:
         from adapters.durable.journal import APPLICATION, QUEUE, VERSION, WORKFLOW
 
         client = await self.client()
-        is_interactive = find_mode(job.request.modes[0]).deadline_s <= INTERACTIVE_S
         try:
             await client.enqueue_async(
                 {
@@ -71,7 +72,7 @@ class DurableQueue:
                     "app_version": VERSION,
                     "application_name": APPLICATION,
                     "queue_partition_key": job.scope.tenant,
-                    "priority": 1 if is_interactive else 2,  # low goes first; unset would go before all
+                    "priority": _priority(job),
                 },
                 job.id,
             )
@@ -89,6 +90,18 @@ class DurableQueue:
         if any(row.status == "PENDING" for row in known) and await self._has_ended(job_id):
             return
         await self._on_cancelled(job_id)
+
+    async def position(self, job_id: str) -> int | None:
+        """Among the jobs of its tenant: it waits for no other's while workers have room. Raises `StoreError`."""
+        jobs = await self._jobs.unfinished(limit=MOST_JOBS)
+        job = next((job for job in jobs if job.id == job_id), None)
+        if job is None or job.status is not JobStatus.PENDING:
+            return None
+        jobs = [other for other in jobs if other.scope.tenant == job.scope.tenant]
+        waiting = [other for other in jobs if other.status is JobStatus.PENDING]
+        free = self._settings.jobs_per_tenant - (len(jobs) - len(waiting))
+        ahead = sum(_turn(other) < _turn(job) for other in waiting)
+        return max(0, ahead - max(0, free))  # those that find a free place are not waited for
 
     async def forget(self, job_id: str) -> None:
         """Remove what the journal keeps of a job that has ended."""
@@ -129,6 +142,15 @@ class DurableQueue:
                 return True
             await asyncio.sleep(_LOOK_EVERY_S)
         return False
+
+
+def _priority(job: ResearchJob) -> int:
+    """Low goes first; unset would go before all."""
+    return 1 if find_mode(job.request.modes[0]).deadline_s <= INTERACTIVE_S else 2
+
+
+def _turn(job: ResearchJob) -> tuple[int, datetime, str]:
+    return _priority(job), job.created_at, job.id
 
 
 def _open_client(settings: DurableSettings) -> DBOSClient:

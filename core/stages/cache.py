@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from core.answer import Confidence, JobResult
 from core.answer_key import answer_key
@@ -22,7 +23,7 @@ _WORTH_KEEPING = frozenset({Confidence.HIGH, Confidence.MEDIUM})  # D12
 
 async def cached_result(job: ResearchJob, deps: Deps) -> JobResult | None:
     """The earlier answer with its sources put under this job, and when it was given; None when there is none."""
-    if job.request.is_fresh:
+    if job.request.is_fresh or not job.request.stands_alone:
         return None
     with deps.stage("cache"):
         found = await _look_up(job, deps)
@@ -33,6 +34,8 @@ async def cached_result(job: ResearchJob, deps: Deps) -> JobResult | None:
 async def keep_result(job: ResearchJob, deps: Deps, result: JobResult, sources: Sequence[Source]) -> None:
     """Remember a finished answer that is worth repeating. Local files are read anew each time: they change unseen."""
     answer = result.answer
+    if not job.request.stands_alone:
+        return
     if any(source.metadata.kind is SourceKind.LOCAL for source in sources):
         return
     if answer is None or result.cached_at or answer.confidence not in _WORTH_KEEPING or answer.stopped_because:
@@ -43,18 +46,26 @@ async def keep_result(job: ResearchJob, deps: Deps, result: JobResult, sources: 
     await deps.cache.put(job.scope, key, job.id, ttl=ttl)
 
 
+async def repeat_result(earlier_id: str, job: ResearchJob, deps: Deps, *, answered_at: datetime) -> JobResult | None:
+    """What another job of the scope has answered, with its sources put under this job; None when it is not kept.
+
+    Raises `StoreError`.
+    """
+    result = await deps.jobs.result(earlier_id)
+    sources = await deps.sources.sources(earlier_id)
+    if result is None or (result.source_ids and not sources):
+        return None
+    await deps.sources.put(job, sources)
+    return replace(result, cached_at=iso_utc(answered_at))
+
+
 async def _look_up(job: ResearchJob, deps: Deps) -> JobResult | None:
     try:
         entry = await deps.cache.get(job.scope, answer_key(job.request, job.intent, now=deps.clock()))
         if entry is None:
             return None
         earlier_id, answered_at = entry
-        result = await deps.jobs.result(earlier_id)
-        sources = await deps.sources.sources(earlier_id)
-        if result is None or not sources:
-            return None
-        await deps.sources.put(job, sources)
+        return await repeat_result(earlier_id, job, deps, answered_at=answered_at)
     except GorkdError as exc:
         deps.count_error("cache", exc)
         return None
-    return replace(result, cached_at=iso_utc(answered_at))

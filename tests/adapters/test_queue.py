@@ -77,11 +77,11 @@ async def test_jobs_run_in_order_of_arrival_at_most_so_many_at_once(queue, work)
 
 
 async def test_position_counts_those_ahead(queue, work):
-    """0 runs, 1 is next; a job that is not here has no place."""
+    """0 is next; one that runs or is not here has no place."""
     for number in (1, 2, 3):
         await queue.enqueue(make_job(number))
 
-    assert [queue.position(f"job_{number}") for number in (1, 2, 3, 4)] == [0, 1, 2, None]
+    assert [await queue.position(f"job_{number}") for number in (1, 2, 3, 4)] == [None, 0, 1, None]
 
 
 async def test_full_queue_refuses_and_has_room_again_later(queue, work):
@@ -95,7 +95,7 @@ async def test_full_queue_refuses_and_has_room_again_later(queue, work):
     await work.began(2)
     await queue.enqueue(make_job(4))
 
-    assert queue.position("job_4") == 2
+    assert await queue.position("job_4") == 1
 
 
 async def test_job_that_waits_or_runs_is_not_taken_twice(queue, work):

@@ -26,6 +26,9 @@ class Idle:
 
     async def cancel(self, job_id: str) -> None: ...
 
+    async def position(self, job_id: str) -> int | None:
+        return None
+
 
 async def ended(deps: Deps) -> ResearchJob:
     job = replace(make_job("Why do cats purr?"), status=JobStatus.FAILED, completed_at=NOW)

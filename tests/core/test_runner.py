@@ -53,6 +53,9 @@ class Idle:
     async def cancel(self, job_id: str) -> None:
         pass
 
+    async def position(self, job_id: str) -> int | None:
+        return None
+
 
 def written(summary: str, detail: str = "", citations: Sequence[dict[str, str]] = ()) -> str:
     return json.dumps({"summary": summary, "detail": detail, "citations": list(citations)})

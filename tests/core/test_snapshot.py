@@ -49,6 +49,14 @@ def test_newer_attempt_starts_over_and_older_one_is_ignored():
     assert (snapshot.attempt, snapshot.message, snapshot.sources) == (2, "Planning", ())
 
 
+def test_a_place_in_the_queue_that_is_told_late_does_not_turn_back():
+    """The front tells it while a worker may already have begun."""
+    waiting = event("status", stage="pending", message="3 questions are ahead of yours")
+
+    assert fold(waiting).message == "3 questions are ahead of yours"
+    assert fold(event("status", stage="planning", message="Planning"), waiting).message == "Planning"
+
+
 def test_final_event_changes_nothing_shown():
     before = fold(event("status", message="Searching"))
 

@@ -18,9 +18,9 @@ from bots.config import read_settings
 from bots.wiring import open_house
 from core.deps import Deps
 from core.errors import QueueFull, SetupError
-from core.job import JobStatus, ResearchRequest
+from core.job import JobStatus, ResearchRequest, Scope
 from core.researcher import Researcher
-from tests.fakes import NOW, make_deps, make_job
+from tests.fakes import NOW, Ticking, make_deps, make_job
 
 
 class Opened:
@@ -63,6 +63,44 @@ async def test_enqueueing_is_idempotent_by_job(tmp_path: Path) -> None:
 
     assert await here.waiting() == [(job.id, 1)]
     await asyncio.gather(here.queue.aclose(), there.queue.aclose())
+
+
+async def test_place_in_the_queue_counts_the_tenants_own_by_their_turn(tmp_path: Path) -> None:
+    """Who is told "3 ahead" waits for three, not for another tenant's, a later one's or a running one's end."""
+    deps = make_deps()
+    opened = Opened(tmp_path, deps)
+    per_tenant = DurableSettings.from_env({}, folder=tmp_path, max_waiting_jobs=1).jobs_per_tenant
+    others = Scope("discord:2", "channel:1")
+    for number in range(per_tenant):
+        await deps.jobs.save(replace(make_job("Why?", id=f"job_r{number}"), status=JobStatus.SEARCHING))
+    waiting = [make_job("Why?", id=f"job_w{number}") for number in range(4)]
+    for number, job in enumerate([*waiting, make_job("Why?", id="job_other", scope=others)]):
+        await deps.jobs.save(replace(job, created_at=NOW + timedelta(seconds=number)))
+
+    places = [await opened.queue.position(job.id) for job in waiting]
+
+    assert places == [0, 1, 2, 3]
+    assert await opened.queue.position("job_other") == 0
+    assert await opened.queue.position("job_r1") is None
+    assert await opened.queue.position("job_unknown") is None
+
+
+async def test_who_must_wait_is_told_for_how_many(tmp_path: Path) -> None:
+    """The first event of a question that finds every place taken says so; one that finds a place hears nothing."""
+    deps = make_deps(clock=Ticking())
+    opened = Opened(tmp_path, deps)
+    researcher = Researcher(deps, opened.queue)
+    per_tenant = DurableSettings.from_env({}, folder=tmp_path, max_waiting_jobs=1).jobs_per_tenant
+
+    jobs = [await researcher.submit(ResearchRequest(f"Why do {number} cats purr?")) for number in range(per_tenant + 3)]
+
+    told = [[event.data["message"] for event in await deps.events.read(job.id)] for job in jobs]
+    assert told == [[] for _ in range(per_tenant + 1)] + [
+        ["1 question is ahead of yours"],
+        ["2 questions are ahead of yours"],
+    ]
+    assert (await researcher.position(jobs[-1].id), await researcher.position(jobs[0].id)) == (2, 0)
+    await opened.queue.aclose()
 
 
 async def test_question_that_finds_no_room_has_failed_in_words_and_is_not_run_later(tmp_path: Path) -> None:
