@@ -6,7 +6,7 @@ carry no verdict marks, so that every citation grammar still parses them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 import regex
@@ -80,13 +80,13 @@ def answer_markdown(job: ResearchJob, result: JobResult, sources: Sequence[Sourc
     return printable("\n\n".join(parts)) + "\n"
 
 
-def marked_section(answer: ResearchAnswer, section: Section) -> str:
-    """The summary or the detail with a mark behind each citation."""
+def marked_section(answer: ResearchAnswer, section: Section, *, tag: Callable[[Claim], str] = lambda claim: "") -> str:
+    """The summary or the detail with a mark behind each citation, and behind that the claim's `tag`."""
     text = answer.summary if section == "summary" else answer.detail
-    return marked_text(text, [claim for claim in answer.claims if claim.id.startswith(f"{section}-")])
+    return marked_text(text, [claim for claim in answer.claims if claim.id.startswith(f"{section}-")], tag=tag)
 
 
-def marked_text(text: str, claims: Sequence[Claim]) -> str:
+def marked_text(text: str, claims: Sequence[Claim], *, tag: Callable[[Claim], str] = lambda claim: "") -> str:
     """`text` with the mark of each verdict right after its bracket: `[1]✓`, `[2]◐`.
 
     Only inserts. A marker that stands in no claim's sentence (an index in code, say) stays as it is.
@@ -98,7 +98,7 @@ def marked_text(text: str, claims: Sequence[Claim]) -> str:
         between = text[end_of_last : marker.start()]
         letters_before += len(_letters(between))
         claim = _claim_at(letters_before, spans)
-        pieces += [between, marker.group(), _mark(marker.group(1), claim) if claim else ""]
+        pieces += [between, marker.group(), _mark(marker.group(1), claim) + tag(claim) if claim else ""]
         end_of_last = marker.end()
     return "".join([*pieces, text[end_of_last:]])
 

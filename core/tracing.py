@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Literal, Protocol
+
+from core.render import one_line
+from core.wording import counted
 
 Kind = Literal["stage", "model", "search", "page", "mark"]
 
@@ -95,3 +98,52 @@ def totals_of(entries: Sequence[TraceEntry]) -> TraceTotals:
         pages_failed=sum(entry.outcome != "done" for entry in pages),
         unpriced=tuple(dict.fromkeys(entry.detail for entry in calls if entry.cost_usd is None)),
     )
+
+
+def in_order(entries: Iterable[TraceEntry]) -> list[TraceEntry]:
+    """By their beginning, so that a stage stands before what was done in it."""
+    return sorted(entries, key=lambda entry: entry.at - timedelta(seconds=entry.seconds))
+
+
+def without_repeats(entries: Sequence[TraceEntry]) -> list[tuple[TraceEntry, int]]:
+    """Marks that say the same one after the other as one, with how often."""
+    rows: list[tuple[TraceEntry, int]] = []
+    for entry in entries:
+        last = rows[-1][0] if rows else None
+        if last and entry.kind == last.kind == "mark" and _said(entry) == _said(last):
+            rows[-1] = (last, rows[-1][1] + 1)
+        else:
+            rows.append((entry, 1))
+    return rows
+
+
+def what_was_done(entry: TraceEntry) -> str:
+    """The detail of an entry with what came of it, for people."""
+    if entry.kind == "search":
+        return f"“{entry.detail}” → {counted(entry.results, 'hit')}"
+    if entry.kind == "page" and entry.results:
+        return f"{entry.detail} ({entry.results} characters)"
+    return entry.detail
+
+
+def totals_line(totals: TraceTotals) -> str:
+    parts = [
+        counted(totals.model_calls, "model call"),
+        counted(totals.tokens, "token"),
+        "no price known" if totals.cost_usd is None and totals.model_calls else dollars(totals.cost_usd or 0.0),
+        f"{totals.searches} {'search' if totals.searches == 1 else 'searches'}",
+        f"{counted(totals.pages_read, 'page')} read",
+    ]
+    if totals.pages_failed:
+        parts.append(f"{totals.pages_failed} not read")
+    if totals.unpriced:
+        parts.append(f"without a price: {', '.join(map(one_line, totals.unpriced))} (set GORKD_PRICES)")
+    return " · ".join(parts)
+
+
+def dollars(amount: float) -> str:
+    return f"${amount:.6f}".rstrip("0").rstrip(".") if amount else "$0"
+
+
+def _said(entry: TraceEntry) -> tuple[str, str, str]:
+    return entry.name, entry.detail, entry.outcome

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from core import wording
 from core.events import Json
 from core.job import ResearchJob
 from core.render import iso_utc, one_line
-from core.tracing import TraceEntry, TraceTotals, totals_of
+from core.tracing import (
+    TraceEntry,
+    dollars,
+    in_order,
+    totals_line,
+    totals_of,
+    what_was_done,
+    without_repeats,
+)
 
 NO_TRACE = "Nothing was recorded for this job, or its trace is older than 30 days."
 
@@ -33,7 +39,7 @@ def print_trace(console: Console, job: ResearchJob, entries: Sequence[TraceEntry
     for heading in ("Tokens", "Cost"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("Outcome", ratio=2, overflow="fold")
-    for entry, times in _without_repeats(in_order(entries)):
+    for entry, times in without_repeats(in_order(entries)):
         table.add_row(*_cells(job, entry, times), style="bold" if entry.kind == "stage" else "")
     console.print(table)
     console.print(Text(totals_line(totals_of(entries))), soft_wrap=True)
@@ -61,42 +67,6 @@ def trace_json(job: ResearchJob, entries: Sequence[TraceEntry], *, with_prompts:
     }
 
 
-def in_order(entries: Sequence[TraceEntry]) -> list[TraceEntry]:
-    """By their beginning, so that a stage stands before what was done in it."""
-    return sorted(entries, key=lambda entry: entry.at - timedelta(seconds=entry.seconds))
-
-
-def totals_line(totals: TraceTotals) -> str:
-    parts = [
-        wording.counted(totals.model_calls, "model call"),
-        wording.counted(totals.tokens, "token"),
-        "no price known" if totals.cost_usd is None and totals.model_calls else _dollars(totals.cost_usd or 0.0),
-        f"{totals.searches} {'search' if totals.searches == 1 else 'searches'}",
-        f"{wording.counted(totals.pages_read, 'page')} read",
-    ]
-    if totals.pages_failed:
-        parts.append(f"{totals.pages_failed} not read")
-    if totals.unpriced:
-        parts.append(f"without a price: {', '.join(map(one_line, totals.unpriced))} (set GORKD_PRICES)")
-    return " · ".join(parts)
-
-
-def _without_repeats(entries: Sequence[TraceEntry]) -> list[tuple[TraceEntry, int]]:
-    """Marks that say the same one after the other as one, with how often."""
-    rows: list[tuple[TraceEntry, int]] = []
-    for entry in entries:
-        last = rows[-1][0] if rows else None
-        if last and entry.kind == last.kind == "mark" and _said(entry) == _said(last):
-            rows[-1] = (last, rows[-1][1] + 1)
-        else:
-            rows.append((entry, 1))
-    return rows
-
-
-def _said(entry: TraceEntry) -> tuple[str, str, str]:
-    return entry.name, entry.detail, entry.outcome
-
-
 def _cells(job: ResearchJob, entry: TraceEntry, times: int) -> tuple[Text, ...]:
     began = (entry.at - job.created_at).total_seconds() - entry.seconds
     tokens = f"{entry.prompt_tokens}+{entry.completion_tokens}{'~' if entry.is_estimated else ''}"
@@ -104,24 +74,12 @@ def _cells(job: ResearchJob, entry: TraceEntry, times: int) -> tuple[Text, ...]:
         f"{max(began, 0.0):.2f} s",
         f"{entry.seconds:.2f} s" if entry.kind != "mark" else "",
         entry.name if entry.kind in ("stage", "mark", "page") else f"{entry.kind} {entry.name}",
-        _what(entry),
+        what_was_done(entry),
         tokens if entry.kind == "model" else "",
-        _dollars(entry.cost_usd) if entry.cost_usd is not None else "",
+        dollars(entry.cost_usd) if entry.cost_usd is not None else "",
         f"{entry.outcome if entry.outcome != 'done' else ''}{f' ({times} times)' if times > 1 else ''}",
     )
     return tuple(Text(one_line(cell)) for cell in cells)
-
-
-def _what(entry: TraceEntry) -> str:
-    if entry.kind == "search":
-        return f"“{entry.detail}” → {wording.counted(entry.results, 'hit')}"
-    if entry.kind == "page" and entry.results:
-        return f"{entry.detail} ({entry.results} characters)"
-    return entry.detail
-
-
-def _dollars(amount: float) -> str:
-    return f"${amount:.6f}".rstrip("0").rstrip(".") if amount else "$0"
 
 
 def _print_exchange(console: Console, entry: TraceEntry) -> None:

@@ -1,7 +1,11 @@
-"""The pages for people: ask a question, watch it being researched, judge the answer. No script needed."""
+"""The pages for people: ask a question, watch it being researched, judge the answer, read its sources and its trace.
+
+Everything works without a script; the scripts in `static/` make it live.
+"""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import aiohttp_jinja2
@@ -9,31 +13,48 @@ from aiohttp import web
 
 from adapters.web.access import LINKS, RESEARCHER, SETTINGS, may_ask, readable_job
 from adapters.web.faults import Forbidden
-from adapters.web.prose import prose
-from adapters.web.view import job_view, stage_states
+from adapters.web.links import JobLinks
+from adapters.web.reading import reading_view
+from adapters.web.timeline import timeline_view
+from adapters.web.view import JobView, job_view, said_so_far, stage_states
+from core import wording
+from core.answer import Verdict
+from core.citations import MARKS
 from core.errors import InvalidQuery, JobNotFound
-from core.job import ResearchRequest
+from core.job import ResearchJob, ResearchRequest
 from core.modes import MODES
 from core.render import answer_markdown
 from core.snapshot import Snapshot
-from core.wording import REMOVED_HEADING, RETRY
 
 if TYPE_CHECKING:
     from core.tracing import TraceLog
 
 TRACES: web.AppKey[TraceLog] = web.AppKey("traces")
 REFRESH_S = 2  # often enough to watch, rarely enough to read
+SHOWN_REMOVED = 10  # sentences that were cut; the rest is folded
+EXAMPLES = (  # a fresh clone without network answers them from its own documents
+    "How is confidence scored?",
+    "How does gorkd check that a source supports a sentence?",
+    "What does gorkd keep, and for how long?",
+)
+_EXPORTS = (("md", "Markdown"),)
+_MAX_QUERY_CHARS = 2_000  # of a question in an address; longer ones are refused anyway (core/stages/intake.py)
+_MAX_DIGITS = 9  # of a number in an address
 
 
 def add_routes(app: web.Application) -> None:
     app.router.add_get("/", get_ask)
     app.router.add_post("/", post_ask)
     app.router.add_get("/jobs/{job_id}", get_job)
+    app.router.add_post("/jobs/{job_id}/cancel", post_cancel)
+    app.router.add_get("/jobs/{job_id}/trace", get_trace)
+    app.router.add_get("/jobs/{job_id}/sources/{number}", get_source)
     app.router.add_get("/jobs/{job_id}/answer.md", get_markdown)
 
 
 async def get_ask(request: web.Request) -> web.Response:
-    return _ask_page(request, query="", refusal="")
+    """`?query=` fills the field in."""
+    return _ask_page(request, ResearchRequest(request.query.get("query", "")[:_MAX_QUERY_CHARS]))
 
 
 async def post_ask(request: web.Request) -> web.Response:
@@ -41,27 +62,66 @@ async def post_ask(request: web.Request) -> web.Response:
     if not may_ask(request, request.app[SETTINGS]):
         raise Forbidden
     form = await request.post()
-    query, mode = str(form.get("query", "")), str(form.get("mode", "")) or "quick"
+    asked = ResearchRequest(
+        str(form.get("query", "")),
+        modes=tuple(str(mode) for mode in form.getall("mode", ()) if mode) or ("quick",),
+        depth="deep" if form.get("depth") == "deep" else "light",
+        is_fresh=form.get("fresh") == "1",
+    )
     try:
-        asked = ResearchRequest(query, modes=(mode,), depth="deep" if form.get("depth") == "deep" else "light")
         job = await request.app[RESEARCHER].submit(asked)
     except InvalidQuery as error:
-        return _ask_page(request, query=query, refusal=error.user_message)
+        return _ask_page(request, asked, refusal=error.user_message)
     raise web.HTTPSeeOther(request.app[LINKS].signed(job, f"/jobs/{job.id}"))
 
 
 async def get_job(request: web.Request) -> web.Response:
+    job = await readable_job(request)
+    view = await _view(request, job)
+    context: dict[str, object] = {
+        "view": view,
+        "words": wording,
+        "may_ask": may_ask(request, request.app[SETTINGS]),
+    }
+    if view.is_running:
+        return _page("running.html", request, context | await _running(request, job))
+    return _page("job.html", request, context | _finished(request, view))
+
+
+async def post_cancel(request: web.Request) -> web.Response:
+    """End the job, then back to its page. Only who may ask may cancel, and only who may read."""
+    if not may_ask(request, request.app[SETTINGS]):
+        raise Forbidden
+    job = await readable_job(request)
+    await request.app[RESEARCHER].cancel(job.id)
+    raise web.HTTPSeeOther(_links(request, job).page)
+
+
+async def get_trace(request: web.Request) -> web.Response:
+    """What the job did, step by step; prompts are for those who may ask."""
+    job = await readable_job(request)
+    traces = request.app.get(TRACES)
+    entries = await traces.read(job.id) if traces else []
+    timeline = timeline_view(job, entries, with_prompts=may_ask(request, request.app[SETTINGS]))
+    return _page("trace.html", request, {"view": await _view(request, job), "timeline": timeline})
+
+
+async def get_source(request: web.Request) -> web.Response:
+    """The text of a source as it was read: `?claim=` at the passage of that claim, `?start=` from a character on."""
     job, researcher = await readable_job(request), request.app[RESEARCHER]
-    view = job_view(job, await researcher.result(job.id), await researcher.sources(job.id))
-    if not view.is_running:
-        return _page("job.html", request, {"view": view, "removed_heading": REMOVED_HEADING, "retry": RETRY})
-    snapshot = Snapshot()
-    for event in await researcher.told(job.id):
-        snapshot = snapshot.after(event)
-    so_far = prose(" ".join(snapshot.sentences.values()), ())
-    stages = stage_states(snapshot)
-    context = {"view": view, "snapshot": snapshot, "stages": stages, "so_far": so_far, "refresh_s": REFRESH_S}
-    return _page("running.html", request, context)
+    sources = {str(source.number): source for source in await researcher.sources(job.id)}
+    source = sources.get(request.match_info["number"])
+    if source is None:
+        raise JobNotFound(job.id)
+    result = await researcher.result(job.id)
+    reading = reading_view(
+        source,
+        result.answer if result else None,
+        _links(request, job),
+        passage_id=request.query.get("claim", ""),
+        start=_number(request.query.get("start", "")),
+    )
+    return _page("source.html", request, {"view": await _view(request, job), "reading": reading, "words": wording})
 
 
 async def get_markdown(request: web.Request) -> web.Response:
@@ -74,8 +134,55 @@ async def get_markdown(request: web.Request) -> web.Response:
     return web.Response(text=text, content_type="text/markdown", headers=headers)
 
 
-def _ask_page(request: web.Request, *, query: str, refusal: str) -> web.Response:
-    context: dict[str, object] = {"query": query, "refusal": refusal, "modes": list(MODES.values())}
+async def _view(request: web.Request, job: ResearchJob) -> JobView:
+    researcher = request.app[RESEARCHER]
+    return job_view(job, await researcher.result(job.id), await researcher.sources(job.id), _links(request, job))
+
+
+async def _running(request: web.Request, job: ResearchJob) -> dict[str, object]:
+    snapshot = Snapshot()
+    for event in await request.app[RESEARCHER].told(job.id):
+        snapshot = snapshot.after(event)
+    elapsed_s = max(0.0, (datetime.now(UTC) - job.created_at).total_seconds())
+    return {
+        "snapshot": snapshot,
+        "stages": stage_states(snapshot),
+        "summary": said_so_far(snapshot, "summary"),
+        "detail": said_so_far(snapshot, "detail"),
+        "elapsed": wording.duration(elapsed_s),
+        "refresh_s": REFRESH_S,
+    }
+
+
+def _finished(request: web.Request, view: JobView) -> dict[str, object]:
+    verdicts = {citation.verdict for citation in view.answer.raw.citations} if view.answer else set()
+    return {
+        "exports": _EXPORTS,
+        "link": f"{request.app[LINKS].public_url}{view.links.page}",
+        "shares": wording.SHARES_PRIVATE if view.is_private else wording.SHARES,
+        "shown_removed": SHOWN_REMOVED,
+        "marks": [(MARKS[verdict], wording.MARK_MEANINGS[verdict]) for verdict in Verdict if verdict in verdicts],
+    }
+
+
+def _links(request: web.Request, job: ResearchJob) -> JobLinks:
+    """With the signature that the reader came with: what follows is as private as the page it is on."""
+    return JobLinks(job.id, request.query.get("sig", ""))
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS else None
+
+
+def _ask_page(request: web.Request, asked: ResearchRequest, *, refusal: str = "") -> web.Response:
+    context: dict[str, object] = {
+        "query": asked.query,
+        "chosen": asked.modes[0],
+        "is_deep": asked.depth == "deep",
+        "refusal": refusal,
+        "modes": list(MODES.values()),
+        "examples": EXAMPLES,
+    }
     return _page("ask.html", request, context, status=400 if refusal else 200)
 
 

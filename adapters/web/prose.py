@@ -1,11 +1,12 @@
-"""Text of models and of the web as safe HTML: Markdown for layout only, links only to the sources below.
+"""Text of models and of the web as safe HTML: Markdown for layout only, links only to the sources' own pages here.
 
 No link, image or HTML of the text survives: where it wants to send a reader is not for it to say.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 import nh3
@@ -13,7 +14,7 @@ import regex
 from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 
-from core.answer import Verdict
+from core.answer import Claim, Verdict
 from core.citations import MARKS
 from core.render import one_line, printable
 from core.wording import MARK_MEANINGS
@@ -27,17 +28,35 @@ _MARKDOWN = (
     .disable(["link", "image", "autolink", "reference", "html_block", "html_inline", "lheading"])
 )
 _MEANINGS = {MARKS[verdict]: MARK_MEANINGS[verdict] for verdict in Verdict}
+_TAG = "\ue000{}\ue001"  # private use: means nothing in any text, and nothing in Markdown
 _CITED = regex.compile(
-    rf"(?P<code><code>.*?</code>)|\[(?P<numbers>\d{{1,3}}(?:, ?\d{{1,3}})*)\](?P<mark>[{''.join(_MEANINGS)}])?",
+    rf"(?P<code><code>.*?</code>)|\[(?P<numbers>\d{{1,3}}(?:, ?\d{{1,3}})*)\](?P<mark>[{''.join(_MEANINGS)}])?"
+    r"(?:\ue000(?P<claim>[a-z]+-\d+)\ue001)?",
     regex.DOTALL,
 )
 
 
-def prose(text: str, source_numbers: Collection[int]) -> Markup:
-    """Markdown as HTML in which `[1]✓` links to the source with that number, if there is one."""
+@dataclass(frozen=True)
+class Target:
+    """Where a citation leads, and what is told of it when one points at it."""
+
+    address: str
+    hint: str
+
+
+Cite = Callable[[int, str], Target | None]
+
+
+def claim_tag(claim: Claim) -> str:
+    """What `prose` knows a claim by; stands behind the mark of its citations (core/render.py, `marked_section`)."""
+    return _TAG.format(claim.id)
+
+
+def prose(text: str, cite: Cite) -> Markup:
+    """Markdown as HTML in which `[1]✓` leads where `cite(1, claim id or "")` says, if anywhere."""
     html = nh3.clean(_MARKDOWN.render(printable(text)), tags=_TAGS, attributes={"ol": {"start"}}, link_rel=None)
-    known = set(source_numbers)
-    return Markup(_CITED.sub(lambda found: _citation(found, known), html))  # noqa: S704 -- cleaned by nh3 just above
+    html = _CITED.sub(lambda found: _citation(found, cite), html)
+    return Markup(regex.sub(r"\ue000[a-z]+-\d+\ue001", "", html))  # noqa: S704 -- cleaned by nh3 just above
 
 
 def safe_link(url: str) -> str:
@@ -50,13 +69,19 @@ def safe_link(url: str) -> str:
     return one_line(url) if is_plain else ""
 
 
-def _citation(found: regex.Match[str], known: set[int]) -> str:
+def _citation(found: regex.Match[str], cite: Cite) -> str:
     if found["code"]:
         return found.group()
     numbers = [int(number) for number in found["numbers"].split(",")]
-    if not known.issuperset(numbers):
+    targets = [(number, cite(number, found["claim"] or "")) for number in numbers]
+    links = [_link(number, target) for number, target in targets if target]
+    if len(links) < len(numbers):
         return found.group()
-    links = ",&nbsp;".join(f'<a href="#src-{number}" aria-label="Source {number}">{number}</a>' for number in numbers)
     mark = found["mark"]
     said = f'<span class="mark" title="{escape(_MEANINGS[mark])}">{mark}</span>' if mark else ""
-    return f'<span class="cite">[{links}]{said}</span>'
+    return f'<span class="cite">[{",&nbsp;".join(links)}]{said}</span>'
+
+
+def _link(number: int, target: Target) -> str:
+    hint = f' title="{escape(target.hint)}"' if target.hint else ""
+    return f'<a href="{escape(target.address)}" aria-label="Source {number}"{hint}>{number}</a>'

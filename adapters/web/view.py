@@ -4,52 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import PurePosixPath
-from urllib.parse import unquote
 
 from markupsafe import Markup
 
-from adapters.web.prose import prose, safe_link
+from adapters.web.links import JobLinks
+from adapters.web.prose import Target, claim_tag, prose
+from adapters.web.source_view import Passage, SourceView, hint_of, passages_of, place_of, source_view
 from core import wording
-from core.answer import Citation, Confidence, JobResult, ResearchAnswer
-from core.citations import MARKS
-from core.job import TERMINAL_STATUSES, JobStatus, ResearchJob
-from core.render import is_used, marked_section, one_line
+from core.answer import Claim, Confidence, ConfidencePart, JobResult, RemovedSentence, ResearchAnswer
+from core.confidence import HIGH_SCORE, MEDIUM_SCORE
+from core.job import LOCAL, TERMINAL_STATUSES, JobStatus, ResearchJob
+from core.page_links import is_private
+from core.render import MARKER, cut, is_used, marked_section, one_line
 from core.snapshot import Snapshot
 from core.source import Source
 
 STAGES = (JobStatus.PLANNING, JobStatus.SEARCHING, JobStatus.FETCHING, JobStatus.SYNTHESIZING)
-
-
-@dataclass(frozen=True)
-class QuoteView:
-    """`claim` is "" when it says nothing that the quote does not, as in an answer made of quotes."""
-
-    claim: str
-    quote: str
-    mark: str
-    meaning: str
-    page: int | None
-
-
-@dataclass(frozen=True)
-class SourceView:
-    """`link` is "" where the address may not be a link; `relevance` is a percentage."""
-
-    number: int
-    title: str
-    link: str
-    domain: str
-    remarks: str
-    relevance: int
-    quotes: tuple[QuoteView, ...]
+_DESCRIPTION_CHARS = 200  # of the answer, in a link's preview
 
 
 @dataclass(frozen=True)
 class PositionView:
+    """`address` is the passage in the source, "" where the source is unknown."""
+
     position: str
     source: str
     number: int | None
+    address: str
     date: str
     quote: str
 
@@ -61,25 +42,55 @@ class ConflictView:
 
 
 @dataclass(frozen=True)
+class SumView:
+    """How the confidence was computed. `lost` is what conflicts took from the score, 0…1."""
+
+    parts: tuple[ConfidencePart, ...]
+    score: float
+    lost: float
+    bars: tuple[float, float]
+    claims: tuple[Claim, ...]
+
+
+@dataclass(frozen=True)
+class RemovedView:
+    """A sentence that was cut, and how often the writer tried it."""
+
+    sentence: RemovedSentence
+    times: int
+
+
+@dataclass(frozen=True)
 class AnswerView:
     summary: Markup
     detail: Markup
     level: str
     headline: str
     reasons: tuple[str, ...]
+    sum: SumView | None
     conflicts: tuple[ConflictView, ...]
+    removed: tuple[RemovedView, ...]
     raw: ResearchAnswer
 
 
 @dataclass(frozen=True)
 class JobView:
-    job_id: str
+    """`considered` counts what was found, `failure` is "" unless there is no answer; `costs` are pairs of words.
+
+    `preview` is title and text for a link's preview: nothing of a private job's.
+    """
+
+    links: JobLinks
+    job: ResearchJob
     question: str
     title: str
     is_running: bool
+    is_private: bool
+    can_be_asked_again: bool
     failure: str
-    footer: str
-    asked: str
+    considered: int
+    costs: tuple[tuple[str, str], ...]
+    preview: tuple[str, str]
     queries: tuple[str, ...]
     providers: tuple[str, ...]
     answer: AnswerView | None
@@ -87,101 +98,149 @@ class JobView:
     uncited: tuple[SourceView, ...]
 
 
-def stage_states(snapshot: Snapshot) -> list[tuple[str, str]]:
-    """Each stage's words and whether it is `done`, `active` or `waiting`."""
+def stage_states(snapshot: Snapshot) -> list[tuple[str, str, str]]:
+    """Each stage's name, its words, and whether it is `done`, `active` or `waiting`."""
     names = [stage.value for stage in STAGES]
     at = names.index(snapshot.stage) if snapshot.stage in names else -1
     states = ["done" if number < at else "active" if number == at else "waiting" for number in range(len(names))]
-    return [(wording.STATUS_MESSAGES[stage], state) for stage, state in zip(STAGES, states, strict=True)]
+    return [
+        (name, wording.STATUS_MESSAGES[stage], state) for name, stage, state in zip(names, STAGES, states, strict=True)
+    ]
 
 
-def job_view(job: ResearchJob, result: JobResult | None, sources: Sequence[Source]) -> JobView:
+def said_so_far(snapshot: Snapshot, section: str) -> list[tuple[str, str]]:
+    """Id and text of each sentence of the section, with its mark behind each bracket."""
+    return [
+        (sentence_id, MARKER.sub(rf"\g<0>{snapshot.marks.get(sentence_id, '')}", text))
+        for sentence_id, text in snapshot.sentences.items()
+        if sentence_id.startswith(section)
+    ]
+
+
+def job_view(job: ResearchJob, result: JobResult | None, sources: Sequence[Source], links: JobLinks) -> JobView:
     answer = result.answer if result else None
-    views = {source.id: _source_view(source, answer) for source in sources}
+    views = {source.id: source_view(source, answer, links) for source in sources}
     is_running = job.status not in TERMINAL_STATUSES
     return JobView(
-        job_id=job.id,
+        links=links,
+        job=job,
         question=one_line(job.query),
         title=wording.title(job, result),
         is_running=is_running,
+        is_private=is_private(job),
+        can_be_asked_again=job.scope == LOCAL,  # asked from here it would belong to this machine, not to a workspace
         failure="" if is_running or answer else wording.failure_sentence(job),
-        footer=wording.footer(result, len(sources)) if result else "",
-        asked=wording.day(job.created_at),
+        considered=result.sources_considered if result else 0,
+        costs=_costs(job, result, sources),
+        preview=_preview(job, answer),
         queries=tuple(one_line(query) for query in result.queries) if result else (),
         providers=result.providers if result else (),
-        answer=_answer_view(answer, sources) if answer else None,
+        answer=_answer_view(answer, sources, links) if answer else None,
         cited=tuple(views[source.id] for source in sources if is_used(source, answer)),
         uncited=tuple(views[source.id] for source in sources if not is_used(source, answer)),
     )
 
 
-def _answer_view(answer: ResearchAnswer, sources: Sequence[Source]) -> AnswerView:
-    numbers = {source.number for source in sources}
-    by_id = {source.id: source for source in sources}
+def _answer_view(answer: ResearchAnswer, sources: Sequence[Source], links: JobLinks) -> AnswerView:
+    by_number = {source.number: source for source in sources}
+    passages = {source.number: {one.id: one for one in passages_of(source, answer)} for source in sources}
+
+    def cite(number: int, claim_id: str) -> Target | None:
+        if number not in by_number:
+            return None
+        passage = passages[number].get(claim_id)
+        return Target(links.source(number, passage.id if passage else ""), hint_of(by_number[number], passage))
+
     is_insufficient = answer.confidence is Confidence.INSUFFICIENT
     return AnswerView(
-        summary=prose(marked_section(answer, "summary"), numbers),
-        detail=prose(marked_section(answer, "detail"), numbers),
+        summary=prose(marked_section(answer, "summary", tag=claim_tag), cite),
+        detail=prose(marked_section(answer, "detail", tag=claim_tag), cite),
         level=answer.confidence.value,
         headline=f"{'' if is_insufficient else 'Confidence: '}{wording.confidence_headline(answer)}",
         reasons=answer.confidence_reasons,
-        conflicts=tuple(
-            ConflictView(
-                one_line(conflict.subject),
-                tuple(
-                    PositionView(
-                        one_line(side.position),
-                        _place(by_id[side.source_id]) if side.source_id in by_id else side.source_id,
-                        by_id[side.source_id].number if side.source_id in by_id else None,
-                        one_line(side.date),
-                        one_line(side.quote),
-                    )
-                    for side in conflict.positions
-                ),
-            )
-            for conflict in answer.conflicts
-        ),
+        sum=_sum_view(answer),
+        conflicts=_conflicts(answer, by_number, passages, links),
+        removed=_removed(answer.removed),
         raw=answer,
     )
 
 
-def _source_view(source: Source, answer: ResearchAnswer | None) -> SourceView:
-    remarks = [f"read {wording.day(source.read_at)}", source.metadata.provider]
-    if source.metadata.published_at:
-        remarks.insert(0, wording.day(source.metadata.published_at))
-    if source.metadata.author:
-        remarks.insert(0, source.metadata.author)
-    if source.extract_of_page:
-        remarks.append(f"only an extract: {source.extract_of_page}")
-    if source.instructs:
-        remarks.append(wording.INSTRUCTS)
-    citations = answer.citations if answer else ()
-    return SourceView(
-        number=source.number,
-        title=one_line(source.title) or _place(source),
-        link=safe_link(source.url),
-        domain=_place(source),
-        remarks=one_line(" · ".join(remarks)),
-        relevance=round(100 * min(max(source.scores.relevance, 0.0), 1.0)),
-        quotes=tuple(_quote_view(one) for one in citations if one.source_id == source.id and one.quote),
-    )
+def _sum_view(answer: ResearchAnswer) -> SumView | None:
+    values = {part.name: part.value for part in answer.confidence_sum}
+    if "score" not in values:
+        return None
+    lost = values.get("support", values["score"]) - values["score"]
+    rated = tuple(claim for claim in answer.claims if claim.strength is not None)
+    return SumView(answer.confidence_sum, values["score"], lost, (MEDIUM_SCORE, HIGH_SCORE), rated)
 
 
-def _quote_view(citation: Citation) -> QuoteView:
-    claim, quote = one_line(citation.claim), one_line(citation.quote or "")
-    return QuoteView(
-        "" if claim in quote else claim,
-        quote,
-        MARKS[citation.verdict],
-        wording.MARK_MEANINGS[citation.verdict],
-        citation.page,
-    )
+def _conflicts(
+    answer: ResearchAnswer,
+    by_number: dict[int, Source],
+    passages: dict[int, dict[str, Passage]],
+    links: JobLinks,
+) -> tuple[ConflictView, ...]:
+    numbers = {source.id: number for number, source in by_number.items()}
+    views: list[ConflictView] = []
+    for place, conflict in enumerate(answer.conflicts):
+        rows: list[PositionView] = []
+        for side, position in enumerate(conflict.positions):
+            number = numbers.get(position.source_id)
+            passage_id = f"conflict-{place}-{side}"
+            is_found = number is not None and passage_id in passages[number]
+            rows.append(
+                PositionView(
+                    one_line(position.position),
+                    place_of(by_number[number]) if number is not None else position.source_id,
+                    number,
+                    links.source(number, passage_id if is_found else "") if number is not None else "",
+                    one_line(position.date),
+                    one_line(position.quote),
+                )
+            )
+        views.append(ConflictView(one_line(conflict.subject), tuple(rows)))
+    return tuple(views)
 
 
-def _place(source: Source) -> str:
-    """The true domain; of a file its name and heading, never the folder it lies in."""
-    if not source.url.startswith("file://"):
-        return one_line(source.metadata.domain) or "unknown place"
-    address, _, fragment = source.url.partition("#")
-    name, heading = PurePosixPath(unquote(address)).name, unquote(fragment)
-    return one_line(f"{name} § {heading}" if heading else name)
+def _removed(removed: Sequence[RemovedSentence]) -> tuple[RemovedView, ...]:
+    """The same sentence once."""
+    times: dict[RemovedSentence, int] = {}
+    for sentence in removed:
+        times[sentence] = times.get(sentence, 0) + 1
+    return tuple(RemovedView(sentence, count) for sentence, count in times.items())
+
+
+def _costs(job: ResearchJob, result: JobResult | None, sources: Sequence[Source]) -> tuple[tuple[str, str], ...]:
+    """What the answer took, as pairs of a word and a figure."""
+    rows = [
+        ("Asked", f"{wording.day(job.created_at)}, {job.created_at:%H:%M} UTC"),
+        ("Mode", ", ".join(job.request.modes)),
+    ]
+    if result is None:
+        return tuple(rows)
+    took = wording.duration(result.duration_s)
+    rows.append(("Took", f"{took} (an earlier answer, given {result.cached_at[:10]})" if result.cached_at else took))
+    found = f"{len(sources)} read"
+    rows.append(("Sources", f"{result.sources_considered} found, {found}" if result.sources_considered else found))
+    usage = result.answer.metadata if result.answer else None
+    if usage and usage.model:
+        calls = f"{wording.counted(usage.model_calls, 'call')}, {usage.tokens_used:,} tokens"
+        rows += [("Model", f"{usage.model}: {calls}"), ("Cost", _dollars(usage.cost_usd))]
+    elif usage:
+        rows.append(("Model", "none: the answer is quoted"))
+    return tuple(rows)
+
+
+def _dollars(amount: float | None) -> str:
+    if amount is None:
+        return "no price known"
+    return f"${amount:.3f}" if amount >= 0.001 else "under $0.001" if amount else "$0"
+
+
+def _preview(job: ResearchJob, answer: ResearchAnswer | None) -> tuple[str, str]:
+    if is_private(job):
+        return "A private answer", "Only for those who have its link."
+    if answer is None:
+        return one_line(job.query), ""
+    words = cut(one_line(MARKER.sub("", answer.summary)), _DESCRIPTION_CHARS)
+    return one_line(job.query), f"{wording.confidence_headline(answer)} · {words}"

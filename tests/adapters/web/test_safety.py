@@ -11,9 +11,10 @@ from aiohttp.test_utils import TestClient, TestServer
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from adapters.web.prose import prose, safe_link
+from adapters.web.links import JobLinks
+from adapters.web.prose import Target, claim_tag, prose, safe_link
 from adapters.web.view import job_view
-from core.answer import Citation, Conflict, ConflictPosition, RemovedSentence, Verdict
+from core.answer import Citation, Claim, Conflict, ConflictPosition, RemovedSentence, Verdict
 from core.job import JobError
 from tests.adapters.web.serving import web_app
 from tests.golden import samples
@@ -39,11 +40,13 @@ PAYLOADS = [
 ]
 _TAGS = set(
     "html head meta title link body a header span main article section p h1 h2 h3 h4 h5 h6 div ul ol li table thead "
-    "tbody tr th td blockquote footer details summary code pre em strong del br hr s b q form input button".split()
+    "tbody tr th td blockquote footer details summary code pre em strong del br hr s b q form input button "
+    "script nav label meter dl dt dd svg rect caption".split()
 )
 _ATTRIBUTES = set(
-    "lang charset name content rel href class id value title aria-label role tabindex scope open start type "
-    "method action http-equiv aria-live aria-current".split()
+    "lang charset name content rel href class id value title aria-label aria-hidden role tabindex scope open start "
+    "type method action http-equiv aria-live aria-current src defer property data-ask data-job data-question hidden "
+    "readonly for download min max viewbox preserveaspectratio x width height".split()
 )
 
 
@@ -64,6 +67,10 @@ class Judge(HTMLParser):
                 self.faults.append(f"href={value}")
             if name == "href" and "@" in (value or "").split("/")[2:3]:
                 self.faults.append(f"href={value}")
+
+
+def cite_first(number: int, claim_id: str) -> Target | None:
+    return Target("/one?a=1&b=2", '"') if number == 1 else None
 
 
 def judged(html: str) -> list[str]:
@@ -141,31 +148,47 @@ async def test_known_payloads_stay_text():
 @given(st.text(st.sampled_from("[]()<>!`*_#|:-1,✓◐ \nab/\"'&=h"), max_size=60))
 def test_prose_has_only_layout_and_known_citations(text: str):
     """Any Markdown whatsoever becomes layout tags and links into the page."""
-    html = str(prose(text, {1}))
+    html = str(prose(text, cite_first))
 
     judge = Judge()
     judge.feed(html)
     assert judge.faults == []
-    assert html.count("<a ") == html.count('<a href="#src-1"')
+    assert html.count("<a ") == html.count('<a href="/one?a=1&amp;b=2" aria-label="Source 1" title="&#34;">')
 
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 @given(outcomes())
 def test_any_outcome_has_a_view_with_safe_links(outcome):
     """Whatever a job left behind can be shown, and every link is a plain web address."""
-    view = job_view(*outcome)
+    view = job_view(*outcome, JobLinks("job_1"))
 
     for source in (*view.cited, *view.uncited):
         assert source.link == "" or source.link.startswith(("http://", "https://"))
-        assert 0 <= source.relevance <= 100
+        assert 0 <= source.score <= 100
     if view.answer:
         assert judged(str(view.answer.summary + view.answer.detail)) == []
 
 
 def test_prose_links_markers_of_known_sources_only():
-    assert "#src-1" in prose("x [1]✓.", {1})
-    assert "#src-2" not in prose("x [2].", {1})
-    assert "#src-1" not in prose("`row[1]`", {1})
+    assert "/one" in prose("x [1]✓.", cite_first)
+    assert "<a " not in prose("x [2].", cite_first)
+    assert "<a " not in prose("x [1, 2].", cite_first)
+    assert "<a " not in prose("`row[1]`", cite_first)
+
+
+def test_a_claims_tag_reaches_the_link_and_never_the_page():
+    """Also where the tagged marker stands in code, or leads nowhere."""
+    tag = claim_tag(Claim("detail-3", "x", Verdict.SUPPORTED))
+    asked = []
+
+    def cite(number: int, claim_id: str) -> Target | None:
+        asked.append((number, claim_id))
+        return None
+
+    html = prose(f"x [1]✓{tag}. `y[2]{tag}`", cite)
+
+    assert asked == [(1, "detail-3")]
+    assert html == "<p>x [1]✓. <code>y[2]</code></p>\n"
 
 
 @pytest.mark.parametrize(

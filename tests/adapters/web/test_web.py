@@ -308,15 +308,20 @@ async def test_form_is_closed_to_others(open_web: Open):
     [
         "<h1>How tall is the Eddystone lighthouse?</h1>",
         "Confidence: High (3 corroborating sources)",
-        '[<a href="#src-1" aria-label="Source 1">1</a>]<span class="mark" title="supported">✓</span>',
+        f'<a href="/jobs/{JOB}/sources/1?claim=summary-0#passage" aria-label="Source 1" title="trinity.example: “It is',
+        '<span class="mark" title="partly supported">◐</span>',
         "<li>2 of 3 claims supported</li>",
         "Sources disagree: height of the tower",
         "<li>newest source is from May 2024</li>",
         "Removed: not in the sources",
         'id="src-3"',
-        '<a href="https://trinity.example/eddystone" rel="nofollow noreferrer noopener">Eddystone Lighthouse</a>',
+        '<a href="https://trinity.example/eddystone" rel="nofollow noreferrer noopener">live page</a>',
+        f'<a href="/jobs/{JOB}/sources/1">Eddystone Lighthouse</a>',
         "It is 49 metres tall and built of granite blocks.",
-        "12.3 s · 4 sources · $0.004",
+        "<dd>12.3 s</dd>",
+        "<dd>15 found, 4 read</dd>",
+        "<dd>gpt-test: 2 calls, 5,120 tokens</dd>",
+        "<dd>$0.004</dd>",
     ],
 )
 async def test_page_shows_all_that_lets_a_reader_judge(open_web: Open, part: str):
@@ -347,8 +352,8 @@ async def test_page_of_a_running_job_refreshes_itself(open_web: Open):
 
     page = await (await web.get(f"/jobs/{JOB}")).text()
 
-    assert '<meta http-equiv="refresh" content="2">' in page
-    assert '<li class="active" aria-current="step">Searching</li>' in page
+    assert '<noscript><meta http-equiv="refresh" content="2"></noscript>' in page
+    assert '<li class="active" data-stage="searching" aria-current="step">Searching</li>' in page
     assert "trinity.example – Eddystone Lighthouse" in page
 
 

@@ -1,0 +1,97 @@
+// The page of a running job, kept up to date from the job's event stream; reloads when the job has ended.
+"use strict";
+
+const page = document.querySelector("article.running");
+const WAITS_S = [1, 2, 5]; // before each new try to connect
+const MARKER = /\[\d{1,3}(?:\s*,\s*\d{1,3})*\]/g;
+let seen = Number(page.dataset.seq);
+let failures = 0;
+
+function connect() {
+  const stream = new EventSource(page.dataset.stream);
+  const listen = (type, show) => stream.addEventListener(type, (event) => {
+    failures = 0;
+    const number = Number(event.lastEventId);
+    if (number <= seen) return; // a new connection begins from the first event
+    seen = number;
+    show(JSON.parse(event.data));
+  });
+  listen("status", showStatus);
+  listen("source", showSource);
+  listen("answer", showSentence);
+  stream.addEventListener("complete", () => { stream.close(); location.reload(); });
+  stream.addEventListener("error", () => { stream.close(); retry(); });
+}
+
+function retry() {
+  const wait = WAITS_S[Math.min(failures, WAITS_S.length - 1)];
+  failures += 1;
+  say("Connection lost, trying again");
+  // The page itself tells what has happened meanwhile, even where the stream does not come through.
+  setTimeout(() => failures <= WAITS_S.length ? connect() : refresh(), wait * 1000);
+}
+
+function refresh() {
+  fetch(location.href, { method: "HEAD" }).then((answer) => answer.ok ? location.reload() : retry(), retry);
+}
+
+function say(message) {
+  document.getElementById("message").textContent = message + " …";
+}
+
+function showStatus(status) {
+  say(status.message);
+  page.querySelector("progress").value = status.progress;
+  const stages = [...page.querySelectorAll("[data-stage]")];
+  const at = stages.findIndex((stage) => stage.dataset.stage === status.stage);
+  stages.forEach((stage, number) => {
+    if (at < 0) return;
+    stage.className = number < at ? "done" : number === at ? "active" : "waiting";
+    stage.toggleAttribute("aria-current", number === at);
+    if (number === at) stage.setAttribute("aria-current", "step");
+  });
+  const queries = (status.data || {}).queries;
+  if (queries) fill("queries", queries);
+}
+
+function showSource(source) {
+  const title = source.title || source.url;
+  const line = source.domain ? source.domain + " – " + title : title;
+  const cards = [...page.querySelectorAll("#sources li")].map((card) => card.textContent);
+  if (!cards.includes(line)) fill("sources", [...cards, line]);
+}
+
+function showSentence(sentence) {
+  const place = document.getElementById(sentence.section);
+  let shown = [...place.children].find((child) => child.dataset.id === sentence.id);
+  if (sentence.text === null) {
+    if (shown) shown.remove();
+  } else {
+    if (!shown) {
+      shown = place.appendChild(document.createElement("span"));
+      shown.dataset.id = sentence.id;
+    }
+    shown.textContent = sentence.text.replace(MARKER, (marker) => marker + (sentence.mark || "")) + " ";
+  }
+  page.querySelector("#answer").hidden = !page.querySelector("#answer [data-id]");
+}
+
+function fill(id, lines) {
+  const section = document.getElementById(id);
+  const list = section.querySelector("ul");
+  lines.slice(list.children.length).forEach((line) => { // only what is new, so that nothing jumps
+    list.appendChild(document.createElement("li")).textContent = line;
+  });
+  const count = section.querySelector(".count");
+  if (count) count.textContent = lines.length;
+  section.hidden = lines.length === 0;
+}
+
+function tick() {
+  const seconds = Math.max(0, Math.round((Date.now() - Date.parse(page.dataset.since)) / 1000));
+  const rest = (seconds % 60) + " s";
+  document.getElementById("elapsed").textContent = seconds < 60 ? rest : Math.floor(seconds / 60) + " min " + rest;
+}
+
+setInterval(tick, 1000);
+connect();

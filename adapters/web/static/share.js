@@ -1,0 +1,34 @@
+// What a finished page does with a script: copy its link, print. Without one the link can be selected by hand.
+"use strict";
+
+const copy = document.getElementById("copy");
+const link = document.getElementById("link");
+copy.hidden = false;
+copy.addEventListener("click", async () => {
+  const told = document.getElementById("copied");
+  try {
+    await navigator.clipboard.writeText(link.value);
+    told.textContent = "Copied.";
+  } catch {
+    link.select(); // no clipboard without a secure connection
+    told.textContent = "Selected: press Ctrl+C or ⌘C.";
+  }
+});
+link.addEventListener("focus", () => link.select());
+
+const print = document.getElementById("print");
+if (print) {
+  print.hidden = false;
+  print.addEventListener("click", () => window.print());
+}
+
+const menus = [...document.querySelectorAll("details.menu")];
+document.addEventListener("keydown", (event) => {
+  const open = menus.find((menu) => menu.open);
+  if (event.key !== "Escape" || !open) return;
+  open.open = false;
+  open.querySelector("summary").focus();
+});
+document.addEventListener("click", (event) => {
+  menus.filter((menu) => !menu.contains(event.target)).forEach((menu) => { menu.open = false; });
+});
