@@ -22,6 +22,8 @@ from adapters.store.redis import RedisAnswerCache
 from adapters.store.redis_archive import RedisArchive
 from adapters.store.redis_events import RedisEventLog
 from adapters.store.redis_limits import RedisRateLimits, RedisSingleFlight
+from adapters.store.redis_reuse import RedisReuseStore
+from adapters.store.reuse import SqliteReuseStore
 from adapters.store.revocations import SqliteLinkRevocations
 from adapters.store.sources import SqliteSourceStore
 from adapters.store.sqlite import Database
@@ -39,7 +41,7 @@ from core.forgetting import Archive, Register
 from core.heartbeats import Heartbeats
 from core.limits import RateLimits, SingleFlight
 from core.page_links import LinkRevocations
-from core.ports import AnswerCache, Clock, EventLog, JobMemo, JobStore, Recorder, SourceStore
+from core.ports import AnswerCache, CacheKeeping, Clock, EventLog, JobMemo, JobStore, Recorder, ReuseStore, SourceStore
 from core.steering import SteeringStore
 from core.trace import TraceStore
 from core.tracing import TraceLog
@@ -61,6 +63,8 @@ class Records:
     cache: AnswerCache
     limits: RateLimits
     flights: SingleFlight
+    keeping: CacheKeeping
+    reuse: ReuseStore
     heartbeats: Heartbeats
     traces: TraceLog
     spending: Spending
@@ -84,6 +88,7 @@ async def open_records(
     database = await Database.open(settings.data)
     stack.push_async_callback(database.aclose)
     archive = SqliteArchive(database)
+    cache = redis.cache if redis else SqliteAnswerCache(database, clock=clock)
     return Records(
         jobs=SqliteJobStore(database),
         sources=SqliteSourceStore(database),
@@ -94,9 +99,11 @@ async def open_records(
         deliveries=SqliteDeliveries(database, SecretBox.from_env(env, settings.data), clock=clock),
         attachments=SqliteAttachments(database),
         ratings=SqliteRatings(database),
-        cache=redis.cache if redis else SqliteAnswerCache(database, clock=clock),
         limits=redis.limits if redis else SqliteRateLimits(database, clock=clock, recorder=recorder),
         flights=redis.flights if redis else SqliteSingleFlight(database, clock=clock, recorder=recorder),
+        cache=cache,
+        keeping=cache,
+        reuse=redis.reuse if redis else SqliteReuseStore(database, clock=clock),
         heartbeats=SqliteHeartbeats(database),
         traces=SqliteTraceLog(database),
         spending=SqliteSpending(database),
@@ -112,9 +119,10 @@ class _Shared:
     """What processes share in Redis; what needs to outlive it is elsewhere."""
 
     events: EventLog
-    cache: AnswerCache
+    cache: RedisAnswerCache
     limits: RateLimits
     flights: SingleFlight
+    reuse: RedisReuseStore
     archive: Archive
 
 
@@ -127,9 +135,11 @@ def _open_redis(url: str, stack: AsyncExitStack, *, clock: Clock, recorder: Reco
     stack.push_async_callback(limits.aclose)
     flights = RedisSingleFlight(url, clock=clock, recorder=recorder)
     stack.push_async_callback(flights.aclose)
+    reuse = RedisReuseStore(url)
+    stack.push_async_callback(reuse.aclose)
     archive = RedisArchive(url)
     stack.push_async_callback(archive.aclose)
-    return _Shared(events, cache, limits, flights, archive)
+    return _Shared(events, cache, limits, flights, reuse, archive)
 
 
 async def _open_postgres(url: str, redis: _Shared, box: SecretBox, stack: AsyncExitStack, *, clock: Clock) -> Records:
@@ -163,6 +173,8 @@ async def _open_postgres(url: str, redis: _Shared, box: SecretBox, stack: AsyncE
         cache=redis.cache,
         limits=redis.limits,
         flights=redis.flights,
+        keeping=redis.cache,
+        reuse=redis.reuse,
         heartbeats=PostgresHeartbeats(database),
         traces=PostgresTraceLog(database),
         spending=PostgresSpending(database),

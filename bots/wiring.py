@@ -247,6 +247,7 @@ def _open_deps(
         ratings=records.ratings,
         cache=records.cache,
         flights=records.flights,
+        reuse=records.reuse,
         recorder=metrics,
         clock=utc_now,
         new_id=new_job_id,

@@ -24,6 +24,7 @@ from core.ports import (
     JobStore,
     PageFetcher,
     Recorder,
+    ReuseStore,
     SearchProvider,
     SourceStore,
 )
@@ -55,6 +56,7 @@ class Deps:
     attachment_reader: AttachmentReader
     ratings: Ratings
     flights: SingleFlight
+    reuse: ReuseStore
     recorder: Recorder
     clock: Clock
     new_id: Callable[[], str]

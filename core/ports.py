@@ -170,14 +170,67 @@ class EventLog(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class SimilarAnswer:
+    """An earlier answer whose question lies near; `similarity` is the cosine, −1…1."""
+
+    job_id: str
+    answered_at: datetime
+    similarity: float
+
+
+@dataclass(frozen=True)
+class KeptAnswer:
+    """What a cache holds of one answer: whose it is and until when, never the question itself."""
+
+    job_id: str
+    scope: Scope
+    created_at: datetime
+    expires_at: datetime
+
+
 class AnswerCache(Protocol):
-    """Finished answers by exact key, within one scope."""
+    """Finished answers by exact key and by meaning, each within its scope. It keeps job ids, no texts."""
 
     async def get(self, scope: Scope, key: str) -> tuple[str, datetime] | None:
         """The id of the job that answered and when; None when there is none that is still fresh."""
         ...
 
-    async def put(self, scope: Scope, key: str, job_id: str, *, ttl: timedelta) -> None: ...
+    async def put(
+        self, scope: Scope, key: str, job_id: str, *, ttl: timedelta, group: str = "", vector: Vector | None = None
+    ) -> None:
+        """Only answers of one `group` have comparable questions, and vectors of one dimension."""
+        ...
+
+    async def similar(
+        self, scope: Scope, group: str, vector: Vector, *, limit: int, at_least: float
+    ) -> list[SimilarAnswer]:
+        """At most `limit` fresh answers with a cosine of `at_least`, nearest first."""
+        ...
+
+
+class CacheKeeping(Protocol):
+    """What the operator does with a cache. Raises `StoreError`."""
+
+    async def kept(self, *, tenant: str = "") -> list[KeptAnswer]:
+        """Fresh answers of a tenant, or of all, newest first."""
+        ...
+
+    async def drop(self, job_ids: Sequence[str]) -> int:
+        """Let go of these jobs' answers; how many went. The jobs stay."""
+        ...
+
+
+class ReuseStore(Protocol):
+    """What was found and read in public places, for any job of any scope. Never raises; a failure is a miss."""
+
+    async def get(self, key: str) -> str | None: ...
+
+    async def put(self, key: str, text: str, *, ttl: timedelta) -> None: ...
+
+    async def clear(self) -> int:
+        """Drop everything; how many entries went. Raises `StoreError`."""
+        ...
 
 
 class JobQueue(Protocol):

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from adapters.store.memory import (
-    MemoryAnswerCache,
     MemoryAttachments,
     MemoryDeliveries,
     MemoryEventLog,
@@ -20,6 +19,7 @@ from adapters.store.memory import (
     MemorySteeringStore,
     MemoryTraceStore,
 )
+from adapters.store.memory_cache import MemoryAnswerCache, MemoryReuseStore
 from core.answer import ModelUsage
 from core.attachments import Attachment, AttachmentUnreadable
 from core.config import Settings
@@ -185,6 +185,7 @@ def make_deps(
         ratings=MemoryRatings(),
         cache=MemoryAnswerCache(clock=clock),
         flights=MemorySingleFlight(clock=clock),
+        reuse=MemoryReuseStore(clock=clock),
         recorder=Ledger(),
         clock=clock,
         new_id=lambda: f"job_{next(ids)}",

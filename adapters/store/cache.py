@@ -1,53 +1,105 @@
-"""Finished answers by exact key in SQLite: the cache when there is no Redis."""
+"""Finished answers in SQLite: the cache when there is no Redis. A log of digests, job ids and vectors."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
+import numpy as np
 from sqlite_utils import Database as Connection
 
+from adapters.store.digest import digest
+from adapters.store.mirror import MAX_ENTRIES, AnswerMirror, LoggedAnswer, LogTail, Place
 from adapters.store.sqlite import Database
 from core.errors import JobNotFound
 from core.job import Scope
-from core.ports import Clock
-
-MAX_ROWS = 10_000  # a row is a key and a job id, so this is about 2 MB
+from core.ports import Clock, KeptAnswer, SimilarAnswer, Vector
 
 _FIND = "SELECT job_id, created_at FROM answers WHERE tenant = ? AND visibility = ? AND key = ? AND expires_at > ?"
 _PUT = """
-    INSERT OR REPLACE INTO answers (tenant, visibility, key, job_id, created_at, expires_at)
-    SELECT tenant, visibility, ?, id, ?, ? FROM jobs WHERE id = ? AND tenant = ? AND visibility = ?
+    INSERT INTO answers (tenant, visibility, key, grouping, job_id, created_at, expires_at, vector)
+    SELECT tenant, visibility, ?, ?, id, ?, ?, ? FROM jobs WHERE id = ? AND tenant = ? AND visibility = ?
 """
-_TRIM = """
-    DELETE FROM answers WHERE rowid IN (
-        SELECT rowid FROM answers ORDER BY created_at DESC, rowid DESC LIMIT -1 OFFSET ?)
+_REPLACE = "DELETE FROM answers WHERE tenant = ? AND visibility = ? AND key = ?"
+_TRIM = "DELETE FROM answers WHERE number IN (SELECT number FROM answers ORDER BY number DESC LIMIT -1 OFFSET ?)"
+_IN_PLACE = "tenant = ? AND visibility = ? AND grouping = ? AND vector IS NOT NULL"
+_TAIL = f"""
+    SELECT number, job_id, created_at, expires_at, vector FROM answers WHERE {_IN_PLACE} AND number > ? ORDER BY number
+"""  # noqa: S608  # our words
+_COUNT = f"SELECT count(*) FROM answers WHERE {_IN_PLACE}"  # noqa: S608  # our words
+_KEPT = """
+    SELECT job_id, tenant, visibility, created_at, expires_at FROM answers
+    WHERE expires_at > ? AND (? = '' OR tenant = ?) ORDER BY number DESC
 """
 
 
 class SqliteAnswerCache:
-    """An `AnswerCache`. Each put drops what has expired and the oldest over `max_rows`."""
+    """An `AnswerCache` and its `CacheKeeping`. Each put drops what has expired and the oldest over `max_rows`."""
 
-    def __init__(self, database: Database, *, clock: Clock, max_rows: int = MAX_ROWS) -> None:
+    def __init__(self, database: Database, *, clock: Clock, max_rows: int = MAX_ENTRIES) -> None:
         self._database = database
         self._clock = clock
         self._max_rows = max_rows
+        self._mirror = AnswerMirror(self._read_log, max_entries=max_rows)
 
     async def get(self, scope: Scope, key: str) -> tuple[str, datetime] | None:
         now = self._clock().timestamp()
-        row = await self._database.read(
-            lambda connection: connection.execute(_FIND, (scope.tenant, scope.visibility, key, now)).fetchone()
-        )
-        return None if row is None else (row[0], datetime.fromtimestamp(row[1], UTC))
+        place = (scope.tenant, scope.visibility, digest(key), now)
+        row = await self._database.read(lambda connection: connection.execute(_FIND, place).fetchone())
+        return None if row is None else (row[0], _moment(row[1]))
 
-    async def put(self, scope: Scope, key: str, job_id: str, *, ttl: timedelta) -> None:
+    async def put(
+        self, scope: Scope, key: str, job_id: str, *, ttl: timedelta, group: str = "", vector: Vector | None = None
+    ) -> None:
         """Raises `JobNotFound` unless the job was saved in this very scope."""
         now = self._clock()
+        bytes_of_vector = None if vector is None else vector.astype("<f4").tobytes()
+        times = (now.timestamp(), (now + ttl).timestamp())
 
         def change(connection: Connection) -> None:
-            row = (key, now.timestamp(), (now + ttl).timestamp(), job_id, scope.tenant, scope.visibility)
+            connection.execute(_REPLACE, (scope.tenant, scope.visibility, digest(key)))
+            row = (digest(key), digest(group), *times, bytes_of_vector, job_id, scope.tenant, scope.visibility)
             if connection.execute(_PUT, row).rowcount == 0:
                 raise JobNotFound(job_id)
             connection.execute("DELETE FROM answers WHERE expires_at <= ?", (now.timestamp(),))
             connection.execute(_TRIM, (self._max_rows,))
 
         await self._database.write(change)
+
+    async def similar(
+        self, scope: Scope, group: str, vector: Vector, *, limit: int, at_least: float
+    ) -> list[SimilarAnswer]:
+        place = Place(scope, digest(group))
+        return await self._mirror.similar(place, vector, now=self._clock(), limit=limit, at_least=at_least)
+
+    async def kept(self, *, tenant: str = "") -> list[KeptAnswer]:
+        values = (self._clock().timestamp(), tenant, tenant)
+        rows = await self._database.read(lambda connection: connection.execute(_KEPT, values).fetchall())
+        return [KeptAnswer(row[0], Scope(row[1], row[2]), _moment(row[3]), _moment(row[4])) for row in rows]
+
+    async def drop(self, job_ids: Sequence[str]) -> int:
+        def change(connection: Connection) -> int:
+            ids = [(job_id,) for job_id in job_ids]
+            return sum(connection.execute("DELETE FROM answers WHERE job_id = ?", each).rowcount for each in ids)
+
+        return await self._database.write(change)
+
+    async def _read_log(self, place: Place, after: str) -> LogTail:
+        where = (place.scope.tenant, place.scope.visibility, place.group)
+
+        def query(connection: Connection) -> LogTail:
+            rows = connection.execute(_TAIL, (*where, int(after or 0))).fetchall()
+            (total,) = connection.execute(_COUNT, where).fetchone()
+            return LogTail([_entry(*row) for row in rows], total)
+
+        return await self._database.read(query)
+
+
+def _entry(number: int, job_id: str, created_at: float, expires_at: float, vector: bytes) -> LoggedAnswer:
+    return LoggedAnswer(
+        str(number), job_id, _moment(created_at), _moment(expires_at), np.frombuffer(vector, dtype="<f4")
+    )
+
+
+def _moment(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)

@@ -166,26 +166,6 @@ class MemoryEventLog:
         return Tail(tuple(events[max(after, 0) :]), events[-1].attempt, events[-1].type == "complete")
 
 
-class MemoryAnswerCache:
-    """An `AnswerCache`. Each put drops what has expired and the oldest over `max_rows`."""
-
-    def __init__(self, *, clock: Clock, max_rows: int = 10_000) -> None:
-        self._clock = clock
-        self._max_rows = max_rows
-        self._answers: dict[tuple[Scope, str], tuple[str, datetime, datetime]] = {}
-
-    async def get(self, scope: Scope, key: str) -> tuple[str, datetime] | None:
-        job_id, created_at, expires_at = self._answers.get((scope, key), ("", self._clock(), self._clock()))
-        return (job_id, created_at) if expires_at > self._clock() else None
-
-    async def put(self, scope: Scope, key: str, job_id: str, *, ttl: timedelta) -> None:
-        now = self._clock()
-        self._answers.pop((scope, key), None)
-        self._answers[scope, key] = (job_id, now, now + ttl)
-        fresh = [(place, answer) for place, answer in self._answers.items() if answer[2] > now]
-        self._answers = dict(fresh[-self._max_rows :])
-
-
 class MemoryTraceStore:
     """A `TraceStore`."""
 

@@ -22,7 +22,10 @@ WITHIN_S = 30.0  # the whole of it; a million keys are looked through in some 10
 COMMAND_TIMEOUT_S = 5.0
 BATCH = 500  # keys looked at by one command
 
-_SCOPED = ("gorkd:answer:", "gorkd:flight:")  # then tenant, visibility and a digest; the value names the job
+# Then tenant, visibility and a digest. The value names the job; a stream of vectors (near) has none, and its entries
+# go with their answers.
+_SCOPED = ("gorkd:answer:", "gorkd:flight:", "gorkd:near:")
+_VECTOR = re.compile(r'"stream":"(gorkd:near:[^"]+)","number":"([\d-]+)"')
 _JOB_ID = re.compile(r"job_\w+")
 
 
@@ -87,6 +90,10 @@ class RedisArchive:
             for key, value in zip(keys, values, strict=True)
             if not job_ids.isdisjoint(_JOB_ID.findall(str(value or ""))) or key.removeprefix(prefix).startswith(places)
         ]
+        for key, value in zip(keys, values, strict=True):
+            vector = _VECTOR.search(str(value or "")) if key in doomed else None
+            if vector:
+                await self._redis.xdel(*vector.groups())
         return int(await self._redis.unlink(*doomed)) if doomed else 0
 
 

@@ -15,7 +15,7 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
-from core.errors import SetupError
+from core.errors import SetupError, StoreError
 from core.ports import Recorder
 from core.telemetry import Measurement
 
@@ -68,6 +68,14 @@ async def deadline(timeout_s: float) -> AsyncIterator[None]:
         yield
     if task and task.cancelling() > cancelled_before:
         raise asyncio.CancelledError
+
+
+def away(exc: BaseException) -> StoreError:
+    """What to raise where somebody waits for Redis itself."""
+    return StoreError(
+        f"Redis (REDIS_URL) failed: {type(exc).__name__}",
+        user_message="Redis (REDIS_URL) does not answer; please try again when it is back.",
+    )
 
 
 class Outage:

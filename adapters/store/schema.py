@@ -113,6 +113,22 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             tenant TEXT NOT NULL, visibility TEXT NOT NULL, at REAL NOT NULL, rating TEXT NOT NULL,
             PRIMARY KEY (job_id, asker)) WITHOUT ROWID""",
     ),
+    (
+        "DROP TABLE answers",
+        # A log: rows are added and removed, never changed, and no number is given twice. Keys are digests.
+        """CREATE TABLE answers (
+            number INTEGER PRIMARY KEY AUTOINCREMENT, tenant TEXT NOT NULL, visibility TEXT NOT NULL, key BLOB NOT NULL,
+            grouping BLOB NOT NULL, job_id TEXT NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,
+            created_at REAL NOT NULL, expires_at REAL NOT NULL, vector BLOB)""",
+        "CREATE UNIQUE INDEX answers_by_key ON answers (tenant, visibility, key)",
+        """CREATE INDEX answers_by_place ON answers (tenant, visibility, grouping, number) WHERE vector IS NOT NULL""",
+        "CREATE INDEX answers_by_age ON answers (created_at)",
+        "CREATE INDEX answers_by_expiry ON answers (expires_at)",
+        "CREATE INDEX answers_by_job ON answers (job_id)",
+        # Public pages and search results, for whoever needs them next; what was asked is in no column.
+        """CREATE TABLE reused (key BLOB PRIMARY KEY, text TEXT NOT NULL, expires_at REAL NOT NULL) WITHOUT ROWID""",
+        "CREATE INDEX reused_by_expiry ON reused (expires_at)",
+    ),
 )
 
 

@@ -10,7 +10,10 @@ from typing import Any
 
 import pytest
 
-from adapters.store.memory import MemoryAnswerCache, MemoryJobStore
+from adapters.store.memory import (
+    MemoryJobStore,
+)
+from adapters.store.memory_cache import MemoryAnswerCache
 from core.answer import Confidence
 from core.config import SearchSettings, Settings
 from core.deps import Deps

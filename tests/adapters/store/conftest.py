@@ -12,7 +12,6 @@ from adapters.store.heartbeats import SqliteHeartbeats
 from adapters.store.jobs import SqliteJobStore
 from adapters.store.memo import SqliteJobMemo
 from adapters.store.memory import (
-    MemoryAnswerCache,
     MemoryEventLog,
     MemoryHeartbeats,
     MemoryJobMemo,
@@ -21,6 +20,7 @@ from adapters.store.memory import (
     MemorySteeringStore,
     MemoryTraceStore,
 )
+from adapters.store.memory_cache import MemoryAnswerCache
 from adapters.store.postgres import PostgresDatabase
 from adapters.store.postgres_events import PostgresEventLog
 from adapters.store.postgres_heartbeats import PostgresHeartbeats

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import numpy as np
 import pytest
 
 from core.job import Scope
@@ -96,3 +97,78 @@ async def test_expired_answers_make_room_first(bounded_cache, clock):
         await bounded_cache.put(CHANNEL, f"new {number}", "job_1", ttl=HOUR)
 
     assert await bounded_cache.get(CHANNEL, "fresh") == ("job_1", NOON)
+
+
+def unit(*numbers: float):
+    vector = np.array(numbers, dtype=np.float32)
+    return vector / np.linalg.norm(vector)
+
+
+async def keep(cache, key: str, vector, *, scope=CHANNEL, group: str = "g", job: str = "job_1", ttl=HOUR):
+    await cache.put(scope, key, job, ttl=ttl, group=group, vector=vector)
+
+
+async def test_nearest_questions_come_first_and_far_ones_not_at_all(cache):
+    """S002-22: at most as many as asked for, each with its cosine."""
+    await keep(cache, "near", unit(1, 0.3), job="job_1")
+    await keep(cache, "nearest", unit(1, 0.1), job="job_2")
+    await keep(cache, "far", unit(0, 1), job="job_1")
+
+    found = await cache.similar(CHANNEL, "g", unit(1, 0), limit=3, at_least=0.8)
+
+    assert [answer.job_id for answer in found] == ["job_2", "job_1"]
+    assert found[0].similarity == pytest.approx(1 / np.sqrt(1.01), abs=1e-6)
+    assert found[0].answered_at == NOON
+    assert await cache.similar(CHANNEL, "g", unit(1, 0), limit=1, at_least=0.8) == found[:1]
+
+
+@pytest.mark.parametrize(
+    ("scope", "group"),
+    [
+        pytest.param(Scope("discord:9", "channel:2"), "g", id="other tenant"),
+        pytest.param(Scope("discord:1", "workspace"), "g", id="other visibility"),
+        pytest.param(CHANNEL, "another mode", id="other group"),
+    ],
+)
+async def test_likeness_ends_at_the_scope_and_the_group(cache, scope, group):
+    """The very same question is not found from elsewhere, nor with other options."""
+    await keep(cache, "key", unit(1, 0))
+
+    assert await cache.similar(scope, group, unit(1, 0), limit=3, at_least=0.8) == []
+
+
+async def test_a_look_up_sees_what_was_put_and_removed_since_the_last(cache, clock):
+    """Whatever a process holds in memory follows the store at once: new, replaced, dropped, expired."""
+    near = {"limit": 3, "at_least": 0.8}
+    await keep(cache, "a", unit(1, 0), job="job_1")
+    first = await cache.similar(CHANNEL, "g", unit(1, 0), **near)
+    await keep(cache, "b", unit(1, 0.1), job="job_2", ttl=2 * HOUR)
+    second = await cache.similar(CHANNEL, "g", unit(1, 0), **near)
+    await keep(cache, "a", unit(0, 1), job="job_1")
+    replaced = await cache.similar(CHANNEL, "g", unit(1, 0), **near)
+    dropped_count = await cache.drop(["job_1"])
+    clock.advance(HOUR)
+    late = await cache.similar(CHANNEL, "g", unit(1, 0), **near)
+    await cache.drop(["job_2"])
+
+    assert [answer.job_id for answer in first] == ["job_1"]
+    assert [answer.job_id for answer in second] == ["job_1", "job_2"]
+    assert [answer.job_id for answer in replaced] == ["job_2"]
+    assert dropped_count == 1
+    assert [answer.job_id for answer in late] == ["job_2"]
+    assert await cache.similar(CHANNEL, "g", unit(1, 0), **near) == []
+    assert await cache.get(CHANNEL, "b") is None
+
+
+async def test_the_operator_sees_what_is_kept_of_a_tenant(cache, clock):
+    """Newest first; neither what has expired nor another tenant's."""
+    await keep(cache, "a", None, job="job_1", ttl=2 * HOUR)
+    await keep(cache, "gone", None, job="job_1", ttl=timedelta(minutes=1))
+    clock.advance(timedelta(minutes=2))
+    await keep(cache, "b", unit(1, 0), job="job_2")
+
+    kept = await cache.kept(tenant="discord:1")
+
+    assert [(entry.job_id, entry.scope) for entry in kept] == [("job_2", CHANNEL), ("job_1", CHANNEL)]
+    assert await cache.kept(tenant="slack:T1") == []
+    assert await cache.kept() == kept
