@@ -1,0 +1,202 @@
+"""Two questions that may be the same: what speaks against it.
+
+A veto is a reason, "" is none. No rule ever says that two questions are the same; that is the model's to say, or
+of `strict_veto`, which lets pass only what differs in nothing but the way of asking.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from difflib import SequenceMatcher
+from itertools import combinations
+
+import regex
+
+from core.sameness.question import Question, read_question
+from core.verification.opposites import are_opposite
+from core.verification.reading import match_tokens
+from core.verification.words import Kind, Token
+
+_PASSIVE = regex.compile(
+    r"\b(?:is|are|was|were|been|be|being|get|got)\b(?:\s+\p{L}+){0,4}?\s+\p{L}+(?:ed|en|wn|de|lt|ld|ht|ut)\s+by\b"
+)
+_SYMMETRIC = regex.compile(
+    r"\b(?:differen(?:ces?|t|ce)|differs?|compar(?:e|es|ed|ison|isons)|versus|vs|distinguish|similar\w*|relat\w+ between)\b"
+)
+_ONE_SIDED = regex.compile(r"\b(?:than|from .+ to|to .+ from)\b")
+MIN_PREFIX = 5  # letters that two spellings of one name share: Postgres, PostgreSQL
+
+
+def veto(asked: str, earlier: str) -> str:
+    """Why the two cannot be the same question, in few words; "" where the rules see nothing against it."""
+    one, other = read_question(asked), read_question(earlier)
+    return next((reason for rule in _RULES if (reason := rule(one, other))), "")
+
+
+def strict_veto(asked: str, earlier: str) -> str:
+    """`veto`, and also wherever a word is left over on either side or another thing is asked of the same."""
+    reason = veto(asked, earlier)
+    if reason:
+        return reason
+    one, other = read_question(asked), read_question(earlier)
+    left, right = _unmatched(one, other)
+    if left or right:
+        return f"only one says {(left or right)[0].text}"
+    if one.asks != other.asks:
+        return "asked in another way"
+    if one.denials != other.denials:
+        return "denied in another way"
+    places = [there for _, there in _places(one, other)]
+    if places != sorted(places) and not _is_symmetric(one) and _is_passive(one) == _is_passive(other):
+        return "in another order"
+    return ""
+
+
+def _numbers(one: Question, other: Question) -> str:
+    return "" if (one.numbers, one.units) == (other.numbers, other.units) else "other numbers"
+
+
+def _signs(one: Question, other: Question) -> str:
+    return "" if one.signed == other.signed else "another sign"
+
+
+def _denials(one: Question, other: Question) -> str:
+    opposed = sum(1 for _ in _opposed(one, other))
+    return "" if (one.denials + other.denials + opposed) % 2 == 0 else "one denies what the other does not"
+
+
+def _limits(one: Question, other: Question) -> str:
+    only = sorted(one.limits ^ other.limits)
+    return f'only one says "{only[0]}"' if only else ""
+
+
+def _asks(one: Question, other: Question) -> str:
+    known = {one.asks, other.asks}
+    return "" if len(known) == 1 or "" in known or known <= _ALIKE else f"{one.asks} is not {other.asks}"
+
+
+_ALIKE = frozenset({"how", "why"})  # "how does it come that"
+
+
+def _names(one: Question, other: Question) -> str:
+    left, right = _unmatched(one, other)
+    name = next((word for asked, words in ((one, left), (other, right)) for word in words if asked.is_name(word)), None)
+    return f"only one names {name.text}" if name else ""
+
+
+def _one_place(one: Question, other: Question) -> str:
+    """Where the wording is the same but for one place, that place is the difference."""
+    left, right = ([token.stem for token in question.reading.tokens] for question in (one, other))
+    edits = [edit for edit in SequenceMatcher(None, left, right, autojunk=False).get_opcodes() if edit[0] != "equal"]
+    if len(edits) != 1:
+        return ""
+    _, start, end, there, there_end = edits[0]
+    unlike = [
+        *_missing([word for word in one.reading.tokens[start:end] if word in one.words], one, other),
+        *_missing([word for word in other.reading.tokens[there:there_end] if word in other.words], other, one),
+    ]
+    return f"they differ in {unlike[0].text} alone" if unlike else ""
+
+
+def _roles(one: Question, other: Question) -> str:
+    """Two words that have changed places, unless the voice changed with them or they are parts of one name or list."""
+    is_turned = _is_passive(one) != _is_passive(other)
+    swapped = [(a, b) for a, b in combinations(_places(one, other), 2) if a[1] > b[1] and _are_alike(one, a[0], b[0])]
+    apart = [
+        (a, b)
+        for a, b in swapped
+        if _stand_apart(one, a[0], b[0]) and _stand_apart(other, other.words[b[1]], other.words[a[1]])
+    ]
+    if apart and not is_turned and not (_is_symmetric(one) and _is_symmetric(other)):
+        return f"{apart[0][0][0].text} and {apart[0][1][0].text} have changed places"
+    names = [place for place in _places(one, other) if one.is_name(place[0])]
+    if is_turned and len(names) > 1 and not swapped:
+        return "who does it to whom has changed"
+    return ""
+
+
+def _are_alike(question: Question, first: Token, second: Token) -> bool:
+    return question.is_name(first) == question.is_name(second) and not match_tokens(first, second)
+
+
+def _stand_apart(question: Question, first: Token, second: Token) -> bool:
+    """Whether something parts them: two names by any word, two words by a small one; else they make one expression."""
+    tokens = question.reading.tokens
+    between = tokens[tokens.index(first) + 1 : tokens.index(second)]
+    if question.is_name(first):
+        return bool(between)
+    return any(not token.is_content for token in between)
+
+
+_RULES: tuple[Callable[[Question, Question], str], ...] = (
+    _numbers,
+    _signs,
+    _denials,
+    _limits,
+    _asks,
+    _names,
+    _one_place,
+    _roles,
+)
+
+
+def _unmatched(one: Question, other: Question) -> tuple[list[Token], list[Token]]:
+    """The words of each that the other has in no form."""
+    return _missing(one.words, one, other), _missing(other.words, other, one)
+
+
+def _missing(words: Sequence[Token], question: Question, other: Question) -> list[Token]:
+    return [
+        word
+        for word in words
+        if not any(_same(word, there) for there in other.words) and not _is_abbreviated(word, question, other)
+    ]
+
+
+def _same(word: Token, there: Token) -> bool:
+    if match_tokens(word, there):
+        return True
+    left, right = word.text.lower(), there.text.lower()
+    short, long = sorted((left, right), key=len)
+    return len(short) >= MIN_PREFIX and long.startswith(short) and Kind.NAME in (word.kind, there.kind)
+
+
+def _is_abbreviated(word: Token, question: Question, other: Question) -> bool:
+    """Whether the other question has the word's initials in their place, or the words that it is the initials of."""
+    if word.text.isupper() and word.text.lower() in _initials(other):
+        return True
+    at = question.words.index(word) if word in question.words else -1
+    runs = (question.words[first:last] for first in range(max(0, at - 5), at + 1) for last in range(at + 1, at + 7))
+    short = {token.text for token in other.words if token.text.isupper() and len(token.text) > 1}
+    return any(len(run) > 1 and "".join(token.text[0] for token in run).upper() in short for run in runs)
+
+
+def _initials(question: Question) -> frozenset[str]:
+    """Of runs of two to six neighbouring words, whatever their case."""
+    letters = "".join(token.text[0].lower() for token in question.words)
+    return frozenset(letters[at : at + size] for size in range(2, 7) for at in range(len(letters) - size + 1))
+
+
+def _opposed(one: Question, other: Question) -> list[tuple[Token, Token]]:
+    left, right = _unmatched(one, other)
+    return [(word, there) for word in left for there in right if are_opposite(word.stem, there.stem)]
+
+
+def _places(one: Question, other: Question) -> list[tuple[Token, int]]:
+    """The words of the one that stand once in both, with where they stand in the other."""
+    found = []
+    for word in one.words:
+        there = [at for at, token in enumerate(other.words) if _same(word, token)]
+        here = [token for token in one.words if _same(word, token)]
+        if len(there) == 1 and len(here) == 1:
+            found.append((word, there[0]))
+    return found
+
+
+def _is_passive(question: Question) -> bool:
+    return _PASSIVE.search(question.text.lower()) is not None
+
+
+def _is_symmetric(question: Question) -> bool:
+    lower = question.text.lower()
+    return _SYMMETRIC.search(lower) is not None and _ONE_SIDED.search(lower) is None
