@@ -20,9 +20,7 @@ from core.verification.words import Kind, Token
 _PASSIVE = regex.compile(
     r"\b(?:is|are|was|were|been|be|being|get|got)\b(?:\s+\p{L}+){0,4}?\s+\p{L}+(?:ed|en|wn|de|lt|ld|ht|ut)\s+by\b"
 )
-_SYMMETRIC = regex.compile(
-    r"\b(?:differen(?:ces?|t|ce)|differs?|compar(?:e|es|ed|ison|isons)|versus|vs|distinguish|similar\w*|relat\w+ between)\b"
-)
+_SYMMETRIC = regex.compile(r"\b(?:differences?|differs?|compar(?:e|es|ed|isons?)|versus|vs|distinguish)\b")
 _ONE_SIDED = regex.compile(r"\b(?:than|from .+ to|to .+ from)\b")
 MIN_PREFIX = 5  # letters that two spellings of one name share: Postgres, PostgreSQL
 
@@ -91,11 +89,21 @@ def _one_place(one: Question, other: Question) -> str:
     if len(edits) != 1:
         return ""
     _, start, end, there, there_end = edits[0]
-    unlike = [
-        *_missing([word for word in one.reading.tokens[start:end] if word in one.words], one, other),
-        *_missing([word for word in other.reading.tokens[there:there_end] if word in other.words], other, one),
-    ]
+    added = [word for word in one.reading.tokens[start:end] if word in one.words]
+    missing = [word for word in other.reading.tokens[there:there_end] if word in other.words]
+    is_longer = start == end or there == there_end  # then a word counts although the other has it elsewhere
+    unlike = [*added, *missing] if is_longer else [*_missing(added, one, other), *_missing(missing, other, one)]
     return f"they differ in {unlike[0].text} alone" if unlike else ""
+
+
+def _order(one: Question, other: Question) -> str:
+    """The very same words in another order; a number may stand anywhere."""
+    left, right = (
+        [token.stem for token in question.reading.tokens if token.value is None] for question in (one, other)
+    )
+    if left == right or sorted(left) != sorted(right) or (_is_symmetric(one) and _is_symmetric(other)):
+        return ""
+    return "the same words in another order"
 
 
 def _roles(one: Question, other: Question) -> str:
@@ -136,6 +144,7 @@ _RULES: tuple[Callable[[Question, Question], str], ...] = (
     _asks,
     _names,
     _one_place,
+    _order,
     _roles,
 )
 
