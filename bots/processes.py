@@ -78,6 +78,7 @@ async def _serving(env: Mapping[str, str], house: House) -> AsyncIterator[None]:
         house.traces,
         links=_links(env, house),
         revocations=house.revocations,
+        limits=house.limits,
     )
     runner = web.AppRunner(app, access_log=None)
     await runner.setup()

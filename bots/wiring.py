@@ -33,6 +33,7 @@ from core.forgetting import Archive, Forgotten, Retention, Whose, forget, keep_s
 from core.heartbeats import Heartbeats
 from core.job import TERMINAL_STATUSES, JobError, JobStatus, ResearchRequest
 from core.limited import LimitedSearch
+from core.limits import RateLimits
 from core.page_links import LinkRevocations
 from core.ports import JobQueue
 from core.prices import read_prices
@@ -60,6 +61,7 @@ class House:
     settings: BotSettings
     traces: TraceLog
     revocations: LinkRevocations
+    limits: RateLimits
 
     async def warm_up(self) -> None:
         """Load what is slow to load, so that the first question does not pay for it."""
@@ -110,7 +112,7 @@ async def open_house(
             await stack.enter_async_context(_in_background(sweeping))
         erase = partial(_erase, records, archives, queue)
         researcher = Researcher(deps, queue, admit=admit, erase=erase)
-        yield House(researcher, deps, metrics, settings, records.traces, records.revocations)
+        yield House(researcher, deps, metrics, settings, records.traces, records.revocations, records.limits)
 
 
 def _admission(settings: BotSettings, deps: Deps, records: Records) -> Callable[[ResearchRequest], Awaitable[None]]:

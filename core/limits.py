@@ -5,6 +5,7 @@ The arithmetic of a token bucket stands here; who keeps the numbers, for how man
 
 from __future__ import annotations
 
+import math
 from datetime import timedelta
 from typing import Protocol
 
@@ -20,6 +21,10 @@ class RateLimits(Protocol):
         A bucket holds at most `burst` (≥ 1) tokens, is full at first, and gains `rate` (> 0) a second.
         A refusal takes nothing and reserves nothing. Never fails: a store that is away lets pass.
         """
+        ...
+
+    async def full_in_s(self, key: str) -> float:
+        """Seconds until bucket `key` will be full; 0.0 for one that is, or that nobody has used. Never fails."""
         ...
 
 
@@ -53,6 +58,11 @@ def take_token(full_at: float, now: float, *, rate: float, burst: int) -> tuple[
     after = full_at + 1 / rate
     wait_s = after - capacity_s - now
     return (full_at, wait_s) if wait_s > ROUNDING_S else (after, 0.0)
+
+
+def tokens_left(full_in_s: float, *, rate: float, burst: int) -> int:
+    """How many tokens a bucket holds that will be full in so many seconds; 0…`burst`."""
+    return min(max(math.floor(burst - (full_in_s - ROUNDING_S) * rate), 0), burst)
 
 
 ROUNDING_S = 1e-4  # doubles around 2e9 seconds are 2e-7 apart, and a burst adds up hundreds of such steps

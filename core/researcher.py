@@ -6,7 +6,7 @@ Whatever names an earlier job also names the scope of whoever asks: a job of ano
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from core.answer import JobResult
@@ -162,7 +162,7 @@ class Researcher:
             await self._forget(job.id)
         return job is not None
 
-    async def follow(self, job_id: str, *, after: int = 0) -> AsyncIterator[Event]:
+    async def follow(self, job_id: str, *, after: int = 0) -> AsyncGenerator[Event, None]:
         """The job's events after `after`, past and coming; ends with `complete`.
 
         Of a job whose events are no longer kept, `complete` alone. Raises `JobNotFound`.

@@ -24,7 +24,7 @@ BASIS = ("discord", "slack_bolt", "aiohttp", "tavily", "exa_py", "openai", "redi
 SLOW_TO_IMPORT = ("openai", "exa_py", "trafilatura", "tavily", "discord", "slack_bolt")
 # Distributions whose module has another name, or that are needed by a library we use and never imported by us.
 MODULE_OF = {"discord.py": "discord", "exa-py": "exa_py", "markdown-it-py": "markdown_it", "python-dotenv": "dotenv",
-             "slack-bolt": "slack_bolt", "tavily-python": "tavily"}  # fmt: skip
+             "pyyaml": "yaml", "slack-bolt": "slack_bolt", "tavily-python": "tavily"}  # fmt: skip
 NEEDED_BY_OTHERS = {"lxml_html_clean": "trafilatura imports it, and lxml no longer brings it along"}
 
 

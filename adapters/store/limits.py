@@ -47,6 +47,15 @@ class SqliteRateLimits:
             _let_pass("limits", exc, self._recorder)
             return 0.0
 
+    async def full_in_s(self, key: str) -> float:
+        query = "SELECT full_at FROM buckets WHERE key = ?"
+        try:
+            row = await self._database.read(lambda connection: connection.execute(query, (key,)).fetchone())
+        except StoreError as exc:
+            _let_pass("limits", exc, self._recorder)
+            return 0.0
+        return max(row[0] - self._clock().timestamp(), 0.0) if row else 0.0
+
 
 class SqliteSingleFlight:
     """A `SingleFlight`. Keys are kept as digests, since they say what was asked."""

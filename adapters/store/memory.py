@@ -266,6 +266,9 @@ class MemoryRateLimits:
         self._full_at[key] = after
         return wait_s
 
+    async def full_in_s(self, key: str) -> float:
+        return max(self._full_at.get(key, 0.0) - self._clock().timestamp(), 0.0)
+
 
 class MemorySingleFlight:
     """A `SingleFlight` of one process."""

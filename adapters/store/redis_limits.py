@@ -55,7 +55,7 @@ class RedisRateLimits:
         if not self._outage.is_resting:
             try:
                 async with deadline(self._timeout_s):
-                    wait_s = await self._take(keys=[f"gorkd:bucket:{digest(key).hex()}"], args=[repr(rate), burst])
+                    wait_s = await self._take(keys=[_bucket(key)], args=[repr(rate), burst])
             except TROUBLE as exc:
                 if not self._outage.is_on:
                     self._alone = MemoryRateLimits(clock=self._clock)
@@ -64,6 +64,18 @@ class RedisRateLimits:
                 self._outage.worked()
                 return float(wait_s)
         return await self._alone.take(key, rate=rate, burst=burst)
+
+    async def full_in_s(self, key: str) -> float:
+        if not self._outage.is_resting:
+            try:
+                async with deadline(self._timeout_s):
+                    left_ms = await self._redis.pttl(_bucket(key))  # a bucket is kept until it is full
+            except TROUBLE as exc:
+                self._outage.failed(exc)
+            else:
+                self._outage.worked()
+                return max(left_ms, 0) / 1000
+        return await self._alone.full_in_s(key)
 
     async def aclose(self) -> None:
         await self._redis.aclose()
@@ -106,6 +118,10 @@ class RedisSingleFlight:
 
     async def aclose(self) -> None:
         await self._redis.aclose()
+
+
+def _bucket(key: str) -> str:
+    return f"gorkd:bucket:{digest(key).hex()}"
 
 
 def _name(scope: Scope, key: str) -> str:

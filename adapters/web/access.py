@@ -6,13 +6,15 @@ very machine. Reading takes the job's id, and a signature where the job is not f
 
 from __future__ import annotations
 
+import hashlib
 import hmac
-import ipaddress
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from aiohttp import web
 
+from adapters.web.peers import is_local_peer, is_loopback
 from adapters.web.settings import WebSettings
 from core.errors import JobNotFound
 from core.job import ResearchJob
@@ -25,15 +27,17 @@ RESEARCHER: web.AppKey[Researcher] = web.AppKey("researcher")
 SETTINGS = web.AppKey("settings", WebSettings)
 LINKS = web.AppKey("links", PageLinks)
 REVOCATIONS: web.AppKey[LinkRevocations] = web.AppKey("revocations")
+COOKIE = "gorkd_session"
 
-_FORWARDING_HEADERS = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP", "CF-Connecting-IP", "Via")
 
-
-def may_ask(request: web.Request, settings: WebSettings) -> bool:
-    """A token, or a loopback peer that no proxy stands in front of and no other site speaks through."""
-    if has_token(request, settings.api_tokens):
+def may_ask(request: web.Request) -> bool:
+    """A token or its cookie, or a loopback peer that no proxy stands in front of and no other site speaks through."""
+    tokens = request.app[SETTINGS].api_tokens
+    if matches_token(_bearer(request), tokens):
         return True
-    return is_local_peer(request) and _is_own_host(request, settings) and is_own_origin(request)
+    if not is_own_origin(request):
+        return False
+    return _has_session(request, tokens) or (is_local_peer(request) and _is_own_host(request))
 
 
 async def readable_job(request: web.Request) -> ResearchJob:
@@ -48,21 +52,16 @@ async def readable_job(request: web.Request) -> ResearchJob:
     return job
 
 
-def has_token(request: web.Request, tokens: tuple[str, ...]) -> bool:
-    scheme, _, given = request.headers.get("Authorization", "").partition(" ")
-    if scheme.lower() != "bearer":
-        return False
-    candidate = given.strip().encode("utf-8", "surrogateescape")
+def matches_token(given: str, tokens: Sequence[str]) -> bool:
+    candidate = given.encode("utf-8", "surrogateescape")
     matches = [hmac.compare_digest(candidate, token.encode()) for token in tokens]  # all, so that time tells nothing
     return any(matches)
 
 
-def is_local_peer(request: web.Request) -> bool:
-    """This very machine, and nobody behind a proxy on it."""
-    if any(header in request.headers for header in _FORWARDING_HEADERS):
-        return False
-    peer = request.transport.get_extra_info("peername") if request.transport else None
-    return isinstance(peer, tuple) and _is_loopback(str(peer[0]))
+def session_of(token: str, *, expiry: int) -> str:
+    """What the cookie holds for a token: no token, and nothing that outlives it. `expiry` is Unix time."""
+    mac = hmac.digest(token.encode(), f"gorkd session until {expiry}".encode(), hashlib.sha256)
+    return f"{expiry}-{mac.hex()}"
 
 
 def is_own_origin(request: web.Request) -> bool:
@@ -78,16 +77,22 @@ def is_own_origin(request: web.Request) -> bool:
     return origin is None or urlsplit(origin).netloc == request.host
 
 
-def _is_loopback(host: str) -> bool:
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        return host == "localhost"
-    mapped = getattr(address, "ipv4_mapped", None)
-    return bool((mapped or address).is_loopback)
+def _bearer(request: web.Request) -> str:
+    scheme, _, given = request.headers.get("Authorization", "").partition(" ")
+    return given.strip() if scheme.lower() == "bearer" else ""
 
 
-def _is_own_host(request: web.Request, settings: WebSettings) -> bool:
+def _has_session(request: web.Request, tokens: Sequence[str]) -> bool:
+    given = request.cookies.get(COOKIE, "")
+    digits = given.partition("-")[0]
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= 11):
+        return False
+    expiry = int(digits)
+    is_current = request.app[LINKS].clock().timestamp() < expiry
+    return is_current and matches_token(given, [session_of(token, expiry=expiry) for token in tokens])
+
+
+def _is_own_host(request: web.Request) -> bool:
     """A foreign name that resolves to this machine is another site's trick (DNS rebinding)."""
     named = urlsplit(f"//{request.host}").hostname or ""
-    return _is_loopback(named) or named == urlsplit(settings.public_url).hostname
+    return is_loopback(named) or named == urlsplit(request.app[SETTINGS].public_url).hostname

@@ -1,22 +1,23 @@
-"""The JSON API under /v1 (G-01)."""
+"""The JSON API under /v1 (G-01), described in openapi.yaml. Its event stream is in stream.py."""
 
 from __future__ import annotations
 
-import json
+import asyncio
+import hashlib
+import hmac
 from typing import Literal
 
 from aiohttp import web
-from aiohttp_sse import EventSourceResponse
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from adapters.web.access import LINKS, RESEARCHER, SETTINGS, may_ask, readable_job
+from adapters.web.access import COOKIE, LINKS, RESEARCHER, REVOCATIONS, may_ask, readable_job
 from adapters.web.faults import Forbidden
 from core.errors import InvalidQuery
 from core.events import Json
-from core.job import ResearchRequest
+from core.job import LOCAL, ResearchRequest, Scope
 from core.render import job_json, sources_json
 
-HEARTBEAT_S = 15.0  # keeps proxies from closing a quiet stream
+BODY_WITHIN_S = 10.0  # for at most 64 KB; who takes longer holds a connection and asks nothing
 
 
 class Question(BaseModel):
@@ -32,16 +33,15 @@ class Question(BaseModel):
     private: bool = False
     fresh: bool = False
 
-    def to_request(self) -> ResearchRequest:
-        """Raises `InvalidQuery` for a private question: nothing here could show its answer to the asker alone."""
-        if self.private:
-            raise InvalidQuery("Private questions cannot be asked here; ask in a direct message.", rule="private")
+    def to_request(self, scope: Scope) -> ResearchRequest:
         return ResearchRequest(
             self.query,
+            scope=scope,
             modes=(self.mode,) if isinstance(self.mode, str) else self.mode or ("quick",),
             depth=self.depth,
             top_k=self.top_k,
             context=self.context,
+            is_private=self.private,
             is_fresh=self.fresh,
         )
 
@@ -50,22 +50,26 @@ def add_routes(app: web.Application) -> None:
     app.router.add_post("/v1/research", post_research)
     app.router.add_get("/v1/jobs/{job_id}", get_job)
     app.router.add_get("/v1/jobs/{job_id}/sources", get_sources)
-    app.router.add_get("/v1/jobs/{job_id}/stream", get_stream)
+    app.router.add_delete("/v1/jobs/{job_id}/links", delete_links)
 
 
 async def post_research(request: web.Request) -> web.Response:
-    """202 with where to look: the job, and its stream."""
-    if not may_ask(request, request.app[SETTINGS]):
+    """202 with where to look: the job, and its stream; both addresses are signed for a private question."""
+    if not may_ask(request):
         raise Forbidden
-    question = _question(await request.read())
-    job = await request.app[RESEARCHER].submit(question.to_request())
+    question = await _question(request)
+    job = await request.app[RESEARCHER].submit(question.to_request(_own_scope(request) if question.private else LOCAL))
     links = request.app[LINKS]
     accepted = {
         "job_id": job.id,
         "status": job.status.value,
         "stream_url": links.signed(job, f"/v1/jobs/{job.id}/stream"),
     }
-    return web.json_response(accepted, status=202, headers={"Location": links.signed(job, f"/v1/jobs/{job.id}")})
+    return web.json_response(
+        accepted,
+        status=202,
+        headers={"Location": links.signed(job, f"/v1/jobs/{job.id}"), "Cache-Control": "no-store"},
+    )
 
 
 async def get_job(request: web.Request) -> web.Response:
@@ -78,30 +82,35 @@ async def get_sources(request: web.Request) -> web.Response:
     return _json(sources_json(job, await researcher.result(job.id), await researcher.sources(job.id)))
 
 
-async def get_stream(request: web.Request) -> web.StreamResponse:
-    """The job's events as server-sent events, from `Last-Event-ID` on; ends after `complete` (S003-22)."""
-    job, researcher = await readable_job(request), request.app[RESEARCHER]
-    seen = request.headers.get("Last-Event-ID", "0")
-    after = int(seen) if seen.isascii() and seen.isdigit() and len(seen) < 10 else 0
-    stream = EventSourceResponse(ping_interval=HEARTBEAT_S)
-    stream.headers["Cache-Control"] = "no-store"
-    await stream.prepare(request)
-    async with stream:
-        async for event in researcher.follow(job.id, after=after):
-            if not stream.is_connected():
-                break
-            await stream.send(json.dumps(dict(event.data)), id=str(event.seq), event=event.type)
-    return stream
+async def delete_links(request: web.Request) -> web.Response:
+    """Take back every link to the job's page that was signed so far. It takes one of them, and the right to ask."""
+    if not may_ask(request):
+        raise Forbidden
+    job = await readable_job(request)
+    await request.app[REVOCATIONS].revoke(job, request.app[LINKS].clock())
+    return web.Response(status=204, headers={"Cache-Control": "no-store"})
 
 
-def _question(body: bytes) -> Question:
+async def _question(request: web.Request) -> Question:
     """Raises `InvalidQuery` with the first thing that is wrong."""
     try:
+        async with asyncio.timeout(BODY_WITHIN_S):
+            body = await request.read()
         return Question.model_validate_json(body)
+    except TimeoutError as exc:
+        raise InvalidQuery("The body of the request did not arrive in time.", rule="request") from exc
     except ValidationError as exc:
         first = exc.errors(include_url=False, include_input=False)[0]
         field = ".".join(str(part) for part in first["loc"]) or "body"
         raise InvalidQuery(f"{field}: {first['msg']}.", rule="request") from exc
+
+
+def _own_scope(request: web.Request) -> Scope:
+    """A private question's: for whoever has this token, or for whoever sits at this machine."""
+    credentials = request.headers.get("Authorization") or request.cookies.get(COOKIE, "")
+    signed = b"asker" + credentials.encode("utf-8", "surrogateescape")
+    mac = hmac.digest(request.app[LINKS].keys[-1], signed, hashlib.sha256)
+    return Scope(LOCAL.tenant, f"user:{mac.hex()[:32]}")
 
 
 def _json(document: dict[str, Json]) -> web.Response:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,9 +12,12 @@ import jinja2
 from aiohttp import web
 from markupsafe import Markup
 
-from adapters.web import access, api, pages
+from adapters.web import access, api, description, pages, sign_in, stream
+from adapters.web.access_log import log_requests
 from adapters.web.faults import show_faults
+from adapters.web.limits import LIMITS, STREAMS, keep_limits, tell_allowance
 from adapters.web.settings import WebSettings
+from core.limits import RateLimits
 from core.page_links import LinkRevocations, PageLinks
 from core.render import printable
 
@@ -45,13 +49,16 @@ def build_web(
     *,
     links: PageLinks,
     revocations: LinkRevocations,
+    limits: RateLimits,
 ) -> web.Application:
     """`metrics_render` gives the metrics in Prometheus' text format; without `traces` there is nothing to look up."""
-    app = web.Application(client_max_size=MAX_BODY_BYTES, middlewares=[show_faults])
+    app = web.Application(client_max_size=MAX_BODY_BYTES, middlewares=[log_requests, show_faults, keep_limits])
     app[access.RESEARCHER] = researcher
     app[access.SETTINGS] = settings
     app[access.LINKS] = links
     app[access.REVOCATIONS] = revocations
+    app[LIMITS] = limits
+    app[STREAMS] = Counter()
     app[_METRICS] = metrics_render
     if traces is not None:
         app[pages.TRACES] = traces
@@ -65,11 +72,12 @@ def build_web(
         lstrip_blocks=True,
     )
     app.on_response_prepare.append(_add_headers)
+    app.on_response_prepare.append(tell_allowance)
     app.router.add_get("/health", _health)
     app.router.add_get("/metrics", _metrics)
     app.router.add_static("/static", _HERE / "static")
-    api.add_routes(app)
-    pages.add_routes(app)
+    for room in (api, stream, description, sign_in, pages):
+        room.add_routes(app)
     return app
 
 
@@ -90,7 +98,10 @@ async def _metrics(request: web.Request) -> web.Response:
 
 
 async def _add_headers(request: web.Request, response: web.StreamResponse) -> None:
-    if request.path == "/":  # a form behind `no-referrer` posts with `Origin: null`; this address tells nobody anything
+    if request.path in (
+        "/",
+        "/sign-in",
+    ):  # a form behind `no-referrer` posts with `Origin: null`; these addresses tell nothing
         response.headers.setdefault("Referrer-Policy", "same-origin")
     for name, value in _HEADERS.items():
         response.headers.setdefault(name, value)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+import math
+from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
+from types import MappingProxyType
 
 import aiohttp_jinja2
 from aiohttp import web
 
 from core import wording
 from core.errors import GorkdError
+from core.events import Json
+from core.wording import counted
 
 _STATUSES = {
     "INVALID_QUERY": HTTPStatus.BAD_REQUEST,
@@ -24,6 +28,20 @@ RETRY_AFTER_S = 60  # what the sentence of `QueueFull` says
 _log = logging.getLogger(__name__)
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class TooMany(GorkdError):
+    """This address has asked, read or followed as often as it may for now."""
+
+    code = "RATE_LIMITED"
+    retryable = True
+
+    def __init__(self, limit: str, *, retry_after_s: float) -> None:
+        self.retry_after_s = math.ceil(retry_after_s)
+        super().__init__(
+            f"limit of {limit} reached",
+            user_message=f"The limit is {limit} for each address. Please wait {counted(self.retry_after_s, 'second')}.",
+        )
 
 
 class Forbidden(GorkdError):
@@ -57,21 +75,32 @@ async def show_faults(request: web.Request, handler: Handler) -> web.StreamRespo
         return response
     except GorkdError as error:
         _log.info("request refused", extra={"path": request.path, "code": error.code, "reason": str(error)})
-        return _fault(
-            request, _STATUSES.get(error.code, HTTPStatus.INTERNAL_SERVER_ERROR), error.code, error.user_message
-        )
+        status = _STATUSES.get(error.code, HTTPStatus.INTERNAL_SERVER_ERROR)
+        if status is not HTTPStatus.TOO_MANY_REQUESTS:
+            return _fault(request, status, error.code, error.user_message)
+        retry_after_s = error.retry_after_s if isinstance(error, TooMany) else RETRY_AFTER_S
+        details: dict[str, Json] = {"retry_after_s": retry_after_s}
+        response = _fault(request, status, error.code, error.user_message, details)
+        response.headers["Retry-After"] = str(retry_after_s)
+        return response
     except Exception:  # noqa: BLE001 -- the process boundary of the web
         _log.exception("request failed", extra={"path": request.path})
         return _fault(request, HTTPStatus.INTERNAL_SERVER_ERROR, GorkdError.code, wording.SOMETHING_BROKE)
 
 
-def _fault(request: web.Request, status: HTTPStatus, code: str, message: str) -> web.Response:
-    headers = {"Retry-After": str(RETRY_AFTER_S)} if status is HTTPStatus.TOO_MANY_REQUESTS else {}
+def _fault(
+    request: web.Request,
+    status: HTTPStatus,
+    code: str,
+    message: str,
+    details: Mapping[str, Json] = MappingProxyType({}),
+) -> web.Response:
+    response: web.Response
     if request.path.startswith("/v1/"):
-        envelope = {"error": {"code": code, "message": message, "details": {}}}
-        return web.json_response(envelope, status=status, headers=headers)
-    page = aiohttp_jinja2.render_template(
-        "fault.html", request, {"status": int(status), "message": message}, status=status
-    )
-    page.headers.update(headers)
-    return page
+        envelope = {"error": {"code": code, "message": message, "details": dict(details)}}
+        response = web.json_response(envelope, status=status)
+    else:
+        context = {"status": int(status), "message": message}
+        response = aiohttp_jinja2.render_template("fault.html", request, context, status=status)
+    response.headers["Cache-Control"] = "no-store"
+    return response

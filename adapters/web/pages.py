@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import aiohttp_jinja2
 from aiohttp import web
 
-from adapters.web.access import LINKS, RESEARCHER, SETTINGS, may_ask, readable_job
+from adapters.web.access import LINKS, RESEARCHER, may_ask, readable_job
 from adapters.web.faults import Forbidden
 from adapters.web.links import JobLinks
 from adapters.web.reading import reading_view
@@ -59,7 +59,7 @@ async def get_ask(request: web.Request) -> web.Response:
 
 async def post_ask(request: web.Request) -> web.Response:
     """To the job's page; back to the form, with a sentence, when the question cannot be researched."""
-    if not may_ask(request, request.app[SETTINGS]):
+    if not may_ask(request):
         raise Forbidden
     form = await request.post()
     asked = ResearchRequest(

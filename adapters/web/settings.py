@@ -3,14 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from ipaddress import IPv4Network, IPv6Network
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from core.errors import SetupError
 
+_VARIABLES = {
+    "HOST": "host",
+    "PORT": "port",
+    "GORKD_PUBLIC_URL": "public_url",
+    "GORKD_API_TOKENS": "api_tokens",
+    "GORKD_PROXIES": "proxies",
+    "GORKD_ASKS_PER_MINUTE": "asks_per_minute",
+    "GORKD_READS_PER_MINUTE": "reads_per_minute",
+    "GORKD_STREAMS_PER_ADDRESS": "streams_per_address",
+}
+_LISTS = ("api_tokens", "proxies")  # separated by commas
+
 
 class WebSettings(BaseModel):
-    """`api_tokens` let other machines ask; without any only this machine may."""
+    """`api_tokens` let other machines ask; without any only this machine may.
+
+    `proxies` are the networks whose `X-Forwarded-For` is believed, besides this machine's. The limits
+    are those of one address (G-01).
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -18,14 +35,22 @@ class WebSettings(BaseModel):
     port: int = Field(default=8080, ge=0, le=65535)  # 0 takes any free port
     public_url: str = "http://127.0.0.1:8080"
     api_tokens: tuple[str, ...] = Field(default=(), repr=False)
+    proxies: tuple[IPv4Network | IPv6Network, ...] = ()
+    asks_per_minute: int = Field(default=10, ge=1, le=100_000)
+    reads_per_minute: int = Field(default=60, ge=1, le=100_000)
+    streams_per_address: int = Field(default=5, ge=1, le=100_000)
 
     @classmethod
     def from_env(cls, env: Mapping[str, str]) -> WebSettings:
-        """Reads `HOST PORT GORKD_PUBLIC_URL GORKD_API_TOKENS` (comma-separated). Raises `SetupError`."""
-        host, port = env.get("HOST") or "127.0.0.1", env.get("PORT") or "8080"
-        tokens = tuple(token.strip() for token in env.get("GORKD_API_TOKENS", "").split(",") if token.strip())
-        public_url = (env.get("GORKD_PUBLIC_URL") or f"http://127.0.0.1:{port}").rstrip("/")
+        """Raises `SetupError` naming the variable that is wrong."""
+        values: dict[str, str | list[str]] = {field: env[name] for name, field in _VARIABLES.items() if env.get(name)}
+        for field in _LISTS:
+            values[field] = [part.strip() for part in str(values.get(field, "")).split(",") if part.strip()]
+        public_url = values.get("public_url") or f"http://127.0.0.1:{values.get('port', 8080)}"
+        values["public_url"] = str(public_url).rstrip("/")
         try:
-            return cls(host=host, port=int(port), public_url=public_url, api_tokens=tokens)
-        except (ValueError, ValidationError) as exc:
-            raise SetupError(f"PORT must be a number from 0 to 65535, not {port!r}.") from exc
+            return cls.model_validate(values)
+        except ValidationError as exc:
+            first = exc.errors(include_url=False)[0]
+            name = next(name for name, field in _VARIABLES.items() if field == first["loc"][0])
+            raise SetupError(f"Please check {name}: {first['msg']}, not {first['input']!r}.") from exc

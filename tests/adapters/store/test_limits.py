@@ -15,7 +15,7 @@ from adapters.store.limits import SqliteRateLimits, SqliteSingleFlight
 from adapters.store.memory import MemoryRateLimits, MemorySingleFlight
 from adapters.store.redis_limits import RedisRateLimits, RedisSingleFlight
 from core.job import Scope
-from core.limits import ROUNDING_S, take_token
+from core.limits import ROUNDING_S, take_token, tokens_left
 from core.telemetry import Silence
 from tests.adapters.store.samples import CHANNEL, Notes, StandingClock
 from tests.servers import free_port, running_redis
@@ -72,6 +72,18 @@ async def test_processes_share_a_bucket(limits):
 
     assert sum(wait == 0 for wait in waits) == 7
     assert all(3590 < wait <= 3600 for wait in waits if wait)
+
+
+async def test_a_bucket_says_when_it_is_full_again(limits):
+    """In either process, to the second; one that nobody has used is full."""
+    for _ in range(3):
+        await limits[0].take("ask 1", rate=0.1, burst=5)
+
+    full_in_s = await limits[1].full_in_s("ask 1")
+
+    assert 28 < full_in_s <= 30
+    assert tokens_left(full_in_s, rate=0.1, burst=5) == 2
+    assert await limits[1].full_in_s("ask 2") == 0.0
 
 
 async def test_refusal_takes_nothing_and_other_buckets_are_others(limits):
@@ -136,6 +148,16 @@ def test_the_wait_that_is_told_is_enough_and_needed(rate, burst, taken):
         assert take_token(full_at, now + wait, rate=rate, burst=burst)[1] == 0
         assert take_token(full_at, now + wait / 2, rate=rate, burst=burst)[1] > 0
     assert (wait > 0) == (taken > burst)
+
+
+@given(rate=st.floats(0.01, 1000), burst=st.integers(1, 50), taken=st.integers(0, 60))
+def test_what_is_left_is_what_can_still_be_taken(rate, burst, taken):
+    """Counted from the time at which the bucket will be full."""
+    now, full_at = 1.8e9, 0.0
+    for _ in range(taken):
+        full_at, _ = take_token(full_at, now, rate=rate, burst=burst)
+
+    assert tokens_left(max(full_at - now, 0.0), rate=rate, burst=burst) == max(burst - taken, 0)
 
 
 def test_clock_that_was_set_back_makes_nobody_wait_for_an_hour():

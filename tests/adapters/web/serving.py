@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from adapters.store.memory import MemoryLinkRevocations
+from adapters.store.memory import MemoryLinkRevocations, MemoryRateLimits
 from adapters.web import WebSettings, build_web
+from core.limits import RateLimits
 from core.page_links import LinkRevocations, PageLinks
 from tests.golden import samples
 from tests.golden.samples import ScriptedResearcher
@@ -17,6 +18,7 @@ def web_app(
     *,
     links: PageLinks = samples.LINKS,
     revocations: LinkRevocations | None = None,
+    limits: RateLimits | None = None,
 ) -> web.Application:
     return build_web(
         researcher or ScriptedResearcher(),  # type: ignore[arg-type]
@@ -24,4 +26,5 @@ def web_app(
         settings or WebSettings(),
         links=links,
         revocations=revocations or MemoryLinkRevocations(),
+        limits=limits or MemoryRateLimits(clock=links.clock),
     )

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
-from aiohttp.test_utils import TestClient, TestServer
+from aiohttp.test_utils import TestClient
 
 from adapters.store.memory import MemoryLinkRevocations
 from adapters.web import WebSettings
@@ -16,6 +16,7 @@ from core.errors import GorkdError, InvalidQuery, QueueFull, SearchFailed, Setup
 from core.job import JobStatus, Scope
 from core.page_links import LINK_LIFE
 from core.render import job_json
+from tests.adapters.web.conformity import conforming
 from tests.adapters.web.serving import web_app
 from tests.golden import samples
 from tests.golden.samples import ScriptedResearcher
@@ -30,7 +31,7 @@ async def open_web() -> AsyncIterator[Open]:
 
     async def opened(researcher: ScriptedResearcher | None = None, *tokens: str) -> TestClient:
         app = web_app(researcher, WebSettings(api_tokens=tokens))
-        client = TestClient(TestServer(app))
+        client = conforming(app)
         await client.start_server()
         clients.append(client)
         return client
@@ -102,7 +103,6 @@ async def test_stream_resumes_after_the_last_event_seen(open_web: Open):
         pytest.param(b'{"query": 5}', "query", id="wrong type"),
         pytest.param(b'{"query": "x", "top_k": 21}', "top_k", id="top_k"),
         pytest.param(b'{"query": "x", "depth": "abyss"}', "depth", id="depth"),
-        pytest.param(b'{"query": "x", "private": true}', "rivate", id="private"),
         pytest.param(b"\xff\xfe", "body", id="not text"),
     ],
 )
@@ -226,7 +226,7 @@ async def test_a_signed_link_opens_a_private_job_until_it_is_revoked(path: str):
     app = web_app(ScriptedResearcher(PRIVATE), links=fresh, revocations=revocations)
     signed = fresh.signed(PRIVATE, path.format(PRIVATE.id))
 
-    async with TestClient(TestServer(app)) as web:
+    async with conforming(app) as web:
         unsigned, opened = await web.get(path.format(PRIVATE.id)), await web.get(signed)
         await revocations.revoke(PRIVATE, datetime.now(UTC))
         revoked, unknown = await web.get(signed), await web.get(path.format("job_unknown"))
@@ -242,7 +242,7 @@ async def test_an_expired_link_looks_like_an_unknown_job():
     later = replace(samples.LINKS, clock=lambda: samples.NOON + LINK_LIFE)
     signed = samples.LINKS.signed(PRIVATE, f"/jobs/{PRIVATE.id}")
 
-    async with TestClient(TestServer(web_app(ScriptedResearcher(PRIVATE), links=later))) as web:
+    async with conforming(web_app(ScriptedResearcher(PRIVATE), links=later)) as web:
         assert (await web.get(signed)).status == 404
 
 

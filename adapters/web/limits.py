@@ -1,0 +1,89 @@
+"""How often one address may ask and read, how many streams it may hold (G-01), and what it is told of that.
+
+This machine is exempt. Buckets are shared by all web processes; streams are counted in each.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from aiohttp import web
+
+from adapters.web.access import SETTINGS
+from adapters.web.faults import Handler, TooMany
+from adapters.web.peers import counted_as, is_local_peer
+from core.limits import RateLimits, tokens_left
+from core.wording import counted
+
+LIMITS: web.AppKey[RateLimits] = web.AppKey("limits")
+STREAMS: web.AppKey[Counter[str]] = web.AppKey("streams")
+_ALLOWANCE: web.RequestKey[Allowance] = web.RequestKey("allowance")
+MINUTE_S = 60.0
+_ASKING = {("POST", "/v1/research"), ("POST", "/"), ("POST", "/sign-in")}  # a guess at a token counts too
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """What an address may still do: `left` of `limit` requests, all of them again in `full_in_s`."""
+
+    limit: int
+    left: int
+    full_in_s: float
+
+    def headers(self) -> dict[str, str]:
+        """`X-RateLimit-Reset` is the Unix time, in seconds, at which all requests are free again."""
+        return {
+            "X-RateLimit-Limit": str(self.limit),
+            "X-RateLimit-Remaining": str(self.left),
+            "X-RateLimit-Reset": str(int(time.time() + self.full_in_s + 0.999)),
+        }
+
+
+@web.middleware
+async def keep_limits(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Raises `TooMany` for who asks or reads too often."""
+    settings = request.app[SETTINGS]
+    if (request.method, request.path) in _ASKING:
+        action, limit = "ask", settings.asks_per_minute
+    elif request.path.startswith("/v1/"):
+        action, limit = "read", settings.reads_per_minute
+    else:
+        return await handler(request)
+    if is_local_peer(request):
+        request[_ALLOWANCE] = Allowance(limit, limit, 0.0)
+        return await handler(request)
+    limits, key = request.app[LIMITS], f"web:{action}:{counted_as(request, settings.proxies)}"
+    rate = limit / MINUTE_S
+    wait_s = await limits.take(key, rate=rate, burst=limit)
+    full_in_s = await limits.full_in_s(key)
+    request[_ALLOWANCE] = Allowance(limit, tokens_left(full_in_s, rate=rate, burst=limit), full_in_s)
+    if wait_s > 0:
+        raise TooMany(f"{limit} requests a minute", retry_after_s=wait_s)
+    return await handler(request)
+
+
+async def tell_allowance(request: web.Request, response: web.StreamResponse) -> None:
+    """For `on_response_prepare`."""
+    allowance = request.get(_ALLOWANCE)
+    if allowance is not None:
+        response.headers.update(allowance.headers())
+
+
+@contextmanager
+def stream_slot(request: web.Request) -> Iterator[None]:
+    """One more stream of this address within the block. Raises `TooMany`."""
+    settings, streams = request.app[SETTINGS], request.app[STREAMS]
+    address = "this machine" if is_local_peer(request) else counted_as(request, settings.proxies)
+    if streams[address] >= settings.streams_per_address and not is_local_peer(request):
+        raise TooMany(counted(settings.streams_per_address, "open stream"), retry_after_s=MINUTE_S)
+    streams[address] += 1
+    try:
+        yield
+    finally:
+        streams[address] -= 1
+        if not streams[address]:
+            del streams[address]

@@ -1,0 +1,63 @@
+"""The cookie that a browser gets for an API token, so that a person can ask on the page.
+
+The cookie holds no token: it is an expiry and its HMAC under the token, so taking a token out of
+the settings ends its sessions.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import aiohttp_jinja2
+from aiohttp import web
+
+from adapters.web.access import COOKIE, LINKS, SETTINGS, is_own_origin, matches_token, session_of
+from adapters.web.faults import Forbidden
+
+SESSION_LIFE = timedelta(days=30)
+
+
+def add_routes(app: web.Application) -> None:
+    app.router.add_get("/sign-in", get_sign_in)
+    app.router.add_post("/sign-in", post_sign_in)
+    app.router.add_post("/sign-out", post_sign_out)
+
+
+async def get_sign_in(request: web.Request) -> web.Response:
+    return _page(request, refusal="")
+
+
+async def post_sign_in(request: web.Request) -> web.Response:
+    """To the page to ask, with a cookie; back to the form for what is no token."""
+    if not is_own_origin(request):
+        raise Forbidden
+    settings, form = request.app[SETTINGS], await request.post()
+    token = str(form.get("token", "")).strip()
+    if not matches_token(token, settings.api_tokens):
+        return _page(request, refusal="That is not one of this server's tokens.")
+    expires_at = request.app[LINKS].clock() + SESSION_LIFE
+    response = web.Response(status=303, headers={"Location": "/"})
+    response.set_cookie(
+        COOKIE,
+        session_of(token, expiry=int(expires_at.timestamp())),
+        max_age=int(SESSION_LIFE.total_seconds()),
+        httponly=True,
+        secure=settings.public_url.startswith("https:"),
+        samesite="Lax",  # a link in a chat opens the page as who one is; asking also takes our own origin
+    )
+    return response
+
+
+async def post_sign_out(request: web.Request) -> web.Response:
+    if not is_own_origin(request):
+        raise Forbidden
+    response = web.Response(status=303, headers={"Location": "/"})
+    response.del_cookie(COOKIE, httponly=True, samesite="Lax")
+    return response
+
+
+def _page(request: web.Request, *, refusal: str) -> web.Response:
+    status = 401 if refusal else 200
+    page = aiohttp_jinja2.render_template("sign_in.html", request, {"refusal": refusal}, status=status)
+    page.headers["Cache-Control"] = "no-store"
+    return page
