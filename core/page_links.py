@@ -72,8 +72,8 @@ class PageLinks:
 
 
 def is_private(job: ResearchJob) -> bool:
-    """Whether knowing a job's id is not enough to read it."""
-    return job.scope.visibility != "workspace" or job.request.is_private
+    """Whether knowing a job's id is not enough to read it: it was asked in private, or with files."""
+    return job.scope.visibility != "workspace" or job.request.is_private or bool(job.request.attachments)
 
 
 def _mac(key: bytes, job: ResearchJob, expiry: int) -> str:

@@ -81,7 +81,7 @@ async def get_job(request: web.Request) -> web.Response:
     context: dict[str, object] = {
         "view": view,
         "words": wording,
-        "may_ask": may_ask(request, request.app[SETTINGS]),
+        "may_ask": may_ask(request),
     }
     if view.is_running:
         return _page("running.html", request, context | await _running(request, job))
@@ -90,7 +90,7 @@ async def get_job(request: web.Request) -> web.Response:
 
 async def post_cancel(request: web.Request) -> web.Response:
     """End the job, then back to its page. Only who may ask may cancel, and only who may read."""
-    if not may_ask(request, request.app[SETTINGS]):
+    if not may_ask(request):
         raise Forbidden
     job = await readable_job(request)
     await request.app[RESEARCHER].cancel(job.id)
@@ -102,7 +102,7 @@ async def get_trace(request: web.Request) -> web.Response:
     job = await readable_job(request)
     traces = request.app.get(TRACES)
     entries = await traces.read(job.id) if traces else []
-    timeline = timeline_view(job, entries, with_prompts=may_ask(request, request.app[SETTINGS]))
+    timeline = timeline_view(job, entries, with_prompts=may_ask(request))
     return _page("trace.html", request, {"view": await _view(request, job), "timeline": timeline})
 
 

@@ -22,17 +22,17 @@ def sig_of(job: ResearchJob, links: PageLinks = LINKS) -> str:
 
 
 @pytest.mark.parametrize(
-    ("visibility", "is_private_request", "expected"),
+    ("visibility", "asked", "expected"),
     [
-        pytest.param("workspace", False, False, id="open to all"),
-        pytest.param("workspace", True, True, id="asked privately"),
-        pytest.param("channel:C1", False, True, id="channel"),
-        pytest.param("user:U1", False, True, id="direct message"),
+        pytest.param("workspace", {}, False, id="open to all"),
+        pytest.param("workspace", {"is_private": True}, True, id="asked privately"),
+        pytest.param("workspace", {"attachments": ("plan.pdf",)}, True, id="with a file"),
+        pytest.param("channel:C1", {}, True, id="channel"),
+        pytest.param("user:U1", {}, True, id="direct message"),
     ],
 )
-def test_only_what_everybody_may_see_needs_no_signature(visibility: str, is_private_request: bool, expected: bool):
-    request = replace(COMPLETED.request, scope=Scope("slack:T1", visibility), is_private=is_private_request)
-    job = replace(COMPLETED, request=request)
+def test_only_what_everybody_may_see_needs_no_signature(visibility: str, asked: dict[str, object], expected: bool):
+    job = replace(COMPLETED, request=replace(COMPLETED.request, scope=Scope("slack:T1", visibility), **asked))
 
     link = LINKS.link(job)
 
