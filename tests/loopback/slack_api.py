@@ -1,0 +1,305 @@
+"""The Web API of a loopback Slack: methods over the workspace's state, with faults on demand.
+
+Every call is judged by `slack_limits`; what it finds is kept in `violations` and refused as Slack refuses it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from aiohttp import web
+
+from tests.loopback.slack_limits import message_faults, method_faults
+from tests.loopback.slack_state import (
+    APP_TOKEN,
+    BOT,
+    BOT_TOKEN,
+    BOT_USER,
+    METHOD_SCOPES,
+    TEAM,
+    Ephemeral,
+    Message,
+    State,
+)
+
+Json = Any
+TRIGGER_S = 3.0
+RESPONSE_URL_S = 30 * 60
+RESPONSE_URL_USES = 5
+
+
+class Refused(Exception):
+    """`{"ok": false, "error": …}`."""
+
+
+@dataclass
+class Fault:
+    """What happens to the next `times` calls of a method.
+
+    `lost` does the work and then drops the connection, `broken` answers 500 after it; `limited` answers 429
+    with `Retry-After`; `down` drops the connection without doing anything; anything else is an error of Slack's.
+    """
+
+    kind: str
+    times: int = 1
+    retry_after_s: int = 1
+
+
+@dataclass
+class Call:
+    method: str
+    arguments: dict[str, Json]
+    at: float
+    ok: bool = True
+
+
+@dataclass
+class ResponseUrl:
+    channel: str
+    user: str
+    made_at: float = field(default_factory=time.monotonic)
+    uses: int = 0
+
+
+@dataclass
+class Api:
+    """`calls` are in order; `violations` must be empty at a test's end unless it meant them."""
+
+    state: State
+    calls: list[Call] = field(default_factory=list)
+    violations: list[str] = field(default_factory=list)
+    faults: dict[str, Fault] = field(default_factory=dict)
+    response_urls: dict[str, ResponseUrl] = field(default_factory=dict)
+    changed: asyncio.Condition = field(default_factory=asyncio.Condition)
+    opens_socket: Callable[[], str] = str
+
+    def add_routes(self, app: web.Application) -> None:
+        app.router.add_route("*", "/api/{method}", self._call)
+        app.router.add_post("/response/{name}", self._respond)
+        app.router.add_get("/files/{name}", self._download)
+
+    def named(self, method: str) -> list[dict[str, Json]]:
+        return [call.arguments for call in self.calls if call.method == method and call.ok]
+
+    async def notify(self) -> None:
+        async with self.changed:
+            self.changed.notify_all()
+
+    async def _call(self, request: web.Request) -> web.StreamResponse:
+        method = request.match_info["method"]
+        arguments = await _arguments_of(request)
+        call = Call(method, arguments, time.monotonic())
+        self.calls.append(call)
+        fault = self._take_fault(method)
+        if fault and fault.kind == "down":
+            return _drop(request)
+        if fault and fault.kind == "limited":
+            call.ok = False
+            body = {"ok": False, "error": "ratelimited"}
+            return web.json_response(body, status=429, headers={"Retry-After": str(fault.retry_after_s)})
+        try:
+            if fault and fault.kind not in ("lost", "broken"):
+                raise Refused(fault.kind)
+            self._judge(request, method, arguments)
+            answered = self._do(method, arguments)
+            body = {"ok": True, **answered}
+        except Refused as refusal:
+            call.ok = False
+            body = {"ok": False, "error": str(refusal)}
+        await self.notify()
+        if fault and fault.kind == "lost":
+            return _drop(request)
+        return web.json_response(body, status=500 if fault and fault.kind == "broken" else 200)
+
+    def _take_fault(self, method: str) -> Fault | None:
+        fault = self.faults.get(method)
+        if fault is None or fault.times <= 0:
+            return None
+        fault.times -= 1
+        return fault
+
+    def _judge(self, request: web.Request, method: str, arguments: Mapping[str, Json]) -> None:
+        token = request.headers.get("Authorization", "").removeprefix("Bearer ") or arguments.get("token", "")
+        if token != (APP_TOKEN if method == "apps.connections.open" else BOT_TOKEN):
+            raise Refused("invalid_auth")
+        faults = method_faults(method, arguments)
+        if faults:
+            self.violations += [f"{method}: {fault}" for fault in faults]
+            raise Refused("invalid_blocks" if any("block" in fault for fault in faults) else "invalid_arguments")
+        scope = METHOD_SCOPES.get(method)
+        if scope and self.state.scopes and scope not in self.state.scopes:
+            raise Refused("missing_scope")
+
+    def _do(self, method: str, given: Mapping[str, Json]) -> dict[str, Json]:
+        family = method.rpartition(".")[0]
+        families = {
+            "chat": self._chat,
+            "conversations": self._conversations,
+            "views": self._view,
+            "assistant.threads": self._assistant,
+        }
+        return families.get(family, self._lookup)(method, given)
+
+    def _lookup(self, method: str, given: Mapping[str, Json]) -> dict[str, Json]:
+        bot = {"user_id": BOT_USER, "bot_id": BOT, "team_id": TEAM, "url": "https://t.slack.test/"}
+        if method == "files.info" and given["file"] not in self.state.files:
+            raise Refused("file_not_found")
+        answers: dict[str, Callable[[], dict[str, Json]]] = {
+            "auth.test": lambda: {"team": "Loop", "user": "gorkd", **bot},
+            "apps.connections.open": lambda: {"url": self.opens_socket()},
+            "team.info": lambda: {"team": {"id": TEAM, "name": "Loop", "domain": "loop"}},
+            "users.info": lambda: {"user": {"id": given["user"], "locale": "en-GB"}},
+            "files.info": lambda: {"file": self.state.files[given["file"]][0]},
+        }
+        if method not in answers:
+            raise Refused("unknown_method")
+        return answers[method]()
+
+    def _chat(self, method: str, given: Mapping[str, Json]) -> dict[str, Json]:
+        channel = self.state.direct(given["channel"]) if given["channel"].startswith("U") else given["channel"]
+        self._require_channel(channel)
+        if method == "chat.postEphemeral":
+            if given["user"] not in self.state.channels[channel].members:
+                raise Refused("user_not_in_channel")
+            said = Ephemeral(
+                channel, given["user"], given.get("text", ""), given.get("blocks") or [], given.get("thread_ts", "")
+            )
+            self.state.ephemerals.append(said)
+            return {"message_ts": self.state.new_ts()}
+        if method == "chat.postMessage":
+            thread = given.get("thread_ts", "")
+            more = {"blocks": given.get("blocks") or [], "metadata": given.get("metadata") or {}}
+            message = self.state.says(BOT_USER, channel, given.get("text", ""), thread, **more)
+            return {"channel": channel, "ts": message.ts, "message": message.described(with_metadata=True)}
+        if method == "chat.getPermalink":
+            return {
+                "channel": channel,
+                "permalink": f"https://loop.slack.test/archives/{channel}/{given['message_ts']}",
+            }
+        found = self.state.messages.get((channel, given["ts"]))
+        if found is None or found.is_deleted:
+            raise Refused("message_not_found")
+        if found.user != BOT_USER:
+            raise Refused("cant_update_message" if method == "chat.update" else "cant_delete_message")
+        if method == "chat.delete":
+            found.is_deleted = True
+        else:
+            self._update(found, given)
+        return {"channel": channel, "ts": found.ts, "text": found.text}
+
+    def _update(self, found: Message, given: Mapping[str, Json]) -> None:
+        """Text without blocks removes the blocks; metadata stays unless it is given."""
+        found.text = given.get("text", found.text)
+        found.blocks = given.get("blocks") or []
+        found.metadata = given.get("metadata") or found.metadata
+        found.versions.append(found.text)
+
+    def _require_channel(self, channel: str) -> None:
+        known = self.state.channels.get(channel)
+        if known is None or (known.kind != "channel" and BOT_USER not in known.members):
+            raise Refused("channel_not_found")
+        if BOT_USER not in known.members:
+            raise Refused("not_in_channel")
+
+    def _conversations(self, method: str, given: Mapping[str, Json]) -> dict[str, Json]:
+        if method == "conversations.open":
+            return {"channel": {"id": self.state.direct(given["users"])}}
+        channel = self.state.channels.get(given["channel"])
+        if channel is None or (channel.kind != "channel" and BOT_USER not in channel.members):
+            raise Refused("channel_not_found")
+        if method == "conversations.info":
+            needed = {"channel": "channels:read", "private": "groups:read", "im": "im:read", "mpim": "mpim:read"}
+            if self.state.scopes and needed[channel.kind] not in self.state.scopes:
+                raise Refused("missing_scope")
+            return {"channel": channel.described()}
+        if BOT_USER not in channel.members:
+            raise Refused("not_in_channel")
+        thread = given.get("ts")
+        found = [
+            message.described(with_metadata=bool(given.get("include_all_metadata")))
+            for (place, ts), message in self.state.messages.items()
+            if place == channel.id
+            and not message.is_deleted
+            and ts >= str(given.get("oldest") or "")
+            and (thread in (ts, message.thread_ts) if thread else not message.thread_ts)
+        ]
+        found = found if thread else found[::-1]
+        return {"messages": found[: int(given.get("limit") or 100)], "has_more": False}
+
+    def _view(self, method: str, given: Mapping[str, Json]) -> dict[str, Json]:
+        if method == "views.open":
+            opened_at = self.state.triggers.pop(given.get("trigger_id", ""), None)
+            if opened_at is None:
+                raise Refused("invalid_trigger_id")
+            if time.monotonic() - opened_at > TRIGGER_S:
+                raise Refused("expired_trigger_id")
+        view = {**given["view"], "id": self.state.new_id("V")}
+        self.state.views.append(view)
+        return {"view": view}
+
+    def _assistant(self, method: str, given: Mapping[str, Json]) -> dict[str, Json]:
+        if method.endswith("setStatus"):
+            self.state.statuses.append((given["thread_ts"], given["status"]))
+        elif method.endswith("setTitle"):
+            self.state.titles[given["thread_ts"]] = given["title"]
+        else:
+            self.state.prompts[given["thread_ts"]] = given["prompts"]
+        return {}
+
+    async def _respond(self, request: web.Request) -> web.Response:
+        known = self.response_urls.get(request.match_info["name"])
+        message = await request.json()
+        if known is None or time.monotonic() - known.made_at > RESPONSE_URL_S:
+            return web.Response(status=404, text="expired_url")
+        known.uses += 1
+        if known.uses > RESPONSE_URL_USES:
+            return web.Response(status=404, text="used_url")
+        self.show_response(known, message)
+        await self.notify()
+        return web.Response(text="ok")
+
+    def show_response(self, known: ResponseUrl, message: Mapping[str, Json]) -> None:
+        """What a response_url, or an acknowledgement with a payload, makes appear."""
+        self.violations += [f"response: {fault}" for fault in message_faults(message)]
+        text, blocks = message.get("text", ""), message.get("blocks") or []
+        if message.get("response_type") == "in_channel":
+            self.state.says(BOT_USER, known.channel, text, message.get("thread_ts", ""), blocks=blocks)
+        else:
+            self.state.ephemerals.append(Ephemeral(known.channel, known.user, text, blocks))
+
+    async def _download(self, request: web.Request) -> web.Response:
+        """Without the token Slack shows its sign-in page, with status 200."""
+        if request.headers.get("Authorization") != f"Bearer {BOT_TOKEN}":
+            return web.Response(text="<html><title>Sign in to Slack</title></html>", content_type="text/html")
+        described, content = self.state.files[request.match_info["name"]]
+        return web.Response(body=content, content_type=described["mimetype"])
+
+
+async def _arguments_of(request: web.Request) -> dict[str, Json]:
+    """JSON bodies as they are; of forms, what looks like JSON is read and words for truth become truth."""
+    if request.content_type == "application/json":
+        return {name: value for name, value in (await request.json()).items() if value is not None}
+    given = dict(await request.post()) | dict(request.query)
+    return {name: _typed(value) for name, value in given.items() if isinstance(value, str)}
+
+
+def _typed(value: str) -> Json:
+    if value in ("true", "True", "1") or value in ("false", "False", "0"):
+        return value in ("true", "True", "1")
+    if value[:1] in "[{":
+        try:
+            return json.loads(value)
+        except ValueError:
+            return value
+    return value
+
+
+def _drop(request: web.Request) -> web.Response:
+    assert request.transport is not None
+    request.transport.abort()
+    return web.Response()

@@ -1,0 +1,248 @@
+"""What Slack refuses: the limits of Block Kit and of method arguments, as `(path, reason)` in words.
+
+From docs.slack.dev (blocks, block elements, composition objects, views, chat.postMessage) as of 2026.
+Where the folder of shared data has Slack's own description of a method, its arguments are judged too.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
+
+from tests.shared_data import SHARED
+
+Json = Any
+
+MRKDWN_LIMITS = {"section": 3000, "context": 3000}
+BLOCK_TYPES = {"header", "section", "divider", "context", "actions", "image", "input", "markdown", "context_actions"}
+VIEW_BLOCKS = {"header", "section", "divider", "context", "actions", "image", "input"}
+TEXT_CUT = 40_000
+MARKDOWN_TOTAL = 12_000
+MENTION = re.compile(r"<(?:!|@|#)")
+
+
+def method_faults(method: str, arguments: Mapping[str, Json]) -> list[str]:
+    """Everything Slack would refuse in a call of the method."""
+    faults = [*_spec_faults(method, arguments)]
+    if method in ("chat.postMessage", "chat.update", "chat.postEphemeral"):
+        faults += message_faults(arguments)
+    if method.startswith("views.") and isinstance(arguments.get("view"), dict):
+        faults += view_faults(arguments["view"])
+    if method == "assistant.threads.setSuggestedPrompts":
+        prompts = arguments.get("prompts") or []
+        if not 1 <= len(prompts) <= 4:
+            faults.append(f"{len(prompts)} suggested prompts; 1 to 4 are allowed")
+    return faults
+
+
+def message_faults(message: Mapping[str, Json]) -> list[str]:
+    """Of anything that becomes a message: also a payload sent to a response_url or with an acknowledgement."""
+    blocks = message.get("blocks") or []
+    faults = [] if len(blocks) <= 50 else [f"{len(blocks)} blocks; at most 50 are allowed"]
+    text = message.get("text") or ""
+    if not text and not blocks and "attachments" not in message:
+        faults.append("no_text")
+    if blocks and not text:
+        faults.append("no text as fallback beside the blocks")
+    if len(text) > TEXT_CUT:
+        faults.append(f"text of {len(text)} characters is cut at {TEXT_CUT}")
+    faults += [*_surrogates("text", text), *_block_faults(blocks, BLOCK_TYPES)]
+    markdown = sum(len(block.get("text", "")) for block in blocks if block.get("type") == "markdown")
+    if markdown > MARKDOWN_TOTAL:
+        faults.append(f"{markdown} characters in markdown blocks; at most {MARKDOWN_TOTAL} over the message")
+    metadata = message.get("metadata")
+    if metadata and not (metadata.get("event_type") and isinstance(metadata.get("event_payload"), dict)):
+        faults.append("metadata without event_type and event_payload")
+    return faults
+
+
+def view_faults(view: Mapping[str, Json]) -> list[str]:
+    faults = []
+    if view.get("type") not in ("modal", "home"):
+        faults.append(f"view of type {view.get('type')!r}")
+    if view.get("type") == "modal":
+        faults += _text_faults("title", view.get("title"), 24, {"plain_text"})
+        for name in ("submit", "close"):
+            if name in view:
+                faults += _text_faults(name, view[name], 24, {"plain_text"})
+        has_input = any(block.get("type") == "input" for block in view.get("blocks", []))
+        if has_input and "submit" not in view:
+            faults.append("a modal with an input needs submit")
+    if len(view.get("blocks") or []) > 100:
+        faults.append("more than 100 blocks in a view")
+    faults += _length("private_metadata", view.get("private_metadata", ""), 3000)
+    faults += _length("callback_id", view.get("callback_id", ""), 255)
+    return faults + _block_faults(view.get("blocks") or [], VIEW_BLOCKS)
+
+
+def _block_faults(blocks: list[Json], types: set[str]) -> list[str]:
+    faults: list[str] = []
+    ids = [block["block_id"] for block in blocks if "block_id" in block]
+    if len(set(ids)) != len(ids):
+        faults.append("a block_id occurs twice")
+    for number, block in enumerate(blocks):
+        at, kind = f"blocks[{number}]", block.get("type")
+        if kind not in types:
+            faults.append(f"{at}: type {kind!r}")
+            continue
+        faults += _length(f"{at}.block_id", block.get("block_id", ""), 255)
+        faults += list(_CHECKS.get(kind, _nothing)(at, block))
+    return faults
+
+
+def _nothing(at: str, block: Mapping[str, Json]) -> Iterator[str]:
+    yield from ()
+
+
+def _header(at: str, block: Mapping[str, Json]) -> Iterator[str]:
+    yield from _text_faults(f"{at}.text", block.get("text"), 150, {"plain_text"})
+
+
+def _section(at: str, block: Mapping[str, Json]) -> Iterator[str]:
+    fields = block.get("fields")
+    if "text" not in block and not fields:
+        yield f"{at}: neither text nor fields"
+    if "text" in block:
+        yield from _text_faults(f"{at}.text", block["text"], 3000, {"plain_text", "mrkdwn"})
+    if fields is not None:
+        if not 1 <= len(fields) <= 10:
+            yield f"{at}: {len(fields)} fields; 1 to 10 are allowed"
+        for field in fields:
+            yield from _text_faults(f"{at}.fields", field, 2000, {"plain_text", "mrkdwn"})
+    if "accessory" in block:
+        yield from _element(f"{at}.accessory", block["accessory"])
+
+
+def _context(at: str, block: Mapping[str, Json]) -> Iterator[str]:
+    elements = block.get("elements") or []
+    if not 1 <= len(elements) <= 10:
+        yield f"{at}: {len(elements)} elements; 1 to 10 are allowed"
+    for element in elements:
+        if element.get("type") != "image":
+            yield from _text_faults(at, element, 3000, {"plain_text", "mrkdwn"})
+
+
+def _actions(at: str, block: Mapping[str, Json]) -> Iterator[str]:
+    elements = block.get("elements") or []
+    if not 1 <= len(elements) <= 25:
+        yield f"{at}: {len(elements)} elements; 1 to 25 are allowed"
+    ids = [element.get("action_id") for element in elements if "action_id" in element]
+    if len(set(ids)) != len(ids):
+        yield f"{at}: an action_id occurs twice"
+    for element in elements:
+        yield from _element(at, element)
+
+
+def _context_actions(at: str, block: Mapping[str, Json]) -> Iterator[str]:
+    elements = block.get("elements") or []
+    if not 1 <= len(elements) <= 5:
+        yield f"{at}: {len(elements)} elements; 1 to 5 are allowed"
+    for element in elements:
+        if element.get("type") not in ("feedback_buttons", "icon_button"):
+            yield f"{at}: element {element.get('type')!r}"
+        for side in ("positive_button", "negative_button"):
+            if element.get("type") == "feedback_buttons":
+                button = element.get(side) or {}
+                yield from _text_faults(f"{at}.{side}", button.get("text"), 75, {"plain_text"})
+                yield from _length(f"{at}.{side}.value", button.get("value") or "", 2000)
+                yield from _length(f"{at}.{side}.accessibility_label", button.get("accessibility_label", ""), 75)
+
+
+def _input(at: str, block: Mapping[str, Json]) -> Iterator[str]:
+    yield from _text_faults(f"{at}.label", block.get("label"), 2000, {"plain_text"})
+    if "hint" in block:
+        yield from _text_faults(f"{at}.hint", block["hint"], 2000, {"plain_text"})
+    yield from _element(f"{at}.element", block.get("element") or {})
+
+
+def _markdown(at: str, block: Mapping[str, Json]) -> Iterator[str]:
+    if not block.get("text"):
+        yield f"{at}: empty markdown"
+
+
+_CHECKS = {
+    "header": _header,
+    "section": _section,
+    "context": _context,
+    "actions": _actions,
+    "context_actions": _context_actions,
+    "input": _input,
+    "markdown": _markdown,
+}
+
+
+def _element(at: str, element: Mapping[str, Json]) -> Iterator[str]:
+    kind = element.get("type")
+    yield from _length(f"{at}.action_id", element.get("action_id", ""), 255)
+    if kind == "button":
+        yield from _text_faults(f"{at}.text", element.get("text"), 75, {"plain_text"})
+        yield from _length(f"{at}.value", element.get("value") or "", 2000)
+        yield from _length(f"{at}.url", element.get("url") or "", 3000)
+        if "url" in element and not re.match(r"https?://[^/\s]+", element["url"]):
+            yield f"{at}: invalid url {element['url'][:60]!r}"
+        if element.get("style") not in (None, "primary", "danger"):
+            yield f"{at}: style {element['style']!r}"
+        yield from _confirm(at, element)
+    elif kind in ("radio_buttons", "checkboxes", "static_select"):
+        options = element.get("options") or []
+        if not 1 <= len(options) <= (100 if kind == "static_select" else 10):
+            yield f"{at}: {len(options)} options"
+        for option in options:
+            yield from _text_faults(f"{at}.option", option.get("text"), 75, {"plain_text", "mrkdwn"})
+            yield from _length(f"{at}.option.value", option.get("value") or "", 150)
+    elif kind == "plain_text_input":
+        if (element.get("max_length") or 3000) > 3000:
+            yield f"{at}: max_length {element['max_length']}"
+    else:
+        yield f"{at}: element {kind!r}"
+
+
+def _confirm(at: str, element: Mapping[str, Json]) -> Iterator[str]:
+    confirm = element.get("confirm")
+    if confirm is not None:
+        yield from _text_faults(f"{at}.confirm.title", confirm.get("title"), 100, {"plain_text"})
+        yield from _text_faults(f"{at}.confirm.text", confirm.get("text"), 300, {"plain_text", "mrkdwn"})
+        for name in ("confirm", "deny"):
+            yield from _text_faults(f"{at}.confirm.{name}", confirm.get(name), 30, {"plain_text"})
+
+
+def _text_faults(at: str, text: Json, limit: int, types: set[str]) -> list[str]:
+    """A text object: its type, and from 1 to `limit` characters that are not all blank."""
+    if not isinstance(text, dict) or text.get("type") not in types:
+        return [f"{at}: not a text object of {sorted(types)}"]
+    said = text.get("text")
+    if not isinstance(said, str) or not said.strip():
+        return [f"{at}: blank text"]
+    return [*_length(at, said, limit), *_surrogates(at, said)]
+
+
+def _length(at: str, text: str, limit: int) -> list[str]:
+    """Counted as Slack's clients do, in UTF-16 units."""
+    length = len(text.encode("utf-16-le", "surrogatepass")) // 2
+    return [f"{at}: {length} characters; at most {limit} are allowed"] if length > limit else []
+
+
+def _surrogates(at: str, text: str) -> list[str]:
+    return [f"{at}: half a character"] if re.search("[\ud800-\udfff]", text) else []
+
+
+@cache
+def method_spec(method: str) -> dict[str, Json] | None:
+    path = SHARED / "specs" / "slack" / "methods" / f"{method}.json"
+    return json.loads(path.read_text("utf-8"))["args"] if path.exists() else None
+
+
+def _spec_faults(method: str, arguments: Mapping[str, Json]) -> list[str]:
+    spec = method_spec(method)
+    if spec is None:
+        return []
+    faults = [f"{method} has no argument {name!r}" for name in arguments if name not in spec and name != "token"]
+    faults += [
+        f"{method} needs {name!r}"
+        for name, described in spec.items()
+        if described.get("required") and not arguments.get(name) and arguments.get(name) != ""
+    ]
+    return faults
