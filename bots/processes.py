@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 
 from aiohttp import web
 
@@ -30,7 +30,7 @@ async def run_all(env: Mapping[str, str], settings: BotSettings) -> None:
         group.create_task(house.warm_up())
         if "DISCORD_TOKEN" in env:
             group.create_task(_discord(env, house))
-        if "SLACK_BOT_TOKEN" in env:
+        if "SLACK_BOT_TOKEN" in env and not _takes_slack_requests(env):
             group.create_task(_slack(env, house))
         await asyncio.Event().wait()
 
@@ -80,6 +80,15 @@ async def _serving(env: Mapping[str, str], house: House) -> AsyncIterator[None]:
         revocations=house.revocations,
         limits=house.limits,
     )
+    async with AsyncExitStack() as stack:
+        if _takes_slack_requests(env):
+            await stack.enter_async_context(_slack_events(app, env, house))
+        async with _listening(app, settings):
+            yield
+
+
+@asynccontextmanager
+async def _listening(app: web.Application, settings: WebSettings) -> AsyncIterator[None]:
     runner = web.AppRunner(app, access_log=None)
     await runner.setup()
     try:
@@ -105,9 +114,22 @@ async def _discord(env: Mapping[str, str], house: House) -> None:
 
 
 async def _slack(env: Mapping[str, str], house: House) -> None:
-    from adapters.chat.slack.bot import SlackSettings, run_slack
+    from adapters.chat.slack.bot import run_slack
+    from adapters.chat.slack.settings import SlackSettings
 
     await run_slack(house.researcher, SlackSettings.from_env(env), links=_links(env, house))
+
+
+def _takes_slack_requests(env: Mapping[str, str]) -> bool:
+    """Slack's HTTP mode: an app-level token would mean Socket Mode."""
+    return "SLACK_BOT_TOKEN" in env and "SLACK_SIGNING_SECRET" in env and "SLACK_APP_TOKEN" not in env
+
+
+def _slack_events(app: web.Application, env: Mapping[str, str], house: House) -> AbstractAsyncContextManager[None]:
+    from adapters.chat.slack.bot import serve_events
+    from adapters.chat.slack.settings import SlackSettings
+
+    return serve_events(app, house.researcher, SlackSettings.from_env(env), links=_links(env, house))
 
 
 def _links(env: Mapping[str, str], house: House) -> PageLinks:

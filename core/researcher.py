@@ -144,6 +144,11 @@ class Researcher:
         """The job that was submitted with this key, None when there is none."""
         return await self._deps.jobs.asked(scope, dedupe_key)
 
+    async def latest(self, thread: str, *, scope: Scope) -> ResearchJob | None:
+        """The last completed job of a conversation: what `improve` and `sources` are about."""
+        found = await self._deps.jobs.in_thread(scope, thread, before=self._deps.clock(), limit=1)
+        return found[0] if found else None
+
     async def history(self, asker: str, *, tenant: str, limit: int) -> list[ResearchJob]:
         """One's own jobs, newest first, of every visibility: to be shown to `asker` alone."""
         return await self._deps.jobs.asked_by(tenant, asker, limit=limit)

@@ -36,6 +36,17 @@ RESEARCH_THIS = "Research This"
 CHECK_QUESTION = "Is what this message says true?"
 
 ASK_WHAT = "Ask me a question and I will answer it with sources."
+ON_IT = "On it …"
+HELP = (
+    "Ask me a question and I will answer it with sources. Under an answer you can ask on, or write: "
+    "improve …, deeper, sources, again, forget. Your own questions: history."
+)
+NO_HISTORY = "You have not asked anything yet."
+FORGOTTEN = "Forgotten: the question, its answer and its sources."
+NOT_YOURS = "Only the person who asked can do that."
+NO_LONGER_KEPT = "That answer is no longer kept; please ask again."
+THANKS = "Thank you."
+WHAT_DOES_IT_SAY = "What does this document say?"
 INSTRUCTS = "tried to instruct the assistant"
 REMOVED_HEADING = "Removed: not in the sources"
 SHARES = "Everyone who reaches this address can read the answer."

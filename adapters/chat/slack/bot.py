@@ -1,90 +1,203 @@
-"""The Slack app: hands mentions and `/research` to research, and updates one message per question.
+"""The Slack app: hands what Slack sends to the desk and the buttons, and acknowledges it.
 
-Answers are core's business, limits render.py's, scopes translate.py's.
+Whatever asks a question is stored before the acknowledgement; the same listeners serve Socket Mode and HTTP.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+import logging
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from slack_bolt.adapter.socket_mode.async_handler import AsyncSocketModeHandler
+from aiohttp import ClientSession, ClientTimeout, web
 from slack_bolt.async_app import AsyncApp
+from slack_bolt.authorization import AuthorizeResult
 from slack_sdk.errors import SlackApiError
-from slack_sdk.http_retry.builtin_async_handlers import AsyncRateLimitErrorRetryHandler
 from slack_sdk.web.async_client import AsyncWebClient
 
-from adapters.chat.slack.asker import Asker
+from adapters.chat.live import LiveAnswers
+from adapters.chat.slack.buttons import Buttons
+from adapters.chat.slack.client import API_TIMEOUT_S, FAULTS, OneWorkspace, Workspaces, reason, web_client
+from adapters.chat.slack.desk import Desk
+from adapters.chat.slack.events import add_events_route
+from adapters.chat.slack.modals import FEEDBACK
 from adapters.chat.slack.render import SlackVoice
-from core import wording
+from adapters.chat.slack.settings import SlackSettings
+from adapters.chat.slack.socket import keep_connected
+from adapters.chat.slack.translate import PLATFORM
 from core.errors import SetupError
 from core.page_links import PageLinks
 
 if TYPE_CHECKING:
     from core.researcher import Researcher
 
-API_TIMEOUT_S = 10
-Say = Callable[[str], Awaitable[Any]]
+RESUME_EVERY_S = 60.0  # what an outage has left behind is taken up again
+ANY = re.compile(".*")
+Body = dict[str, Any]  # Slack's JSON
+Ack = Callable[..., Awaitable[Any]]
+Next = Callable[[], Awaitable[None]]
 
-
-@dataclass(frozen=True)
-class SlackSettings:
-    bot_token: str = field(repr=False)
-    app_token: str = field(repr=False)
-
-    @classmethod
-    def from_env(cls, env: Mapping[str, str]) -> SlackSettings:
-        """Reads `SLACK_BOT_TOKEN` and `SLACK_APP_TOKEN` (Socket Mode). Raises `SetupError`."""
-        for name, prefix in (("SLACK_BOT_TOKEN", "xoxb-"), ("SLACK_APP_TOKEN", "xapp-")):
-            if not env.get(name, "").startswith(prefix):
-                raise SetupError(f"{name} is not set; it begins with {prefix} and stands in the Slack app's settings.")
-        return cls(env["SLACK_BOT_TOKEN"], env["SLACK_APP_TOKEN"])
+_log = logging.getLogger(__name__)
 
 
 async def run_slack(researcher: Researcher, settings: SlackSettings, *, links: PageLinks) -> None:
-    """Runs in Socket Mode until cancelled. Raises `SetupError` when Slack refuses a token."""
-    client = web_client(settings.bot_token)
-    handler = AsyncSocketModeHandler(build_app(researcher, client, links=links), settings.app_token)
-    try:
-        await client.auth_test()
-        await handler.connect_async()  # type: ignore[no-untyped-call]  # bolt types none of its handler
-        await asyncio.Event().wait()
-    except SlackApiError as exc:
-        raise SetupError(f"Slack refused a token: {exc.response.get('error')}.") from exc
-    finally:
-        await handler.close_async()  # type: ignore[no-untyped-call]  # as above
+    """Run in Socket Mode until cancelled. Raises `SetupError` when Slack refuses a token."""
+    if not settings.is_socket_mode:
+        raise SetupError("Without SLACK_APP_TOKEN Slack sends its events to the web process: run `gorkd web`.")
+    async with open_app(researcher, settings, links=links) as app:
+        await _check_app_token(app.client, settings)
+        await keep_connected(app, settings.app_token)
 
 
-def web_client(token: str, *, base_url: str = AsyncWebClient.BASE_URL) -> AsyncWebClient:
-    """Never re-posts after a lost reply; waits when Slack asks for it."""
-    retries = [AsyncRateLimitErrorRetryHandler(max_retry_count=2)]
-    return AsyncWebClient(token, base_url=base_url, timeout=API_TIMEOUT_S, retry_handlers=list(retries))
+@asynccontextmanager
+async def open_app(researcher: Researcher, settings: SlackSettings, *, links: PageLinks) -> AsyncIterator[AsyncApp]:
+    """The app with its listeners; while it is open, answers that still wait are followed.
+
+    Raises `SetupError` when Slack refuses the bot's token.
+    """
+    async with ClientSession(timeout=ClientTimeout(total=API_TIMEOUT_S)) as session:
+        client = web_client(settings.bot_token, session=session, api_url=settings.api_url)
+        workspaces, voice = OneWorkspace(client), SlackVoice(links)
+        try:
+            await workspaces.find("")
+        except SlackApiError as exc:
+            raise SetupError(f"Slack refused SLACK_BOT_TOKEN: {reason(exc)}.") from exc
+        except FAULTS as exc:
+            _log.warning("Slack cannot be reached yet", extra={"reason": reason(exc)})
+        live = LiveAnswers(researcher, voice, platform=PLATFORM)
+        desk = Desk(researcher, live, voice, workspaces, session, settings.api_url)
+        resuming = asyncio.create_task(_keep_resuming(desk), name="slack resume")
+        try:
+            yield build_app(desk, client)
+        finally:
+            resuming.cancel()
+            await asyncio.gather(resuming, return_exceptions=True)
+            await live.aclose()
 
 
-def build_app(researcher: Researcher, client: AsyncWebClient, *, links: PageLinks) -> AsyncApp:
-    """The listeners, on whatever brings the events."""
-    asker = Asker(researcher, client, SlackVoice(links))
-    app = AsyncApp(client=client, request_verification_enabled=False)  # Socket Mode events need no signature
+@asynccontextmanager
+async def serve_events(
+    app: web.Application, researcher: Researcher, settings: SlackSettings, *, links: PageLinks
+) -> AsyncIterator[None]:
+    """HTTP mode: take Slack's requests in the web process, within the block."""
+    async with open_app(researcher, settings, links=links) as bolt:
+        add_events_route(app, bolt, settings.signing_secret)
+        yield
 
-    @app.event("app_mention")
-    async def mentioned(event: dict[str, Any], body: dict[str, Any], context: dict[str, Any]) -> None:
-        await asker.mentioned(event, team_id=body.get("team_id", ""), bot_user_id=context.get("bot_user_id") or "")
 
-    @app.event("message")
-    async def messaged(event: dict[str, Any], body: dict[str, Any], context: dict[str, Any]) -> None:
-        if event.get("channel_type") == "im" and not event.get("subtype") and not event.get("bot_id"):
-            await asker.mentioned(event, team_id=body.get("team_id", ""), bot_user_id=context.get("bot_user_id") or "")
-
-    @app.command("/research")
-    async def commanded(ack: Say, respond: Say, command: dict[str, Any]) -> None:
-        await ack("On it …" if command.get("text", "").strip() else wording.ASK_WHAT)
-        if not await asker.commanded(command):
-            await respond("I cannot post here; invite me to this channel and ask again.")
-
-    @app.action("view_full_analysis")
-    async def opened(ack: Callable[[], Awaitable[Any]]) -> None:
-        await ack()  # the link opens by itself; Slack only wants to hear that the click arrived
-
+def build_app(desk: Desk, client: AsyncWebClient) -> AsyncApp:
+    """The listeners, on whatever brings the events: signatures are events.py's business."""
+    app = AsyncApp(
+        name="gorkd",
+        client=client,
+        authorize=_authorizer(desk.workspaces),
+        request_verification_enabled=False,
+        attaching_conversation_kwargs_enabled=False,
+    )
+    _add_events(app, desk)
+    _add_commands(app, desk)
+    _add_buttons(app, Buttons(desk))
+    _acknowledge_the_rest(app)
     return app
+
+
+def _add_events(app: AsyncApp, desk: Desk) -> None:
+    """Events are acknowledged between middleware and listener, so the work is done in the middleware."""
+
+    async def mentioned(event: Body, context: Body, next: Next) -> None:
+        await desk.heard(event, _team(context), is_mention=True)
+        await next()
+
+    async def messaged(event: Body, context: Body, next: Next) -> None:
+        await desk.heard(event, _team(context), is_mention=False)
+        await next()
+
+    async def pane_opened(event: Body, context: Body, next: Next) -> None:
+        await desk.pane_opened(event, _team(context))
+        await next()
+
+    async def done() -> None: ...
+
+    app.event("app_mention", middleware=[mentioned])(done)
+    app.event("message", middleware=[messaged])(done)
+    app.event("assistant_thread_started", middleware=[pane_opened])(done)
+
+
+def _add_commands(app: AsyncApp, desk: Desk) -> None:
+    @app.command("/research")
+    async def commanded(ack: Ack, command: Body) -> None:
+        await ack(await desk.commanded(command))
+
+    @app.shortcut("research_this")
+    async def shortcut(ack: Ack, body: Body) -> None:
+        await desk.research_this(body)
+        await ack()
+
+
+def _add_buttons(app: AsyncApp, buttons: Buttons) -> None:
+    def listener(act: Callable[[Body], Awaitable[None]]) -> Callable[..., Awaitable[None]]:
+        async def clicked(ack: Ack, body: Body) -> None:
+            await ack()
+            await act(body)
+
+        return clicked
+
+    for action_id, act in buttons.actions.items():
+        app.action(action_id)(listener(act))
+    app.view(FEEDBACK)(listener(buttons.explained))
+
+
+def _acknowledge_the_rest(app: AsyncApp) -> None:
+    """What nobody listens to gets no acknowledgement at all in Socket Mode, and Slack shows a warning."""
+
+    async def acknowledge(ack: Ack) -> None:
+        await ack()
+
+    app.event(ANY)(acknowledge)
+    for listen in (app.action, app.shortcut, app.command, app.options):
+        listen(ANY)(acknowledge)
+    app.view(ANY)(acknowledge)
+    app.view_closed(ANY)(acknowledge)
+
+
+def _authorizer(workspaces: Workspaces) -> Callable[..., Awaitable[AuthorizeResult]]:
+    async def authorize(enterprise_id: str | None, team_id: str | None) -> AuthorizeResult:
+        known = await workspaces.find(team_id or "")
+        return AuthorizeResult(
+            enterprise_id=enterprise_id,
+            team_id=known.team_id,
+            bot_id=known.bot_id,
+            bot_user_id=known.bot_user_id,
+            bot_token=known.client.token,
+        )
+
+    return authorize
+
+
+async def _keep_resuming(desk: Desk) -> None:
+    """At the start, and now and then: answers whose message could not be reached."""
+    while True:
+        try:
+            resumed = await desk.live.resume(desk.reopen)
+            if resumed:
+                _log.info("answers followed again", extra={"count": resumed})
+        except Exception:  # noqa: BLE001 -- the boundary of this task; the next round may succeed
+            _log.exception("waiting answers could not be looked up")
+        await asyncio.sleep(RESUME_EVERY_S)
+
+
+async def _check_app_token(client: AsyncWebClient, settings: SlackSettings) -> None:
+    """The SDK would try a refused token for ever."""
+    try:
+        await client.apps_connections_open(app_token=settings.app_token)
+    except SlackApiError as exc:
+        raise SetupError(f"Slack refused SLACK_APP_TOKEN: {reason(exc)}.") from exc
+    except FAULTS as exc:
+        _log.warning("Slack cannot be reached yet", extra={"reason": reason(exc)})
+
+
+def _team(context: Body) -> str:
+    return str(context.get("team_id") or "")

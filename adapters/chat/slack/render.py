@@ -1,76 +1,118 @@
 """An answer as Slack blocks, its sources as a second, threaded message (S003-21, G-03). Pure.
 
-The only place that knows Slack's limits. Text from the web or a model is escaped, so that it forms
-no mention and no link; every text object is `verbatim`, so that Slack makes none out of it either.
+What Slack accepts is the business of blocks.py; here stands what is said and in which order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import regex
 
-from adapters.chat.fitting import fit, true_link
+from adapters.chat.fitting import fit, true_link, units
+from adapters.chat.slack.blocks import (
+    SECTION_LIMIT,
+    Block,
+    SlackMessage,
+    actions,
+    button,
+    confirmation,
+    context,
+    divider,
+    escaped,
+    header,
+    link_button,
+    message,
+    plain,
+    section,
+    thumbs,
+)
 from core import wording
 from core.answer import Citation, Confidence, JobResult, ResearchAnswer
-from core.events import Json
+from core.citations import MARKS
 from core.job import JobStatus, ResearchJob
 from core.page_links import PageLinks
 from core.render import is_used, marked_section, one_line, printable
 from core.snapshot import Snapshot
 from core.source import Source
 
-Block = dict[str, Json]
-
-SECTION_LIMIT = 3000  # characters of a section's or context's text (docs.slack.dev, blocks)
-HEADER_LIMIT = 150
-URL_LIMIT = 3000  # of a button
-BLOCKS_LIMIT = 50  # of a message
-TEXT_LIMIT = 4000  # of the fallback; Slack recommends no more
 SHOWN_SOURCES = 20  # two of them fill a screen; the page has them all
+SHOWN_CITATIONS = 8
 QUESTION_ROOM = 500
 LINE_ROOM = 300
 QUOTE_ROOM = 400
 
-_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
-
-
-@dataclass(frozen=True)
-class SlackMessage:
-    """`text` is what notifications and screen readers get; Slack drops blocks that come without it."""
-
-    text: str
-    blocks: tuple[Block, ...]
+SHOW_SOURCES, SHARE, ASK_AGAIN, RETRY, CANCEL = "show_sources", "share", "ask_again", "retry", "cancel"
+RATE, VIEW = "rate", "view_full_analysis"
 
 
 @dataclass(frozen=True)
 class SlackVoice:
     links: PageLinks
 
-    def progress(self, snapshot: Snapshot, elapsed_s: float) -> SlackMessage:
-        found = f" · {wording.counted(len(snapshot.sources), 'source')}" if snapshot.sources else ""
-        blocks = [_section(f"🔍 *{plain(snapshot.message, LINE_ROOM)}* …")]
-        lines = [f"• {plain(line, LINE_ROOM)}" for line in snapshot.sources[-3:]]
-        blocks.append(_context("\n".join([*lines, f"{wording.duration(elapsed_s)}{found}"])))
-        return SlackMessage(f"{plain(snapshot.message, LINE_ROOM)} …", tuple(blocks))
+    def progress(self, job: ResearchJob, snapshot: Snapshot, elapsed_s: float) -> SlackMessage:
+        said = plain(snapshot.message, LINE_ROOM) or "…"
+        blocks = [section(f"{'🔍 ' if said[0].isalnum() else ''}*{said}* …")]
+        if snapshot.queries:
+            blocks.append(context(plain(" · ".join(f"“{query}”" for query in snapshot.queries), 2 * LINE_ROOM)))
+        if snapshot.sources:
+            blocks.append(context("\n".join(f"• {plain(line, LINE_ROOM)}" for line in snapshot.sources[-3:])))
+        facts = [wording.duration(elapsed_s)]
+        if snapshot.position:
+            facts.insert(0, f"number {snapshot.position} in the queue")
+        if snapshot.sources:
+            facts.append(wording.counted(len(snapshot.sources), "source"))
+        blocks.append(context(" · ".join(facts)))
+        blocks += actions([button(CANCEL, wording.CANCEL, job.id)])
+        return message(f"{one_line(snapshot.message)} …", blocks)
 
     def outcome(self, job: ResearchJob, result: JobResult | None, sources: Sequence[Source]) -> SlackMessage:
         answer = result.answer if result and job.status is JobStatus.COMPLETED else None
-        title = wording.title(job, result)
-        question = _section(f"*Question*: {plain(job.query, QUESTION_ROOM)}")
-        buttons = _buttons(self.links.link(job))
         if result is None or answer is None:
-            sentence = plain(wording.failure_sentence(job), SECTION_LIMIT) or wording.SOMETHING_BROKE
-            return SlackMessage(f"{title}: {sentence}", (_header(f"⚠️ {title}"), question, _section(sentence), *buttons))
-        icon = "🔎" if answer.confidence is Confidence.INSUFFICIENT else "📊"
-        blocks = [_header(f"{icon} {title}"), question, _section(_answer_text(answer)), *_remarks(answer)]
-        blocks += [{"type": "divider"}, *buttons, _context(plain(wording.footer(result, len(sources)), LINE_ROOM))]
-        return SlackMessage(fit(f"{title}: {_prose(answer)}", TEXT_LIMIT, escaped), tuple(blocks))
+            return self._ending(job, sources)
+        title = wording.title(job, result)
+        is_insufficient = answer.confidence is Confidence.INSUFFICIENT
+        blocks = [header(f"{'🔎' if is_insufficient else '📊'} {title}"), _question(job, result)]
+        blocks += [section(_answer_text(answer)), *_remarks(answer)]
+        blocks += _searched(result) if is_insufficient else _cited(answer, sources)
+        blocks += [divider(), *actions(self._answer_buttons(job, has_sources=bool(sources))), thumbs(RATE, job.id)]
+        blocks.append(context(plain(wording.footer(result, len(sources)), LINE_ROOM)))
+        return replace(message(f"{title}: {_prose(answer)}", blocks), threaded=sources_message(sources, answer))
 
     def refusal(self, sentence: str) -> SlackMessage:
         text = plain(sentence, SECTION_LIMIT) or wording.SOMETHING_BROKE
-        return SlackMessage(text, (_section(text),))
+        return replace(message(one_line(sentence), [section(text)]), is_aside=True)
+
+    def shared(self, job: ResearchJob, result: JobResult, sources: Sequence[Source], sharer: str) -> SlackMessage:
+        """The answer for all of the channel, without buttons that are its asker's business."""
+        whole = self.outcome(job, result, sources)
+        kept = [block for block in whole.blocks if block["type"] not in ("actions", "context_actions")]
+        kept += actions(link_button(VIEW, wording.VIEW_FULL_ANALYSIS, self.links.link(job)))
+        return SlackMessage(whole.text, (*kept[:-1], context(f"shared by <@{sharer}>"), kept[-1]))
+
+    def _ending(self, job: ResearchJob, sources: Sequence[Source]) -> SlackMessage:
+        """Failed or cancelled: why, what had been found, and what can be done (D14)."""
+        title, sentence = wording.title(job, None), wording.failure_sentence(job)
+        blocks = [header(f"⚠️ {title}"), _question(job, None)]
+        blocks.append(section(plain(sentence, SECTION_LIMIT) or wording.SOMETHING_BROKE))
+        if sources:
+            found = ", ".join(dict.fromkeys(one_line(one.metadata.domain or one.title) for one in sources))
+            blocks.append(context(f"*Found so far*: {plain(found, 2 * LINE_ROOM) or '…'}"))
+        can_retry = job.status is JobStatus.FAILED and (job.error is None or job.error.retryable)
+        again = button(RETRY, wording.RETRY, job.id, style="primary")
+        buttons = [again if can_retry else button(ASK_AGAIN, wording.ASK_AGAIN, job.id)]
+        buttons += link_button(VIEW, wording.VIEW_FULL_ANALYSIS, self.links.link(job))
+        return message(f"{title}: {one_line(sentence)}", [*blocks, *actions(buttons)])
+
+    def _answer_buttons(self, job: ResearchJob, *, has_sources: bool) -> list[Block]:
+        buttons = link_button(VIEW, wording.VIEW_FULL_ANALYSIS, self.links.link(job))
+        if has_sources:
+            buttons.append(button(SHOW_SOURCES, wording.SHOW_SOURCES, job.id))
+        if not job.scope.visibility.startswith("user:"):
+            ask = confirmation("Share this answer?", "Everybody in this channel will see it.", yes=wording.SHARE)
+            buttons.append(button(SHARE, "Share to channel", job.id, confirm=ask))
+        return [*buttons, button(ASK_AGAIN, wording.ASK_AGAIN, job.id)]
 
 
 def sources_message(sources: Sequence[Source], answer: ResearchAnswer | None) -> SlackMessage | None:
@@ -78,31 +120,62 @@ def sources_message(sources: Sequence[Source], answer: ResearchAnswer | None) ->
     cited = [source for source in sources if is_used(source, answer)]
     if not cited or answer is None:
         return None
-    blocks: list[Block] = [_section("*Sources*")]
-    blocks += [_section(_source_text(source, answer.citations)) for source in cited[:SHOWN_SOURCES]]
-    if len(cited) > SHOWN_SOURCES:
-        blocks.append(_context(f"and {len(cited) - SHOWN_SOURCES} more on the page"))
     names = ", ".join(one_line(source.metadata.domain or source.title) for source in cited)
-    return SlackMessage(fit(f"Sources: {names}", TEXT_LIMIT, escaped), tuple(blocks))
+    return message(f"Sources: {names}", [section("*Sources*"), *_source_blocks(cited, answer.citations)])
 
 
-def plain(text: str, limit: int) -> str:
-    """Untrusted text as Slack will show it literally, at most `limit` characters, on one line."""
-    return fit(one_line(text), limit, escaped)
+def ready_message(asker: str) -> SlackMessage:
+    """Calls the asker: an edit of the answer's own message notifies nobody."""
+    said = f"<@{asker}> your answer is ready."
+    return SlackMessage(said, (section(said),))
 
 
-def escaped(text: str) -> str:
-    """What Slack asks of all text that is not its own markup (docs.slack.dev, formatting)."""
-    return "".join(_ENTITIES.get(char, char) for char in text)
+def all_sources_message(sources: Sequence[Source], answer: ResearchAnswer | None) -> SlackMessage:
+    """For whoever clicked "Show Sources": every source that was read, best first, cited or not."""
+    if not sources:
+        return message("No sources were read.", [section("No sources were read.")])
+    blocks = [section(f"*{wording.counted(len(sources), 'source')}*, the cited ones with a quote")]
+    blocks += _source_blocks(sources, answer.citations if answer else ())
+    return message(f"{wording.counted(len(sources), 'source')} were read", blocks)
+
+
+def history_message(jobs: Sequence[ResearchJob], links: PageLinks) -> SlackMessage:
+    """One's own questions, newest first, each a link to its page."""
+    if not jobs:
+        return replace(message(wording.NO_HISTORY, [section(wording.NO_HISTORY)]), is_aside=True)
+    lines = [
+        f"• {wording.day(job.created_at)}: <{escaped(links.link(job))}|{_label(job.query)}>"
+        for job in jobs[:SHOWN_SOURCES]
+    ]
+    said = message("Your questions", [section("*Your questions*"), *(section(line) for line in lines)])
+    return replace(said, is_aside=True)
+
+
+def _label(text: str) -> str:
+    """Of a link: no bar and no angle, which would end it early."""
+    return plain(text.replace("|", "/"), LINE_ROOM) or "…"
+
+
+def _source_blocks(sources: Sequence[Source], citations: Sequence[Citation]) -> list[Block]:
+    blocks = [section(_source_text(source, citations)) for source in sources[:SHOWN_SOURCES]]
+    if len(sources) > SHOWN_SOURCES:
+        blocks.append(context(f"and {len(sources) - SHOWN_SOURCES} more on the page"))
+    return blocks
+
+
+def _question(job: ResearchJob, result: JobResult | None) -> Block:
+    return section(f"*Question*: {plain(job.query, QUESTION_ROOM) or '…'}")
 
 
 def _prose(answer: ResearchAnswer) -> str:
+    """The short answer as Slack writes it: its own bold instead of Markdown's, no heading signs."""
     text = regex.sub(r"\n{3,}", "\n\n", printable(marked_section(answer, "summary"))).strip()
-    return text or wording.NO_ANSWER
+    text = regex.sub(r"^#{1,6}\s+", "", regex.sub(r"\*\*(\S(?:[^*\n]*\S)?)\*\*", r"*\1*", text), flags=regex.MULTILINE)
+    return text.strip() or wording.NO_ANSWER
 
 
 def _answer_text(answer: ResearchAnswer) -> str:
-    notice = f"\n_{plain(answer.notice, LINE_ROOM)}_" if answer.notice else ""
+    notice = f"\n_{plain(answer.notice, LINE_ROOM)}_" if one_line(answer.notice) else ""
     return f"*Answer*: {fit(_prose(answer), SECTION_LIMIT - 2 * LINE_ROOM, escaped)}{notice}"
 
 
@@ -111,52 +184,61 @@ def _remarks(answer: ResearchAnswer) -> list[Block]:
     lines = [f"*Confidence*: {plain(wording.confidence_headline(answer), LINE_ROOM)}"]
     if answer.confidence_reasons:
         lines.append(plain(", ".join(answer.confidence_reasons), LINE_ROOM))
-    blocks = [_section("\n".join(lines))]
+    blocks = [section("\n".join(lines))]
     if answer.conflicts:
         subjects = "; ".join(conflict.subject for conflict in answer.conflicts)
-        blocks.append(_context(f"*Sources disagree on*: {plain(subjects, 2 * LINE_ROOM)}"))
+        blocks.append(context(f"*Sources disagree on*: {plain(subjects, 2 * LINE_ROOM)}"))
     if answer.limitations:
-        blocks.append(_context(f"*Limitations*: {plain('; '.join(answer.limitations), 4 * LINE_ROOM)}"))
+        blocks.append(context(f"*Limitations*: {plain('; '.join(answer.limitations), 4 * LINE_ROOM)}"))
     return blocks
+
+
+def _cited(answer: ResearchAnswer, sources: Sequence[Source]) -> list[Block]:
+    """`[1]✓ <https://…|nejm.org> · [2]◐ …`: each cited source once, with the weakest of its verdicts."""
+    verdicts: dict[str, str] = {}
+    for citation in answer.citations:
+        mark = MARKS.get(citation.verdict, "")
+        verdicts[citation.source_id] = max(verdicts.get(citation.source_id, ""), mark, key=_WEAKNESS.index)
+    cited = [source for source in sources if source.id in verdicts]
+    shown: list[str] = []
+    for source in cited[:SHOWN_CITATIONS]:
+        entry = f"[{source.number}]{verdicts[source.id]} {_place(source)}"
+        if units(" · ".join([*shown, entry])) < SECTION_LIMIT - LINE_ROOM:
+            shown.append(entry)
+    if len(cited) > len(shown):
+        shown.append(f"and {len(cited) - len(shown)} more")
+    return [context(f"*Citations*: {' · '.join(shown)}")] if shown else []
+
+
+_WEAKNESS = ["", "✓", "↪", "◐", "?", "✗"]
+
+
+def _searched(result: JobResult) -> list[Block]:
+    """What was done about a question that nothing answers, and what may help."""
+    where = f" with {', '.join(result.providers)}" if result.providers else ""
+    queries = " · ".join(f"“{query}”" for query in result.queries)
+    searched = [context(f"*Searched*: {plain(f'{queries}{where}', 3 * LINE_ROOM)}")] if one_line(queries) else []
+    return [*searched, context("*Try*: other words, a narrower question, or a link to a page that you trust.")]
 
 
 def _source_text(source: Source, citations: Sequence[Citation]) -> str:
     """`*1.* <https://…|nejm.org> - Title`, then date and relevance, then the first quote."""
-    host, address = true_link(source.url)
-    is_linkable = bool(host) and len(address) <= LINE_ROOM * 2
-    place = plain(source.metadata.domain or source.metadata.provider, LINE_ROOM)
-    name = f"<{escaped(address)}|{host}>" if is_linkable else place
-    remarks = [f"relevance {round(100 * source.scores.relevance)} %"]
+    remarks = [f"relevance {round(100 * min(max(source.scores.relevance, 0.0), 1.0))} %"]
     if source.metadata.published_at:
         remarks.insert(0, wording.day(source.metadata.published_at))
     if source.instructs:
         remarks.append(wording.INSTRUCTS)
-    lines = [f"*{source.number}.* {name} - {plain(source.title or 'untitled', LINE_ROOM)}", " · ".join(remarks)]
+    title = plain(source.title or "untitled", LINE_ROOM)
+    lines = [f"*{source.number}.* {_place(source)} - {title}", " · ".join(remarks)]
     quote = next((one.quote for one in citations if one.source_id == source.id and one.quote), None)
     if quote:
         lines.append(f"> {plain(quote, QUOTE_ROOM)}")
     return "\n".join(lines)
 
 
-def _header(text: str) -> Block:
-    return {"type": "header", "text": {"type": "plain_text", "text": text[:HEADER_LIMIT], "emoji": True}}
-
-
-def _section(text: str) -> Block:
-    return {"type": "section", "text": _mrkdwn(text)}
-
-
-def _context(text: str) -> Block:
-    return {"type": "context", "elements": [_mrkdwn(text)]}
-
-
-def _mrkdwn(text: str) -> Block:
-    return {"type": "mrkdwn", "text": text, "verbatim": True}
-
-
-def _buttons(page_url: str) -> list[Block]:
-    if not page_url.startswith(("https://", "http://")) or len(page_url) > URL_LIMIT:
-        return []
-    label: Block = {"type": "plain_text", "text": wording.VIEW_FULL_ANALYSIS}
-    button: Block = {"type": "button", "action_id": "view_full_analysis", "text": label, "url": page_url}
-    return [{"type": "actions", "elements": [button]}]
+def _place(source: Source) -> str:
+    """The true domain as a link, or its name alone where the address may not be one."""
+    host, address = true_link(source.url)
+    if host and len(address) <= 2 * LINE_ROOM:
+        return f"<{escaped(address)}|{host}>"
+    return plain(source.metadata.domain or source.metadata.provider, LINE_ROOM) or "unknown place"

@@ -1,13 +1,21 @@
-"""From Slack's payloads to a question and the scope it was asked in."""
+"""From Slack's payloads to what was asked, where, and in which scope. Pure."""
 
 from __future__ import annotations
 
 import html
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
-from core.job import Scope
+from core.errors import InvalidQuery
+from core.job import Depth, ResearchRequest, Scope
+
+Payload = Mapping[str, Any]  # Slack's JSON, read here and in bot.py, and nowhere else
+
+PLATFORM = "slack"
+_OPTION = re.compile(r"(?:^|(?<=\s))(mode|depth|top_k|private|fresh):(\S+)", re.IGNORECASE)
+_YES = ("yes", "true", "on", "1")
 
 
 @dataclass(frozen=True)
@@ -24,12 +32,65 @@ class Place:
         return self.channel_id.startswith("D")
 
     @property
+    def tenant(self) -> str:
+        return f"{PLATFORM}:{self.team_id}"
+
+    @property
     def scope(self) -> Scope:
         """Unknown means the channel; a direct message is the user's own."""
-        tenant = f"slack:{self.team_id}"
         if self.is_direct:
-            return Scope(tenant, f"user:{self.user_id}")
-        return Scope(tenant, "workspace" if self.is_open else f"channel:{self.channel_id}")
+            return self.own_scope
+        return Scope(self.tenant, "workspace" if self.is_open else f"channel:{self.channel_id}")
+
+    @property
+    def own_scope(self) -> Scope:
+        return Scope(self.tenant, f"user:{self.user_id}")
+
+
+@dataclass(frozen=True)
+class SlackFile:
+    """A file that came with a question; its bytes need the app's token."""
+
+    id: str
+    name: str
+    media_type: str
+    url: str
+    size: int
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a person said to the app. `thread_ts` is the thread it was said in, "" outside of any.
+
+    `raw` is the text as Slack writes it, with mentions.
+    """
+
+    channel_id: str
+    user_id: str
+    ts: str
+    text: str
+    raw: str = ""
+    thread_ts: str = ""
+    files: tuple[SlackFile, ...] = ()
+
+
+def said_in(event: Payload, bot_user_id: str) -> Said:
+    """An `app_mention` or `message` event, without the mention and as the person typed it."""
+    raw = str(event.get("text") or "")
+    return Said(
+        channel_id=str(event["channel"]),
+        user_id=str(event.get("user") or ""),
+        ts=str(event["ts"]),
+        text=question_of(raw, bot_user_id),
+        raw=raw,
+        thread_ts=str(event.get("thread_ts") or ""),
+        files=tuple(described_file(one) for one in event.get("files") or () if one.get("id")),
+    )
+
+
+def is_from_a_person(event: Payload) -> bool:
+    """Not a bot, not an edit or a deletion; a message with a file is one."""
+    return not event.get("bot_id") and event.get("subtype") in (None, "file_share") and bool(event.get("user"))
 
 
 def is_open_channel(channel: Mapping[str, object]) -> bool:
@@ -46,3 +107,42 @@ def question_of(text: str, bot_user_id: str) -> str:
     unmentioned = re.sub(rf"<@{re.escape(bot_user_id)}(\|[^>]*)?>", " ", text) if bot_user_id else text
     links_as_typed = re.sub(r"<(https?://[^|>]+)(?:\|[^>]*)?>", r"\1", unmentioned)
     return html.unescape(links_as_typed).strip()
+
+
+def read_options(text: str, scope: Scope, own_scope: Scope) -> ResearchRequest:
+    """A question with `mode:deep depth:deep top_k:8 private:yes fresh:yes` anywhere in it. Raises `InvalidQuery`."""
+    given = {name.lower(): value for name, value in _OPTION.findall(text)}
+    request = ResearchRequest(" ".join(_OPTION.sub(" ", text).split()) if given else text.strip(), scope)
+    depth: Depth = "deep" if given.get("depth", "").lower() == "deep" else "light"
+    top_k = given.get("top_k", str(request.top_k))
+    if not top_k.isdigit() or not 1 <= int(top_k) <= 20:
+        raise InvalidQuery("top_k must be a number from 1 to 20.", rule="top_k")
+    is_private = given.get("private", "").lower() in _YES
+    return replace(
+        request,
+        scope=own_scope if is_private else scope,
+        modes=tuple(given["mode"].lower().split(",")) if "mode" in given else request.modes,
+        depth=depth,
+        top_k=int(top_k),
+        is_private=is_private,
+        is_fresh=given.get("fresh", "").lower() in _YES,
+    )
+
+
+def text_of_message(message: Payload) -> str:
+    """What a message says that somebody wants checked: its text, or that of its attachments."""
+    parts = [str(message.get("text") or "")]
+    if not parts[0].strip():
+        attached = message.get("attachments") or ()
+        parts.extend(str(one.get("text") or one.get("fallback") or "") for one in attached)
+    return question_of("\n".join(part for part in parts if part), "")
+
+
+def described_file(described: Payload) -> SlackFile:
+    return SlackFile(
+        id=str(described["id"]),
+        name=str(described.get("name") or described.get("title") or described["id"]),
+        media_type=str(described.get("mimetype") or ""),
+        url=str(described.get("url_private_download") or described.get("url_private") or ""),
+        size=int(described.get("size") or 0),
+    )

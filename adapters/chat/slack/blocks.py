@@ -1,0 +1,141 @@
+"""Block Kit: the kinds of blocks the app uses, each within Slack's limits whatever text it is given. Pure.
+
+The only place that knows those limits. Text from the web or a model is escaped, so that it forms no
+mention and no link; every text object is `verbatim`, so that Slack makes none out of it either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from adapters.chat.fitting import fit
+from core import wording
+from core.events import Json
+from core.render import one_line
+
+Block = dict[str, Json]
+
+SECTION_LIMIT = 3000  # characters of a section's or context's text (docs.slack.dev, blocks)
+HEADER_LIMIT = 150
+LABEL_LIMIT = 75  # of a button
+VALUE_LIMIT = 2000
+URL_LIMIT = 3000
+BLOCKS_LIMIT = 50  # of a message
+TEXT_LIMIT = 4000  # of the fallback; Slack recommends no more
+TITLE_LIMIT = 24  # of a modal
+
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+
+
+@dataclass(frozen=True)
+class SlackMessage:
+    """`text` is what notifications and screen readers get; without it an update would drop the blocks.
+
+    `threaded` goes into the message's thread. `is_aside` says that it is for the asker alone and no answer.
+    """
+
+    text: str
+    blocks: tuple[Block, ...]
+    threaded: SlackMessage | None = None
+    is_aside: bool = False
+
+    def without(self, action_id: str) -> SlackMessage:
+        """The same without a button."""
+        kept: list[Block] = []
+        for block in self.blocks:
+            elements = block.get("elements")
+            if block["type"] != "actions" or not isinstance(elements, list):
+                kept.append(block)
+                continue
+            left = [one for one in elements if isinstance(one, dict) and one.get("action_id") != action_id]
+            kept += actions(left)
+        return replace(self, blocks=tuple(kept))
+
+
+def plain(text: str, limit: int) -> str:
+    """Untrusted text as Slack will show it literally, at most `limit` characters, on one line."""
+    return fit(one_line(text), limit, escaped)
+
+
+def escaped(text: str) -> str:
+    """What Slack asks of all text that is not its own markup (docs.slack.dev, formatting)."""
+    return "".join(_ENTITIES.get(char, char) for char in text)
+
+
+def message(text: str, blocks: Sequence[Block]) -> SlackMessage:
+    """`text` is untrusted and becomes the fallback."""
+    said = fit(text, TEXT_LIMIT, escaped).strip() or wording.SOMETHING_BROKE
+    return SlackMessage(said, tuple(blocks[:BLOCKS_LIMIT]))
+
+
+def header(text: str) -> Block:
+    return {"type": "header", "text": label(text, HEADER_LIMIT)}
+
+
+def section(text: str) -> Block:
+    """`text` is mrkdwn that has been escaped and fitted."""
+    return {"type": "section", "text": mrkdwn(text)}
+
+
+def context(text: str) -> Block:
+    """`text` is mrkdwn that has been escaped and fitted."""
+    return {"type": "context", "elements": [mrkdwn(text)]}
+
+
+def divider() -> Block:
+    return {"type": "divider"}
+
+
+def actions(buttons: Sequence[Block]) -> list[Block]:
+    """Nothing where there is no button: Slack refuses an empty row."""
+    return [{"type": "actions", "elements": [*buttons]}] if buttons else []
+
+
+def button(action_id: str, text: str, value: str, *, style: str = "", confirm: Block | None = None) -> Block:
+    made: Block = {"type": "button", "action_id": action_id, "text": label(text, LABEL_LIMIT)}
+    made["value"] = value[:VALUE_LIMIT]
+    if style:
+        made["style"] = style
+    if confirm:
+        made["confirm"] = confirm
+    return made
+
+
+def link_button(action_id: str, text: str, url: str) -> list[Block]:
+    """Nothing where the address is none that Slack takes."""
+    if not url.startswith(("https://", "http://")) or len(url) > URL_LIMIT:
+        return []
+    return [{"type": "button", "action_id": action_id, "text": label(text, LABEL_LIMIT), "url": url}]
+
+
+def confirmation(title: str, text: str, *, yes: str) -> Block:
+    """What Slack asks before it reports the click."""
+    return {
+        "title": label(title, 100),
+        "text": label(text, 300),
+        "confirm": label(yes, 30),
+        "deny": label(wording.CANCEL, 30),
+    }
+
+
+def thumbs(action_id: str, job_id: str) -> Block:
+    """Slack's own pair of feedback buttons; the value says which was clicked."""
+    good: Block = {"text": label("👍", LABEL_LIMIT), "value": f"good:{job_id}", "accessibility_label": "Good answer"}
+    bad: Block = {"text": label("👎", LABEL_LIMIT), "value": f"bad:{job_id}", "accessibility_label": "Bad answer"}
+    pair: Block = {
+        "type": "feedback_buttons",
+        "action_id": action_id,
+        "positive_button": good,
+        "negative_button": bad,
+    }
+    return {"type": "context_actions", "elements": [pair]}
+
+
+def label(text: str, limit: int) -> Block:
+    """Plain text, which Slack shows as it is."""
+    return {"type": "plain_text", "text": fit(one_line(text), limit) or "…", "emoji": True}
+
+
+def mrkdwn(text: str) -> Block:
+    return {"type": "mrkdwn", "text": text, "verbatim": True}

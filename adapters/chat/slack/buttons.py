@@ -1,0 +1,176 @@
+"""What a click does. Whoever sees a button may read its answer: the value of ours is all that is trusted of it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
+
+from adapters.chat.slack.blocks import SlackMessage, section
+from adapters.chat.slack.client import FAULTS, Workspace, reason
+from adapters.chat.slack.desk import Desk, key_of
+from adapters.chat.slack.modals import feedback_modal, reason_given
+from adapters.chat.slack.poster import Mark, Spot, find, post, whisper
+from adapters.chat.slack.render import ASK_AGAIN, CANCEL, RATE, RETRY, SHARE, SHOW_SOURCES, all_sources_message
+from adapters.chat.slack.reply import Lodging, SlackReply
+from adapters.chat.slack.translate import PLATFORM, Payload
+from core import wording
+from core.errors import GorkdError, JobNotFound
+from core.job import ResearchJob
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Click:
+    """`message_ts` is the message with the button, `root_ts` the one its thread hangs on (itself where it is none)."""
+
+    workspace: Workspace
+    user: str
+    channel: str
+    message_ts: str
+    root_ts: str
+    action_ts: str
+    trigger_id: str
+    response_url: str
+    value: str
+
+    @classmethod
+    def of(cls, body: Payload, workspace: Workspace) -> Click:
+        action, container = body["actions"][0], body.get("container") or {}
+        message = body.get("message") or {}
+        ts = str(container.get("message_ts") or message.get("ts") or "")
+        return cls(
+            workspace=workspace,
+            user=str((body.get("user") or {}).get("id") or ""),
+            channel=str((body.get("channel") or {}).get("id") or container.get("channel_id") or ""),
+            message_ts=ts,
+            root_ts=str(message.get("thread_ts") or ts),
+            action_ts=str(action.get("action_ts") or ""),
+            trigger_id=str(body.get("trigger_id") or ""),
+            response_url=str(body.get("response_url") or ""),
+            value=str(action.get("value") or ""),
+        )
+
+
+@dataclass(frozen=True)
+class Buttons:
+    desk: Desk
+
+    @property
+    def actions(self) -> dict[str, Callable[[Payload], Awaitable[None]]]:
+        """By action id."""
+        handlers = {
+            SHOW_SOURCES: self._show_sources,
+            SHARE: self._share,
+            ASK_AGAIN: self._ask_again,
+            RETRY: self._retry,
+            CANCEL: self._cancel,
+            RATE: self._rate,
+        }
+        return {name: partial(self._handle, handler) for name, handler in handlers.items()}
+
+    async def explained(self, body: Payload) -> None:
+        """The modal of a 👎 was sent off."""
+        job_id, said = reason_given(body.get("view") or {})
+        user, team = str((body.get("user") or {}).get("id") or ""), str((body.get("team") or {}).get("id") or "")
+        workspace = await self.desk.workspaces.find(team)
+        try:
+            job = await self._job(job_id, workspace)
+            await self.desk.researcher.rate(job_id, user, good=False, reason=said, scope=job.scope)
+        except GorkdError as error:
+            _log.warning("feedback not kept", extra={"error": str(error)})
+
+    async def _handle(self, act: Callable[[Click, ResearchJob], Awaitable[None]], body: Payload) -> None:
+        """Every click ends in something to see."""
+        workspace = await self.desk.workspaces.find(str((body.get("team") or {}).get("id") or ""))
+        click = Click.of(body, workspace)
+        try:
+            await act(click, await self._job(click.value.rpartition(":")[2], workspace))
+        except JobNotFound:
+            await self._whisper(click, wording.NO_LONGER_KEPT)
+        except GorkdError as error:
+            await self._whisper(click, error.user_message)
+
+    async def _job(self, job_id: str, workspace: Workspace) -> ResearchJob:
+        """Raises `JobNotFound` also for a job of another workspace."""
+        job = await self.desk.researcher.job(job_id)
+        if job.scope.tenant != f"{PLATFORM}:{workspace.team_id}":
+            raise JobNotFound(job_id)
+        return job
+
+    async def _show_sources(self, click: Click, job: ResearchJob) -> None:
+        result = await self.desk.researcher.result(job.id)
+        sources = await self.desk.researcher.sources(job.id)
+        await self._show(click, all_sources_message(sources, result.answer if result else None))
+
+    async def _share(self, click: Click, job: ResearchJob) -> None:
+        """Into the channel itself, once an answer."""
+        result = await self.desk.researcher.result(job.id)
+        if result is None or click.channel.startswith("D"):
+            raise JobNotFound(job.id)
+        sources = await self.desk.researcher.sources(job.id)
+        shared = self.desk.voice.shared(job, result, sources, click.user)
+        client, spot, mark = click.workspace.client, Spot(click.channel), Mark(f"share:{job.id}", "shared")
+        try:
+            if not await find(client, spot, mark):
+                await post(client, spot, shared, mark)
+        except FAULTS as exc:
+            _log.warning("answer not shared", extra={"reason": reason(exc)})
+            await self._whisper(click, wording.SOMETHING_BROKE)
+
+    async def _ask_again(self, click: Click, job: ResearchJob) -> None:
+        thread_ts = "" if click.channel.startswith("D") and click.root_ts == click.message_ts else click.root_ts
+        reply = self._reply(click, job, f"again:{click.action_ts}", thread_ts=thread_ts)
+        again = partial(self.desk.researcher.ask_again, job.id, click.user, scope=job.scope, dedupe_key=key_of(reply))
+        await self.desk.begin(again, reply, job.scope)
+
+    async def _retry(self, click: Click, job: ResearchJob) -> None:
+        """In the message that told of the failure."""
+        thread_ts = click.root_ts if click.root_ts != click.message_ts else ""
+        reply = self._reply(click, job, f"retry:{job.id}", thread_ts=thread_ts, ts=click.message_ts)
+        retry = partial(self.desk.researcher.retry, job.id, click.user, scope=job.scope, dedupe_key=key_of(reply))
+        await self.desk.begin(retry, reply, job.scope)
+
+    async def _cancel(self, click: Click, job: ResearchJob) -> None:
+        if click.user != job.request.asker:
+            await self._whisper(click, wording.NOT_YOURS)
+            return
+        await self.desk.researcher.cancel(job.id)
+
+    async def _rate(self, click: Click, job: ResearchJob) -> None:
+        is_good = click.value.startswith("good:")
+        if not is_good:
+            await self._ask_why(click, job)
+        await self.desk.researcher.rate(job.id, click.user, good=is_good, scope=job.scope)
+        if is_good:
+            await self._whisper(click, wording.THANKS)
+
+    async def _ask_why(self, click: Click, job: ResearchJob) -> None:
+        """A trigger lives for 3 s; the vote counts without a reason too."""
+        try:
+            await click.workspace.client.views_open(trigger_id=click.trigger_id, view=feedback_modal(job.id))
+        except FAULTS as exc:
+            _log.warning("could not ask what went wrong", extra={"reason": reason(exc)})
+            await self._whisper(click, wording.THANKS)
+
+    def _reply(self, click: Click, job: ResearchJob, key: str, *, thread_ts: str, ts: str = "") -> SlackReply:
+        lodging = Lodging(
+            click.workspace.team_id, click.user, key, click.channel, thread_ts, ts,
+            conversation=job.request.thread, response_url=click.response_url,
+        )  # fmt: skip
+        return SlackReply(click.workspace, lodging)
+
+    async def _whisper(self, click: Click, sentence: str) -> None:
+        await self._show(click, SlackMessage(sentence, (section(sentence),)))
+
+    async def _show(self, click: Click, message: SlackMessage) -> None:
+        """To who clicked alone; where Slack does not let us post, through the address it gave for this click."""
+        spot = Spot(click.channel, click.root_ts if click.root_ts != click.message_ts else "")
+        if not await whisper(click.workspace.client, spot, click.user, message):
+            await self._reply_aside(click).respond(message.text)
+
+    def _reply_aside(self, click: Click) -> SlackReply:
+        lodging = Lodging(click.workspace.team_id, click.user, "", response_url=click.response_url)
+        return SlackReply(click.workspace, lodging)

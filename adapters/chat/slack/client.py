@@ -1,0 +1,128 @@
+"""Calls to Slack: what is tried again and what never is, and which token speaks for which workspace."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from aiohttp import ClientError, ClientSession
+from slack_sdk.errors import SlackApiError
+from slack_sdk.http_retry.async_handler import AsyncRetryHandler
+from slack_sdk.http_retry.request import HttpRequest
+from slack_sdk.http_retry.response import HttpResponse
+from slack_sdk.http_retry.state import RetryState
+from slack_sdk.web.async_client import AsyncWebClient
+
+from adapters.chat.slack.settings import SLACK_API
+
+API_TIMEOUT_S = 10.0
+LONGEST_WAIT_S = 60.0  # Slack seldom asks for more; whoever waits longer had better say so
+REPEATABLE = ("chat.update", "conversations.", "auth.test", "files.info", "assistant.threads.")
+FAULTS = (SlackApiError, ClientError, TimeoutError, OSError)  # all that a call may raise
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """A team that has installed the app, and the client that speaks with its token."""
+
+    team_id: str
+    bot_id: str
+    bot_user_id: str
+    client: AsyncWebClient
+
+
+class Workspaces(Protocol):
+    """Which token belongs to a team."""
+
+    async def find(self, team_id: str) -> Workspace:
+        """Raises `SlackApiError` when Slack refuses the token."""
+        ...
+
+
+class OneWorkspace:
+    """The workspace of the one token in the settings; events of guests' teams in shared channels are its own too."""
+
+    def __init__(self, client: AsyncWebClient) -> None:
+        self._client = client
+        self._known: Workspace | None = None
+        self._asking = asyncio.Lock()
+
+    async def find(self, team_id: str) -> Workspace:
+        async with self._asking:
+            if self._known is None:
+                said = await self._client.auth_test()
+                team, bot, user = (str(said.get(key) or "") for key in ("team_id", "bot_id", "user_id"))
+                self._known = Workspace(team, bot, user, self._client)
+        return self._known
+
+
+class RateLimited(AsyncRetryHandler):
+    """Waits as long as Slack says. The SDK's own handler reads the first digit of the header only."""
+
+    async def _can_retry_async(
+        self,
+        *,
+        state: RetryState,
+        request: HttpRequest,
+        response: HttpResponse | None = None,
+        error: Exception | None = None,
+    ) -> bool:
+        return response is not None and response.status_code == 429 and _wait_s(response.headers) <= LONGEST_WAIT_S
+
+    async def prepare_for_next_attempt_async(
+        self,
+        *,
+        state: RetryState,
+        request: HttpRequest,
+        response: HttpResponse | None = None,
+        error: Exception | None = None,
+    ) -> None:
+        wait_s = _wait_s(response.headers if response else {})
+        _log.warning("Slack asks to wait", extra={"method": request.url.rpartition("/")[2], "seconds": wait_s})
+        state.next_attempt_requested = True
+        await asyncio.sleep(wait_s)
+        state.increment_current_attempt()
+
+
+class LostReply(AsyncRetryHandler):
+    """Asks again where asking twice does no harm. A post is never repeated blindly: it may have been made."""
+
+    async def _can_retry_async(
+        self,
+        *,
+        state: RetryState,
+        request: HttpRequest,
+        response: HttpResponse | None = None,
+        error: Exception | None = None,
+    ) -> bool:
+        if not request.url.rpartition("/")[2].startswith(REPEATABLE):
+            return False
+        is_lost = isinstance(error, ClientError | TimeoutError | OSError)
+        return is_lost or (response is not None and response.status_code >= 500)
+
+
+def web_client(token: str, *, session: ClientSession | None = None, api_url: str = SLACK_API) -> AsyncWebClient:
+    """A client with our own rules for trying again, on a shared `session` where there is one."""
+    retries: list[AsyncRetryHandler] = [RateLimited(max_retry_count=3), LostReply(max_retry_count=3)]
+    return AsyncWebClient(token, base_url=api_url, timeout=int(API_TIMEOUT_S), session=session, retry_handlers=retries)
+
+
+def reason(error: Exception) -> str:
+    """Slack's own word for what went wrong, e.g. `not_in_channel`; the kind of error when the reply was lost."""
+    if isinstance(error, SlackApiError):
+        said = error.response.get("error") if error.response else ""
+        return str(said or "unknown")
+    return type(error).__name__
+
+
+def _wait_s(headers: Mapping[str, list[str] | str]) -> float:
+    for name, value in headers.items():
+        if name.lower() == "retry-after":
+            first = value[0] if isinstance(value, list) else value
+            return float(first) if first.replace(".", "", 1).isdigit() else 1.0
+    return 1.0

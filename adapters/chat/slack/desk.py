@@ -1,0 +1,276 @@
+"""Where questions come in: each is stored with the message that will answer it, before Slack hears that it arrived.
+
+What a message asks for is read by core/conversation.py; answers are core's business; here both meet Slack.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from aiohttp import ClientSession
+
+from adapters.chat.live import LiveAnswers
+from adapters.chat.slack import translate
+from adapters.chat.slack.blocks import SlackMessage
+from adapters.chat.slack.client import FAULTS, Workspace, Workspaces, reason
+from adapters.chat.slack.files import read_files
+from adapters.chat.slack.poster import Mark, Spot, post, whisper
+from adapters.chat.slack.render import SlackVoice, all_sources_message, history_message
+from adapters.chat.slack.reply import Lodging, SlackReply
+from adapters.chat.slack.threads import Remembered, Threads
+from adapters.chat.slack.translate import Payload, Place, Said
+from core import wording
+from core.attachments import Attachment
+from core.conversation import Reply, read_reply
+from core.delivery import Delivery
+from core.errors import GorkdError
+from core.job import ResearchJob, ResearchRequest, Scope
+
+if TYPE_CHECKING:
+    from core.researcher import Researcher
+
+HISTORY_LENGTH = 10
+PROMPTS = (
+    "What does the research say about creatine and memory?",
+    "How does Slack's Socket Mode differ from HTTP?",
+    "Is intermittent fasting safe in pregnancy?",
+)
+STATUS = "is looking for sources…"
+TITLE_ROOM = 100
+
+_log = logging.getLogger(__name__)
+Submit = Callable[[], Awaitable[ResearchJob]]
+
+
+@dataclass(frozen=True)
+class Desk:
+    """`api_url` is where Slack is; files are loaded through `session`."""
+
+    researcher: Researcher
+    live: LiveAnswers[SlackMessage]
+    voice: SlackVoice
+    workspaces: Workspaces
+    session: ClientSession
+    api_url: str
+    threads: Threads = field(default_factory=Threads)
+    _taking: dict[str, asyncio.Task[None]] = field(default_factory=dict)
+    _taken: Remembered[bool] = field(default_factory=Remembered)
+
+    async def heard(self, event: Payload, team_id: str, *, is_mention: bool) -> None:
+        """A mention or a message. Returns when what it asks for is stored, or when it asks for nothing."""
+        workspace = await self.workspaces.find(team_id)
+        if event.get("subtype") == "message_deleted":
+            await self._forget_asked(workspace, event)
+            return
+        if not translate.is_from_a_person(event):
+            return
+        said = translate.said_in(event, workspace.bot_user_id)
+        if is_mention or said.channel_id.startswith("D") or self._may_follow_up(said, workspace):
+            key = f"{said.channel_id}:{said.ts}"
+            await self._once(key, lambda: self._take(workspace, said, key, is_asked=is_mention))
+
+    async def commanded(self, command: Payload) -> str:
+        """`/research …`; gives the words for the asker alone."""
+        workspace = await self.workspaces.find(str(command.get("team_id") or ""))
+        text = str(command.get("text") or "").strip()
+        if not text or text.lower() == "help":
+            return wording.ASK_WHAT if not text else wording.HELP
+        place = await self.threads.place(workspace, str(command["channel_id"]), str(command["user_id"]))
+        if text.lower() == "history":
+            return (await self._history(place)).text
+        key = str(command["trigger_id"])
+        lodging = self._lodging(place, key, response_url=str(command.get("response_url") or ""))
+        try:
+            request = translate.read_options(text, place.scope, place.own_scope)
+        except GorkdError as error:
+            return error.user_message
+        if request.is_private and not place.is_direct:
+            lodging = replace(lodging, channel="")
+        lodging = replace(lodging, conversation=f"{translate.PLATFORM}:{lodging.channel}:{key}")
+        request = replace(request, asker=place.user_id, thread=lodging.conversation)
+        await self._submit(request, SlackReply(workspace, lodging))
+        return wording.ON_IT
+
+    async def research_this(self, shortcut: Payload) -> None:
+        """The message shortcut: what a message says is checked, in the thread that hangs on it."""
+        workspace = await self.workspaces.find(str((shortcut.get("team") or {}).get("id") or ""))
+        message, channel = shortcut.get("message") or {}, str((shortcut.get("channel") or {}).get("id") or "")
+        ts = str(message.get("ts") or shortcut.get("message_ts") or "")
+        thread_ts = str(message.get("thread_ts") or ts)
+        user = str((shortcut.get("user") or {}).get("id") or "")
+        place = await self.threads.place(workspace, channel, user)
+        conversation = f"{translate.PLATFORM}:{channel}:{thread_ts}"
+        response_url = str(shortcut.get("response_url") or "")
+        key = f"check:{channel}:{ts}:{shortcut.get('trigger_id') or shortcut.get('action_ts')}"
+        lodging = self._lodging(place, key, thread_ts, conversation, response_url=response_url)
+        quoted = translate.text_of_message(message)
+        request = ResearchRequest("", place.scope, ("check",), quoted=quoted, asker=user, thread=conversation)
+        await self._submit(request, SlackReply(workspace, lodging))
+
+    async def pane_opened(self, event: Payload, team_id: str) -> None:
+        """The agent pane: a few questions to begin with."""
+        workspace = await self.workspaces.find(team_id)
+        thread = event.get("assistant_thread") or {}
+        prompts = [{"title": prompt, "message": prompt} for prompt in PROMPTS]
+        try:
+            await workspace.client.assistant_threads_setSuggestedPrompts(
+                channel_id=str(thread["channel_id"]), thread_ts=str(thread["thread_ts"]), prompts=prompts
+            )
+        except FAULTS as exc:
+            _log.info("no prompts suggested", extra={"reason": reason(exc)})
+
+    async def reopen(self, delivery: Delivery) -> SlackReply:
+        """The message behind an address that an earlier process has kept."""
+        lodging = Lodging.read(delivery.address.data)
+        return SlackReply(await self.workspaces.find(lodging.team), lodging, is_doubtful=True)
+
+    async def begin(self, submit: Submit, reply: SlackReply, scope: Scope) -> None:
+        """Store what `submit` makes under `key_of(reply)`, with its message. The answer comes by itself."""
+        is_known = await self.researcher.asked(key_of(reply), scope=scope) is not None
+        job = await self.live.accept(submit, reply, known=is_known)
+        if job is not None:
+            self.live.follow(job, reply)
+
+    async def latest(self, place: Place, conversation: str) -> ResearchJob | None:
+        return await self.researcher.latest(conversation, scope=place.scope)
+
+    def _may_follow_up(self, said: Said, workspace: Workspace) -> bool:
+        """In a channel, without a mention: one of our words, or a question to nobody else, within a thread."""
+        if not said.thread_ts or said.thread_ts == said.ts or f"<@{workspace.bot_user_id}" in said.raw:
+            return False
+        return read_reply(said.text).kind != "question" or (said.text.endswith("?") and "<@" not in said.raw)
+
+    async def _once(self, key: str, take: Callable[[], Awaitable[None]]) -> None:
+        """One message is taken once, however often it is sent; whoever sends it again waits for the first."""
+        if self._taken.get(key):
+            return
+        if key not in self._taking:
+            self._taking[key] = asyncio.create_task(_awaited(take()))
+            self._taking[key].add_done_callback(lambda _: self._taking.pop(key, None))
+        await asyncio.shield(self._taking[key])
+        self._taken.put(key, value=True)
+
+    async def _take(self, workspace: Workspace, said: Said, key: str, *, is_asked: bool) -> None:
+        place = await self.threads.place(workspace, said.channel_id, said.user_id)
+        conversation = await self.threads.conversation(workspace, said)
+        thread_ts = said.thread_ts or ("" if place.is_direct else said.ts)
+        reply = SlackReply(workspace, self._lodging(place, key, thread_ts, conversation))
+        asked = read_reply(said.text)
+        last = None
+        if said.thread_ts or asked.kind != "question":
+            last = await self.latest(place, conversation)
+        if not is_asked and not place.is_direct:
+            is_own_thread = last is not None and (asked.kind != "question" or last.request.asker == said.user_id)
+            if not is_own_thread:
+                return
+        if asked.kind != "question" and (last is not None or asked.kind in ("help", "history")):
+            await self._obey(asked, last, place, reply)
+            return
+        if not said.text and not said.files:
+            await reply.edit(self.voice.refusal(wording.ASK_WHAT))
+            return
+        if place.is_direct and said.thread_ts:
+            await self._show_in_pane(workspace, said)
+        await self._ask(workspace, said, place, reply)
+
+    async def _ask(self, workspace: Workspace, said: Said, place: Place, reply: SlackReply) -> None:
+        try:
+            request = translate.read_options(said.text or wording.WHAT_DOES_IT_SAY, place.scope, place.own_scope)
+            attachments = await self._read_files(workspace, said)
+        except GorkdError as error:
+            await reply.edit(self.voice.refusal(error.user_message))
+            return
+        if request.is_private and not place.is_direct:
+            reply.lodging = replace(reply.lodging, channel="", thread_ts="")
+        request = replace(request, asker=said.user_id, thread=reply.lodging.conversation)
+        await self._submit(request, reply, attachments)
+
+    async def _read_files(self, workspace: Workspace, said: Said) -> list[Attachment]:
+        if not said.files:
+            return []
+        return await read_files(said.files, workspace, self.session, self.researcher, api_url=self.api_url)
+
+    async def _submit(
+        self, request: ResearchRequest, reply: SlackReply, attachments: Sequence[Attachment] = ()
+    ) -> None:
+        async def submit() -> ResearchJob:
+            return await self.researcher.submit(request, dedupe_key=key_of(reply), attachments=attachments)
+
+        await self.begin(submit, reply, request.scope)
+
+    async def _obey(self, asked: Reply, last: ResearchJob | None, place: Place, reply: SlackReply) -> None:
+        """One of our words."""
+        researcher, who, key = self.researcher, place.user_id, key_of(reply)
+        if asked.kind == "help" or last is None:
+            said = await self._history(place) if asked.kind == "history" else self.voice.refusal(wording.HELP)
+            await self._tell(said, place, reply)
+        elif asked.kind in ("improve", "deeper"):
+            improve = partial(researcher.improve, last.id, asked.rest, who, is_deeper=asked.kind == "deeper")
+            await self.begin(partial(improve, scope=last.scope, dedupe_key=key), reply, last.scope)
+        elif asked.kind in ("again", "retry"):
+            again = partial(researcher.ask_again, last.id, who, scope=last.scope, dedupe_key=key)
+            await self.begin(again, reply, last.scope)
+        elif asked.kind == "sources":
+            await self._post_sources(last, reply)
+        elif asked.kind == "forget":
+            await researcher.forget(last.id, who, scope=last.scope)
+            await self._tell(self.voice.refusal(wording.FORGOTTEN), place, reply)
+        elif asked.kind == "history":
+            await self._tell(await self._history(place), place, reply)
+        else:
+            await researcher.cancel(last.id)
+
+    async def _post_sources(self, job: ResearchJob, reply: SlackReply) -> None:
+        result = await self.researcher.result(job.id)
+        shown = all_sources_message(await self.researcher.sources(job.id), result.answer if result else None)
+        at = reply.lodging
+        await post(reply.client, Spot(at.channel, at.thread_ts), shown, Mark(at.key, "sources", at.conversation))
+
+    async def _tell(self, message: SlackMessage, place: Place, reply: SlackReply) -> None:
+        """To the asker alone where Slack lets us, else where it was said."""
+        spot = Spot(place.channel_id, reply.lodging.thread_ts)
+        if place.is_direct or not await whisper(reply.client, spot, place.user_id, message):
+            await reply.edit(message)
+
+    async def _history(self, place: Place) -> SlackMessage:
+        jobs = await self.researcher.history(place.user_id, tenant=place.tenant, limit=HISTORY_LENGTH)
+        return history_message(jobs, self.voice.links)
+
+    async def _show_in_pane(self, workspace: Workspace, said: Said) -> None:
+        """Status and title of a thread in the agent pane; elsewhere Slack refuses, which does no harm."""
+        client, channel, thread_ts = workspace.client, said.channel_id, said.thread_ts
+        title = said.text[:TITLE_ROOM] or STATUS
+        try:
+            await client.assistant_threads_setStatus(channel_id=channel, thread_ts=thread_ts, status=STATUS)
+            await client.assistant_threads_setTitle(channel_id=channel, thread_ts=thread_ts, title=title)
+        except FAULTS as exc:
+            _log.info("this thread has no status", extra={"reason": reason(exc)})
+
+    async def _forget_asked(self, workspace: Workspace, event: Payload) -> None:
+        """Who deletes a question takes it back."""
+        channel, ts = str(event.get("channel") or ""), str(event.get("deleted_ts") or "")
+        user = str((event.get("previous_message") or {}).get("user") or "")
+        place = await self.threads.place(workspace, channel, user)
+        await self.researcher.forget_asked(f"{translate.PLATFORM}:{place.team_id}:{channel}:{ts}", scope=place.scope)
+
+    def _lodging(
+        self, place: Place, key: str, thread_ts: str = "", conversation: str = "", *, response_url: str = ""
+    ) -> Lodging:
+        return Lodging(
+            place.team_id, place.user_id, key, place.channel_id, thread_ts,
+            conversation=conversation, response_url=response_url,
+        )  # fmt: skip
+
+
+def key_of(reply: SlackReply) -> str:
+    """What a job is stored under, so that the same message makes one job only."""
+    return f"{translate.PLATFORM}:{reply.lodging.team}:{reply.lodging.key}"
+
+
+async def _awaited(work: Awaitable[None]) -> None:
+    await work

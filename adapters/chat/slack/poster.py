@@ -1,0 +1,150 @@
+"""Posting to Slack so that nothing is posted twice: after a lost reply the message is looked for before a new try.
+
+Every message about a job carries the key of what was asked as metadata, which is what it is found by.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from slack_sdk.errors import SlackApiError
+from slack_sdk.web.async_client import AsyncWebClient
+
+from adapters.chat.slack.blocks import Block, SlackMessage
+from adapters.chat.slack.client import FAULTS, reason
+
+ATTEMPTS = 4
+PAUSE_S = 0.5  # before looking for a message whose reply was lost; doubled each time
+LOOK_BACK = 15  # messages; what Slack gives an unlisted app at most
+EVENT_TYPE = "gorkd_answer"
+Part = Literal["answer", "sources", "ready", "shared"]
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Spot:
+    """A channel, and a thread in it or "" for none."""
+
+    channel: str
+    thread_ts: str = ""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What a message is found by: the key of what was asked, and which part of the answer it is.
+
+    `conversation` is the one it belongs to, so that a reply in its thread is understood.
+    """
+
+    key: str
+    part: Part = "answer"
+    conversation: str = ""
+
+    @property
+    def metadata(self) -> dict[str, object]:
+        payload = {"key": self.key, "part": self.part, "conversation": self.conversation}
+        return {"event_type": EVENT_TYPE, "event_payload": payload}
+
+    def is_of(self, message: Mapping[str, Any]) -> bool:
+        metadata: Mapping[str, Any] = message.get("metadata") or {}
+        payload: Mapping[str, Any] = metadata.get("event_payload") or {}
+        is_same = (payload.get("key"), payload.get("part")) == (self.key, self.part)
+        return metadata.get("event_type") == EVENT_TYPE and is_same
+
+
+async def post(client: AsyncWebClient, spot: Spot, message: SlackMessage, mark: Mark) -> str:
+    """The new message's ts. Raises one of `FAULTS` when Slack refuses it, or did not answer in the end."""
+    pause_s = PAUSE_S
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            return await _post_once(client, spot, message, mark)
+        except FAULTS as exc:
+            if _was_refused(exc) or attempt == ATTEMPTS:
+                raise
+            _log.warning("reply to a post was lost", extra={"reason": reason(exc), "attempt": attempt})
+        await asyncio.sleep(pause_s)
+        pause_s *= 2
+        found = await find(client, spot, mark)
+        if found:
+            return found
+    raise AssertionError("the last attempt returns or raises")
+
+
+async def find(client: AsyncWebClient, spot: Spot, mark: Mark) -> str:
+    """The ts of the message with this mark, "" when there is none to be seen."""
+    try:
+        if spot.thread_ts:
+            read = await client.conversations_replies(
+                channel=spot.channel, ts=spot.thread_ts, include_all_metadata=True, limit=200
+            )
+        else:
+            read = await client.conversations_history(channel=spot.channel, include_all_metadata=True, limit=LOOK_BACK)
+    except FAULTS as exc:
+        _log.warning("channel could not be read back", extra={"reason": reason(exc)})
+        return ""
+    for said in read.get("messages") or []:
+        if mark.is_of(said):
+            return str(said["ts"])
+    return ""
+
+
+async def conversation_of(client: AsyncWebClient, channel: str, ts: str) -> str:
+    """The conversation a message of ours belongs to, "" when it is none of ours."""
+    try:
+        read = await client.conversations_replies(channel=channel, ts=ts, include_all_metadata=True, limit=1)
+    except FAULTS as exc:
+        _log.warning("message could not be read back", extra={"reason": reason(exc)})
+        return ""
+    for said in read.get("messages") or []:
+        metadata: dict[str, Any] = said.get("metadata") or {}
+        if said.get("ts") == ts and metadata.get("event_type") == EVENT_TYPE:
+            return str((metadata.get("event_payload") or {}).get("conversation") or "")
+    return ""
+
+
+async def update(client: AsyncWebClient, channel: str, ts: str, message: SlackMessage) -> None:
+    """An update may be repeated, and is (client.py). Raises one of `FAULTS`."""
+    await client.chat_update(channel=channel, ts=ts, text=message.text, blocks=as_json(message))
+
+
+async def whisper(client: AsyncWebClient, spot: Spot, user: str, message: SlackMessage) -> bool:
+    """Show it to one person only; whether Slack let us."""
+    try:
+        await client.chat_postEphemeral(
+            channel=spot.channel,
+            user=user,
+            thread_ts=spot.thread_ts or None,
+            text=message.text,
+            blocks=as_json(message),
+        )
+    except FAULTS as exc:
+        _log.info("could not show a message to one person", extra={"reason": reason(exc)})
+        return False
+    return True
+
+
+def as_json(message: SlackMessage) -> list[Block]:
+    return [dict(block) for block in message.blocks]
+
+
+async def _post_once(client: AsyncWebClient, spot: Spot, message: SlackMessage, mark: Mark) -> str:
+    posted = await client.chat_postMessage(
+        channel=spot.channel,
+        thread_ts=spot.thread_ts or None,
+        text=message.text,
+        blocks=as_json(message),
+        metadata=mark.metadata,
+        unfurl_links=False,
+        unfurl_media=False,
+    )
+    return str(posted["ts"])
+
+
+def _was_refused(error: Exception) -> bool:
+    """Whether Slack said no, so that nothing was posted; a server error says nothing."""
+    return isinstance(error, SlackApiError) and error.response.status_code < 500

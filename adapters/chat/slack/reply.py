@@ -1,0 +1,157 @@
+"""The message that lives: where it is, how it is updated, and where it goes when it may not stand there."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+
+from aiohttp import ClientSession, ClientTimeout
+from slack_sdk.errors import SlackApiError
+from slack_sdk.web.async_client import AsyncWebClient
+
+from adapters.chat.reply import AddressDead
+from adapters.chat.slack.blocks import SlackMessage
+from adapters.chat.slack.client import FAULTS, Workspace, reason
+from adapters.chat.slack.poster import Mark, Part, Spot, find, post, update
+from adapters.chat.slack.render import SHARE, ready_message
+from adapters.chat.slack.translate import PLATFORM
+from core.delivery import Address
+from core.events import Json
+from core.job import ResearchJob
+
+RESPOND_TIMEOUT_S = 5
+IN_MESSAGES = "I am not in that channel, so I answer in our direct messages."
+GONE = frozenset({"message_not_found", "cant_update_message", "edit_window_closed", "is_inactive"})
+CLOSED = frozenset({"not_in_channel", "channel_not_found", "is_archived", "restricted_action", "missing_scope"})
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Lodging:
+    """All that is kept of a message, to find it again after a restart.
+
+    `key` marks it in Slack. `channel` "" means the direct messages of `user`, which are opened when they are
+    needed; `ts` "" means that it is not posted yet, or that this is not known.
+    """
+
+    team: str
+    user: str
+    key: str
+    channel: str = ""
+    thread_ts: str = ""
+    ts: str = ""
+    conversation: str = ""
+    response_url: str = ""
+
+    @classmethod
+    def read(cls, data: Mapping[str, Json]) -> Lodging:
+        return cls(**{name: str(data.get(name) or "") for name in cls.__dataclass_fields__})
+
+
+class SlackReply:
+    """`is_doubtful` says that the message may have been posted by someone who died before telling."""
+
+    def __init__(self, workspace: Workspace, lodging: Lodging, *, is_doubtful: bool = False) -> None:
+        self._workspace = workspace
+        self._client = workspace.client
+        self._is_doubtful = is_doubtful
+        self._threaded: set[Part] = set()
+        self.lodging = lodging
+
+    @property
+    def client(self) -> AsyncWebClient:
+        return self._client
+
+    @property
+    def address(self) -> Address:
+        return Address(PLATFORM, dict(asdict(self.lodging)))
+
+    async def edit(self, message: SlackMessage, /) -> None:
+        """Raises one of `FAULTS`, or `AddressDead`."""
+        at = self.lodging
+        if message.is_aside and not at.ts and at.response_url and await self.respond(message.text):
+            return
+        if not at.ts:
+            await self._settle(message)
+        if self.lodging.ts and self.lodging.ts == at.ts:
+            try:
+                await update(self._client, at.channel, at.ts, self._fitting(message))
+            except SlackApiError as exc:
+                if reason(exc) in GONE | CLOSED:
+                    raise AddressDead(reason(exc)) from exc
+                raise
+        if message.threaded:
+            await self._post_in_thread(message.threaded, "sources")
+
+    async def repost(self, message: SlackMessage, job_id: str, /) -> None:
+        """In a new message where the old one was. Raises as `edit` does."""
+        self.lodging = replace(self.lodging, ts="", key=f"{self.lodging.key}+")
+        self._is_doubtful = True
+        await self.edit(message)
+
+    async def ping(self, job: ResearchJob, /) -> None:
+        if job.request.asker:
+            await self._post_in_thread(ready_message(job.request.asker), "ready")
+
+    async def _settle(self, message: SlackMessage) -> None:
+        """Post it where it was asked, else in the asker's direct messages. What was found there is updated."""
+        if not self.lodging.channel:
+            await self._move_to_messages()
+        try:
+            await self._post_or_find(message)
+        except SlackApiError as exc:
+            if reason(exc) not in CLOSED or self.lodging.channel.startswith("D"):
+                raise AddressDead(reason(exc)) from exc
+            _log.info("may not post here", extra={"channel": self.lodging.channel, "reason": reason(exc)})
+            await self.respond(IN_MESSAGES)
+            await self._move_to_messages()
+            await self._post_or_find(message)
+
+    async def _post_or_find(self, message: SlackMessage) -> None:
+        spot = Spot(self.lodging.channel, self.lodging.thread_ts)
+        found = await find(self._client, spot, self._mark) if self._is_doubtful else ""
+        if found:
+            await update(self._client, spot.channel, found, self._fitting(message))
+        ts = found or await post(self._client, spot, self._fitting(message), self._mark)
+        self.lodging = replace(self.lodging, ts=ts)
+
+    async def _move_to_messages(self) -> None:
+        try:
+            opened = await self._client.conversations_open(users=self.lodging.user)
+        except SlackApiError as exc:
+            raise AddressDead(reason(exc)) from exc
+        self.lodging = replace(self.lodging, channel=str(opened["channel"]["id"]), thread_ts="")
+
+    async def _post_in_thread(self, message: SlackMessage, part: Part) -> None:
+        """Once, however often it is asked for, and by whom."""
+        at = self.lodging
+        mark, spot = Mark(at.key, part, at.conversation), Spot(at.channel, at.thread_ts or at.ts)
+        may_be_there = self._is_doubtful or part in self._threaded
+        self._threaded.add(part)
+        if not (may_be_there and await find(self._client, spot, mark)):
+            await post(self._client, spot, message, mark)
+
+    async def respond(self, text: str) -> bool:
+        """To the asker alone, through the address Slack gave for it; whether that was still open."""
+        if not self.lodging.response_url:
+            return False
+        body = {"response_type": "ephemeral", "replace_original": False, "text": text}
+        try:
+            async with (
+                ClientSession(timeout=ClientTimeout(total=RESPOND_TIMEOUT_S)) as session,
+                session.post(self.lodging.response_url, json=body) as response,
+            ):
+                return response.status == 200
+        except FAULTS as exc:
+            _log.warning("response address did not answer", extra={"reason": reason(exc)})
+            return False
+
+    def _fitting(self, message: SlackMessage) -> SlackMessage:
+        """Nobody else reads direct messages, so nothing is shared from there."""
+        return message.without(SHARE) if self.lodging.channel.startswith("D") else message
+
+    @property
+    def _mark(self) -> Mark:
+        return Mark(self.lodging.key, "answer", self.lodging.conversation)

@@ -1,0 +1,42 @@
+"""Socket Mode, watched: a connection that stays away too long is torn down and built anew.
+
+The SDK reconnects by itself, but after a failed websocket handshake it tries the same one-time address for ever.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+
+from slack_bolt.adapter.socket_mode.async_handler import AsyncSocketModeHandler
+from slack_bolt.async_app import AsyncApp
+
+PATIENCE_S = 30.0  # without a healthy session; a refresh by Slack takes a second or two
+LOOK_EVERY = 6  # times within the patience
+PING_INTERVAL_S = 5.0  # a connection that went silent is noticed after four of them
+
+_log = logging.getLogger(__name__)
+
+
+async def keep_connected(app: AsyncApp, app_token: str, *, patience_s: float = PATIENCE_S) -> None:
+    """Hold a Socket Mode connection until cancelled."""
+    while True:
+        handler = AsyncSocketModeHandler(app, app_token, ping_interval=PING_INTERVAL_S)
+        connecting = asyncio.create_task(handler.connect_async(), name="slack socket")  # type: ignore[no-untyped-call]
+        try:
+            await _until_given_up(handler, patience_s)
+        finally:
+            connecting.cancel()
+            await asyncio.gather(connecting, return_exceptions=True)
+            await handler.close_async()  # type: ignore[no-untyped-call]  # bolt types none of its handler
+        _log.warning("no healthy connection to Slack; connecting anew", extra={"seconds": patience_s})
+
+
+async def _until_given_up(handler: AsyncSocketModeHandler, patience_s: float) -> None:
+    """Returns when there has been no healthy session for `patience_s`."""
+    seen_at = time.monotonic()
+    while time.monotonic() - seen_at < patience_s:
+        await asyncio.sleep(patience_s / LOOK_EVERY)
+        if await handler.client.is_connected():
+            seen_at = time.monotonic()

@@ -1,0 +1,75 @@
+"""Which conversation a message belongs to, and which places are open to the whole workspace.
+
+A conversation is named by its channel and first message. A thread that hangs on an answer of ours belongs
+to the conversation that answer was given in; that is remembered here, and stands in the answer's metadata.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from typing import Generic, TypeVar
+
+from adapters.chat.slack.client import FAULTS, Workspace, reason
+from adapters.chat.slack.poster import conversation_of
+from adapters.chat.slack.translate import PLATFORM, Place, Said, is_open_channel
+
+REMEMBERED = 5_000  # threads and channels; more are looked up again
+
+_log = logging.getLogger(__name__)
+Value = TypeVar("Value")
+
+
+class Remembered(Generic[Value]):
+    """The latest `REMEMBERED` entries."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[str, ...], Value] = OrderedDict()
+
+    def get(self, *key: str) -> Value | None:
+        return self._kept.get(key)
+
+    def put(self, *key: str, value: Value) -> None:
+        self._kept[key] = value
+        if len(self._kept) > REMEMBERED:
+            self._kept.popitem(last=False)
+
+
+class Threads:
+    """Looks things up in Slack once."""
+
+    def __init__(self) -> None:
+        self._roots: Remembered[str] = Remembered()
+        self._open: Remembered[bool] = Remembered()
+
+    async def conversation(self, workspace: Workspace, said: Said) -> str:
+        """Of a message in a thread that thread's, of a direct message the channel's, else a new one."""
+        if said.thread_ts and said.thread_ts != said.ts:
+            return await self.of_thread(workspace, said.channel_id, said.thread_ts)
+        return named(said.channel_id, "" if said.channel_id.startswith("D") else said.ts)
+
+    async def of_thread(self, workspace: Workspace, channel: str, root_ts: str) -> str:
+        known = self._roots.get(workspace.team_id, channel, root_ts)
+        if known is None:
+            known = await conversation_of(workspace.client, channel, root_ts) or named(channel, root_ts)
+            self._roots.put(workspace.team_id, channel, root_ts, value=known)
+        return known
+
+    async def place(self, workspace: Workspace, channel: str, user: str) -> Place:
+        """A channel that cannot be looked up is not known to be open."""
+        if channel.startswith("D"):
+            return Place(workspace.team_id, channel, user)
+        is_open = self._open.get(workspace.team_id, channel)
+        if is_open is None:
+            try:
+                described = await workspace.client.conversations_info(channel=channel)
+            except FAULTS as exc:
+                _log.info("channel is taken as closed", extra={"channel": channel, "reason": reason(exc)})
+                return Place(workspace.team_id, channel, user)
+            is_open = is_open_channel(described.get("channel") or {})
+            self._open.put(workspace.team_id, channel, value=is_open)
+        return Place(workspace.team_id, channel, user, is_open=is_open)
+
+
+def named(channel: str, ts: str) -> str:
+    return f"{PLATFORM}:{channel}:{ts}" if ts else f"{PLATFORM}:{channel}"
