@@ -62,12 +62,13 @@ class ModelScript:
 
 
 def _plan(call: ChatCall) -> str:
-    """Three variations, so that with the question there are four queries (S003-05's most); the rest is short."""
+    """As many variations as the prompt allows; the rest is short."""
+    most = int(re.findall(r"at most (\d) search queries", call.system)[0])
     words = [word for word in re.findall(r"[\w-]+", question_in(call.user)) if word.lower() not in _STOP_WORDS]
     subject = " ".join(words[:5])
     texts = [f"{subject} specification", f"{subject} rationale and motivation", f"{subject} criticism alternatives"]
     known = {"type": "factual", "language": "en", "recency": "any", "content": "general"}
-    return json.dumps(_filled(call.schema, "", {"queries": texts, "entities": words[:2]}, known), separators=_COMPACT)
+    return json.dumps(_filled(call.schema, "", {"queries": texts[:most], "entities": words[:2]}, known), separators=_COMPACT)
 
 
 def _filled(schema: Mapping[str, Any], name: str, lists: Mapping[str, list[str]], known: Mapping[str, str]) -> Any:
