@@ -68,7 +68,9 @@ def _plan(call: ChatCall) -> str:
     subject = " ".join(words[:5])
     texts = [f"{subject} specification", f"{subject} rationale and motivation", f"{subject} criticism alternatives"]
     known = {"type": "factual", "language": "en", "recency": "any", "content": "general"}
-    return json.dumps(_filled(call.schema, "", {"queries": texts[:most], "entities": words[:2]}, known), separators=_COMPACT)
+    return json.dumps(
+        _filled(call.schema, "", {"queries": texts[:most], "entities": words[:2]}, known), separators=_COMPACT
+    )
 
 
 def _filled(schema: Mapping[str, Any], name: str, lists: Mapping[str, list[str]], known: Mapping[str, str]) -> Any:

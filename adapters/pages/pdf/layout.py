@@ -1,0 +1,135 @@
+"""Lines in the order in which people read them, without what stands on every page. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from adapters.pages.pdf.lines import Line
+
+EDGE = 0.12  # of the page's height, above and below, where running heads stand
+_MIN_COLUMN_LINES = 4
+_SLACK = 3.0  # points by which a line may reach over the middle
+_DIGITS = re.compile(r"\d+")
+_LABEL = re.compile(
+    r"(?:page\s+|p\.\s*|[-–—]\s*)?(\d{1,5}|[ivxlc]{1,7})(?:\s*[-–—]|\s*(?:of|/)\s*\d{1,5})?", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True)
+class PageLines:
+    """A page's lines in reading order. `label` is the number printed on it, "" where none is."""
+
+    lines: tuple[Line, ...]
+    width: float
+    height: float
+    label: str = ""
+
+
+@dataclass
+class _Edges:
+    """How often a line stands at the edge of a page, whatever number it carries."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def is_running(self, line: Line, pages: int) -> bool:
+        return self.counts[_key(line)] >= max(2, pages // 4)
+
+
+def lay_out(pages: Sequence[tuple[Sequence[Line], float, float]]) -> list[PageLines]:
+    """Each page's lines, width and height as read; running heads, feet and page numbers are dropped."""
+    edges = _Edges()
+    for lines, _, height in pages:
+        edges.counts.update({_key(line) for line in lines if _is_at_edge(line, height)})
+    laid: list[PageLines] = []
+    for lines, width, height in pages:
+        kept = [line for line in lines if not _is_dropped(line, height, edges, len(pages))]
+        laid.append(PageLines(tuple(_in_reading_order(kept, width)), width, height, _label(lines, height)))
+    return laid
+
+
+def _is_dropped(line: Line, height: float, edges: _Edges, pages: int) -> bool:
+    return _is_at_edge(line, height) and (
+        edges.is_running(line, pages) or (_LABEL.fullmatch(line.text) is not None and _is_outermost(line, height))
+    )
+
+
+def _is_at_edge(line: Line, height: float) -> bool:
+    return line.bottom < EDGE * height or line.bottom > (1 - EDGE) * height
+
+
+def _is_outermost(line: Line, height: float) -> bool:
+    return line.bottom < EDGE * height * 0.7 or line.bottom > (1 - EDGE * 0.7) * height
+
+
+def _key(line: Line) -> str:
+    return f"{_DIGITS.sub('#', line.text)}@{round(line.bottom / 4)}"
+
+
+def _label(lines: Sequence[Line], height: float) -> str:
+    """A number that stands alone at the page's edge; of several the lowest."""
+    found = [
+        (line.bottom, match[1])
+        for line in lines
+        if _is_outermost(line, height) and (match := _LABEL.fullmatch(line.text))
+    ]
+    return min(found)[1] if found else ""
+
+
+def _in_reading_order(lines: Sequence[Line], width: float) -> list[Line]:
+    middle = _gutter(lines, width)
+    if middle is None:
+        return _joined_rows(lines)
+    ordered: list[Line] = []
+    band: list[Line] = []
+    for line in sorted(lines, key=lambda line: -line.bottom):
+        if _crosses(line, middle):
+            ordered += _columns(band, middle)
+            band = []
+            ordered.append(line)
+        else:
+            band.append(line)
+    return ordered + _columns(band, middle)
+
+
+def _gutter(lines: Sequence[Line], width: float) -> float | None:
+    """Where two columns part; None on a page of one."""
+    for share in (0.5, 0.48, 0.52, 0.45, 0.55):
+        middle = share * width
+        left = [line for line in lines if line.right <= middle + _SLACK]
+        right = [line for line in lines if line.left >= middle - _SLACK]
+        crossing = len(lines) - len(left) - len(right)
+        is_balanced = min(_length(left), _length(right)) >= 0.15 * _length(lines)
+        reaches = any(line.right > middle - 0.12 * width for line in left)  # else the right side is a set-in list
+        is_parted = min(len(left), len(right)) >= _MIN_COLUMN_LINES and crossing <= 0.4 * len(lines)
+        if is_parted and is_balanced and reaches:
+            return middle
+    return None
+
+
+def _length(lines: Sequence[Line]) -> int:
+    return sum(len(line.text) for line in lines)
+
+
+def _crosses(line: Line, middle: float) -> bool:
+    return line.left < middle - _SLACK and line.right > middle + _SLACK
+
+
+def _columns(band: Sequence[Line], middle: float) -> list[Line]:
+    """The left column, then the right one."""
+    left = [line for line in band if line.left < middle - _SLACK]
+    right = [line for line in band if line.left >= middle - _SLACK]
+    return _joined_rows(left) + _joined_rows(right)
+
+
+def _joined_rows(lines: Sequence[Line]) -> list[Line]:
+    """From top to bottom; what stands beside another on one line, from left to right."""
+    rows: list[list[Line]] = []
+    for line in sorted(lines, key=lambda line: -line.bottom):
+        if rows and abs(rows[-1][0].bottom - line.bottom) < 0.35 * min(rows[-1][0].size, line.size):
+            rows[-1].append(line)
+        else:
+            rows.append([line])
+    return [line for row in rows for line in sorted(row, key=lambda line: line.left)]

@@ -1,0 +1,215 @@
+"""Laid-out lines as Markdown: headings, paragraphs with mended hyphens, code and displayed equations whole. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from adapters.pages.pdf.layout import PageLines
+from adapters.pages.pdf.lines import Line
+
+LARGER = 1.08  # times the body's type; what is larger and short is a heading
+_MAX_HEADING_CHARS = 120
+_MAX_TITLE_LINES = 6
+_EDGE_LINES = 3  # that begin at one place make it an edge
+_INDENT = 5.0  # points; half of what a first line is usually indented by
+_SOFT_HYPHEN = "\ufffe"  # pdfium's mark for a hyphen at a line's end (fpdf_text.h)
+_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+_BROKEN = re.compile(r"([^\W\d_]+)[-‐]$")
+_NUMBERED = re.compile(r"(?:\d{1,2}(?:\.\d{1,2}){0,3}|[IVX]{1,5}|[A-Z])\.?\s+[A-Z]")
+_SECTION = re.compile(
+    r"(?:\d{1,2}(?:\.\d{1,2}){0,3}\.?\s+|[IVX]{1,5}\.\s+)?(?:abstract|introduction|background|related work|"
+    r"(?:materials? and )?methods?(?: and materials?)?|methodology|experiments?|experimental setup|"
+    r"results?(?: and discussion)?|discussion|conclusions?(?: and future work)?|limitations|acknowledge?ments?|"
+    r"author contributions|supporting information|references|bibliography|appendix(?: [a-z])?)",
+    re.IGNORECASE,
+)
+_MATH = re.compile(r"[=≤≥≈∝∑∏∫∂∇√±×∈∉⊂∀∃→⇒↦⟨⟩∞]|\\[a-z]+")
+_EQUATION_NUMBER = re.compile(r"\(\d{1,3}[a-z]?\)$")
+_ABSTRACT = re.compile(r"(abstract|summary)\s*[.:—–-]\s*(?=\S)", re.IGNORECASE)
+_ENDS_SENTENCE = re.compile(r"[.!?:;]['\"”’)\]]*$")
+
+
+@dataclass(frozen=True)
+class Paper:
+    """`pages` are Markdown, one a page; `labels` the numbers printed on them, "" where none is."""
+
+    title: str
+    pages: tuple[str, ...]
+    labels: tuple[str, ...]
+
+
+def to_markdown(pages: Sequence[PageLines]) -> Paper:
+    """The document as Markdown; its title is what stands largest at the top of the first page with text."""
+    body = _body_size(pages)
+    words = Counter(word.lower() for page in pages for line in page.lines for word in _WORD.findall(line.text))
+    first = next((at for at, page in enumerate(pages) if page.lines), 0)
+    title = _title_lines(pages[first].lines, body) if pages else []
+    texts: list[str] = []
+    for at, page in enumerate(pages):
+        lines = [line for line in page.lines if not (at == first and line in title)]
+        blocks = [text for block in _blocks(lines, body) for text in _written(block, words)]
+        if at == first and title:
+            blocks = [f"# {_joined([line.text for line in title], words)}", *_authors_plain(blocks)]
+        texts.append("\n\n".join(blocks))
+    return Paper(_joined([line.text for line in title], words), tuple(texts), tuple(page.label for page in pages))
+
+
+def _authors_plain(blocks: Sequence[str]) -> list[str]:
+    """Names under a title are set larger than the text and are no heading; sections have names of their own."""
+    under_title = next((at for at, text in enumerate(blocks) if not text.startswith("## ")), 0)
+    names = [text.removeprefix("## ") for text in blocks[:under_title]]
+    return [f"## {text}" if _SECTION.fullmatch(text) or _NUMBERED.match(text) else text for text in names] + list(
+        blocks[under_title:]
+    )
+
+
+def _body_size(pages: Sequence[PageLines]) -> float:
+    """The size of type that most characters are set in."""
+    sizes: Counter[float] = Counter()
+    for page in pages:
+        for line in page.lines:
+            sizes[round(line.size * 2) / 2] += len(line.text)
+    return sizes.most_common(1)[0][0] if sizes else 10.0
+
+
+def _title_lines(lines: Sequence[Line], body: float) -> list[Line]:
+    top = list(lines[: max(len(lines) // 2, _MAX_TITLE_LINES)])
+    largest = max((line.size for line in top), default=0.0)
+    if largest < body * 1.2:
+        return []
+    start = next(at for at, line in enumerate(top) if line.size == largest)
+    title: list[Line] = []
+    for line in top[start : start + _MAX_TITLE_LINES]:
+        if line.size < largest * 0.97:
+            break
+        title.append(line)
+    return title
+
+
+@dataclass(frozen=True)
+class _Block:
+    kind: str  # "heading", "code", "equation" or "text"
+    lines: tuple[Line, ...]
+
+
+def _blocks(lines: Sequence[Line], body: float) -> Iterator[_Block]:
+    leading, edges = _leading(lines), _edges(lines)
+    kind, current = "", list[Line]()
+    for line in lines:
+        this = _kind(line, body)
+        if this == "equation" and not _is_set_in(line, edges):
+            this = "text"
+        if current and (this != kind or _is_apart(current, line, leading, this)):
+            yield _Block(kind, tuple(current))
+            current = []
+        kind = this
+        current.append(line)
+    if current:
+        yield _Block(kind, tuple(current))
+
+
+def _kind(line: Line, body: float) -> str:
+    if line.is_mono:
+        return "code"
+    is_short = len(line.text) <= _MAX_HEADING_CHARS and not line.text.endswith((",", ";"))
+    if is_short and any(char.isalpha() for char in line.text):
+        if _SECTION.fullmatch(line.text.rstrip(" .:")) and not line.text.endswith(","):
+            return "heading"
+        if line.size >= body * LARGER or (
+            line.is_bold and (_NUMBERED.match(line.text) or not _ENDS_SENTENCE.search(line.text))
+        ):
+            return "heading"
+    return "equation" if _is_equation(line.text) else "text"
+
+
+def _is_equation(text: str) -> bool:
+    """Whether a line is mostly signs and single letters around a relation."""
+    if not _MATH.search(text):
+        return False
+    tokens = _EQUATION_NUMBER.sub("", text).split()
+    words = sum(len(token) > 3 and token.isalpha() for token in tokens)
+    return words <= 0.15 * len(tokens) and (len(tokens) > 2 or bool(_EQUATION_NUMBER.search(text)))
+
+
+def _edges(lines: Sequence[Line]) -> list[float]:
+    """Where lines usually begin: the left edges of columns."""
+    counts = Counter(round(line.left / 2) * 2 for line in lines)
+    return [float(left) for left, count in counts.items() if count >= _EDGE_LINES]
+
+
+def _is_set_in(line: Line, edges: Sequence[float]) -> bool:
+    """Whether it stands apart from its column's edge, as a displayed equation does."""
+    return bool(edges) and min(abs(line.left - edge) for edge in edges) > 2 * _INDENT
+
+
+def _leading(lines: Sequence[Line]) -> float:
+    """The usual distance from line to line, in points."""
+    gaps = sorted(
+        round(upper.bottom - lower.bottom, 1)
+        for upper, lower in pairwise(lines)
+        if 0.5 * upper.size < upper.bottom - lower.bottom < 3 * upper.size
+    )
+    return gaps[len(gaps) // 2] if gaps else 12.0
+
+
+def _is_apart(current: Sequence[Line], line: Line, leading: float, kind: str) -> bool:
+    """Whether a line begins another block than the lines before it."""
+    last = current[-1]
+    gap = last.bottom - line.bottom
+    if kind in ("code", "equation"):
+        return gap > 2.5 * leading
+    if kind == "heading":
+        return gap > 1.6 * last.size or last.size != line.size
+    if gap < 0:  # the next column: the sentence goes on unless it had ended
+        return bool(_ENDS_SENTENCE.search(last.text)) and line.text[:1].isupper() and _is_short(current, last)
+    is_indented = line.left - min(entry.left for entry in current) > _INDENT and line.left - last.left > _INDENT
+    if len(current) == 1 and last.left - line.left > _INDENT:  # the line before was the indented first one
+        is_indented = False
+    return gap > 1.25 * leading or (is_indented and bool(_ENDS_SENTENCE.search(last.text)))
+
+
+def _is_short(current: Sequence[Line], last: Line) -> bool:
+    return last.right < max(entry.right for entry in current) - 4 * _INDENT
+
+
+def _written(block: _Block, words: Counter[str]) -> list[str]:
+    """The block as Markdown; an abstract that begins in its heading's line gets the heading to itself."""
+    texts = [line.text for line in block.lines]
+    if block.kind == "code":
+        left = min(line.left for line in block.lines)
+        width = max(block.lines[0].size * 0.6, 1.0)
+        rows = [" " * round((line.left - left) / width) + line.text for line in block.lines]
+        return ["```\n" + "\n".join(rows).replace(_SOFT_HYPHEN, "-") + "\n```"]
+    if block.kind == "equation":
+        return ["$$\n" + "\n".join(texts).replace(_SOFT_HYPHEN, "-") + "\n$$"]
+    text = _joined(texts, words)
+    if block.kind == "heading":
+        return [f"## {text}"]
+    named = _ABSTRACT.match(text)
+    return [f"## {named[1].title()}", text[named.end() :]] if named else [text]
+
+
+def _joined(texts: Sequence[str], words: Counter[str]) -> str:
+    """One paragraph; a word that a line's end broke is whole again, a compound keeps its hyphen."""
+    joined = ""
+    for text in texts:
+        if joined.endswith(_SOFT_HYPHEN):
+            joined = _mended(joined[:-1] + "-", text, words)
+        elif _BROKEN.search(joined) and text[:1].islower():
+            joined = _mended(joined, text, words)
+        else:
+            joined = f"{joined} {text}" if joined else text
+    return joined.replace(_SOFT_HYPHEN, "")
+
+
+def _mended(before: str, after: str, words: Counter[str]) -> str:
+    broken, rest = _BROKEN.search(before), _WORD.match(after)
+    if broken is None or rest is None:
+        return before + after
+    first, second = broken[1].lower(), rest.group().lower()
+    is_compound = words[f"{first}-{second}"] > words[f"{first}{second}"]
+    return before + after if is_compound else before[:-1] + after
