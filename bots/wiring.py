@@ -93,6 +93,7 @@ async def open_house(
         records = await open_records(env, settings, stack, clock=utc_now, recorder=metrics)
         deps = _open_deps(env, settings, records, metrics, stack)
         admit = _admission(settings, deps, records)
+        deps = replace(deps, check_budget=admit)
         deps = await stack.enter_async_context(observed(deps, records.traces, secrets=secrets_in(env)))
         archives: list[Archive] = [*records.archives]
         queue: JobQueue

@@ -79,10 +79,34 @@ class CacheSettings:
 
 
 @dataclass(frozen=True)
+class DeepSettings:
+    """Deep research. Times in seconds, tokens estimated (core/llm.py)."""
+
+    max_runtime_s: float = 600.0  # S002-14
+    write_reserve_s: float = 100.0  # of it, kept for the answer: two tries of the model and the check
+    min_items: int = 3  # S002-07
+    max_items: int = 7
+    max_checklist: int = 12  # with what people add
+    results_per_query: int = 10  # S002-09
+    sources_per_round: int = 10  # read anew and kept
+    max_facts_per_round: int = 12
+    idle_rounds: int = 2  # that bring nothing new end the search
+    max_source_tokens: int = 6000  # of sources in a round's extraction: three rounds stay far below 45k in all
+    max_known_tokens: int = 1500  # of facts in a prompt
+    max_step_tokens: int = 1500  # of a step's answer
+    max_answer_tokens: int = 2500
+    max_detail_words: int = 600
+    step_timeout_s: float = 60.0
+    max_earlier_facts: int = 12  # offered from earlier jobs
+    earlier_jobs: int = 50  # looked at for them, and for estimates
+
+
+@dataclass(frozen=True)
 class Settings:
     search: SearchSettings = SearchSettings()
     synthesis: SynthesisSettings = SynthesisSettings()
     cache: CacheSettings = CacheSettings()
+    deep: DeepSettings = DeepSettings()
     max_waiting_jobs: int = 200  # questions in the queue before new ones are refused
     concurrent_jobs: int = 24  # a job mostly waits; 20 at once must not queue
     prices_usd_per_million: dict[str, tuple[float, float]] = field(default_factory=dict)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter
@@ -13,6 +13,7 @@ from core.config import Settings
 from core.delivery import Deliveries
 from core.errors import GorkdError
 from core.feedback import Ratings
+from core.job import ResearchRequest
 from core.limits import SingleFlight
 from core.ports import (
     AnswerCache,
@@ -32,6 +33,11 @@ from core.steering import SteeringStore
 from core.telemetry import Measurement
 from core.trace import TraceStore
 
+
+async def _spend_all(request: ResearchRequest) -> None:
+    pass
+
+
 log = logging.getLogger(__name__)
 
 
@@ -39,6 +45,7 @@ log = logging.getLogger(__name__)
 class Deps:
     """`providers` are in the order of preference; `model` and `embedder` are None where none is configured.
 
+    `check_budget` raises `BudgetSpent` for a request that may cost no more this month (core/budget.py).
     `clock` gives UTC times; `new_id` gives job ids (`job_` and at least 128 random bits).
     """
 
@@ -61,6 +68,7 @@ class Deps:
     clock: Clock
     new_id: Callable[[], str]
     settings: Settings
+    check_budget: Callable[[ResearchRequest], Awaitable[None]] = _spend_all
     model: ChatModel | None = None
     embedder: EmbeddingModel | None = None
 

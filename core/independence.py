@@ -18,6 +18,7 @@ from core.source import Source
 
 Voice = TypeVar("Voice", bound=Hashable)
 
+CATALOGUES = frozenset({"pubmed.ncbi.nlm.nih.gov", "arxiv.org", "europepmc.org"})  # of what others publish
 _SHINGLE_WORDS = 5  # long enough that two pages on one subject share few by chance
 _MAX_WORDS = 2000  # of a text; a copy shows itself long before
 _COPIED_SHARE = 0.6  # of the shorter text's shingles; copies differ in furniture, retold stories share far less
@@ -28,7 +29,12 @@ _MAX_EXACT = 24  # sources in one tangle that are searched exactly; a job keeps 
 
 
 def owner(source: Source) -> str:
-    """Who answers for a source: its registrable domain; a local file answers for itself."""
+    """Who answers for a source: its registrable domain; a local file answers for itself.
+
+    A paper in a catalogue of papers is answered for by its authors.
+    """
+    if source.metadata.domain in CATALOGUES:
+        return source.metadata.author or source.url
     return registrable_domain(source.metadata.domain) or source.url
 
 

@@ -6,15 +6,15 @@ make the answer wrong comes before what could make it incomplete.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from core.answer import Claim, Conflict, Verdict
 from core.authority import PRIMARY_KINDS, registrable_domain
 from core.confidence import age_days
-from core.independence import heaviest_independent, same_voice
+from core.independence import heaviest_independent, owner, same_voice
 from core.job import QuestionType
+from core.quality import is_retracted
 from core.source import Source, SourceCollection, SourceKind
 
 MAX_LIMITATIONS = 6  # more is not read
@@ -24,13 +24,6 @@ STALE_DAYS = {  # age of the newest source that is worth saying, by kind of ques
     QuestionType.COMPARISON: 365,
     QuestionType.EXPLANATION: 3 * 365,  # how things work changes slowly
 }
-_RETRACTED_TITLE = re.compile(
-    r"\W*(?:retracted|retraction(?: note| notice)?|withdrawn)\b\s*(?:article|paper)?\s*[:\])–—]", re.I
-)
-_RETRACTED_TEXT = re.compile(
-    r"\bthis (?:article|paper|study|publication|preprint) (?:has been|was|is) (?:retracted|withdrawn)\b", re.I
-)
-_NOTICE_CHARS = 1500  # a retraction is announced at the top
 _ONE_KIND = {
     SourceKind.FORUM: "All sources are forums or blogs, where anyone can write.",
     SourceKind.PREPRINT: "All sources are preprints, which no peer has reviewed.",
@@ -93,7 +86,7 @@ def _stopping(stopped_because: str) -> Iterator[str]:
 
 def _retractions(used: Sequence[Source]) -> Iterator[str]:
     for source in used:
-        if _RETRACTED_TITLE.match(source.title) or _RETRACTED_TEXT.search(source.content[:_NOTICE_CHARS]):
+        if is_retracted(source):
             yield f"Source {source.number} says that it was retracted or withdrawn: {_short(source.title)}."
 
 
@@ -116,9 +109,9 @@ def _breadth(used: Sequence[Source]) -> Iterator[str]:
     if len(used) == 1:
         yield f"Everything rests on one source: {used[0].metadata.domain or _short(used[0].title)}."
         return
-    owners = {registrable_domain(source.metadata.domain) for source in used}
-    if len(owners) == 1 and "" not in owners:
-        yield f"All sources are from one domain: {owners.pop()}."
+    domains = {registrable_domain(source.metadata.domain) for source in used}
+    if len(domains) == 1 and "" not in domains and len({owner(source) for source in used}) == 1:
+        yield f"All sources are from one domain: {domains.pop()}."
         return
     known = {source.id: source for source in used}
     independent = heaviest_independent(

@@ -37,11 +37,19 @@ class Progress:
         self.job = job
         self._deps = deps
 
-    async def status(self, status: JobStatus, *, message: str = "", data: Mapping[str, Json] | None = None) -> None:
+    async def status(
+        self,
+        status: JobStatus,
+        *,
+        message: str = "",
+        share: float | None = None,
+        data: Mapping[str, Json] | None = None,
+    ) -> None:
+        """`share` is how far along the job is, 0…1; by default what is typical of a quick answer."""
         self.job = replace(self.job, status=status)
         log.info("status", extra={"status": status.value})
         await self._keep_job()
-        await self._tell(status, message or STATUS_MESSAGES[status], data or {})
+        await self._tell(status, message or STATUS_MESSAGES[status], data or {}, share=share)
 
     async def waiting(self, ahead: int) -> None:
         """So many jobs begin before this one. The store is not told: this one may have begun by now."""
@@ -93,8 +101,11 @@ class Progress:
         except StoreError as exc:
             self._deps.count_error("deliver", exc)
 
-    async def _tell(self, status: JobStatus, message: str, data: Mapping[str, Json]) -> None:
-        told: dict[str, Json] = {"stage": status.value, "message": message, "progress": _PROGRESS[status]}
+    async def _tell(
+        self, status: JobStatus, message: str, data: Mapping[str, Json], *, share: float | None = None
+    ) -> None:
+        progress = _PROGRESS[status] if share is None else share
+        told: dict[str, Json] = {"stage": status.value, "message": message, "progress": progress}
         await self.emit("status", {**told, "data": dict(data)})
 
     async def _keep_job(self) -> None:

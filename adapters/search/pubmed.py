@@ -5,6 +5,7 @@ Two round trips: esearch gives ids, efetch their records (Entrez Programming Uti
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from xml.etree.ElementTree import Element
@@ -46,6 +47,7 @@ SPARE = 3  # records asked for beyond the limit, since some have no abstract
 MAX_RECORDS = 40
 MAX_KEYWORDS = 12  # all of them must match
 RETRACTED = "[Retracted]"
+_UNTAGGED = re.compile(r"\[[^\[\]]*\]|\b(?:AND|OR|NOT)\b")  # what is syntax and no word
 
 
 class PubmedSettings(BaseModel):
@@ -80,12 +82,12 @@ class PubmedSearch:
         self._api = ApiClient(ACCESS, gate, limits, agent=agent)
 
     async def search(self, query: SearchQuery, *, limit: int, scope: Scope) -> Sequence[SearchHit]:
-        words = keywords(query.text, most=MAX_KEYWORDS)
+        words = keywords(_UNTAGGED.sub(" ", query.text) if query.is_verbatim else query.text, most=MAX_KEYWORDS)
         if limit < 1 or not words or not admits(PAGE.format(1), query.filters):
             return []
         most = min(limit + SPARE, MAX_RECORDS)
         async with deadline(ACCESS, self._limits.search_s):
-            ids = await self._find(" ".join(words), most, query.filters)
+            ids = await self._find(query.text if query.is_verbatim else " ".join(words), most, query.filters)
             if not ids and len(words) > 2:  # no record has them all: any of them, best first
                 ids = await self._find(" OR ".join(words), most, query.filters)
             hits = await self._read(ids) if ids else []
@@ -141,7 +143,7 @@ def _read_record(record: Element) -> tuple[str, SearchHit | None]:
         is_complete=True,
         published_at=_published_at(article),
         author=_author(article),
-        kind=SourceKind.PEER_REVIEWED,
+        kind=SourceKind.PREPRINT if "Preprint" in kinds else SourceKind.PEER_REVIEWED,
     )
     return pmid, hit
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from core.errors import InvalidQuery
-from core.modes import quick
+from core.modes import deep, quick
 from core.modes.mode import Mode
 
-MODES: dict[str, Mode] = {mode.name: mode for mode in (quick.MODE,)}
+MODES: dict[str, Mode] = {mode.name: mode for mode in (quick.MODE, deep.MODE)}
 
 
 def find_mode(name: str) -> Mode:

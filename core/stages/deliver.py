@@ -17,6 +17,7 @@ from core.progress import Progress
 from core.render import job_json
 from core.source import Source
 from core.stages.cache import keep_result
+from core.trace import ToolTraces, trace_id_of
 
 log = logging.getLogger(__name__)
 
@@ -46,8 +47,23 @@ async def deliver_failure(
         await _finish(
             job, deps, JobResult(answer=None, duration_s=perf_counter() - started if started is not None else 0.0)
         )
+        await _close_trace(job, deps)
     except StaleAttempt as exc:
         log.warning("a newer attempt has taken over", extra={"error": str(exc)})
+
+
+async def _close_trace(job: ResearchJob, deps: Deps) -> None:
+    """The trace of a tool that wrote one ends as its job did."""
+    traces = ToolTraces(deps.tool_traces, clock=deps.clock)
+    try:
+        if await traces.get_trace(trace_id_of(job.id)) is None:
+            return
+        if job.error is not None:
+            await traces.fail_trace(trace_id_of(job.id), job.error.message)
+        else:
+            await traces.cancel_trace(trace_id_of(job.id))
+    except StoreError as exc:
+        deps.count_error("deliver", exc)
 
 
 async def _finish(job: ResearchJob, deps: Deps, result: JobResult) -> list[Source]:

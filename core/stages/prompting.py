@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import regex
 
@@ -16,7 +17,7 @@ from core.ports import ChatRequest
 from core.prompts import load_prompt
 from core.source import Source
 
-_ANSWER_SCHEMA: Mapping[str, Json] = {
+ANSWER_SCHEMA: Mapping[str, Json] = {
     "type": "object",
     "additionalProperties": False,
     "required": ["summary", "detail", "citations"],
@@ -39,7 +40,10 @@ _ANSWER_SCHEMA: Mapping[str, Json] = {
     },
 }
 # Also what only looks like a tag to a model: full-width brackets, blanks and invisible characters within.
-_FENCE = regex.compile(r"[<＜﹤〈⟨](?=[\s\p{Cf}\p{Cc}/\\⁄∕／]*(?:source|question|context)\b)", regex.IGNORECASE)
+_FENCE = regex.compile(
+    r"[<＜﹤〈⟨](?=[\s\p{Cf}\p{Cc}/\\⁄∕／]*(?:source|question|context|scope|checklist|facts|wishes|queries)\b)",
+    regex.IGNORECASE,
+)
 MAX_CONTEXT_TOKENS = 1000  # of what was said before; with the longest question, sources keep a third of the prompt
 _GAP_TOKENS = 3  # a `[…]` on its own line
 _SAFETY_TOKENS = 50  # blank lines and the joints between pieces, whose tokens do not add up exactly
@@ -51,13 +55,27 @@ _LANGUAGE_NAMES = {
 }  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Script:
+    """What the writer gets to read of each source, and the call that makes it write, given its seconds."""
+
+    passages: Mapping[str, Sequence[Passage]]
+    request: Callable[[float], ChatRequest]
+
+
+def answer_script(job: ResearchJob, sources: Sequence[Source], deps: Deps) -> Script:
+    """An answer to the question from what fits it best."""
+    passages = choose_passages(job, sources, deps)
+    return Script(passages, lambda seconds: answer_request(job, sources, passages, deps, timeout_s=seconds))
+
+
 def choose_passages(job: ResearchJob, sources: Sequence[Source], deps: Deps) -> dict[str, list[Passage]]:
     """What the model gets to read of each source: what fits the question best, within the budget of the prompt."""
     settings = deps.settings.synthesis
     frame = estimate_tokens(_system(job, deps)) + estimate_tokens(asked(job)) + _SAFETY_TOKENS
     openings = sum(estimate_tokens(_opening(source)) + _GAP_TOKENS for source in sources)
     budget = settings.max_prompt_tokens - frame - openings
-    return select_passages(sources, job.query, max_tokens=budget, count_tokens=_passage_tokens)
+    return select_passages(sources, job.query, max_tokens=budget, count_tokens=passage_tokens)
 
 
 def answer_request(
@@ -75,19 +93,23 @@ def answer_request(
         system=_system(job, deps),
         user=f"{format_sources(sources, passages)}\n\n{asked(job)}",
         schema_name="answer",
-        schema=_ANSWER_SCHEMA,
+        schema=ANSWER_SCHEMA,
         max_tokens=settings.max_answer_tokens,
         timeout_s=min(settings.model_timeout_s, timeout_s),
     )
 
 
 def _system(job: ResearchJob, deps: Deps) -> str:
-    language = job.intent.language
     return load_prompt("answer_question").substitute(
         today=deps.clock().date().isoformat(),
-        language=_LANGUAGE_NAMES.get(language, language),
+        language=language_name(job.intent.language),
         max_summary_words=str(deps.settings.synthesis.max_summary_words),
     )
+
+
+def language_name(code: str) -> str:
+    """`German` for `de`; the code itself where we know no name."""
+    return _LANGUAGE_NAMES.get(code, code)
 
 
 def asked(job: ResearchJob) -> str:
@@ -102,7 +124,8 @@ def format_sources(sources: Sequence[Source], passages: Mapping[str, Sequence[Pa
     return "\n\n".join(_block(source, passages[source.id]) for source in sources if source.id in passages)
 
 
-def _passage_tokens(text: str) -> int:
+def passage_tokens(text: str) -> int:
+    """What a passage costs within a source's block."""
     return estimate_tokens(fenced(text)) + _GAP_TOKENS
 
 

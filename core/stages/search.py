@@ -250,7 +250,7 @@ async def _read_all(
 
 async def _source_of(gathering: Gathering, hit: SearchHit, *, ends_at: float) -> Source | None:
     if hit.is_complete:
-        return await asyncio.to_thread(_make_source, gathering, hit, hit.text)
+        return await asyncio.to_thread(make_source, gathering, hit, hit.text)
     try:
         async with asyncio.timeout_at(ends_at):
             page = await gathering.page(hit.url)
@@ -259,17 +259,18 @@ async def _source_of(gathering: Gathering, hit: SearchHit, *, ends_at: float) ->
         log.info("page not read", extra={"url": hit.url, "reason": exc.reason})
         if not hit.text.strip():
             return None
-        return await asyncio.to_thread(_make_source, gathering, hit, hit.text, why_extract=exc.reason)
+        return await asyncio.to_thread(make_source, gathering, hit, hit.text, why_extract=exc.reason)
     merged = replace(
         hit,
         title=page.title or hit.title,
         author=page.author or hit.author,
         published_at=page.published_at or hit.published_at,
     )
-    return await asyncio.to_thread(_make_source, gathering, merged, page.text)
+    return await asyncio.to_thread(make_source, gathering, merged, page.text)
 
 
-def _make_source(gathering: Gathering, hit: SearchHit, text: str, *, why_extract: str = "") -> Source:
+def make_source(gathering: Gathering, hit: SearchHit, text: str, *, why_extract: str = "") -> Source:
+    """The document as it was read now; it gets its number from whoever keeps it."""
     domain = domain_of(hit.url)
     text = _storable(text)
     return Source(

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from time import perf_counter
 
 from core.answer import (
@@ -34,7 +35,7 @@ from core.ports import ChatModel
 from core.progress import Progress
 from core.quoting import Quotation, quote_answer
 from core.source import Source, SourceCollection
-from core.stages.prompting import answer_request, choose_passages
+from core.stages.prompting import Script, answer_script
 from core.verification.model_check import CheckItem, ModelVerdict, build_check_request, parse_check_answer
 from core.wording import NO_ANSWER
 from core.writing import Writing
@@ -75,10 +76,13 @@ async def answer_question(
     *,
     usage: Sequence[ModelUsage],
     within_s: float,
+    script: Callable[[], Script] | None = None,
+    stopped_because: str = "",
 ) -> ResearchAnswer:
     """The answer within `within_s` seconds; `usage` is what earlier model calls of the job cost.
 
-    Raises `ModelError` when the model fails twice (S003-23).
+    `script` is what a mode lets its writer read and do, run in a thread; `stopped_because` says why the search
+    for sources ended early. Raises `ModelError` when the model fails twice (S003-23).
     """
     started = perf_counter()
     ends_at = asyncio.get_running_loop().time() + within_s
@@ -87,7 +91,9 @@ async def answer_question(
     elif deps.model is None:
         draft = await _quote(job, found.sources, progress, notice=QUOTED_NOTICE)
     else:
-        draft = await _write(job, found.sources, deps, deps.model, progress, ends_at=ends_at)
+        script = script or partial(answer_script, job, found.sources, deps)
+        draft = await _write(job, found.sources, deps, deps.model, progress, prepare=script, ends_at=ends_at)
+    draft.stopped_because = draft.stopped_because or stopped_because
     answer = _conclude(job, found, deps, draft)
     metadata = _metadata(deps, [*usage, *draft.usage], seconds=perf_counter() - started)
     return replace(answer, metadata=metadata)
@@ -131,11 +137,18 @@ def _verbatim(section: str, place: int, quotation: Quotation, sources: Sequence[
 
 
 async def _write(
-    job: ResearchJob, sources: Sequence[Source], deps: Deps, model: ChatModel, progress: Progress, *, ends_at: float
+    job: ResearchJob,
+    sources: Sequence[Source],
+    deps: Deps,
+    model: ChatModel,
+    progress: Progress,
+    *,
+    prepare: Callable[[], Script],
+    ends_at: float,
 ) -> Draft:
     loop = asyncio.get_running_loop()
-    passages = await asyncio.to_thread(choose_passages, job, sources, deps)
-    grounder = Grounder(sources, job.query, passages)
+    script = await asyncio.to_thread(prepare)
+    grounder = Grounder(sources, job.query, script.passages)
     # Read for the check while the model thinks about its first word.
     reading = asyncio.create_task(asyncio.to_thread(_read_ahead, grounder))
     writing = Writing(grounder, progress)
@@ -143,9 +156,8 @@ async def _write(
 
     async def write() -> None:
         await writing.take_back()
-        request = answer_request(job, sources, passages, deps, timeout_s=ends_at - loop.time())
         try:
-            await writing.write(model, request)
+            await writing.write(model, script.request(ends_at - loop.time()))
         except ModelError as exc:
             deps.count_error("synthesize", exc)
             raise
@@ -235,7 +247,7 @@ def _conclude(job: ResearchJob, found: SourceCollection, deps: Deps, draft: Draf
     if draft.writing:
         grounded = draft.writing.grounder.quote_as_given(grounded, draft.writing.given_citations)
     if not grounded.citations:
-        return _insufficient(job, found, deps, grounded)
+        return _insufficient(job, found, deps, grounded, stopped_because=draft.stopped_because)
     now = deps.clock()
     # What a page says to assistants contradicts nobody, and is never shown as a position.
     trusted = [replace(source, content=source.trusted_content) for source in found.sources]
@@ -275,18 +287,23 @@ def _conclude(job: ResearchJob, found: SourceCollection, deps: Deps, draft: Draf
     )
 
 
-def _insufficient(job: ResearchJob, found: SourceCollection, deps: Deps, grounded: Grounded) -> ResearchAnswer:
+def _insufficient(
+    job: ResearchJob, found: SourceCollection, deps: Deps, grounded: Grounded, *, stopped_because: str = ""
+) -> ResearchAnswer:
     """An honest answer that says what was searched (D11)."""
     metadata = found.search_metadata
     searched = ", ".join(f'"{query}"' for query in metadata.queries_executed[:4])
     places = ", ".join(metadata.providers_used)
     return ResearchAnswer(
-        summary=f"{NO_ANSWER} Searched for {searched} in {places}.",
+        summary=f"{NO_ANSWER} Searched for {searched} in {places}." if places else NO_ANSWER,
         detail="Try naming the subject in full, asking one thing at a time, or leaving out a date or a place.",
         confidence=Confidence.INSUFFICIENT,
         confidence_reasons=("no source that was read answers this",),
-        limitations=find_limitations(job.intent.question_type, found, (), conflicts=(), now=deps.clock()),
+        limitations=find_limitations(
+            job.intent.question_type, found, (), conflicts=(), now=deps.clock(), stopped_because=stopped_because
+        ),
         removed=grounded.removed,
+        stopped_because=stopped_because,
     )
 
 

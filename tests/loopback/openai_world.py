@@ -20,6 +20,7 @@ import numpy as np
 from aiohttp import web
 from numpy.typing import ArrayLike
 
+from tests.loopback.deep_responders import DEEP
 from tests.loopback.openai_responders import (
     UNSET,
     ChatCall,
@@ -53,7 +54,7 @@ __all__ = [
     "verdicts_responder",
 ]
 
-BY_DEFAULT = by_schema({"plan": plan_responder, "answer": answer_responder, "verdicts": verdicts_responder})
+BY_DEFAULT = by_schema({"plan": plan_responder, "answer": answer_responder, "verdicts": verdicts_responder, **DEEP})
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from xml.sax.saxutils import escape
 
 from aiohttp import web
 
-from tests.loopback.search_corpus import Document, best_matches, words_of
+from tests.loopback.pubmed_query import BadSyntax, search
+from tests.loopback.search_corpus import Document
 
 BAD_KEY = "bad-key"
 RETRACTED = "Retracted: "  # a title that begins so is a retracted publication
@@ -29,9 +30,10 @@ def routes(documents: Sequence[Document]) -> Iterable[web.RouteDef]:
             return refusal
         if asked.get("retmode") != "json" or not asked.get("term"):
             return web.json_response({"esearchresult": {"ERROR": "Empty term and query_key - nothing todo"}})
-        terms = asked["term"]
-        need_all = " OR " not in terms
-        found = best_matches(list(by_id.values()), words_of(terms.replace(" OR ", " ")), need_all=need_all)
+        try:
+            found = search(asked["term"], by_id)
+        except BadSyntax as exc:
+            return web.json_response({"esearchresult": {"ERROR": f"Invalid query: {exc}"}})
         ids = {id(document): pmid for pmid, document in by_id.items()}
         most = int(asked.get("retmax", "20"))
         id_list = [ids[id(document)] for document in found[:most]]

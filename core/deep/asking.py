@@ -1,0 +1,98 @@
+"""One call to the model as a value: asked once more after a slip, read as JSON, with what it cost."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from core.answer import ModelUsage
+from core.deps import Deps
+from core.errors import ModelError, ModelTimeout
+from core.events import Json
+from core.growing_json import parse_object
+from core.llm import complete, retry_once
+from core.ports import ChatRequest
+from core.render import one_line
+
+MAX_LINE_CHARS = 400  # of a single entry of an answer; longer ones are a model gone astray
+NEEDS_MODEL = (
+    "Deep research needs a language model: set OPENAI_API_KEY, or OPENAI_BASE_URL for any OpenAI-compatible endpoint "
+    "such as a local one, and ask again."
+)
+
+
+@dataclass(frozen=True)
+class Said:
+    """The object a model answered with, and what the calls for it cost."""
+
+    fields: Mapping[str, Json]
+    usage: tuple[ModelUsage, ...]
+
+
+async def ask_model(deps: Deps, request: ChatRequest, *, within_s: float) -> Said:
+    """Raises `ModelError` when the model fails twice, or not at all within `within_s` seconds."""
+    if deps.model is None:
+        raise ModelError("no model is configured", user_message=NEEDS_MODEL)
+    model = deps.model
+    usage: list[ModelUsage] = []
+    ends_at = asyncio.get_running_loop().time() + within_s
+
+    async def ask() -> Mapping[str, Json]:
+        completion = await complete(model, request)
+        usage.append(completion.usage)
+        return parse_object(completion.text)
+
+    def remaining_s() -> float:
+        return ends_at - asyncio.get_running_loop().time()
+
+    try:
+        async with asyncio.timeout_at(ends_at):
+            fields = await retry_once(ask, remaining_s=remaining_s)
+    except TimeoutError as exc:
+        raise ModelTimeout(
+            f"no {request.purpose} in {within_s:.0f} s", user_message="The model took too long."
+        ) from exc
+    except ModelError as exc:
+        deps.count_error(request.purpose, exc)
+        raise
+    return Said(fields, tuple(usage))
+
+
+def listed(value: Json, *, most: int) -> tuple[str, ...]:
+    """The strings of a list that say something, each once and on one line."""
+    texts = (
+        [one_line(text)[:MAX_LINE_CHARS] for text in value if isinstance(text, str)] if isinstance(value, list) else []
+    )
+    return tuple(dict.fromkeys(text for text in texts if text))[:most]
+
+
+def rows(value: Json) -> list[Mapping[str, Json]]:
+    """The objects of a list."""
+    return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
+
+
+def line(value: Json) -> str:
+    """A string on one line; "" for anything else."""
+    return one_line(value)[:MAX_LINE_CHARS] if isinstance(value, str) else ""
+
+
+def number(value: Json) -> int:
+    """A number from `3`, `"3"`, `"F3"` or `"src_3"`; 0 for anything else."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    digits = "".join(char for char in value if char in "0123456789") if isinstance(value, str) else ""
+    return int(digits) if 0 < len(digits) < 7 else 0
+
+
+def strict(properties: Mapping[str, Json]) -> dict[str, Json]:
+    """A JSON schema of an object with exactly these fields, as structured output wants it."""
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "required": list(properties),
+        "properties": dict(properties),
+    }
+
+
+STRINGS: Mapping[str, Json] = {"type": "array", "items": {"type": "string"}}

@@ -1,0 +1,149 @@
+"""A deep research job in the shapes of its specification: the tool's output, the trace's state and figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core.answer import ModelUsage, ResearchAnswer
+from core.deep.state import Coverage, DeepState, Fact
+from core.deep.steering import Stop
+from core.events import Json
+from core.quality import pmid_of, quality_of
+from core.render import cut
+from core.source import Source
+
+TOOL_NAME = "deep_research"
+SNIPPET_CHARS = 300  # of a source nothing was taken from
+
+
+def tool_output(
+    trace_id: str, state: DeepState, answer: ResearchAnswer, sources: Sequence[Source], stop: Stop
+) -> dict[str, Json]:
+    """S002's output schema, and after its fields what the checklist and the search came to."""
+    return {
+        "trace_id": trace_id,
+        "answer": "\n\n".join(part for part in (answer.summary, answer.detail) if part),
+        "sources": [source_json(source, state.facts) for source in sources],
+        "checklist_coverage": coverage_json(state),
+        "iterations_used": len(state.rounds),
+        "status": "max_iterations_reached" if stop is Stop.MAX_ITERATIONS else "completed",
+        "type": "deep_research",
+        "refined_question": state.refined.question,
+        "checklist": [*checklist_json(state)],
+        "stopped_because": stop.value,
+    }
+
+
+def coverage_json(state: DeepState) -> dict[str, Json]:
+    """Lists, from which counts follow (D5); what is partly covered is a gap."""
+    satisfied: list[Json] = [item.description for item in state.checklist if item.is_satisfied]
+    gaps: list[Json] = [
+        f"{item.description} - {'partial' if item.coverage is Coverage.PARTIAL else 'no'} coverage"
+        for item in state.checklist
+        if not item.is_satisfied
+    ]
+    return {"satisfied": satisfied, "gaps": gaps}
+
+
+def source_json(source: Source, facts: Sequence[Fact]) -> dict[str, Json]:
+    """`{id, type, title, url, snippet}`, the PMID where it has one, and what it is worth as evidence."""
+    pmid = pmid_of(source.url)
+    quote = next((fact.evidence.quote for fact in facts if fact.evidence.source_id == source.id), "")
+    entry: dict[str, Json] = {
+        "id": source.id,
+        "type": "pubmed" if pmid else "web",
+        "title": source.title,
+        "url": source.url,
+        "snippet": cut(quote or source.content, SNIPPET_CHARS),
+        "quality": quality_of(source).value,
+    }
+    return entry | ({"pmid": pmid} if pmid else {})
+
+
+def checklist_json(state: DeepState) -> list[dict[str, Json]]:
+    """Each item with its boolean, its three-valued coverage (D5) and its evidence."""
+    return [
+        {
+            "id": item.id,
+            "description": item.description,
+            "satisfied": item.is_satisfied,
+            "coverage": item.coverage.value,
+            "evidence": "; ".join(f"{fact.text} [{_number(fact)}]" for fact in _facts_of(item.facts, state)),
+            "missing": item.missing,
+        }
+        for item in state.checklist
+    ]
+
+
+def state_json(state: DeepState, sources: Sequence[Source], *, job_id: str) -> dict[str, Json]:
+    """The trace's state (S002-17); `evidence` binds each fact to its words, for later jobs to check again."""
+    iterations: list[Json] = [
+        {
+            "iteration": round_.number,
+            "queries": [*round_.queries],
+            "results_count": round_.results,
+            "new_facts": round_.new_facts,
+            "checklist_progress": f"{round_.satisfied}/{round_.items}",
+        }
+        for round_ in state.rounds
+    ]
+    knowledge: dict[str, Json] = {
+        "facts": [fact.text for fact in state.facts],
+        "sources": [_source_line(source) for source in sources],
+        "gaps": [item.missing or item.description for item in state.checklist if not item.is_satisfied],
+        "evidence": [_evidence_json(fact) for fact in state.facts],
+    }
+    return {
+        "refined_question": state.refined.question,
+        "scope": {"in": [*state.refined.in_scope], "out": [*state.refined.out_of_scope]},
+        "key_terms": [*state.refined.key_terms],
+        "checklist": [*checklist_json(state)],
+        "knowledge_base": knowledge,
+        "iterations": iterations,
+        "constraints": [*state.constraints],
+        "job_id": job_id,
+    }
+
+
+def metrics_json(state: DeepState, usage: Sequence[ModelUsage], *, cost_usd: float | None) -> dict[str, Json]:
+    """The five figures of S002-18, and articles, pages, tokens and cost."""
+    articles, pages = sum(r.articles for r in state.rounds), sum(r.pages for r in state.rounds)
+    return {
+        "total_iterations": len(state.rounds),
+        "pubmed_queries": sum(len(round_.pubmed) for round_ in state.rounds),
+        "web_queries": sum(len(round_.web) for round_ in state.rounds),
+        "sources_processed": articles + pages,
+        "llm_calls": len(usage),
+        "articles_processed": articles,
+        "pages_processed": pages,
+        "tokens": sum(entry.prompt_tokens + entry.completion_tokens for entry in usage),
+        "cost_usd": cost_usd,
+    }
+
+
+def _facts_of(numbers: Sequence[int], state: DeepState) -> list[Fact]:
+    return [fact for number in numbers if (fact := state.fact(number))]
+
+
+def _number(fact: Fact) -> str:
+    return fact.evidence.source_id.removeprefix("src_")
+
+
+def _source_line(source: Source) -> dict[str, Json]:
+    pmid = pmid_of(source.url)
+    entry: dict[str, Json] = {"id": source.id, "type": "pubmed" if pmid else "web", "title": source.title}
+    return entry | ({"pmid": pmid} if pmid else {"url": source.url})
+
+
+def _evidence_json(fact: Fact) -> dict[str, Json]:
+    evidence = fact.evidence
+    return {
+        "fact": fact.text,
+        "items": [*fact.items],
+        "source_id": evidence.source_id,
+        "quote": evidence.quote,
+        "start": evidence.start,
+        "end": evidence.end,
+        "verdict": evidence.verdict.value,
+        "learned_on": fact.learned_on,
+    }

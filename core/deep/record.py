@@ -1,0 +1,83 @@
+"""The trace of a deep research job in `tool_traces`, written after every step (S002-16 … S002-18).
+
+A trace that cannot be written costs its viewer something, never the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from core.answer import ResearchAnswer
+from core.deep.output import TOOL_NAME, coverage_json, metrics_json, source_json, state_json
+from core.deep.searching import known_sources
+from core.deep.state import DeepState
+from core.errors import StoreError
+from core.events import Json
+from core.modes.mode import Work
+from core.trace import ToolTraces, trace_id_of
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Record:
+    """What is told about one job to whoever looks at its trace."""
+
+    work: Work
+    traces: ToolTraces
+
+    @classmethod
+    def of(cls, work: Work) -> Record:
+        return cls(work, ToolTraces(work.deps.tool_traces, clock=work.deps.clock))
+
+    @property
+    def id(self) -> str:
+        return trace_id_of(self.work.job.id)
+
+    async def begin(self) -> None:
+        request, scope = self.work.job.request, self.work.job.scope
+        params: dict[str, Json] = {
+            "question": request.query,
+            "context": request.context,
+            "max_iterations": request.max_iterations,
+        }
+        platform, _, place = scope.tenant.partition(":")
+        creating = self.traces.create_trace(
+            TOOL_NAME,
+            request.asker or platform,
+            params,
+            scope=scope,
+            org_id=place if place and not place.startswith("user:") else None,
+            trace_id=self.id,
+        )
+        await self._try(creating)
+
+    async def note(self, stage: str, share: float, state: DeepState) -> None:
+        sources = await self._try(known_sources(self.work, state.last_number)) or []
+        written = state_json(state, sources, job_id=self.work.job.id)
+        await self._try(self.traces.update_progress(self.id, stage, share, written))
+
+    async def complete(self, state: DeepState, answer: ResearchAnswer) -> None:
+        """Also writes the last state, since a resumed job does not tell its finished steps again."""
+        await self.note("synthesizing", 1.0, state)
+        sources = await self._try(known_sources(self.work, state.last_number)) or []
+        result: dict[str, Json] = {
+            "answer": "\n\n".join(part for part in (answer.summary, answer.detail) if part),
+            "sources": [source_json(source, state.facts) for source in sources],
+            "checklist_coverage": coverage_json(state),
+        }
+        cost = answer.metadata.cost_usd
+        metrics = metrics_json(state, state.usage, cost_usd=cost) | {
+            "llm_calls": answer.metadata.model_calls,
+            "tokens": answer.metadata.tokens_used,
+        }
+        await self._try(self.traces.complete_trace(self.id, result, metrics))
+
+    async def _try(self, writing: Awaitable[T]) -> T | None:
+        try:
+            return await writing
+        except StoreError as exc:
+            self.work.deps.count_error("trace", exc)
+            return None

@@ -1,0 +1,57 @@
+"""Steps 1 and 2: what exactly is asked, where it ends, and what a good answer must address (S002-06, S002-07)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from core.deep.asking import STRINGS, Said, ask_model, line, listed, strict
+from core.deep.state import RefinedQuestion
+from core.deps import Deps
+from core.events import Json
+from core.job import ResearchJob
+from core.ports import ChatRequest
+from core.prompts import load_prompt
+from core.stages.prompting import asked
+
+MAX_TERMS = 8
+MAX_BOUNDARIES = 3
+_SCHEMA: Mapping[str, Json] = strict(
+    {
+        "question": {"type": "string"},
+        "in_scope": dict(STRINGS),
+        "out_of_scope": dict(STRINGS),
+        "key_terms": dict(STRINGS),
+        "checklist": dict(STRINGS),
+    }
+)
+
+
+async def refine_question(job: ResearchJob, deps: Deps, *, within_s: float) -> RefinedQuestion:
+    """One call for both steps, since the second needs nothing but the first. Raises `ModelError`."""
+    settings = deps.settings.deep
+    request = ChatRequest(
+        purpose="refine",
+        system=load_prompt("refine_question").substitute(
+            today=deps.clock().date().isoformat(), min_items=settings.min_items, max_items=settings.max_items
+        ),
+        user=asked(job),
+        schema_name="refined_question",
+        schema=_SCHEMA,
+        max_tokens=settings.max_step_tokens,
+        timeout_s=min(settings.step_timeout_s, within_s),
+    )
+    said = await ask_model(deps, request, within_s=within_s)
+    return RefinedQuestion(
+        question=line(said.fields.get("question")) or job.query,
+        in_scope=listed(said.fields.get("in_scope"), most=MAX_BOUNDARIES),
+        out_of_scope=listed(said.fields.get("out_of_scope"), most=MAX_BOUNDARIES),
+        key_terms=listed(said.fields.get("key_terms"), most=MAX_TERMS),
+        checklist=generate_checklist(said, job, most=settings.max_items),
+        usage=said.usage,
+    )
+
+
+def generate_checklist(said: Said, job: ResearchJob, *, most: int) -> tuple[str, ...]:
+    """The model's items, `most` at most; the question itself when it gave none."""
+    items = tuple(item.removeprefix("- [ ] ").strip() for item in listed(said.fields.get("checklist"), most=most))
+    return tuple(item for item in items if item) or (job.query,)

@@ -1,0 +1,236 @@
+"""Deep research from the question to the answer: refine, then rounds until something ends them, then write.
+
+Every line of `conduct` that awaits a step is one durable step, and the state is folded from what the steps
+return: a job whose worker died goes on behind the last step that was finished, with the same state.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from functools import partial
+
+from core.answer import JobResult, ResearchAnswer
+from core.budget import BudgetSpent
+from core.deep.completeness import check_completeness
+from core.deep.estimate import estimate_from
+from core.deep.facts import process_results
+from core.deep.known import earlier_facts
+from core.deep.output import TOOL_NAME, tool_output
+from core.deep.queries import generate_queries
+from core.deep.record import Record
+from core.deep.refine import refine_question
+from core.deep.searching import execute_searches, known_sources
+from core.deep.state import Completeness, DeepState, NewFacts, RefinedQuestion, RoundQueries, RoundSources
+from core.deep.steering import Limits, RoundStart, Stop, decide, heed
+from core.deep.synthesis import considered, gathered, synthesize_answer
+from core.deep.telling import FIRST_ROUND_SHARE, REFINED_SHARE, Teller, share_of
+from core.errors import ModelError, StoreError
+from core.modes.mode import Work
+from core.steering import Steering
+from core.trace import ToolTrace
+
+MIN_STEP_S = 1.0  # what a step may always take, so that it ends in words and not in an endless wait
+
+
+async def conduct(work: Work) -> JobResult:
+    """The whole of it. Raises `ModelError` or `SearchFailed` when there is nothing to answer from."""
+    run = _Run(work, Record.of(work), Teller(work.progress, work.job.request.max_iterations))
+    steps, state = work.steps, DeepState(question=work.job.query)
+    await run.record.begin()
+    refined = await steps.run("refine", partial(run.refine, state), RefinedQuestion)
+    state = state.with_question(refined)
+    known = await steps.run("known", partial(run.known, state), NewFacts)
+    state = state.with_facts(known)
+    if known.facts:
+        state = state.with_coverage(await steps.run("known-coverage", partial(run.check, state), Completeness))
+    stop = Stop.NONE
+    while True:
+        number = len(state.rounds) + 1
+        start = await steps.run(f"round-{number}", partial(run.start, state), RoundStart)
+        run.has_run(start.runtime_s)
+        state, _ = heed(state, start.said, max_items=run.settings.max_checklist)
+        stop = start.stop
+        if stop is not Stop.NONE:
+            break
+        queries = await steps.run(f"round-{number}-queries", partial(run.queries, state, number), RoundQueries)
+        state = state.with_queries(number, queries)
+        if queries.failure:
+            continue
+        found = await steps.run(f"round-{number}-search", partial(run.search, state, queries), RoundSources)
+        first_new, state = state.last_number + 1, state.with_sources(found)
+        facts = await steps.run(f"round-{number}-facts", partial(run.facts, state, first_new), NewFacts)
+        state = state.with_round_facts(facts)
+        checked = await steps.run(f"round-{number}-coverage", partial(run.check, state), Completeness)
+        state = state.with_coverage(checked)
+    answer = await steps.run("synthesize", partial(run.answer, state, stop), ResearchAnswer)
+    await run.record.complete(state, answer)
+    return await run.result(state, answer, stop)
+
+
+@dataclass
+class _Run:
+    """One attempt: the steps of `conduct`, each of which tells what it does and writes the trace."""
+
+    work: Work
+    record: Record
+    teller: Teller
+    _ran_s: float = 0.0
+    _since: float = field(default_factory=lambda: asyncio.get_running_loop().time())
+
+    def __post_init__(self) -> None:
+        self.settings = self.work.deps.settings.deep
+
+    def has_run(self, runtime_s: float) -> None:
+        """Where the clock stands by the journal; what a worker was away for is no runtime."""
+        self._ran_s, self._since = runtime_s, asyncio.get_running_loop().time()
+
+    @property
+    def runtime_s(self) -> float:
+        return self._ran_s + asyncio.get_running_loop().time() - self._since
+
+    @property
+    def left_s(self) -> float:
+        """Until the answer has to be written."""
+        return self.settings.max_runtime_s - self.settings.write_reserve_s - self.runtime_s
+
+    @property
+    def _within_s(self) -> float:
+        return max(MIN_STEP_S, self.left_s)
+
+    async def refine(self, state: DeepState) -> RefinedQuestion:
+        self.teller.estimate = estimate_from(await self._earlier())
+        await self.teller.starting(state)
+        await self.teller.refining(state)
+        await self.record.note("refining", REFINED_SHARE, state)
+        with self.work.deps.stage("refine"):
+            refined = await refine_question(self.work.job, self.work.deps, within_s=self._within_s)
+        planned = state.with_question(refined)
+        await self.teller.planned(planned)
+        await self.record.note("refining", REFINED_SHARE, planned)
+        return refined
+
+    async def known(self, state: DeepState) -> NewFacts:
+        earlier = await self._earlier()
+        with self.work.deps.stage("known"):
+            found = await earlier_facts(self.work, state, earlier, within_s=min(self._within_s, 20.0))
+        if found.facts:
+            await self.teller.known(state.with_facts(found))
+        return found
+
+    async def start(self, state: DeepState) -> RoundStart:
+        """What was said since the last round, and whether there is another one."""
+        said = tuple(await self._said(state.heard))
+        limits = Limits(
+            max_rounds=self.work.job.request.max_iterations,
+            idle_rounds=self.settings.idle_rounds,
+            left_s=self.left_s,
+            is_within_budget=await self._is_within_budget(),
+        )
+        told, lines = heed(state, said, max_items=self.settings.max_checklist)
+        for line in lines:
+            await self.teller.heard(line, told)
+        return RoundStart(said, self.runtime_s, decide(told, said, limits))
+
+    async def queries(self, state: DeepState, number: int) -> RoundQueries:
+        await self.teller.round(number, state)
+        try:
+            with self.work.deps.stage("queries"):
+                queries = await generate_queries(state, self.work.deps, within_s=self._within_s)
+        except ModelError as exc:
+            queries = RoundQueries(failure=_failure(state, exc))
+        await self._note(state.with_queries(number, queries))
+        return queries
+
+    async def search(self, state: DeepState, queries: RoundQueries) -> RoundSources:
+        await self.teller.searching(state)
+        with self.work.deps.stage("search"):
+            found = await execute_searches(self.work, state, queries, within_s=self._within_s)
+        after = state.with_sources(found)
+        await self.teller.processing(after)
+        await self._note(after)
+        return found
+
+    async def facts(self, state: DeepState, first_new: int) -> NewFacts:
+        known = await known_sources(self.work, state.last_number)
+        new = [source for source in known if source.number >= first_new]
+        try:
+            with self.work.deps.stage("facts"):
+                facts = await process_results(state, new, self.work.deps, within_s=self._within_s)
+        except ModelError as exc:
+            facts = NewFacts(failure=_failure(state, exc))
+        await self._note(state.with_round_facts(facts))
+        return facts
+
+    async def check(self, state: DeepState) -> Completeness:
+        try:
+            with self.work.deps.stage("coverage"):
+                checked = await check_completeness(state, self.work.deps, within_s=self._within_s)
+        except ModelError as exc:
+            checked = Completeness(failure=_failure(state, exc))
+        after = state.with_coverage(checked)
+        await self.teller.checked(after)
+        await self._note(after)
+        return checked
+
+    async def answer(self, state: DeepState, stop: Stop) -> ResearchAnswer:
+        await self.teller.synthesizing(state)
+        left_s = max(self.settings.write_reserve_s, self.settings.max_runtime_s - self.runtime_s)
+        with self.work.deps.stage("synthesize"):
+            return await synthesize_answer(
+                self.work, state, stopped_because=self._because(state, stop), within_s=min(left_s, 120.0)
+            )
+
+    async def result(self, state: DeepState, answer: ResearchAnswer, stop: Stop) -> JobResult:
+        sources = await known_sources(self.work, state.last_number)
+        searched = gathered(state)
+        return JobResult(
+            answer=answer,
+            source_ids=tuple(source.id for source in sources),
+            sources_considered=considered(state),
+            queries=searched.queries_executed,
+            providers=searched.providers_used,
+            question_type=self.work.job.intent.question_type,
+            details=tool_output(self.record.id, state, answer, sources, stop),
+        )
+
+    def _because(self, state: DeepState, stop: Stop) -> str:
+        rounds, minutes = self.work.job.request.max_iterations, self.settings.max_runtime_s / 60
+        return {
+            Stop.ASKED: "you asked for the answer",
+            Stop.NOTHING_NEW: f"{self.settings.idle_rounds} rounds in a row brought nothing new",
+            Stop.MAX_ITERATIONS: f"{rounds} {'round was' if rounds == 1 else 'rounds were'} allowed",
+            Stop.OUT_OF_TIME: f"the limit of {minutes:g} minutes was reached",
+            Stop.BUDGET: "the month's research budget is used up",
+            Stop.FAILURE: state.failure,
+        }.get(stop, "")
+
+    async def _note(self, state: DeepState) -> None:
+        share = share_of(state, self.work.job.request.max_iterations)
+        await self.record.note(f"iteration_{len(state.rounds)}", max(share, FIRST_ROUND_SHARE), state)
+
+    async def _earlier(self) -> list[ToolTrace]:
+        try:
+            return await self.work.deps.tool_traces.completed(
+                self.work.job.scope, TOOL_NAME, limit=self.settings.earlier_jobs
+            )
+        except StoreError as exc:
+            self.work.deps.count_error("trace", exc)
+            return []
+
+    async def _said(self, heard: int) -> list[Steering]:
+        return await self.work.deps.steering.read(self.work.job.id, after=heard)
+
+    async def _is_within_budget(self) -> bool:
+        try:
+            await self.work.deps.check_budget(self.work.job.request)
+        except BudgetSpent:
+            return False
+        return True
+
+
+def _failure(state: DeepState, exc: ModelError) -> str:
+    """Words for a search that ends because the model fails; without any fact there is nothing to answer from."""
+    if not state.facts:
+        raise exc
+    return f"the language model failed ({exc.user_message.rstrip('.')})"

@@ -1,0 +1,235 @@
+"""What a deep research job knows: the refined question, the checklist, the facts, the rounds made so far.
+
+Every value is frozen and can be stored as JSON. The state is folded from what the durable steps return, so
+a run that resumes after a crash stands exactly where it stood.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from core.answer import Evidence, ModelUsage
+from core.source import SearchMetadata
+
+GOOD_SHARE = 0.6  # of the items satisfied, when the others are partial, is good coverage (S002-11); by judgement
+
+
+class Coverage(StrEnum):
+    SATISFIED = "satisfied"
+    PARTIAL = "partial"
+    UNSATISFIED = "unsatisfied"
+
+
+@dataclass(frozen=True)
+class ChecklistItem:
+    """One thing a good answer must address. `facts` are the numbers of what was found; `missing` is what was not."""
+
+    id: str
+    description: str
+    coverage: Coverage = Coverage.UNSATISFIED
+    facts: tuple[int, ...] = ()
+    missing: str = ""
+
+    @property
+    def is_satisfied(self) -> bool:
+        return self.coverage is Coverage.SATISFIED
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A sentence and the span of a source that says it. `learned_on` is the ISO day of an earlier job, else ""."""
+
+    number: int
+    text: str
+    items: tuple[str, ...]
+    evidence: Evidence
+    learned_on: str = ""
+
+
+@dataclass(frozen=True)
+class RefinedQuestion:
+    """Step 1 and 2 of S002: the question, its boundaries, its terms, and what a good answer must address."""
+
+    question: str
+    in_scope: tuple[str, ...] = ()
+    out_of_scope: tuple[str, ...] = ()
+    key_terms: tuple[str, ...] = ()
+    checklist: tuple[str, ...] = ()
+    usage: tuple[ModelUsage, ...] = ()
+
+
+@dataclass(frozen=True)
+class RoundQueries:
+    """What a round searches for. `failure` says why the model gave nothing, "" when it did."""
+
+    pubmed: tuple[str, ...] = ()
+    web: tuple[str, ...] = ()
+    usage: tuple[ModelUsage, ...] = ()
+    failure: str = ""
+
+
+@dataclass(frozen=True)
+class RoundSources:
+    """What a round found. `last_number` is that of the newest source of the job; `results` counts documents."""
+
+    last_number: int
+    results: int
+    articles: int
+    pages: int
+    metadata: SearchMetadata = field(default_factory=SearchMetadata)
+    failure: str = ""
+
+
+@dataclass(frozen=True)
+class NewFacts:
+    facts: tuple[Fact, ...] = ()
+    last_number: int = 0  # of the sources, where facts bring their own
+    usage: tuple[ModelUsage, ...] = ()
+    failure: str = ""
+
+
+@dataclass(frozen=True)
+class ItemCheck:
+    id: str
+    coverage: Coverage
+    facts: tuple[int, ...] = ()
+    missing: str = ""
+
+
+@dataclass(frozen=True)
+class Completeness:
+    items: tuple[ItemCheck, ...] = ()
+    usage: tuple[ModelUsage, ...] = ()
+    failure: str = ""
+
+
+@dataclass(frozen=True)
+class Round:
+    """One iteration as it is told afterwards; `satisfied` of `items` at its end."""
+
+    number: int
+    pubmed: tuple[str, ...] = ()
+    web: tuple[str, ...] = ()
+    results: int = 0
+    articles: int = 0
+    pages: int = 0
+    new_facts: int = 0
+    satisfied: int = 0
+    items: int = 0
+
+    @property
+    def queries(self) -> tuple[str, ...]:
+        return (*self.pubmed, *self.web)
+
+
+@dataclass(frozen=True)
+class DeepState:
+    """Where a job stands. `heard` counts what was said to it, `last_number` its sources."""
+
+    question: str = ""
+    refined: RefinedQuestion = field(default_factory=lambda: RefinedQuestion(""))
+    checklist: tuple[ChecklistItem, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    rounds: tuple[Round, ...] = ()
+    constraints: tuple[str, ...] = ()
+    searches: tuple[SearchMetadata, ...] = ()
+    usage: tuple[ModelUsage, ...] = ()
+    last_number: int = 0
+    heard: int = 0
+    last_item: int = 0  # ids of items are not given twice
+    min_rounds: int = 0  # somebody wants to have made, whatever is covered
+    idle_since: int = 0  # the last round that brought something new, or after which somebody changed the task
+    failure: str = ""
+
+    @property
+    def satisfied(self) -> int:
+        return sum(item.is_satisfied for item in self.checklist)
+
+    @property
+    def is_covered(self) -> bool:
+        """All items satisfied, or good coverage with no item without any information (S002-11)."""
+        if any(item.coverage is Coverage.UNSATISFIED for item in self.checklist):
+            return False
+        return self.satisfied >= GOOD_SHARE * len(self.checklist)
+
+    @property
+    def needed(self) -> tuple[ChecklistItem, ...]:
+        """The items that are not satisfied yet; all of them when somebody wants it deeper than that."""
+        return tuple(item for item in self.checklist if not item.is_satisfied) or self.checklist
+
+    @property
+    def idle_rounds(self) -> int:
+        """How many of the last rounds brought nothing new."""
+        return len(self.rounds) - self.idle_since
+
+    def fact(self, number: int) -> Fact | None:
+        return next((fact for fact in self.facts if fact.number == number), None)
+
+    def with_question(self, refined: RefinedQuestion) -> DeepState:
+        items = tuple(ChecklistItem(str(place), text) for place, text in enumerate(refined.checklist, start=1))
+        usage = (*self.usage, *refined.usage)
+        return replace(self, refined=refined, checklist=items, last_item=len(items), usage=usage)
+
+    def with_facts(self, found: NewFacts) -> DeepState:
+        return replace(
+            self,
+            facts=(*self.facts, *found.facts),
+            last_number=max(self.last_number, found.last_number),
+            usage=(*self.usage, *found.usage),
+            failure=found.failure or self.failure,
+        )
+
+    def with_queries(self, number: int, queries: RoundQueries) -> DeepState:
+        return replace(
+            self,
+            rounds=(*self.rounds, Round(number, queries.pubmed, queries.web, items=len(self.checklist))),
+            usage=(*self.usage, *queries.usage),
+            failure=queries.failure or self.failure,
+        )
+
+    def with_sources(self, found: RoundSources) -> DeepState:
+        now = replace(self.rounds[-1], results=found.results, articles=found.articles, pages=found.pages)
+        return replace(
+            self,
+            rounds=(*self.rounds[:-1], now),
+            searches=(*self.searches, found.metadata),
+            last_number=found.last_number,
+            failure=found.failure or self.failure,
+        )
+
+    def with_round_facts(self, found: NewFacts) -> DeepState:
+        """The facts of the newest round."""
+        now = replace(self.rounds[-1], new_facts=len(found.facts))
+        state = replace(self.with_facts(found), rounds=(*self.rounds[:-1], now))
+        return replace(state, idle_since=len(state.rounds)) if found.facts else state
+
+    def with_coverage(self, checked: Completeness) -> DeepState:
+        """Items as they were checked; one is never covered without a fact."""
+        checks = {check.id: check for check in checked.items}
+        items = tuple(_covered(item, checks.get(item.id), self.facts) for item in self.checklist)
+        state = replace(
+            self,
+            checklist=items,
+            usage=(*self.usage, *checked.usage),
+            failure=checked.failure or self.failure,
+        )
+        if not state.rounds:
+            return state
+        now = replace(state.rounds[-1], satisfied=state.satisfied, items=len(items))
+        return replace(state, rounds=(*state.rounds[:-1], now))
+
+
+def _covered(item: ChecklistItem, check: ItemCheck | None, facts: Sequence[Fact]) -> ChecklistItem:
+    """Facts that were taken out for the item count also where the check named none."""
+    own = [fact.number for fact in facts if item.id in fact.items]
+    known = {fact.number for fact in facts}
+    named = [number for number in (check.facts if check else item.facts) if number in known]
+    bearing = tuple(dict.fromkeys([*named, *own]))
+    if check is None:
+        return replace(item, facts=bearing)
+    coverage = check.coverage if bearing else Coverage.UNSATISFIED
+    return replace(
+        item, coverage=coverage, facts=bearing, missing="" if check.coverage == "satisfied" else check.missing
+    )

@@ -1,0 +1,161 @@
+"""A deep research job made of fakes: abstracts, pages and a scripted model that reads what it is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from adapters.store.memory import MemoryTraceStore
+from core.answer import JobResult
+from core.codec import decode, encode
+from core.config import Settings
+from core.deps import Deps
+from core.errors import FetchError
+from core.events import Event
+from core.job import ResearchJob
+from core.ports import ChatRequest
+from core.runner import run_job
+from core.source import SearchHit, SourceKind
+from core.trace import ToolTrace, trace_id_of
+from tests.deep.world import CHLORIDE, QUESTION, Study
+from tests.fakes import FakeModel, FakeSearch, make_deps, make_job
+from tests.loopback.deep_responders import DEEP
+from tests.loopback.openai_responders import ChatCall, answer_responder, verdicts_responder
+
+T = TypeVar("T")
+Answer = Callable[[ChatRequest], str]
+PURPOSES = {"refine": "refined_question", "queries": "queries", "facts": "facts", "coverage": "coverage"}
+
+
+def scripted(**instead: object) -> FakeModel:
+    """The scripted model of the loopback world, by purpose; `instead` replaces single answers."""
+    usual = {purpose: _reading(DEEP[schema]) for purpose, schema in PURPOSES.items()}
+    usual |= {"answer": _reading(answer_responder), "check": _reading(verdicts_responder)}
+    return FakeModel({**usual, **instead})
+
+
+def _reading(responder: Callable[[ChatCall], object]) -> Answer:
+    def answer(request: ChatRequest) -> str:
+        call = ChatCall(
+            model="fake-1", system=request.system, user=request.user, schema_name=request.schema_name,
+            schema=request.schema, max_tokens=request.max_tokens, prompt_tokens=0, key="", at=0.0, body={},
+        )  # fmt: skip
+        return str(responder(call))
+
+    return answer
+
+
+def abstract(study: Study, *, rank: int = 0, title: str = "") -> SearchHit:
+    return SearchHit(
+        "pubmed",
+        f"https://pubmed.ncbi.nlm.nih.gov/{study.pmid}/",
+        title or study.title,
+        study.abstract,
+        is_complete=True,
+        rank=rank,
+        author=study.author,
+        kind=SourceKind.PEER_REVIEWED,
+    )
+
+
+def address(study: Study) -> str:
+    return f"https://site{study.pmid}.example/study"
+
+
+def found_page(study: Study, *, rank: int = 0) -> SearchHit:
+    return SearchHit("tavily", address(study), study.title, study.abstract[:60], rank=rank)
+
+
+def page_text(study: Study) -> str:
+    return "\n\n".join([*(text for _, text in study.sections), study.conclusion])
+
+
+def pubmed(*studies: Study, **more: object) -> FakeSearch:
+    hits = [abstract(study, rank=rank) for rank, study in enumerate(studies)]
+    return replace(FakeSearch("pubmed", hits, strength="scholarly"), **more)  # type: ignore[arg-type]
+
+
+def tavily(*studies: Study, **more: object) -> FakeSearch:
+    return replace(FakeSearch("tavily", [found_page(s, rank=n) for n, s in enumerate(studies)]), **more)  # type: ignore[arg-type]
+
+
+SOUND = tuple(study for study in CHLORIDE if not study.title.startswith("Retracted"))
+
+
+def deep_deps(
+    *,
+    model: FakeModel | None = None,
+    search: tuple[FakeSearch, ...] | None = None,
+    pages: Mapping[str, str | FetchError] | None = None,
+    settings: Settings | None = None,
+) -> Deps:
+    searches = (pubmed(*SOUND), tavily(*SOUND)) if search is None else search
+    texts: Mapping[str, str | FetchError] = {address(study): page_text(study) for study in CHLORIDE}
+    return make_deps(
+        search=searches, pages=texts if pages is None else pages, model=model or scripted(), settings=settings
+    )
+
+
+@dataclass
+class Ran:
+    """What became of a job: its result, its events and its trace."""
+
+    job: ResearchJob
+    result: JobResult | None
+    events: list[Event]
+    trace: ToolTrace | None
+
+    @property
+    def details(self) -> Mapping[str, object]:
+        assert self.result is not None
+        return self.result.details
+
+    @property
+    def lines(self) -> list[str]:
+        return [str(event.data["data"]["line"]) for event in self.events if "line" in (event.data.get("data") or {})]  # type: ignore[index, operator, union-attr]
+
+
+@dataclass
+class Journal:
+    """`Steps` that keep what finished as JSON, as a durable runner does; `dies_in` raises within that step."""
+
+    kept: dict[str, str] = field(default_factory=dict)
+    dies_in: str = ""
+    dies_after: bool = False
+    ran: list[str] = field(default_factory=list)
+
+    async def run(self, name: str, step: Callable[[], Awaitable[T]], returns: type[T]) -> T:
+        if name not in self.kept:
+            if name == self.dies_in and not self.dies_after:
+                raise Died(name)
+            self.ran.append(name)
+            value = encode(await step())
+            if name == self.dies_in:
+                raise Died(name)
+            self.kept[name] = value
+        return decode(self.kept[name], returns)
+
+
+class Died(BaseException):
+    """The worker was killed: nothing catches it."""
+
+
+async def research(
+    deps: Deps, *, query: str = QUESTION, steps: Journal | None = None, id: str = "job_1", **request: object
+) -> Ran:
+    """One deep job from its submission to its end."""
+    job = make_job(query, id=id, modes=("deep",), **request)
+    await deps.jobs.save(job)
+    await run_job(job.id, deps, steps or Journal(), is_resumable=steps is not None)
+    return await look_at(deps, job.id)
+
+
+async def look_at(deps: Deps, job_id: str) -> Ran:
+    assert isinstance(deps.tool_traces, MemoryTraceStore)
+    return Ran(
+        await deps.jobs.get(job_id),
+        await deps.jobs.result(job_id),
+        await deps.events.read(job_id),
+        await deps.tool_traces.get(trace_id_of(job_id)),
+    )

@@ -1,0 +1,344 @@
+"""A deep research job from the question to the answer, with everything around it faked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from core.budget import BudgetSpent
+from core.config import DeepSettings, Settings
+from core.deep.telling import COMPLETE, REFINING, STARTING
+from core.errors import ModelUnavailable, ProviderTimeout
+from core.job import JobStatus
+from core.ports import ChatRequest
+from core.steering import Steering
+from tests.core.deep.making import SOUND, address, deep_deps, pubmed, research, scripted, tavily
+from tests.deep.world import CHLORIDE
+
+
+def coverage(*levels: str) -> Callable[[ChatRequest], str]:
+    """The same coverage of items 1, 2, … in every round, each carried by fact 1."""
+    items = [
+        {"id": str(number), "coverage": level, "facts": [1], "missing": "" if level == "satisfied" else "the rest"}
+        for number, level in enumerate(levels, start=1)
+    ]
+    return lambda request: json.dumps({"items": items})
+
+
+async def test_a_question_ends_in_an_answer_that_covers_the_checklist():
+    """S002-06, S002-07, S002-12: refined, listed, searched, answered with markers and checked as every answer is."""
+    ran = await research(deep_deps())
+
+    assert ran.job.status is JobStatus.COMPLETED
+    assert ran.result is not None
+    answer = ran.result.answer
+    assert answer is not None
+    assert "[1]" in answer.summary
+    assert [citation for citation in answer.citations if not citation.verdict.carries] == []
+    assert answer.stopped_because == ""
+    assert ran.details["stopped_because"] == "covered"
+    assert len(ran.details["checklist_coverage"]["satisfied"]) == 3
+    assert answer.metadata.model_calls == len(ran.details["checklist"]) + 2  # refine, three of a round, answer
+
+
+async def test_the_output_has_exactly_the_fields_of_the_tool():
+    """S002-04: trace, answer, sources by type, coverage, iterations, status; PubMed sources carry their PMID."""
+    ran = await research(deep_deps())
+
+    output = ran.details
+    assert list(output)[:6] == ["trace_id", "answer", "sources", "checklist_coverage", "iterations_used", "status"]
+    assert output["status"] == "completed"
+    assert output["iterations_used"] == 1
+    assert ran.trace is not None
+    assert output["trace_id"] == ran.trace.id
+    sources = output["sources"]
+    assert {source["type"] for source in sources} == {"pubmed", "web"}
+    assert all({"id", "type", "title", "url", "snippet"} <= source.keys() for source in sources)
+    assert {source["pmid"] for source in sources if source["type"] == "pubmed"} == {"1001", "1002", "1004"}
+
+
+async def test_lines_of_progress_are_those_of_the_specification():
+    """S002-13: in their words and their order."""
+    ran = await research(deep_deps())
+
+    assert ran.lines == [
+        STARTING,
+        REFINING,
+        "✓ Generated checklist with 3 items to investigate",
+        "🔄 Iteration 1/10",
+        '  → Searching PubMed: "low[tiab] AND serum[tiab] AND chloride[tiab]"',
+        '  → Searching Web: "low serum chloride risk studies found"',
+        "  → Processing 6 results...",
+        "  → Checklist: 3/3 items satisfied",
+        COMPLETE,
+    ]
+
+
+async def test_progress_says_how_far_it_is_and_shows_the_whole_card():
+    """S002-02, S002-15, D9: refining is 0.1, the first round 0.3; the card comes along, at first the usual duration."""
+    ran = await research(deep_deps())
+
+    told = [event.data for event in ran.events if "card" in (event.data.get("data") or {})]
+    shares = {entry["data"]["stage"]: entry["progress"] for entry in reversed(told)}
+    assert shares["refining"] == 0.1
+    assert shares["iteration_1"] == 0.3
+    assert told[0]["data"]["note"] == "Deep research typically takes 1–3 minutes."
+    searching = next(entry["data"] for entry in told if "queries" in entry["data"])
+    assert searching["iteration"] == 1
+    assert len(searching["queries"]) == 2
+    assert [item["coverage"] for item in told[-1]["data"]["card"]["checklist"]] == ["satisfied"] * 3
+
+
+async def test_pages_are_read_whole_and_not_only_their_extracts():
+    """S002-09, S002-10: a fact that stands at the end of a page, beyond what the search showed, is found."""
+    ran = await research(deep_deps())
+
+    assert ran.trace is not None
+    facts = ran.trace.state["knowledge_base"]["facts"]
+    found = [study for study in SOUND if study.conclusion in facts]
+    assert found != []
+    assert all(study.conclusion not in study.abstract for study in found)
+
+
+async def test_searches_of_a_round_are_one_of_each_kind_and_one_that_fails_costs_only_itself():
+    """S002-08, S002-09: PubMed gets PubMed syntax and the web plain words; without PubMed the web still answers."""
+    broken = pubmed(error=ProviderTimeout("pubmed", "no answer in 10 s"))
+    web = tavily(*SOUND)
+
+    ran = await research(deep_deps(search=(broken, web)))
+
+    assert ran.result is not None
+    assert ran.result.providers == ("tavily",)
+    assert "[tiab]" in broken.asked[0].text
+    assert "[" not in web.asked[0].text
+    assert any("PubMed gave nothing" in line for line in ran.result.answer.limitations)
+
+
+async def test_the_trace_is_written_with_state_and_figures():
+    """S002-16, S002-17, S002-18, D5: question, checklist, knowledge, iterations as lists; five figures."""
+    ran = await research(deep_deps(), context="for a lecture", max_iterations=4)
+
+    trace = ran.trace
+    assert trace is not None
+    assert trace.status == "completed"
+    assert trace.input_params == {
+        "question": ran.job.query, "context": "for a lecture", "max_iterations": 4,
+    }  # fmt: skip
+    state = trace.state
+    assert state["refined_question"] == ran.job.query
+    assert {"id", "description", "satisfied", "coverage", "evidence"} <= state["checklist"][0].keys()
+    assert state["checklist"][0]["evidence"]
+    assert [entry.get("pmid") for entry in state["knowledge_base"]["sources"]].count("1001") == 1
+    iteration = {"iteration": 1, "results_count": 6, "checklist_progress": "3/3"}
+    assert iteration.items() <= state["iterations"][0].items()
+    figures = {"total_iterations": 1, "pubmed_queries": 1, "web_queries": 1, "sources_processed": 6, "llm_calls": 5}
+    assert figures.items() <= trace.metrics.items()
+    assert set(trace.result) == {"answer", "sources", "checklist_coverage"}
+
+
+@pytest.mark.parametrize(
+    ("levels", "rounds"),
+    [
+        pytest.param(("satisfied", "satisfied", "satisfied"), 1, id="all satisfied"),
+        pytest.param(("satisfied", "satisfied", "partial"), 1, id="two of three, the third in part"),
+        pytest.param(("satisfied", "partial", "partial"), 3, id="one of three is not good coverage"),
+        pytest.param(("satisfied", "satisfied", "unsatisfied"), 3, id="nothing at all on the third"),
+    ],
+)
+async def test_good_coverage_ends_the_search(levels: tuple[str, ...], rounds: int):
+    """S002-11: all satisfied, or partial with good coverage; else two rounds without anything new end it."""
+    ran = await research(deep_deps(model=scripted(coverage=coverage(*levels))))
+
+    assert ran.details["iterations_used"] == rounds
+    assert ran.details["stopped_because"] == ("covered" if rounds == 1 else "nothing_new")
+
+
+async def test_what_was_not_found_is_named():
+    """S002-12: every item that is not covered stands among the limitations, with what is missing."""
+    ran = await research(deep_deps(model=scripted(coverage=coverage("satisfied", "partial", "unsatisfied"))))
+
+    limitations = ran.result.answer.limitations
+    assert any(line.startswith("Only partly found: Who was studied") and "the rest" in line for line in limitations)
+    assert any(line.startswith("Not found: How low serum") for line in limitations)
+    assert len(ran.details["checklist_coverage"]["gaps"]) == 2
+    assert "partial coverage" in ran.details["checklist_coverage"]["gaps"][0]
+
+
+async def test_the_number_of_rounds_is_a_limit():
+    """S002-03, S002-04: it ends with what there is, and says so."""
+    model = scripted(coverage=coverage("satisfied", "unsatisfied", "unsatisfied"))
+
+    ran = await research(deep_deps(model=model), max_iterations=1)
+
+    assert ran.details["status"] == "max_iterations_reached"
+    assert ran.details["iterations_used"] == 1
+    assert ran.result.answer.stopped_because == "1 round was allowed"
+    assert ran.result.answer.summary
+
+
+async def test_the_time_is_a_limit():
+    """S002-14, S002-21, D2: no round is begun that would leave no time to write; what there is is answered from."""
+    settings = Settings(deep=DeepSettings(max_runtime_s=100.0, write_reserve_s=100.0))
+
+    ran = await research(deep_deps(settings=settings))
+
+    assert ran.job.status is JobStatus.COMPLETED
+    assert ran.details["stopped_because"] == "out_of_time"
+    assert ran.details["iterations_used"] == 0
+    assert "minutes was reached" in ran.result.answer.stopped_because
+
+
+async def test_the_budget_is_a_limit():
+    """A month's money that is used up while a job runs ends its search, not the job."""
+
+    async def spent(request: object) -> None:
+        raise BudgetSpent("spent")
+
+    ran = await research(replace(deep_deps(), check_budget=spent))
+
+    assert ran.job.status is JobStatus.COMPLETED
+    assert ran.details["stopped_because"] == "budget"
+
+
+async def test_a_model_that_fails_later_leaves_the_answer_that_can_be_given():
+    """S002-21: the search ends, the facts found so far are answered from, and the reason is told."""
+    usual = scripted()
+    turns = [usual.answers["queries"], ModelUnavailable("away", user_message="The model is away.")]
+    partly = coverage("satisfied", "unsatisfied", "unsatisfied")
+
+    ran = await research(deep_deps(model=scripted(queries=turns, coverage=partly)))
+
+    assert ran.job.status is JobStatus.COMPLETED
+    assert ran.details["stopped_because"] == "failure"
+    assert "The model is away" in ran.result.answer.stopped_because
+    assert ran.result.answer.citations
+
+
+async def test_a_model_that_fails_at_once_fails_the_job_in_words():
+    """S002-21, S002-19: the trace says why, too."""
+    ran = await research(deep_deps(model=scripted(refine=ModelUnavailable("away", user_message="The model is away."))))
+
+    assert ran.job.status is JobStatus.FAILED
+    assert ran.job.error.message == "The model is away."
+    assert ran.trace.status == "failed"
+    assert ran.trace.error_message == "The model is away."
+
+
+async def test_without_a_model_it_says_how_to_set_one():
+    """No rule can replace the model here."""
+    ran = await research(replace(deep_deps(), model=None))
+
+    assert ran.job.status is JobStatus.FAILED
+    assert "OPENAI_API_KEY" in ran.job.error.message
+    assert "OPENAI_BASE_URL" in ran.job.error.message
+
+
+async def test_all_providers_down_fails_the_job():
+    """D11: nothing was searched, which is another thing than nothing found."""
+    down = [replace(search, error=ProviderTimeout(search.name, "no answer")) for search in (pubmed(), tavily())]
+
+    ran = await research(deep_deps(search=tuple(down)))
+
+    assert ran.job.status is JobStatus.FAILED
+    assert ran.job.error.code == "SEARCH_FAILED"
+
+
+async def test_nothing_found_is_an_honest_answer():
+    """D11: the answer says what was searched for; no fact is made up."""
+    ran = await research(deep_deps(search=(pubmed(), tavily())))
+
+    assert ran.job.status is JobStatus.COMPLETED
+    assert ran.result.answer.confidence == "insufficient"
+    assert ran.details["stopped_because"] == "nothing_new"
+    assert len(ran.details["checklist_coverage"]["gaps"]) == 3
+
+
+async def test_a_retracted_paper_is_shown_and_supports_nothing():
+    """S002-22: its quality is told, a limitation names it, and no fact or citation rests on it."""
+    retracted = CHLORIDE[2]
+    papers = pubmed(*CHLORIDE)
+    papers.hits = [replace(h, title=h.title.replace("Retracted:", "[Retracted]")) for h in papers.hits]
+
+    ran = await research(deep_deps(search=(papers, tavily(*SOUND))))
+
+    shown = {source["pmid"]: source for source in ran.details["sources"] if "pmid" in source}
+    assert shown[retracted.pmid]["quality"] == "retracted"
+    assert shown["1001"]["quality"] == "peer-reviewed"
+    number = shown[retracted.pmid]["id"].removeprefix("src_")
+    assert f"Source {number} was retracted or withdrawn and supports nothing here." in ran.result.answer.limitations
+    assert all(citation.source_id != f"src_{number}" for citation in ran.result.answer.citations)
+    assert not any("supplements" in fact for fact in ran.trace.state["knowledge_base"]["facts"])
+
+
+@pytest.mark.parametrize(
+    ("fact", "quote", "is_kept"),
+    [
+        pytest.param(SOUND[0].conclusion, SOUND[0].conclusion, True, id="word for word"),
+        pytest.param(
+            SOUND[0].conclusion, "words that stand nowhere in it", True, id="an invented quote of a true fact"
+        ),
+        pytest.param("Serum chloride has no bearing on mortality in Belgium.", SOUND[0].conclusion, False, id="denied"),
+        pytest.param("Chloride was measured in 20000 dogs.", "", False, id="made up"),
+    ],
+)
+async def test_facts_are_bound_to_the_words_of_their_source(fact: str, quote: str, is_kept: bool):
+    """S002-10: what the source does not say is dropped, and a quote is always the source's own."""
+    row = {"fact": fact, "items": ["1"], "source": "1", "quote": quote}
+    only = tavily(SOUND[0])
+
+    ran = await research(deep_deps(search=(only,), model=scripted(facts=json.dumps({"facts": [row]}))))
+
+    evidence = ran.trace.state["knowledge_base"]["evidence"]
+    assert [entry["fact"] for entry in evidence] == ([fact] if is_kept else [])
+    text = "\n\n".join([*(text for _, text in SOUND[0].sections), SOUND[0].conclusion])
+    assert all(entry["quote"] == text[entry["start"] : entry["end"]] for entry in evidence)
+    assert address(SOUND[0]) in {source["url"] for source in ran.details["sources"]}
+
+
+async def test_what_is_said_meanwhile_is_heard_at_the_next_round():
+    """An item that is added is searched for, one that is dropped is not missed, and a wish reaches every prompt."""
+    deps = deep_deps(model=scripted())
+    await deps.steering.add("job_1", Steering("add_item", "Which dose of chloride was given"))
+    await deps.steering.add("job_1", Steering("drop_item", "2"))
+    await deps.steering.add("job_1", Steering("constraint", "only adults"))
+
+    ran = await research(deps)
+
+    described = [item["description"] for item in ran.details["checklist"]]
+    assert "Which dose of chloride was given" in described
+    assert len(described) == 3
+    assert not any(text.startswith("Who was studied") for text in described)
+    assert "- only adults" in deps.model.calls("queries")[0].user
+    assert "  → Added: Which dose of chloride was given" in ran.lines
+    assert ran.trace.state["constraints"] == ["only adults"]
+
+
+async def test_answer_now_ends_the_search_before_the_next_round():
+    """What was found until then is answered from."""
+    deps = deep_deps()
+    usual = scripted(coverage=coverage("satisfied", "unsatisfied", "unsatisfied"))
+
+    async def say(request: object) -> None:
+        if usual.calls("coverage") and not await deps.steering.read("job_1"):
+            await deps.steering.add("job_1", Steering("answer_now"))
+
+    deps = replace(deps, model=usual, check_budget=say)
+    ran = await research(deps, max_iterations=5)
+
+    assert ran.details["stopped_because"] in {"asked", "nothing_new"}
+    assert ran.details["iterations_used"] <= 2
+    assert ran.result.answer.citations
+
+
+async def test_going_deeper_makes_more_rounds_than_coverage_needs():
+    """Two more, whatever is covered."""
+    deps = deep_deps()
+    await deps.steering.add("job_1", Steering("go_deeper"))
+
+    ran = await research(deps)
+
+    assert ran.details["iterations_used"] == 2
+    assert ran.details["stopped_because"] == "covered"
