@@ -92,8 +92,8 @@ async def open_house(
         metrics = PrometheusRecorder()
         records = await open_records(env, settings, stack, clock=utc_now, recorder=metrics)
         deps = _open_deps(env, settings, records, metrics, stack)
+        deps = replace(deps, check_budget=_budget(settings, deps, records))
         admit = _admission(settings, deps, records)
-        deps = replace(deps, check_budget=admit)
         deps = await stack.enter_async_context(observed(deps, records.traces, secrets=secrets_in(env)))
         archives: list[Archive] = [*records.archives]
         queue: JobQueue
@@ -116,21 +116,27 @@ async def open_house(
         yield House(researcher, deps, metrics, settings, records.traces, records.revocations, records.limits)
 
 
-def _admission(settings: BotSettings, deps: Deps, records: Records) -> Callable[[ResearchRequest], Awaitable[None]]:
-    """Refuses who has spent this month's budget or asks too often.
-
-    Raises `SetupError` for a budget that cannot be counted.
-    """
+def _budget(settings: BotSettings, deps: Deps, records: Records) -> Callable[[ResearchRequest], Awaitable[None]]:
+    """Refuses who has spent this month's budget. Raises `SetupError` for a budget that cannot be counted."""
     budget = Budget(settings.budget_user_usd, settings.budget_workspace_usd)
+    if deps.model is not None:
+        require_price(budget, deps.model.name, deps.settings.prices_usd_per_million)
+
+    async def check(request: ResearchRequest) -> None:
+        await check_budget(request, budget, records.spending, now=utc_now())
+
+    return check
+
+
+def _admission(settings: BotSettings, deps: Deps, records: Records) -> Callable[[ResearchRequest], Awaitable[None]]:
+    """Refuses who has spent this month's budget or asks too often."""
     quotas = {
         "discord": Quota(settings.discord_user_per_min, settings.discord_guild_per_min),
         "slack": Quota(settings.slack_user_per_min, settings.slack_workspace_per_min),
     }
-    if deps.model is not None:
-        require_price(budget, deps.model.name, deps.settings.prices_usd_per_million)
 
     async def admit(request: ResearchRequest) -> None:
-        await check_budget(request, budget, records.spending, now=utc_now())
+        await deps.check_budget(request)
         await check_quota(request, quotas, records.limits)
 
     return admit
