@@ -35,7 +35,7 @@ def may_ask(request: web.Request) -> bool:
     tokens = request.app[SETTINGS].api_tokens
     if matches_token(_bearer(request), tokens):
         return True
-    if not is_own_origin(request):
+    if request.method == "POST" and not is_own_origin(request):  # a link from elsewhere may lead here, a form may not
         return False
     return _has_session(request, tokens) or (is_local_peer(request) and _is_own_host(request))
 

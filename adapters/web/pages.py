@@ -84,8 +84,12 @@ async def get_job(request: web.Request) -> web.Response:
         "may_ask": may_ask(request),
     }
     if view.is_running:
-        return _page("running.html", request, context | await _running(request, job))
-    return _page("job.html", request, context | _finished(request, view))
+        page = _page("running.html", request, context | await _running(request, job))
+    else:
+        page = _page("job.html", request, context | _finished(request, view))
+    if not view.is_private:
+        page.headers["Referrer-Policy"] = "same-origin"  # without any, its forms would post with `Origin: null`
+    return page
 
 
 async def post_cancel(request: web.Request) -> web.Response:

@@ -1,0 +1,291 @@
+"""The pages in a real browser, over jobs that went through the whole pipeline."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from axe_playwright_python.async_playwright import Axe
+from playwright.async_api import Browser, Page, expect
+
+from core.job import ResearchJob
+from tests.adapters.web.site import BUILT, LIE, PRIVATE, QUESTION, TALL, Site, open_site
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+Open = Callable[[Site], Awaitable[str]]
+
+WIDE, NARROW = {"width": 1100, "height": 900}, {"width": 320, "height": 640}
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def site() -> AsyncIterator[Site]:
+    async with open_site() as opened:
+        yield opened
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def finished(site: Site) -> ResearchJob:
+    return await site.ask()
+
+
+@asynccontextmanager
+async def visit(browser: Browser, url: str, **options: object) -> AsyncIterator[Page]:
+    """A page of its own, that must raise no error, log nothing and ask no other host for anything."""
+    context = await browser.new_context(**{"viewport": WIDE, **options})  # type: ignore[arg-type]
+    page = await context.new_page()
+    faults: list[str] = []
+    host = url.split("/")[2]
+    page.on("pageerror", lambda error: faults.append(f"error: {error}"))
+    page.on("console", lambda message: faults.append(message.text) if "404 (Not Found)" not in message.text else None)
+    page.on("request", lambda asked: faults.append(asked.url) if asked.url.split("/")[2] != host else None)
+    try:
+        await page.goto(url)
+        yield page
+    finally:
+        await context.close()
+    assert faults == []
+
+
+async def test_asking_leads_to_a_cited_answer_whose_passage_is_one_click_away(browser: Browser, site: Site):
+    """G-04: ask, watch, click a citation, see the sentence in its source; the way back ends where it began."""
+    site.writer.mood = site.library.mood = ""
+    async with visit(browser, site.address) as page:
+        await page.fill("#query", QUESTION)
+        await page.click("text=Research >> visible=true")
+        await page.wait_for_selector(".chip")
+        await page.click(".summary .cite a >> nth=0")
+
+        passage = page.locator("#passage")
+        await expect(passage).to_have_text(TALL)
+        await expect(passage).to_be_in_viewport()
+        assert await passage.evaluate("mark => getComputedStyle(mark).backgroundColor") != "rgba(0, 0, 0, 0)"
+        live = await page.get_attribute("text=Open the live page at this passage", "href")
+        assert live is not None
+        assert live.endswith("#:~:text=The%20Eddystone%20lighthouse%20is%2049,stands%20on%20the%20Eddystone%20Rocks.")
+        await page.go_back()
+        await expect(page.locator("h1")).to_have_text(QUESTION)
+
+
+async def test_answer_is_listed_where_it_was_asked_until_it_is_cleared(browser: Browser, site: Site):
+    """The asker's recent answers stay in this browser."""
+    site.writer.mood = site.library.mood = ""
+    async with visit(browser, site.address) as page:
+        await page.fill("#query", QUESTION)
+        await page.click("button[type=submit]")
+        await page.wait_for_selector(".chip")
+        await page.click(".brand")
+        await page.click("#recent li a")
+        await expect(page.locator("h1")).to_have_text(QUESTION)
+        await page.click(".brand")
+
+        await page.click("#forget")
+
+        await expect(page.locator("#recent")).to_be_hidden()
+        await page.reload()
+        await expect(page.locator("#recent")).to_be_hidden()
+
+
+async def test_somebody_elses_link_is_not_among_ones_own_answers(browser: Browser, site: Site, finished: ResearchJob):
+    async with visit(browser, site.page(finished)) as page:
+        await page.click(".brand")
+
+        await expect(page.locator("#recent")).to_be_hidden()
+
+
+async def test_running_job_is_shown_as_it_goes_and_becomes_its_answer(browser: Browser, site: Site):
+    """G-04: stages, queries, sources and sentences with their marks appear by themselves; progress is announced."""
+    job = await site.ask(mood="slow")
+    async with visit(browser, site.page(job)) as page:
+        await expect(page.locator("#queries li")).to_have_count(2)
+        await expect(page.locator(".cards li")).to_have_count(4)
+        await expect(page.locator("#summary")).to_contain_text("[1]✓")
+        await expect(page.locator("#summary")).not_to_contain_text("Douglass")
+        await expect(page.locator("[aria-current=step]")).to_contain_text("Writing")
+        assert await page.get_attribute("#message", "aria-live") == "polite"
+        assert await page.get_attribute("#message", "role") == "status"
+
+        site.writer.gate.set()
+
+        await page.wait_for_selector(".chip")
+        await expect(page.locator(".summary")).to_contain_text("Douglass")
+        await expect(page.locator(".removed s")).to_have_text([LIE])
+
+
+async def test_sentences_come_while_one_watches(browser: Browser, site: Site):
+    """The stream fills a page that was opened before anything was told."""
+    site.writer.mood, site.library.mood = "slow", ""
+    site.writer.gate.clear()
+    async with visit(browser, site.address) as page:
+        await page.fill("#query", QUESTION)
+        await page.click("button[type=submit]")
+
+        await expect(page.locator("#summary [data-id=summary-0]")).to_contain_text("49 metres")
+        await expect(page.locator("#elapsed")).to_have_text(re.compile(r"\d+ s"))
+        site.writer.gate.set()
+        await page.wait_for_selector(".chip")
+
+
+async def test_lost_connection_is_made_again_without_gap_or_repeat(browser: Browser, site: Site):
+    """G-04: the page tries again after a second, says so, and shows each sentence once."""
+    job = await site.ask(mood="slow")
+    refusals = 0
+    async with visit(browser, site.address) as page:
+
+        async def refuse_once(route):
+            nonlocal refusals
+            refusals += 1
+            await (route.fulfill(status=204) if refusals == 1 else route.continue_())
+
+        await page.route("**/stream*", refuse_once)
+        await page.goto(site.page(job))
+        await expect(page.locator("#message")).to_contain_text("trying again")
+        async with page.expect_response("**/stream*"):
+            await expect(page.locator("#summary [data-id]")).to_have_count(1)
+
+        site.writer.gate.set()
+
+        await page.wait_for_selector(".chip")
+    assert refusals == 2
+
+
+async def test_cancel_ends_the_job_and_says_so(browser: Browser, site: Site):
+    """One click, no script needed."""
+    job = await site.ask(mood="slow")
+    async with visit(browser, site.page(job)) as page:
+        await page.click("text=Cancel")
+
+        await expect(page.locator("[role=alert]")).to_contain_text("cancelled")
+        await expect(page.locator("text=Retry")).to_be_visible()
+    assert (await site.researcher.job(job.id)).status.value == "cancelled"
+
+
+async def test_everything_works_without_a_script(browser: Browser, site: Site):
+    """Ask, watch by refreshing, read, open the passage, see the trace."""
+    site.writer.mood, site.library.mood = "slow", ""
+    site.writer.gate.clear()
+    async with visit(browser, site.address, java_script_enabled=False) as page:
+        await page.click(".examples a >> nth=0")
+        await expect(page.locator("#query")).to_have_value("How is confidence scored?")
+        await page.fill("#query", QUESTION)
+        await page.click("button[type=submit]")
+        await expect(page.locator("#summary")).to_contain_text("[1]✓", timeout=10_000)
+        site.writer.gate.set()
+        await expect(page.locator(".chip")).to_be_visible(timeout=10_000)
+
+        await page.click(".cite a >> nth=1")
+        await expect(page.locator("#passage")).to_have_text(BUILT)
+        await page.go_back()
+        await page.click("text=Trace")
+
+        await expect(page.locator(".timeline tbody tr.stage")).not_to_have_count(0)
+
+
+async def test_keyboard_alone_reaches_the_answer_and_its_passage(browser: Browser, site: Site):
+    """From the field to the button, along the page, into the source: nothing needs a pointer, focus is always seen."""
+    site.writer.mood = site.library.mood = ""
+    async with visit(browser, site.address) as page:
+        await page.keyboard.type(QUESTION)
+        await tab_to(page, "button[type=submit]")
+        await page.keyboard.press("Enter")
+        await page.wait_for_selector(".chip")
+        await tab_to(page, ".skip")
+        await tab_to(page, ".menu summary")
+        await page.keyboard.press("Enter")
+        await expect(page.locator(".menu a >> nth=0")).to_be_visible()
+        await page.keyboard.press("Escape")
+        await expect(page.locator(".menu a >> nth=0")).to_be_hidden()
+        await tab_to(page, ".summary .cite a")
+
+        await page.keyboard.press("Enter")
+
+        await expect(page.locator("#passage")).to_be_in_viewport()
+
+
+async def tab_to(page: Page, selector: str) -> None:
+    """Press Tab until the first such element has the focus, which must then be drawn."""
+    for _ in range(30):
+        await page.keyboard.press("Tab")
+        if await page.evaluate("wanted => document.activeElement.matches(wanted)", selector):
+            drawn = await page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+            assert drawn != "none" or selector == ".skip"
+            return
+    raise AssertionError(f"{selector} cannot be reached")
+
+
+async def test_prompts_are_in_the_trace_for_those_who_may_ask(browser: Browser, site: Site, finished: ResearchJob):
+    """S002-22: each step with its prompt and answer, folded; none of them for readers behind a proxy."""
+    async with visit(browser, f"{site.address}/jobs/{finished.id}/trace") as page:
+        await page.click("text=Prompt and answer of model answer")
+        await expect(page.locator("pre:visible >> nth=0")).to_contain_text("You are a research assistant")
+
+        async with visit(
+            browser, f"{site.address}/jobs/{finished.id}/trace", extra_http_headers={"Via": "proxy"}
+        ) as guest:
+            await expect(guest.locator("tr.model")).not_to_have_count(0)
+            await expect(guest.locator("pre")).to_have_count(0)
+
+
+async def asked(site: Site, mood: str) -> str:
+    return site.page(await site.ask(mood=mood))
+
+
+async def _at(url: str) -> str:
+    return url
+
+
+async def _below(site: Site, path: str) -> str:
+    return f"{site.page(await site.ask())}{path}"
+
+
+async def _private(site: Site) -> str:
+    job = await site.ask(scope=PRIVATE)
+    return site.page(job)
+
+
+STATES: dict[str, Open] = {
+    "ask": lambda site: _at(site.address),
+    "running": lambda site: asked(site, "slow"),
+    "finished": lambda site: asked(site, ""),
+    "insufficient": lambda site: asked(site, "unheard"),
+    "failed": lambda site: asked(site, "broken"),
+    "source": lambda site: _below(site, "/sources/1?claim=summary-0"),
+    "trace": lambda site: _below(site, "/trace"),
+    "unknown": lambda site: _at(f"{site.address}/jobs/job_unknown"),
+    "private": _private,
+}
+
+
+EVERY_TIME = {("running", "light"), ("finished", "light"), ("finished", "narrow"), ("finished", "dark")}
+LOOKS = [
+    pytest.param(state, look, marks=[] if (state, look) in EVERY_TIME else [pytest.mark.slow], id=f"{state}-{look}")
+    for state in STATES
+    for look in ("light", "dark", "narrow")
+]
+
+
+@pytest.mark.parametrize(("state", "look"), LOOKS)
+async def test_every_state_can_be_read_by_everybody(
+    browser: Browser, site: Site, tmp_path: Path, state: str, look: str
+):
+    """G-04: nothing serious for axe (WCAG A and AA, contrast too), nothing beyond the edge of a small screen."""
+    url = await STATES[state](site)
+    options: dict[str, object] = {"reduced_motion": "reduce"}
+    if look == "dark":
+        options["color_scheme"] = "dark"
+    if look == "narrow":
+        options["viewport"] = NARROW
+
+    async with visit(browser, url, **options) as page:
+        await page.evaluate("for (const folded of document.querySelectorAll('details:not(.menu)')) folded.open = true")
+        await page.screenshot(path=tmp_path / f"{state}-{look}.png", full_page=True)
+        found = await Axe().run(page)
+        overhang = await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    site.writer.gate.set()
+
+    grave = [one for one in found.response["violations"] if one["impact"] in ("serious", "critical")]
+    assert [(one["id"], one["nodes"][0]["html"]) for one in grave] == []
+    assert overhang <= 0
