@@ -1,0 +1,275 @@
+"""The message that lives: exactly one last word, whatever fails, and across restarts."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+
+import pytest
+
+from adapters.chat.live import LiveAnswers
+from adapters.chat.reply import AddressDead, Pace
+from core import wording
+from core.answer import JobResult
+from core.budget import BudgetSpent
+from core.delivery import Address, Delivery
+from core.deps import Deps
+from core.job import JobStatus, ResearchJob, ResearchRequest, Scope
+from core.researcher import Researcher
+from core.snapshot import Snapshot
+from core.source import Source
+from tests.fakes import NOW, make_deps
+
+CHANNEL = Scope("discord:1", "channel:2")
+REQUEST = ResearchRequest("How tall is the Eddystone lighthouse?", CHANNEL, asker="7")
+PACE = Pace(edit_every_s=0.005, refresh_every_s=0.01, edit_timeout_s=1.0, farewell_s=1.0, backoff_s=(0, 0, 0))
+
+
+class Plain:
+    """Payloads are words."""
+
+    def progress(self, job: ResearchJob, snapshot: Snapshot, elapsed_s: float) -> str:
+        return f"progress: {snapshot.message}"
+
+    def outcome(self, job: ResearchJob, result: JobResult | None, sources: Sequence[Source]) -> str:
+        return f"outcome: {job.status.value}"
+
+    def refusal(self, sentence: str) -> str:
+        return f"refusal: {sentence}"
+
+
+@dataclass
+class Board:
+    """Where messages are shown, by id."""
+
+    shown: dict[int, list[str]] = field(default_factory=dict)
+
+    def last_words(self) -> list[str]:
+        return [edits[-1] for edits in self.shown.values()]
+
+    def answers(self) -> list[str]:
+        return [words for words in self.last_words() if words.startswith("outcome")]
+
+
+@dataclass
+class BoardReply:
+    """A message on the board. `faults` are raised by the next edits, one each; None lets one through."""
+
+    board: Board
+    message_id: int = 0
+    faults: list[Exception | None] = field(default_factory=list)
+    repost_faults: list[Exception] = field(default_factory=list)
+    pings: int = 0
+    seen: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def address(self) -> Address:
+        return Address("discord", {"message": self.message_id})
+
+    async def edit(self, payload: str, /) -> None:
+        fault = self.faults.pop(0) if self.faults else None
+        if fault is not None:
+            raise fault
+        self.message_id = self.message_id or len(self.board.shown) + 1
+        self.board.shown.setdefault(self.message_id, []).append(payload)
+        self.seen.set()
+
+    async def repost(self, payload: str, job_id: str, /) -> None:
+        if self.repost_faults:
+            raise self.repost_faults.pop(0)
+        self.message_id = 100
+        self.board.shown.setdefault(100, []).append(payload)
+
+    async def ping(self, job: ResearchJob, /) -> None:
+        self.pings += 1
+
+
+class Waiting:
+    """A queue in which jobs wait until somebody ends them."""
+
+    async def enqueue(self, job: ResearchJob) -> None: ...
+
+    async def cancel(self, job_id: str) -> None: ...
+
+
+@dataclass
+class World:
+    deps: Deps
+    researcher: Researcher
+    board: Board = field(default_factory=Board)
+
+    def bot(self) -> LiveAnswers[str]:
+        return LiveAnswers(self.researcher, Plain(), platform="discord", pace=PACE, now=lambda: NOW)
+
+    async def end(self, job_id: str, *, after: timedelta = timedelta(seconds=5)) -> None:
+        job = await self.deps.jobs.get(job_id)
+        await self.deps.jobs.finish(
+            replace(job, status=JobStatus.COMPLETED, completed_at=job.created_at + after), JobResult(answer=None)
+        )
+        await self.deps.events.append(job_id, 1, "complete", {})
+
+    async def jobs_waiting(self) -> list[str]:
+        return [delivery.job.id for delivery in await self.researcher.undelivered("discord")]
+
+    async def reopen(self, delivery: Delivery) -> BoardReply:
+        return BoardReply(self.board, int(str(delivery.address.data["message"])))
+
+
+@pytest.fixture
+def world() -> World:
+    deps = make_deps()
+    return World(deps, Researcher(deps, Waiting()))
+
+
+async def asked(world: World, bot: LiveAnswers[str], reply: BoardReply, key: str = "k") -> asyncio.Task[object]:
+    """A question whose placeholder is there and whose job is not yet done."""
+    task: asyncio.Task[object] = asyncio.create_task(bot.answer(REQUEST, reply, dedupe_key=key))
+    await reply.seen.wait()
+    return task
+
+
+async def test_an_answer_is_the_last_edit_and_its_address_is_erased(world: World) -> None:
+    """Placeholder, progress, answer: one message; what was needed to edit it is not kept (S003-20)."""
+    reply = BoardReply(world.board)
+    task = await asked(world, world.bot(), reply)
+
+    kept_meanwhile = await world.jobs_waiting()
+    await world.end("job_1")
+    await task
+
+    assert kept_meanwhile == ["job_1"]
+    assert world.board.last_words() == ["outcome: completed"]
+    assert await world.jobs_waiting() == []
+
+
+@pytest.mark.parametrize(
+    "faults",
+    [
+        [None, *[ConnectionError("lost")] * 2],
+        [None, AddressDead("token expired")],
+        [None, *[ConnectionError("lost")] * 4],
+        [AddressDead("deleted")],
+    ],
+    ids=["lost edits", "dead at the end", "lost to the last try", "dead at the start"],
+)
+async def test_the_answer_survives_what_the_platform_does(world: World, faults: list[Exception | None]) -> None:
+    """A lost edit is tried again, a dead message is replaced; in the end there is one answer and no address."""
+    quick, reply = replace(PACE, edit_every_s=10.0), BoardReply(world.board, faults=list(faults))
+    bot = LiveAnswers(world.researcher, Plain(), platform="discord", pace=quick, now=lambda: NOW)
+
+    task = asyncio.create_task(bot.answer(REQUEST, reply, dedupe_key="k"))
+    while not await world.jobs_waiting():
+        await asyncio.sleep(0)
+    await world.end("job_1")
+    await task
+
+    assert world.board.answers() == ["outcome: completed"]
+    assert await world.jobs_waiting() == []
+
+
+async def test_an_unreachable_platform_leaves_the_address_for_the_next_start(world: World) -> None:
+    """Nothing is given up that could still arrive."""
+    away: list[Exception] = [ConnectionError("away")] * 9
+    reply = BoardReply(world.board, faults=[None, *away], repost_faults=list(away))
+    bot = world.bot()
+    task = await asked(world, bot, reply)
+    await world.end("job_1")
+    await task
+
+    resumed = await world.bot().resume(world.reopen)
+
+    assert resumed == 1
+    while not world.board.answers():
+        await asyncio.sleep(0)
+    assert world.board.answers() == ["outcome: completed"]
+
+
+async def test_a_stopping_bot_promises_and_the_next_one_delivers(world: World) -> None:
+    """A restart is no refusal: the job goes on, and its answer comes into the same message."""
+    first, reply = world.bot(), BoardReply(world.board)
+    task = await asked(world, first, reply)
+
+    await first.aclose()
+    await asyncio.gather(task, return_exceptions=True)
+    promised = world.board.last_words()
+    await world.end("job_1")
+    second = world.bot()
+    await second.resume(world.reopen)
+    while await world.jobs_waiting():
+        await asyncio.sleep(0)
+
+    assert promised == [f"refusal: {wording.BACK_SOON}"]
+    assert world.board.last_words() == ["outcome: completed"]
+    assert list(world.board.shown) == [1]
+
+
+@pytest.mark.parametrize("when", ["running", "resumed", "delivered"])
+async def test_an_event_sent_again_is_answered_once(world: World, when: str) -> None:
+    """While it runs, after a restart, and after its answer: no second message appears."""
+    bot, reply = world.bot(), BoardReply(world.board)
+    task = await asked(world, bot, reply)
+    if when != "running":
+        await bot.aclose() if when == "resumed" else await world.end("job_1")
+        await asyncio.gather(task, return_exceptions=True)
+
+    again = await world.bot().answer(REQUEST, BoardReply(world.board), dedupe_key="k")
+
+    await bot.aclose()
+    assert again is None
+    assert list(world.board.shown) == [1]
+
+
+async def test_a_refused_question_ends_in_its_sentence(world: World) -> None:
+    """And leaves no job and no address."""
+
+    async def refuse(request: ResearchRequest) -> None:
+        raise BudgetSpent("spent", user_message="Your budget is used up.")
+
+    bot = LiveAnswers(Researcher(world.deps, Waiting(), admit=refuse), Plain(), platform="discord", pace=PACE)
+
+    job = await bot.answer(REQUEST, BoardReply(world.board), dedupe_key="k")
+
+    assert job is None
+    assert world.board.last_words() == ["refusal: Your budget is used up."]
+    assert await world.jobs_waiting() == []
+
+
+async def test_a_forgotten_job_is_said_to_be_gone(world: World) -> None:
+    """Nobody waits for a question that was taken back."""
+    bot, reply = world.bot(), BoardReply(world.board, faults=[])
+    await bot.resume(world.reopen)
+    job = await world.researcher.submit(REQUEST)
+    await world.researcher.attach(job.id, reply.address)
+    world.deps.jobs._jobs.clear()  # type: ignore[attr-defined]  # as the archive does in a database
+
+    await bot.follow(job, reply)
+
+    assert world.board.last_words() == ["refusal: There is no such job, or it is not yours to see."]
+
+
+@pytest.mark.parametrize(("seconds", "pings"), [(59, 0), (61, 1)], ids=["short", "long"])
+async def test_who_waited_over_a_minute_is_told_once(world: World, seconds: int, pings: int) -> None:
+    """An edit notifies nobody."""
+    reply = BoardReply(world.board)
+    task = await asked(world, world.bot(), reply)
+
+    await world.end("job_1", after=timedelta(seconds=seconds))
+    await task
+
+    assert reply.pings == pings
+
+
+async def test_what_is_new_is_shown_while_it_runs(world: World) -> None:
+    """Stage and queries, in throttled edits."""
+    reply = BoardReply(world.board)
+    task = await asked(world, world.bot(), reply)
+
+    await world.deps.events.append("job_1", 1, "status", {"stage": "searching", "message": "Searching"})
+    while world.board.last_words() != ["progress: Searching"]:
+        await asyncio.sleep(0.001)
+    await world.end("job_1")
+    await task
+
+    assert world.board.last_words() == ["outcome: completed"]
