@@ -10,6 +10,7 @@ from datetime import datetime
 
 import regex
 
+from core.conversation import needs_context
 from core.job import QueryIntent, QuestionType, ResearchRequest
 
 _POLITE_END = regex.compile(
@@ -30,7 +31,8 @@ def normalise_question(query: str) -> str:
 def answer_key(request: ResearchRequest, intent: QueryIntent, *, now: datetime) -> str:
     """Question, modes, options, context and language; for time-bound questions also the day.
 
-    The scope is not part of the key: the cache keeps each scope apart by itself.
+    The scope is not part of the key: the cache keeps each scope apart by itself. A question that leans on its
+    thread is another one in each thread; once it is understood, it has the key of what it means.
     """
     is_time_bound = intent.question_type is QuestionType.CURRENT_EVENT or (
         intent.time_constraint is not None and intent.time_constraint.kind == "recent"
@@ -42,6 +44,7 @@ def answer_key(request: ResearchRequest, intent: QueryIntent, *, now: datetime) 
         str(request.top_k),
         str(request.max_iterations),
         " ".join(request.context.split()),
+        request.thread if needs_context(request.query) else "",
         intent.language,
         now.date().isoformat() if is_time_bound else "",
     )

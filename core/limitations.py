@@ -49,6 +49,7 @@ def find_limitations(
     sentences = [
         *_checking(claims, is_checked=is_checked),
         *_stopping(stopped_because),
+        *found.search_metadata.notes,
         *_retractions(used),
         *_disagreements(conflicts, found.sources),
         *_breadth(used),

@@ -69,6 +69,8 @@ def answer_markdown(job: ResearchJob, result: JobResult, sources: Sequence[Sourc
     parts = [f"# {one_line(job.query)}"]
     if answer is None:
         return f"{parts[0]}\n\n{wording.failure_sentence(job)}\n"
+    if result.understood:
+        parts.append(_quoted(wording.understood_as(result.understood)))
     parts += [part for part in (_quoted(answer.notice), answer.summary, answer.detail) if part.strip()]
     parts.append(f"**Confidence**: {wording.confidence_sentence(answer)}")
     parts += _markdown_list("Limitations", [one_line(limitation) for limitation in answer.limitations])
@@ -220,6 +222,7 @@ def _metadata_json(job: ResearchJob, result: JobResult | None, answer: ResearchA
         "cost_usd": usage.cost_usd if usage else None,
         "queries": list(result.queries) if result else [],
         "providers": list(result.providers) if result else [],
+        "understood": (result.understood or None) if result else None,
     }
 
 

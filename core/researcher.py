@@ -26,7 +26,9 @@ from core.source import Source
 from core.stages.deliver import deliver_failure
 from core.stages.intake import parse_intent, read_query, read_quoted
 from core.telemetry import Measurement
-from core.wording import CHECK_QUESTION
+from core.wording import CHECK_QUESTION, IMPROVE_IT
+
+MAX_FEEDBACK_CHARS = 1000  # of what is to be better
 
 log = logging.getLogger(__name__)
 
@@ -106,7 +108,8 @@ class Researcher:
         `is_deeper` asks for depth instead of, or besides, feedback.
         """
         old = await self._visible(job_id, scope)
-        request = replace(await self._asked(old), basis=old.id, feedback=feedback.strip(), asker=asker)
+        wish = feedback.strip()[:MAX_FEEDBACK_CHARS] or IMPROVE_IT
+        request = replace(await self._asked(old), basis=old.id, feedback=wish, asker=asker)
         if is_deeper:
             request = replace(request, depth="deep", modes=("deep",) if "deep" in MODES else request.modes)
         return await self._again(old, request, dedupe_key)

@@ -26,7 +26,7 @@ class SourceKind(StrEnum):
     PREPRINT = "preprint"
     REFERENCE = "reference"
     ESTABLISHED_PRESS = "established_press"
-    LOCAL = "local"  # a file the operator chose to answer from
+    LOCAL = "local"  # a file that the operator chose to answer from, or that the asker attached
     UNKNOWN = "unknown"
     FORUM = "forum"
 
@@ -156,7 +156,10 @@ class Source:
 
 @dataclass(frozen=True)
 class SearchMetadata:
-    """What the search stage did. `failures` maps a provider to a few words why it gave nothing."""
+    """What the search stage did. `failures` maps a provider to a few words why it gave nothing.
+
+    `notes` are sentences on what could not be read of what came with the question.
+    """
 
     queries_executed: tuple[str, ...] = ()
     providers_used: tuple[str, ...] = ()
@@ -165,6 +168,7 @@ class SearchMetadata:
     failures: Mapping[str, str] = field(default_factory=dict)
     pages_read: int = 0
     pages_failed: int = 0
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

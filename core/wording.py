@@ -33,6 +33,7 @@ ASK_AGAIN = "Ask Again"
 RETRY = "Retry"
 CANCEL = "Cancel"
 RESEARCH_THIS = "Research This"
+IMPROVE_IT = "Give a better answer: more complete, and more exact."
 CHECK_QUESTION = "Is what this message says true?"
 
 ASK_WHAT = "Ask me a question and I will answer it with sources."

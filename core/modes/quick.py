@@ -5,11 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from core.answer import JobResult, ResearchAnswer
-from core.job import JobStatus
+from core.conversation import Turn, read_turns
+from core.errors import StoreError
+from core.events import Json
+from core.job import JobStatus, ResearchJob
 from core.modes.mode import Mode, Work
 from core.source import SearchMetadata, SourceCollection
-from core.stages.plan import ResearchPlan, plan_research
-from core.stages.search import collect_sources
+from core.stages.cache import cached_result
+from core.stages.given import Given, earlier_sources, read_given, without_addresses
+from core.stages.intake import parse_intent
+from core.stages.plan import ResearchPlan, plan_by_rules, plan_research
+from core.stages.search import collect_sources, renumbered
 from core.stages.synthesize import answer_question
 
 _WRITE_RESERVE_S = 25.0  # of the deadline, kept for the answer: a late page is worth less than an answer
@@ -24,10 +30,13 @@ class SearchOutcome:
 
 
 async def run(work: Work) -> JobResult:
-    """Plan, search, answer: each a durable step."""
+    """Plan, search, answer: each a durable step. A follow-up may have been answered before, once it is understood."""
     plan = await work.steps.run("plan", lambda: _plan(work), ResearchPlan)
-    work = replace(work, job=replace(work.job, intent=plan.intent))
-    outcome = await work.steps.run("search", lambda: _search(work, plan), SearchOutcome)
+    if plan.question and (earlier := await cached_result(_asking(work.job, plan.question), work.deps)):
+        return replace(earlier, understood=plan.question)
+    asked, work = work.job, replace(work, job=replace(_researching(work.job, plan), intent=plan.intent))
+    work.gathering.job = work.job
+    outcome = await work.steps.run("search", lambda: _search(work, plan, asked), SearchOutcome)
     sources = await work.deps.sources.sources(work.job.id)
     found = SourceCollection(tuple(sources), outcome.metadata, outcome.considered)
     answer = await work.steps.run("synthesize", lambda: _answer(work, plan, found), ResearchAnswer)
@@ -38,17 +47,54 @@ async def run(work: Work) -> JobResult:
         queries=outcome.metadata.queries_executed,
         providers=outcome.metadata.providers_used,
         question_type=plan.intent.question_type,
+        understood=plan.question,
     )
+
+
+def _asking(job: ResearchJob, question: str) -> ResearchJob:
+    """The job as if it had asked `question`."""
+    return replace(job, request=replace(job.request, query=question, thread=""), intent=parse_intent(question))
+
+
+def _researching(job: ResearchJob, plan: ResearchPlan) -> ResearchJob:
+    """The job with the words that are looked for: what was understood, without addresses."""
+    return replace(job, request=replace(job.request, query=without_addresses(plan.question or job.query)))
 
 
 async def _plan(work: Work) -> ResearchPlan:
     with work.deps.stage("plan"):
-        return await plan_research(work.job, work.gathering, work.deps, timeout_s=work.deadline.remaining())
+        turns = await _turns(work)
+        if _is_retry(work.job) and not turns and await earlier_sources(work.job, work.deps):
+            return plan_by_rules(work.job, work.deps)
+        left_s = work.deadline.remaining()
+        return await plan_research(work.job, work.gathering, work.deps, timeout_s=left_s, turns=turns)
 
 
-async def _search(work: Work, plan: ResearchPlan) -> SearchOutcome:
+def _is_retry(job: ResearchJob) -> bool:
+    """The same question once more, with nothing to be better: what was found then will do."""
+    return bool(job.request.basis) and not job.request.feedback
+
+
+async def _turns(work: Work) -> tuple[Turn, ...]:
+    try:
+        return await read_turns(work.job, work.deps.jobs)
+    except StoreError as exc:
+        work.deps.count_error("plan", exc)
+        return ()
+
+
+async def _search(work: Work, plan: ResearchPlan, asked: ResearchJob) -> SearchOutcome:
+    within_s = work.deadline.remaining(reserve_s=_WRITE_RESERVE_S)
+    given = await read_given(asked, work.gathering, work.deps, within_s=within_s)
+    if _is_retry(asked) and given.earlier:
+        return await _take_over(work, given)
     queries = [query.text for query in plan.search.queries]
-    await work.progress.status(JobStatus.SEARCHING, data={"queries": [*queries], "providers": [*plan.search.providers]})
+    told: dict[str, Json] = {"queries": [*queries], "providers": [*plan.search.providers]}
+    if plan.question:
+        told["understood"] = plan.question
+    await work.progress.status(JobStatus.SEARCHING, data=told)
+    for source in given.sources:
+        await work.progress.source(source)
 
     async def on_fetching(results: int) -> None:
         await work.progress.status(JobStatus.FETCHING, data={"results": results})
@@ -60,9 +106,25 @@ async def _search(work: Work, plan: ResearchPlan) -> SearchOutcome:
             within_s=work.deadline.remaining(reserve_s=_WRITE_RESERVE_S),
             on_fetching=on_fetching,
             on_source=work.progress.source,
+            given=given.sources,
+            earlier=given.earlier,
+            notes=given.notes,
         )
         await work.deps.sources.put(work.job, found.sources)
     return SearchOutcome(found.search_metadata, found.considered)
+
+
+async def _take_over(work: Work, given: Given) -> SearchOutcome:
+    """The sources that a failed attempt at this question had found, instead of a search (D14)."""
+    await work.progress.status(JobStatus.SEARCHING)
+    brought = {source.url for source in given.sources}
+    sources = renumbered([*given.sources, *(source for source in given.earlier if source.url not in brought)])
+    for source in sources:
+        await work.progress.source(source)
+    await work.deps.sources.put(work.job, sources)
+    providers = tuple(dict.fromkeys(source.metadata.provider for source in sources))
+    metadata = SearchMetadata((work.job.query,), providers, total_results=len(sources), notes=given.notes)
+    return SearchOutcome(metadata, len(sources))
 
 
 async def _answer(work: Work, plan: ResearchPlan, found: SourceCollection) -> ResearchAnswer:

@@ -11,11 +11,13 @@ from datetime import datetime
 
 from core.answer import Confidence, JobResult
 from core.answer_key import answer_key
+from core.conversation import needs_context
 from core.deps import Deps
 from core.errors import GorkdError
 from core.job import ResearchJob
 from core.render import iso_utc
 from core.source import Source, SourceKind
+from core.stages.intake import parse_intent
 from core.telemetry import Measurement
 
 _WORTH_KEEPING = frozenset({Confidence.HIGH, Confidence.MEDIUM})  # D12
@@ -23,7 +25,7 @@ _WORTH_KEEPING = frozenset({Confidence.HIGH, Confidence.MEDIUM})  # D12
 
 async def cached_result(job: ResearchJob, deps: Deps) -> JobResult | None:
     """The earlier answer with its sources put under this job, and when it was given; None when there is none."""
-    if job.request.is_fresh or not job.request.stands_alone:
+    if job.request.is_fresh or not job.request.stands_alone or _leans_on_thread(job):
         return None
     with deps.stage("cache"):
         found = await _look_up(job, deps)
@@ -39,6 +41,11 @@ async def keep_result(job: ResearchJob, deps: Deps, result: JobResult, sources: 
     if any(source.metadata.kind is SourceKind.LOCAL for source in sources):
         return
     if answer is None or result.cached_at or answer.confidence not in _WORTH_KEEPING or answer.stopped_because:
+        return
+    if result.understood:
+        request = replace(job.request, query=result.understood, thread="")
+        job = replace(job, request=request, intent=parse_intent(request.query))
+    elif _leans_on_thread(job):
         return
     key = answer_key(job.request, job.intent, now=deps.clock())
     lives = deps.settings.cache.ttl
@@ -65,7 +72,13 @@ async def _look_up(job: ResearchJob, deps: Deps) -> JobResult | None:
         if entry is None:
             return None
         earlier_id, answered_at = entry
-        return await repeat_result(earlier_id, job, deps, answered_at=answered_at)
+        found = await repeat_result(earlier_id, job, deps, answered_at=answered_at)
+        return replace(found, understood="") if found else None
     except GorkdError as exc:
         deps.count_error("cache", exc)
         return None
+
+
+def _leans_on_thread(job: ResearchJob) -> bool:
+    """A follow-up means something else in another conversation, and at another time in the same one."""
+    return bool(job.request.thread) and needs_context(job.query)

@@ -13,8 +13,10 @@ from typing import cast, get_args
 import regex
 
 from core.answer import ModelUsage
+from core.answer_key import normalise_question
+from core.conversation import Turn, standalone_by_rules
 from core.deps import Deps
-from core.errors import ModelError
+from core.errors import InvalidQuery, ModelError
 from core.events import Json
 from core.growing_json import PartialJson, parse_object
 from core.job import QueryIntent, QuestionType, ResearchJob, TimeConstraint
@@ -23,7 +25,9 @@ from core.ports import ChatRequest, ProviderStrength
 from core.prompts import load_prompt
 from core.render import one_line
 from core.source import ContentType, Recency, SearchFilters, SearchPlan, SearchQuery
-from core.stages.prompting import asked
+from core.stages.given import without_addresses
+from core.stages.intake import parse_intent, read_query
+from core.stages.prompting import asked, said_before
 from core.stages.search import Gathering
 from core.terms import STOPWORDS
 
@@ -50,27 +54,40 @@ _PLAN_SCHEMA: Mapping[str, Json] = {
         "time": {"type": "string"},
     },
 }
+# The question that is really asked comes first: the queries are worded after it.
+_FOLLOW_UP_SCHEMA: Mapping[str, Json] = {
+    **_PLAN_SCHEMA,
+    "required": ["question", *cast("list[Json]", _PLAN_SCHEMA["required"])],
+    "properties": {"question": {"type": "string"}, **cast("dict[str, Json]", _PLAN_SCHEMA["properties"])},
+}
 
 
 @dataclass(frozen=True)
 class ResearchPlan:
-    """The refined intent, the searches, and what making the plan cost."""
+    """The refined intent, the searches, and what making the plan cost.
+
+    `question` is what a follow-up was taken to ask, so that it can be understood alone; "" when it was already.
+    """
 
     intent: QueryIntent
     search: SearchPlan
     usage: tuple[ModelUsage, ...] = ()
+    question: str = ""
 
 
-async def plan_research(job: ResearchJob, gathering: Gathering, deps: Deps, *, timeout_s: float) -> ResearchPlan:
+async def plan_research(
+    job: ResearchJob, gathering: Gathering, deps: Deps, *, timeout_s: float, turns: Sequence[Turn] = ()
+) -> ResearchPlan:
     """Plan the searches of a job. Never fails: a model that fails is replaced by the rules.
 
-    The search for the question as asked starts at once, so that it is done when the plan is.
+    The search for the question as asked starts at once, so that it is done when the plan is. `turns` are what was
+    said before in its thread.
     """
-    by_rules = plan_by_rules(job, deps)
+    by_rules = plan_by_rules(job, deps, turns=turns)
     gathering.start_early(by_rules.search.providers, by_rules.search.queries[0])
     if deps.model is None:
         return by_rules
-    request = _plan_request(job, deps, timeout_s=timeout_s)
+    request = _plan_request(job, deps, turns, timeout_s=timeout_s)
     growing, usage = PartialJson(), None
     try:
         async for delta in deps.model.stream(request):
@@ -78,7 +95,7 @@ async def plan_research(job: ResearchJob, gathering: Gathering, deps: Deps, *, t
             if growing.feed(delta.text):
                 for query in _finished_queries(growing.value, job.intent)[: MAX_QUERIES - 1]:
                     gathering.start_early(by_rules.search.providers, query)
-        refined = _read_plan(parse_object(growing.text), by_rules)
+        refined = _read_plan(parse_object(growing.text), by_rules, job)
         providers = {*by_rules.search.providers, *_providers(job, deps, refined.intent)}
     except ModelError as exc:
         deps.count_error("plan", exc)
@@ -88,12 +105,16 @@ async def plan_research(job: ResearchJob, gathering: Gathering, deps: Deps, *, t
     return replace(refined, search=search, usage=(usage or estimate_usage(request, growing.text),))
 
 
-def plan_by_rules(job: ResearchJob, deps: Deps) -> ResearchPlan:
+def plan_by_rules(job: ResearchJob, deps: Deps, *, turns: Sequence[Turn] = ()) -> ResearchPlan:
     """The question itself, and its keywords where they differ; providers by type of question (S003-06)."""
-    filters = _filters(job.intent)
-    texts = [job.query[:MAX_QUERY_TEXT_CHARS], keywords(job.query)]
+    question = standalone_by_rules(job.query, turns)
+    intent = job.intent if question == job.query else parse_intent(question)
+    searched = without_addresses(question)
+    filters = _filters(intent)
+    texts = [searched[:MAX_QUERY_TEXT_CHARS], keywords(f"{searched} {without_addresses(job.request.feedback)}")]
     queries = tuple(SearchQuery(text, filters) for text in dict.fromkeys(texts) if text)
-    return ResearchPlan(job.intent, _search_plan(job, deps, queries, job.intent))
+    understood = question if question != job.query else ""
+    return ResearchPlan(intent, _search_plan(job, deps, queries, intent), question=understood)
 
 
 def choose_providers(
@@ -143,7 +164,7 @@ def _max_variations(job: ResearchJob) -> int:
     return MAX_QUERIES - 1 if needs_more else MAX_QUERIES - 2
 
 
-def _plan_request(job: ResearchJob, deps: Deps, *, timeout_s: float) -> ChatRequest:
+def _plan_request(job: ResearchJob, deps: Deps, turns: Sequence[Turn], *, timeout_s: float) -> ChatRequest:
     settings = deps.settings.synthesis
     system = load_prompt("plan_research").substitute(
         today=deps.clock().date().isoformat(), max_variations=str(_max_variations(job))
@@ -151,24 +172,43 @@ def _plan_request(job: ResearchJob, deps: Deps, *, timeout_s: float) -> ChatRequ
     return ChatRequest(
         purpose="plan",
         system=system,
-        user=asked(job),
+        user=f"{said_before(turns)}\n{asked(job)}" if turns else asked(job),
         schema_name="plan",
-        schema=_PLAN_SCHEMA,
+        schema=_FOLLOW_UP_SCHEMA if turns else _PLAN_SCHEMA,
         max_tokens=settings.max_plan_tokens,
         timeout_s=min(settings.plan_timeout_s, timeout_s),
     )
 
 
-def _read_plan(answer: Mapping[str, Json], by_rules: ResearchPlan) -> ResearchPlan:
+def _read_plan(answer: Mapping[str, Json], by_rules: ResearchPlan, job: ResearchJob) -> ResearchPlan:
     """The model's plan where it is usable, the rules' where it is not. The question as asked stays the first query."""
     distinct: dict[str, SearchQuery] = {}
+    by_rules = _with_question(answer, by_rules, job)
     for query in (by_rules.search.queries[0], *_read_queries(answer, by_rules.intent)):
         distinct.setdefault(query.text.casefold(), query)
     queries = list(distinct.values())
     if len(queries) == 1:
         queries = list(by_rules.search.queries)
     search = replace(by_rules.search, queries=tuple(queries[:MAX_QUERIES]))
-    return ResearchPlan(_read_intent(answer, by_rules.intent), search)
+    return ResearchPlan(_read_intent(answer, by_rules.intent), search, question=by_rules.question)
+
+
+def _with_question(answer: Mapping[str, Json], by_rules: ResearchPlan, job: ResearchJob) -> ResearchPlan:
+    """The rules' plan for the question that the model has made of a follow-up, where that is a question."""
+    said = answer.get("question")
+    try:
+        question = read_query(one_line(said)) if isinstance(said, str) and said.strip() else job.query
+    except InvalidQuery:
+        return by_rules
+    if normalise_question(question) == normalise_question(job.query):
+        question = ""
+    if question == by_rules.question:
+        return by_rules
+    text = without_addresses(question or job.query)[:MAX_QUERY_TEXT_CHARS]
+    first = replace(by_rules.search.queries[0], text=text)
+    intent = parse_intent(question or job.query)
+    search = replace(by_rules.search, queries=(first, *by_rules.search.queries[1:]))
+    return replace(by_rules, intent=intent, search=search, question=question)
 
 
 def _finished_queries(growing: Mapping[str, Json], by_rules: QueryIntent) -> list[SearchQuery]:

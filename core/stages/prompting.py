@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import regex
 
+from core.conversation import Turn
 from core.deps import Deps
 from core.events import Json
 from core.injection import instructions_in, mask
@@ -41,10 +42,12 @@ ANSWER_SCHEMA: Mapping[str, Json] = {
 }
 # Also what only looks like a tag to a model: full-width brackets, blanks and invisible characters within.
 _FENCE = regex.compile(
-    r"[<＜﹤〈⟨](?=[\s\p{Cf}\p{Cc}/\\⁄∕／]*(?:source|question|context|scope|checklist|facts|wishes|queries)\b)",
+    r"[<＜﹤〈⟨](?=[\s\p{Cf}\p{Cc}/\\⁄∕／]*(?:source|question|context|conversation|feedback|scope|checklist|facts|wishes|queries)\b)",
     regex.IGNORECASE,
 )
 MAX_CONTEXT_TOKENS = 1000  # of what was said before; with the longest question, sources keep a third of the prompt
+MAX_FEEDBACK_TOKENS = 300
+MAX_CONVERSATION_TOKENS = 1200  # five questions with the beginnings of their answers
 _GAP_TOKENS = 3  # a `[…]` on its own line
 _SAFETY_TOKENS = 50  # blank lines and the joints between pieces, whose tokens do not add up exactly
 _LANGUAGE_NAMES = {
@@ -113,10 +116,28 @@ def language_name(code: str) -> str:
 
 
 def asked(job: ResearchJob) -> str:
-    """The question and what was said before it, each fenced."""
-    question = f"<question>\n{fenced(job.query)}\n</question>"
+    """The question, what is to be better than in its last answer, and what was said before it, each fenced."""
+    parts = [f"<question>\n{fenced(job.query)}\n</question>"]
+    feedback = _cut_to_tokens(fenced(job.request.feedback), MAX_FEEDBACK_TOKENS)
+    if feedback:
+        parts.append(f"<feedback>\n{feedback}\n</feedback>")
     context = _cut_to_tokens(fenced(job.request.context), MAX_CONTEXT_TOKENS)
-    return f"{question}\n<context>\n{context}\n</context>" if context else question
+    if context:
+        parts.append(f"<context>\n{context}\n</context>")
+    return "\n".join(parts)
+
+
+def said_before(turns: Sequence[Turn]) -> str:
+    """The last questions and answers of a thread, oldest first, fenced; the newest stay where not all fit."""
+    pieces: list[str] = []
+    room = MAX_CONVERSATION_TOKENS
+    for turn in reversed(turns):
+        piece = f"Question: {fenced(turn.question)}\nAnswer: {fenced(turn.answer) or '(none)'}"
+        room -= estimate_tokens(piece)
+        if room < 0 and pieces:
+            break
+        pieces.insert(0, piece)
+    return "<conversation>\n" + _cut_to_tokens("\n\n".join(pieces), MAX_CONVERSATION_TOKENS) + "\n</conversation>"
 
 
 def format_sources(sources: Sequence[Source], passages: Mapping[str, Sequence[Passage]]) -> str:

@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import sha256
 from time import perf_counter
 
@@ -139,8 +140,15 @@ async def collect_sources(
     within_s: float,
     on_fetching: Callable[[int], Awaitable[None]],
     on_source: Found,
+    given: Sequence[Source] = (),
+    earlier: Sequence[Source] = (),
+    notes: Sequence[str] = (),
 ) -> SourceCollection:
     """Search, fetch, rank, within `within_s` seconds. Raises `SearchFailed` when every provider failed.
+
+    `given` came with the question and is kept whatever else is found; `earlier` was found before and is ranked
+    with the rest. With either of them, providers that all fail are a limitation. `notes` say what is missing of
+    what was given.
 
     A collection without sources is an answer: nothing relevant was found. `on_fetching` hears how
     many results there are before pages are read, `on_source` each source as soon as it is read.
@@ -148,7 +156,7 @@ async def collect_sources(
     """
     ends_at = asyncio.get_running_loop().time() + within_s
     hits, failures, used = await _search_all(gathering, plan, within_s=within_s)
-    if not used:
+    if not used and not given and not earlier:
         raise SearchFailed(failures)
     documents = _merge(hits)
     await on_fetching(len(documents))
@@ -156,16 +164,19 @@ async def collect_sources(
     candidates, pages_failed = await _read_all(gathering, documents, plan, on_source, ends_at=ends_at)
     # Reading long texts takes CPU time, which other jobs on this loop must not wait for.
     relevant = await asyncio.to_thread(_relevant, gathering, candidates)
-    sources = await asyncio.to_thread(
+    relevant = _unlike(given, [*relevant, *(Candidate(source) for source in earlier)])
+    rank = partial(
         rank_sources,
-        relevant,
-        gathering.job.query,
-        gathering.job.intent,
+        question=gathering.job.query,
+        intent=gathering.job.intent,
         now=gathering.deps.clock(),
-        max_sources=plan.max_sources,
-        max_per_domain=gathering.deps.settings.search.max_per_domain,
         similarities=await _similarities(gathering, relevant),
     )
+    brought = [Candidate(source) for source in given]
+    kept = await asyncio.to_thread(rank, brought, max_sources=len(given), max_per_domain=len(given))
+    room = max(plan.max_sources - len(kept), 0)
+    per_domain = gathering.deps.settings.search.max_per_domain
+    best = await asyncio.to_thread(rank, relevant, max_sources=room, max_per_domain=per_domain) if room else []
     metadata = SearchMetadata(
         queries_executed=tuple(dict.fromkeys(query.text for query in plan.queries)),
         providers_used=tuple(name for name in plan.providers if name in used),
@@ -174,8 +185,9 @@ async def collect_sources(
         failures=failures,
         pages_read=len(candidates) - pages_failed,
         pages_failed=pages_failed,
+        notes=tuple(notes),
     )
-    return SourceCollection(tuple(sources), metadata, considered=len(documents))
+    return SourceCollection(tuple(renumbered([*kept, *best])), metadata, considered=len(documents) + len(given))
 
 
 async def _search_all(
@@ -269,6 +281,11 @@ async def _source_of(gathering: Gathering, hit: SearchHit, *, ends_at: float) ->
     return await asyncio.to_thread(make_source, gathering, merged, page.text)
 
 
+def renumbered(sources: Sequence[Source]) -> list[Source]:
+    """With ids `src_1`… in the order given."""
+    return [replace(source, id=f"src_{number}") for number, source in enumerate(sources, start=1)]
+
+
 def make_source(gathering: Gathering, hit: SearchHit, text: str, *, why_extract: str = "") -> Source:
     """The document as it was read now; it gets its number from whoever keeps it."""
     domain = domain_of(hit.url)
@@ -302,6 +319,18 @@ def _read_ahead(text: str) -> None:
 def _storable(text: str) -> str:
     """Text that can be stored: lone surrogates, which JSON servers can send, become U+FFFD; NUL goes."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\x00", "")
+
+
+def _unlike(given: Sequence[Source], candidates: Sequence[Candidate]) -> list[Candidate]:
+    """The candidates that are not among `given`; of two with one address the first."""
+    known = {canonical_url(source.url) for source in given}
+    kept: list[Candidate] = []
+    for candidate in candidates:
+        place = canonical_url(candidate.source.url)
+        if place not in known:
+            known.add(place)
+            kept.append(candidate)
+    return kept
 
 
 def _relevant(gathering: Gathering, candidates: Sequence[Candidate]) -> list[Candidate]:

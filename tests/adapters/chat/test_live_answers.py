@@ -45,6 +45,18 @@ class Board:
     """Where messages are shown, by id."""
 
     shown: dict[int, list[str]] = field(default_factory=dict)
+    _changed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def show(self, message_id: int, payload: str) -> None:
+        self.shown.setdefault(message_id, []).append(payload)
+        self._changed.set()
+
+    async def until(self, words: str) -> None:
+        """Wait until some message says `words`."""
+        async with asyncio.timeout(10):
+            while words not in self.last_words():
+                self._changed.clear()
+                await self._changed.wait()
 
     def last_words(self) -> list[str]:
         return [edits[-1] for edits in self.shown.values()]
@@ -73,14 +85,14 @@ class BoardReply:
         if fault is not None:
             raise fault
         self.message_id = self.message_id or len(self.board.shown) + 1
-        self.board.shown.setdefault(self.message_id, []).append(payload)
+        self.board.show(self.message_id, payload)
         self.seen.set()
 
     async def repost(self, payload: str, job_id: str, /) -> None:
         if self.repost_faults:
             raise self.repost_faults.pop(0)
         self.message_id = 100
-        self.board.shown.setdefault(100, []).append(payload)
+        self.board.show(100, payload)
 
     async def ping(self, job: ResearchJob, /) -> None:
         self.pings += 1
@@ -159,11 +171,11 @@ async def test_the_answer_survives_what_the_platform_does(world: World, faults: 
     quick, reply = replace(PACE, edit_every_s=10.0), BoardReply(world.board, faults=list(faults))
     bot = LiveAnswers(world.researcher, Plain(), platform="discord", pace=quick, now=lambda: NOW)
 
-    task = asyncio.create_task(bot.answer(REQUEST, reply, dedupe_key="k"))
-    while not await world.jobs_waiting():
-        await asyncio.sleep(0)
-    await world.end("job_1")
-    await task
+    job = await world.researcher.submit(REQUEST)
+    await world.researcher.attach(job.id, reply.address)
+    following = bot.follow(job, reply)
+    await world.end(job.id)
+    await following
 
     assert world.board.answers() == ["outcome: completed"]
     assert await world.jobs_waiting() == []
@@ -181,8 +193,7 @@ async def test_an_unreachable_platform_leaves_the_address_for_the_next_start(wor
     resumed = await world.bot().resume(world.reopen)
 
     assert resumed == 1
-    while not world.board.answers():
-        await asyncio.sleep(0)
+    await world.board.until("outcome: completed")
     assert world.board.answers() == ["outcome: completed"]
 
 
@@ -197,8 +208,7 @@ async def test_a_stopping_bot_promises_and_the_next_one_delivers(world: World) -
     await world.end("job_1")
     second = world.bot()
     await second.resume(world.reopen)
-    while await world.jobs_waiting():
-        await asyncio.sleep(0)
+    await world.board.until("outcome: completed")
 
     assert promised == [f"refusal: {wording.BACK_SOON}"]
     assert world.board.last_words() == ["outcome: completed"]
@@ -267,8 +277,7 @@ async def test_what_is_new_is_shown_while_it_runs(world: World) -> None:
     task = await asked(world, world.bot(), reply)
 
     await world.deps.events.append("job_1", 1, "status", {"stage": "searching", "message": "Searching"})
-    while world.board.last_words() != ["progress: Searching"]:
-        await asyncio.sleep(0.001)
+    await world.board.until("progress: Searching")
     await world.end("job_1")
     await task
 
