@@ -19,8 +19,8 @@ class Snapshot:
 
     `marks` are the sentences' verdict marks, `queries` what is searched for and `providers` where, `understood`
     what a follow-up was taken to ask, `seq` the last event's number. `started_at` is when the job's first event
-    was told; `position` the place in the queue, from 1, where that is known. All text is on one line and safe
-    to print.
+    was told; `position` how many jobs must begin before this one, None once it has begun or where that is not
+    known. All text is on one line and safe to print.
     """
 
     stage: str = JobStatus.PENDING.value
@@ -62,6 +62,7 @@ class Snapshot:
             queries=_told(event, "queries") or self.queries,
             providers=_told(event, "providers") or self.providers,
             understood=" ".join(_told(event, "understood")) or self.understood,
+            position=_ahead(event),
         )
 
     def _with_sentence(self, event: Event) -> Snapshot:
@@ -87,6 +88,12 @@ def _told(event: Event, key: str) -> tuple[str, ...]:
     lines = told.get(key) if isinstance(told, dict) else None
     lines = [lines] if isinstance(lines, str) else lines
     return tuple(one_line(str(line)) for line in lines) if isinstance(lines, list) else ()
+
+
+def _ahead(event: Event) -> int | None:
+    told = event.data.get("data")
+    ahead = told.get("ahead") if isinstance(told, dict) else None
+    return ahead if isinstance(ahead, int) else None
 
 
 def _word(event: Event, key: str) -> str:

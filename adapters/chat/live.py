@@ -12,7 +12,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
@@ -22,7 +22,7 @@ from core.answer import JobResult
 from core.attachments import Attachment
 from core.delivery import Address, Delivery
 from core.errors import GorkdError, JobNotFound
-from core.job import TERMINAL_STATUSES, ResearchJob, ResearchRequest, Scope
+from core.job import TERMINAL_STATUSES, JobStatus, ResearchJob, ResearchRequest, Scope
 from core.snapshot import Snapshot
 from core.source import Source
 
@@ -174,7 +174,7 @@ class LiveAnswers(Generic[Payload]):
 
     async def _live(self, live: _Live[Payload]) -> None:
         try:
-            await self._edit(live, self._progress(live))
+            await self._edit(live, await self._progress(live))
             await self._watch(live)
             await self._deliver(live)
         except asyncio.CancelledError:
@@ -197,15 +197,18 @@ class LiveAnswers(Generic[Payload]):
                     return await reading
                 if live.snapshot != shown or loop.time() - shown_at >= self._pace.refresh_every_s:
                     shown, shown_at = live.snapshot, loop.time()
-                    await self._edit(live, self._progress(live))
+                    await self._edit(live, await self._progress(live))
 
     async def _read(self, live: _Live[Payload]) -> None:
         async for event in self._researcher.follow(live.job.id):
             live.snapshot = live.snapshot.after(event)
 
-    def _progress(self, live: _Live[Payload]) -> Payload:
+    async def _progress(self, live: _Live[Payload]) -> Payload:
+        snapshot = live.snapshot
+        if snapshot.stage == JobStatus.PENDING and (ahead := await self._researcher.position(live.job.id)) is not None:
+            snapshot = replace(snapshot, position=ahead, message=wording.queue_message(ahead))
         elapsed_s = (self._now() - live.job.created_at).total_seconds()
-        return self._voice.progress(live.job, live.snapshot, max(0.0, elapsed_s))
+        return self._voice.progress(live.job, snapshot, max(0.0, elapsed_s))
 
     async def _edit(self, live: _Live[Payload], payload: Payload) -> None:
         """A progress edit that fails costs that edit, not the answer; a dead message is replaced."""

@@ -105,6 +105,9 @@ class Waiting:
 
     async def cancel(self, job_id: str) -> None: ...
 
+    async def position(self, job_id: str) -> int | None:
+        return 2
+
 
 @dataclass
 class World:
@@ -269,6 +272,18 @@ async def test_who_waited_over_a_minute_is_told_once(world: World, seconds: int,
     await task
 
     assert reply.pings == pings
+
+
+async def test_who_waits_is_told_how_many_are_ahead(world: World) -> None:
+    """G-02: the place in the queue is shown when there is a wait."""
+    reply = BoardReply(world.board)
+    task = await asked(world, world.bot(), reply)
+
+    first = world.board.shown[1][0]
+    await world.end("job_1")
+    await task
+
+    assert first == "progress: 2 questions are ahead of yours"
 
 
 async def test_what_is_new_is_shown_while_it_runs(world: World) -> None:
