@@ -108,7 +108,8 @@ async def _listening(app: web.Application, settings: WebSettings) -> AsyncIterat
 
 
 async def _discord(env: Mapping[str, str], house: House) -> None:
-    from adapters.chat.discord.bot import DiscordSettings, run_discord
+    from adapters.chat.discord.bot import run_discord
+    from adapters.chat.discord.settings import DiscordSettings
 
     await run_discord(house.researcher, DiscordSettings.from_env(env), links=_links(env, house))
 

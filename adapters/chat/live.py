@@ -146,6 +146,12 @@ class LiveAnswers(Generic[Payload]):
             resumed += 1
         return resumed
 
+    async def settle(self, within_s: float) -> None:
+        """Wait for the answers that are under way, at most so long."""
+        tasks = list(self._following.values())
+        if tasks:
+            await asyncio.wait(tasks, timeout=within_s)
+
     async def aclose(self) -> None:
         """Stop following; each message says that its answer will come. Jobs go on where they run."""
         tasks = list(self._following.values())

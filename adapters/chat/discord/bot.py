@@ -1,128 +1,151 @@
-"""The Discord bot: hands commands and mentions to research, and edits one message per question.
+"""The Discord bot: a client that hands what people do to research, and keeps one message alive per question.
 
-Answers are core's business, limits render.py's, scopes translate.py's.
+Answers are core's business, limits render.py's, scopes translate.py's, editing delivery.py's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING
 
+import aiohttp
 import discord
 from discord import app_commands
 
-from adapters.chat.discord.buttons import ShowSources, view_of
-from adapters.chat.discord.render import DiscordMessage, DiscordVoice, sources_text
-from adapters.chat.discord.translate import Place, place_of_interaction, place_of_message, question_of
-from adapters.chat.live import answer_live
-from core import wording
-from core.errors import GorkdError, JobNotFound, SetupError
-from core.job import ResearchRequest
+from adapters.chat.discord.commands import add_commands, is_registered
+from adapters.chat.discord.delivery import PLATFORM, DiscordReply, Spot
+from adapters.chat.discord.files import read_files
+from adapters.chat.discord.messages import forget_message, hear
+from adapters.chat.discord.payload import DiscordMessage, Press
+from adapters.chat.discord.presses import press_button, submit_form
+from adapters.chat.discord.render import DiscordVoice
+from adapters.chat.discord.settings import DiscordSettings
+from adapters.chat.discord.threads import Traffic, spread
+from adapters.chat.discord.translate import Asked
+from adapters.chat.discord.view import JobItem, form_of
+from adapters.chat.discord.words import word
+from adapters.chat.live import LiveAnswers
+from adapters.chat.reply import Pace
+from core.delivery import Delivery
+from core.errors import SetupError
+from core.job import ResearchJob, ResearchRequest
 from core.page_links import PageLinks
-from core.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from core.researcher import Researcher
 
+GRACE_S = 30.0  # a stopping bot lets living messages end for this long (G-02)
+RECONNECT_S = (1.0, 5.0, 15.0, 60.0)  # between tries to log in while Discord is away; the last is repeated
+PACE = Pace()
 
-@dataclass(frozen=True)
-class DiscordSettings:
-    token: str = field(repr=False)
-
-    @classmethod
-    def from_env(cls, env: Mapping[str, str]) -> DiscordSettings:
-        """Reads `DISCORD_TOKEN`. Raises `SetupError`."""
-        if not env.get("DISCORD_TOKEN"):
-            raise SetupError("DISCORD_TOKEN is not set; a bot's token stands in the Discord developer portal.")
-        return cls(env["DISCORD_TOKEN"])
+_log = logging.getLogger(__name__)
 
 
 async def run_discord(researcher: Researcher, settings: DiscordSettings, *, links: PageLinks) -> None:
-    """Runs until cancelled. Raises `SetupError` when Discord refuses the token."""
-    async with ResearchBot(researcher, links) as bot:
+    """Runs until cancelled, then lets living messages end. Raises `SetupError` when Discord refuses the token."""
+    async with ResearchBot(researcher, settings, links=links) as bot:
+        running = asyncio.create_task(bot.run_forever(), name="discord")
         try:
-            await bot.start(settings.token)
-        except discord.LoginFailure as exc:
-            raise SetupError("Discord refused DISCORD_TOKEN; copy it again from the developer portal.") from exc
+            await asyncio.shield(running)
+        finally:
+            await bot.retire()
+            await bot.close()
+            await asyncio.gather(running, return_exceptions=True)
 
 
-class Editable(Protocol):
-    """A sent message, or the answer to an interaction."""
-
-    async def edit(self, *, embed: discord.Embed, view: discord.ui.View | None) -> object: ...
-
-
-@dataclass(frozen=True)
-class DiscordReply:
-    message: Editable
-
-    async def edit(self, payload: DiscordMessage, /) -> None:
-        await self.message.edit(embed=payload.embed, view=view_of(payload))
-
-
-@dataclass(frozen=True)
-class InteractionMessage:
-    """The one answer of a deferred interaction, as something to edit."""
-
-    interaction: discord.Interaction[discord.Client]
-
-    async def edit(self, *, embed: discord.Embed, view: discord.ui.View | None) -> object:
-        return await self.interaction.edit_original_response(embed=embed, view=view)
-
-
-class ResearchBot(discord.Client):
-    def __init__(self, researcher: Researcher, links: PageLinks) -> None:
+class ResearchBot(discord.AutoShardedClient):
+    def __init__(self, researcher: Researcher, settings: DiscordSettings, *, links: PageLinks) -> None:
         intents = discord.Intents(guilds=True, guild_messages=True, dm_messages=True)  # none of them is privileged
-        super().__init__(intents=intents, allowed_mentions=discord.AllowedMentions.none())
+        super().__init__(intents=intents, allowed_mentions=discord.AllowedMentions.none(), max_messages=None)
         self.researcher = researcher
+        self.settings = settings
         self.voice = DiscordVoice(links)
+        self.live = LiveAnswers(researcher, self.voice, platform=PLATFORM, pace=PACE)
+        self.traffic = Traffic()
+        self.is_retiring = False
         self.tree = app_commands.CommandTree(self)
-        self.tree.add_command(_research_command(self))
+        add_commands(self)
+
+    async def run_forever(self) -> None:
+        """Raises `SetupError`. Discord being away is waited out."""
+        tries = 0
+        while True:
+            try:
+                return await self.start(self.settings.token)
+            except discord.LoginFailure as exc:
+                raise SetupError("Discord refused DISCORD_TOKEN; copy it again from the developer portal.") from exc
+            except (aiohttp.ClientError, discord.DiscordServerError, discord.GatewayNotFound, OSError) as exc:
+                wait_s = RECONNECT_S[min(tries, len(RECONNECT_S) - 1)]
+                _log.warning("Discord cannot be reached", extra={"error": str(exc), "retry_s": wait_s})
+                tries += 1
+                await asyncio.sleep(wait_s)
 
     async def setup_hook(self) -> None:
-        self.add_dynamic_items(ShowSources)
-        mine = self.tree.get_commands(type=discord.AppCommandType.chat_input)
-        known = {command.name: command.description for command in await self.tree.fetch_commands()}
-        if known != {command.name: command.description for command in mine}:
+        self.add_dynamic_items(JobItem)
+        if not is_registered(self.tree, await self.tree.fetch_commands()):
             await self.tree.sync()  # one global request, only on change
+            _log.info("commands registered")
+
+    async def retire(self) -> None:
+        """Take no more questions, and give those being answered their time."""
+        self.is_retiring = True
+        await self.live.settle(GRACE_S)
+        await self.live.aclose()
+
+    # What Discord tells
+
+    async def on_ready(self) -> None:
+        resumed = await self.live.resume(self._reopen)
+        _log.info("discord is ready", extra={"guilds": len(self.guilds), "resumed": resumed})
 
     async def on_message(self, message: discord.Message) -> None:
-        """A mention, or a direct message, is a question."""
-        if message.author.bot or self.user is None or (message.guild and self.user not in message.mentions):
-            return
-        question = question_of(message.content, self.user.id)
-        if not question:
-            await message.reply(wording.ASK_WHAT, mention_author=False)
-            return
-        placeholder = await message.reply(embed=self.voice.progress(Snapshot(), 0.0).embed, mention_author=False)
-        await self.answer(DiscordReply(placeholder), question, place_of_message(message), message.id)
+        self.traffic.note(message.channel.id)
+        await hear(self, message)
 
-    async def answer(self, reply: DiscordReply, question: str, place: Place, key: int) -> None:
-        """`key` is the id of the message or interaction: asked twice, it is still one question."""
-        request = ResearchRequest(question, place.scope, asker=str(place.user_id))
-        await answer_live(reply, self.voice, self.researcher, request, dedupe_key=f"discord:{key}")
+    async def on_raw_message_delete(self, event: discord.RawMessageDeleteEvent) -> None:
+        await forget_message(self, event)
 
-    async def sources(self, job_id: str, place: Place) -> str:
-        """What Show Sources shows; a job of another scope is not there."""
+    async def on_interaction(self, interaction: Asked) -> None:
+        """Commands and buttons find their own way; submitted forms come here, so that they outlive a restart."""
+        form = form_of(interaction)
+        if form is not None:
+            await submit_form(self, interaction, *form)
+
+    async def pressed(self, interaction: Asked, press: Press, job_id: str) -> None:
+        await press_button(self, interaction, press, job_id)
+
+    # What the parts of the bot share
+
+    async def ask(
+        self, request: ResearchRequest, spot: Spot, *, key: str, files: Sequence[discord.Attachment] = ()
+    ) -> None:
+        """`key` names the message or interaction: asked twice, it is still one question."""
+
+        async def submit() -> ResearchJob:
+            attachments = await read_files(self.researcher, files)
+            return await self.researcher.submit(request, dedupe_key=key, attachments=attachments)
+
+        known = await self.researcher.asked(key, scope=request.scope) is not None
+        await self.answer(submit, spot, known=known)
+
+    async def answer(self, submit: Callable[[], Awaitable[ResearchJob]], spot: Spot, *, known: bool = False) -> None:
+        reply = self.reply(spot)
+        if self.is_retiring:
+            await reply.edit(self.voice.refusal(word("asking.restarting")))
+            return
+        await self.live.answer_job(submit, reply, known=known)
+
+    def reply(self, spot: Spot) -> DiscordReply:
+        return DiscordReply(self, self.voice, spot, self._spread)
+
+    async def _spread(self, spot: Spot, payload: DiscordMessage) -> None:
+        await spread(self, spot, payload, self.traffic, self.settings.threads)
+
+    async def _reopen(self, delivery: Delivery) -> DiscordReply | None:
         try:
-            job = await self.researcher.job(job_id)
-            if job.scope != place.scope:
-                raise JobNotFound(job_id)
-            result = await self.researcher.result(job_id)
-            return sources_text(await self.researcher.sources(job_id), result.answer if result else None)
-        except GorkdError as error:
-            return error.user_message
-
-
-def _research_command(bot: ResearchBot) -> app_commands.Command[Any, ..., None]:
-    @app_commands.command(name="research", description="Research a question and answer it with sources")
-    @app_commands.allowed_installs(guilds=True, users=True)
-    @app_commands.allowed_contexts(guilds=True, dms=True, private_channels=True)
-    @app_commands.describe(query="Your question")
-    async def research(interaction: discord.Interaction[discord.Client], query: str) -> None:
-        await interaction.response.defer(thinking=True)
-        reply = DiscordReply(InteractionMessage(interaction))
-        await bot.answer(reply, query, place_of_interaction(interaction), interaction.id)
-
-    return research
+            return self.reply(Spot.of(delivery.address))
+        except TypeError:
+            _log.warning("address of another version", extra={"job": delivery.job.id})
+            return None

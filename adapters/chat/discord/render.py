@@ -1,35 +1,35 @@
-"""An answer as a Discord embed (S003-20, G-02). Pure, and the only place that knows Discord's limits.
+"""A job as Discord shows it (S003-20, G-02): progress, outcome, refusal. Pure, and where Discord's limits are kept.
 
-Text from the web or a model is escaped character by character: it can ping nobody, format nothing
-and hide no link. The only links are the job's page and sources under their true domain.
+Everything is composed within a limit, so nothing is ever cut afterwards: the same parts make an embed of 4096
+characters, and a text of 2000 where the bot may not embed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import discord
-import regex
 
-from adapters.chat.fitting import fit, true_link, units
+from adapters.chat.discord.markup import is_linkable, name_line, page_link, plain, prose, source_line
+from adapters.chat.discord.payload import DiscordMessage, JobButton, LinkButton, Press, Row
+from adapters.chat.discord.words import word
+from adapters.chat.fitting import fit, units
 from core import wording
 from core.answer import Confidence, JobResult, ResearchAnswer
 from core.job import JobStatus, ResearchJob
 from core.page_links import PageLinks
-from core.render import is_used, marked_section, one_line, printable
+from core.render import is_used, marked_section, one_line
 from core.snapshot import Snapshot
 from core.source import Source
 
 DESCRIPTION_LIMIT = 4096  # characters of an embed's description (Discord, embed limits)
-URL_LIMIT = 512  # of a link button; an embed's own URL may have 2048
 CONTENT_LIMIT = 2000
+THREAD_NAME_LIMIT = 100
 TOP_SOURCES = 3  # G-02; all of them are behind Show Sources
-QUESTION_ROOM = 400  # of the description; a longer question is recognised by its beginning
+QUESTION_ROOM = 300  # a longer question is recognised by its beginning
 LINE_ROOM = 200
-TITLE_ROOM = 100
-ADDRESS_ROOM = 300  # three sources and the rest of the description leave the answer at least 600
-SHOW_SOURCES_ID = "show_sources:{job_id}"  # G-02; custom ids have at most 100 characters
+LEAST_ANSWER = 600  # the answer's room; what would leave it less is left out
 
 COLOURS = {
     Confidence.HIGH: 0x2ECC71,
@@ -40,124 +40,183 @@ COLOURS = {
 COLOUR_RUNNING = 0x5865F2
 COLOUR_FAILED = 0xE74C3C
 
-_ACTIVE = frozenset("\\`*_~|<>#[]")  # what Discord's Markdown acts on; `@` and addresses are broken before
-_ESCAPED_MARKER = regex.compile(
-    r"\\\[(\d{1,3}(?:, ?\d{1,3})*)\\\](?!\()"
-)  # `[1]` may stand as it is, but not as a link's label
-_INVITE = regex.compile(r"(?i)(discord(?:app)?)\.(?=(?:gg|com|io|me|li)\b)")
-
-
-@dataclass(frozen=True)
-class DiscordMessage:
-    """`page_url` becomes a link button, `sources_job` the button Show Sources of that job; "" leaves it out."""
-
-    embed: discord.Embed
-    page_url: str = ""
-    sources_job: str = ""
-
 
 @dataclass(frozen=True)
 class DiscordVoice:
+    """`links` gives the address of a job's page."""
+
     links: PageLinks
 
-    def progress(self, snapshot: Snapshot, elapsed_s: float) -> DiscordMessage:
-        lines = [f"**{plain(snapshot.message, LINE_ROOM)}** …"]
+    def progress(self, job: ResearchJob, snapshot: Snapshot, elapsed_s: float) -> DiscordMessage:
+        lines = [_asked(job), f"**{plain(snapshot.message, LINE_ROOM)}** …"]
+        if snapshot.position:
+            lines.append(word("progress.waiting", position=snapshot.position))
+        if snapshot.queries:
+            lines.append(f"-# {word('progress.queries')}: {plain(' · '.join(snapshot.queries), 2 * LINE_ROOM)}")
         lines += [f"· {plain(line, LINE_ROOM)}" for line in snapshot.sources[-TOP_SOURCES:]]
-        embed = discord.Embed(title="🔍 Researching", description="\n".join(lines), colour=COLOUR_RUNNING)
         found = f" · {wording.counted(len(snapshot.sources), 'source')}" if snapshot.sources else ""
-        return DiscordMessage(embed.set_footer(text=f"{wording.duration(elapsed_s)}{found}"))
+        embed = discord.Embed(title=f"🔍 {word('progress.title')}", colour=COLOUR_RUNNING)
+        cancel = JobButton(Press.CANCEL, job.id, wording.CANCEL)
+        message = _message(embed, "\n".join(lines), f"{wording.duration(elapsed_s)}{found}", ((cancel,),))
+        return replace(message, page_url=self.links.link(job))
 
     def outcome(self, job: ResearchJob, result: JobResult | None, sources: Sequence[Source]) -> DiscordMessage:
-        page_url = self.links.link(job)
         answer = result.answer if result and job.status is JobStatus.COMPLETED else None
-        title = wording.title(job, result)
         if result is None or answer is None:
-            text = f"**Question**: {plain(job.query, QUESTION_ROOM)}\n\n{plain(wording.failure_sentence(job), 1000)}"
-            return self._message(
-                discord.Embed(title=f"⚠️ {title}", description=text, colour=COLOUR_FAILED), job, page_url, sources
-            )
-        embed = discord.Embed(
-            title=f"📊 {title}" if answer.confidence is not Confidence.INSUFFICIENT else f"🔎 {title}",
-            description=_description(job, answer, sources, page_url),
-            colour=COLOURS[answer.confidence],
-        )
-        embed.set_footer(text=wording.footer(result, len(sources)))
-        return self._message(embed, job, page_url, sources)
+            return self._failure(job, result, sources)
+        is_answered = answer.confidence is not Confidence.INSUFFICIENT
+        title = f"{'📊' if is_answered else '🔎'} {wording.title(job, result)}"
+        embed = discord.Embed(title=title, colour=COLOURS[answer.confidence])
+        parts = _Answer(job, result, answer, sources, self.links.link(job))
+        message = _composed(embed, parts, wording.footer(result, len(sources)), self._rows(job, sources))
+        if not is_answered:
+            return replace(message, job_id=job.id)
+        name = fit(one_line(job.request.quoted or job.query), THREAD_NAME_LIMIT) or word("answer.details")
+        return replace(message, job_id=job.id, thread_name=name, details=tuple(self._details(parts)))
+
+    def shared(self, job: ResearchJob, result: JobResult, sources: Sequence[Source], *, by: str) -> DiscordMessage:
+        """A private answer, shown to a channel on its asker's wish."""
+        message = self.outcome(job, result, sources)
+        message.embed.set_author(name=fit(one_line(word("answer.shared_by", name=by)), LINE_ROOM))
+        show = JobButton(Press.SHARED_SOURCES, job.id, wording.SHOW_SOURCES)
+        return replace(message, rows=((*self._link(job), *([show] if sources else [])),), details=())
 
     def refusal(self, sentence: str) -> DiscordMessage:
-        return DiscordMessage(
-            discord.Embed(description=plain(sentence, 1000) or wording.SOMETHING_BROKE, colour=COLOUR_FAILED)
-        )
+        said = plain(sentence, 1000) or wording.SOMETHING_BROKE
+        return DiscordMessage(discord.Embed(description=said, colour=COLOUR_FAILED), said)
 
-    def _message(
-        self, embed: discord.Embed, job: ResearchJob, page_url: str, sources: Sequence[Source]
-    ) -> DiscordMessage:
-        return DiscordMessage(
-            embed,
-            page_url=page_url if _is_linkable(page_url) else "",
-            sources_job=job.id if sources else "",
-        )
+    def notice(self, text: str) -> DiscordMessage:
+        """Words of our own, with their markup."""
+        return DiscordMessage(discord.Embed(description=text, colour=COLOUR_RUNNING), text)
+
+    def question(self, text: str, *buttons: JobButton) -> DiscordMessage:
+        """A question of our own, with the buttons that answer it."""
+        return replace(self.notice(text), rows=(buttons,))
+
+    def moved(self, page_url: str = "") -> DiscordMessage:
+        """The last edit of a message whose token dies: with the page's link where there will be no new message."""
+        if not page_url:
+            return self.notice(word("progress.moved"))
+        return self.notice(word("progress.moved_to_page", link=page_link(page_url) or page_url))
+
+    def _failure(self, job: ResearchJob, result: JobResult | None, sources: Sequence[Source]) -> DiscordMessage:
+        lines = [_asked(job), "", plain(wording.failure_sentence(job), 2 * LINE_ROOM)]
+        if sources:
+            lines += ["", f"**{word('answer.sources')}**:", *map(name_line, sources[:TOP_SOURCES])]
+        is_cancelled = job.status is JobStatus.CANCELLED
+        again = JobButton(Press.ASK_AGAIN, job.id, wording.ASK_AGAIN)
+        retry = again if is_cancelled else JobButton(Press.RETRY, job.id, wording.RETRY, "primary")
+        show = [JobButton(Press.SOURCES, job.id, wording.SHOW_SOURCES)] if sources else []
+        embed = discord.Embed(title=f"⚠️ {wording.title(job, result)}", colour=COLOUR_FAILED)
+        footer = wording.duration(result.duration_s) if result else ""
+        message = _message(embed, "\n".join(lines), footer, ((retry, *show, *self._link(job)),))
+        return replace(message, job_id=job.id)
+
+    def _rows(self, job: ResearchJob, sources: Sequence[Source]) -> tuple[Row, ...]:
+        show = [JobButton(Press.SOURCES, job.id, wording.SHOW_SOURCES)] if sources else []
+        share = [JobButton(Press.SHARE, job.id, wording.SHARE)] if job.request.is_private else []
+        again = JobButton(Press.ASK_AGAIN, job.id, wording.ASK_AGAIN)
+        improve = JobButton(Press.IMPROVE, job.id, word("buttons.improve"))
+        good = JobButton(Press.GOOD, job.id, word("buttons.good"))
+        bad = JobButton(Press.BAD, job.id, word("buttons.bad"))
+        return (*self._link(job), *show, *share, again, improve), (good, bad)
+
+    def _link(self, job: ResearchJob) -> tuple[LinkButton, ...]:
+        url = self.links.link(job)
+        return (LinkButton(wording.VIEW_FULL_ANALYSIS, url),) if is_linkable(url) else ()
+
+    def _details(self, parts: _Answer) -> list[discord.Embed]:
+        """What a thread under the answer holds: the detail, and all sources."""
+        more = f"… {page_link(parts.page_url)}".rstrip()
+        detail = prose(marked_section(parts.answer, "detail"), DESCRIPTION_LIMIT, more=more)
+        listed = sources_text(parts.sources, parts.answer, limit=DESCRIPTION_LIMIT)
+        shown = [(word("answer.details"), detail), (word("answer.sources"), listed if parts.sources else "")]
+        colour = COLOURS[parts.answer.confidence]
+        return [discord.Embed(title=title, description=text, colour=colour) for title, text in shown if text.strip()]
 
 
-def sources_text(sources: Sequence[Source], answer: ResearchAnswer | None) -> str:
-    """All sources with their relevance, for an ephemeral message of at most 2000 characters."""
+@dataclass(frozen=True)
+class _Answer:
+    """The parts of an answer's text."""
+
+    job: ResearchJob
+    result: JobResult
+    answer: ResearchAnswer
+    sources: Sequence[Source]
+    page_url: str
+
+    def within(self, limit: int) -> str:
+        """S003-20's text. The answer gets the room that the other parts leave; the last of them yield to it."""
+        before = f"{_asked(self.job)}\n{self._understood()}\n**{word('answer.answer')}**: "
+        view = page_link(self.page_url)
+        tail = "\n\n".join(["", self._confidence(), *([view] if view else [])])
+        for part in self._optional():
+            wider = tail.removesuffix(view).rstrip("\n") + f"\n\n{part}" + (f"\n\n{view}" if view else "")
+            if limit - units(before) - units(wider) >= LEAST_ANSWER:
+                tail = wider
+        summary = marked_section(self.answer, "summary").strip() or wording.NO_ANSWER
+        room = limit - units(before) - units(tail)
+        return before + prose(summary, room, more=f"… {view}".rstrip()) + tail
+
+    def _understood(self) -> str:
+        if not self.result.understood or self.result.understood == self.job.query:
+            return ""
+        return f"-# {word('answer.understood', question=plain(self.result.understood, LINE_ROOM))}\n"
+
+    def _confidence(self) -> str:
+        line = f"**{word('answer.confidence')}**: {wording.confidence_headline(self.answer)}"
+        reasons = plain(", ".join(self.answer.confidence_reasons), LINE_ROOM)
+        notice = f"*{plain(self.answer.notice, LINE_ROOM)}*\n" if self.answer.notice else ""
+        return notice + line + (f"\n-# {reasons}" if reasons else "")
+
+    def _optional(self) -> list[str]:
+        """Most wanted first."""
+        parts = []
+        shown = [source for source in self.sources if is_used(source, self.answer)][:TOP_SOURCES]
+        if shown:
+            parts.append("\n".join([f"**{word('answer.sources')}**:", *map(source_line, shown)]))
+        if self.answer.limitations:
+            limitations = plain("; ".join(self.answer.limitations), 2 * LINE_ROOM)
+            parts.append(f"**{word('answer.limitations')}**: {limitations}")
+        if self.answer.conflicts:
+            subjects = plain("; ".join(one.subject for one in self.answer.conflicts), LINE_ROOM)
+            parts.append(f"**{word('answer.conflicts')}**: {subjects}")
+        if self.answer.confidence is Confidence.INSUFFICIENT:
+            searched = plain(" · ".join(self.result.queries), LINE_ROOM)
+            parts += [f"**{word('answer.searched')}**: {searched}"] if searched else []
+            parts.append(word("answer.try"))
+        return parts
+
+
+def sources_text(sources: Sequence[Source], answer: ResearchAnswer | None, *, limit: int = CONTENT_LIMIT) -> str:
+    """All sources with their relevance, in at most `limit` characters; `…` stands for those that have no room."""
     lines: list[str] = []
     for source in sources:
-        used = "" if is_used(source, answer) else " · not cited"
-        line = f"{_source_line(source)} · {round(100 * source.scores.relevance)} %{used}"
-        if units("\n".join([*lines, line])) > CONTENT_LIMIT - 2:
+        used = "" if is_used(source, answer) else f" · {word('answer.not_cited')}"
+        line = f"{source_line(source)} · {round(100 * source.scores.relevance)} %{used}"
+        if units("\n".join([*lines, line])) > limit - 2:
             return "\n".join([*lines, "…"])
         lines.append(line)
-    return "\n".join(lines) or "No sources were found."
+    return "\n".join(lines) or word("answer.no_sources")
 
 
-def plain(text: str, limit: int, *, more: str = "…") -> str:
-    """Untrusted text as Discord will show it literally, at most `limit` characters, on one line."""
-    return fit(_defused(one_line(text)), limit, _escaped, more=more)
+def _asked(job: ResearchJob) -> str:
+    """The question, or the message that is checked."""
+    if job.request.quoted:
+        return f"**{word('answer.quoted')}**\n> {plain(job.request.quoted, QUESTION_ROOM)}"
+    return f"**{word('answer.question')}**: {plain(job.query, QUESTION_ROOM)}"
 
 
-def _description(job: ResearchJob, answer: ResearchAnswer, sources: Sequence[Source], page_url: str) -> str:
-    """S003-20's text. The answer gets the room that the other parts leave."""
-    view = _view_link(page_url)
-    before = f"**Question**: {plain(job.query, QUESTION_ROOM)}\n\n**Answer**: "
-    shown = [source for source in sources if is_used(source, answer)][:TOP_SOURCES]
-    after = [f"**Confidence**: {wording.confidence_headline(answer)}"]
-    if answer.notice:
-        after.insert(0, f"*{plain(answer.notice, LINE_ROOM)}*")
-    if shown:
-        after.append("\n".join(["**Sources**:", *map(_source_line, shown)]))
-    if answer.limitations:
-        after.append(f"**Limitations**: {plain('; '.join(answer.limitations), 2 * LINE_ROOM)}")
-    if answer.conflicts:
-        after.append(f"**Sources disagree on**: {plain('; '.join(one.subject for one in answer.conflicts), LINE_ROOM)}")
-    tail = "\n\n".join(["", *after, *filter(None, [view])])
-    room = DESCRIPTION_LIMIT - units(before) - units(tail)
-    summary = regex.sub(r"\n{3,}", "\n\n", printable(marked_section(answer, "summary"))).strip() or wording.NO_ANSWER
-    shown_answer = fit(_defused(summary), room, _escaped, more=f"… {view}".rstrip())
-    return before + _ESCAPED_MARKER.sub(r"[\1]", shown_answer) + tail
+def _composed(embed: discord.Embed, parts: _Answer, footer: str, rows: tuple[Row, ...]) -> DiscordMessage:
+    frame = units(f"**{embed.title}**\n\n-# {footer}")
+    embed.description = parts.within(DESCRIPTION_LIMIT)
+    embed.set_footer(text=footer)
+    return DiscordMessage(embed, f"**{embed.title}**\n{parts.within(CONTENT_LIMIT - frame)}\n-# {footer}", rows)
 
 
-def _source_line(source: Source) -> str:
-    """`1. [nejm.org](https://…) - Lecanemab in Early Alzheimer's Disease`; the label is the address's own host."""
-    title = plain(source.title or "untitled", TITLE_ROOM) + (f" ({wording.INSTRUCTS})" if source.instructs else "")
-    host, address = true_link(source.url)
-    if not host or len(address) > ADDRESS_ROOM or _INVITE.search(address):
-        return f"{source.number}. {plain(source.metadata.domain or source.metadata.provider, TITLE_ROOM)} - {title}"
-    return f"{source.number}. [{_escaped(host)}]({address}) - {title}"
-
-
-def _view_link(page_url: str) -> str:
-    return f"[{wording.VIEW_FULL_ANALYSIS}]({page_url})" if _is_linkable(page_url) else ""
-
-
-def _is_linkable(page_url: str) -> bool:
-    return page_url.startswith(("https://", "http://")) and len(page_url) <= URL_LIMIT and ")" not in page_url
-
-
-def _defused(text: str) -> str:
-    """Mentions, addresses and invites broken by a zero-width space, so that none is made a link or a ping."""
-    return _INVITE.sub("\\1\u200b.", text.replace("@", "@\u200b").replace("://", ":\u200b//"))
-
-
-def _escaped(text: str) -> str:
-    return "".join(f"\\{char}" if char in _ACTIVE else char for char in text)
+def _message(embed: discord.Embed, text: str, footer: str, rows: tuple[Row, ...]) -> DiscordMessage:
+    """`text` has at most 1800 characters."""
+    embed.description = text
+    if footer:
+        embed.set_footer(text=footer)
+    return DiscordMessage(embed, f"**{embed.title}**\n{text}" + (f"\n-# {footer}" if footer else ""), rows)

@@ -1,4 +1,4 @@
-"""From Discord's objects to a question and the scope it was asked in."""
+"""From Discord's objects to a question, and to the scope it was asked in and may be seen from."""
 
 from __future__ import annotations
 
@@ -7,31 +7,51 @@ from dataclasses import dataclass
 
 import discord
 
-from core.job import Scope
+from core.job import ResearchJob, Scope
+
+Asked = discord.Interaction[discord.Client]
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a question was asked.
+    """Where somebody asks or presses.
 
-    `guild_id` is 0 outside guilds and where the bot is no member. `is_open` says that the channel
-    is known to be readable by everyone in the guild.
+    `audience_id` is the channel whose members can read it: of a public thread its parent. `guild_id` is 0
+    outside guilds and where the bot is no member. `is_open` says that the channel is known to be readable
+    by everyone in the guild.
     """
 
     user_id: int
     channel_id: int
     guild_id: int = 0
+    audience_id: int = 0
     is_direct: bool = False
     is_open: bool = False
 
     @property
     def scope(self) -> Scope:
         """Unknown means the channel; a direct message is the user's own."""
-        tenant = f"discord:{self.guild_id}" if self.guild_id else f"discord:user:{self.user_id}"
         if self.is_direct:
-            return Scope(tenant, f"user:{self.user_id}")
+            return Scope(self._tenant, f"user:{self.user_id}")
         is_shared = bool(self.guild_id) and self.is_open
-        return Scope(tenant, "workspace" if is_shared else f"channel:{self.channel_id}")
+        return Scope(self._tenant, "workspace" if is_shared else f"channel:{self.audience_id or self.channel_id}")
+
+    @property
+    def own_scope(self) -> Scope:
+        """Of what only this person is to see."""
+        return Scope(self._tenant, f"user:{self.user_id}")
+
+    def shows(self, job: ResearchJob) -> bool:
+        """Whether this person may see the job here: asked in this channel, in the open, or by this person alone."""
+        if job.scope in (self.scope, self.own_scope):
+            return True
+        if job.scope.visibility == f"channel:{self.audience_id or self.channel_id}":
+            return True  # its message stands here; the tenant is another's when that person installed the bot
+        return bool(self.guild_id) and job.scope == Scope(self._tenant, "workspace")
+
+    @property
+    def _tenant(self) -> str:
+        return f"discord:{self.guild_id}" if self.guild_id else f"discord:user:{self.user_id}"
 
 
 def place_of_message(message: discord.Message) -> Place:
@@ -39,21 +59,28 @@ def place_of_message(message: discord.Message) -> Place:
         user_id=message.author.id,
         channel_id=message.channel.id,
         guild_id=message.guild.id if message.guild else 0,
+        audience_id=audience_of(message.channel),
         is_direct=isinstance(message.channel, discord.DMChannel),
         is_open=is_open(message.channel),
     )
 
 
-def place_of_interaction(interaction: discord.Interaction[discord.Client]) -> Place:
+def place_of_interaction(interaction: Asked) -> Place:
     """A user install in a guild whose member the bot is not counts as that user's own, channel by channel."""
     is_member = interaction.is_guild_integration()
     return Place(
         user_id=interaction.user.id,
         channel_id=interaction.channel_id or 0,
         guild_id=(interaction.guild_id or 0) if is_member else 0,
+        audience_id=audience_of(interaction.channel),
         is_direct=bool(interaction.context.dm_channel),
         is_open=is_member and is_open(interaction.channel),
     )
+
+
+def audience_of(channel: object) -> int:
+    """The id of the channel whose members can read this one; 0 when it is its own."""
+    return channel.parent_id if isinstance(channel, discord.Thread) and not channel.is_private() else 0
 
 
 def is_open(channel: object) -> bool:
@@ -69,3 +96,11 @@ def is_open(channel: object) -> bool:
 def question_of(content: str, bot_id: int) -> str:
     """What was said to the bot, without mentioning it."""
     return re.sub(rf"<@!?{bot_id}>", " ", content).strip()
+
+
+def text_of(message: discord.Message) -> str:
+    """What a message says, its embeds included."""
+    parts = [message.content]
+    for embed in message.embeds:
+        parts += [embed.title or "", embed.description or ""]
+    return "\n".join(part for part in parts if part.strip())

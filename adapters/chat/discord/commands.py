@@ -1,0 +1,192 @@
+"""The commands: `/research`, "Research This" on a message, help, and one's own history."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+import discord
+from discord import app_commands
+
+from adapters.chat.discord.acks import acknowledge
+from adapters.chat.discord.markup import is_linkable, plain
+from adapters.chat.discord.messages import conversation_of
+from adapters.chat.discord.payload import DiscordMessage
+from adapters.chat.discord.talking import whisper
+from adapters.chat.discord.translate import Asked, place_of_interaction, text_of
+from adapters.chat.discord.words import word
+from core import wording
+from core.job import Depth, ResearchRequest
+from core.modes import MODES
+
+if TYPE_CHECKING:
+    from adapters.chat.discord.bot import ResearchBot
+
+HISTORY_LENGTH = 10
+MAX_CHOICES = 25  # of an option that completes itself
+CHOICE_LENGTH = 100
+COMPARED = ("name", "description", "contexts", "integration_types")
+COMPARED_OPTION = ("name", "description", "required", "autocomplete", "min_value", "max_value")
+
+_log = logging.getLogger(__name__)
+_installs = app_commands.allowed_installs(guilds=True, users=True)
+_contexts = app_commands.allowed_contexts(guilds=True, dms=True, private_channels=True)
+
+
+def add_commands(bot: ResearchBot) -> None:
+    for command in (_research(bot), _research_this(bot), _help(bot), _history(bot)):
+        bot.tree.add_command(command)
+
+    @bot.tree.error
+    async def failed(interaction: Asked, error: app_commands.AppCommandError) -> None:
+        _log.error("command failed", exc_info=error)
+
+        async def apology() -> DiscordMessage:
+            return bot.voice.refusal(wording.SOMETHING_BROKE)
+
+        await whisper(bot, interaction, apology)
+
+
+def _research(bot: ResearchBot) -> app_commands.Command[Any, ..., None]:
+    @app_commands.command(name="research", description=word("commands.research"))
+    @_installs
+    @_contexts
+    @app_commands.describe(
+        query=word("commands.research_query"),
+        mode=word("commands.research_mode"),
+        depth=word("commands.research_depth"),
+        top_k=word("commands.research_top_k"),
+        private=word("commands.research_private"),
+        file=word("commands.research_file"),
+    )
+    async def research(  # noqa: PLR0917  # discord.py reads the options from the signature
+        interaction: Asked,
+        query: str,
+        mode: str = "quick",
+        depth: Depth = "light",
+        top_k: app_commands.Range[int, 1, 20] = 5,
+        private: bool = False,
+        file: discord.Attachment | None = None,
+    ) -> None:
+        spot = await acknowledge(interaction, ephemeral=private)
+        if spot is None:
+            return
+        place = place_of_interaction(interaction)
+        request = ResearchRequest(
+            query,
+            place.own_scope if private else place.scope,
+            modes=tuple(name.strip() for name in mode.split(",")),
+            depth=depth,
+            top_k=top_k,
+            is_private=private,
+            asker=str(place.user_id),
+            thread=await conversation_of(bot, interaction.channel, interaction.id),
+        )
+        await bot.ask(request, spot, key=f"discord:{interaction.id}", files=[file] if file else [])
+
+    research.autocomplete("mode")(_complete_mode)
+    return research
+
+
+async def _complete_mode(_: Asked, current: str) -> list[app_commands.Choice[str]]:
+    """Every mode that somebody asks in; checking a message begins at the message."""
+    wanted = current.casefold().strip()
+    described = [(mode.name, f"{mode.title}: {mode.description}") for mode in MODES.values() if mode.name != "check"]
+    fitting = [one for one in described if wanted in one[0].casefold() or wanted in one[1].casefold()]
+    return [app_commands.Choice(name=shown[:CHOICE_LENGTH], value=name) for name, shown in fitting[:MAX_CHOICES]]
+
+
+def _research_this(bot: ResearchBot) -> app_commands.ContextMenu:
+    @app_commands.context_menu(name=wording.RESEARCH_THIS)
+    @_installs
+    @_contexts
+    async def research_this(interaction: Asked, message: discord.Message) -> None:
+        spot = await acknowledge(interaction)
+        if spot is None:
+            return
+        quoted = text_of(message)
+        if not quoted:
+            await bot.reply(spot).edit(bot.voice.refusal(word("asking.nothing_to_check")))
+            return
+        place = place_of_interaction(interaction)
+        request = ResearchRequest(
+            "",
+            place.scope,
+            modes=("check",),
+            quoted=quoted,
+            asker=str(place.user_id),
+            thread=await conversation_of(bot, interaction.channel, interaction.id),
+        )
+        await bot.ask(request, spot, key=f"discord:{interaction.id}")
+
+    return research_this
+
+
+def _help(bot: ResearchBot) -> app_commands.Command[Any, ..., None]:
+    @app_commands.command(name="research-help", description=word("commands.help"))
+    @_installs
+    @_contexts
+    async def research_help(interaction: Asked) -> None:
+        async def make() -> DiscordMessage:
+            return bot.voice.notice(help_text())
+
+        await whisper(bot, interaction, make)
+
+    return research_help
+
+
+def _history(bot: ResearchBot) -> app_commands.Command[Any, ..., None]:
+    @app_commands.command(name="research-history", description=word("commands.history"))
+    @_installs
+    @_contexts
+    async def research_history(interaction: Asked) -> None:
+        place = place_of_interaction(interaction)
+
+        async def make() -> DiscordMessage:
+            return await history_message(bot, str(place.user_id), place.scope.tenant)
+
+        await whisper(bot, interaction, make)
+
+    return research_history
+
+
+def help_text() -> str:
+    modes = "\n".join(f"· `{mode.name}`: {plain(mode.description, 100)}" for mode in MODES.values())
+    return f"**{word('help.title')}**\n{word('help.text')}\n**{word('help.modes')}**\n{modes}"
+
+
+async def history_message(bot: ResearchBot, asker: str, tenant: str) -> DiscordMessage:
+    """One's own questions in this guild, newest first; for the asker's eyes only."""
+    lines = []
+    for job in await bot.researcher.history(asker, tenant=tenant, limit=HISTORY_LENGTH):
+        url = bot.voice.links.link(job)
+        question = plain(job.request.quoted or job.query, CHOICE_LENGTH)
+        state = wording.STATUS_MESSAGES[job.status]
+        link = f" · [{wording.VIEW_FULL_ANALYSIS}]({url})" if is_linkable(url) else ""
+        lines.append(f"· {wording.day(job.created_at)} · {question} · {state}{link}")
+    listed = "\n".join(lines) or word("history.empty")
+    return bot.voice.notice(f"**{word('history.title')}**\n{listed}")
+
+
+def is_registered(tree: app_commands.CommandTree[Any], registered: Sequence[app_commands.AppCommand]) -> bool:
+    """Whether Discord knows our commands as they are now, so that they need not be sent again."""
+    ours = sorted(_signature(command.to_dict(tree)) for command in _all(tree))
+    theirs = sorted(_signature(cast("dict[str, Any]", command.to_dict())) for command in registered)
+    return ours == theirs
+
+
+def _all(tree: app_commands.CommandTree[Any]) -> list[Any]:
+    return [*tree.get_commands(type=discord.AppCommandType.chat_input),
+            *tree.get_commands(type=discord.AppCommandType.message)]  # fmt: skip
+
+
+def _signature(command: Mapping[str, Any]) -> str:
+    """What of a command people notice; absent and false are the same."""
+    options = [
+        {**{key: option.get(key) for key in COMPARED_OPTION if option.get(key)}, "type": int(option["type"]),
+         "choices": [choice["value"] for choice in option.get("choices") or []]}
+        for option in command.get("options") or []
+    ]  # fmt: skip
+    kept = {key: command.get(key) for key in COMPARED if command.get(key)}
+    return repr((int(command["type"]), sorted(kept.items(), key=str), options))

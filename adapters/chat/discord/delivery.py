@@ -1,0 +1,195 @@
+"""The message that lives, in Discord: an interaction's response or a channel's message, edited until the end.
+
+A response can be edited for 15 minutes only. From minute 13 on a new message in the channel takes its place or,
+where the bot may not write there, the page's link does.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, cast
+
+import discord
+
+from adapters.chat.discord.payload import DiscordMessage
+from adapters.chat.discord.render import DiscordVoice
+from adapters.chat.discord.view import view_of
+from adapters.chat.discord.words import word
+from adapters.chat.reply import AddressDead
+from core.delivery import Address
+from core.job import ResearchJob
+
+PLATFORM = "discord"
+TOKEN_LIFE_S = 15 * 60.0  # of an interaction's token (Discord, "Receiving and Responding")
+SWITCH_SHARE = 13 / 15  # of that life, after which the message moves
+
+GONE = {10003, 10008, 10015, 50001, 50027, 40094}  # channel, message, webhook, access, token; too many follow-ups
+UNKNOWN_MESSAGE = 10008
+MISSING_PERMISSIONS = 50013
+
+_log = logging.getLogger(__name__)
+_ORIGINAL = cast(int, "@original")  # discord.py puts it into the path as it is
+
+
+@dataclass(frozen=True)
+class Spot:
+    """Where a message is, or is to be. Ids are 0 and texts "" where there is none; times are POSIX seconds.
+
+    `token` is of the interaction whose response it is. `question_id` is the message it answers. `can_post` says
+    that the bot may write to the channel and everybody there may read the answer.
+    """
+
+    channel_id: int
+    asker_id: int
+    message_id: int = 0
+    question_id: int = 0
+    token: str = ""
+    token_until: float = 0.0
+    can_post: bool = False
+    can_embed: bool = True
+
+    @property
+    def has_token(self) -> bool:
+        return bool(self.token) and time.time() < self.token_until
+
+    @property
+    def must_move(self) -> bool:
+        """Whether the token is too near its end to rely on."""
+        return time.time() >= self.token_until - TOKEN_LIFE_S * (1 - SWITCH_SHARE)
+
+    def to_address(self) -> Address:
+        is_bound = bool(self.token) and not self.can_post
+        expires_at = datetime.fromtimestamp(self.token_until, UTC) if is_bound else None
+        return Address(PLATFORM, asdict(self), expires_at)
+
+    @classmethod
+    def of(cls, address: Address) -> Spot:
+        """Raises `TypeError` for an address of another version."""
+        return cls(**cast(dict[str, Any], dict(address.data)))
+
+
+@dataclass
+class DiscordReply:
+    """`on_final` is called after the answer stands in its message, for what belongs under it."""
+
+    client: discord.Client
+    voice: DiscordVoice
+    spot: Spot
+    on_final: Callable[[Spot, DiscordMessage], Awaitable[None]]
+    is_dismissed: bool = False
+    has_said_where: bool = False
+
+    @property
+    def address(self) -> Address:
+        return self.spot.to_address()
+
+    async def edit(self, payload: DiscordMessage, /) -> None:
+        if self.is_dismissed or (self.spot.token and self.spot.must_move):
+            raise AddressDead(f"message in {self.spot.channel_id}")
+        if self.spot.token:
+            await self._try(self._edit_response, payload)
+        elif self.spot.message_id:
+            await self._try(self._edit_message, payload)
+        else:
+            await self._post(payload, nonce=f"q{self.spot.question_id}")
+        await self._end(payload)
+
+    async def repost(self, payload: DiscordMessage, job_id: str, /) -> None:
+        if self.is_dismissed:
+            raise AddressDead("somebody removed it")
+        if not self.spot.can_post:
+            await self._stay(payload)
+            return
+        old = self.spot
+        self.spot = replace(old, token="", message_id=0)
+        await self._post(payload, nonce=nonce_of("a", job_id))
+        if old.has_token:
+            await self._say_last(old, self.voice.moved())
+        await self._end(payload)
+
+    async def ping(self, job: ResearchJob, /) -> None:
+        mention = f"<@{self.spot.asker_id}> {word('answer.ready')}"
+        allowed = discord.AllowedMentions(everyone=False, roles=False, users=[discord.Object(self.spot.asker_id)])
+        if self.spot.can_post:
+            reference = self._reference(self.spot.message_id)
+            await self._channel().send(mention, allowed_mentions=allowed, nonce=nonce_of("p", job.id), **reference)
+        elif self.spot.has_token:
+            await self._webhook(self.spot).send(mention, allowed_mentions=allowed, ephemeral=True)
+
+    async def _stay(self, payload: DiscordMessage) -> None:
+        """Where there can be no new message: the answer while the token lives, before it the page's link, once."""
+        if not self.spot.has_token:
+            raise AddressDead("the token has expired, and no message can be sent")
+        if payload.job_id:
+            await self._try(self._edit_response, payload)
+        elif not self.has_said_where:
+            await self._try(self._edit_response, self.voice.moved(payload.page_url))
+            self.has_said_where = True
+
+    async def _end(self, payload: DiscordMessage) -> None:
+        if payload.job_id:
+            await self.on_final(self.spot, payload)
+
+    async def _post(self, payload: DiscordMessage, *, nonce: str) -> None:
+        """Safe to repeat: Discord gives back the message that a nonce has made."""
+        self.spot = await self._try(self._send, payload, nonce) or self.spot
+
+    async def _send(self, payload: DiscordMessage, nonce: str) -> Spot:
+        body = self._body(payload) | self._reference(self.spot.question_id)
+        sent: discord.Message = await self._channel().send(**body, nonce=nonce)
+        return replace(self.spot, message_id=sent.id)
+
+    async def _edit_message(self, payload: DiscordMessage) -> None:
+        message = self._channel().get_partial_message(self.spot.message_id)
+        await message.edit(**self._body(payload))
+
+    async def _edit_response(self, payload: DiscordMessage) -> None:
+        shown = await self._webhook(self.spot).edit_message(_ORIGINAL, **self._body(payload))
+        self.spot = replace(self.spot, message_id=shown.id)
+
+    async def _say_last(self, spot: Spot, payload: DiscordMessage) -> None:
+        try:
+            await self._webhook(spot).edit_message(_ORIGINAL, **self._body(payload))
+        except discord.HTTPException as exc:
+            _log.warning("old message left as it was", extra={"error": str(exc)})
+
+    async def _try(self, send: Callable[..., Awaitable[Any]], payload: DiscordMessage, *rest: str) -> Any:
+        """`send`, without the embed where embeds are not allowed. Raises `AddressDead` where there is no way."""
+        try:
+            return await send(payload, *rest)
+        except discord.HTTPException as exc:
+            if exc.code == MISSING_PERMISSIONS and self.spot.can_embed:
+                self.spot = replace(self.spot, can_embed=False)
+                return await self._try(send, payload, *rest)
+            self.is_dismissed = exc.code == UNKNOWN_MESSAGE
+            if exc.code in GONE or exc.code == MISSING_PERMISSIONS:
+                raise AddressDead(str(exc)) from exc
+            raise
+
+    def _body(self, payload: DiscordMessage) -> dict[str, Any]:
+        body = {"view": view_of(payload), "allowed_mentions": discord.AllowedMentions.none()}
+        if self.spot.can_embed:
+            return {"content": None, "embed": payload.embed, **body}
+        return {"content": payload.text, "embed": None, **body}
+
+    def _channel(self) -> discord.PartialMessageable:
+        return self.client.get_partial_messageable(self.spot.channel_id)
+
+    def _webhook(self, spot: Spot) -> discord.Webhook:
+        return discord.Webhook.partial(self.client.application_id or 0, spot.token, client=self.client)
+
+    def _reference(self, message_id: int) -> dict[str, Any]:
+        if not message_id:
+            return {}
+        place = self.spot.channel_id
+        reference = discord.MessageReference(message_id=message_id, channel_id=place, fail_if_not_exists=False)
+        return {"reference": reference, "mention_author": False}
+
+
+def nonce_of(kind: str, job_id: str) -> str:
+    """At most 25 characters: who sends it again is given the message that is there."""
+    return f"{kind}{job_id.removeprefix('job_')[:24]}"

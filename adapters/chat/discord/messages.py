@@ -1,0 +1,188 @@
+"""What people write to the bot: mentions, direct messages, replies, and messages they take back."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+import discord
+
+from adapters.chat.discord.delivery import Spot
+from adapters.chat.discord.render import sources_text
+from adapters.chat.discord.translate import Place, place_of_message, question_of
+from adapters.chat.discord.view import job_of
+from adapters.chat.discord.words import word
+from core import wording
+from core.conversation import Reply, read_reply
+from core.errors import GorkdError
+from core.job import ResearchJob, ResearchRequest, Scope
+
+if TYPE_CHECKING:
+    from adapters.chat.discord.bot import ResearchBot
+
+RECENT = 20  # jobs of a scope among which a conversation's last one is looked for
+
+_log = logging.getLogger(__name__)
+
+
+async def hear(bot: ResearchBot, message: discord.Message) -> None:
+    """Answer a message that is meant for the bot; whatever happens, it ends in words."""
+    if message.author.bot or bot.user is None or (message.guild and bot.user not in message.mentions):
+        return
+    place = place_of_message(message)
+    spot = await _spot(bot, message)
+    if spot is None:
+        return
+    said = question_of(message.content, bot.user.id)
+    try:
+        if not said:
+            is_unreadable = bool(message.reference) and not message.content
+            hint = word("asking.mention_me", name=bot.user.name) if is_unreadable else wording.ASK_WHAT
+            await bot.reply(spot).edit(bot.voice.refusal(hint))
+            return
+        await _respond(bot, message, place, spot, read_reply(said))
+    except GorkdError as error:
+        await bot.reply(spot).edit(bot.voice.refusal(error.user_message))
+    except discord.HTTPException as exc:
+        _log.warning("message could not be answered", extra={"error": str(exc)})
+    except Exception:  # noqa: BLE001 -- a chat's process boundary: the person must not be left waiting
+        _log.exception("message failed")
+        await bot.reply(spot).edit(bot.voice.refusal(wording.SOMETHING_BROKE))
+
+
+async def forget_message(bot: ResearchBot, event: discord.RawMessageDeleteEvent) -> None:
+    """Who deletes a question wants it forgotten, with its answer."""
+    try:
+        for scope in await _scopes(bot, event):
+            if await bot.researcher.forget_asked(f"discord:{event.message_id}", scope=scope):
+                _log.info("forgotten with its message")
+    except (GorkdError, discord.HTTPException) as exc:
+        _log.warning("deleted message not forgotten", extra={"error": str(exc)})
+
+
+async def conversation_of(bot: ResearchBot, channel: object, asked_id: int, job_id: str = "") -> str:
+    """Which conversation a question belongs to: that of the answer it replies to, or that its thread hangs under.
+
+    A direct message is one conversation, and so is a thread; in a channel every question begins its own.
+    """
+    if not job_id and isinstance(channel, discord.Thread):
+        job_id = await _job_above(channel)
+    if job_id:
+        try:
+            return (await bot.researcher.job(job_id)).request.thread
+        except GorkdError:
+            _log.info("an answer that was replied to is gone")
+    if isinstance(channel, discord.Thread | discord.DMChannel):
+        return f"discord:{channel.id}"
+    return f"discord:{getattr(channel, 'id', 0)}:{asked_id}"
+
+
+async def _respond(bot: ResearchBot, message: discord.Message, place: Place, spot: Spot, reply: Reply) -> None:
+    above = message.reference.resolved if message.reference else None
+    answered = job_of(above) if isinstance(above, discord.Message) and above.author == bot.user else ""
+    thread = await conversation_of(bot, message.channel, message.id, answered)
+    if reply.kind == "question":
+        request = ResearchRequest(reply.rest, place.scope, asker=str(place.user_id), thread=thread)
+        await bot.ask(request, spot, key=f"discord:{message.id}", files=message.attachments)
+    elif reply.kind in ("help", "history"):
+        await _tell(bot, place, spot, reply)
+    else:
+        job = await _job(bot, place, thread, answered)
+        if job is None:
+            await bot.reply(spot).edit(bot.voice.refusal(word("asking.nothing_here")))
+        else:
+            await _act(bot, job, place, spot, reply, key=f"discord:{message.id}")
+
+
+async def _act(bot: ResearchBot, job: ResearchJob, place: Place, spot: Spot, reply: Reply, *, key: str) -> None:
+    """Do to an earlier answer what one of our words asks for."""
+    asker, researcher = str(place.user_id), bot.researcher
+    if reply.kind in ("improve", "deeper", "again", "retry"):
+
+        async def submit() -> ResearchJob:
+            if reply.kind == "retry":
+                return await researcher.retry(job.id, asker, scope=job.scope, dedupe_key=key)
+            if reply.kind == "again":
+                return await researcher.ask_again(job.id, asker, scope=job.scope, dedupe_key=key)
+            is_deeper = reply.kind == "deeper"
+            return await researcher.improve(
+                job.id, reply.rest, asker, scope=job.scope, is_deeper=is_deeper, dedupe_key=key
+            )
+
+        known = await researcher.asked(key, scope=job.scope) is not None
+        await bot.answer(submit, spot, known=known)
+        return
+    if reply.kind == "sources":
+        result = await researcher.result(job.id)
+        listed = sources_text(await researcher.sources(job.id), result.answer if result else None)
+        said = bot.voice.notice(listed)
+    elif job.request.asker != asker:
+        said = bot.voice.refusal(word("asking.not_yours"))
+    elif reply.kind == "forget":
+        await researcher.forget(job.id, asker, scope=job.scope)
+        said = bot.voice.notice(word("feedback.forgotten"))
+    else:
+        await researcher.cancel(job.id)
+        said = bot.voice.notice(word("feedback.cancelled"))
+    await bot.reply(spot).edit(said)
+
+
+async def _tell(bot: ResearchBot, place: Place, spot: Spot, reply: Reply) -> None:
+    from adapters.chat.discord.commands import help_text, history_message  # it imports this module
+
+    if reply.kind == "history" and place.is_direct:  # one's own questions are nobody else's business
+        said = await history_message(bot, str(place.user_id), place.scope.tenant)
+    else:
+        said = bot.voice.notice(help_text())
+    await bot.reply(spot).edit(said)
+
+
+async def _job(bot: ResearchBot, place: Place, thread: str, answered: str) -> ResearchJob | None:
+    """The answer that is meant: the one replied to, else the conversation's last."""
+    if answered:
+        job = await bot.researcher.job(answered)
+        return job if place.shows(job) else None
+    recent = await bot.researcher.recent(place.scope, limit=RECENT)
+    return next((job for job in recent if job.request.thread == thread), None)
+
+
+async def _job_above(thread: discord.Thread) -> str:
+    """The job of the answer that a thread hangs under; its id is that message's."""
+    if thread.parent is None or not isinstance(thread.parent, discord.TextChannel):
+        return ""
+    try:
+        return job_of(await thread.parent.fetch_message(thread.id))
+    except discord.HTTPException:  # the message was deleted, or may not be read
+        return ""
+
+
+async def _spot(bot: ResearchBot, message: discord.Message) -> Spot | None:
+    """Where to answer; None where the bot may not write, which is told to the author in private."""
+    spot = Spot(message.channel.id, message.author.id, question_id=message.id, can_post=True)
+    if message.guild is None or not isinstance(message.channel, discord.abc.GuildChannel | discord.Thread):
+        return spot
+    allowed = message.channel.permissions_for(message.guild.me)
+    is_thread = isinstance(message.channel, discord.Thread)
+    if allowed.send_messages_in_threads if is_thread else allowed.send_messages:
+        return Spot(
+            message.channel.id, message.author.id, question_id=message.id, can_post=True,
+            can_embed=allowed.embed_links,
+        )  # fmt: skip
+    try:
+        await message.author.send(word("asking.may_not_write", channel=message.channel.name))
+    except discord.HTTPException as exc:
+        _log.warning("may not write in a channel, nor to the author", extra={"error": str(exc)})
+    return None
+
+
+async def _scopes(bot: ResearchBot, event: discord.RawMessageDeleteEvent) -> list[Scope]:
+    """The scopes a message in that place may have been asked in; whether a channel is open may have changed since."""
+    channel = bot.get_channel(event.channel_id)
+    if event.guild_id:
+        parent = channel.parent_id if isinstance(channel, discord.Thread) and not channel.is_private() else 0
+        places = [Place(0, event.channel_id, event.guild_id, parent, is_open=opened) for opened in (True, False)]
+        return [place.scope for place in places]
+    direct = channel or await bot.fetch_channel(event.channel_id)
+    if not isinstance(direct, discord.DMChannel) or direct.recipient is None:
+        return []
+    return [Place(direct.recipient.id, direct.id, is_direct=True).scope]

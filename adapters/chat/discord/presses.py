@@ -1,0 +1,180 @@
+"""What the buttons under an answer do. Each looks up its job and asks whether this person may."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+import aiohttp
+import discord
+
+from adapters.chat.discord.acks import ALREADY_ACKED, acknowledge
+from adapters.chat.discord.payload import DiscordMessage, JobButton, Press
+from adapters.chat.discord.render import sources_text
+from adapters.chat.discord.talking import whisper
+from adapters.chat.discord.translate import Asked, place_of_interaction
+from adapters.chat.discord.view import JobForm
+from adapters.chat.discord.words import word
+from core.errors import GorkdError, JobNotFound
+from core.job import ResearchJob
+
+if TYPE_CHECKING:
+    from adapters.chat.discord.bot import ResearchBot
+
+_log = logging.getLogger(__name__)
+
+
+class NotYours(GorkdError):
+    """Somebody else's button."""
+
+    def __init__(self) -> None:
+        super().__init__("pressed by somebody else", user_message=word("asking.not_yours"))
+
+
+async def press_button(bot: ResearchBot, interaction: Asked, press: Press, job_id: str) -> None:
+    """Every press is acknowledged, and ends in words or an answer."""
+    if press in (Press.IMPROVE, Press.BAD):
+        await _open_form(interaction, JobForm(press, job_id))
+        if press is Press.BAD:  # the vote counts although nobody says why
+            await _vote(bot, interaction, job_id, good=False)
+        return
+    if press in (Press.RETRY, Press.ASK_AGAIN):
+        await _again(bot, interaction, press, job_id)
+        return
+    actions = {
+        Press.SOURCES: _sources,
+        Press.SHARED_SOURCES: _shared_sources,
+        Press.SHARE: _share,
+        Press.SHARE_HERE: _share_here,
+        Press.CANCEL: _cancel,
+        Press.GOOD: _good,
+    }
+
+    async def make() -> DiscordMessage:
+        return await actions[press](bot, interaction, job_id)
+
+    await whisper(bot, interaction, make, ephemeral=press is not Press.SHARE_HERE)
+
+
+async def submit_form(bot: ResearchBot, interaction: Asked, press: Press, job_id: str, said: str) -> None:
+    """A form that somebody has filled in."""
+    if press is Press.BAD:
+
+        async def thank() -> DiscordMessage:
+            job = await _visible(bot, interaction, job_id)
+            await bot.researcher.rate(job.id, str(interaction.user.id), good=False, reason=said, scope=job.scope)
+            return bot.voice.notice(word("feedback.thanks"))
+
+        await whisper(bot, interaction, thank)
+        return
+
+    async def improve(job: ResearchJob, asker: str, key: str) -> ResearchJob:
+        return await bot.researcher.improve(job.id, said, asker, scope=job.scope, dedupe_key=key)
+
+    await _new_answer(bot, interaction, job_id, improve)
+
+
+async def _again(bot: ResearchBot, interaction: Asked, press: Press, job_id: str) -> None:
+    async def submit(job: ResearchJob, asker: str, key: str) -> ResearchJob:
+        if press is Press.RETRY:
+            return await bot.researcher.retry(job.id, asker, scope=job.scope)
+        return await bot.researcher.ask_again(job.id, asker, scope=job.scope, dedupe_key=key)
+
+    await _new_answer(bot, interaction, job_id, submit, in_place=press is Press.RETRY)
+
+
+async def _new_answer(
+    bot: ResearchBot,
+    interaction: Asked,
+    job_id: str,
+    submit: Callable[[ResearchJob, str, str], Awaitable[ResearchJob]],
+    *,
+    in_place: bool = False,
+) -> None:
+    """An answer to the press; `in_place` it takes the place of the message that was pressed."""
+    is_hidden = bool(interaction.message and interaction.message.flags.ephemeral)
+    spot = await acknowledge(interaction, ephemeral=is_hidden, in_place=in_place)
+    if spot is None:
+        return
+
+    async def begin() -> ResearchJob:
+        job = await _visible(bot, interaction, job_id)
+        return await submit(job, str(interaction.user.id), f"discord:{interaction.id}")
+
+    await bot.answer(begin, spot)
+
+
+async def _sources(bot: ResearchBot, interaction: Asked, job_id: str) -> DiscordMessage:
+    return await _listed(bot, (await _visible(bot, interaction, job_id)).id)
+
+
+async def _shared_sources(bot: ResearchBot, interaction: Asked, job_id: str) -> DiscordMessage:
+    """Who shared the answer shared its sources; only a message that was shared has this button."""
+    return await _listed(bot, job_id)
+
+
+async def _listed(bot: ResearchBot, job_id: str) -> DiscordMessage:
+    result = await bot.researcher.result(job_id)
+    return bot.voice.notice(sources_text(await bot.researcher.sources(job_id), result.answer if result else None))
+
+
+async def _share(bot: ResearchBot, interaction: Asked, job_id: str) -> DiscordMessage:
+    job = await _own(bot, interaction, job_id)
+    confirm = JobButton(Press.SHARE_HERE, job.id, word("feedback.share_confirm"), "primary")
+    return bot.voice.question(word("feedback.share_question"), confirm)
+
+
+async def _share_here(bot: ResearchBot, interaction: Asked, job_id: str) -> DiscordMessage:
+    job = await _own(bot, interaction, job_id)
+    result = await bot.researcher.result(job.id)
+    if result is None or result.answer is None:
+        raise JobNotFound(job.id)
+    sources = await bot.researcher.sources(job.id)
+    return bot.voice.shared(job, result, sources, by=interaction.user.display_name)
+
+
+async def _cancel(bot: ResearchBot, interaction: Asked, job_id: str) -> DiscordMessage:
+    job = await _own(bot, interaction, job_id)
+    await bot.researcher.cancel(job.id)
+    return bot.voice.notice(word("feedback.cancelled"))
+
+
+async def _good(bot: ResearchBot, interaction: Asked, job_id: str) -> DiscordMessage:
+    job = await _visible(bot, interaction, job_id)
+    await bot.researcher.rate(job.id, str(interaction.user.id), good=True, scope=job.scope)
+    return bot.voice.notice(word("feedback.thanks"))
+
+
+async def _vote(bot: ResearchBot, interaction: Asked, job_id: str, *, good: bool) -> None:
+    try:
+        job = await _visible(bot, interaction, job_id)
+        await bot.researcher.rate(job.id, str(interaction.user.id), good=good, scope=job.scope)
+    except GorkdError as error:
+        _log.info("vote not kept", extra={"reason": str(error)})
+
+
+async def _open_form(interaction: Asked, form: JobForm) -> None:
+    """A form must be the first answer; one whose reply was lost stands open all the same."""
+    try:
+        await interaction.response.send_modal(form)
+    except (aiohttp.ClientError, OSError) as exc:
+        _log.warning("form perhaps not opened", extra={"error": str(exc)})
+    except discord.HTTPException as exc:
+        if exc.code != ALREADY_ACKED:
+            _log.warning("form not opened", extra={"error": str(exc)})
+
+
+async def _visible(bot: ResearchBot, interaction: Asked, job_id: str) -> ResearchJob:
+    """Raises `JobNotFound` for a job that this person may not see here."""
+    job = await bot.researcher.job(job_id)
+    if not place_of_interaction(interaction).shows(job):
+        raise JobNotFound(job_id)
+    return job
+
+
+async def _own(bot: ResearchBot, interaction: Asked, job_id: str) -> ResearchJob:
+    job = await _visible(bot, interaction, job_id)
+    if job.request.asker != str(interaction.user.id):
+        raise NotYours
+    return job

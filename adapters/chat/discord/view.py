@@ -1,0 +1,106 @@
+"""Buttons as discord.py wants them. They carry what they do and to which job in their id, so they outlive restarts."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Protocol, cast
+
+import discord
+
+from adapters.chat.discord.payload import JOB_ID, DiscordMessage, JobButton, LinkButton, Press
+from adapters.chat.discord.translate import Asked
+from adapters.chat.discord.words import word
+
+STYLES = {
+    "primary": discord.ButtonStyle.primary,
+    "secondary": discord.ButtonStyle.secondary,
+    "danger": discord.ButtonStyle.danger,
+}
+_TEMPLATE = rf"(?P<press>{'|'.join(Press)}):(?P<job_id>{JOB_ID})"
+REASON_LIMIT = 1000  # characters of what somebody writes into a form
+
+
+class Pressable(Protocol):
+    """What the bot does when a button is pressed."""
+
+    async def pressed(self, interaction: Asked, press: Press, job_id: str) -> None: ...
+
+
+class JobItem(discord.ui.DynamicItem[discord.ui.Button[Any]], template=_TEMPLATE):
+    """Any button that does something to a job."""
+
+    def __init__(self, button: JobButton) -> None:
+        made: discord.ui.Button[Any] = discord.ui.Button(
+            label=button.label, custom_id=button.custom_id, style=STYLES[button.style]
+        )
+        super().__init__(made)
+        self.button = button
+
+    @classmethod
+    async def from_custom_id(cls, _: Any, item: discord.ui.Item[Any], match: re.Match[str], /) -> JobItem:
+        label = cast("discord.ui.Button[Any]", item).label or "·"
+        return cls(JobButton(Press(match["press"]), match["job_id"], label))
+
+    async def callback(self, interaction: discord.Interaction[Any]) -> None:
+        await cast(Pressable, interaction.client).pressed(interaction, self.button.press, self.button.job_id)
+
+
+def view_of(payload: DiscordMessage) -> discord.ui.View | None:
+    """The buttons; None when there are none."""
+    view = discord.ui.View(timeout=None)
+    for number, row in enumerate(payload.rows):
+        for button in row:
+            view.add_item(_item(button, number))
+    return view if view.children else None
+
+
+def job_of(message: discord.Message | None) -> str:
+    """The job that a message of ours is about, by its buttons; "" for any other message."""
+    rows = message.components if message else []
+    for row in rows:
+        for item in getattr(row, "children", []):
+            found = re.fullmatch(_TEMPLATE, getattr(item, "custom_id", None) or "")
+            if found:
+                return found["job_id"]
+    return ""
+
+
+class JobForm(discord.ui.Modal):
+    """One question about a job. Its answer is read from the interaction itself, so that it outlives a restart."""
+
+    def __init__(self, press: Press, job_id: str) -> None:
+        kind = "improve" if press is Press.IMPROVE else "wrong"
+        super().__init__(title=word(f"feedback.{kind}_title"), custom_id=f"{press}:{job_id}", timeout=15 * 60.0)
+        field: discord.ui.TextInput[Any] = discord.ui.TextInput(
+            style=discord.TextStyle.paragraph,
+            placeholder=word(f"feedback.{kind}_hint"),
+            max_length=REASON_LIMIT,
+            required=press is Press.IMPROVE,
+        )
+        self.add_item(discord.ui.Label(text=word(f"feedback.{kind}_label"), component=field))
+
+
+def form_of(interaction: Asked) -> tuple[Press, str, str] | None:
+    """Of a submitted form: what it is for, which job, and what was written; None for any other interaction."""
+    submitted = cast("dict[str, Any]", interaction.data or {})
+    found = re.fullmatch(_TEMPLATE, str(submitted.get("custom_id") or ""))
+    if interaction.type is not discord.InteractionType.modal_submit or found is None:
+        return None
+    return Press(found["press"]), found["job_id"], " ".join(_values(submitted.get("components") or []))
+
+
+def _values(components: list[dict[str, Any]]) -> list[str]:
+    """What was written, wherever in the form it stands."""
+    found: list[str] = []
+    for component in components:
+        inner = component.get("components") or ([component["component"]] if "component" in component else [])
+        found += [str(component["value"])] if "value" in component else _values(inner)
+    return found
+
+
+def _item(button: JobButton | LinkButton, row: int) -> discord.ui.Item[Any]:
+    if isinstance(button, LinkButton):
+        return discord.ui.Button(label=button.label, url=button.url, row=row)
+    item = JobItem(button)
+    item.row = row
+    return item

@@ -1,0 +1,317 @@
+"""Discord's renderer: any answer whatsoever becomes a message that Discord takes, and that pings and hides nothing."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from urllib.parse import urlsplit
+
+import discord
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from adapters.chat.discord.markup import plain
+from adapters.chat.discord.payload import DiscordMessage
+from adapters.chat.discord.render import DiscordVoice, sources_text
+from adapters.chat.discord.view import view_of
+from adapters.chat.fitting import units
+from core.answer import Confidence, RemovedSentence
+from core.job import Scope
+from core.page_links import PageLinks
+from core.snapshot import Snapshot
+from tests.golden import samples
+from tests.golden.compare import assert_golden
+from tests.golden.strategies import outcomes, texts
+from tests.loopback.discord_limits import message_problems
+from tests.shared_data import shared_data
+
+VOICE = DiscordVoice(samples.LINKS)
+JOB = samples.COMPLETED.id
+PAGE = f"https://gorkd.test/jobs/{JOB}"
+PRIVATE = replace(
+    samples.COMPLETED,
+    request=replace(samples.COMPLETED.request, scope=Scope("discord:1", "user:7"), is_private=True, asker="7"),
+)
+
+# What Discord would make a ping, a channel, command, emoji, timestamp or invite of (its message formatting reference).
+ACTIVE = re.compile(
+    r"@(?:everyone|here)|(?<!\\)<(?:@[!&]?|#|/[^:<>]+:|a?:\w+:|t:|id:)[\w-]+[^\\]?>|discord(?:app)?\.(?:gg|com/invite)",
+    re.I,
+)
+MASKED = re.compile(r"(?<!\\)\]\((?P<address>[^)]*)\)")
+LINK = re.compile(r"(?<!\\)\[(?P<label>[^\]]*)\]\((?P<address>[^)]*)\)")
+BARE = re.compile(r"https?://\S+")
+# What begins a line and would be a heading, a subtext, a quote or a fence, unless we wrote it.
+FORMATTED_LINE = re.compile(r"(?m)^(?:#{1,3} |>>> |```|\|\|)")
+
+
+def text_of(message: DiscordMessage) -> str:
+    return message.embed.description or ""
+
+
+def sent(message: DiscordMessage, *, embedded: bool = True) -> dict[str, object]:
+    """What goes to Discord, with and without the right to embed."""
+    view = view_of(message)
+    body = {"embeds": [message.embed.to_dict()]} if embedded else {"content": message.text}
+    return {**body, "components": view.to_components() if view else [], "allowed_mentions": {"parse": []}}
+
+
+def assert_accepted(message: DiscordMessage) -> None:
+    """Within every limit, counted as Discord's clients count, in both forms; nothing blank, no half character."""
+    shown = message.embed.to_dict()
+    description = shown.get("description", "")
+    for text in (shown.get("title", ""), description, shown.get("footer", {}).get("text", ""), message.text):
+        assert not re.search("[\ud800-\udfff]", text)
+    assert message_problems(sent(message)) == message_problems(sent(message, embedded=False)) == []
+    assert 0 < units(description.strip()) <= units(description) <= 4096
+    assert 0 < units(message.text.strip()) <= units(message.text) <= 2000
+    for embed in message.details:
+        assert message_problems({"embeds": [embed.to_dict()], "allowed_mentions": {}}) == []
+        assert 0 < units((embed.description or "").strip()) <= 4096
+        assert_harmless(embed.description or "")
+    assert units(message.thread_name) <= 100
+    assert bool(message.thread_name.strip()) or not message.details
+    assert_harmless(description)
+    assert_harmless(message.text)
+
+
+def assert_harmless(text: str) -> None:
+    """No ping, no formatting that is not ours, and links only to the page and to hosts named by their label."""
+    assert not ACTIVE.search(text)
+    assert not FORMATTED_LINE.search(text)
+    for link in LINK.finditer(text):
+        host = (urlsplit(link["address"]).hostname or "").removeprefix("www.")
+        assert link["label"].replace("\\", "") in (host, "View Full Analysis")
+    assert len(MASKED.findall(text)) == len(re.findall(r"(?<!\\)\[[^\]]*\]\(", text))
+    assert not BARE.search(MASKED.sub("", text))
+    assert not re.search(r"(?<!\\)\[[\d, ]*$", text)  # a citation that was cut
+
+
+def test_embed_reads_as_the_documents_show_it():
+    """S003-20: title, question, answer, confidence, numbered sources `N. Domain - Title`, the link."""
+    message = VOICE.outcome(samples.COMPLETED, samples.RESULT, samples.SOURCES)
+
+    assert message.embed.title == "📊 Research Complete"
+    text = text_of(message)
+    parts = [
+        f"**Question**: {samples.QUESTION}",
+        "**Answer**: The Eddystone lighthouse is 49 metres tall [1]✓[2]◐.",
+        "**Confidence**: High (3 corroborating sources)",
+        "**Sources**:\n1. [trinity.example](https://trinity.example/eddystone) - Eddystone Lighthouse\n2. ",
+        f"[View Full Analysis]({PAGE})",
+    ]
+    places = [text.find(part) for part in parts]
+    assert -1 not in places
+    assert places == sorted(places)
+    assert message.embed.footer.text == "12.3 s · 4 sources · $0.004"
+
+
+@pytest.mark.parametrize(
+    ("level", "colour"),
+    [
+        (Confidence.HIGH, "#2ecc71"),
+        (Confidence.MEDIUM, "#f1c40f"),
+        (Confidence.LOW, "#e67e22"),
+        (Confidence.INSUFFICIENT, "#e74c3c"),
+    ],
+)
+def test_colour_tells_the_confidence(level: Confidence, colour: str):
+    """G-02."""
+    result = replace(samples.RESULT, answer=replace(samples.ANSWER, confidence=level))
+
+    assert str(VOICE.outcome(samples.COMPLETED, result, samples.SOURCES).embed.colour) == colour
+
+
+@pytest.mark.parametrize(("is_embedded", "least", "most"), [(True, 3500, 4096), (False, 1500, 2000)])
+def test_long_answer_ends_at_a_sentence_with_the_link(is_embedded: bool, least: int, most: int):
+    """G-02: truncated with a link to the whole, in the embed and in the text that takes its place."""
+    answer = replace(samples.ANSWER, summary="The tower is tall [1]. " * 400, claims=())
+
+    message = VOICE.outcome(samples.COMPLETED, replace(samples.RESULT, answer=answer), samples.SOURCES)
+
+    text = text_of(message) if is_embedded else message.text
+    assert f"The tower is tall [1]. … [View Full Analysis]({PAGE})\n\n**Confidence**" in text
+    assert least < units(text) <= most
+
+
+def test_endings_are_told_apart():
+    """D11, D14: failed is not insufficient; a failed job shows what it had found and offers Retry."""
+    failed = VOICE.outcome(samples.FAILED, None, samples.SOURCES)
+    insufficient = VOICE.outcome(samples.INSUFFICIENT, samples.INSUFFICIENT_RESULT, [])
+    cancelled = VOICE.outcome(samples.CANCELLED, None, [])
+
+    assert failed.embed.title == "⚠️ Research Failed"
+    assert "The language model did not answer; please retry." in text_of(failed)
+    assert "1. trinity.example - Eddystone Lighthouse" in text_of(failed)
+    assert labels(failed)[:2] == ["Retry", "Show Sources"]
+    assert insufficient.embed.title == "🔎 Not Enough Sources"
+    assert "wikipedia: connection refused" in text_of(insufficient)
+    assert "**Searched**: eddystone" in text_of(insufficient)
+    assert "**Try**" in text_of(insufficient)
+    assert "Retry" not in labels(insufficient)
+    assert cancelled.embed.title == "⚠️ Research Cancelled"
+    assert labels(cancelled)[0] == "Ask Again"
+
+
+def test_buttons_are_the_same_words_everywhere_and_carry_the_job():
+    """G-02: `show_sources:{job_id}` within 100 characters; Share only where there is something to share."""
+    message = VOICE.outcome(samples.COMPLETED, samples.RESULT, samples.SOURCES)
+    private = VOICE.outcome(PRIVATE, samples.RESULT, samples.SOURCES)
+
+    assert labels(message) == ["View Full Analysis", "Show Sources", "Ask Again", "Improve", "👍", "👎"]
+    assert labels(private) == ["View Full Analysis", "Show Sources", "Share", "Ask Again", "Improve", "👍", "👎"]
+    assert items(message)[0]["url"] == PAGE
+    assert items(message)[1]["custom_id"] == f"show_sources:{JOB}"
+    assert "?sig=" in items(private)[0]["url"]
+    assert view_of(VOICE.refusal("no")) is None
+
+
+def test_progress_tells_stage_queries_sources_place_in_the_queue_and_time():
+    """The message that lives."""
+    snapshot = Snapshot(
+        message="Reading the sources", queries=("tide cause", "moon gravity"), sources=("a.test – A", "b.test – B")
+    )
+
+    message = VOICE.progress(samples.PENDING, snapshot, 12.34)
+    waiting = VOICE.progress(samples.PENDING, Snapshot(position=3), 1.0)
+
+    assert message.embed.title == "🔍 Researching"
+    for part in (samples.QUESTION, "Reading the sources", "tide cause · moon gravity", "· b.test – B"):
+        assert part in text_of(message)
+    assert message.embed.footer.text == "12.3 s · 2 sources"
+    assert labels(message) == ["Cancel"]
+    assert "number 3 in the queue" in text_of(waiting)
+
+
+def test_a_shared_answer_names_who_shared_it_and_offers_nothing_that_is_the_askers():
+    message = VOICE.shared(PRIVATE, samples.RESULT, samples.SOURCES, by="ada")
+
+    assert message.embed.author.name == "Shared by ada"
+    assert labels(message) == ["View Full Analysis", "Show Sources"]
+    assert items(message)[1]["custom_id"] == f"shared_sources:{JOB}"
+
+
+def test_the_thread_takes_the_detail_and_all_sources():
+    message = VOICE.outcome(samples.COMPLETED, samples.RESULT, samples.SOURCES)
+
+    detail, listed = message.details
+    assert message.thread_name == samples.QUESTION
+    assert "A helipad was added in 1980 [3]↪." in (detail.description or "")
+    assert "4. [shop.example](https://shop.example/mugs) - Lighthouse mugs · 50 % · not cited" in (
+        listed.description or ""
+    )
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@given(outcomes())
+def test_any_outcome_is_accepted_and_harmless(outcome):
+    """Whatever the answer, Discord accepts the message in both forms, and it pings nobody and hides no link."""
+    job, result, sources = outcome
+    message = VOICE.outcome(job, result, sources)
+
+    assert_accepted(message)
+    if result is not None and result.answer is not None:
+        assert_accepted(VOICE.shared(job, result, sources, by=job.query))
+
+
+@settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow])
+@given(outcomes())
+def test_an_address_of_any_length_leaves_room_for_the_answer(outcome):
+    """Where the pages live is the operator's choice, not the renderer's."""
+    job, result, sources = outcome
+    links = PageLinks("https://gorkd.test/" + "long/" * 70, samples.LINKS.keys, samples.LINKS.clock)
+
+    assert_accepted(DiscordVoice(links).outcome(job, result, sources))
+
+
+@given(texts)
+def test_any_refusal_and_progress_is_accepted(text: str):
+    job = replace(samples.PENDING, request=replace(samples.PENDING.request, query=text, quoted=text))
+    progress = VOICE.progress(job, Snapshot(message=text, sources=(text,) * 9, queries=(text,) * 5, position=9), 3.0)
+
+    for message in (VOICE.refusal(text), progress):
+        assert_accepted(message)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@given(outcomes())
+def test_any_list_of_sources_fits_a_message(outcome):
+    _, result, sources = outcome
+
+    text = sources_text(sources, result.answer if result else None)
+
+    assert 0 < units(text) <= 2000
+    assert_harmless(text)
+
+
+def test_known_mention_and_link_tricks_stay_text():
+    """The collected samples in question, answer, title and limitation."""
+    lines = shared_data("hostile_sample", "mention_link_cases.jsonl").read_text("utf-8").splitlines()
+    payloads = [json.loads(line)["payload"] for line in lines]
+
+    for payload in payloads:
+        request = replace(samples.COMPLETED.request, query=payload, quoted=payload)
+        answer = replace(
+            samples.ANSWER, summary=payload, limitations=(payload,), removed=(RemovedSentence(payload, ""),)
+        )
+        sources = [samples.source(1, url=payload, title=payload, domain="a.test")]
+        result = replace(samples.RESULT, answer=answer, understood=payload, queries=(payload,))
+        assert_accepted(VOICE.outcome(replace(samples.COMPLETED, request=request), result, sources))
+    assert len(payloads) > 0
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a*b_c", "a\\*b\\_c"),
+        ("@everyone", "@\u200beveryone"),
+        ("<@1>", "\\<@\u200b1\\>"),
+        ("[x](https://e.test)", "\\[x\\](https:\u200b//e.test)"),
+        ("# title", "\\# title"),
+        ("||boo||", "\\|\\|boo\\|\\|"),
+        ("-# small", "-\\# small"),
+    ],
+)
+def test_plain_text_is_shown_literally(text: str, shown: str):
+    assert plain(text, 100) == shown
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("discord_complete.json", VOICE.outcome(samples.COMPLETED, samples.RESULT, samples.SOURCES)),
+        ("discord_insufficient.json", VOICE.outcome(samples.INSUFFICIENT, samples.INSUFFICIENT_RESULT, [])),
+        ("discord_failed.json", VOICE.outcome(samples.FAILED, None, samples.SOURCES)),
+        (
+            "discord_progress.json",
+            VOICE.progress(
+                samples.RUNNING,
+                Snapshot(message="Reading", queries=("eddystone height",), sources=("trinity.example – Eddystone",)),
+                4.2,
+            ),
+        ),
+    ],
+    ids=["complete", "insufficient", "failed", "progress"],
+)
+def test_golden_embeds(name: str, message: DiscordMessage):
+    shown = {"embed": message.embed.to_dict(), "text": message.text, "buttons": labels(message)}
+
+    assert_golden(name, json.dumps(shown, ensure_ascii=False, indent=2, sort_keys=True) + "\n")
+
+
+def items(message: DiscordMessage) -> list[dict[str, object]]:
+    view = view_of(message)
+    return [item for row in view.to_components() for item in row["components"]] if view else []
+
+
+def labels(message: DiscordMessage) -> list[object]:
+    return [item["label"] for item in items(message)]
+
+
+def test_the_view_is_a_view():
+    """No components v2: an embed may not stand beside them."""
+    view = view_of(VOICE.outcome(samples.COMPLETED, samples.RESULT, samples.SOURCES))
+
+    assert isinstance(view, discord.ui.View)
+    assert view.timeout is None
