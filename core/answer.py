@@ -171,7 +171,8 @@ class JobResult:
     """All that a finished job leaves behind, as stored and as rendered (core/render.py).
 
     `question_type` is what planning made of it, None where nothing was planned; `understood` is the question
-    that was answered where it is not the one that was asked, "" else. `details` is the mode's own view of the
+    that was answered where it is not the one that was asked, "" else. An answer that was given before says when
+    (`cached_at`), as which job and to which question. `details` is the mode's own view of the
     result (D16).
     """
 
@@ -185,3 +186,5 @@ class JobResult:
     question_type: QuestionType | None = None
     details: Mapping[str, Json] = field(default_factory=dict)
     understood: str = ""
+    cached_job: str = ""
+    cached_question: str = ""

@@ -11,7 +11,8 @@ from datetime import datetime
 import regex
 
 from core.conversation import needs_context
-from core.job import QueryIntent, QuestionType, ResearchRequest
+from core.freshness import is_of_the_day
+from core.job import QueryIntent, ResearchRequest
 
 _POLITE_END = regex.compile(
     r"(?:[\s,]*\b(?:please|thanks|thank you|thx|cheers|bitte|danke|merci|s'il vous plaît|por favor|gracias)\b)+$"
@@ -29,16 +30,17 @@ def normalise_question(query: str) -> str:
 
 
 def answer_key(request: ResearchRequest, intent: QueryIntent, *, now: datetime) -> str:
-    """Question, modes, options, context and language; for time-bound questions also the day.
+    """Question, modes, options, context and language; for questions of the day also the day.
 
     The scope is not part of the key: the cache keeps each scope apart by itself. A question that leans on its
     thread is another one in each thread; once it is understood, it has the key of what it means.
     """
-    is_time_bound = intent.question_type is QuestionType.CURRENT_EVENT or (
-        intent.time_constraint is not None and intent.time_constraint.kind == "recent"
-    )
+    return f"{normalise_question(request.query)}\x1f{answer_group(request, intent, now=now)}"
+
+
+def answer_group(request: ResearchRequest, intent: QueryIntent, *, now: datetime) -> str:
+    """The key without the question: only answers of one group may be given for one another."""
     parts = (
-        normalise_question(request.query),
         "+".join(request.modes),
         request.depth,
         str(request.top_k),
@@ -46,6 +48,6 @@ def answer_key(request: ResearchRequest, intent: QueryIntent, *, now: datetime) 
         " ".join(request.context.split()),
         request.thread if needs_context(request.query) else "",
         intent.language,
-        now.date().isoformat() if is_time_bound else "",
+        now.date().isoformat() if is_of_the_day(request.query, intent) else "",
     )
     return "\x1f".join(parts)

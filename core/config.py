@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from core.job import QuestionType
+from core.freshness import Lifetime
+from core.source import SourceKind
 
 MAX_QUERY_CHARS = 1999  # code points after NFC; "< 2000 chars" (S003-01)
 
@@ -66,16 +67,51 @@ class SynthesisSettings:
 
 @dataclass(frozen=True)
 class CacheSettings:
-    """How long an answer may be repeated, by kind of question; the answer says how old it is."""
+    """How long an answer may be repeated, by kind of question, and what counts as near; the answer says how old it is.
 
-    ttl: dict[QuestionType, timedelta] = field(
+    Nothing is repeated for longer than `retention`, which is how long jobs are kept; None keeps them. What a
+    question asks of one day ends with that day, whatever the table says (core/freshness.py). `similarity` is a
+    cosine, −1…1.
+    """
+
+    ttl: dict[Lifetime, timedelta] = field(
         default_factory=lambda: {
-            QuestionType.CURRENT_EVENT: timedelta(hours=6),  # news moves within a day
-            QuestionType.FACTUAL: timedelta(days=7),  # facts are corrected within days
-            QuestionType.COMPARISON: timedelta(days=30),  # products and methods change by the month
-            QuestionType.EXPLANATION: timedelta(days=90),  # how things work rarely changes
+            Lifetime.LIVE: timedelta(minutes=10),  # prices, weather, scores: wrong within the hour
+            Lifetime.CURRENT: timedelta(days=2),  # an event is reported on for days; "latest" and its like: the day
+            Lifetime.FACT: timedelta(days=7),  # who holds an office, what a thing costs: corrected within days
+            Lifetime.COMPARISON: timedelta(days=30),  # products and methods change by the month
+            Lifetime.EXPLANATION: timedelta(days=90),  # how things work rarely changes
+            Lifetime.SETTLED: timedelta(days=180),  # years past; new findings take months to be published
         }
     )
+    retention: timedelta | None = None
+    candidates: int = 3  # of earlier questions that the plan call compares; each costs it some 30 tokens
+    min_similarity: float = 0.80  # below it, paraphrases hardly occur (docs/evaluation.md)
+    instant_similarity: float = 0.92  # S003-04; shown at once only past the strict guard too (D12)
+    is_instant: bool = False  # without a model: whether an answer may be repeated that nobody confirmed
+    look_up_timeout_s: float = 1.0  # of embedding the question and comparing it, before the plan is made
+
+
+@dataclass(frozen=True)
+class ReuseSettings:
+    """How long public pages and search results are reused by any job. A stale page is asked about with its validators.
+
+    What is asked of the day (core/freshness.py) takes nothing older than `of_the_day`.
+    """
+
+    search: timedelta = timedelta(hours=6)  # an engine's index hardly changes within the day
+    of_the_day: timedelta = timedelta(minutes=10)
+    pages: dict[SourceKind, timedelta] = field(
+        default_factory=lambda: {
+            SourceKind.PEER_REVIEWED: timedelta(days=30),  # changes by a correction at most
+            SourceKind.STANDARDS: timedelta(days=30),
+            SourceKind.PREPRINT: timedelta(days=7),  # new versions come within weeks
+            SourceKind.OFFICIAL: timedelta(days=1),
+            SourceKind.REFERENCE: timedelta(days=1),  # edited daily
+        }
+    )
+    other_pages: timedelta = timedelta(hours=1)  # press, forums, unknown sites: edited while they are read
+    kept: timedelta = timedelta(days=30)  # a stale page may still be confirmed by its server
 
 
 @dataclass(frozen=True)
@@ -107,6 +143,7 @@ class Settings:
     synthesis: SynthesisSettings = SynthesisSettings()
     cache: CacheSettings = CacheSettings()
     deep: DeepSettings = DeepSettings()
+    reuse: ReuseSettings = ReuseSettings()
     max_waiting_jobs: int = 200  # questions in the queue before new ones are refused
     concurrent_jobs: int = 24  # a job mostly waits; 20 at once must not queue
     prices_usd_per_million: dict[str, tuple[float, float]] = field(default_factory=dict)

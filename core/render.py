@@ -216,6 +216,9 @@ def _metadata_json(job: ResearchJob, result: JobResult | None, answer: ResearchA
         "created_at": iso_utc(job.created_at),
         "completed_at": iso_utc(job.completed_at),
         "cached_at": result.cached_at if result else None,
+        "cached_age_s": _cached_age_s(job, result),
+        "cached_question": (result.cached_question or None) if result else None,
+        "cached_notice": wording.earlier_answer(job, result),
         "stopped_because": answer.stopped_because if answer else "",
         "model": usage.model if usage else "",
         "tokens": usage.tokens_used if usage else 0,
@@ -224,6 +227,14 @@ def _metadata_json(job: ResearchJob, result: JobResult | None, answer: ResearchA
         "providers": list(result.providers) if result else [],
         "understood": (result.understood or None) if result else None,
     }
+
+
+def _cached_age_s(job: ResearchJob, result: JobResult | None) -> int | None:
+    """How old the answer was when this job gave it again, in seconds."""
+    if result is None or not result.cached_at:
+        return None
+    answered_at = datetime.fromisoformat(result.cached_at)
+    return max(0, round(((job.completed_at or job.created_at) - answered_at).total_seconds()))
 
 
 def _letters(text: str) -> str:

@@ -18,7 +18,8 @@ class Snapshot:
     """`sources` are lines `domain – title`; `sentences` maps a sentence's id to its text, in order of appearance.
 
     `marks` are the sentences' verdict marks, `queries` what is searched for and `providers` where, `understood`
-    what a follow-up was taken to ask, `seq` the last event's number. `started_at` is when the job's first event
+    what a follow-up was taken to ask, `earlier` the question of the earlier answer that is shown while it is being
+    confirmed, `seq` the last event's number. `started_at` is when the job's first event
     was told; `position` how many jobs must begin before this one, None once it has begun or where that is not
     known. All text is on one line and safe to print.
     """
@@ -33,6 +34,7 @@ class Snapshot:
     queries: tuple[str, ...] = ()
     providers: tuple[str, ...] = ()
     understood: str = ""
+    earlier: str = ""
     started_at: datetime | None = None
     position: int | None = None
     seq: int = 0
@@ -62,6 +64,7 @@ class Snapshot:
             queries=_told(event, "queries") or self.queries,
             providers=_told(event, "providers") or self.providers,
             understood=" ".join(_told(event, "understood")) or self.understood,
+            earlier=_earlier(event, self.earlier),
             position=_ahead(event),
         )
 
@@ -94,6 +97,15 @@ def _ahead(event: Event) -> int | None:
     told = event.data.get("data")
     ahead = told.get("ahead") if isinstance(told, dict) else None
     return ahead if isinstance(ahead, int) else None
+
+
+def _earlier(event: Event, before: str) -> str:
+    """Told once when it is shown and once, as null, when it is taken back."""
+    told = event.data.get("data")
+    if not isinstance(told, dict) or "earlier" not in told:
+        return before
+    earlier = told["earlier"]
+    return one_line(str(earlier.get("question") or "")) if isinstance(earlier, dict) else ""
 
 
 def _word(event: Event, key: str) -> str:

@@ -36,6 +36,10 @@ RESEARCH_THIS = "Research This"
 IMPROVE_IT = "Give a better answer: more complete, and more exact."
 CHECK_QUESTION = "Is what this message says true?"
 
+REFRESH = "Refresh"
+WHAT_CHANGED = "What changed"
+CHECKING_EARLIER = "Earlier answer, checking that it is the same question"
+
 ASK_WHAT = "Ask me a question and I will answer it with sources."
 ON_IT = "On it …"
 HELP = (
@@ -140,6 +144,29 @@ def footer(result: JobResult, source_count: int) -> str:
     if result.cached_at:
         parts.append(f"answered {_day_and_time(result.cached_at)}")
     return " · ".join(parts)
+
+
+def earlier_answer(job: ResearchJob, result: JobResult | None, *, asker: str = "") -> str:
+    """`Answered 3 days ago for: How big is the universe?`; "" for an answer of this very job, or of a moment ago.
+
+    The age is as of the repetition. `asker` is how the interface names who asked first, "" where it may not.
+    """
+    if result is None or not result.cached_at or not result.cached_question:
+        return ""
+    answered_at = datetime.fromisoformat(result.cached_at)
+    seconds = ((job.completed_at or job.created_at) - answered_at).total_seconds()
+    if answered_at >= job.created_at:
+        return ""
+    whom = f" {asker}" if asker else ""
+    return f"Answered {age(seconds)} for{whom}: {result.cached_question}"
+
+
+def age(seconds: float) -> str:
+    """`just now`, `5 minutes ago`, `3 hours ago`, `3 days ago`, `2 months ago`."""
+    for size, noun in ((2_592_000, "month"), (86_400, "day"), (3600, "hour"), (60, "minute")):
+        if seconds >= size:
+            return f"{counted(int(seconds // size), noun)} ago"
+    return "just now"
 
 
 def duration(seconds: float) -> str:

@@ -18,6 +18,7 @@ from core.deep.state import DeepState, Fact, NewFacts
 from core.errors import FetchError, GorkdError, ProviderError
 from core.events import Json
 from core.evidence import verify_quote
+from core.freshness import lifetime_of
 from core.modes.mode import Work
 from core.quality import is_retracted, pmid_of
 from core.source import SearchHit, SearchQuery, Source, SourceKind
@@ -106,8 +107,9 @@ async def _still_true(work: Work, fact: EarlierFact) -> Source | None:
         source = next((source for source in stored if source.id == fact.source_id), None)
         if source is None or source.metadata.kind is SourceKind.LOCAL:  # local files change unseen
             return None
-        age = work.deps.clock() - source.read_at
-        if age > work.deps.settings.cache.ttl[work.job.intent.question_type]:
+        now = work.deps.clock()
+        lifetime = lifetime_of(work.job.query, work.job.intent, now=now)
+        if now - source.read_at > work.deps.settings.cache.ttl[lifetime]:
             source = await _read_again(work, source)
     except (FetchError, ProviderError):
         return None

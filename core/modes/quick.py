@@ -16,7 +16,8 @@ from core.stages.given import Given, earlier_sources, read_given, without_addres
 from core.stages.intake import parse_intent
 from core.stages.plan import ResearchPlan, plan_by_rules, plan_research
 from core.stages.search import collect_sources, renumbered
-from core.stages.synthesize import answer_question
+from core.stages.similar import find_earlier, repeat_confirmed, shown_meanwhile
+from core.stages.synthesize import answer_question, usage_metadata
 
 _WRITE_RESERVE_S = 25.0  # of the deadline, kept for the answer: a late page is worth less than an answer
 
@@ -32,6 +33,8 @@ class SearchOutcome:
 async def run(work: Work) -> JobResult:
     """Plan, search, answer: each a durable step. A follow-up may have been answered before, once it is understood."""
     plan = await work.steps.run("plan", lambda: _plan(work), ResearchPlan)
+    if not plan.question and (earlier := await repeat_confirmed(plan.same_as, work.job, work.deps)):
+        return _repeated(earlier, plan, work)
     if plan.question and (earlier := await cached_result(_asking(work.job, plan.question), work.deps)):
         return replace(earlier, understood=plan.question)
     asked, work = work.job, replace(work, job=replace(_researching(work.job, plan), intent=plan.intent))
@@ -61,13 +64,28 @@ def _researching(job: ResearchJob, plan: ResearchPlan) -> ResearchJob:
     return replace(job, request=replace(job.request, query=without_addresses(plan.question or job.query)))
 
 
+def _repeated(earlier: JobResult, plan: ResearchPlan, work: Work) -> JobResult:
+    """An earlier answer, at the price of the call that confirmed it."""
+    if earlier.answer is None:
+        return earlier
+    model = earlier.answer.metadata.model
+    metadata = replace(usage_metadata(work.deps, plan.usage, seconds=0.0), model=model)
+    return replace(earlier, answer=replace(earlier.answer, metadata=metadata))
+
+
 async def _plan(work: Work) -> ResearchPlan:
     with work.deps.stage("plan"):
         turns = await _turns(work)
         if _is_retry(work.job) and not turns and await earlier_sources(work.job, work.deps):
             return plan_by_rules(work.job, work.deps)
-        left_s = work.deadline.remaining()
-        return await plan_research(work.job, work.gathering, work.deps, timeout_s=left_s, turns=turns)
+        earlier = await find_earlier(work.job, work.deps)
+        async with shown_meanwhile(earlier, work.deps, work.progress) as showing:
+            left_s = work.deadline.remaining()
+            plan = await plan_research(
+                work.job, work.gathering, work.deps, timeout_s=left_s, turns=turns, earlier=earlier
+            )
+            showing.confirmed = "" if plan.question else plan.same_as
+        return plan
 
 
 def _is_retry(job: ResearchJob) -> bool:

@@ -1,69 +1,119 @@
 """Answered before? The exact question in the same scope, while the answer is fresh (S003-04).
 
-A cache that fails costs time, never an answer.
+A cache that fails costs time, never an answer. Questions that only mean the same are in similar.py.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from core.answer import Confidence, JobResult
-from core.answer_key import answer_key
+from core.answer import Confidence, JobResult, SynthesisMetadata, Verdict
+from core.answer_key import answer_group, answer_key
 from core.conversation import needs_context
 from core.deps import Deps
-from core.errors import GorkdError
+from core.errors import GorkdError, JobNotFound, ModelError
+from core.freshness import time_to_live
 from core.job import ResearchJob
+from core.ports import Vector
 from core.render import iso_utc
 from core.source import Source, SourceKind
 from core.stages.intake import parse_intent
-from core.telemetry import Measurement
 
 _WORTH_KEEPING = frozenset({Confidence.HIGH, Confidence.MEDIUM})  # D12
+KEEP_TIMEOUT_S = 10.0  # of embedding an answered question; nobody waits for it
+
+
+def may_repeat(job: ResearchJob) -> bool:
+    """Whether an earlier answer will do: not where one is wanted anew, or where the words alone do not say which."""
+    return not job.request.is_fresh and job.request.stands_alone and not _leans_on_thread(job)
 
 
 async def cached_result(job: ResearchJob, deps: Deps) -> JobResult | None:
     """The earlier answer with its sources put under this job, and when it was given; None when there is none."""
-    if job.request.is_fresh or not job.request.stands_alone or _leans_on_thread(job):
+    if not may_repeat(job):
         return None
     with deps.stage("cache"):
-        found = await _look_up(job, deps)
-    deps.recorder.record(Measurement("cache_lookup", 1 if found else 0))
-    return found
+        return await _look_up(job, deps)
 
 
 async def keep_result(job: ResearchJob, deps: Deps, result: JobResult, sources: Sequence[Source]) -> None:
-    """Remember a finished answer that is worth repeating. Local files are read anew each time: they change unseen."""
-    answer = result.answer
-    if not job.request.stands_alone:
-        return
-    if any(source.metadata.kind is SourceKind.LOCAL for source in sources):
-        return
-    if answer is None or result.cached_at or answer.confidence not in _WORTH_KEEPING or answer.stopped_because:
-        return
+    """Remember a finished answer that is worth repeating, under the question that it answers."""
     if result.understood:
         request = replace(job.request, query=result.understood, thread="")
         job = replace(job, request=request, intent=parse_intent(request.query))
-    elif _leans_on_thread(job):
+    if not is_worth_keeping(job, result, sources):
         return
-    key = answer_key(job.request, job.intent, now=deps.clock())
-    lives = deps.settings.cache.ttl
-    ttl = min(lives[job.intent.question_type], lives[result.question_type or job.intent.question_type])
-    await deps.cache.put(job.scope, key, job.id, ttl=ttl)
+    now = deps.clock()
+    ttl = time_to_live(
+        job.query,
+        job.intent,
+        planned=result.question_type,
+        table=deps.settings.cache.ttl,
+        retention=deps.settings.cache.retention,
+        now=now,
+    )
+    key, group = answer_key(job.request, job.intent, now=now), comparable_group(job, deps)
+    vector = await embed_question(job, deps, timeout_s=KEEP_TIMEOUT_S)
+    await deps.cache.put(job.scope, key, job.id, ttl=ttl, group=group, vector=vector)
+
+
+def is_worth_keeping(job: ResearchJob, result: JobResult, sources: Sequence[Source]) -> bool:
+    """A checked answer of medium confidence or better, from public sources, that was not asked in private.
+
+    Local files change unseen; they, attachments and libraries are nobody else's. A question asked in private
+    in a channel stays with who asked it.
+    """
+    answer, request = result.answer, job.request
+    if answer is None or result.cached_at or answer.confidence not in _WORTH_KEEPING or answer.stopped_because:
+        return False
+    if any(claim.verdict is Verdict.UNCHECKED for claim in answer.claims):
+        return False
+    is_hidden = request.is_private and not job.scope.visibility.startswith("user:")
+    is_shareable = request.stands_alone and not is_hidden and not _leans_on_thread(job)
+    return is_shareable and all(map(_is_public, sources))
 
 
 async def repeat_result(earlier_id: str, job: ResearchJob, deps: Deps, *, answered_at: datetime) -> JobResult | None:
     """What another job of the scope has answered, with its sources put under this job; None when it is not kept.
 
-    Raises `StoreError`.
+    It cost this job nothing. Raises `StoreError`.
     """
+    try:
+        earlier = await deps.jobs.get(earlier_id)
+    except JobNotFound:
+        return None
     result = await deps.jobs.result(earlier_id)
     sources = await deps.sources.sources(earlier_id)
-    if result is None or (result.source_ids and not sources):
+    if earlier.scope != job.scope or result is None or (result.source_ids and not sources):
         return None
     await deps.sources.put(job, sources)
-    return replace(result, cached_at=iso_utc(answered_at))
+    answer = result.answer
+    if answer is not None:
+        answer = replace(answer, metadata=SynthesisMetadata(model=answer.metadata.model))
+    asked = result.understood or earlier.query
+    return replace(result, answer=answer, cached_at=iso_utc(answered_at), cached_job=earlier_id, cached_question=asked)
+
+
+def comparable_group(job: ResearchJob, deps: Deps) -> str:
+    """Only questions of one group are compared; vectors of two models cannot be."""
+    model = deps.embedder.name if deps.embedder else ""
+    return f"{answer_group(job.request, job.intent, now=deps.clock())}\x1f{model}"
+
+
+async def embed_question(job: ResearchJob, deps: Deps, *, timeout_s: float) -> Vector | None:
+    """None without an embedding model, and when it fails."""
+    if deps.embedder is None:
+        return None
+    try:
+        async with asyncio.timeout(timeout_s):
+            (vector,) = await deps.embedder.embed([job.query])
+    except (ModelError, TimeoutError) as exc:
+        deps.count_error("cache", exc)
+        return None
+    return vector if vector.any() else None
 
 
 async def _look_up(job: ResearchJob, deps: Deps) -> JobResult | None:
@@ -82,3 +132,7 @@ async def _look_up(job: ResearchJob, deps: Deps) -> JobResult | None:
 def _leans_on_thread(job: ResearchJob) -> bool:
     """A follow-up means something else in another conversation, and at another time in the same one."""
     return bool(job.request.thread) and needs_context(job.query)
+
+
+def _is_public(source: Source) -> bool:
+    return source.metadata.kind is not SourceKind.LOCAL and source.url.startswith(("https://", "http://"))

@@ -17,6 +17,7 @@ from core.progress import Progress
 from core.render import job_json
 from core.source import Source
 from core.stages.cache import keep_result
+from core.telemetry import Measurement
 from core.trace import ToolTraces, trace_id_of
 
 log = logging.getLogger(__name__)
@@ -28,6 +29,8 @@ async def deliver_result(job: ResearchJob, deps: Deps, result: JobResult, *, sta
         result = replace(result, duration_s=perf_counter() - started)
         job = replace(job, status=JobStatus.COMPLETED, completed_at=deps.clock())
         sources = await _finish(job, deps, result)
+        if not job.request.is_fresh:
+            deps.recorder.record(Measurement("cache_lookup", 1 if result.cached_at else 0))
         try:
             await keep_result(job, deps, result, sources)
         except GorkdError as exc:

@@ -27,8 +27,9 @@ from core.render import one_line
 from core.source import ContentType, Recency, SearchFilters, SearchPlan, SearchQuery
 from core.stages.given import without_addresses
 from core.stages.intake import parse_intent, read_query
-from core.stages.prompting import asked, said_before
+from core.stages.prompting import asked, format_earlier, said_before
 from core.stages.search import Gathering
+from core.stages.similar import EarlierAnswer, instant_answer
 from core.terms import STOPWORDS
 
 log = logging.getLogger(__name__)
@@ -54,12 +55,9 @@ _PLAN_SCHEMA: Mapping[str, Json] = {
         "time": {"type": "string"},
     },
 }
-# The question that is really asked comes first: the queries are worded after it.
-_FOLLOW_UP_SCHEMA: Mapping[str, Json] = {
-    **_PLAN_SCHEMA,
-    "required": ["question", *cast("list[Json]", _PLAN_SCHEMA["required"])],
-    "properties": {"question": {"type": "string"}, **cast("dict[str, Json]", _PLAN_SCHEMA["properties"])},
-}
+# What only some plans say comes first: the queries are worded after it.
+_QUESTION: Mapping[str, Json] = {"question": {"type": "string"}}
+_SAME_AS: Mapping[str, Json] = {"same_as": {"type": ["string", "null"]}}
 
 
 @dataclass(frozen=True)
@@ -67,35 +65,47 @@ class ResearchPlan:
     """The refined intent, the searches, and what making the plan cost.
 
     `question` is what a follow-up was taken to ask, so that it can be understood alone; "" when it was already.
+    `same_as` is the job that has answered the same question already, "" where there is none.
     """
 
     intent: QueryIntent
     search: SearchPlan
     usage: tuple[ModelUsage, ...] = ()
     question: str = ""
+    same_as: str = ""
 
 
 async def plan_research(
-    job: ResearchJob, gathering: Gathering, deps: Deps, *, timeout_s: float, turns: Sequence[Turn] = ()
+    job: ResearchJob,
+    gathering: Gathering,
+    deps: Deps,
+    *,
+    timeout_s: float,
+    turns: Sequence[Turn] = (),
+    earlier: Sequence[EarlierAnswer] = (),
 ) -> ResearchPlan:
-    """Plan the searches of a job. Never fails: a model that fails is replaced by the rules.
+    """Plan the searches of a job, or say which of the `earlier` answers will do. Never fails: rules replace a model.
 
-    The search for the question as asked starts at once, so that it is done when the plan is. `turns` are what was
-    said before in its thread.
+    The search for the question as asked starts at once, so that it is done when the plan is; not where an earlier
+    answer is so near that nothing will have to be searched. `turns` are what was said before in its thread.
     """
     by_rules = plan_by_rules(job, deps, turns=turns)
-    gathering.start_early(by_rules.search.providers, by_rules.search.queries[0])
+    if sure := instant_answer(earlier, deps):
+        return replace(by_rules, same_as=sure.job_id)
+    if not any(answer.is_near for answer in earlier) or deps.model is None:
+        gathering.start_early(by_rules.search.providers, by_rules.search.queries[0])
     if deps.model is None:
         return by_rules
-    request = _plan_request(job, deps, turns, timeout_s=timeout_s)
+    request = _plan_request(job, deps, turns, earlier, timeout_s=timeout_s)
     growing, usage = PartialJson(), None
     try:
         async for delta in deps.model.stream(request):
             usage = delta.usage or usage
-            if growing.feed(delta.text):
+            if growing.feed(delta.text) and not growing.value.get("same_as"):
                 for query in _finished_queries(growing.value, job.intent)[: MAX_QUERIES - 1]:
                     gathering.start_early(by_rules.search.providers, query)
-        refined = _read_plan(parse_object(growing.text), by_rules, job)
+        answer = parse_object(growing.text)
+        refined = replace(_read_plan(answer, by_rules, job), same_as=_read_same_as(answer.get("same_as"), earlier))
         providers = {*by_rules.search.providers, *_providers(job, deps, refined.intent)}
     except ModelError as exc:
         deps.count_error("plan", exc)
@@ -164,17 +174,23 @@ def _max_variations(job: ResearchJob) -> int:
     return MAX_QUERIES - 1 if needs_more else MAX_QUERIES - 2
 
 
-def _plan_request(job: ResearchJob, deps: Deps, turns: Sequence[Turn], *, timeout_s: float) -> ChatRequest:
+def _plan_request(
+    job: ResearchJob, deps: Deps, turns: Sequence[Turn], earlier: Sequence[EarlierAnswer], *, timeout_s: float
+) -> ChatRequest:
     settings = deps.settings.synthesis
     system = load_prompt("plan_research").substitute(
         today=deps.clock().date().isoformat(), max_variations=str(_max_variations(job))
     )
+    user = f"{said_before(turns)}\n{asked(job)}" if turns else asked(job)
+    if earlier:  # else not a token more
+        system = f"{system}\n\n{load_prompt('compare_questions').substitute()}"
+        user = f"{user}\n{format_earlier([answer.question for answer in earlier])}"
     return ChatRequest(
         purpose="plan",
         system=system,
-        user=f"{said_before(turns)}\n{asked(job)}" if turns else asked(job),
+        user=user,
         schema_name="plan",
-        schema=_FOLLOW_UP_SCHEMA if turns else _PLAN_SCHEMA,
+        schema=_schema({**(_QUESTION if turns else {}), **(_SAME_AS if earlier else {})}),
         max_tokens=settings.max_plan_tokens,
         timeout_s=min(settings.plan_timeout_s, timeout_s),
     )
@@ -209,6 +225,22 @@ def _with_question(answer: Mapping[str, Json], by_rules: ResearchPlan, job: Rese
     intent = parse_intent(question or job.query)
     search = replace(by_rules.search, queries=(first, *by_rules.search.queries[1:]))
     return replace(by_rules, intent=intent, search=search, question=question)
+
+
+def _schema(first: Mapping[str, Json]) -> Mapping[str, Json]:
+    """The plan's schema with more fields before all others."""
+    required = [*first, *cast("list[Json]", _PLAN_SCHEMA["required"])]
+    return {
+        **_PLAN_SCHEMA,
+        "required": required,
+        "properties": {**first, **cast("dict[str, Json]", _PLAN_SCHEMA["properties"])},
+    }
+
+
+def _read_same_as(value: Json, earlier: Sequence[EarlierAnswer]) -> str:
+    """The job of the question that the model names by its number; "" for null and for what was not offered."""
+    named = {str(number): answer.job_id for number, answer in enumerate(earlier, start=1)}
+    return named.get(str(value).strip(), "")
 
 
 def _finished_queries(growing: Mapping[str, Json], by_rules: QueryIntent) -> list[SearchQuery]:

@@ -42,7 +42,7 @@ ANSWER_SCHEMA: Mapping[str, Json] = {
 }
 # Also what only looks like a tag to a model: full-width brackets, blanks and invisible characters within.
 _FENCE = regex.compile(
-    r"[<＜﹤〈⟨](?=[\s\p{Cf}\p{Cc}/\\⁄∕／]*(?:source|question|context|conversation|feedback|scope|checklist|facts|wishes|queries)\b)",
+    r"[<＜﹤〈⟨](?=[\s\p{Cf}\p{Cc}/\\⁄∕／]*(?:source|question|context|conversation|feedback|scope|checklist|facts|wishes|queries|earlier)\b)",
     regex.IGNORECASE,
 )
 MAX_CONTEXT_TOKENS = 1000  # of what was said before; with the longest question, sources keep a third of the prompt
@@ -138,6 +138,12 @@ def said_before(turns: Sequence[Turn]) -> str:
             break
         pieces.insert(0, piece)
     return "<conversation>\n" + _cut_to_tokens("\n\n".join(pieces), MAX_CONVERSATION_TOKENS) + "\n</conversation>"
+
+
+def format_earlier(questions: Sequence[str]) -> str:
+    """Earlier questions, numbered from 1 and fenced."""
+    blocks = [f'<earlier id="{number}">\n{fenced(text)}\n</earlier>' for number, text in enumerate(questions, start=1)]
+    return "\n".join(blocks)
 
 
 def format_sources(sources: Sequence[Source], passages: Mapping[str, Sequence[Passage]]) -> str:

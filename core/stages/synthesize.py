@@ -95,7 +95,7 @@ async def answer_question(
         draft = await _write(job, found.sources, deps, deps.model, progress, prepare=script, ends_at=ends_at)
     draft.stopped_because = draft.stopped_because or stopped_because
     answer = _conclude(job, found, deps, draft)
-    metadata = _metadata(deps, [*usage, *draft.usage], seconds=perf_counter() - started)
+    metadata = usage_metadata(deps, [*usage, *draft.usage], seconds=perf_counter() - started)
     return replace(answer, metadata=metadata)
 
 
@@ -307,7 +307,8 @@ def _insufficient(
     )
 
 
-def _metadata(deps: Deps, usage: Sequence[ModelUsage], *, seconds: float) -> SynthesisMetadata:
+def usage_metadata(deps: Deps, usage: Sequence[ModelUsage], *, seconds: float) -> SynthesisMetadata:
+    """What these model calls cost."""
     if deps.model is None:
         return SynthesisMetadata(synthesis_duration_s=seconds)
     costs = [cost_usd(entry, deps.model.name, deps.settings.prices_usd_per_million) for entry in usage]
