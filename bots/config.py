@@ -25,6 +25,7 @@ class BotSettings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = Field("error", alias="GORKD_LOG_LEVEL")
     redis_url: str = Field("", alias="REDIS_URL")
     retention_days: int = Field(0, alias="GORKD_RETENTION_DAYS", ge=0, le=36_500)  # 0 keeps answers
+    cache_instant: bool = Field(False, alias="GORKD_CACHE_INSTANT")
     prices: str = Field("", alias="GORKD_PRICES")
     budget_user_usd: float | None = Field(None, alias="GORKD_BUDGET_USER_USD", ge=0, allow_inf_nan=False)
     budget_workspace_usd: float | None = Field(None, alias="GORKD_BUDGET_WORKSPACE_USD", ge=0, allow_inf_nan=False)

@@ -27,8 +27,9 @@ from bots.observing import observed
 from bots.records import Records, open_records
 from core.backlog import watch_backlog
 from core.budget import Budget, check_budget, require_price
-from core.config import Settings
+from core.config import CacheSettings, Settings
 from core.deps import Deps
+from core.embedding import RememberingEmbeddings
 from core.forgetting import Archive, Forgotten, Retention, Whose, forget, keep_sweeping
 from core.heartbeats import Heartbeats
 from core.job import TERMINAL_STATUSES, JobError, JobStatus, ResearchRequest
@@ -228,7 +229,11 @@ def _open_deps(
     metrics: PrometheusRecorder,
     stack: AsyncExitStack,
 ) -> Deps:
-    tunables = Settings(prices_usd_per_million=read_prices(settings.prices))
+    retention = Retention.of_days(settings.retention_days).answers
+    tunables = Settings(
+        cache=CacheSettings(retention=retention, is_instant=settings.cache_instant),
+        prices_usd_per_million=read_prices(settings.prices),
+    )
     providers = build_providers(env, data_dir=settings.data, default_files=default_files(), search=tunables.search)
     stack.push_async_callback(close_providers, providers)
     rates = shared_rates(env, tunables.search)
@@ -262,5 +267,5 @@ def _open_deps(
         new_id=new_job_id,
         settings=tunables,
         model=model,
-        embedder=embedder,
+        embedder=RememberingEmbeddings(embedder) if embedder else None,
     )

@@ -23,6 +23,12 @@ class RememberingEmbeddings:
     def name(self) -> str:
         return self._model.name
 
+    async def warm_up(self) -> None:
+        """Load what is slow to load, where the model has such."""
+        warm = getattr(self._model, "warm_up", None)
+        if warm is not None:
+            await warm()
+
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
         keys = [sha256(text.encode("utf-8", "surrogatepass")).digest() for text in texts]
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._vectors}

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import replace
+from time import perf_counter
 
 from core.answer import JobResult
 from core.attachments import MAX_ATTACHMENTS, Attachment
@@ -23,7 +24,8 @@ from core.ports import JobQueue
 from core.progress import Progress
 from core.render import job_json
 from core.source import Source
-from core.stages.deliver import deliver_failure
+from core.stages.cache import cached_result
+from core.stages.deliver import deliver_failure, deliver_result
 from core.stages.intake import parse_intent, read_query, read_quoted
 from core.telemetry import Measurement
 from core.wording import CHECK_QUESTION, IMPROVE_IT
@@ -56,7 +58,7 @@ class Researcher:
     async def submit(
         self, request: ResearchRequest, *, dedupe_key: str = "", attachments: Sequence[Attachment] = ()
     ) -> ResearchJob:
-        """Store a job for the question with its attachments, then enqueue it.
+        """Store a job for the question with its attachments, then enqueue it, or answer it from the cache at once.
 
         The same `dedupe_key` in one scope gives the same job, which counts once against quotas. Raises
         `InvalidQuery`, `QueueFull`, `StoreError`, and what refuses admission.
@@ -241,6 +243,9 @@ class Researcher:
         """Attachments are kept before any worker can begin; a re-sent event may have to do it for a crashed one."""
         if attachments and (is_new or not await self._deps.attachments.of(job.id)):
             await self._deps.attachments.put(job, attachments)
+        if is_new and (earlier := await cached_result(job, self._deps)):
+            await deliver_result(job, self._deps, earlier, started=perf_counter())
+            return
         await self._enqueue(job, is_new=is_new)
         if is_new:
             await self._tell_wait(job)
