@@ -69,6 +69,11 @@ def message(text: str, blocks: Sequence[Block]) -> SlackMessage:
     return SlackMessage(said, tuple(blocks[:BLOCKS_LIMIT]))
 
 
+def sentence_message(sentence: str) -> SlackMessage:
+    """One sentence of our own, without markup."""
+    return message(sentence, [section(plain(sentence, SECTION_LIMIT))])
+
+
 def header(text: str) -> Block:
     return {"type": "header", "text": label(text, HEADER_LIMIT)}
 

@@ -24,6 +24,7 @@ from adapters.chat.slack.client import API_TIMEOUT_S, FAULTS, OneWorkspace, Work
 from adapters.chat.slack.desk import Desk
 from adapters.chat.slack.events import add_events_route
 from adapters.chat.slack.modals import FEEDBACK
+from adapters.chat.slack.poster import as_json
 from adapters.chat.slack.render import SlackVoice
 from adapters.chat.slack.settings import SlackSettings
 from adapters.chat.slack.socket import keep_connected
@@ -129,7 +130,8 @@ def _add_events(app: AsyncApp, desk: Desk) -> None:
 def _add_commands(app: AsyncApp, desk: Desk) -> None:
     @app.command("/research")
     async def commanded(ack: Ack, command: Body) -> None:
-        await ack(await desk.commanded(command))
+        told = await desk.commanded(command)
+        await ack(text=told.text, blocks=as_json(told))
 
     @app.shortcut("research_this")
     async def shortcut(ack: Ack, body: Body) -> None:

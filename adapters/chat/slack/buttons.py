@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 
-from adapters.chat.slack.blocks import SlackMessage, section
+from adapters.chat.slack.blocks import SlackMessage, sentence_message
 from adapters.chat.slack.client import FAULTS, Workspace, reason
 from adapters.chat.slack.desk import Desk, key_of
 from adapters.chat.slack.modals import feedback_modal, reason_given
@@ -163,13 +163,13 @@ class Buttons:
         return SlackReply(click.workspace, lodging)
 
     async def _whisper(self, click: Click, sentence: str) -> None:
-        await self._show(click, SlackMessage(sentence, (section(sentence),)))
+        await self._show(click, sentence_message(sentence))
 
     async def _show(self, click: Click, message: SlackMessage) -> None:
         """To who clicked alone; where Slack does not let us post, through the address it gave for this click."""
         spot = Spot(click.channel, click.root_ts if click.root_ts != click.message_ts else "")
         if not await whisper(click.workspace.client, spot, click.user, message):
-            await self._reply_aside(click).respond(message.text)
+            await self._reply_aside(click).respond(message)
 
     def _reply_aside(self, click: Click) -> SlackReply:
         lodging = Lodging(click.workspace.team_id, click.user, "", response_url=click.response_url)

@@ -16,7 +16,7 @@ from aiohttp import ClientSession
 
 from adapters.chat.live import LiveAnswers
 from adapters.chat.slack import translate
-from adapters.chat.slack.blocks import SlackMessage
+from adapters.chat.slack.blocks import SlackMessage, sentence_message
 from adapters.chat.slack.client import FAULTS, Workspace, Workspaces, reason
 from adapters.chat.slack.files import read_files
 from adapters.chat.slack.poster import Mark, Spot, post, whisper
@@ -74,27 +74,27 @@ class Desk:
             key = f"{said.channel_id}:{said.ts}"
             await self._once(key, lambda: self._take(workspace, said, key, is_asked=is_mention))
 
-    async def commanded(self, command: Payload) -> str:
-        """`/research …`; gives the words for the asker alone."""
+    async def commanded(self, command: Payload) -> SlackMessage:
+        """`/research …`; gives what the asker alone is told at once."""
         workspace = await self.workspaces.find(str(command.get("team_id") or ""))
         text = str(command.get("text") or "").strip()
         if not text or text.lower() == "help":
-            return wording.ASK_WHAT if not text else wording.HELP
+            return sentence_message(wording.HELP if text else wording.ASK_WHAT)
         place = await self.threads.place(workspace, str(command["channel_id"]), str(command["user_id"]))
         if text.lower() == "history":
-            return (await self._history(place)).text
+            return await self._history(place)
         key = str(command["trigger_id"])
         lodging = self._lodging(place, key, response_url=str(command.get("response_url") or ""))
         try:
             request = translate.read_options(text, place.scope, place.own_scope)
         except GorkdError as error:
-            return error.user_message
+            return sentence_message(error.user_message)
         if request.is_private and not place.is_direct:
             lodging = replace(lodging, channel="")
         lodging = replace(lodging, conversation=f"{translate.PLATFORM}:{lodging.channel}:{key}")
         request = replace(request, asker=place.user_id, thread=lodging.conversation)
         await self._submit(request, SlackReply(workspace, lodging))
-        return wording.ON_IT
+        return sentence_message(wording.ON_IT)
 
     async def research_this(self, shortcut: Payload) -> None:
         """The message shortcut: what a message says is checked, in the thread that hangs on it."""

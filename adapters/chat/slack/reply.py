@@ -11,9 +11,9 @@ from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from adapters.chat.reply import AddressDead
-from adapters.chat.slack.blocks import SlackMessage
+from adapters.chat.slack.blocks import SlackMessage, sentence_message
 from adapters.chat.slack.client import FAULTS, Workspace, reason
-from adapters.chat.slack.poster import Mark, Part, Spot, find, post, update
+from adapters.chat.slack.poster import Mark, Part, Spot, as_json, find, post, update
 from adapters.chat.slack.render import SHARE, ready_message
 from adapters.chat.slack.translate import PLATFORM
 from core.delivery import Address
@@ -71,7 +71,7 @@ class SlackReply:
     async def edit(self, message: SlackMessage, /) -> None:
         """Raises one of `FAULTS`, or `AddressDead`."""
         at = self.lodging
-        if message.is_aside and not at.ts and at.response_url and await self.respond(message.text):
+        if message.is_aside and not at.ts and at.response_url and await self.respond(message):
             return
         if not at.ts:
             await self._settle(message)
@@ -105,7 +105,7 @@ class SlackReply:
             if reason(exc) not in CLOSED or self.lodging.channel.startswith("D"):
                 raise AddressDead(reason(exc)) from exc
             _log.info("may not post here", extra={"channel": self.lodging.channel, "reason": reason(exc)})
-            await self.respond(IN_MESSAGES)
+            await self.respond(sentence_message(IN_MESSAGES))
             await self._move_to_messages()
             await self._post_or_find(message)
 
@@ -133,15 +133,15 @@ class SlackReply:
         if not (may_be_there and await find(self._client, spot, mark)):
             await post(self._client, spot, message, mark)
 
-    async def respond(self, text: str) -> bool:
+    async def respond(self, message: SlackMessage) -> bool:
         """To the asker alone, through the address Slack gave for it; whether that was still open."""
         if not self.lodging.response_url:
             return False
-        body = {"response_type": "ephemeral", "replace_original": False, "text": text}
+        body = {"response_type": "ephemeral", "replace_original": False, "text": message.text}
         try:
             async with (
                 ClientSession(timeout=ClientTimeout(total=RESPOND_TIMEOUT_S)) as session,
-                session.post(self.lodging.response_url, json=body) as response,
+                session.post(self.lodging.response_url, json=body | {"blocks": as_json(message)}) as response,
             ):
                 return response.status == 200
         except FAULTS as exc:
