@@ -1,0 +1,142 @@
+"""A source as an entry of a bibliography: who wrote what, where and when, told apart as reference managers want it.
+
+What the providers give as one line (`Moore A, Lee B et al. (The Lancet)`) is taken apart here; a name that
+cannot be told from an organisation's is kept whole. core/bibtex.py and core/ris.py write the entries down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import PurePosixPath
+from urllib.parse import unquote, urlsplit
+
+import regex
+
+from core.answer import ResearchAnswer
+from core.render import is_used, one_line
+from core.source import Source, SourceKind
+
+MAX_AUTHORS = 50  # a line of more is a list of something else
+_ORGANISATION = regex.compile(
+    r"(?i)\b(?:academy|agency|association|authors?|board|bureau|cent(?:er|re)|collaboration|college|commission|committee"
+    r"|consortium|contributors|corporation|council|department|desk|editors?|foundation|government|group|inc|institutes?"
+    r"|laboratory|library|ltd|ministry|museum|network|news|office|organi[sz]ation|press|project|service|society|staff"
+    r"|team|trust|union|university|wikipedia)\b"
+)
+_INITIALS = regex.compile(r"\p{Lu}{1,3}|(?:\p{Lu}\.[\s-]?){1,3}")
+_PARTICLE = regex.compile(r"[\p{Ll}'’]+")  # van, de la, bin: a family name begins with it
+_ET_AL = regex.compile(r",?\s+et\.? al\.?$|,?\s+and others$", regex.IGNORECASE)
+_JOURNAL = regex.compile(r"^(?P<authors>.*?)\s*\((?P<journal>[^()]+(?:\([^()]*\)[^()]*)*)\)$")
+_BETWEEN = regex.compile(r"\s*;\s*|\s+(?:and|&)\s+", regex.IGNORECASE)
+_ARXIV = regex.compile(
+    r"^/(?:abs|pdf|html)/(?P<id>(?:[a-z-]+(?:\.[A-Z]{2})?/\d{7}|\d{4}\.\d{4,5})(?:v\d+)?)(?:\.pdf)?$"
+)
+_DOI = regex.compile(r"^/(?P<doi>10\.\d{4,9}/\S+)$")
+_PUBMED = regex.compile(r"^/(?P<id>\d{1,9})/?$")
+
+
+@dataclass(frozen=True)
+class Name:
+    """`given` is "" for an organisation, for who has one name, and where the two cannot be told apart."""
+
+    family: str
+    given: str = ""
+
+
+@dataclass(frozen=True)
+class Work:
+    """One entry. All text is on one line and printable; empty strings and None are what is not known.
+
+    `url` is "" for a file of the operator's, whose place is nobody's business. `has_more_authors` is for `et al.`.
+    """
+
+    number: int
+    title: str
+    authors: tuple[Name, ...]
+    has_more_authors: bool
+    journal: str
+    publisher: str
+    published_on: date | None
+    read_on: date
+    url: str
+    doi: str
+    arxiv_id: str
+    pubmed_id: str
+    is_article: bool
+
+
+def cited_works(sources: Sequence[Source], answer: ResearchAnswer | None) -> list[Work]:
+    """The works that the answer cites, in the order of their numbers; all that were read when it cites none."""
+    cited = [source for source in sources if is_used(source, answer)]
+    return [work_of(source) for source in sorted(cited or sources, key=lambda source: source.number)]
+
+
+def work_of(source: Source) -> Work:
+    metadata = source.metadata
+    authors, journal = one_line(metadata.author or ""), ""
+    if metadata.kind is SourceKind.PEER_REVIEWED and (found := _JOURNAL.match(authors)):
+        authors, journal = found["authors"], found["journal"]
+    names, has_more = names_in(authors)
+    address = one_line(source.url)
+    is_file = address.startswith("file:")
+    return Work(
+        number=source.number,
+        title=one_line(source.title) or (file_name(address) if is_file else "") or "Untitled",
+        authors=names,
+        has_more_authors=has_more,
+        journal=journal,
+        publisher="" if is_file else one_line(metadata.domain),
+        published_on=metadata.published_at.date() if metadata.published_at else None,
+        read_on=source.read_at.date(),
+        url="" if is_file else address,
+        doi=_identifier(address, ("doi.org", "dx.doi.org"), _DOI, "doi"),
+        arxiv_id=_identifier(address, ("arxiv.org",), _ARXIV, "id"),
+        pubmed_id=_identifier(address, ("pubmed.ncbi.nlm.nih.gov",), _PUBMED, "id"),
+        is_article=bool(journal),
+    )
+
+
+def names_in(line: str) -> tuple[tuple[Name, ...], bool]:
+    """The names of a line of authors, and whether it says that there are more."""
+    named = _ET_AL.sub("", line.strip())
+    has_more = named != line.strip()
+    names: list[Name] = []
+    for part in _BETWEEN.split(named):
+        pieces = [piece.strip() for piece in part.split(",") if piece.strip()]
+        if len(pieces) == 2 and not _are_names(pieces):
+            names.append(Name(pieces[0], pieces[1]))  # `Moore, Ann`
+        else:
+            names += [_name(piece) for piece in pieces]
+    return tuple(names[:MAX_AUTHORS]), has_more or len(names) > MAX_AUTHORS
+
+
+def file_name(address: str) -> str:
+    """The last part of a file's address."""
+    return one_line(PurePosixPath(unquote(address.partition("#")[0])).name)
+
+
+def _are_names(pieces: Sequence[str]) -> bool:
+    """Whether each piece is a whole name, not a family name and what stands before it."""
+    return all(" " in piece for piece in pieces) or any(_ORGANISATION.search(piece) for piece in pieces)
+
+
+def _name(text: str) -> Name:
+    words = text.split()
+    if len(words) < 2 or len(words) > 5 or _ORGANISATION.search(text):
+        return Name(text)
+    if _INITIALS.fullmatch(words[-1]) and not _INITIALS.fullmatch(words[0]):
+        return Name(" ".join(words[:-1]), words[-1])  # `Moore A`
+    begin = next((at for at, word in enumerate(words[1:], 1) if _PARTICLE.fullmatch(word)), len(words) - 1)
+    return Name(" ".join(words[begin:]), " ".join(words[:begin]))
+
+
+def _identifier(address: str, hosts: Sequence[str], pattern: regex.Pattern[str], group: str) -> str:
+    try:
+        parts = urlsplit(address)
+        host = (parts.hostname or "").removeprefix("www.")
+    except ValueError:
+        return ""
+    found = pattern.match(unquote(parts.path)) if host in hosts else None
+    return one_line(found[group]) if found else ""
