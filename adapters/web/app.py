@@ -12,7 +12,7 @@ import jinja2
 from aiohttp import web
 from markupsafe import Markup
 
-from adapters.web import access, api, description, pages, sign_in, stream
+from adapters.web import access, api, description, exports, pages, sign_in, stream
 from adapters.web.access_log import log_requests
 from adapters.web.faults import show_faults
 from adapters.web.limits import LIMITS, STREAMS, keep_limits, tell_allowance
@@ -76,7 +76,7 @@ def build_web(
     app.router.add_get("/health", _health)
     app.router.add_get("/metrics", _metrics)
     app.router.add_static("/static", _HERE / "static")
-    for room in (api, stream, description, sign_in, pages):
+    for room in (api, stream, description, exports, sign_in, pages):
         room.add_routes(app)
     return app
 

@@ -12,6 +12,7 @@ import aiohttp_jinja2
 from aiohttp import web
 
 from adapters.web.access import LINKS, RESEARCHER, may_ask, readable_job
+from adapters.web.exports import EXPORTS
 from adapters.web.faults import Forbidden
 from adapters.web.links import JobLinks
 from adapters.web.reading import reading_view
@@ -23,7 +24,6 @@ from core.citations import MARKS
 from core.errors import InvalidQuery, JobNotFound
 from core.job import ResearchJob, ResearchRequest
 from core.modes import MODES
-from core.render import answer_markdown
 from core.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -37,7 +37,6 @@ EXAMPLES = (  # a fresh clone without network answers them from its own document
     "How does gorkd check that a source supports a sentence?",
     "What does gorkd keep, and for how long?",
 )
-_EXPORTS = (("md", "Markdown"),)
 _MAX_QUERY_CHARS = 2_000  # of a question in an address; longer ones are refused anyway (core/stages/intake.py)
 _MAX_DIGITS = 9  # of a number in an address
 
@@ -49,7 +48,6 @@ def add_routes(app: web.Application) -> None:
     app.router.add_post("/jobs/{job_id}/cancel", post_cancel)
     app.router.add_get("/jobs/{job_id}/trace", get_trace)
     app.router.add_get("/jobs/{job_id}/sources/{number}", get_source)
-    app.router.add_get("/jobs/{job_id}/answer.md", get_markdown)
 
 
 async def get_ask(request: web.Request) -> web.Response:
@@ -128,16 +126,6 @@ async def get_source(request: web.Request) -> web.Response:
     return _page("source.html", request, {"view": await _view(request, job), "reading": reading, "words": wording})
 
 
-async def get_markdown(request: web.Request) -> web.Response:
-    job, researcher = await readable_job(request), request.app[RESEARCHER]
-    result = await researcher.result(job.id)
-    if result is None:
-        raise JobNotFound(job.id)
-    text = answer_markdown(job, result, await researcher.sources(job.id))
-    headers = {"Content-Disposition": f'attachment; filename="{job.id}.md"', "Cache-Control": "no-store"}
-    return web.Response(text=text, content_type="text/markdown", headers=headers)
-
-
 async def _view(request: web.Request, job: ResearchJob) -> JobView:
     researcher = request.app[RESEARCHER]
     return job_view(job, await researcher.result(job.id), await researcher.sources(job.id), _links(request, job))
@@ -161,7 +149,7 @@ async def _running(request: web.Request, job: ResearchJob) -> dict[str, object]:
 def _finished(request: web.Request, view: JobView) -> dict[str, object]:
     verdicts = {citation.verdict for citation in view.answer.raw.citations} if view.answer else set()
     return {
-        "exports": _EXPORTS,
+        "exports": [(kind, export.name) for kind, export in EXPORTS.items()],
         "link": f"{request.app[LINKS].public_url}{view.links.page}",
         "shares": wording.SHARES_PRIVATE if view.is_private else wording.SHARES,
         "shown_removed": SHOWN_REMOVED,

@@ -88,7 +88,7 @@ def test_a_web_page_says_where_and_when_it_was_read():
 
 def test_a_file_keeps_its_place_to_itself():
     """The folders of whoever runs this are nobody's business."""
-    local = source(url="file:///home/ann/secret/my%20notes.md#How", title="", kind=SourceKind.LOCAL)
+    local = source(url="file:///srv/secret/my%20notes.md#How", title="", kind=SourceKind.LOCAL)
 
     (entry,), (record,) = entries(local), records(local)
 
@@ -197,7 +197,7 @@ def test_braces_stay_in_pairs(text: str):
     assert depth == 0
 
 
-@given(st.text(st.sampled_from("ab Z09\\$&%#_~^'\"@=,.()[]é漢"), min_size=1, max_size=30).map(one_line))
+@given(st.text(st.sampled_from("ab Z09\\$&%#_~'\"@=,.()[]é漢"), min_size=1, max_size=30).map(one_line))
 def test_latex_shows_the_characters_themselves(text: str):
     """As bibtexparser's own decoder reads them."""
     work = replace(WORK, title=f"x{text}x")
@@ -216,7 +216,7 @@ WORK = Work(1, "x", (), False, "", "", None, date(2026, 1, 1), "", "", "", "", F
         pytest.param("{a}", r"\textbraceleft{}a\textbraceright{}", id="braces, which BibTeX would count"),
         pytest.param("a -- b", "a -{}- b", id="hyphens that would become a dash"),
         pytest.param("''b''", "'{}'b'{}'", id="apostrophes that would become quotation marks"),
-        pytest.param("<`|>", r"\textless{}\textasciigrave{}\textbar{}\textgreater{}", id="signs some fonts lack"),
+        pytest.param("<`|^", r"\textless{}\textasciigrave{}\textbar{}\textasciicircum{}", id="signs some fonts lack"),
     ],
 )
 def test_what_latex_would_take_for_something_else(text: str, latex: str):

@@ -201,7 +201,15 @@ async def test_without_tokens_no_bearer_opens_the_door(open_web: Open):
 
 
 @pytest.mark.parametrize(
-    "path", ["/v1/jobs/{}", "/v1/jobs/{}/sources", "/v1/jobs/{}/stream", "/jobs/{}", "/jobs/{}/answer.md"]
+    "path",
+    [
+        "/v1/jobs/{}",
+        "/v1/jobs/{}/sources",
+        "/v1/jobs/{}/stream",
+        "/jobs/{}",
+        "/jobs/{}/answer.md",
+        "/jobs/{}/answer.bib",
+    ],
 )
 async def test_private_jobs_look_like_unknown_ones(open_web: Open, path: str):
     """Nothing tells a private job from one that never was."""
@@ -215,7 +223,14 @@ async def test_private_jobs_look_like_unknown_ones(open_web: Open, path: str):
 
 
 PRIVATE = replace(samples.COMPLETED, request=replace(samples.PENDING.request, scope=Scope("slack:T1", "channel:C1")))
-READ = ["/v1/jobs/{}", "/v1/jobs/{}/sources", "/v1/jobs/{}/stream", "/jobs/{}", "/jobs/{}/answer.md"]
+READ = [
+    "/v1/jobs/{}",
+    "/v1/jobs/{}/sources",
+    "/v1/jobs/{}/stream",
+    "/jobs/{}",
+    "/jobs/{}/answer.md",
+    "/jobs/{}/answer.bib",
+]
 
 
 @pytest.mark.parametrize("path", READ)
