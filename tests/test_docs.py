@@ -17,6 +17,9 @@ from bots.__main__ import PROCESSES, open_researcher, run_process
 from bots.operating import build_operating
 from core.injection import instructions_in
 from core.modes import MODES
+from core.render import job_json
+from tests.adapters.web.conformity import description
+from tests.golden import samples
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md")])
@@ -113,6 +116,19 @@ def test_what_is_done_is_proved():
     unproved = [id_ for id_, state in requirement_rows() if state == "done" and id_ not in cited]
 
     assert unproved == []
+
+
+def test_every_field_of_a_job_is_in_the_description_of_the_api():
+    """A field that is added to a job's JSON is described in adapters/web/openapi.yaml."""
+    described = description()["components"]["schemas"]
+
+    job = job_json(samples.COMPLETED, samples.RESULT, samples.SOURCES)
+
+    assert set(job) <= set(described["Job"]["properties"])
+    assert set(job["answer"]) <= set(described["Answer"]["properties"])
+    assert set(job["sources"][0]) <= set(described["Source"]["properties"])
+    assert set(job["citations"][0]) <= set(described["Citation"]["properties"])
+    assert set(job["metadata"]) <= set(described["Metadata"]["properties"])
 
 
 def test_changelog_has_room_for_what_comes():
