@@ -16,6 +16,7 @@ from core.answer import Citation, Claim, Conflict, JobResult, ResearchAnswer, Se
 from core.citations import MARKS
 from core.events import Json
 from core.job import ResearchJob
+from core.quality import quality_of
 from core.source import Source
 
 PREVIEW_CHARS = 500  # of a source's text (G-01)
@@ -46,6 +47,7 @@ def job_json(job: ResearchJob, result: JobResult | None, sources: Sequence[Sourc
         "citations": [_citation_json(citation) for citation in answer.citations] if answer else [],
         "sources": [_source_json(source, answer) for source in sources],
         "result": dict(result.details) if result and result.details else None,
+        "offer": _offer_json() if wording.offers_deep(job, result) else None,
         "metadata": _metadata_json(job, result, answer),
     }
 
@@ -151,6 +153,10 @@ def iso_utc(moment: datetime | None) -> str | None:
     return moment.isoformat().replace("+00:00", "Z")
 
 
+def _offer_json() -> Json:
+    return {"mode": "deep", "text": wording.OFFER_DEEP, "actions": [wording.START, wording.NOT_NOW]}
+
+
 def _error_json(job: ResearchJob) -> Json:
     if job.error is None:
         return None
@@ -200,6 +206,7 @@ def _source_json(source: Source, answer: ResearchAnswer | None) -> dict[str, Jso
         "author": source.metadata.author,
         "published_at": iso_utc(source.metadata.published_at),
         "relevance": source.scores.relevance,
+        "quality": quality_of(source).value,
         "used": is_used(source, answer),
         "read_at": iso_utc(source.read_at),
         "extract_of_page": source.extract_of_page,

@@ -22,15 +22,18 @@ from core.job import TERMINAL_STATUSES, JobError, JobStatus, ResearchJob, Resear
 from core.modes import MODES, find_mode
 from core.ports import JobQueue
 from core.progress import Progress
-from core.render import job_json
+from core.render import job_json, one_line
 from core.source import Source
 from core.stages.cache import cached_result
 from core.stages.deliver import deliver_failure, deliver_result
 from core.stages.intake import parse_intent, read_query, read_quoted
+from core.steering import MAX_STEERING_CHARS, MAX_STEERINGS, Steering
 from core.telemetry import Measurement
 from core.wording import CHECK_QUESTION, IMPROVE_IT
 
 MAX_FEEDBACK_CHARS = 1000  # of what is to be better
+
+MAX_UNDER_WAY = 50  # of a scope's newest jobs, looked through for one that still runs
 
 log = logging.getLogger(__name__)
 
@@ -216,6 +219,32 @@ class Researcher:
     async def cancel(self, job_id: str) -> None:
         """End a job that has not ended; one that has is left as it is."""
         await self._queue.cancel(job_id)
+
+    async def steer(self, job_id: str, steering: Steering, *, scope: Scope) -> None:
+        """Say something to a running job; it hears it before its next round, also after a crash.
+
+        Raises `JobNotFound`, `StoreError`, and `InvalidQuery` for a job that has ended or cannot be steered.
+        """
+        job = await self._visible(job_id, scope)
+        if job.status in TERMINAL_STATUSES:
+            raise InvalidQuery("That research has ended; ask a follow-up instead.", rule="ended")
+        if steering.kind == "cancel":
+            await self.cancel(job.id)
+            return
+        if not any(MODES[name].is_steerable for name in job.request.modes if name in MODES):
+            raise InvalidQuery("Only deep research can be steered while it runs.", rule="not-steerable")
+        if len(await self._deps.steering.read(job.id)) >= MAX_STEERINGS:
+            raise InvalidQuery("That is more than one job can mind; please wait for its answer.", rule="too-much")
+        text = one_line(steering.text)[:MAX_STEERING_CHARS]
+        await self._deps.steering.add(job.id, replace(steering, text=text))
+
+    async def under_way(self, thread: str, *, scope: Scope) -> ResearchJob | None:
+        """The newest job of a conversation that can be steered and has not ended: who a reply there speaks to."""
+        for job in await self._deps.jobs.recent(scope, limit=MAX_UNDER_WAY):
+            is_steerable = any(MODES[name].is_steerable for name in job.request.modes if name in MODES)
+            if job.request.thread == thread and is_steerable and job.status not in TERMINAL_STATUSES:
+                return job
+        return None
 
     async def _visible(self, job_id: str, scope: Scope) -> ResearchJob:
         job = await self._deps.jobs.get(job_id)

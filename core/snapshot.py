@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from types import MappingProxyType
 
+from core.deep.card import Card, read_card
 from core.events import Event
 from core.job import JobStatus
 from core.render import one_line
@@ -19,9 +20,10 @@ class Snapshot:
 
     `marks` are the sentences' verdict marks, `queries` what is searched for and `providers` where, `understood`
     what a follow-up was taken to ask, `earlier` the question of the earlier answer that is shown while it is being
-    confirmed, `seq` the last event's number. `started_at` is when the job's first event
-    was told; `position` how many jobs must begin before this one, None once it has begun or where that is not
-    known. All text is on one line and safe to print.
+    confirmed, `seq` the last event's number. `started_at` is when the job's first event was told; `position` how
+    many jobs must begin before this one, None once it has begun or where that is not known. `card` is the plan of
+    a job that researches in rounds and how far it is; `line` is the message as it stands in a terminal, with its
+    indent. All text is on one line and safe to print.
     """
 
     stage: str = JobStatus.PENDING.value
@@ -37,6 +39,8 @@ class Snapshot:
     earlier: str = ""
     started_at: datetime | None = None
     position: int | None = None
+    card: Card | None = None
+    line: str = ""
     seq: int = 0
 
     def after(self, event: Event) -> Snapshot:
@@ -66,6 +70,8 @@ class Snapshot:
             understood=" ".join(_told(event, "understood")) or self.understood,
             earlier=_earlier(event, self.earlier),
             position=_ahead(event),
+            card=read_card(event.data.get("data")) or self.card,
+            line=_line(event),
         )
 
     def _with_sentence(self, event: Event) -> Snapshot:
@@ -83,6 +89,14 @@ def source_line(event: Event) -> str:
     """`domain – title` of a `source` event; the address when it has no title."""
     place, title = _word(event, "domain"), _word(event, "title") or _word(event, "url")
     return f"{place} – {title}" if place else title
+
+
+def _line(event: Event) -> str:
+    """The message with its own indent, where the job gives one."""
+    told = event.data.get("data")
+    line = told.get("line") if isinstance(told, dict) else None
+    text = line if isinstance(line, str) else str(event.data.get("message") or "")
+    return " " * (len(text) - len(text.lstrip(" "))) + one_line(text)
 
 
 def _told(event: Event, key: str) -> tuple[str, ...]:

@@ -34,6 +34,14 @@ RETRY = "Retry"
 CANCEL = "Cancel"
 RESEARCH_THIS = "Research This"
 IMPROVE_IT = "Give a better answer: more complete, and more exact."
+START = "Start"
+NOT_NOW = "Not now"
+ADD_ITEM = "Add Item"
+DROP_ITEM = "Drop Item"
+GO_DEEPER = "Go Deeper"
+ANSWER_NOW = "Answer Now"
+OFFER_DEEP = "Deep research may find more; it typically takes 1–3 minutes. Start it?"
+HOW_TO_STEER = "Reply to add a wish; or write: add …, drop 2, go deeper, answer now, cancel."
 CHECK_QUESTION = "Is what this message says true?"
 
 REFRESH = "Refresh"
@@ -104,6 +112,16 @@ def please_wait(seconds: int) -> str:
 def understood_as(question: str) -> str:
     """What a follow-up was taken to ask."""
     return f"understood as: {question}"
+
+
+def offers_deep(job: ResearchJob, result: JobResult | None) -> bool:
+    """Whether deep research is proposed below the answer, with Start and Not now (D9): where a model wrote it and
+    it is not sure.
+    """
+    answer = result.answer if result else None
+    if answer is None or job.status is not JobStatus.COMPLETED or "quick" not in job.request.modes:
+        return False
+    return answer.metadata.model != "" and answer.confidence in (Confidence.LOW, Confidence.INSUFFICIENT)
 
 
 def confidence_headline(answer: ResearchAnswer) -> str:

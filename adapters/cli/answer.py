@@ -161,6 +161,9 @@ def _print_list(paper: _Paper, heading: str, entries: Sequence[str]) -> None:
 
 def _print_foot(paper: _Paper, job: ResearchJob, result: JobResult, sources: Sequence[Source]) -> None:
     paper.gap()
+    if wording.offers_deep(job, result):
+        paper.write(Text(f"{wording.OFFER_DEEP.removesuffix(' Start it?')} Ask again with --mode deep."))
+        paper.gap()
     if result.queries:
         searched = ", ".join(f"“{one_line(query)}”" for query in result.queries)
         paper.write(Text(f"Searched {', '.join(result.providers)} for {searched}", style="dim"))

@@ -10,6 +10,7 @@ import logging
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -72,6 +73,9 @@ def _ask_command(open_researcher: OpenResearcher) -> Callable[..., None]:
         ] = DEFAULT_MODE,
         depth: Annotated[Literal["light", "deep"], typer.Option("--depth", help="How much to read.")] = "light",
         top_k: Annotated[int, typer.Option("--top-k", min=1, max=20, help="Items, in modes that list them.")] = 5,
+        max_iterations: Annotated[
+            int, typer.Option("--max-iterations", min=1, max=20, help="Rounds, in modes that have them.")
+        ] = 10,
         context: Annotated[str, typer.Option("--context", metavar="TEXT", help="What the question is about.")] = "",
         fresh: Annotated[bool, typer.Option("--fresh", help="Do not repeat an earlier answer.")] = False,
         as_json: Annotated[bool, typer.Option("--json", help="Print the job as JSON.")] = False,
@@ -80,6 +84,7 @@ def _ask_command(open_researcher: OpenResearcher) -> Callable[..., None]:
         make_encodable()
         try:
             request = _request(" ".join(question), mode, depth, top_k=top_k, context=context, is_fresh=fresh)
+            request = replace(request, max_iterations=max_iterations)
             code = asyncio.run(_ask(open_researcher, request, as_json=as_json))
         except KeyboardInterrupt:
             code = Exit.INTERRUPTED

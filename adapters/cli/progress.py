@@ -45,8 +45,10 @@ class PlainProgress:
 
     def show(self, event: Event) -> None:
         before, self._snapshot = self._snapshot, self._snapshot.after(event)
-        if event.type == "status" and self._snapshot.message != before.message:
-            self._write(self._snapshot.message)
+        if event.type == "status" and self._snapshot.line != before.line:
+            self._write(self._snapshot.line)
+        if self._snapshot.card is not None and before.card is None:
+            self._write(self._snapshot.card.duration)
         if len(self._snapshot.sources) > len(before.sources):
             self._write(f"  {self._snapshot.sources[-1]}")
 
@@ -75,6 +77,10 @@ class LiveProgress:
         if snapshot.sentences:
             text = Text(" ".join(snapshot.sentences.values()))
             yield Text("\n").join(text.wrap(console, max(options.max_width - 2, 20))[-SHOWN_LINES:])
+        elif snapshot.card is not None and snapshot.card.items:
+            yield Text(f"  {snapshot.card.headline}", style="dim", no_wrap=True, overflow="ellipsis")
+            for item in snapshot.card.items:
+                yield Text(f"  {item.line}", no_wrap=True, overflow="ellipsis")
         else:
             for line in snapshot.sources[-SHOWN_SOURCES:]:
                 yield Text(f"  {line}", style="dim", no_wrap=True, overflow="ellipsis")

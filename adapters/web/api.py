@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import hmac
-from typing import Literal
+from typing import Literal, TypeVar
 
 from aiohttp import web
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -16,6 +16,7 @@ from core.errors import InvalidQuery
 from core.events import Json
 from core.job import LOCAL, ResearchRequest, Scope
 from core.render import job_json, sources_json
+from core.steering import MAX_STEERING_CHARS, Steering, SteeringKind
 
 BODY_WITHIN_S = 10.0  # for at most 64 KB; who takes longer holds a connection and asks nothing
 
@@ -29,6 +30,7 @@ class Question(BaseModel):
     mode: str | tuple[str, ...] = "quick"
     depth: Literal["light", "deep"] = "light"
     top_k: int = Field(default=5, ge=1, le=20)
+    max_iterations: int = Field(default=10, ge=1, le=20)
     context: str = ""
     private: bool = False
     fresh: bool = False
@@ -41,15 +43,29 @@ class Question(BaseModel):
             depth=self.depth,
             top_k=self.top_k,
             context=self.context,
+            max_iterations=self.max_iterations,
             is_private=self.private,
             is_fresh=self.fresh,
         )
+
+
+class Said(BaseModel):
+    """The body of `POST /v1/jobs/{job_id}/steering`."""
+
+    model_config = ConfigDict(frozen=True)
+
+    kind: SteeringKind
+    text: str = Field(default="", max_length=MAX_STEERING_CHARS)
+
+
+Body = TypeVar("Body", bound=BaseModel)
 
 
 def add_routes(app: web.Application) -> None:
     app.router.add_post("/v1/research", post_research)
     app.router.add_get("/v1/jobs/{job_id}", get_job)
     app.router.add_get("/v1/jobs/{job_id}/sources", get_sources)
+    app.router.add_post("/v1/jobs/{job_id}/steering", post_steering)
     app.router.add_delete("/v1/jobs/{job_id}/links", delete_links)
 
 
@@ -57,7 +73,7 @@ async def post_research(request: web.Request) -> web.Response:
     """202 with where to look: the job, and its stream; both addresses are signed for a private question."""
     if not may_ask(request):
         raise Forbidden
-    question = await _question(request)
+    question = await _body(request, Question)
     job = await request.app[RESEARCHER].submit(question.to_request(_own_scope(request) if question.private else LOCAL))
     links = request.app[LINKS]
     accepted = {
@@ -82,6 +98,17 @@ async def get_sources(request: web.Request) -> web.Response:
     return _json(sources_json(job, await researcher.result(job.id), await researcher.sources(job.id)))
 
 
+async def post_steering(request: web.Request) -> web.Response:
+    """202 with what was heard. It takes the right to read the job and the right to ask."""
+    if not may_ask(request):
+        raise Forbidden
+    job = await readable_job(request)
+    said = await _body(request, Said)
+    await request.app[RESEARCHER].steer(job.id, Steering(said.kind, said.text), scope=job.scope)
+    heard: dict[str, Json] = {"kind": said.kind, "text": said.text}
+    return web.json_response(heard, status=202, headers={"Cache-Control": "no-store"})
+
+
 async def delete_links(request: web.Request) -> web.Response:
     """Take back every link to the job's page that was signed so far. It takes one of them, and the right to ask."""
     if not may_ask(request):
@@ -91,12 +118,12 @@ async def delete_links(request: web.Request) -> web.Response:
     return web.Response(status=204, headers={"Cache-Control": "no-store"})
 
 
-async def _question(request: web.Request) -> Question:
+async def _body(request: web.Request, model: type[Body]) -> Body:
     """Raises `InvalidQuery` with the first thing that is wrong."""
     try:
         async with asyncio.timeout(BODY_WITHIN_S):
             body = await request.read()
-        return Question.model_validate_json(body)
+        return model.model_validate_json(body)
     except TimeoutError as exc:
         raise InvalidQuery("The body of the request did not arrive in time.", rule="request") from exc
     except ValidationError as exc:

@@ -22,4 +22,5 @@ MODE = Mode(
     description="Rounds of search and reading by a checklist, typically 1–3 minutes",
     deadline_s=600.0,
     run=run,
+    is_steerable=True,
 )

@@ -43,10 +43,14 @@ class Work:
 
 @dataclass(frozen=True)
 class Mode:
-    """`run` ends within `deadline_s`; it raises a `GorkdError` when the job has failed."""
+    """`run` ends within `deadline_s`; it raises a `GorkdError` when the job has failed.
+
+    One that `is_steerable` hears what people say to it while it runs (core/steering.py).
+    """
 
     name: str
     title: str
     description: str
     deadline_s: float
     run: Callable[[Work], Awaitable[JobResult]] = field(repr=False)
+    is_steerable: bool = False
