@@ -44,8 +44,11 @@ class SearchProvider(Protocol):
 
 
 class PageFetcher(Protocol):
-    async def fetch(self, url: str) -> Page:
-        """The readable page behind `url`. Raises `FetchError`."""
+    async def fetch(self, url: str, *, known: Page | None = None) -> Page:
+        """The readable page behind `url`. Raises `FetchError`.
+
+        `known` is the page as it was read before; it is given back, as read now, where its server says it is the same.
+        """
         ...
 
 

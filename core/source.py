@@ -67,7 +67,8 @@ class SearchHit:
 
     `text` is what the provider itself gave of the content ("" if nothing). `is_complete` says that
     this text is the whole document, so that no page needs to be fetched (an abstract, a local file,
-    an encyclopedia article). `rank` counts from 0 within its provider's answer.
+    an encyclopedia article). `rank` counts from 0 within its provider's answer. `found_at` is when a hit was found
+    that is reused, None for one of now.
     """
 
     provider: str
@@ -79,11 +80,15 @@ class SearchHit:
     published_at: datetime | None = None
     author: str | None = None
     kind: SourceKind | None = None
+    found_at: datetime | None = None
 
 
 @dataclass(frozen=True)
 class Page:
-    """A page as read. `url` is the address after redirects; `text` is the readable part."""
+    """A page as read. `url` is the address after redirects; `text` is the readable part.
+
+    `etag` and `last_modified` are what its server knows this version by, "" where it does not say.
+    """
 
     url: str
     title: str
@@ -91,6 +96,8 @@ class Page:
     read_at: datetime
     author: str | None = None
     published_at: datetime | None = None
+    etag: str = ""
+    last_modified: str = ""
 
 
 @dataclass(frozen=True)

@@ -222,11 +222,11 @@ class WatchedPages:
     async def warm_up(self) -> None:
         await _warm_up(self._pages)
 
-    async def fetch(self, url: str) -> Page:
+    async def fetch(self, url: str, *, known: Page | None = None) -> Page:
         started = perf_counter()
         outcome, length = GIVEN_UP, 0
         try:
-            page = await self._pages.fetch(url)
+            page = await self._pages.fetch(url, known=known)
             outcome, length = "done", len(page.text)
         except FetchError as exc:
             outcome = exc.reason

@@ -75,9 +75,11 @@ class FakePages:
 
     pages: Mapping[str, str | FetchError] = field(default_factory=dict)
     fetched: list[str] = field(default_factory=list)
+    known: list[Page | None] = field(default_factory=list)
 
-    async def fetch(self, url: str) -> Page:
+    async def fetch(self, url: str, *, known: Page | None = None) -> Page:
         self.fetched.append(url)
+        self.known.append(known)
         found = self.pages.get(url)
         if isinstance(found, FetchError):
             raise found

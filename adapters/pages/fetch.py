@@ -11,8 +11,9 @@ import os
 import socket
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
 from urllib.parse import urljoin
 
 import aiohttp
@@ -44,6 +45,8 @@ USER_AGENT = f"Mozilla/5.0 (compatible; {ROBOT}; research assistant)"
 _ACCEPT = "text/html,application/xhtml+xml,application/pdf;q=0.9,text/markdown;q=0.9,text/plain;q=0.8,*/*;q=0.1"
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _MAX_HEADER_BYTES = 32 * 1024  # a header line; some sites send 20 KB of policies
+_MAX_VALIDATOR = 500  # characters of an ETag; longer ones exist, and are not worth their room
+_NOT_MODIFIED = 304
 _MAX_WORKERS = 4  # parsing is a tenth of the time of reading; more only costs memory
 
 
@@ -63,6 +66,16 @@ class FetchLimits:
 
 def _now() -> datetime:
     return datetime.now(UTC)
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """What came of asking for a page; no document when it has not changed."""
+
+    url: URL
+    document: Document | None
+    etag: str = ""
+    last_modified: str = ""
 
 
 class WebPages:
@@ -111,15 +124,20 @@ class WebPages:
         """The reader of files that come with questions, on the same parsing processes."""
         return AttachedFiles(self._workers)
 
-    async def fetch(self, url: str) -> Page:
-        """The readable page behind `url`, within `total_s`. Raises `FetchError`."""
+    async def fetch(self, url: str, *, known: Page | None = None) -> Page:
+        """The readable page behind `url`, within `total_s`; `known` if it is still the same. Raises `FetchError`."""
         try:
             async with asyncio.timeout(self._limits.total_s), self._places:
-                final, document = await self._follow(check_url(url))
-                extraction = await self._workers.extract(document)
+                answer = await self._follow(check_url(url), known)
+                if known is not None and answer.document is None:
+                    return replace(known, read_at=self._clock())
+                if answer.document is None:
+                    raise PageStatus(url, _NOT_MODIFIED)
+                extraction = await self._workers.extract(answer.document)
         except TimeoutError as exc:
             raise PageTimeout(url, f"not read within {self._limits.total_s:g} s") from exc
-        return _page(str(final), extraction, self._clock())
+        page = _page(str(answer.url), extraction, self._clock())
+        return replace(page, etag=answer.etag, last_modified=answer.last_modified)
 
     async def warm_up(self) -> None:
         """Start the parsing processes, so that the first page need not wait for them. Raises `SetupError`."""
@@ -132,15 +150,19 @@ class WebPages:
             self._session = None
         await self._workers.aclose()
 
-    async def _follow(self, url: URL) -> tuple[URL, Document]:
-        """The document at the end of the redirects, and where that is."""
+    async def _follow(self, url: URL, known: Page | None) -> _Answer:
+        """The document at the end of the redirects, and where that is; none if it is still that of `known`."""
         start = url
         for _ in range(self._limits.max_redirects + 1):
             await self._obey_robots(url)
-            async with self._politeness.turn(url.host or ""), self._get(url) as response:
+            conditions = _conditions(known) if known is not None and known.url == str(url) else {}
+            async with self._politeness.turn(url.host or ""), self._get(url, conditions) as response:
                 target = _redirect(response, url)
+                if conditions and response.status == _NOT_MODIFIED:
+                    return _Answer(url, None)
                 if target is None:
-                    return url, await self._download(response, url)
+                    document = await self._download(response, url)
+                    return _Answer(url, document, *(_validator(response, name) for name in ("ETag", "Last-Modified")))
             url = target
         raise FetchError(str(start), f"more than {self._limits.max_redirects} redirects")
 
@@ -185,10 +207,12 @@ class WebPages:
         return Document(str(url), document, charset, body)
 
     @asynccontextmanager
-    async def _get(self, url: URL) -> AsyncIterator[aiohttp.ClientResponse]:
+    async def _get(
+        self, url: URL, conditions: Mapping[str, str] = MappingProxyType({})
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
         """One request without redirects; all errors of the client become ours here."""
         try:
-            async with self._client().get(url, allow_redirects=False) as response:
+            async with self._client().get(url, headers=conditions, allow_redirects=False) as response:
                 yield response
         except aiohttp.ClientSSLError as exc:
             raise FetchError(str(url), f"no safe connection: {exc}") from exc
@@ -222,6 +246,18 @@ class WebPages:
                 max_field_size=_MAX_HEADER_BYTES,
             )
         return self._session
+
+
+def _conditions(known: Page) -> dict[str, str]:
+    """The headers that ask for a page only if it has changed (RFC 9110, 13.1)."""
+    validators = {"If-None-Match": known.etag, "If-Modified-Since": known.last_modified}
+    return {name: value for name, value in validators.items() if value}
+
+
+def _validator(response: aiohttp.ClientResponse, name: str) -> str:
+    """What the server knows this version by, if it can be sent back as it is."""
+    value = response.headers.get(name, "")
+    return value if len(value) <= _MAX_VALIDATOR and value.isascii() and value.isprintable() else ""
 
 
 def _redirect(response: aiohttp.ClientResponse, url: URL) -> URL | None:

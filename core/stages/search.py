@@ -34,6 +34,7 @@ from core.source import (
     SourceCollection,
     SourceMetadata,
 )
+from core.stages.reuse import reused_hits, reused_page
 from core.telemetry import Measurement
 from core.urls import canonical_url, domain_of
 
@@ -90,7 +91,8 @@ class Gathering:
 
     async def _search(self, provider: str, query: SearchQuery) -> Sequence[SearchHit]:
         async def pay() -> SearchHits:
-            return SearchHits(tuple(await self._ask(provider, query)))
+            ask = partial(self._ask, provider, query)
+            return SearchHits(await reused_hits(self.job, self.deps, provider, query, ask))
 
         return (await remembered(self.deps.memo, self.job.id, f"search:{provider}:{query}", SearchHits, pay)).hits
 
@@ -110,9 +112,15 @@ class Gathering:
 
     async def _read(self, url: str) -> Page:
         key = f"page:{canonical_url(url)}"
-        return await remembered(self.deps.memo, self.job.id, key, Page, lambda: self._fetch(url))
+        return await remembered(self.deps.memo, self.job.id, key, Page, lambda: self._get(url))
 
-    async def _fetch(self, url: str) -> Page:
+    async def _get(self, url: str) -> Page:
+        page = await reused_page(self.job, self.deps, url, partial(self._fetch, url))
+        # Most pages come while the plan is being made: what ranking needs of them is worked out before it asks.
+        await asyncio.to_thread(_read_ahead, page.text)
+        return page
+
+    async def _fetch(self, url: str, known: Page | None) -> Page:
         settings = self.deps.settings.search
         self._slots = self._slots or asyncio.Semaphore(settings.fetch_concurrency)
         try:
@@ -120,17 +128,14 @@ class Gathering:
                 self._slots,
                 asyncio.timeout(settings.fetch_timeout_s + 6),
             ):  # the fetcher's own limits come first
-                page = await self.deps.pages.fetch(url)
+                page = await self.deps.pages.fetch(url, known=known)
         except TimeoutError as exc:
             raise FetchError(url, "did not end") from exc
         except FetchError:
             self.deps.recorder.record(Measurement("source_fetch", 0))
             raise
         self.deps.recorder.record(Measurement("source_fetch", 1))
-        # Most pages come while the plan is being made: what ranking needs of them is worked out before it asks.
-        page = replace(page, text=_storable(page.text))
-        await asyncio.to_thread(_read_ahead, page.text)
-        return page
+        return replace(page, text=_storable(page.text))
 
 
 async def collect_sources(
@@ -277,6 +282,7 @@ async def _source_of(gathering: Gathering, hit: SearchHit, *, ends_at: float) ->
         title=page.title or hit.title,
         author=page.author or hit.author,
         published_at=page.published_at or hit.published_at,
+        found_at=page.read_at,
     )
     return await asyncio.to_thread(make_source, gathering, merged, page.text)
 
@@ -287,7 +293,7 @@ def renumbered(sources: Sequence[Source]) -> list[Source]:
 
 
 def make_source(gathering: Gathering, hit: SearchHit, text: str, *, why_extract: str = "") -> Source:
-    """The document as it was read now; it gets its number from whoever keeps it."""
+    """The document as it was read, now or when it was found; it gets its number from whoever keeps it."""
     domain = domain_of(hit.url)
     text = _storable(text)
     return Source(
@@ -296,7 +302,7 @@ def make_source(gathering: Gathering, hit: SearchHit, text: str, *, why_extract:
         title=_storable(hit.title).strip() or domain or hit.url,
         content=text,
         content_hash=sha256(text.encode()).hexdigest(),
-        read_at=gathering.deps.clock(),
+        read_at=hit.found_at or gathering.deps.clock(),
         metadata=SourceMetadata(
             domain=domain,
             word_count=len(text.split()),

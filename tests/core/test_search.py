@@ -11,7 +11,7 @@ import pytest
 from core.config import SearchSettings, Settings
 from core.deps import Deps
 from core.errors import PageTooLarge, ProviderTimeout, ProviderUnavailable, RobotsDisallowed, SearchFailed
-from core.source import SearchPlan, SearchQuery, Source, SourceCollection
+from core.source import Page, SearchPlan, SearchQuery, Source, SourceCollection
 from core.stages.search import Gathering, collect_sources
 from tests.fakes import FakePages, FakeSearch, Ledger, hit, make_deps, make_job
 
@@ -141,7 +141,7 @@ async def test_a_page_that_is_late_is_left_as_its_extract() -> None:
     """D2: what is not there in time is left out, and the answer goes on."""
 
     class Slow(FakePages):
-        async def fetch(self, url: str):  # type: ignore[no-untyped-def]
+        async def fetch(self, url: str, *, known: Page | None = None) -> Page:
             await asyncio.Event().wait()
 
     deps = replace(make_deps(search=[FakeSearch("a", [hit("https://a.example/1", PURR)])]), pages=Slow())

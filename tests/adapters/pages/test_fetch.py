@@ -292,3 +292,41 @@ async def test_the_environment_can_allow_an_intranet() -> None:
         await strict.aclose()
 
     assert SENTENCE in page.text
+
+
+async def test_a_page_that_has_not_changed_is_not_sent_again(reader: WebPages) -> None:
+    """Its server is asked with the validators it gave; 304 means the text as it was, read now (RFC 9110, 13.1)."""
+    validators = {"ETag": '"v1"', "Last-Modified": "Mon, 02 Feb 2026 10:00:00 GMT"}
+    moved = PageSpec(behaviour="redirect", target="/page", status=302)
+    async with WebWorld({"/page": PageSpec(HTML, headers=validators), "/old": moved}) as world:
+        first = await reader.fetch(world.url("/old"))
+        world.pages["/page"] = PageSpec(status=304)
+
+        again = await reader.fetch(world.url("/old"), known=first)
+
+        asked = world.asked("/page")[-1].headers
+        hops = [request.headers.get("If-None-Match") for request in world.asked("/old")]
+    assert (asked["If-None-Match"], asked["If-Modified-Since"]) == ('"v1"', "Mon, 02 Feb 2026 10:00:00 GMT")
+    assert hops == [None, None]
+    assert (again.text, again.etag) == (first.text, '"v1"')
+    assert again.read_at > first.read_at
+
+
+async def test_a_page_that_has_changed_is_read_anew(reader: WebPages) -> None:
+    """With the new text and the new validators."""
+    async with WebWorld({"/page": PageSpec(HTML, headers={"ETag": '"v1"'})}) as world:
+        first = await reader.fetch(world.url("/page"))
+        changed = HTML.replace("A paragraph", "Another paragraph")
+        world.pages["/page"] = PageSpec(changed, headers={"ETag": '"v2"'})
+
+        again = await reader.fetch(world.url("/page"), known=first)
+
+    assert again.text.startswith("Another paragraph")
+    assert again.etag == '"v2"'
+
+
+async def test_not_modified_without_being_asked_is_no_page(reader: WebPages) -> None:
+    """A server that answers 304 to who knows nothing has given nothing."""
+    async with WebWorld({"/page": PageSpec(status=304)}) as world:
+        with pytest.raises(PageStatus):
+            await reader.fetch(world.url("/page"))
