@@ -14,7 +14,16 @@ from hypothesis import strategies as st
 from adapters.web.links import JobLinks
 from adapters.web.prose import Target, claim_tag, prose, safe_link
 from adapters.web.view import job_view
-from core.answer import Citation, Claim, Conflict, ConflictPosition, RemovedSentence, Verdict
+from core.answer import (
+    Citation,
+    Claim,
+    ConfidencePart,
+    Conflict,
+    ConflictPosition,
+    Evidence,
+    RemovedSentence,
+    Verdict,
+)
 from core.job import JobError
 from tests.adapters.web.serving import web_app
 from tests.golden import samples
@@ -82,12 +91,15 @@ def judged(html: str) -> list[str]:
 
 def poisoned(payload: str) -> ScriptedResearcher:
     """A job with the payload in every place that a model, a source or an error fills."""
+    evidence = Evidence("src_1", payload, 0, len(payload), Verdict.SUPPORTED, reasons=(payload,))
     answer = replace(
         samples.ANSWER,
         summary=payload,
         detail=f"{payload}\n\n- {payload} [1]",
         confidence_reasons=(payload,),
-        citations=(Citation(payload, "src_1", payload, Verdict.SUPPORTED),),
+        confidence_sum=(ConfidencePart(payload, 0.5, payload), ConfidencePart("score", 0.5, payload)),
+        claims=(Claim("summary-0", payload, Verdict.SUPPORTED, (evidence,), strength=0.5),),
+        citations=(Citation(payload, "src_1", payload, Verdict.SUPPORTED, 0, len(payload)),),
         limitations=(payload,),
         conflicts=(Conflict(payload, (ConflictPosition(payload, "src_1", payload, payload),)),),
         removed=(RemovedSentence(payload, payload),),
@@ -95,7 +107,9 @@ def poisoned(payload: str) -> ScriptedResearcher:
         stopped_because=payload,
     )
     source = samples.source(1, url=payload, title=payload, domain=payload)
-    source = replace(source, extract_of_page=payload, metadata=replace(source.metadata, author=payload))
+    source = replace(
+        source, content=payload * 2, extract_of_page=payload, metadata=replace(source.metadata, author=payload)
+    )
     other = samples.source(2, url=f"https://ok.test/{payload}", title=payload, domain="ok.test")
     result = replace(samples.RESULT, answer=answer, queries=(payload,))
     job = replace(samples.COMPLETED, request=replace(samples.COMPLETED.request, query=payload))
