@@ -12,8 +12,10 @@ from adapters.web.prose import Target, claim_tag, prose
 from adapters.web.source_view import Passage, SourceView, hint_of, passages_of, place_of, source_view
 from core import wording
 from core.answer import Claim, Confidence, ConfidencePart, JobResult, RemovedSentence, ResearchAnswer
+from core.citations import strip_markers
 from core.confidence import HIGH_SCORE, MEDIUM_SCORE
 from core.job import LOCAL, TERMINAL_STATUSES, JobStatus, ResearchJob
+from core.markers import Grammar
 from core.page_links import is_private
 from core.render import MARKER, cut, is_used, marked_section, one_line
 from core.snapshot import Snapshot
@@ -242,5 +244,5 @@ def _preview(job: ResearchJob, answer: ResearchAnswer | None) -> tuple[str, str]
         return "A private answer", "Only for those who have its link."
     if answer is None:
         return one_line(job.query), ""
-    words = cut(one_line(MARKER.sub("", answer.summary)), _DESCRIPTION_CHARS)
+    words = cut(one_line(strip_markers(answer.summary, Grammar.NUMBER)), _DESCRIPTION_CHARS)
     return one_line(job.query), f"{wording.confidence_headline(answer)} · {words}"

@@ -1,0 +1,255 @@
+"""The pages as served: who may do what, what is told of private answers, what is folded, how big and how fast."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
+from datetime import timedelta
+from time import perf_counter
+
+import pytest
+from aiohttp.test_utils import TestClient, TestServer
+
+from adapters.web.timeline import MAX_ROWS, timeline_view
+from core.answer import Citation, Claim, ConfidencePart, Evidence, RemovedSentence, Verdict
+from core.job import JobStatus, ResearchJob, Scope
+from core.tracing import Exchange, TraceEntry
+from tests.adapters.web.serving import web_app
+from tests.golden import samples
+from tests.golden.samples import NOON, ScriptedResearcher
+
+JOB = samples.COMPLETED.id
+PRIVATE = replace(samples.COMPLETED, request=replace(samples.PENDING.request, scope=Scope("slack:T1", "channel:C1")))
+RUNNING = replace(samples.COMPLETED, status=JobStatus.SEARCHING)
+ELSEWHERE = {"X-Forwarded-For": "203.0.113.9"}
+Open = Callable[..., Awaitable[TestClient]]
+
+
+@pytest.fixture
+async def open_web() -> AsyncIterator[Open]:
+    clients: list[TestClient] = []
+
+    async def opened(researcher: ScriptedResearcher | None = None) -> TestClient:
+        client = TestClient(TestServer(web_app(researcher)))
+        await client.start_server()
+        clients.append(client)
+        return client
+
+    yield opened
+    for client in clients:
+        await client.close()
+
+
+def signed(job: ResearchJob, path: str) -> str:
+    return samples.LINKS.signed(job, path)
+
+
+async def test_cancel_is_for_those_who_may_ask(open_web: Open):
+    """A post from this machine's own page; nothing from elsewhere, nothing by another site's form."""
+    researcher = ScriptedResearcher(RUNNING, None, stalls=True)
+    web = await open_web(researcher)
+
+    from_elsewhere = await web.post(f"/jobs/{JOB}/cancel", headers=ELSEWHERE)
+    by_another_site = await web.post(f"/jobs/{JOB}/cancel", headers={"Origin": "https://evil.test"})
+    refused = list(researcher.cancelled)
+    done = await web.post(f"/jobs/{JOB}/cancel", allow_redirects=False)
+
+    assert (from_elsewhere.status, by_another_site.status, refused) == (401, 401, [])
+    assert (done.status, done.headers["Location"]) == (303, f"/jobs/{JOB}")
+    assert researcher.cancelled == [JOB]
+
+
+@pytest.mark.parametrize("path", ["/trace", "/sources/1", "/cancel", "/answer.md"])
+async def test_private_job_has_no_page_without_its_signature(open_web: Open, path: str):
+    """Private and unknown look the same on every page."""
+    web = await open_web(ScriptedResearcher(PRIVATE))
+    call = web.post if path == "/cancel" else web.get
+
+    hidden, unknown = await call(f"/jobs/{JOB}{path}"), await call(f"/jobs/job_unknown{path}")
+
+    assert hidden.status == unknown.status == 404
+    assert await hidden.text() == await unknown.text()
+
+
+async def test_signature_goes_along_with_every_link_of_a_private_page(open_web: Open):
+    """Whoever has the link can follow it everywhere; previews of the link tell nothing of the question."""
+    web = await open_web(ScriptedResearcher(PRIVATE))
+
+    page = await (await web.get(signed(PRIVATE, f"/jobs/{JOB}"))).text()
+
+    own = [part.partition('"')[0] for part in page.split('href="/jobs/')[1:]]
+    head = page.partition("</head>")[0]
+    assert own != []
+    assert [link for link in own if "sig=" not in link] == []
+    assert samples.QUESTION not in head
+    assert "A private answer" in head
+    assert "Private: everyone who has this link" in page
+    assert "Ask Again" not in page
+    for link in own:
+        followed = await web.get("/jobs/" + link.replace("&amp;", "&"))
+        assert followed.status in (200, 404 if "/answer." in link else 200)
+
+
+async def test_preview_of_an_open_answer_tells_question_and_confidence(open_web: Open):
+    """G-04: OpenGraph."""
+    web = await open_web()
+
+    head = (await (await web.get(f"/jobs/{JOB}")).text()).partition("</head>")[0]
+
+    assert f'<meta property="og:title" content="{samples.QUESTION}">' in head
+    assert 'content="High (3 corroborating sources) · The Eddystone lighthouse is 49 metres tall.">' in head
+
+
+@pytest.mark.parametrize(
+    ("headers", "is_offered"),
+    [({}, True), (ELSEWHERE, False), ({"Sec-Fetch-Site": "cross-site"}, True)],
+    ids=["this machine", "elsewhere", "by a link from elsewhere"],
+)
+async def test_what_needs_permission_is_offered_to_those_who_have_it(open_web: Open, headers, is_offered: bool):
+    web = await open_web()
+
+    page = await (await web.get(f"/jobs/{JOB}", headers=headers)).text()
+
+    assert ("Ask Again" in page) == is_offered
+
+
+async def test_asking_again_is_fresh_and_keeps_mode_and_depth(open_web: Open):
+    researcher = ScriptedResearcher()
+    web = await open_web(researcher)
+
+    await web.post("/", data={"query": "How tall?", "mode": ["quick", "quick"], "depth": "deep", "fresh": "1"})
+
+    asked = researcher.requests[0]
+    assert (asked.is_fresh, asked.modes, asked.depth) == (True, ("quick", "quick"), "deep")
+
+
+async def test_question_in_the_address_fills_the_field(open_web: Open):
+    web = await open_web()
+
+    page = await (await web.get("/", params={"query": "<b>Why?"})).text()
+
+    assert "&lt;b&gt;Why?</textarea>" in page
+
+
+async def test_sum_of_the_confidence_is_shown(open_web: Open):
+    """What added, what took away, where the bars are, and what each sentence adds."""
+    parts = (
+        ConfidencePart("support", 0.9, "mean over 1 claim"),
+        ConfidencePart("conflicts", 0.6, "1 conflict, a factor of 0.6 each"),
+        ConfidencePart("score", 0.54, "high from 0.8, medium from 0.5"),
+    )
+    claims = tuple(replace(claim, strength=0.9) for claim in samples.ANSWER.claims)
+    answer = replace(samples.ANSWER, confidence_sum=parts, claims=claims)
+    web = await open_web(ScriptedResearcher(outcome=replace(samples.RESULT, answer=answer)))
+
+    page = await (await web.get(f"/jobs/{JOB}")).text()
+
+    for part in ("<td class=\"figure\">0.90</td>", "a factor of 0.6 each; takes away 0.36", "= Score", 'width="54.0"',
+                 "What each sentence adds", '<meter min="0" max="1" value="0.90"'):  # fmt: skip
+        assert part in page
+
+
+async def test_same_removed_sentence_is_listed_once_and_many_are_folded(open_web: Open):
+    same = [RemovedSentence("It was green.", "no source says it")] * 30
+    others = [RemovedSentence(f"It had {number} floors.", "a model judged: not said") for number in range(14)]
+    answer = replace(samples.ANSWER, removed=(*same, *others))
+    web = await open_web(ScriptedResearcher(outcome=replace(samples.RESULT, answer=answer)))
+
+    page = await (await web.get(f"/jobs/{JOB}")).text()
+
+    assert page.count("It was green.") == 1
+    assert "(30 times)" in page
+    assert "<summary>5 more</summary>" in page
+    assert page.index("It had 8 floors.") < page.index("5 more") < page.index("It had 9 floors.")
+    assert "a model judged: not said" in page
+
+
+async def test_scores_of_a_source_are_told_with_their_reasons(open_web: Open):
+    """S002-22, S003-11: relevance, authority, recency and quality, and what each rests on."""
+    web = await open_web()
+
+    page = await (await web.get(f"/jobs/{JOB}")).text()
+
+    assert "Score 70 of 100" in page
+    for name, why in (("Authority", "unknown publisher"), ("Recency", "published 1 May 2024"), ("Quality", "17 words")):
+        row = page.partition(f"<dt>{name}</dt>")[2].partition("</div>")[0]
+        assert 'value="50"' in row
+        assert why in row
+
+
+@pytest.mark.parametrize("number", ["9", "0", "x", "1e3", "-1", "%00"])
+async def test_source_that_is_not_there_is_not_found(open_web: Open, number: str):
+    web = await open_web()
+
+    assert (await web.get(f"/jobs/{JOB}/sources/{number}")).status == 404
+
+
+@pytest.mark.parametrize("start", ["", "-5", "9999999999999", "x", "٣", "80"])
+async def test_any_start_of_a_text_is_answered(open_web: Open, start: str):
+    web = await open_web()
+
+    assert (await web.get(f"/jobs/{JOB}/sources/1", params={"start": start})).status == 200
+
+
+async def test_page_of_a_long_answer_is_small_and_quick(open_web: Open):
+    """At most 60 KB with style and scripts, and 50 ms on the server: twenty claims from ten sources of 60 KB each."""
+    text = "The tower is 49 metres tall and was built of granite blocks in the year 1882, says this source. " * 600
+    sources = [
+        samples.source(number, url=f"https://site{number}.example/", title="A page", domain="x.example", content=text)
+        for number in range(1, 11)
+    ]
+    claims, citations = [], []
+    for place in range(20):
+        sentence = f"Sentence {place} of this answer says something that a careful reader may want to check"
+        source_id = f"src_{place % 10 + 1}"
+        evidence = Evidence(source_id, text[:95], 0, 95, Verdict.SUPPORTED)
+        claims.append(Claim(f"detail-{place}", f"{sentence}.", Verdict.SUPPORTED, (evidence,), strength=0.5))
+        citations.append(Citation(sentence, source_id, text[:95], Verdict.SUPPORTED, 0, 95))
+    detail = "\n\n".join(f"{claim.text[:-1]} [{place % 10 + 1}]." for place, claim in enumerate(claims))
+    answer = replace(samples.ANSWER, detail=detail, claims=tuple(claims), citations=tuple(citations))
+    web = await open_web(ScriptedResearcher(outcome=replace(samples.RESULT, answer=answer), found=sources))
+
+    sizes = [len(await (await web.get(f"/static/{name}")).read()) for name in ("style.css", "share.js", "recent.js")]
+    seconds = []
+    for _ in range(8):
+        started = perf_counter()
+        page = await (await web.get(f"/jobs/{JOB}")).read()
+        seconds.append(perf_counter() - started)
+
+    assert page.count(b"#passage") >= 40
+    assert len(page) + sum(sizes) <= 60_000
+    assert min(seconds) <= 0.05
+
+
+def entry(name: str, ends_s: float, took_s: float, **more: object) -> TraceEntry:
+    made = TraceEntry("model", name, NOON + timedelta(seconds=ends_s), took_s, detail="loop-1", prompt_tokens=1200)
+    return replace(made, **more)  # type: ignore[arg-type]
+
+
+def test_timeline_is_in_the_order_of_beginnings_and_bars_stay_inside():
+    """A stage stands before what was done in it; the longest bar ends at the end."""
+    said = Exchange("be brief", "<source>…</source>", "{}")
+    entries = [
+        entry("answer", 9.0, 5.0, exchange=said, cost_usd=0.01),
+        entry("synthesize", 10.0, 6.5, kind="stage"),
+        entry("error", 10.0, 0.0, kind="mark", detail="search", outcome="ProviderTimeout"),
+        entry("error", 10.0, 0.0, kind="mark", detail="search", outcome="ProviderTimeout"),
+    ]
+
+    view = timeline_view(samples.COMPLETED, entries, with_prompts=True)
+    guest = timeline_view(samples.COMPLETED, entries, with_prompts=False)
+
+    assert [row.name for row in view.rows] == ["synthesize", "model answer", "error"]
+    assert all(row.left >= 0 and row.left + row.width <= 100 for row in view.rows)
+    assert (view.rows[0].left, view.rows[0].width) == (35.0, 65.0)
+    assert view.rows[1].exchange == (("Instructions", "be brief"), ("Prompt", "<source>…</source>"), ("Answer", "{}"))
+    assert view.rows[2].outcome == "ProviderTimeout (2 times)"
+    assert [row.exchange for row in guest.rows] == [(), (), ()]
+
+
+def test_timeline_of_an_endless_job_is_cut():
+    entries = [entry(f"call {number}", number, 0.1) for number in range(MAX_ROWS + 7)]
+
+    view = timeline_view(samples.COMPLETED, entries, with_prompts=True)
+
+    assert (len(view.rows), view.left_out) == (MAX_ROWS, 7)
