@@ -103,8 +103,9 @@ class SocketMode:
             return await acknowledged
 
     async def refresh(self) -> None:
-        """Slack renews its containers: it warns, and closes the connection a little later."""
+        """Slack renews its containers and asks the app to connect anew; `connected` is set when it has."""
         session = self.sessions[-1]
+        self.connected.clear()
         await session.send_json({"type": "disconnect", "reason": "refresh_requested", "debug_info": {}})
 
     async def drop(self) -> None:

@@ -21,6 +21,7 @@ BLOCK_TYPES = {"header", "section", "divider", "context", "actions", "image", "i
 VIEW_BLOCKS = {"header", "section", "divider", "context", "actions", "image", "input"}
 TEXT_CUT = 40_000
 MARKDOWN_TOTAL = 12_000
+SENT_BY_SDK = ("token", "team_id")  # with every call
 MENTION = re.compile(r"<(?:!|@|#)")
 
 
@@ -239,7 +240,9 @@ def _spec_faults(method: str, arguments: Mapping[str, Json]) -> list[str]:
     spec = method_spec(method)
     if spec is None:
         return []
-    faults = [f"{method} has no argument {name!r}" for name in arguments if name not in spec and name != "token"]
+    faults = [
+        f"{method} has no argument {name!r}" for name in arguments if name not in spec and name not in SENT_BY_SDK
+    ]
     faults += [
         f"{method} needs {name!r}"
         for name, described in spec.items()

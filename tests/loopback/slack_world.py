@@ -60,7 +60,7 @@ class SlackWorld:
             yield cls(state, api, socket, url, socket)
             for session in list(socket.sessions):
                 await session.close()
-        assert api.violations == []
+        assert api.violations == [], api.violations
 
     def env(self, *, http: bool = False) -> dict[str, str]:
         """Settings for an app that lives in this workspace."""
