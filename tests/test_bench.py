@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -26,6 +27,19 @@ def test_questions_are_answered_and_measured(capsys: pytest.CaptureFixture[str])
     assert re.search(r"^sources kept( +[1-9]\d*){3}$", printed, re.MULTILINE)
     assert "failed" not in printed
     assert re.search(r"^failing +0 ok +≤ 0$", printed, re.MULTILINE)
+
+
+def test_pages_and_followers_are_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    """With a few followers of jobs that tell without a pause, nothing is lost and every figure printed."""
+    few = replace(SMALL, followers=24, followed_jobs=4, event_pause_s=0.0)
+
+    code = main(["serving"], few)
+
+    printed = capsys.readouterr().out
+    assert code == 0
+    assert re.search(r"^events lost +0 ok +≤ 0$", printed, re.MULTILINE)
+    assert re.search(r"^events twice +0 ok +≤ 0$", printed, re.MULTILINE)
+    assert re.search(r"^from request to last byte \(ms\) +\d", printed, re.MULTILINE)
 
 
 def test_a_name_that_is_no_part_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,11 +11,13 @@ from tests.bench.conditions import Conditions
 from tests.bench.durable import measure_durable
 from tests.bench.limits import measure_limits
 from tests.bench.questions import measure_questions
+from tests.bench.serving import measure_serving
 from tests.bench.web_start import measure_web_start
 
 PARTS: Mapping[str, Callable[[Conditions], str]] = {
     "questions": measure_questions,
     "web": measure_web_start,
+    "serving": measure_serving,
     "limits": measure_limits,
     "durable": measure_durable,
 }

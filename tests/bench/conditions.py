@@ -27,6 +27,9 @@ class Conditions:
     repeats: int = 10  # of a cached question
     starts: int = 3  # of `gorkd web`
     idle_s: float = 3.0  # before its memory is read
+    followers: int = 500  # of event streams, at once
+    followed_jobs: int = 50
+    event_pause_s: float = 0.25  # between two events of a job: a standard question's, over its 10 s
     real_pages: bool = True
     made_up_pages: int = 60  # where the real ones are absent or not wanted
 
