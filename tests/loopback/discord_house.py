@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.durable.outside import PAGES
+from tests.durable.outside import PAGES, heal
 from tests.durable.processes import Process
 from tests.loopback.discord_data import Interaction, Message
 from tests.loopback.discord_world import TOKEN, DiscordWorld, discord_world
@@ -19,6 +19,8 @@ LAUNCHER = "tests.loopback.discord_bot"
 SETTINGS = {
     "GORKD_PUBLIC_URL": "https://gorkd.test",
     "GORKD_SECRET": "loopback-secret-of-32-characters!",
+    "GORKD_DISCORD_USER_PER_MIN": "1000",
+    "GORKD_DISCORD_GUILD_PER_MIN": "1000",
 }
 
 
@@ -41,15 +43,33 @@ class House:
         self.bot = await Process.start("discord", self.env, module=LAUNCHER, wait=False)
         await self.discord.until(lambda: len(self.discord.gateway.sessions) > before, within_s=30)
 
-    async def final(self, asked: Interaction | Message, *, within_s: float = 20.0) -> Message:
+    async def final(self, asked: Interaction | Message, *, within_s: float = 8.0) -> Message:
         """The one message that answers `asked`, when it has come to its end."""
 
         def answers() -> list[Message]:
             return [one for one in self.discord.replies_to(asked) if is_final(one)]
 
-        await self.discord.until(answers, within_s=within_s)
+        try:
+            await self.discord.until(answers, within_s=within_s)
+        except TimeoutError:
+            shown = [one.text for one in self.discord.replies_to(asked)]
+            raise AssertionError(f"no answer but {shown}; the bot said {self.bot.lines[-8:]}") from None
         assert len(answers()) == 1, [one.text for one in answers()]
         return answers()[0]
+
+    async def running(self, asked: Interaction | Message) -> Message:
+        """The message that answers `asked`, when it can be cancelled."""
+
+        def cancellable() -> list[Message]:
+            return [one for one in self.discord.replies_to(asked) if "Cancel" in one.buttons]
+
+        await self.discord.until(cancellable)
+        return cancellable()[0]
+
+    def at_rest(self) -> None:
+        """Make the outside friendly and quick again."""
+        heal(self.world)
+        self.world.model.first_token_s = 0.0
 
 
 def is_final(message: Message) -> bool:
@@ -67,6 +87,7 @@ async def discord_house(data: Path, *, env: Mapping[str, str] | None = None, **h
             **SETTINGS,
             "DISCORD_TOKEN": TOKEN,
             "LOOPBACK_DISCORD": discord.url,
+            "LOOPBACK_TOKEN_S": str(discord.token_s),
             **(env or {}),
         }
         house = House(discord, world, settings)

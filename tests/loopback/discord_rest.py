@@ -267,6 +267,8 @@ class Rest:
             if reference.get("fail_if_not_exists", True):
                 raise Refused(400, 50035, "Invalid Form Body: MESSAGE_REFERENCE_UNKNOWN_MESSAGE")
             reference = None
+        if reference:  # Discord takes ids as numbers too, and gives them back as strings
+            reference = {"message_id": str(reference["message_id"]), "channel_id": channel.id}
         message = self._world.add_message(channel, data.BOT, body, nonce=nonce, reference=reference)
         message.pinged = _pinged(body, target if reference else None)
         shown = message.to_json() | ({"guild_id": message.guild_id} if message.guild_id else {})

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 GRACE_S = 30.0  # a stopping bot lets living messages end for this long (G-02)
 RECONNECT_S = (1.0, 5.0, 15.0, 60.0)  # between tries to log in while Discord is away; the last is repeated
 PACE = Pace()
+MAX_REPLIES = 1000  # answers that go when their question is deleted; older ones stay, although nothing is kept of them
 
 _log = logging.getLogger(__name__)
 
@@ -64,6 +66,7 @@ class ResearchBot(discord.AutoShardedClient):
         self.voice = DiscordVoice(links)
         self.live = LiveAnswers(researcher, self.voice, platform=PLATFORM, pace=PACE)
         self.traffic = Traffic()
+        self.replies: OrderedDict[int, DiscordReply] = OrderedDict()  # by the message that is answered
         self.is_retiring = False
         self.tree = app_commands.CommandTree(self)
         add_commands(self)
@@ -138,7 +141,12 @@ class ResearchBot(discord.AutoShardedClient):
         await self.live.answer_job(submit, reply, known=known)
 
     def reply(self, spot: Spot) -> DiscordReply:
-        return DiscordReply(self, self.voice, spot, self._spread)
+        reply = DiscordReply(self, self.voice, spot, self._spread)
+        if spot.question_id:
+            self.replies[spot.question_id] = reply
+            if len(self.replies) > MAX_REPLIES:
+                self.replies.popitem(last=False)
+        return reply
 
     async def _spread(self, spot: Spot, payload: DiscordMessage) -> None:
         await spread(self, spot, payload, self.traffic, self.settings.threads)

@@ -120,6 +120,12 @@ class DiscordReply:
         elif self.spot.has_token:
             await self._webhook(self.spot).send(mention, allowed_mentions=allowed, ephemeral=True)
 
+    async def remove(self) -> None:
+        """Take the message away. Raises `discord.HTTPException`."""
+        self.is_dismissed = True
+        if self.spot.message_id:
+            await self._channel().get_partial_message(self.spot.message_id).delete()
+
     async def _stay(self, payload: DiscordMessage) -> None:
         """Where there can be no new message: the answer while the token lives, before it the page's link, once."""
         if not self.spot.has_token:

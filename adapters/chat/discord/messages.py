@@ -56,6 +56,9 @@ async def forget_message(bot: ResearchBot, event: discord.RawMessageDeleteEvent)
         for scope in await _scopes(bot, event):
             if await bot.researcher.forget_asked(f"discord:{event.message_id}", scope=scope):
                 _log.info("forgotten with its message")
+        reply = bot.replies.pop(event.message_id, None)
+        if reply is not None:
+            await reply.remove()
     except (GorkdError, discord.HTTPException) as exc:
         _log.warning("deleted message not forgotten", extra={"error": str(exc)})
 
