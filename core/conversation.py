@@ -141,7 +141,8 @@ def standalone_by_rules(question: str, turns: Sequence[Turn]) -> str:
     core = _LEAD_IN.sub("", question).strip() or question
     own = parse_intent(core[:1].upper() + core[1:]).entities or parse_intent(core).entities
     if names and _PRONOUN.search(_EMPTY_IT.sub(" ", core)):
-        return _capitalised(_PRONOUN.sub(lambda found: _named(found, names[0]), core, count=1))
+        subject = f"the {names[0]}" if regex.search(rf"\bthe\s+{regex.escape(names[0])}", last, regex.I) else names[0]
+        return _capitalised(_PRONOUN.sub(lambda found: _named(found, subject), core, count=1))
     if names and own and len(_telling_words(core)) <= len(_WORD.findall(own[0])):
         return _in_place_of(last, names, own[0], core)
     return _with_words_of(last, core)

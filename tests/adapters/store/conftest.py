@@ -6,29 +6,39 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from adapters.secrets import SecretBox
+from adapters.store.attachments import SqliteAttachments
 from adapters.store.cache import SqliteAnswerCache
+from adapters.store.deliveries import SqliteDeliveries
 from adapters.store.events import SqliteEventLog
 from adapters.store.heartbeats import SqliteHeartbeats
 from adapters.store.jobs import SqliteJobStore
 from adapters.store.memo import SqliteJobMemo
 from adapters.store.memory import (
+    MemoryAttachments,
+    MemoryDeliveries,
     MemoryEventLog,
     MemoryHeartbeats,
     MemoryJobMemo,
     MemoryJobStore,
+    MemoryRatings,
     MemorySourceStore,
     MemorySteeringStore,
     MemoryTraceStore,
 )
 from adapters.store.memory_cache import MemoryAnswerCache
 from adapters.store.postgres import PostgresDatabase
+from adapters.store.postgres_attachments import PostgresAttachments
+from adapters.store.postgres_deliveries import PostgresDeliveries
 from adapters.store.postgres_events import PostgresEventLog
 from adapters.store.postgres_heartbeats import PostgresHeartbeats
 from adapters.store.postgres_jobs import PostgresJobStore
 from adapters.store.postgres_memo import PostgresJobMemo
+from adapters.store.postgres_ratings import PostgresRatings
 from adapters.store.postgres_sources import PostgresSourceStore
 from adapters.store.postgres_steering import PostgresSteeringStore
 from adapters.store.postgres_traces import PostgresTraceStore
+from adapters.store.ratings import SqliteRatings
 from adapters.store.redis import RedisAnswerCache
 from adapters.store.redis_events import RedisEventLog
 from adapters.store.sources import SqliteSourceStore
@@ -151,6 +161,37 @@ def steering(request):
     if request.param == "sqlite":
         return SqliteSteeringStore(request.getfixturevalue("jobs_in_sqlite"))
     return PostgresSteeringStore(request.getfixturevalue("jobs_in_postgres"))
+
+
+@pytest.fixture(params=DURABLE)
+def deliveries(request, clock):
+    """Addresses, none yet; jobs 1 and 2 are known."""
+    if request.param == "memory":
+        return MemoryDeliveries(clock=clock)
+    box = SecretBox(("a secret of this test",))
+    if request.param == "sqlite":
+        return SqliteDeliveries(request.getfixturevalue("jobs_in_sqlite"), box, clock=clock)
+    return PostgresDeliveries(request.getfixturevalue("jobs_in_postgres"), box, clock=clock)
+
+
+@pytest.fixture(params=DURABLE)
+def attachments(request):
+    """Attachments, none yet; jobs 1 and 2 are known."""
+    if request.param == "memory":
+        return MemoryAttachments()
+    if request.param == "sqlite":
+        return SqliteAttachments(request.getfixturevalue("jobs_in_sqlite"))
+    return PostgresAttachments(request.getfixturevalue("jobs_in_postgres"))
+
+
+@pytest.fixture(params=DURABLE)
+def ratings(request):
+    """Votes, none yet; jobs 1 and 2 are known."""
+    if request.param == "memory":
+        return MemoryRatings()
+    if request.param == "sqlite":
+        return SqliteRatings(request.getfixturevalue("jobs_in_sqlite"))
+    return PostgresRatings(request.getfixturevalue("jobs_in_postgres"))
 
 
 @pytest.fixture(params=DURABLE)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
 from core.errors import JobNotFound, StaleAttempt
-from core.job import JobStatus, Scope
-from tests.adapters.store.samples import CHANNEL, RESULT, finished, make_job
+from core.job import JobStatus, ResearchJob, Scope
+from tests.adapters.store.samples import CHANNEL, NOON, RESULT, finished, make_job
 
 
 async def test_saved_job_is_read_back_whole(jobs):
@@ -154,3 +155,48 @@ async def test_recent_with_no_room_is_empty(jobs):
 
     assert await jobs.recent(CHANNEL, limit=0) == []
     assert await jobs.recent(CHANNEL, limit=-1) == []
+
+
+async def test_a_question_is_found_by_its_key_in_its_scope_only(jobs):
+    """What a re-sent event and a deleted message name."""
+    job = make_job(1)
+    await jobs.save(job, dedupe_key="discord:99")
+
+    assert await jobs.asked(job.scope, "discord:99") == job
+    assert await jobs.asked(Scope("discord:1", "channel:3"), "discord:99") is None
+    assert await jobs.asked(job.scope, "discord:98") is None
+
+
+def in_thread(number: int, *, thread: str = "discord:2", asker: str = "U1", scope: Scope = CHANNEL) -> ResearchJob:
+    job = make_job(number, scope=scope)
+    return replace(job, request=replace(job.request, thread=thread, asker=asker))
+
+
+async def test_a_conversation_is_of_its_thread_and_scope(jobs):
+    """Completed questions before a moment, newest first; never another thread's or another scope's."""
+    elsewhere = Scope("discord:1", "channel:9")
+    for job in (in_thread(1), in_thread(2), in_thread(3), in_thread(4, thread="discord:5"), in_thread(5, thread="")):
+        await jobs.finish(finished(job), RESULT)
+    await jobs.finish(finished(in_thread(6, scope=elsewhere)), RESULT)
+    await jobs.save(in_thread(7))
+
+    before_third = NOON + timedelta(minutes=3)
+    found = await jobs.in_thread(CHANNEL, "discord:2", before=NOON + timedelta(hours=1), limit=2)
+    earlier = await jobs.in_thread(CHANNEL, "discord:2", before=before_third, limit=5)
+
+    assert [job.id for job in found] == ["job_3", "job_2"]
+    assert [job.id for job in earlier] == ["job_2", "job_1"]
+    assert await jobs.in_thread(CHANNEL, "", before=NOON + timedelta(hours=1), limit=5) == []
+
+
+async def test_history_is_one_persons_own_in_a_tenant(jobs):
+    """Of every visibility, newest first; nobody else's, and nobody's when no name is given."""
+    mine_in_private = in_thread(2, scope=Scope("discord:1", "user:U1"))
+    strangers = (in_thread(3, asker="U2"), in_thread(4, asker=""), in_thread(5, scope=Scope("discord:2", "user:U1")))
+    for job in (in_thread(1), mine_in_private, *strangers):
+        await jobs.save(job)
+
+    found = await jobs.asked_by("discord:1", "U1", limit=9)
+
+    assert [job.id for job in found] == ["job_2", "job_1"]
+    assert await jobs.asked_by("discord:1", "", limit=9) == []
