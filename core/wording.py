@@ -5,6 +5,7 @@ Plain text without markup; each interface adds its own. Nothing here comes from 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from core.answer import Confidence, JobResult, ResearchAnswer, Verdict
@@ -68,6 +69,15 @@ NO_ANSWER = "I couldn't find reliable sources that answer this."
 BACK_SOON = "I am being restarted; your answer will appear here."
 SOMETHING_BROKE = "Something went wrong on our side; please try again."
 
+CHECKED_BY_RULES = "compared by rules; no language model judged what they left open"
+STANDS = {
+    "supported": "Supported",
+    "contradicted": "Contradicted",
+    "mixed": "Mixed",
+    "no evidence": "No evidence",
+}
+NOTHING_TO_CHECK = "This message states nothing that could be checked."
+
 CONFIDENCE_WORDS = {
     Confidence.HIGH: "High",
     Confidence.MEDIUM: "Medium",
@@ -102,6 +112,20 @@ def title(job: ResearchJob, result: JobResult | None) -> str:
     answer = result.answer if result else None
     is_answered = answer is not None and answer.confidence is not Confidence.INSUFFICIENT
     return TITLE_COMPLETE if is_answered else TITLE_INSUFFICIENT
+
+
+def checks_summary(counts: Mapping[str, int]) -> str:
+    """`Checked 4 claims: 2 supported, 1 contradicted, 1 no evidence.` from the number of claims by their stand."""
+    if not sum(counts.values()):
+        return NOTHING_TO_CHECK
+    parts = [f"{counts[stand]} {words.lower()}" for stand, words in STANDS.items() if counts.get(stand)]
+    return f"Checked {counted(sum(counts.values()), 'claim')}: {', '.join(parts)}."
+
+
+def evidence_line(quote: str, *, is_for: bool, is_whole: bool) -> str:
+    """What a source says for or against a claim, in its own words."""
+    side = ("For" if is_whole else "For a part of it") if is_for else "Against"
+    return f"{side}: “{quote}”"
 
 
 def please_wait(seconds: int) -> str:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from core.errors import InvalidQuery
-from core.modes import deep, quick
+from core.modes import check, deep, quick
 from core.modes.mode import Mode
 
 MODES: dict[str, Mode] = {mode.name: mode for mode in (quick.MODE, deep.MODE)}
 
+# Not to be chosen: each is what a button or a command of its own does.
+_ACTIONS: dict[str, Mode] = {check.MODE.name: check.MODE}
+
 
 def find_mode(name: str) -> Mode:
     """Raises `InvalidQuery` that names the known modes."""
-    if name not in MODES:
+    mode = MODES.get(name) or _ACTIONS.get(name)
+    if mode is None:
         known = ", ".join(MODES)
         raise InvalidQuery(f'There is no mode "{name[:40]}"; known modes: {known}.', rule="unknown-mode")
-    return MODES[name]
+    return mode

@@ -62,7 +62,7 @@ def build_check_request(items: Sequence[CheckItem], *, timeout_s: float) -> Chat
     return ChatRequest(
         purpose="check",
         system=load_prompt("check_claims").substitute(count=len(asked)),
-        user="\n\n".join(_fence(number, item) for number, item in enumerate(asked, start=1)),
+        user="\n\n".join(fence_item(number, item) for number, item in enumerate(asked, start=1)),
         schema_name="verdicts",
         schema=_SCHEMA,
         max_tokens=_TOKENS_FOR_FRAME + _TOKENS_PER_ITEM * len(asked),
@@ -76,7 +76,7 @@ def parse_check_answer(text: str, items: Sequence[CheckItem]) -> dict[str, Model
     Of two verdicts on one item the less favourable counts.
     """
     found: dict[str, ModelVerdict] = {}
-    for row in _rows(text):
+    for row in read_rows(text):
         number, verdict = row.get("item"), _VERDICTS.get(str(row.get("verdict")).strip().lower())
         if not isinstance(number, int) or isinstance(number, bool) or verdict is None:
             continue
@@ -91,7 +91,8 @@ def parse_check_answer(text: str, items: Sequence[CheckItem]) -> dict[str, Model
 _SEVERITY = {Verdict.SUPPORTED: 0, Verdict.PARTIAL: 1, Verdict.UNSUPPORTED: 2}
 
 
-def _fence(number: int, item: CheckItem) -> str:
+def fence_item(number: int, item: CheckItem) -> str:
+    """One item as the model reads it."""
     claim, passage = _plain(item.claim, MAX_CLAIM_CHARS), _plain(item.passage, MAX_PASSAGE_CHARS)
     return f'<item number="{number}">\n<claim>{claim}</claim>\n<passage>{passage}</passage>\n</item>'
 
@@ -101,7 +102,7 @@ def _plain(text: str, limit: int) -> str:
     return " ".join(text.replace("<", "‹").replace(">", "›").split())[:limit]
 
 
-def _rows(text: str) -> list[Mapping[str, object]]:
+def read_rows(text: str) -> list[Mapping[str, object]]:
     """The objects that look like verdicts, also out of an answer in a code block or cut short."""
     decoder = json.JSONDecoder()
     rows: list[Mapping[str, object]] = []

@@ -22,7 +22,10 @@ HERE, THERE = Scope("discord:1", "channel:2"), Scope("discord:1", "channel:3")
     [
         ("sources", Reply("sources")),
         ("  Show me the sources, please! ", Reply("sources")),
-        ("What are the sources of nitrogen in rivers?", Reply("question", "What are the sources of nitrogen in rivers?")),
+        (
+            "What are the sources of nitrogen in rivers?",
+            Reply("question", "What are the sources of nitrogen in rivers?"),
+        ),
         ("sources of the Nile", Reply("question", "sources of the Nile")),
         ("improve", Reply("improve")),
         ("Improve this.", Reply("improve")),

@@ -1,0 +1,233 @@
+"""Research This: the claims of a message, and what sources say for and against each. Not a choice of its own."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import regex
+
+from core import wording
+from core.answer import Citation, Claim, Confidence, JobResult, ResearchAnswer, Verdict
+from core.checks import CheckedClaim, checks_json
+from core.citations import strip_markers
+from core.confidence import score_confidence
+from core.conversation import Turn, standalone_by_rules
+from core.job import JobStatus
+from core.limitations import find_limitations
+from core.modes.mode import Mode, Work
+from core.modes.quick import SearchOutcome
+from core.render import cut, one_line
+from core.sentences import split_sentences
+from core.source import SearchMetadata, SearchPlan, SearchQuery, Source, SourceCollection
+from core.stages.compare import Comparison, compare_claims
+from core.stages.given import addresses_in, read_given, without_addresses
+from core.stages.plan import MAX_QUERY_TEXT_CHARS, plan_by_rules
+from core.stages.search import Gathering, collect_sources, renumbered
+from core.stages.synthesize import usage_metadata
+from core.terms import terms
+from core.urls import canonical_url
+
+MAX_MESSAGE_CHARS = 4000  # the longest message of Discord's subscribers; Slack's may have ten times as many
+MAX_CLAIMS = 8  # a person reads no longer list in chat
+SOURCES_A_CLAIM = 4
+_MIN_TERMS = 2  # "So true!" claims nothing that could be looked up
+_COMPARE_RESERVE_S = 20.0
+_PERSONAL = regex.compile(
+    r"^\W*(?:(?:and|but|so|well|honestly|personally),?\s+)*(?:i|we)\s+(?:\w+\s+)?"
+    r"(?:love|like|hate|think|feel|hope|wish|want|guess|believe|enjoy|prefer|agree|disagree|need|can't wait)\b"
+    r"|^\W*(?:please|thanks|thank you|let's|let me|check (?:this|it) out|look at|read this)\b",
+    regex.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Claims:
+    """Sentences of the message that state something, as written and so that each can be understood alone."""
+
+    said: tuple[str, ...]
+    meant: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+
+async def run(work: Work) -> JobResult:
+    """Split, search, compare: each a durable step."""
+    claims = await work.steps.run("claims", lambda: _claims(work), Claims)
+    outcome = await work.steps.run("search", lambda: _search(work, claims), SearchOutcome)
+    sources = await work.deps.sources.sources(work.job.id)
+    compared = await work.steps.run("compare", lambda: _compare(work, claims, sources), Comparison)
+    found = SourceCollection(tuple(sources), outcome.metadata, outcome.considered)
+    return JobResult(
+        answer=_answer(work, claims, compared, found),
+        source_ids=tuple(source.id for source in sources),
+        sources_considered=outcome.considered,
+        queries=outcome.metadata.queries_executed,
+        providers=outcome.metadata.providers_used,
+        question_type=work.job.intent.question_type,
+        details=checks_json(compared.checks),
+    )
+
+
+def split_claims(message: str) -> Claims:
+    """At most `MAX_CLAIMS` of a message's first `MAX_MESSAGE_CHARS`; the notes say what was left out."""
+    notes: list[str] = []
+    if len(message) > MAX_MESSAGE_CHARS:
+        notes.append(f"The message is long; only its first {MAX_MESSAGE_CHARS:,} characters were checked.")
+        message = cut(message, MAX_MESSAGE_CHARS)
+    said: list[str] = []
+    for sentence in split_sentences(without_addresses(message)):
+        text = one_line(strip_markers(sentence.plain))
+        if sentence.asserts and _is_checkable(text) and text not in said:
+            said.append(text)
+    if len(said) > MAX_CLAIMS:
+        notes.append(f"Only the first {MAX_CLAIMS} of {len(said)} claims were checked.")
+    said = said[:MAX_CLAIMS]
+    meant: list[str] = []
+    for place, text in enumerate(said):
+        before = [Turn(said[place - 1], "")] if place else []
+        alone = standalone_by_rules(text, before)
+        meant.append(text if "(" in alone.removeprefix(text) else alone)
+    return Claims(tuple(said), tuple(meant), tuple(notes))
+
+
+def _is_checkable(text: str) -> bool:
+    """Not what somebody feels or asks for, nor a cry without content."""
+    return len(set(terms(text))) >= _MIN_TERMS and not _PERSONAL.search(text)
+
+
+async def _claims(work: Work) -> Claims:
+    return split_claims(work.job.request.quoted)
+
+
+async def _search(work: Work, claims: Claims) -> SearchOutcome:
+    """Every claim is a search of its own, all at once; each keeps its best few pages."""
+    queries = [SearchQuery(text[:MAX_QUERY_TEXT_CHARS]) for text in claims.meant]
+    providers = plan_by_rules(work.job, work.deps).search.providers
+    told = [query.text for query in queries]
+    await work.progress.status(JobStatus.SEARCHING, data={"queries": [*told], "providers": [*providers]})
+    if not queries:
+        return SearchOutcome(SearchMetadata(notes=claims.notes), 0)
+    gathering = _lean(work)
+    try:
+        with work.deps.stage("search"):
+            return await _collect(work, claims, gathering, queries, providers)
+    finally:
+        await gathering.aclose()
+
+
+def _lean(work: Work) -> Gathering:
+    """Reads few pages of each search: there are up to `MAX_CLAIMS` of them."""
+    search = replace(work.deps.settings.search, pages_to_fetch=SOURCES_A_CLAIM + 2, max_sources=SOURCES_A_CLAIM)
+    return Gathering(work.job, replace(work.deps, settings=replace(work.deps.settings, search=search)))
+
+
+async def _collect(
+    work: Work, claims: Claims, gathering: Gathering, queries: Sequence[SearchQuery], providers: tuple[str, ...]
+) -> SearchOutcome:
+    for query in queries:
+        gathering.start_early(providers, query)
+    within_s = work.deadline.remaining(reserve_s=_COMPARE_RESERVE_S)
+    named = " ".join(addresses_in(work.job.request.quoted))
+    asked = replace(work.job, request=replace(work.job.request, query=f"{work.job.query} {named}"))
+    given = await read_given(asked, gathering, work.deps, within_s=within_s)
+    kept: dict[str, Source] = {canonical_url(source.url): source for source in given.sources}
+    parts: list[SearchMetadata] = []
+
+    async def on_fetching(results: int) -> None:
+        if not parts:
+            await work.progress.status(JobStatus.FETCHING, data={"results": results})
+
+    for query in queries:
+        gathering.job = replace(work.job, request=replace(work.job.request, query=query.text))
+        found = await collect_sources(
+            gathering,
+            SearchPlan((query,), providers, SOURCES_A_CLAIM, work.deps.settings.search.provider_timeout_s),
+            within_s=work.deadline.remaining(reserve_s=_COMPARE_RESERVE_S),
+            on_fetching=on_fetching,
+            on_source=work.progress.source,
+        )
+        parts.append(found.search_metadata)
+        for source in found.sources:
+            kept.setdefault(canonical_url(source.url), source)
+    sources = renumbered(list(kept.values()))
+    await work.deps.sources.put(work.job, sources)
+    return SearchOutcome(_together(parts, notes=(*claims.notes, *given.notes)), len(sources))
+
+
+def _together(parts: Sequence[SearchMetadata], *, notes: tuple[str, ...]) -> SearchMetadata:
+    used = dict.fromkeys(name for part in parts for name in part.providers_used)
+    return SearchMetadata(
+        queries_executed=tuple(query for part in parts for query in part.queries_executed),
+        providers_used=tuple(used),
+        total_results=sum(part.total_results for part in parts),
+        fetch_duration_s=sum(part.fetch_duration_s for part in parts),
+        failures={name: why for part in parts for name, why in part.failures.items() if name not in used},
+        pages_read=sum(part.pages_read for part in parts),
+        pages_failed=sum(part.pages_failed for part in parts),
+        notes=notes,
+    )
+
+
+async def _compare(work: Work, claims: Claims, sources: Sequence[Source]) -> Comparison:
+    await work.progress.status(JobStatus.SYNTHESIZING, data={"sources": len(sources)})
+    with work.deps.stage("synthesize"):
+        timeout_s = min(work.deps.settings.synthesis.model_timeout_s, work.deadline.remaining(reserve_s=2.0))
+        return await compare_claims(claims.said, claims.meant, sources, work.deps, timeout_s=timeout_s)
+
+
+def _answer(work: Work, claims: Claims, compared: Comparison, found: SourceCollection) -> ResearchAnswer:
+    lines, evidence = _lines(compared.checks)
+    now, kind = work.deps.clock(), work.job.intent.question_type
+    answer = ResearchAnswer(
+        summary=wording.checks_summary(Counter(check.stand.value for check in compared.checks)),
+        detail="\n".join(lines),
+        confidence=Confidence.INSUFFICIENT,
+        confidence_reasons=("no source that was read speaks of these claims",),
+        limitations=find_limitations(kind, found, evidence, conflicts=(), now=now),
+        notice=wording.CHECKED_BY_RULES if compared.is_by_rules else "",
+        metadata=usage_metadata(work.deps, compared.usage, seconds=compared.seconds),
+    )
+    if not evidence:
+        return answer
+    cap = Confidence.MEDIUM if compared.is_by_rules else None
+    report = score_confidence(evidence, found.sources, conflicts=(), question_type=kind, now=now, cap=cap)
+    return replace(
+        answer,
+        confidence=report.confidence,
+        confidence_reasons=report.reasons,
+        confidence_sum=report.sum,
+        claims=tuple(replace(claim, strength=report.per_claim[claim.id]) for claim in evidence),
+        citations=tuple(_citation(claim) for claim in evidence),
+    )
+
+
+def _lines(checks: Sequence[CheckedClaim]) -> tuple[list[str], list[Claim]]:
+    """The list that is shown, and each line with a quote as a claim that its source carries word for word."""
+    lines: list[str] = []
+    evidence: list[Claim] = []
+    for number, check in enumerate(checks, start=1):
+        lines.append(f"{number}. {wording.STANDS[check.stand.value]}: “{check.claim}”")
+        sides = [*((True, entry) for entry in check.supporting), *((False, entry) for entry in check.contradicting)]
+        for is_for, entry in sides:
+            said = wording.evidence_line(
+                one_line(entry.quote), is_for=is_for, is_whole=entry.verdict is Verdict.SUPPORTED
+            )
+            carried = replace(entry, verdict=Verdict.SUPPORTED, reasons=entry.reasons or ("verbatim",))
+            evidence.append(Claim(f"detail-{len(evidence)}", said, Verdict.SUPPORTED, (carried,)))
+            lines.append(f"   - {said} [{entry.source_id.removeprefix('src_')}]")
+    return lines, evidence
+
+
+def _citation(claim: Claim) -> Citation:
+    entry = claim.evidence[0]
+    return Citation(claim.text, entry.source_id, entry.quote, entry.verdict, entry.start, entry.end, entry.page)
+
+
+MODE = Mode(
+    name="check",
+    title="Fact check",
+    description="What sources say for and against each claim of a message",
+    deadline_s=90.0,
+    run=run,
+)

@@ -1,0 +1,193 @@
+"""Research This: each claim of a message with what sources say for and against it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core import wording
+from core.answer import Confidence, Evidence, JobResult, Verdict
+from core.checks import CheckedClaim, Stand, checks_json, read_checks
+from core.deps import Deps
+from core.errors import InvalidQuery, ModelTimeout
+from core.job import JobStatus, ResearchRequest
+from core.modes import MODES, find_mode
+from core.modes.check import MAX_CLAIMS, MAX_MESSAGE_CHARS, split_claims
+from core.ports import ChatRequest
+from core.researcher import Researcher
+from core.runner import DirectSteps, run_job
+from tests.core.test_researcher import Idle
+from tests.fakes import FakeModel, FakeSearch, hit, make_deps
+
+TOWER = (
+    "The Eiffel Tower is a wrought-iron lattice tower in Paris. The Eiffel Tower is 330 metres tall. "
+    "It was completed in 1889 for the World's Fair."
+)
+BOILING = "At sea level, water boils at 100 °C (212 °F)."
+RIVAL = "The Eiffel Tower is 500 metres tall."
+MESSAGE = (
+    "Did you know? The Eiffel Tower is 500 metres tall. It was completed in 1889. So true!! "
+    "Gustave Eiffel painted the Mona Lisa twice. Water boils at 100 °C at sea level."
+)
+SEARCH = [
+    hit("https://tower.example/", TOWER, title="Eiffel Tower", is_complete=True),
+    hit("https://boiling.example/", BOILING, title="Boiling point of water", is_complete=True),
+]
+
+
+async def checked(message: str, deps: Deps) -> JobResult:
+    researcher = Researcher(deps, Idle())
+    job = await researcher.submit(ResearchRequest("", quoted=message, modes=("check",)))
+    await run_job(job.id, deps, DirectSteps())
+    assert (await researcher.job(job.id)).status is JobStatus.COMPLETED
+    result = await researcher.result(job.id)
+    assert result is not None
+    return result
+
+
+def stands(result: JobResult) -> dict[str, Stand]:
+    return {check.claim: check.stand for check in read_checks(result)}
+
+
+async def test_each_claim_is_supported_contradicted_or_without_evidence_by_rules() -> None:
+    """Without a model the rules judge alone, and the answer says so; every quote stands in its source."""
+    deps = make_deps(search=[FakeSearch("web", SEARCH)])
+
+    result = await checked(MESSAGE, deps)
+
+    assert stands(result) == {
+        "The Eiffel Tower is 500 metres tall.": Stand.CONTRADICTED,
+        "It was completed in 1889.": Stand.SUPPORTED,
+        "Gustave Eiffel painted the Mona Lisa twice.": Stand.NO_EVIDENCE,
+        "Water boils at 100 °C at sea level.": Stand.SUPPORTED,
+    }
+    assert result.answer is not None
+    assert result.answer.summary == "Checked 4 claims: 2 supported, 1 contradicted, 1 no evidence."
+    assert result.answer.notice == wording.CHECKED_BY_RULES
+    assert "Contradicted: “The Eiffel Tower is 500 metres tall.”\n   - Against: “The" in result.answer.detail
+    sources = {source.id: source for source in await deps.sources.sources("job_1")}
+    for citation in result.answer.citations:
+        assert citation.quote == sources[citation.source_id].content[citation.start : citation.end]
+
+
+async def test_sources_that_disagree_make_a_claim_mixed() -> None:
+    """Said by one, denied by another."""
+    rival = hit("https://rival.example/", RIVAL, title="Eiffel Tower heights", is_complete=True)
+    deps = make_deps(search=[FakeSearch("web", [*SEARCH, rival])])
+
+    result = await checked("The Eiffel Tower is 500 metres tall.", deps)
+
+    assert list(stands(result).values()) == [Stand.MIXED]
+
+
+def answering(verdict: str) -> Mapping[str, object]:
+    def answer(request: ChatRequest) -> str:
+        count = request.user.count("<item number=")
+        rows = [{"item": number, "reason": "r", "verdict": verdict} for number in range(1, count + 1)]
+        return json.dumps({"verdicts": rows})
+
+    return {"check": answer}
+
+
+OPEN = "The Eiffel Tower served as a giant radio antenna after the fair."
+SAID = "After the World's Fair the Eiffel Tower found a use as an aerial for wireless telegraphy."
+
+
+@pytest.mark.parametrize(
+    ("verdict", "stand"),
+    [("supports", Stand.SUPPORTED), ("contradicts", Stand.CONTRADICTED), ("neither", Stand.NO_EVIDENCE)],
+)
+async def test_what_the_rules_leave_open_the_model_decides(verdict: str, stand: Stand) -> None:
+    """One call for all open passages; what a rule doubts it may call partial at best."""
+    model = FakeModel(answering(verdict))
+    page = hit("https://aerial.example/", SAID, title="Eiffel Tower", is_complete=True)
+    deps = make_deps(search=[FakeSearch("web", [page])], model=model)
+
+    result = await checked(OPEN, deps)
+
+    found = stands(result)[OPEN]
+    assert found is stand or (stand is Stand.SUPPORTED and found is Stand.MIXED)
+    assert len(model.calls("check")) == 1
+    assert result.answer is not None
+    assert result.answer.notice == ""
+
+
+async def test_a_model_that_fails_leaves_it_to_the_rules() -> None:
+    """Honest about it; the job does not fail."""
+    model = FakeModel({"check": ModelTimeout("slow")})
+    page = hit("https://aerial.example/", SAID, title="Eiffel Tower", is_complete=True)
+    deps = make_deps(search=[FakeSearch("web", [page, *SEARCH])], model=model)
+
+    result = await checked(f"{OPEN} Water boils at 100 °C at sea level.", deps)
+
+    assert stands(result)["Water boils at 100 °C at sea level."] is Stand.SUPPORTED
+    assert result.answer is not None
+    assert result.answer.notice == wording.CHECKED_BY_RULES
+
+
+async def test_a_message_that_states_nothing_is_said_to() -> None:
+    """No search is made for it."""
+    web = FakeSearch("web", SEARCH)
+
+    result = await checked("Wow!! I love this so much. What do you think?", make_deps(search=[web]))
+
+    assert result.answer is not None
+    assert result.answer.summary == wording.NOTHING_TO_CHECK
+    assert result.answer.confidence is Confidence.INSUFFICIENT
+    assert web.asked == []
+
+
+async def test_a_message_without_words_is_refused() -> None:
+    """A picture alone holds nothing to check."""
+    with pytest.raises(InvalidQuery, match="no text"):
+        await Researcher(make_deps(), Idle()).submit(ResearchRequest("", quoted=" 👍 ", modes=("check",)))
+
+
+def test_a_long_message_is_cut_and_says_so() -> None:
+    """In characters and in claims."""
+    message = " ".join(f"The tower of city number {number} is {number + 20} metres tall." for number in range(200))
+
+    claims = split_claims(message)
+
+    assert len(message) > MAX_MESSAGE_CHARS
+    assert len(claims.said) == MAX_CLAIMS == len(claims.meant)
+    assert [note.split(";")[0].split(" of")[0] for note in claims.notes] == [
+        "The message is long",
+        f"Only the first {MAX_CLAIMS}",
+    ]
+
+
+@given(st.text(max_size=400))
+def test_any_message_splits_into_its_own_sentences(message: str) -> None:
+    """Nothing is invented, nothing breaks."""
+    claims = split_claims(message)
+
+    assert len(claims.said) == len(claims.meant) <= MAX_CLAIMS
+
+
+def test_check_is_an_action_and_no_choice() -> None:
+    """It is not among the modes people choose from, but it runs."""
+    assert "check" not in MODES
+    assert find_mode("check").name == "check"
+
+
+EVIDENCE = st.builds(
+    Evidence,
+    st.sampled_from(["src_1", "src_2"]),
+    st.text(max_size=20),
+    st.integers(0, 9),
+    st.integers(9, 20),
+    st.sampled_from([Verdict.SUPPORTED, Verdict.PARTIAL]),
+    st.none() | st.integers(1, 9),
+)
+SIDES = st.lists(EVIDENCE, max_size=2).map(tuple)
+
+
+@given(st.lists(st.builds(CheckedClaim, st.text(max_size=30), SIDES, SIDES), max_size=3))
+def test_a_result_carries_its_checks(checks: list[CheckedClaim]) -> None:
+    """What renderers read is what was found."""
+    assert read_checks(JobResult(None, details=checks_json(checks))) == checks
