@@ -22,6 +22,8 @@ from core.urls import canonical_url, is_web_url
 MAX_ADDRESSES = 3  # of one question; more is a reading list, not a question
 ATTACHED, NAMED = "attachment", "asker"  # providers of what the asker brought
 _ADDRESS = regex.compile(r"<?(?P<url>https?://[^\s<>|\"'`]+)(?:\|[^<>]*)?>?", regex.IGNORECASE)
+_POINTER = r"(?:[,(\s]*\b(?:according\s+to|based\s+on|as\s+per|per|from|at|in|on|see|via|using|says|source:?)\s+)?"
+_POINTED = regex.compile(_POINTER + _ADDRESS.pattern, regex.IGNORECASE)
 _TRAILING = ".,;:!?*_)]}»”’"
 
 
@@ -48,8 +50,11 @@ def addresses_in(text: str) -> list[str]:
 
 
 def without_addresses(text: str) -> str:
-    """`text` with its addresses taken out, as it is searched for; the whole text when nothing else is left."""
-    rest = " ".join(_ADDRESS.sub(" ", text).split())
+    """`text` with its addresses and what points to them taken out, as it is searched for.
+
+    The whole text when nothing else is left.
+    """
+    rest = " ".join(_POINTED.sub(" ", text).split())
     return rest if any(char.isalpha() for char in rest) else text
 
 

@@ -105,7 +105,9 @@ async def plan_research(
                 for query in _finished_queries(growing.value, job.intent)[: MAX_QUERIES - 1]:
                     gathering.start_early(by_rules.search.providers, query)
         answer = parse_object(growing.text)
-        refined = replace(_read_plan(answer, by_rules, job), same_as=_read_same_as(answer.get("same_as"), earlier))
+        refined = replace(
+            _read_plan(answer, by_rules, job if turns else None), same_as=_read_same_as(answer.get("same_as"), earlier)
+        )
         providers = {*by_rules.search.providers, *_providers(job, deps, refined.intent)}
     except ModelError as exc:
         deps.count_error("plan", exc)
@@ -196,10 +198,10 @@ def _plan_request(
     )
 
 
-def _read_plan(answer: Mapping[str, Json], by_rules: ResearchPlan, job: ResearchJob) -> ResearchPlan:
+def _read_plan(answer: Mapping[str, Json], by_rules: ResearchPlan, follow_up: ResearchJob | None) -> ResearchPlan:
     """The model's plan where it is usable, the rules' where it is not. The question as asked stays the first query."""
     distinct: dict[str, SearchQuery] = {}
-    by_rules = _with_question(answer, by_rules, job)
+    by_rules = _with_question(answer, by_rules, follow_up) if follow_up else by_rules
     for query in (by_rules.search.queries[0], *_read_queries(answer, by_rules.intent)):
         distinct.setdefault(query.text.casefold(), query)
     queries = list(distinct.values())
