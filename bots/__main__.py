@@ -7,12 +7,12 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 
 from adapters.cli.app import build_app
 from adapters.logs import configure_logging
-from bots.config import environment, read_settings, secrets_in
+from bots.config import BotSettings, environment, read_settings, secrets_in
 from bots.operating import build_operating
 from core.errors import GorkdError
 from core.researcher import Researcher
@@ -33,7 +33,7 @@ def main() -> None:
     """The console script. Always ends the interpreter at once: a look-up that still hangs must not hold the prompt."""
     code = 0
     try:
-        build_app(open_researcher, run_process, PROCESSES, build_operating())()
+        build_app(open_researcher, run_process, PROCESSES, build_operating(), run_mcp)()
     except SystemExit as exc:
         code = exc.code if isinstance(exc.code, int) else 1
     except Exception:  # the process boundary: the interpreter's own report of a crash would show secrets
@@ -60,14 +60,25 @@ async def open_researcher() -> AsyncIterator[Researcher]:
 
 def run_process(name: str) -> None:
     """Run one of `PROCESSES` until SIGINT or SIGTERM. Raises `SetupError`."""
-    from bots import processes
+    from bots.processes import RUNNERS
 
+    _run(RUNNERS[name])
+
+
+def run_mcp(is_http: bool) -> None:
+    """Serve tools until SIGINT, SIGTERM or the end of standard input. Raises `SetupError`."""
+    from bots.processes import run_mcp_http, run_mcp_stdio
+
+    _run(run_mcp_http if is_http else run_mcp_stdio)
+
+
+def _run(runner: Callable[[Mapping[str, str], BotSettings], Awaitable[None]]) -> None:
     env = environment()
     settings = read_settings(env)
     level = settings.log_level if "GORKD_LOG_LEVEL" in env else "info"
     configure_logging(level, stream=sys.stderr, json=True, secrets=secrets_in(env))
     try:
-        asyncio.run(_until_signalled(processes.RUNNERS[name](env, settings)))
+        asyncio.run(_until_signalled(runner(env, settings)))
     except ExceptionGroup as group:  # one of several parts could not run: a person needs its sentence, not the group
         ours = group.subgroup(GorkdError)
         raise (_first(ours) if ours else group) from group

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
 
 from aiohttp import web
 
@@ -56,6 +56,33 @@ async def run_discord(env: Mapping[str, str], settings: BotSettings) -> None:
 async def run_slack(env: Mapping[str, str], settings: BotSettings) -> None:
     async with open_house(env, settings, grace_s=0, role="front") as house:
         await _slack(env, house)
+
+
+async def run_mcp_stdio(env: Mapping[str, str], settings: BotSettings) -> None:
+    """Tools for the program that started this one; its jobs run here."""
+    with _needing_mcp():
+        from adapters.mcp.server import serve_stdio
+
+    async with open_house(env, settings, grace_s=0) as house:
+        await serve_stdio(house.researcher)
+
+
+async def run_mcp_http(env: Mapping[str, str], settings: BotSettings) -> None:
+    """Tools for programs on other machines; says its address on standard output."""
+    with _needing_mcp():
+        from adapters.mcp.http import McpSettings, serve_http
+
+    mcp = McpSettings.from_env(env)
+    async with open_house(env, settings, grace_s=GRACE_S) as house:
+        await serve_http(house.researcher, mcp, lambda url: print(f"gorkd mcp is ready: {url}", flush=True))  # noqa: T201
+
+
+@contextmanager
+def _needing_mcp() -> Iterator[None]:
+    try:
+        yield
+    except ImportError as exc:
+        raise SetupError("gorkd mcp needs the extra `mcp`: install gorkd[mcp].") from exc
 
 
 RUNNERS: Mapping[str, Runner] = {

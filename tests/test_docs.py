@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from adapters.cli import build_app
-from bots.__main__ import PROCESSES, open_researcher, run_process
+from bots.__main__ import PROCESSES, open_researcher, run_mcp, run_process
 from bots.operating import build_operating
 from core.injection import instructions_in
 from core.modes import MODES
@@ -32,7 +32,7 @@ REQUIREMENT = re.compile(r"\b(?:C|G|S00[0-4])-\d{2}\b|\bD(?:1[0-7]|[1-9])\b")
 ROW = re.compile(r"^\| `?([^|`]+)`? \|(.*)\|([^|]*)\|$", re.MULTILINE)
 STATES = re.compile(r"done|open|part: .+")
 FENCE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
-COMMANDS = ("ask", "trace", "doctor", "forget", *PROCESSES)
+COMMANDS = ("ask", "mcp", "trace", "doctor", "forget", *PROCESSES)
 
 
 def test_variables_are_the_same_in_example_document_and_code():
@@ -156,7 +156,7 @@ def strings_in(path: Path) -> Iterator[str]:
 @cache
 def offered() -> dict[str, set[str]]:
     """What the command line offers: each command with its long options."""
-    app = get_command(build_app(open_researcher, run_process, PROCESSES, build_operating()))
+    app = get_command(build_app(open_researcher, run_process, PROCESSES, build_operating(), run_mcp))
     assert isinstance(app, TyperGroup)
     return {
         name: {option for parameter in command.params for option in parameter.opts if option.startswith("--")}

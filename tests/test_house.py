@@ -21,7 +21,7 @@ PROMPTS = ROOT / "core" / "prompts"
 MAX_LINES = 400
 
 BASIS = ("discord", "slack_bolt", "aiohttp", "tavily", "exa_py", "openai", "redis", "sqlite_utils")  # C-02
-SLOW_TO_IMPORT = ("openai", "exa_py", "trafilatura", "tavily", "discord", "slack_bolt")
+SLOW_TO_IMPORT = ("openai", "exa_py", "trafilatura", "tavily", "discord", "slack_bolt", "mcp")
 # Distributions whose module has another name, or that are needed by a library we use and never imported by us.
 MODULE_OF = {"discord.py": "discord", "exa-py": "exa_py", "markdown-it-py": "markdown_it", "python-dotenv": "dotenv",
              "pyyaml": "yaml", "slack-bolt": "slack_bolt", "tavily-python": "tavily"}  # fmt: skip

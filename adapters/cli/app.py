@@ -43,10 +43,11 @@ def build_app(
     run_process: Callable[[str], None],
     processes: Mapping[str, str],
     operating: Operating | None = None,
+    run_mcp: Callable[[bool], None] | None = None,
 ) -> typer.Typer:
     """`processes` maps a command (`all`, `web`, …) to its one line of help; `run_process` runs the named one.
 
-    Without `operating` there are no commands to look after an installation.
+    Without `operating` there are no commands to look after an installation; `run_mcp` serves tools, over HTTP if True.
     """
     app = typer.Typer(
         name="gorkd",
@@ -59,6 +60,8 @@ def build_app(
     app.command("ask")(_ask_command(open_researcher))
     for name, description in processes.items():
         app.command(name, help=description)(_process_command(name, run_process))
+    if run_mcp is not None:
+        app.command("mcp")(_mcp_command(run_mcp))
     if operating is not None:
         add_operator_commands(app, operating)
     return app
@@ -97,6 +100,24 @@ def _ask_command(open_researcher: OpenResearcher) -> Callable[..., None]:
         raise typer.Exit(code)
 
     return ask
+
+
+def _mcp_command(run_mcp: Callable[[bool], None]) -> Callable[..., None]:
+    def mcp(
+        *,
+        http: Annotated[
+            bool, typer.Option("--http", help="Over streamable HTTP at HOST and PORT, with a token.")
+        ] = False,
+    ) -> None:
+        """Serve the tools `deep_research` and `research` to other programs over MCP."""
+        try:
+            run_mcp(http)
+        except KeyboardInterrupt:
+            raise typer.Exit(Exit.INTERRUPTED) from None
+        except GorkdError as error:
+            raise typer.Exit(report(error, as_json=False)) from error
+
+    return mcp
 
 
 def _process_command(name: str, run_process: Callable[[str], None]) -> Callable[[], None]:

@@ -19,7 +19,7 @@ SNIPPET_CHARS = 300  # of a source nothing was taken from
 def tool_output(
     trace_id: str, state: DeepState, answer: ResearchAnswer, sources: Sequence[Source], stop: Stop
 ) -> dict[str, Json]:
-    """S002's output schema, and after its fields what the checklist and the search came to."""
+    """S002's output schema and nothing else (D16); what else there is to know is in the trace."""
     return {
         "trace_id": trace_id,
         "answer": "\n\n".join(part for part in (answer.summary, answer.detail) if part),
@@ -27,10 +27,6 @@ def tool_output(
         "checklist_coverage": coverage_json(state),
         "iterations_used": len(state.rounds),
         "status": "max_iterations_reached" if stop is Stop.MAX_ITERATIONS else "completed",
-        "type": "deep_research",
-        "refined_question": state.refined.question,
-        "checklist": [*checklist_json(state)],
-        "stopped_because": stop.value,
     }
 
 
@@ -46,18 +42,15 @@ def coverage_json(state: DeepState) -> dict[str, Json]:
 
 
 def source_json(source: Source, facts: Sequence[Fact]) -> dict[str, Json]:
-    """`{id, type, title, url, snippet}`, the PMID where it has one, and what it is worth as evidence."""
-    pmid = pmid_of(source.url)
+    """`{id, type, title, url, snippet}`; the snippet is what was taken from it."""
     quote = next((fact.evidence.quote for fact in facts if fact.evidence.source_id == source.id), "")
-    entry: dict[str, Json] = {
+    return {
         "id": source.id,
-        "type": "pubmed" if pmid else "web",
+        "type": "pubmed" if pmid_of(source.url) else "web",
         "title": source.title,
         "url": source.url,
         "snippet": cut(quote or source.content, SNIPPET_CHARS),
-        "quality": quality_of(source).value,
     }
-    return entry | ({"pmid": pmid} if pmid else {})
 
 
 def checklist_json(state: DeepState) -> list[dict[str, Json]]:
@@ -75,7 +68,7 @@ def checklist_json(state: DeepState) -> list[dict[str, Json]]:
     ]
 
 
-def state_json(state: DeepState, sources: Sequence[Source], *, job_id: str) -> dict[str, Json]:
+def state_json(state: DeepState, sources: Sequence[Source], *, job_id: str, stop: Stop = Stop.NONE) -> dict[str, Json]:
     """The trace's state (S002-17); `evidence` binds each fact to its words, for later jobs to check again."""
     iterations: list[Json] = [
         {
@@ -101,6 +94,7 @@ def state_json(state: DeepState, sources: Sequence[Source], *, job_id: str) -> d
         "knowledge_base": knowledge,
         "iterations": iterations,
         "constraints": [*state.constraints],
+        "stopped_because": stop.value,
         "job_id": job_id,
     }
 
@@ -131,7 +125,12 @@ def _number(fact: Fact) -> str:
 
 def _source_line(source: Source) -> dict[str, Json]:
     pmid = pmid_of(source.url)
-    entry: dict[str, Json] = {"id": source.id, "type": "pubmed" if pmid else "web", "title": source.title}
+    entry: dict[str, Json] = {
+        "id": source.id,
+        "type": "pubmed" if pmid else "web",
+        "title": source.title,
+        "quality": quality_of(source).value,
+    }
     return entry | ({"pmid": pmid} if pmid else {"url": source.url})
 
 

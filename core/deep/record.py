@@ -13,6 +13,7 @@ from core.answer import ResearchAnswer
 from core.deep.output import TOOL_NAME, coverage_json, metrics_json, source_json, state_json
 from core.deep.searching import known_sources
 from core.deep.state import DeepState
+from core.deep.steering import Stop
 from core.errors import StoreError
 from core.events import Json
 from core.modes.mode import Work
@@ -54,14 +55,14 @@ class Record:
         )
         await self._try(creating)
 
-    async def note(self, stage: str, share: float, state: DeepState) -> None:
+    async def note(self, stage: str, share: float, state: DeepState, *, stop: Stop = Stop.NONE) -> None:
         sources = await self._try(known_sources(self.work, state.last_number)) or []
-        written = state_json(state, sources, job_id=self.work.job.id)
+        written = state_json(state, sources, job_id=self.work.job.id, stop=stop)
         await self._try(self.traces.update_progress(self.id, stage, share, written))
 
-    async def complete(self, state: DeepState, answer: ResearchAnswer) -> None:
+    async def complete(self, state: DeepState, answer: ResearchAnswer, stop: Stop) -> None:
         """Also writes the last state, since a resumed job does not tell its finished steps again."""
-        await self.note("synthesizing", 1.0, state)
+        await self.note("synthesizing", 1.0, state, stop=stop)
         sources = await self._try(known_sources(self.work, state.last_number)) or []
         result: dict[str, Json] = {
             "answer": "\n\n".join(part for part in (answer.summary, answer.detail) if part),

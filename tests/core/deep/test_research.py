@@ -39,9 +39,9 @@ async def test_a_question_ends_in_an_answer_that_covers_the_checklist():
     assert "[1]" in answer.summary
     assert [citation for citation in answer.citations if not citation.verdict.carries] == []
     assert answer.stopped_because == ""
-    assert ran.details["stopped_because"] == "covered"
+    assert ran.trace.state["stopped_because"] == "covered"
     assert len(ran.details["checklist_coverage"]["satisfied"]) == 3
-    assert answer.metadata.model_calls == len(ran.details["checklist"]) + 2  # refine, three of a round, answer
+    assert answer.metadata.model_calls == len(ran.trace.state["checklist"]) + 2  # refine, three of a round, answer
 
 
 async def test_the_output_has_exactly_the_fields_of_the_tool():
@@ -49,15 +49,16 @@ async def test_the_output_has_exactly_the_fields_of_the_tool():
     ran = await research(deep_deps())
 
     output = ran.details
-    assert list(output)[:6] == ["trace_id", "answer", "sources", "checklist_coverage", "iterations_used", "status"]
+    assert set(output) == {"trace_id", "answer", "sources", "checklist_coverage", "iterations_used", "status"}
     assert output["status"] == "completed"
     assert output["iterations_used"] == 1
     assert ran.trace is not None
     assert output["trace_id"] == ran.trace.id
     sources = output["sources"]
     assert {source["type"] for source in sources} == {"pubmed", "web"}
-    assert all({"id", "type", "title", "url", "snippet"} <= source.keys() for source in sources)
-    assert {source["pmid"] for source in sources if source["type"] == "pubmed"} == {"1001", "1002", "1004"}
+    assert all(set(source) == {"id", "type", "title", "url", "snippet"} for source in sources)
+    known = ran.trace.state["knowledge_base"]["sources"]
+    assert {source["pmid"] for source in known if source["type"] == "pubmed"} == {"1001", "1002", "1004"}
 
 
 async def test_lines_of_progress_are_those_of_the_specification():
@@ -153,7 +154,7 @@ async def test_good_coverage_ends_the_search(levels: tuple[str, ...], rounds: in
     ran = await research(deep_deps(model=scripted(coverage=coverage(*levels))))
 
     assert ran.details["iterations_used"] == rounds
-    assert ran.details["stopped_because"] == ("covered" if rounds == 1 else "nothing_new")
+    assert ran.trace.state["stopped_because"] == ("covered" if rounds == 1 else "nothing_new")
 
 
 async def test_what_was_not_found_is_named():
@@ -186,7 +187,7 @@ async def test_the_time_is_a_limit():
     ran = await research(deep_deps(settings=settings))
 
     assert ran.job.status is JobStatus.COMPLETED
-    assert ran.details["stopped_because"] == "out_of_time"
+    assert ran.trace.state["stopped_because"] == "out_of_time"
     assert ran.details["iterations_used"] == 0
     assert "minutes was reached" in ran.result.answer.stopped_because
 
@@ -200,7 +201,7 @@ async def test_the_budget_is_a_limit():
     ran = await research(replace(deep_deps(), check_budget=spent))
 
     assert ran.job.status is JobStatus.COMPLETED
-    assert ran.details["stopped_because"] == "budget"
+    assert ran.trace.state["stopped_because"] == "budget"
 
 
 async def test_a_model_that_fails_later_leaves_the_answer_that_can_be_given():
@@ -212,7 +213,7 @@ async def test_a_model_that_fails_later_leaves_the_answer_that_can_be_given():
     ran = await research(deep_deps(model=scripted(queries=turns, coverage=partly)))
 
     assert ran.job.status is JobStatus.COMPLETED
-    assert ran.details["stopped_because"] == "failure"
+    assert ran.trace.state["stopped_because"] == "failure"
     assert "The model is away" in ran.result.answer.stopped_because
     assert ran.result.answer.citations
 
@@ -252,7 +253,7 @@ async def test_nothing_found_is_an_honest_answer():
 
     assert ran.job.status is JobStatus.COMPLETED
     assert ran.result.answer.confidence == "insufficient"
-    assert ran.details["stopped_because"] == "nothing_new"
+    assert ran.trace.state["stopped_because"] == "nothing_new"
     assert len(ran.details["checklist_coverage"]["gaps"]) == 3
 
 
@@ -264,7 +265,8 @@ async def test_a_retracted_paper_is_shown_and_supports_nothing():
 
     ran = await research(deep_deps(search=(papers, tavily(*SOUND))))
 
-    shown = {source["pmid"]: source for source in ran.details["sources"] if "pmid" in source}
+    known = ran.trace.state["knowledge_base"]["sources"]
+    shown = {source["pmid"]: source for source in known if "pmid" in source}
     assert shown[retracted.pmid]["quality"] == "retracted"
     assert shown["1001"]["quality"] == "peer-reviewed"
     number = shown[retracted.pmid]["id"].removeprefix("src_")
@@ -307,7 +309,7 @@ async def test_what_is_said_meanwhile_is_heard_at_the_next_round():
 
     ran = await research(deps)
 
-    described = [item["description"] for item in ran.details["checklist"]]
+    described = [item["description"] for item in ran.trace.state["checklist"]]
     assert "Which dose of chloride was given" in described
     assert len(described) == 3
     assert not any(text.startswith("Who was studied") for text in described)
@@ -328,7 +330,7 @@ async def test_answer_now_ends_the_search_before_the_next_round():
     deps = replace(deps, model=usual, check_budget=say)
     ran = await research(deps, max_iterations=5)
 
-    assert ran.details["stopped_because"] in {"asked", "nothing_new"}
+    assert ran.trace.state["stopped_because"] in {"asked", "nothing_new"}
     assert ran.details["iterations_used"] <= 2
     assert ran.result.answer.citations
 
@@ -341,4 +343,4 @@ async def test_going_deeper_makes_more_rounds_than_coverage_needs():
     ran = await research(deps)
 
     assert ran.details["iterations_used"] == 2
-    assert ran.details["stopped_because"] == "covered"
+    assert ran.trace.state["stopped_because"] == "covered"

@@ -105,7 +105,7 @@ async def test_what_was_said_before_a_crash_is_said_once():
     await run_job("job_1", deps, journal, is_resumable=True)
     ran = await look_at(deps, "job_1")
 
-    described = [item["description"] for item in ran.details["checklist"]]
+    described = [item["description"] for item in ran.trace.state["checklist"]]
     assert described.count("Which dose was given") == 1
     assert described.count("Who paid for it") == 1
     assert described.index("Which dose was given") < described.index("Who paid for it")
