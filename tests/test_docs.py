@@ -31,6 +31,7 @@ VARIABLE = re.compile(
 REQUIREMENT = re.compile(r"\b(?:C|G|S00[0-4])-\d{2}\b|\bD(?:1[0-7]|[1-9])\b")
 ROW = re.compile(r"^\| `?([^|`]+)`? \|(.*)\|([^|]*)\|$", re.MULTILINE)
 STATES = re.compile(r"done|open|part: .+")
+PICTURE = re.compile(r"!\[([^\]]*)\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 COMMANDS = ("ask", "mcp", "trace", "doctor", "forget", *PROCESSES)
 
@@ -80,6 +81,21 @@ def test_every_relative_link_leads_somewhere(page: Path):
     dead = [link for link in links if not re.match(r"[a-z]+:", link) and not leads_somewhere(page, link)]
 
     assert dead == []
+
+
+def test_every_picture_is_there_named_and_small():
+    """A picture is a tracked PNG of at most 200 KB, described for those who cannot see it, and none is left over."""
+    shown = {
+        (page.parent / path).resolve(): words
+        for page in DOCS
+        for words, path in PICTURE.findall(page.read_text("utf-8"))
+    }
+
+    pictures = set(ROOT.glob("docs/pictures/*"))
+
+    assert pictures == set(shown)
+    assert [path.name for path in pictures if path.suffix != ".png" or path.stat().st_size > 200_000] == []
+    assert all(shown.values())
 
 
 @pytest.mark.parametrize("name", sorted(MODES))

@@ -89,7 +89,9 @@ class JobView:
     is_running: bool
     is_private: bool
     can_be_asked_again: bool
+    offers_deep: bool
     failure: str
+    notices: tuple[str, ...]
     considered: int
     costs: tuple[tuple[str, str], ...]
     preview: tuple[str, str]
@@ -131,6 +133,8 @@ def job_view(job: ResearchJob, result: JobResult | None, sources: Sequence[Sourc
         is_running=is_running,
         is_private=is_private(job),
         can_be_asked_again=job.scope == LOCAL,  # asked from here it would belong to this machine, not to a workspace
+        offers_deep=wording.offers_deep(job, result),
+        notices=_notices(job, result),
         failure="" if is_running or answer else wording.failure_sentence(job),
         considered=result.sources_considered if result else 0,
         costs=_costs(job, result, sources),
@@ -210,6 +214,12 @@ def _removed(removed: Sequence[RemovedSentence]) -> tuple[RemovedView, ...]:
     for sentence in removed:
         times[sentence] = times.get(sentence, 0) + 1
     return tuple(RemovedView(sentence, count) for sentence, count in times.items())
+
+
+def _notices(job: ResearchJob, result: JobResult | None) -> tuple[str, ...]:
+    """What must be known to read the answer right: which question it answers, and when it was given."""
+    understood = wording.understood_as(one_line(result.understood)) if result and result.understood else ""
+    return tuple(one_line(notice) for notice in (understood, wording.earlier_answer(job, result)) if notice)
 
 
 def _costs(job: ResearchJob, result: JobResult | None, sources: Sequence[Source]) -> tuple[tuple[str, str], ...]:

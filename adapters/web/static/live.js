@@ -3,6 +3,7 @@
 
 const page = document.querySelector("article.running");
 const WAITS_S = [1, 2, 5]; // before each new try to connect
+const COVERAGE = { satisfied: "✓", partial: "◐" };
 const MARKER = /\[\d{1,3}(?:\s*,\s*\d{1,3})*\]/g;
 let seen = Number(page.dataset.seq);
 let failures = 0;
@@ -40,6 +41,8 @@ function say(message) {
 }
 
 function showStatus(status) {
+  const told = status.data || {};
+  if (status.stage === "pending" && page.querySelector(".active")) return; // told late: it has begun
   say(status.message);
   page.querySelector("progress").value = status.progress;
   const stages = [...page.querySelectorAll("[data-stage]")];
@@ -47,11 +50,25 @@ function showStatus(status) {
   stages.forEach((stage, number) => {
     if (at < 0) return;
     stage.className = number < at ? "done" : number === at ? "active" : "waiting";
-    stage.toggleAttribute("aria-current", number === at);
     if (number === at) stage.setAttribute("aria-current", "step");
+    else stage.removeAttribute("aria-current");
   });
-  const queries = (status.data || {}).queries;
-  if (queries) fill("queries", queries);
+  if (told.queries) fill("queries", told.queries);
+  if (told.card) showPlan(told.card);
+  const understood = document.getElementById("understood");
+  if (told.understood && understood.hidden) {
+    understood.append(told.understood);
+    understood.hidden = false;
+  }
+}
+
+function showPlan(card) {
+  const done = card.checklist.filter((item) => item.coverage === "satisfied").length;
+  const plan = document.getElementById("plan");
+  plan.querySelector("ul").replaceChildren();
+  fill("plan", card.checklist.map((item) => `${COVERAGE[item.coverage] || "○"} ${item.id}. ${item.description}`));
+  plan.querySelector(".count").textContent = card.iteration
+    ? `Round ${card.iteration} of ${card.max_iterations} · ${done} of ${card.checklist.length} items` : card.duration;
 }
 
 function showSource(source) {
@@ -69,6 +86,7 @@ function showSentence(sentence) {
   } else {
     if (!shown) {
       shown = place.appendChild(document.createElement("span"));
+      shown.className = "new";
       shown.dataset.id = sentence.id;
     }
     shown.textContent = sentence.text.replace(MARKER, (marker) => marker + (sentence.mark || "")) + " ";
@@ -80,7 +98,9 @@ function fill(id, lines) {
   const section = document.getElementById(id);
   const list = section.querySelector("ul");
   lines.slice(list.children.length).forEach((line) => { // only what is new, so that nothing jumps
-    list.appendChild(document.createElement("li")).textContent = line;
+    const item = list.appendChild(document.createElement("li"));
+    item.className = "new";
+    item.textContent = line;
   });
   const count = section.querySelector(".count");
   if (count) count.textContent = lines.length;

@@ -67,7 +67,10 @@ class Poisoned:
 
     async def follow(self, job_id: str, *, after: int = 0) -> AsyncIterator[Event]:
         words = self.payload.encode("utf-8", "replace").decode()  # no log keeps a lone surrogate
-        said = {"stage": "searching", "message": words, "progress": 0.3, "data": {"queries": [words]}}
+        item = {"id": words, "description": words, "coverage": "partial"}
+        card = {"checklist": [item], "iteration": 0, "max_iterations": 1, "duration": words}
+        told = {"queries": [words], "card": card, "understood": words}
+        said = {"stage": "searching", "message": words, "progress": 0.3, "data": told}
         yield Event(1, "status", 1, NOON, said)
         yield Event(
             2, "source", 1, NOON, {"id": "src_1", "url": words, "title": words, "domain": words, "provider": words}
