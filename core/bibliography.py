@@ -49,7 +49,8 @@ class Name:
 class Work:
     """One entry. All text is on one line and printable; empty strings and None are what is not known.
 
-    `url` is "" for a file of the operator's, whose place is nobody's business. `has_more_authors` is for `et al.`.
+    `url` is "" for a file of the operator's, whose place is nobody's business; `file` is its name.
+    `has_more_authors` is for `et al.`.
     """
 
     number: int
@@ -61,6 +62,7 @@ class Work:
     published_on: date | None
     read_on: date
     url: str
+    file: str
     doi: str
     arxiv_id: str
     pubmed_id: str
@@ -81,9 +83,10 @@ def work_of(source: Source) -> Work:
     names, has_more = names_in(authors)
     address = one_line(source.url)
     is_file = address.startswith("file:")
+    file = _file_name(address) if is_file else ""
     return Work(
         number=source.number,
-        title=one_line(source.title) or (file_name(address) if is_file else "") or "Untitled",
+        title=one_line(source.title) or file or "Untitled",
         authors=names,
         has_more_authors=has_more,
         journal=journal,
@@ -91,6 +94,7 @@ def work_of(source: Source) -> Work:
         published_on=metadata.published_at.date() if metadata.published_at else None,
         read_on=source.read_at.date(),
         url="" if is_file else address,
+        file=file,
         doi=_identifier(address, ("doi.org", "dx.doi.org"), _DOI, "doi"),
         arxiv_id=_identifier(address, ("arxiv.org",), _ARXIV, "id"),
         pubmed_id=_identifier(address, ("pubmed.ncbi.nlm.nih.gov",), _PUBMED, "id"),
@@ -112,8 +116,7 @@ def names_in(line: str) -> tuple[tuple[Name, ...], bool]:
     return tuple(names[:MAX_AUTHORS]), has_more or len(names) > MAX_AUTHORS
 
 
-def file_name(address: str) -> str:
-    """The last part of a file's address."""
+def _file_name(address: str) -> str:
     return one_line(PurePosixPath(unquote(address.partition("#")[0])).name)
 
 

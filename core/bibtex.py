@@ -61,6 +61,7 @@ def _entry(work: Work, key: str) -> str:
         "pmid": work.pubmed_id,
         "url": _verbatim(work.url),
         "urldate": work.read_on.isoformat() if work.url else "",
+        "note": f"File {latex_text(work.file)}" if work.file else "",
     }
     lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
     if work.published_on:

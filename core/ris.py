@@ -31,8 +31,9 @@ def _record(work: Work) -> Iterator[tuple[str, str]]:
         yield "DA", _day(work.published_on)
     tags = {"JO": work.journal, "PB": "" if work.journal else work.publisher, "DO": work.doi, "UR": work.url}
     yield from ((tag, value) for tag, value in tags.items() if value)
-    if work.url:
-        yield "Y2", _day(work.read_on)
+    yield "Y2", _day(work.read_on)
+    if work.file:
+        yield "N1", f"File {work.file}"
     identifier = f"arXiv:{work.arxiv_id}" if work.arxiv_id else f"PMID:{work.pubmed_id}" if work.pubmed_id else ""
     if identifier:
         yield "AN", identifier

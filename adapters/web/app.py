@@ -32,6 +32,7 @@ _METRICS: web.AppKey[Callable[[], bytes]] = web.AppKey("metrics")
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "Server": "gorkd",  # the default names versions
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "no-referrer",

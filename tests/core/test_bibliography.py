@@ -94,7 +94,8 @@ def test_a_file_keeps_its_place_to_itself():
 
     assert entry["title"] == "{my notes.md}"
     assert "secret" not in bibtex([work_of(local)]) + ris([work_of(local)])
-    assert record[0] == ("TY", "GEN")
+    assert entry["note"] == "File my notes.md"
+    assert (record[0], record[-2]) == (("TY", "GEN"), ("N1", "File my notes.md"))
     assert "url" not in entry
 
 
@@ -184,7 +185,7 @@ def test_whatever_a_source_is_called_its_entries_can_be_read(sources: list[Sourc
         assert sum(tag == "AU" for tag, _ in record) == len(work.authors)
 
 
-FIELDS = set("author title journal year publisher doi eprint archiveprefix pmid url urldate month".split())
+FIELDS = set("author title journal year publisher doi eprint archiveprefix pmid url urldate note month".split())
 
 
 @given(nasty.map(one_line))
@@ -207,7 +208,7 @@ def test_latex_shows_the_characters_themselves(text: str):
     assert library.entries[0]["title"] == work.title
 
 
-WORK = Work(1, "x", (), False, "", "", None, date(2026, 1, 1), "", "", "", "", False)
+WORK = Work(1, "x", (), False, "", "", None, date(2026, 1, 1), "", "", "", "", "", False)
 
 
 @pytest.mark.parametrize(
