@@ -7,17 +7,14 @@ from typing import Protocol
 
 
 class Heartbeats(Protocol):
-    """One row a worker. Each method raises `StoreError`.
-
-    Times are those of whoever calls: the clocks of several machines must agree to a few seconds.
-    """
+    """One row a worker, with its own clock's time. Each method raises `StoreError`."""
 
     async def beat(self, worker_id: str, now: datetime) -> None:
         """`worker_id` is alive at `now`, also when that is earlier than its last beat."""
         ...
 
-    async def silent_since(self, cutoff: datetime) -> list[str]:
-        """Workers whose last beat was before `cutoff`, longest silent first."""
+    async def beats(self) -> dict[str, datetime]:
+        """Each worker's last beat."""
         ...
 
     async def forget(self, worker_id: str) -> None:

@@ -15,6 +15,7 @@ from datetime import timedelta
 from dbos import DBOS, DBOSClient
 
 from adapters.durable.queue import DurableQueue
+from adapters.durable.silence import Silence
 from core.errors import StoreError
 from core.heartbeats import Heartbeats
 from core.job import JobStatus, ResearchJob
@@ -27,11 +28,11 @@ _ENDED = ("SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED")
 
 @dataclass(frozen=True)
 class Pace:
-    """Seconds. A worker is given up `silent_s + confirm_s` after its last sign of life."""
+    """Seconds. A worker is given up `silent_s` after its last sign of life, whatever the clocks say meanwhile."""
 
     beat_s: float = 2.0
-    silent_s: float = 12.0
-    confirm_s: float = 3.0  # silent twice, so far apart: after a clock jump every worker looks silent until it beats
+    silent_s: float = 15.0
+    confirm_s: float = 5.0  # without a new beat, for one whose last looks old: after a clock jump every worker's does
     sweep_s: float = 5.0
     settle_s: float = 3.0  # what was stored just now is about to be enqueued by whoever stored it
     keep_s: float = 600.0  # an ended job stays in the journal for as long
@@ -56,8 +57,11 @@ class Reaper:
     endings: Endings
     clock: Clock
     pace: Pace = Pace()
-    _suspects: dict[str, float] = field(default_factory=dict)  # silent worker: when first seen so, in loop time
+    _silence: Silence = field(init=False)
     _orphans: set[str] = field(default_factory=set)  # jobs that the last sweep found without anyone to end them
+
+    def __post_init__(self) -> None:
+        self._silence = Silence(self.pace.silent_s, self.pace.confirm_s, gap_s=2 * self.pace.beat_s)
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as group:
@@ -70,18 +74,13 @@ class Reaper:
 
     async def take_over(self) -> None:
         """Put the jobs of silent workers back on the queue."""
-        now = asyncio.get_running_loop().time()
-        cutoff = self.clock() - timedelta(seconds=self.pace.silent_s)
-        silent = [name for name in await self.heartbeats.silent_since(cutoff) if name != self.worker_id]
-        self._suspects = {name: self._suspects.get(name, now) for name in silent}
-        for name, since in list(self._suspects.items()):
-            if now - since < self.pace.confirm_s:
-                continue
+        beats = await self.heartbeats.beats()
+        beats.pop(self.worker_id, None)
+        for name in self._silence.look(beats, clock=self.clock(), stopwatch=asyncio.get_running_loop().time()):
             handles = await asyncio.to_thread(DBOS._recover_pending_workflows, [name])
             if handles:
                 log.warning("took over from a silent worker", extra={"silent": name, "jobs": len(handles)})
             await self.heartbeats.forget(name)
-            del self._suspects[name]
 
     async def sweep(self) -> None:
         """Enqueue what was stored only, end what ended without a word, and clear the journal of old jobs."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 
 from adapters.store.sqlite import Database
 
@@ -19,10 +19,10 @@ class SqliteHeartbeats:
             lambda connection: connection.execute("INSERT OR REPLACE INTO heartbeats VALUES (?, ?)", row)
         )
 
-    async def silent_since(self, cutoff: datetime) -> list[str]:
-        query = "SELECT worker_id FROM heartbeats WHERE beat_at < ? ORDER BY beat_at"
-        rows = await self._database.read(lambda connection: connection.execute(query, (cutoff.timestamp(),)).fetchall())
-        return [worker_id for (worker_id,) in rows]
+    async def beats(self) -> dict[str, datetime]:
+        query = "SELECT worker_id, beat_at FROM heartbeats"
+        rows = await self._database.read(lambda connection: connection.execute(query).fetchall())
+        return {worker_id: datetime.fromtimestamp(beat_at, UTC) for worker_id, beat_at in rows}
 
     async def forget(self, worker_id: str) -> None:
         await self._database.write(

@@ -215,9 +215,8 @@ class MemoryHeartbeats:
     async def beat(self, worker_id: str, now: datetime) -> None:
         self._beats[worker_id] = now
 
-    async def silent_since(self, cutoff: datetime) -> list[str]:
-        silent = [(beat, worker_id) for worker_id, beat in self._beats.items() if beat < cutoff]
-        return [worker_id for _, worker_id in sorted(silent)]
+    async def beats(self) -> dict[str, datetime]:
+        return dict(self._beats)
 
     async def forget(self, worker_id: str) -> None:
         self._beats.pop(worker_id, None)

@@ -21,9 +21,8 @@ class PostgresHeartbeats:
     async def beat(self, worker_id: str, now: datetime) -> None:
         await self._database.execute(_BEAT, (worker_id, now))
 
-    async def silent_since(self, cutoff: datetime) -> list[str]:
-        query = "SELECT worker_id FROM heartbeats WHERE beat_at < %s ORDER BY beat_at"
-        return [worker_id for (worker_id,) in await self._database.rows(query, (cutoff,))]
+    async def beats(self) -> dict[str, datetime]:
+        return dict(await self._database.rows("SELECT worker_id, beat_at FROM heartbeats"))
 
     async def forget(self, worker_id: str) -> None:
         await self._database.execute("DELETE FROM heartbeats WHERE worker_id = %s", (worker_id,))
