@@ -61,7 +61,7 @@ class Reaper:
     _orphans: set[str] = field(default_factory=set)  # jobs that the last sweep found without anyone to end them
 
     def __post_init__(self) -> None:
-        self._silence = Silence(self.pace.silent_s, self.pace.confirm_s, gap_s=2 * self.pace.beat_s)
+        self._silence = Silence(self.pace.silent_s, self.pace.confirm_s)
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as group:
@@ -70,7 +70,11 @@ class Reaper:
             group.create_task(self._every(self.pace.sweep_s, self.sweep))
 
     async def beat(self) -> None:
-        await self.heartbeats.beat(self.worker_id, self.clock())
+        try:
+            await self.heartbeats.beat(self.worker_id, self.clock())
+        except StoreError:
+            self._silence.begin_anew()
+            raise
 
     async def take_over(self) -> None:
         """Put the jobs of silent workers back on the queue."""

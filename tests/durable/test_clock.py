@@ -100,7 +100,10 @@ async def test_dead_worker_does_not_live_on_because_the_clock_was_set_back(
         set_clock(clock, -HOUR)
         await worker.killed()
         killed_at = asyncio.get_running_loop().time()
-        await reader.until(lambda: reader.events[-1].attempt == 2, within_s=25)
+        try:
+            await reader.until(lambda: reader.events[-1].attempt == 2, within_s=25)
+        except TimeoutError:
+            print(*worker.lines, sep=chr(10)); print("OTHER");print(*other.lines, sep=chr(10)); print(reader.events[-1]); raise
         resumed_s = asyncio.get_running_loop().time() - killed_at
         done = await following
     await other.killed()

@@ -19,12 +19,14 @@ def when_given_up(
 
     At second 20 the clock of both `jumps`; the other's clock `differs` all the time; within `blind` no look succeeds.
     """
-    silence = Silence(silent_s=15, confirm_s=5, gap_s=4)
+    silence = Silence(silent_s=15, confirm_s=5)
     beat = NOW
     for second in range(120):
         clock = NOW + timedelta(seconds=second + (jumps if second >= 20 else 0))
         if second % 2 == 0 and (dies_at is None or second < dies_at) and second not in blind:
             beat = clock + timedelta(seconds=differs)
+        if second in blind:
+            silence.begin_anew()
         can_look = second >= starts_at and second not in blind
         if can_look and silence.look({"other": beat}, clock=clock, stopwatch=1e5 + second):
             return second
