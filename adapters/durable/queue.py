@@ -92,7 +92,10 @@ class DurableQueue:
         await self._on_cancelled(job_id)
 
     async def position(self, job_id: str) -> int | None:
-        """Among the jobs of its tenant: it waits for no other's while workers have room. Raises `StoreError`."""
+        """Among the jobs of its tenant: it waits for no other's while workers have room. Raises `StoreError`.
+
+        On SQLite, jobs of one second have no order: DBOS's time there has no finer one on Python 3.11.
+        """
         jobs = await self._jobs.unfinished(limit=MOST_JOBS)
         job = next((job for job in jobs if job.id == job_id), None)
         if job is None or job.status is not JobStatus.PENDING:

@@ -22,8 +22,8 @@ async def world() -> AsyncIterator[World]:
 
 @pytest.fixture
 def one_machine(world: World, tmp_path: Path) -> dict[str, str]:
-    """Settings with everything in one folder."""
-    return world.env(tmp_path, "tavily", model=True)
+    """Settings with everything in one folder; a workspace may ask as often as it likes."""
+    return world.env(tmp_path, "tavily", model=True) | {"GORKD_DISCORD_GUILD_PER_MIN": "1000"}
 
 
 @pytest.fixture

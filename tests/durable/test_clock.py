@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from core.job import ResearchRequest
-from tests.durable.outside import QUESTION, calls
+from tests.durable.outside import QUESTION, calls, hang_at, heal
 from tests.durable.processes import Process, Reader, front
 from tests.loopback.world import World
 
@@ -88,22 +88,20 @@ async def test_dead_worker_does_not_live_on_because_the_clock_was_set_back(
     world: World, one_machine: dict[str, str], clock: Path
 ) -> None:
     """S003-25: its job is resumed by another within 20 s, although its last beat lies an hour ahead."""
-    world.model.first_token_s = 4.0
+    hang_at("answer", hang_first=True)(world)
     env = moved(one_machine, clock)
     worker = await Process.start("worker", env)
     async with front(one_machine) as house:
         job = await house.researcher.submit(ResearchRequest(QUESTION))
         reader = Reader()
         following = asyncio.create_task(reader.follow(house, job.id))
-        await reader.until(lambda: bool(reader.events) and reader.events[-1].data.get("stage") == "synthesizing")
+        await asyncio.wait_for(world.model.hanging.wait(), 20)
         other = await Process.start("worker", env)
+        heal(world)
         set_clock(clock, -HOUR)
         await worker.killed()
         killed_at = asyncio.get_running_loop().time()
-        try:
-            await reader.until(lambda: reader.events[-1].attempt == 2, within_s=25)
-        except TimeoutError:
-            print(*worker.lines, sep=chr(10)); print("OTHER");print(*other.lines, sep=chr(10)); print(reader.events[-1]); raise
+        await reader.until(lambda: reader.events[-1].attempt == 2, within_s=25)
         resumed_s = asyncio.get_running_loop().time() - killed_at
         done = await following
     await other.killed()
