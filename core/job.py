@@ -57,7 +57,8 @@ class ResearchRequest:
     `thread` is the conversation it belongs to (`discord:<channel>`, `slack:<channel>:<ts>`), valid in its
     scope; `basis` an earlier job of the scope whose sources this one starts from; `feedback` what is to be
     better than in that job; `quoted` a message whose claims are to be checked; `attachments` the names of
-    the files that came along, whose texts are kept by job (core/attachments.py).
+    the files that came along, whose texts are kept by job (core/attachments.py); `refreshes` the job whose
+    repeated answer is to be renewed.
     """
 
     query: str
@@ -75,6 +76,7 @@ class ResearchRequest:
     feedback: str = ""
     quoted: str = ""
     attachments: tuple[str, ...] = ()
+    refreshes: str = ""
 
     @property
     def stands_alone(self) -> bool:

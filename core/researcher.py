@@ -5,6 +5,7 @@ Whatever names an earlier job also names the scope of whoever asks: a job of ano
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import replace
@@ -12,6 +13,7 @@ from time import perf_counter
 
 from core.answer import JobResult
 from core.attachments import MAX_ATTACHMENTS, Attachment
+from core.changes import AnswerChanges, compare_answers
 from core.delivery import Address, Delivery
 from core.deps import Deps
 from core.errors import InvalidQuery, JobNotFound, QueueFull, SetupError, StaleAttempt, StoreError
@@ -104,6 +106,46 @@ class Researcher:
         """Ask the same question anew: nothing of the earlier answer is used."""
         old = await self._visible(job_id, scope)
         return await self._again(old, replace(await self._asked(old), basis="", feedback="", asker=asker), dedupe_key)
+
+    async def refresh(self, job_id: str, asker: str, *, scope: Scope, dedupe_key: str = "") -> ResearchJob:
+        """Renew an answer that was given before: nothing of it is used, and `changes` then says what is different.
+
+        By default an answer is renewed once a day, however many press. A job that still runs is given back as it is.
+        """
+        old = await self._visible(job_id, scope)
+        if old.status not in TERMINAL_STATUSES:
+            return old
+        request = replace(await self._asked(old), basis="", feedback="", refreshes=old.id, asker=asker)
+        day = self._deps.clock().date().isoformat()
+        return await self._again(old, request, dedupe_key or f"refresh:{old.id}:{day}")
+
+    async def changes(self, job_id: str, *, scope: Scope) -> AnswerChanges | None:
+        """What a refreshed answer says otherwise than the one it renews (D12).
+
+        None for a job that refreshes none, before both have an answer, and when the earlier one was forgotten.
+        """
+        job = await self._visible(job_id, scope)
+        if not job.request.refreshes:
+            return None
+        before, now = await self.result(job.request.refreshes), await self.result(job.id)
+        if before is None or now is None or before.answer is None or now.answer is None:
+            return None
+        return await asyncio.to_thread(compare_answers, before.answer, now.answer)
+
+    async def first_asker(self, job_id: str, *, scope: Scope) -> str:
+        """Who asked what a repeated answer was given to first, by platform id; "" where that may not be told.
+
+        It is told in the place where it was asked, unless it was asked in private, is one's own, or was forgotten.
+        """
+        job = await self._visible(job_id, scope)
+        result = await self.result(job.id)
+        try:
+            first = await self._deps.jobs.get(result.cached_job) if result and result.cached_job else None
+        except JobNotFound:
+            return ""
+        if first is None or first.scope != job.scope or first.request.is_private:
+            return ""
+        return first.request.asker if first.request.asker != job.request.asker else ""
 
     async def improve(
         self, job_id: str, feedback: str, asker: str, *, scope: Scope, is_deeper: bool = False, dedupe_key: str = ""

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from core.answer import Confidence, JobResult, ResearchAnswer, Verdict
+from core.changes import AnswerChanges
 from core.job import JobStatus, ResearchJob
 
 STATUS_MESSAGES = {
@@ -201,6 +202,17 @@ def earlier_answer(job: ResearchJob, result: JobResult | None, *, asker: str = "
         return ""
     whom = f" {asker}" if asker else ""
     return f"Answered {age(seconds)} for{whom}: {result.cached_question}"
+
+
+def changes_lines(changes: AnswerChanges) -> list[str]:
+    """What changed, a line each, what is contradicted first."""
+    if changes.is_nothing:
+        return ["Nothing changed: the new answer says what the earlier one said."]
+    return [
+        *(f"Before: {pair.before} Now: {pair.now}" for pair in changes.contradicted),
+        *(f"New: {text}" for text in changes.added),
+        *(f"No longer said: {text}" for text in changes.dropped),
+    ]
 
 
 def age(seconds: float) -> str:
