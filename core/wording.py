@@ -12,6 +12,8 @@ from core.answer import Confidence, JobResult, ResearchAnswer, Verdict
 from core.changes import AnswerChanges
 from core.job import JobStatus, ResearchJob
 
+NAMED_CHARS = 150  # of an earlier question where it is named
+
 STATUS_MESSAGES = {
     JobStatus.PENDING: "Waiting for a free worker",
     JobStatus.PLANNING: "Planning the search",
@@ -201,7 +203,9 @@ def earlier_answer(job: ResearchJob, result: JobResult | None, *, asker: str = "
     if answered_at >= job.created_at:
         return ""
     whom = f" {asker}" if asker else ""
-    return f"Answered {age(seconds)} for{whom}: {result.cached_question}"
+    asked = " ".join(result.cached_question.split())
+    asked = asked if len(asked) <= NAMED_CHARS else f"{asked[: NAMED_CHARS - 1]}…"
+    return f"Answered {age(seconds)} for{whom}: {asked}"
 
 
 def changes_lines(changes: AnswerChanges) -> list[str]:

@@ -42,6 +42,7 @@ class _Live(Generic[Payload]):
     reply: Reply[Payload]
     attached: Address | None = None
     snapshot: Snapshot = field(default_factory=Snapshot)
+    urgent: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 _PACE = Pace()
@@ -198,16 +199,26 @@ class LiveAnswers(Generic[Payload]):
         async with _reading(self._read(live)) as reading:
             shown, shown_at = live.snapshot, loop.time()
             while True:
-                await asyncio.wait({reading}, timeout=self._pace.edit_every_s)
+                await self._pause(live, reading)
                 if reading.done():
                     return await reading
                 if live.snapshot != shown or loop.time() - shown_at >= self._pace.refresh_every_s:
                     shown, shown_at = live.snapshot, loop.time()
                     await self._edit(live, await self._progress(live))
 
+    async def _pause(self, live: _Live[Payload], reading: asyncio.Task[None]) -> None:
+        """Until the next edit is due, or the job has ended, or there is an earlier answer to show (D12: at once)."""
+        async with _reading(live.urgent.wait()) as urgent:
+            await asyncio.wait({reading, urgent}, timeout=self._pace.edit_every_s, return_when=asyncio.FIRST_COMPLETED)
+        live.urgent.clear()
+
     async def _read(self, live: _Live[Payload]) -> None:
         async for event in self._researcher.follow(live.job.id):
+            had = live.snapshot.earlier
             live.snapshot = live.snapshot.after(event)
+            is_whole = event.type == "status" and bool(live.snapshot.sentences)
+            if (live.snapshot.earlier and is_whole) or (had and not live.snapshot.earlier):
+                live.urgent.set()
 
     async def _progress(self, live: _Live[Payload]) -> Payload:
         snapshot = live.snapshot
@@ -298,7 +309,7 @@ class LiveAnswers(Generic[Payload]):
 
 
 @asynccontextmanager
-async def _reading(work: Awaitable[None]) -> AsyncIterator[asyncio.Task[None]]:
+async def _reading(work: Awaitable[object]) -> AsyncIterator[asyncio.Task[None]]:
     """`work` as a task that ends with the block."""
     task = asyncio.ensure_future(_awaited(work))
     try:
@@ -308,7 +319,7 @@ async def _reading(work: Awaitable[None]) -> AsyncIterator[asyncio.Task[None]]:
         await asyncio.gather(task, return_exceptions=True)
 
 
-async def _awaited(work: Awaitable[None]) -> None:
+async def _awaited(work: Awaitable[object]) -> None:
     await work
 
 

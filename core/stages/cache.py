@@ -21,6 +21,7 @@ from core.ports import Vector
 from core.render import iso_utc
 from core.source import Source, SourceKind
 from core.stages.intake import parse_intent
+from core.wording import earlier_answer
 
 _WORTH_KEEPING = frozenset({Confidence.HIGH, Confidence.MEDIUM})  # D12
 KEEP_TIMEOUT_S = 10.0  # of embedding an answered question; nobody waits for it
@@ -90,11 +91,16 @@ async def repeat_result(earlier_id: str, job: ResearchJob, deps: Deps, *, answer
     if earlier.scope != job.scope or result is None or (result.source_ids and not sources):
         return None
     await deps.sources.put(job, sources)
-    answer = result.answer
-    if answer is not None:
-        answer = replace(answer, metadata=SynthesisMetadata(model=answer.metadata.model))
     asked = result.understood or earlier.query
-    return replace(result, answer=answer, cached_at=iso_utc(answered_at), cached_job=earlier_id, cached_question=asked)
+    repeated = replace(result, cached_at=iso_utc(answered_at), cached_job=earlier_id, cached_question=asked)
+    answer = result.answer
+    if answer is None:
+        return repeated
+    notice = " · ".join(filter(None, [earlier_answer(job, repeated), answer.notice]))
+    return replace(
+        repeated,
+        answer=replace(answer, notice=notice, metadata=SynthesisMetadata(model=answer.metadata.model)),
+    )
 
 
 def comparable_group(job: ResearchJob, deps: Deps) -> str:

@@ -16,14 +16,17 @@ from datetime import datetime
 from core.answer import Claim, JobResult
 from core.deps import Deps
 from core.errors import GorkdError, JobNotFound
+from core.events import Json
 from core.job import JobStatus, ResearchJob
 from core.progress import Progress
-from core.render import iso_utc, one_line
+from core.render import cut, iso_utc, one_line
 from core.sameness.guard import strict_veto, veto
 from core.stages.cache import comparable_group, embed_question, may_repeat, repeat_result
 from core.wording import CHECKING_EARLIER, STATUS_MESSAGES
 
 log = logging.getLogger(__name__)
+
+SHOWN_CHARS = 120  # of the earlier question in a status line
 
 
 @dataclass(frozen=True)
@@ -103,11 +106,14 @@ async def shown_meanwhile(earlier: Sequence[EarlierAnswer], deps: Deps, progress
 
 
 async def _show(earlier: EarlierAnswer, progress: Progress) -> None:
-    asked = {"question": one_line(earlier.question), "answered_at": iso_utc(earlier.answered_at)}
-    await progress.status(JobStatus.PLANNING, message=CHECKING_EARLIER, data={"earlier": {**asked}})
+    """The mark comes first, and once more when all sentences are there: what is shown then is whole."""
+    message = f"{CHECKING_EARLIER}: “{cut(one_line(earlier.question), SHOWN_CHARS)}”"
+    asked: dict[str, Json] = {"question": one_line(earlier.question), "answered_at": iso_utc(earlier.answered_at)}
+    await progress.status(JobStatus.PLANNING, message=message, data={"earlier": asked})
     for claim in _claims(earlier):
         numbers = ", ".join(str(int(one.source_id.removeprefix("src_"))) for one in claim.evidence)
         await progress.sentence(claim, f"{claim.text} [{numbers}]" if numbers else claim.text)
+    await progress.status(JobStatus.PLANNING, message=message, data={"earlier": asked})
 
 
 async def _take_back(earlier: EarlierAnswer, progress: Progress) -> None:

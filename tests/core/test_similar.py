@@ -98,7 +98,7 @@ async def test_a_confirmed_answer_is_shown_at_once_and_then_final() -> None:
     assert done["metadata"]["cached"] is True
     assert done["metadata"]["cached_question"] == ASKED
     assert (searches(deps), len(calls(deps, "answer"))) == before
-    marked = next(event for event in events if event.data.get("message") == CHECKING_EARLIER)
+    marked = next(event for event in events if str(event.data.get("message")).startswith(CHECKING_EARLIER))
     assert marked.data["data"]["earlier"]["question"] == ASKED  # type: ignore[index, call-overload]
     assert shown(events)[-2][0] == ASKED
     assert "larynx" in shown(events)[-2][1]["summary-0"]

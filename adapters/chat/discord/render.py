@@ -37,6 +37,7 @@ COLOURS = {
     Confidence.LOW: 0xE67E22,
     Confidence.INSUFFICIENT: 0xE74C3C,
 }  # G-02
+EARLIER_ROOM = 1500  # of an earlier answer while it is being confirmed
 COLOUR_RUNNING = 0x5865F2
 COLOUR_FAILED = 0xE74C3C
 
@@ -53,6 +54,8 @@ class DiscordVoice:
             lines.append(word("progress.waiting", position=snapshot.position))
         if snapshot.queries:
             lines.append(f"-# {word('progress.queries')}: {plain(' · '.join(snapshot.queries), 2 * LINE_ROOM)}")
+        if snapshot.earlier:
+            lines.append(prose(" ".join(snapshot.sentences.values()), EARLIER_ROOM))
         lines += [f"· {plain(line, LINE_ROOM)}" for line in snapshot.sources[-TOP_SOURCES:]]
         found = f" · {wording.counted(len(snapshot.sources), 'source')}" if snapshot.sources else ""
         embed = discord.Embed(title=f"🔍 {word('progress.title')}", colour=COLOUR_RUNNING)

@@ -54,6 +54,8 @@ class SlackVoice:
     def progress(self, job: ResearchJob, snapshot: Snapshot, elapsed_s: float) -> SlackMessage:
         said = plain(snapshot.message, LINE_ROOM) or "…"
         blocks = [section(f"{'🔍 ' if said[0].isalnum() else ''}*{said}* …")]
+        if snapshot.earlier:
+            blocks.append(section(plain(" ".join(snapshot.sentences.values()), SECTION_LIMIT) or "…"))
         if snapshot.queries:
             blocks.append(context(plain(" · ".join(f"“{query}”" for query in snapshot.queries), 2 * LINE_ROOM)))
         if snapshot.sources:
