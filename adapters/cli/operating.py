@@ -8,17 +8,19 @@ from dataclasses import dataclass
 
 from core.checkup import Finding
 from core.forgetting import Forgotten, Whose
-from core.ports import JobStore
+from core.ports import CacheKeeping, JobStore, ReuseStore
 from core.tracing import TraceLog
 
 
 @dataclass(frozen=True)
 class Kept:
-    """What is kept of jobs, and how to let go of it."""
+    """What is kept of jobs and to be given again, and how to let go of it."""
 
     jobs: JobStore
     traces: TraceLog
     forget: Callable[[Whose], Awaitable[Forgotten]]
+    cache: CacheKeeping
+    reuse: ReuseStore
 
 
 @dataclass(frozen=True)

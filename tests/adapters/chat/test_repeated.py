@@ -1,0 +1,201 @@
+"""An answer that was given before, as people see it: how fast, and that it says so (D12, S003-24)."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from time import perf_counter
+
+import pytest
+from rich.console import Console
+
+from adapters.chat.discord.render import DiscordVoice
+from adapters.chat.live import LiveAnswers
+from adapters.chat.slack.render import SlackVoice
+from adapters.cli.answer import print_answer
+from adapters.queue import InProcessQueue
+from adapters.web.view import JobLinks, job_view
+from core.answer import JobResult
+from core.delivery import Address
+from core.deps import Deps
+from core.job import ResearchJob, ResearchRequest, Scope
+from core.ports import ChatRequest
+from core.researcher import Researcher
+from core.runner import DirectSteps, run_job
+from core.snapshot import Snapshot
+from core.source import Source
+from core.wording import CHECKING_EARLIER, earlier_answer
+from tests.core.test_similar import ASKED, SAME, house
+from tests.fakes import FakeModel
+from tests.golden import samples
+
+CHANNEL = Scope("discord:1", "channel:2")
+LIMIT_S = 0.5  # from the question to the edit (S003-24)
+
+
+@dataclass
+class Message:
+    """What stands in it, edit by edit."""
+
+    edits: list[str] = field(default_factory=list)
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    address: Address = field(default_factory=lambda: Address("discord", {"message": 1}))
+
+    async def edit(self, payload: str, /) -> None:
+        self.edits.append(payload)
+        self.changed.set()
+
+    async def repost(self, payload: str, job_id: str, /) -> None:
+        await self.edit(payload)
+
+    async def ping(self, job: ResearchJob, /) -> None: ...
+
+    async def until(self, says: Callable[[str], bool]) -> float:
+        """How long it took until the message said so, in seconds."""
+        began = perf_counter()
+        async with asyncio.timeout(10):
+            while not any(map(says, self.edits)):
+                self.changed.clear()
+                await self.changed.wait()
+        return perf_counter() - began
+
+
+class Words:
+    """Payloads are words."""
+
+    def progress(self, job: ResearchJob, snapshot: Snapshot, elapsed_s: float) -> str:
+        return f"{snapshot.message} | {' '.join(snapshot.sentences.values())}"
+
+    def outcome(self, job: ResearchJob, result: JobResult | None, sources: Sequence[Source]) -> str:
+        return f"done: {earlier_answer(job, result)}"
+
+    def refusal(self, sentence: str) -> str:
+        return f"refused: {sentence}"
+
+
+def gate(deps: Deps) -> tuple[Deps, asyncio.Event]:
+    """The model's plan comes when the event is set."""
+    opened = asyncio.Event()
+
+    class Gated(FakeModel):
+        async def stream(self, request: ChatRequest):  # type: ignore[no-untyped-def, override]
+            if request.purpose == "plan" and "same_as" in str(request.schema):
+                await opened.wait()
+            async for delta in super().stream(request):
+                yield delta
+
+    assert isinstance(deps.model, FakeModel)
+    return replace(deps, model=Gated(deps.model.answers)), opened
+
+
+async def answered_once(deps: Deps) -> Researcher:
+    """A researcher who runs jobs in this process, asked once."""
+
+    async def run(job_id: str) -> None:
+        await run_job(job_id, deps, DirectSteps())
+
+    researcher = Researcher(deps, InProcessQueue(run, concurrency=4, limit=10))
+    job = await researcher.submit(ResearchRequest(ASKED, CHANNEL))
+    async for _ in researcher.follow(job.id):
+        pass
+    return researcher
+
+
+async def test_the_same_question_is_answered_in_chat_within_half_a_second() -> None:
+    """S003-24: from the question to the edit, by the exact key."""
+    researcher = await answered_once(house())
+    bot, message = LiveAnswers(researcher, Words(), platform="discord"), Message()
+    began = perf_counter()
+
+    job = await bot.answer(ResearchRequest(ASKED.lower(), CHANNEL), message, dedupe_key="discord:9")
+    took_s = perf_counter() - began
+
+    assert job is not None
+    result = await researcher.result(job.id)
+    assert result is not None
+    assert result.cached_question == ASKED
+    assert message.edits[-1].startswith("done")
+    assert took_s < LIMIT_S
+
+
+async def test_a_near_question_shows_its_answer_at_once_and_waits_for_the_plan_call() -> None:
+    """D12: within half a second, marked; what the plan call says makes it final."""
+    deps, opened = gate(house(same_as="1"))
+    researcher = await answered_once(deps)
+    bot, message = LiveAnswers(researcher, Words(), platform="discord"), Message()
+
+    answering = asyncio.create_task(bot.answer(ResearchRequest(SAME, CHANNEL), message, dedupe_key="discord:9"))
+    took_s = await message.until(lambda words: words.startswith(CHECKING_EARLIER) and "larynx" in words)
+    opened.set()
+    began = perf_counter()
+    await answering
+
+    assert took_s < LIMIT_S
+    assert perf_counter() - began < LIMIT_S
+    assert message.edits[-1].startswith("done")
+    assert len([words for words in message.edits if words.startswith("done")]) == 1
+
+
+async def test_an_answer_to_another_question_leaves_the_message_again() -> None:
+    """Whoever saw it sees it taken back, in the same message, before the real answer comes."""
+    deps, opened = gate(house(same_as=None))
+    researcher = await answered_once(deps)
+    bot, message = LiveAnswers(researcher, Words(), platform="discord"), Message()
+
+    answering = asyncio.create_task(bot.answer(ResearchRequest(SAME, CHANNEL), message, dedupe_key="discord:9"))
+    await message.until(lambda words: words.startswith(CHECKING_EARLIER) and "larynx" in words)
+    opened.set()
+    await answering
+
+    assert message.edits[-1] == "done: "
+
+
+REPEATED = replace(
+    samples.RESULT,
+    cached_at="2026-03-11T11:00:00+00:00",
+    cached_question="What is the height of the Eddystone lighthouse?",
+)
+NOTICE = "Answered 3 days ago for: What is the height of the Eddystone lighthouse?"
+
+
+def shown(name: str) -> str:
+    answer = samples.ANSWER if samples.RESULT.answer is None else samples.RESULT.answer
+    result = replace(REPEATED, answer=replace(answer, notice=earlier_answer(samples.COMPLETED, REPEATED)))
+    outcome = (samples.COMPLETED, result, samples.SOURCES)
+    if name == "discord":
+        return DiscordVoice(samples.LINKS).outcome(*outcome).text
+    if name == "slack":
+        return json.dumps(SlackVoice(samples.LINKS).outcome(*outcome).blocks)
+    if name == "page":
+        view = job_view(*outcome, JobLinks("job_1"))
+        return view.answer.raw.notice if view.answer else ""
+    text = io.StringIO()
+    assert result.answer is not None
+    print_answer(Console(file=text, width=100), samples.COMPLETED, result, result.answer, samples.SOURCES)
+    return text.getvalue()
+
+
+@pytest.mark.parametrize("name", ["discord", "slack", "page", "cli"])
+def test_every_interface_says_that_it_was_answered_before(name: str) -> None:
+    """S003-19: with its age and its own question."""
+    assert NOTICE in shown(name)
+
+
+@pytest.mark.parametrize("name", ["discord", "slack"])
+def test_an_unconfirmed_answer_is_shown_under_its_own_question(name: str) -> None:
+    """D12: the mark and the question stand above the sentences."""
+    snapshot = Snapshot(
+        message=f"{CHECKING_EARLIER}: “{ASKED}”", earlier=ASKED, sentences={"summary-0": "The larynx twitches [1]."}
+    )
+    voice = DiscordVoice(samples.LINKS) if name == "discord" else SlackVoice(samples.LINKS)
+
+    text = (
+        json.dumps(voice.progress(samples.RUNNING, snapshot, 0.3).blocks, ensure_ascii=False)
+        if isinstance(voice, SlackVoice)
+        else voice.progress(samples.RUNNING, snapshot, 0.3).text
+    )
+
+    assert text.index(CHECKING_EARLIER) < text.index(ASKED) < text.index("larynx twitches")
