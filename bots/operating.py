@@ -51,7 +51,7 @@ async def open_kept() -> AsyncIterator[Kept]:
             archives = [*records.archives, JournalArchive(queue, durable.file)]
             return await forget(whose, records.register, archives, cancel=queue.cancel)
 
-        yield Kept(records.jobs, records.traces, forget_all)
+        yield Kept(records.jobs, records.traces, forget_all, records.keeping, records.reuse)
 
 
 async def examine_installation() -> list[Finding]:

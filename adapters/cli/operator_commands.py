@@ -1,4 +1,4 @@
-"""The commands of who looks after an installation: `trace`, `doctor`, `forget`."""
+"""The commands of who looks after an installation: `trace`, `doctor`, `forget`, `cache`."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import asyncio
 import logging
 import sys
 from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
+from adapters.cli.cache import CacheAction, run_cache
 from adapters.cli.checkup import findings_json, print_findings
 from adapters.cli.operating import Operating
 from adapters.cli.saying import Exit, make_encodable, print_json, report, say
@@ -29,6 +31,7 @@ def add_operator_commands(app: typer.Typer, operating: Operating) -> None:
     app.command("trace")(_trace_command(operating))
     app.command("doctor")(_doctor_command(operating))
     app.command("forget")(_forget_command(operating))
+    app.command("cache")(_cache_command(operating))
 
 
 def _trace_command(operating: Operating) -> Callable[..., None]:
@@ -74,6 +77,25 @@ def _forget_command(operating: Operating) -> Callable[..., None]:
         _run(run, as_json=as_json)
 
     return forget
+
+
+def _cache_command(operating: Operating) -> Callable[..., None]:
+    def cache(
+        action: Annotated[CacheAction, typer.Argument(help="What to do.", show_default=False)],
+        job: Annotated[str, typer.Argument(help="The job's id, for show and forget.", metavar="[JOB]")] = "",
+        *,
+        workspace: Annotated[
+            str, typer.Option("--workspace", metavar="TENANT", help="Only local, discord:<guild> or slack:<team>.")
+        ] = "",
+        is_sure: Annotated[bool, typer.Option("--yes", help="Do not ask whether I am sure.")] = False,
+        as_json: _Json = False,
+    ) -> None:
+        """Look at the answers that may be given again, and let go of them."""
+        place = workspace.strip()
+        command = partial(run_cache, operating, action, job.strip(), workspace=place, is_sure=is_sure, as_json=as_json)
+        _run(command, as_json=as_json)
+
+    return cache
 
 
 def _run(command: Callable[[], Coroutine[None, None, Exit]], *, as_json: bool) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -14,9 +15,11 @@ from typer.testing import CliRunner, Result
 from adapters.cli import build_app
 from adapters.cli.operating import Kept, Operating
 from adapters.store.memory import MemoryJobStore
+from adapters.store.memory_cache import MemoryAnswerCache, MemoryReuseStore
 from core.checkup import Finding
 from core.errors import SetupError
 from core.forgetting import Forgotten, Whose
+from core.job import Scope
 from core.tracing import Exchange, TraceEntry
 from tests.golden import samples
 from tests.golden.samples import ScriptedResearcher
@@ -47,6 +50,8 @@ class Desk:
     forgotten: Forgotten = field(default_factory=lambda: Forgotten(3, 57, {}))
     wished: list[Whose] = field(default_factory=list)
     refusal: Exception | None = None
+    cache: MemoryAnswerCache = field(default_factory=lambda: MemoryAnswerCache(clock=lambda: datetime.now(UTC)))
+    reuse: MemoryReuseStore = field(default_factory=lambda: MemoryReuseStore(clock=lambda: datetime.now(UTC)))
 
     async def append(self, job_id: str, entries: Sequence[TraceEntry]) -> None: ...
 
@@ -68,7 +73,7 @@ class Desk:
             raise self.refusal
         jobs = MemoryJobStore()
         await jobs.save(JOB)
-        yield Kept(jobs, self, self.forget)
+        yield Kept(jobs, self, self.forget, self.cache, self.reuse)
 
     def run(self, *arguments: str, columns: int = 120) -> Result:
         @asynccontextmanager
@@ -248,3 +253,62 @@ def test_a_bug_is_one_sentence_without_its_words(command: tuple[str, ...]) -> No
     assert ran.exit_code == 4
     assert "RuntimeError" in ran.stderr
     assert "hunter2" not in ran.output
+
+
+def cached(*places: Scope) -> Desk:
+    """A desk whose cache holds the job's answer in each of these places, and one page."""
+    desk = Desk()
+
+    async def fill() -> None:
+        for scope in places:
+            await desk.cache.put(scope, "key", JOB.id, ttl=timedelta(days=7))
+        await desk.reuse.put("page:https://site.example", "text", ttl=timedelta(days=1))
+
+    asyncio.run(fill())
+    return desk
+
+
+CHANNEL = Scope("discord:1", "channel:2")
+
+
+def test_cache_lists_and_shows_what_may_be_given_again() -> None:
+    """Whose, how old, which question; of one workspace when it is named."""
+    desk = cached(JOB.scope, CHANNEL)
+
+    listed, elsewhere = desk.run("cache", "list"), desk.run("cache", "list", "--workspace", "slack:T1")
+    shown = desk.run("cache", "show", JOB.id)
+    document = json.loads(desk.run("cache", "list", "--workspace", "discord:1", "--json").stdout)
+
+    assert [line.split("  ")[:2] for line in listed.stdout.splitlines()] == [
+        [JOB.id, "discord:1 channel:2"],
+        [JOB.id, f"{JOB.scope.tenant} {JOB.scope.visibility}"],
+    ]
+    assert all(JOB.query in line for line in listed.stdout.splitlines())
+    assert elsewhere.stdout == ""
+    assert shown.stdout.startswith(JOB.query)
+    assert [entry["visibility"] for entry in document["answers"]] == ["channel:2"]
+
+
+def test_cache_lets_go_of_one_or_of_all() -> None:
+    """The job stays; purging all takes the reused pages along, purging a workspace does not."""
+    one = cached(CHANNEL)
+    workspace, everything = cached(JOB.scope, CHANNEL), cached(JOB.scope, CHANNEL)
+
+    gone = one.run("cache", "forget", JOB.id)
+    again = one.run("cache", "show", JOB.id)
+    some = workspace.run("cache", "purge", "--workspace", JOB.scope.tenant, "--yes")
+    most = everything.run("cache", "purge", "--yes", "--json")
+
+    assert gone.stdout == "Let go of 1 answer.\n"
+    assert again.exit_code == 4
+    assert some.exit_code == 0
+    assert asyncio.run(workspace.reuse.clear()) == 1
+    assert json.loads(most.stdout) == {"answers": 2, "reused": 1}
+
+
+def test_cache_needs_to_know_which() -> None:
+    """A sentence that says how."""
+    ran = Desk().run("cache", "forget")
+
+    assert ran.exit_code == 2
+    assert "gorkd cache forget JOB" in ran.stderr
