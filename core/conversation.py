@@ -12,6 +12,8 @@ from typing import Literal
 import regex
 
 from core.citations import strip_markers
+from core.deps import Deps
+from core.errors import StoreError
 from core.job import ResearchJob
 from core.markers import Grammar
 from core.ports import JobStore
@@ -104,10 +106,16 @@ def read_reply(text: str) -> Reply:
     return Reply("question", text.strip())
 
 
-async def read_turns(job: ResearchJob, jobs: JobStore) -> tuple[Turn, ...]:
-    """The last turns of the job's thread before it, oldest first. Raises `StoreError`."""
-    if not job.request.thread:
+async def read_turns(job: ResearchJob, deps: Deps) -> tuple[Turn, ...]:
+    """The last turns of the job's thread before it, oldest first; none when the store fails."""
+    try:
+        return await _read_turns(job, deps.jobs) if job.request.thread else ()
+    except StoreError as exc:
+        deps.count_error("plan", exc)
         return ()
+
+
+async def _read_turns(job: ResearchJob, jobs: JobStore) -> tuple[Turn, ...]:
     earlier = await jobs.in_thread(job.scope, job.request.thread, before=job.created_at, limit=MAX_TURNS)
     turns: list[Turn] = []
     for past in reversed(earlier[:MAX_TURNS]):
@@ -126,6 +134,11 @@ def needs_context(question: str) -> bool:
         return True
     told = len(_telling_words(question))
     return told == 0 or (told == 1 and not _DEFINES.search(question) and len(_WORD.findall(question)) <= 4)
+
+
+def leans_on_thread(job: ResearchJob) -> bool:
+    """A follow-up means something else in another conversation, and at another time in the same one."""
+    return bool(job.request.thread) and needs_context(job.query)
 
 
 def standalone_by_rules(question: str, turns: Sequence[Turn]) -> str:

@@ -9,22 +9,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-from adapters.chat.reply import AddressDead, Pace, Payload_co, Payload_contra, Reply, Voice
+from adapters.chat.reply import AddressDead, Pace, Reply, Voice
 from core import wording
-from core.answer import JobResult
 from core.attachments import Attachment
 from core.delivery import Address, Delivery
 from core.errors import GorkdError, JobNotFound
 from core.job import TERMINAL_STATUSES, JobStatus, ResearchJob, ResearchRequest, Scope
 from core.snapshot import Snapshot
-from core.source import Source
 
 if TYPE_CHECKING:
     from core.researcher import Researcher
@@ -321,76 +318,3 @@ async def _reading(work: Awaitable[object]) -> AsyncIterator[asyncio.Task[None]]
 
 async def _awaited(work: Awaitable[object]) -> None:
     await work
-
-
-class _Editable(Protocol[Payload_contra]):
-    async def edit(self, payload: Payload_contra, /) -> None: ...
-
-
-class _PlainVoice(Protocol[Payload_co]):
-    def progress(self, snapshot: Snapshot, elapsed_s: float) -> Payload_co: ...
-
-    def outcome(self, job: ResearchJob, result: JobResult | None, sources: Sequence[Source]) -> Payload_co: ...
-
-    def refusal(self, sentence: str) -> Payload_co: ...
-
-
-async def answer_live(
-    reply: _Editable[Payload],
-    voice: _PlainVoice[Payload],
-    researcher: Researcher,
-    request: ResearchRequest,
-    *,
-    dedupe_key: str,
-    clock: Callable[[], float] = time.monotonic,
-) -> ResearchJob | None:
-    """Research `request` in `reply`. Returns the job that ended, or None when there is no answer to show.
-
-    Every path ends in an edit. Errors of the platform itself are logged, never raised.
-    """
-    try:
-        job = await _research(reply, voice, researcher, request, dedupe_key=dedupe_key, clock=clock)
-        outcome = voice.outcome(job, await researcher.result(job.id), await researcher.sources(job.id))
-    except asyncio.CancelledError:
-        await _try_edit(reply, voice.refusal("I was restarted before I could answer; please ask again."))
-        raise
-    except GorkdError as error:
-        _log.info("question refused", extra={"code": error.code, "reason": str(error)})
-        await _try_edit(reply, voice.refusal(error.user_message))
-        return None
-    except Exception:  # noqa: BLE001 -- a chat's process boundary: the person must not be left waiting
-        _log.exception("question failed")
-        await _try_edit(reply, voice.refusal(wording.SOMETHING_BROKE))
-        return None
-    await _try_edit(reply, outcome, timeout_s=None)
-    return job
-
-
-async def _research(
-    reply: _Editable[Payload],
-    voice: _PlainVoice[Payload],
-    researcher: Researcher,
-    request: ResearchRequest,
-    *,
-    dedupe_key: str,
-    clock: Callable[[], float],
-) -> ResearchJob:
-    """Submit, show progress, and give the job when it has ended."""
-    started = last_edit = clock()
-    job = await researcher.submit(request, dedupe_key=dedupe_key)
-    snapshot = Snapshot()
-    async for event in researcher.follow(job.id):
-        snapshot = snapshot.after(event)
-        if event.type != "complete" and clock() - last_edit >= 2.0:
-            await _try_edit(reply, voice.progress(snapshot, clock() - started))
-            last_edit = clock()
-    return await researcher.job(job.id)
-
-
-async def _try_edit(reply: _Editable[Payload], payload: Payload, *, timeout_s: float | None = 2.0) -> None:
-    """An edit that fails costs that edit, not the answer."""
-    try:
-        async with asyncio.timeout(timeout_s):
-            await reply.edit(payload)
-    except Exception:  # noqa: BLE001 -- whatever the platform raised; the next edit may succeed
-        _log.warning("message could not be edited", exc_info=True)

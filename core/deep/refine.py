@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from core.conversation import read_turns
 from core.deep.asking import STRINGS, Said, ask_model, line, listed, strict
 from core.deep.state import RefinedQuestion
 from core.deps import Deps
@@ -11,7 +12,7 @@ from core.events import Json
 from core.job import ResearchJob
 from core.ports import ChatRequest
 from core.prompts import load_prompt
-from core.stages.prompting import asked
+from core.stages.prompting import asked, said_before
 
 MAX_TERMS = 8
 MAX_BOUNDARIES = 3
@@ -27,14 +28,18 @@ _SCHEMA: Mapping[str, Json] = strict(
 
 
 async def refine_question(job: ResearchJob, deps: Deps, *, within_s: float) -> RefinedQuestion:
-    """One call for both steps, since the second needs nothing but the first. Raises `ModelError`."""
+    """One call for both steps, since the second needs nothing but the first. Raises `ModelError`.
+
+    What was said before in the job's thread tells what a follow-up means.
+    """
     settings = deps.settings.deep
+    turns = await read_turns(job, deps)
     request = ChatRequest(
         purpose="refine",
         system=load_prompt("refine_question").substitute(
             today=deps.clock().date().isoformat(), min_items=settings.min_items, max_items=settings.max_items
         ),
-        user=asked(job),
+        user=f"{said_before(turns)}\n{asked(job)}" if turns else asked(job),
         schema_name="refined_question",
         schema=_SCHEMA,
         max_tokens=settings.max_step_tokens,

@@ -14,6 +14,7 @@ from core.independence import owner
 from core.modes.mode import Work
 from core.quality import pmid_of
 from core.source import SearchPlan, SearchQuery, Source
+from core.stages.given import Given, read_given
 from core.stages.search import Gathering, collect_sources
 from core.urls import canonical_url
 
@@ -25,8 +26,11 @@ MAX_DOCUMENTS = 1000  # more than a job ever finds
 async def execute_searches(work: Work, state: DeepState, queries: RoundQueries, *, within_s: float) -> RoundSources:
     """Every query to its providers in parallel, about ten results each; what is new is read and kept with the job.
 
-    A provider that fails costs its own results. Raises `SearchFailed` when all fail and nothing was found before.
+    The first round also reads what came with the question. A provider that fails costs its own results. Raises
+    `SearchFailed` when all fail and nothing was found before.
     """
+    is_first = len(state.rounds) <= 1
+    given = await read_given(work.job, work.gathering, work.deps, within_s=within_s) if is_first else Given()
     known = await known_sources(work, state.last_number)
     plan = _plan(work, queries, known)
     if not plan.queries:
@@ -38,6 +42,9 @@ async def execute_searches(work: Work, state: DeepState, queries: RoundQueries, 
             within_s=within_s,
             on_fetching=_ignore,
             on_source=work.progress.source,
+            given=given.sources,
+            earlier=given.earlier,
+            notes=given.notes,
         )
     except SearchFailed as exc:
         if not known:

@@ -65,6 +65,7 @@ def gathered(state: DeepState) -> SearchMetadata:
         failures={name: reason for name, reason in failures.items() if name not in used},
         pages_read=sum(search.pages_read for search in state.searches),
         pages_failed=sum(search.pages_failed for search in state.searches),
+        notes=tuple(dict.fromkeys(note for search in state.searches for note in search.notes)),
     )
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from core.answer import JobResult, ResearchAnswer
-from core.conversation import Turn, read_turns
-from core.errors import StoreError
+from core.conversation import read_turns
 from core.events import Json
 from core.job import JobStatus, ResearchJob
 from core.modes.mode import Mode, Work
@@ -75,7 +74,7 @@ def _repeated(earlier: JobResult, plan: ResearchPlan, work: Work) -> JobResult:
 
 async def _plan(work: Work) -> ResearchPlan:
     with work.deps.stage("plan"):
-        turns = await _turns(work)
+        turns = await read_turns(work.job, work.deps)
         if _is_retry(work.job) and not turns and await earlier_sources(work.job, work.deps):
             return plan_by_rules(work.job, work.deps)
         earlier = await find_earlier(work.job, work.deps)
@@ -91,14 +90,6 @@ async def _plan(work: Work) -> ResearchPlan:
 def _is_retry(job: ResearchJob) -> bool:
     """The same question once more, with nothing to be better: what was found then will do."""
     return bool(job.request.basis) and not job.request.feedback
-
-
-async def _turns(work: Work) -> tuple[Turn, ...]:
-    try:
-        return await read_turns(work.job, work.deps.jobs)
-    except StoreError as exc:
-        work.deps.count_error("plan", exc)
-        return ()
 
 
 async def _search(work: Work, plan: ResearchPlan, asked: ResearchJob) -> SearchOutcome:

@@ -12,7 +12,7 @@ from datetime import datetime
 
 from core.answer import Confidence, JobResult, SynthesisMetadata, Verdict
 from core.answer_key import answer_group, answer_key
-from core.conversation import needs_context
+from core.conversation import leans_on_thread
 from core.deps import Deps
 from core.errors import GorkdError, JobNotFound, ModelError
 from core.freshness import time_to_live
@@ -29,7 +29,7 @@ KEEP_TIMEOUT_S = 10.0  # of embedding an answered question; nobody waits for it
 
 def may_repeat(job: ResearchJob) -> bool:
     """Whether an earlier answer will do: not where one is wanted anew, or where the words alone do not say which."""
-    return not job.request.is_fresh and job.request.stands_alone and not _leans_on_thread(job)
+    return not job.request.is_fresh and job.request.stands_alone and not leans_on_thread(job)
 
 
 async def cached_result(job: ResearchJob, deps: Deps) -> JobResult | None:
@@ -73,7 +73,7 @@ def is_worth_keeping(job: ResearchJob, result: JobResult, sources: Sequence[Sour
     if any(claim.verdict is Verdict.UNCHECKED for claim in answer.claims):
         return False
     is_hidden = request.is_private and not job.scope.visibility.startswith("user:")
-    is_shareable = request.stands_alone and not is_hidden and not _leans_on_thread(job)
+    is_shareable = request.stands_alone and not is_hidden and not leans_on_thread(job)
     return is_shareable and all(map(_is_public, sources))
 
 
@@ -133,11 +133,6 @@ async def _look_up(job: ResearchJob, deps: Deps) -> JobResult | None:
     except GorkdError as exc:
         deps.count_error("cache", exc)
         return None
-
-
-def _leans_on_thread(job: ResearchJob) -> bool:
-    """A follow-up means something else in another conversation, and at another time in the same one."""
-    return bool(job.request.thread) and needs_context(job.query)
 
 
 def _is_public(source: Source) -> bool:

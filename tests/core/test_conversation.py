@@ -118,7 +118,7 @@ async def test_never_more_than_five_turns_oldest_first(count: int) -> None:
         await deps.jobs.finish(job, JobResult(answer, understood=f"Full {job.query}"))
     now = replace(make_job("and then?", scope=HERE, thread="discord:2"), created_at=NOW + timedelta(hours=1))
 
-    turns = await read_turns(now, deps.jobs)
+    turns = await read_turns(now, deps)
 
     first = max(0, count - MAX_TURNS)
     assert [turn.question for turn in turns] == [f"Full Question {number}?" for number in range(first, count)]
@@ -133,5 +133,5 @@ async def test_another_scope_and_what_came_later_are_not_heard() -> None:
         await deps.jobs.finish(job, answer)
     now = replace(make_job("and then?", scope=HERE, thread="discord:2"), created_at=NOW + timedelta(hours=1))
 
-    assert await read_turns(now, deps.jobs) == ()
-    assert await read_turns(replace(now, request=replace(now.request, thread="")), deps.jobs) == ()
+    assert await read_turns(now, deps) == ()
+    assert await read_turns(replace(now, request=replace(now.request, thread="")), deps) == ()

@@ -18,7 +18,9 @@ from core.researcher import Researcher
 from core.runner import DirectSteps, run_job
 from core.source import SourceKind
 from core.stages.given import addresses_in, without_addresses
+from tests.core.deep.making import SOUND, deep_deps, page_text, scripted
 from tests.core.test_researcher import Idle
+from tests.deep.world import QUESTION as DEEP_QUESTION
 from tests.fakes import NOW, FakeModel, FakeSearch, hit, make_deps
 
 CHANNEL, OTHER = Scope("slack:T1", "channel:C1"), Scope("slack:T1", "channel:C2")
@@ -312,3 +314,19 @@ def test_addresses_are_found_without_the_sentence_around_them(text: str, urls: l
 
     assert found == urls or found == [f"https://{name}.example/" for name in urls]
     assert without_addresses(text).strip("() .") == (rest or text.strip("() ."))
+
+
+async def test_deep_research_hears_the_thread_and_reads_what_came_along() -> None:
+    """The same files, the same conversation, in the mode that takes minutes."""
+    model = scripted(plan="{}")
+    deps = replace(deep_deps(model=model), clock=Clock())
+    earlier = await ask(deps, "How does vitamin C work?")
+    study = Attachment("study.txt", "text/plain", "study.txt", page_text(SOUND[0]))
+
+    deep = await ask(deps, f"And {DEEP_QUESTION}", modes=("deep",), attachments=(study,))
+
+    (refining,) = model.calls("refine")
+    assert f"<conversation>\nQuestion: {earlier.query}" in refining.user
+    assert deep.status is JobStatus.COMPLETED
+    assert "study.txt" in {source.title for source in await deps.sources.sources(deep.id)}
+    assert (await result_of(deps, deep)).understood
