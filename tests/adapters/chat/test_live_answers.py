@@ -146,7 +146,7 @@ async def asked(world: World, bot: LiveAnswers[str], reply: BoardReply, key: str
 
 
 async def test_an_answer_is_the_last_edit_and_its_address_is_erased(world: World) -> None:
-    """Placeholder, progress, answer: one message; what was needed to edit it is not kept (S003-20)."""
+    """C-04: placeholder, progress, answer in one message; what was needed to edit it is not kept."""
     reply = BoardReply(world.board)
     task = await asked(world, world.bot(), reply)
 
