@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from pathlib import Path
 
 from adapters.secrets import SecretBox
 from adapters.store.archive import SqliteArchive
@@ -15,6 +16,7 @@ from adapters.store.deliveries import SqliteDeliveries
 from adapters.store.events import SqliteEventLog
 from adapters.store.heartbeats import SqliteHeartbeats
 from adapters.store.jobs import SqliteJobStore
+from adapters.store.library import SqliteLibrary
 from adapters.store.limits import SqliteRateLimits, SqliteSingleFlight
 from adapters.store.memo import SqliteJobMemo
 from adapters.store.ratings import SqliteRatings
@@ -39,6 +41,7 @@ from core.errors import SetupError
 from core.feedback import Ratings
 from core.forgetting import Archive, Register
 from core.heartbeats import Heartbeats
+from core.library.paper import Library
 from core.limits import RateLimits, SingleFlight
 from core.page_links import LinkRevocations
 from core.ports import AnswerCache, CacheKeeping, Clock, EventLog, JobMemo, JobStore, Recorder, ReuseStore, SourceStore
@@ -60,6 +63,7 @@ class Records:
     deliveries: Deliveries
     attachments: Attachments
     ratings: Ratings
+    library: Library
     cache: AnswerCache
     limits: RateLimits
     flights: SingleFlight
@@ -84,7 +88,7 @@ async def open_records(
     redis = _open_redis(settings.redis_url, stack, clock=clock, recorder=recorder) if settings.redis_url else None
     if redis is not None and "DATABASE_URL" in env:
         box = SecretBox.from_env(env, settings.data)
-        return await _open_postgres(env["DATABASE_URL"], redis, box, stack, clock=clock)
+        return await _open_postgres(env["DATABASE_URL"], redis, box, stack, folder=settings.data, clock=clock)
     database = await Database.open(settings.data)
     stack.push_async_callback(database.aclose)
     archive = SqliteArchive(database)
@@ -99,6 +103,7 @@ async def open_records(
         deliveries=SqliteDeliveries(database, SecretBox.from_env(env, settings.data), clock=clock),
         attachments=SqliteAttachments(database),
         ratings=SqliteRatings(database),
+        library=SqliteLibrary(database, settings.data),
         limits=redis.limits if redis else SqliteRateLimits(database, clock=clock, recorder=recorder),
         flights=redis.flights if redis else SqliteSingleFlight(database, clock=clock, recorder=recorder),
         cache=cache,
@@ -142,13 +147,16 @@ def _open_redis(url: str, stack: AsyncExitStack, *, clock: Clock, recorder: Reco
     return _Shared(events, cache, limits, flights, reuse, archive)
 
 
-async def _open_postgres(url: str, redis: _Shared, box: SecretBox, stack: AsyncExitStack, *, clock: Clock) -> Records:
+async def _open_postgres(
+    url: str, redis: _Shared, box: SecretBox, stack: AsyncExitStack, *, folder: Path, clock: Clock
+) -> Records:
     from adapters.store.postgres import PostgresDatabase
     from adapters.store.postgres_archive import PostgresArchive
     from adapters.store.postgres_attachments import PostgresAttachments
     from adapters.store.postgres_deliveries import PostgresDeliveries
     from adapters.store.postgres_heartbeats import PostgresHeartbeats
     from adapters.store.postgres_jobs import PostgresJobStore
+    from adapters.store.postgres_library import PostgresLibrary
     from adapters.store.postgres_memo import PostgresJobMemo
     from adapters.store.postgres_ratings import PostgresRatings
     from adapters.store.postgres_revocations import PostgresLinkRevocations
@@ -170,6 +178,7 @@ async def _open_postgres(url: str, redis: _Shared, box: SecretBox, stack: AsyncE
         deliveries=PostgresDeliveries(database, box, clock=clock),
         attachments=PostgresAttachments(database),
         ratings=PostgresRatings(database),
+        library=PostgresLibrary(database, folder),
         cache=redis.cache,
         limits=redis.limits,
         flights=redis.flights,

@@ -259,6 +259,7 @@ def _open_deps(
         attachments=records.attachments,
         attachment_reader=pages.attachments,
         ratings=records.ratings,
+        library=records.library,
         cache=records.cache,
         flights=records.flights,
         reuse=records.reuse,

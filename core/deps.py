@@ -14,6 +14,7 @@ from core.delivery import Deliveries
 from core.errors import GorkdError
 from core.feedback import Ratings
 from core.job import ResearchRequest
+from core.library.paper import Library
 from core.limits import SingleFlight
 from core.ports import (
     AnswerCache,
@@ -60,6 +61,7 @@ class Deps:
     cache: AnswerCache
     deliveries: Deliveries
     attachments: Attachments
+    library: Library
     attachment_reader: AttachmentReader
     ratings: Ratings
     flights: SingleFlight

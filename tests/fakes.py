@@ -20,6 +20,7 @@ from adapters.store.memory import (
     MemoryTraceStore,
 )
 from adapters.store.memory_cache import MemoryAnswerCache, MemoryReuseStore
+from adapters.store.memory_library import MemoryLibrary
 from core.answer import ModelUsage
 from core.attachments import Attachment, AttachmentUnreadable
 from core.config import Settings
@@ -185,6 +186,7 @@ def make_deps(
         attachments=MemoryAttachments(),
         attachment_reader=FakeReader(),
         ratings=MemoryRatings(),
+        library=MemoryLibrary(),
         cache=MemoryAnswerCache(clock=clock),
         flights=MemorySingleFlight(clock=clock),
         reuse=MemoryReuseStore(clock=clock),

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 
 from sqlite_utils import Database as Connection
 
+from adapters.store.library import DROP_DELETED_WORDS
 from adapters.store.sqlite import Database
 from core.errors import StoreError
 from core.forgetting import Filed, Whose
@@ -78,6 +79,8 @@ class SqliteArchive:
                 gone += _delete_user(connection, whose)
             elif whose.tenant:
                 gone += _delete_tenant(connection, whose.tenant)
+            if whose.user_id or whose.tenant:
+                connection.execute(DROP_DELETED_WORDS)
             return gone
 
         gone = await self._database.write(change)

@@ -101,6 +101,18 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             tenant TEXT NOT NULL, visibility TEXT NOT NULL, at TIMESTAMPTZ NOT NULL, rating TEXT NOT NULL,
             PRIMARY KEY (job_id, asker))""",
     ),
+    (
+        """CREATE TABLE papers (
+            tenant TEXT NOT NULL, visibility TEXT NOT NULL, id TEXT NOT NULL, content_hash TEXT NOT NULL,
+            paper TEXT NOT NULL, text TEXT NOT NULL, file BYTEA NOT NULL, PRIMARY KEY (tenant, visibility, id))""",
+        """CREATE TABLE paper_chunks (
+            number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, tenant TEXT NOT NULL, visibility TEXT NOT NULL,
+            paper_id TEXT NOT NULL, kind TEXT NOT NULL, chunk TEXT NOT NULL, vector BYTEA, words TSVECTOR NOT NULL,
+            FOREIGN KEY (tenant, visibility, paper_id) REFERENCES papers (tenant, visibility, id) ON DELETE CASCADE)""",
+        "CREATE INDEX paper_chunks_by_paper ON paper_chunks (tenant, visibility, kind, paper_id)",
+        "CREATE INDEX paper_chunks_by_shelf ON paper_chunks (tenant, visibility, kind, number)",
+        "CREATE INDEX paper_chunks_by_words ON paper_chunks USING gin (words)",
+    ),
 )
 
 

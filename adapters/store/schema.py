@@ -129,6 +129,23 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         """CREATE TABLE reused (key BLOB PRIMARY KEY, text TEXT NOT NULL, expires_at REAL NOT NULL) WITHOUT ROWID""",
         "CREATE INDEX reused_by_expiry ON reused (expires_at)",
     ),
+    (
+        # Papers on shelves: a shelf is a tenant and a visibility, and nobody else looks into it.
+        """CREATE TABLE papers (
+            tenant TEXT NOT NULL, visibility TEXT NOT NULL, id TEXT NOT NULL, content_hash TEXT NOT NULL,
+            paper TEXT NOT NULL, text TEXT NOT NULL, file BLOB NOT NULL,
+            PRIMARY KEY (tenant, visibility, id)) WITHOUT ROWID""",
+        # Rows are added and removed, never changed, and no number is given twice: mirrors rely on it.
+        """CREATE TABLE paper_chunks (
+            number INTEGER PRIMARY KEY AUTOINCREMENT, tenant TEXT NOT NULL, visibility TEXT NOT NULL,
+            paper_id TEXT NOT NULL, kind TEXT NOT NULL, chunk TEXT NOT NULL, vector BLOB,
+            FOREIGN KEY (tenant, visibility, paper_id) REFERENCES papers (tenant, visibility, id) ON DELETE CASCADE)""",
+        "CREATE INDEX paper_chunks_by_paper ON paper_chunks (tenant, visibility, kind, paper_id)",
+        "CREATE INDEX paper_chunks_by_shelf ON paper_chunks (tenant, visibility, kind, number)",
+        "CREATE VIRTUAL TABLE paper_words USING fts5 (text, tokenize = 'porter unicode61 remove_diacritics 2')",
+        """CREATE TRIGGER paper_words_forget AFTER DELETE ON paper_chunks
+            BEGIN DELETE FROM paper_words WHERE rowid = old.number; END""",
+    ),
 )
 
 

@@ -10,6 +10,7 @@ import regex
 from core.conversation import Turn
 from core.deps import Deps
 from core.events import Json
+from core.grounding import Grounder
 from core.injection import instructions_in, mask
 from core.job import ResearchJob
 from core.llm import estimate_tokens
@@ -60,10 +61,11 @@ _LANGUAGE_NAMES = {
 
 @dataclass(frozen=True)
 class Script:
-    """What the writer gets to read of each source, and the call that makes it write, given its seconds."""
+    """What the writer gets to read of each source, the call that makes it write (given its seconds), who judges it."""
 
     passages: Mapping[str, Sequence[Passage]]
     request: Callable[[float], ChatRequest]
+    grounder: Callable[[Sequence[Source], str, Mapping[str, Sequence[Passage]]], Grounder] = Grounder
 
 
 def answer_script(job: ResearchJob, sources: Sequence[Source], deps: Deps) -> Script:

@@ -148,7 +148,7 @@ async def _write(
 ) -> Draft:
     loop = asyncio.get_running_loop()
     script = await asyncio.to_thread(prepare)
-    grounder = Grounder(sources, job.query, script.passages)
+    grounder = script.grounder(sources, job.query, script.passages)
     # Read for the check while the model thinks about its first word.
     reading = asyncio.create_task(asyncio.to_thread(_read_ahead, grounder))
     writing = Writing(grounder, progress)

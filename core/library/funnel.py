@@ -1,0 +1,117 @@
+"""The two searches of the funnel: which papers matter, then what in them matters (S000-03 … S000-13).
+
+Without an embedder BM25 ranks, and the similarity cut-offs, which mean cosines, become limits on the rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.job import Scope
+from core.library.paper import Index, Library, SearchResult
+from core.ports import EmbeddingModel, Vector
+from core.terms import terms
+
+POOL = 4  # candidates for each result: what diversity may choose from
+
+
+@dataclass(frozen=True)
+class Shelves:
+    """Where to look: a library, the scopes one may look into, and what turns a query into a vector, if anything."""
+
+    library: Library
+    scopes: tuple[Scope, ...]
+    embedder: EmbeddingModel | None = None
+
+
+async def search_summary_index(
+    shelves: Shelves, query: str, k: int = 8, *, use_mmr: bool = True, similarity_cutoff: float = 0.5,
+    mmr_alpha: float = 0.5,
+) -> list[SearchResult]:  # fmt: skip
+    """Stage 1: summaries and notes alone; the defaults are S000-04 … S000-06. Raises `ModelError`, `StoreError`."""
+    alpha = mmr_alpha if use_mmr else 1.0
+    return await _search(shelves, Index.SUMMARY, query, k, alpha=alpha, cutoff=similarity_cutoff)
+
+
+async def search_content_index_filtered(
+    shelves: Shelves, query: str, paper_ids: Sequence[str], k: int = 15, *, use_mmr: bool = True,
+    similarity_cutoff: float = 0.6, mmr_alpha: float = 0.6,
+) -> list[SearchResult]:  # fmt: skip
+    """Stage 2: the full texts of those papers alone; the defaults are S000-09 … S000-11.
+
+    Raises `ModelError`, `StoreError`.
+    """
+    alpha = mmr_alpha if use_mmr else 1.0
+    return await _search(shelves, Index.CONTENT, query, k, alpha=alpha, cutoff=similarity_cutoff, papers=paper_ids)
+
+
+async def search_content_index(shelves: Shelves, query: str, k: int = 15) -> list[SearchResult]:
+    """Every full text: what `sem-search` shows, with the numbers of stage 2."""
+    return await _search(shelves, Index.CONTENT, query, k, alpha=0.6, cutoff=0.6)
+
+
+async def _search(
+    shelves: Shelves,
+    index: Index,
+    query: str,
+    k: int,
+    *,
+    alpha: float,
+    cutoff: float,
+    papers: Sequence[str] | None = None,
+) -> list[SearchResult]:
+    library, scopes = shelves.library, shelves.scopes
+    if shelves.embedder is None:
+        found = await library.matching(scopes, index, query, limit=POOL * k, papers=papers)
+        return select_diverse(found, k, alpha=alpha, alike=_share_of_words)
+    (vector,) = await shelves.embedder.embed([query])
+    found = await library.nearest(scopes, index, vector, limit=POOL * k, papers=papers)
+    return select_diverse([entry for entry in found if entry.score >= cutoff], k, alpha=alpha, alike=_cosine)
+
+
+def papers_of(results: Sequence[SearchResult]) -> list[str]:
+    """The ids of the papers, best first, each once (S000-07)."""
+    return list(dict.fromkeys(result.chunk.paper.id for result in results))
+
+
+def select_diverse(
+    found: Sequence[SearchResult],
+    k: int,
+    *,
+    alpha: float,
+    alike: Callable[[SearchResult, SearchResult], float],
+) -> list[SearchResult]:
+    """At most `k` by maximal marginal relevance: `alpha` times the score less (1 − `alpha`) times the likeness to what
+    is chosen already (Carbonell and Goldstein 1998). In the order of choice; `alpha` 1 is the order of the scores.
+    """
+    left = sorted(found, key=lambda entry: -entry.score)
+    chosen: list[SearchResult] = []
+    likeness: NDArray[np.float64] = np.zeros(len(left))
+    while left and len(chosen) < k:
+        gains = [alpha * entry.score - (1 - alpha) * likeness[at] for at, entry in enumerate(left)]
+        best = int(np.argmax(gains))
+        chosen.append(left.pop(best))
+        likeness = np.delete(likeness, best)
+        likeness = np.maximum(likeness, [alike(entry, chosen[-1]) for entry in left]) if left else likeness
+    return chosen
+
+
+def _cosine(one: SearchResult, other: SearchResult) -> float:
+    a, b = one.chunk.embedding, other.chunk.embedding
+    return float(_known(a) @ _known(b))
+
+
+def _known(vector: Vector | None) -> Vector:
+    if vector is None:
+        raise ValueError("a chunk that was found by its vector has one")
+    return vector
+
+
+def _share_of_words(one: SearchResult, other: SearchResult) -> float:
+    """Jaccard's index of the two chunks' words."""
+    a, b = set(terms(one.chunk.chunk_text)), set(terms(other.chunk.chunk_text))
+    return len(a & b) / len(a | b) if a | b else 0.0

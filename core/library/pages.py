@@ -1,0 +1,118 @@
+"""Page citations: `[PAPER_ID, page N]` checked against the text of that page, and put right where they are wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from core.answer import Citation, Claim, Evidence, Section, Verdict
+from core.citations import parse_markers
+from core.grounding import Grounder, Judged
+from core.library.paper import Paper
+from core.markers import Grammar, PageRef
+from core.passages import Passage
+from core.source import Source
+from core.verification.model_check import ModelVerdict
+
+
+class PageGrounder(Grounder):
+    """A `Grounder` for sources that are papers: `papers` gives each source id its paper.
+
+    A page counts by its place in the file; the number printed on it is understood too. A sentence that stands on
+    another page of the cited paper is moved there.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[Source],
+        question: str,
+        passages: Mapping[str, Sequence[Passage]] | None = None,
+        *,
+        papers: Mapping[str, Paper],
+    ) -> None:
+        super().__init__(sources, question, passages)
+        self._papers = papers
+        self._ids = {paper.id: source_id for source_id, paper in papers.items()}
+        self._ids.update({paper.base_id: source_id for source_id, paper in papers.items()})
+        self._named: dict[str, dict[str, set[int]]] = {}  # by sentence and source: the pages that the writer named
+
+    def judge(self, section: Section, place: int, text: str, *, gap: str = "", asserts: bool = True) -> Judged:
+        numbered, named = self._numbered(text)
+        judged = super().judge(section, place, numbered, gap=gap, asserts=asserts)
+        self._named[judged.id] = named
+        return self._put_right(judged)
+
+    def settle(self, judged: Judged, claim: Claim, verdicts: Mapping[str, ModelVerdict]) -> Judged:
+        return self._put_right(super().settle(judged, claim, verdicts))
+
+    def _numbered(self, text: str) -> tuple[str, dict[str, set[int]]]:
+        """Page markers as numbers of sources, and the pages they named; markers of papers that were not read go."""
+        named: dict[str, set[int]] = {}
+        spans: dict[tuple[int, int], list[str]] = {}
+        for mark in parse_markers(text, Grammar.PAGE):
+            if isinstance(mark.target, PageRef):
+                numbers = spans.setdefault((mark.start, mark.end), [])
+                source_id = self._ids.get(mark.target.paper_id)
+                if source_id:
+                    named.setdefault(source_id, set()).update(self._pages(source_id, mark.target))
+                    numbers.append(f"[{source_id.removeprefix('src_')}]")
+        for (start, end), numbers in sorted(spans.items(), reverse=True):
+            before = text[:start] if numbers else text[:start].rstrip(" ")
+            text = before + "".join(dict.fromkeys(numbers)) + text[end:]
+        return text, named
+
+    def _pages(self, source_id: str, target: PageRef) -> set[int]:
+        """Places in the file: those numbers themselves, and the pages on which such a number is printed."""
+        wanted = set(range(target.page, max(target.last_page, target.page) + 1))
+        labels = self._papers[source_id].labels
+        return wanted | {at for at, label in enumerate(labels, start=1) if label.isdecimal() and int(label) in wanted}
+
+    def _put_right(self, judged: Judged) -> Judged:
+        """A supported claim whose passage stands on another page than the writer said has moved."""
+        claim, named = judged.claim, self._named.get(judged.id, {})
+        if claim is None or claim.verdict is not Verdict.SUPPORTED:
+            return judged
+        evidence = tuple(_on_its_page(entry, named.get(entry.source_id, set())) for entry in claim.evidence)
+        has_stayed = any(entry.verdict is Verdict.SUPPORTED for entry in evidence)
+        verdict = Verdict.SUPPORTED if has_stayed else Verdict.MOVED
+        return replace(judged, claim=replace(claim, evidence=evidence, verdict=verdict))
+
+
+def _on_its_page(evidence: Evidence, named: set[int]) -> Evidence:
+    if evidence.page is None or not named or evidence.page in named or evidence.verdict is not Verdict.SUPPORTED:
+        return evidence
+    pages = ", ".join(str(page) for page in sorted(named))
+    return replace(evidence, verdict=Verdict.MOVED, reasons=(f"stands on page {evidence.page}, not on {pages}",))
+
+
+def page_markers(text: str, citations: Sequence[Citation], papers: Mapping[str, Paper]) -> str:
+    """`text` with `[PAPER_ID, page N]` for each `[n]` (S000-16); `citations` say on which page each sentence stands.
+
+    A number behind a sentence that no citation knows the page of becomes the paper's id alone.
+    """
+    pages: dict[str, list[int]] = {}
+    for citation in citations:
+        if citation.page is not None:
+            pages.setdefault(citation.source_id, []).append(citation.page)
+    pieces: list[str] = []
+    end = 0
+    for mark in parse_markers(text, Grammar.NUMBER):
+        source_id = f"src_{mark.number}"
+        if source_id not in papers or mark.start < end:
+            continue
+        page = _page_near(text[: mark.start], source_id, citations)
+        where = f", page {page}" if page else ""
+        pieces += [text[end : mark.start], f"[{papers[source_id].id}{where}]"]
+        end = mark.end
+    return "".join(pieces) + text[end:]
+
+
+def _page_near(before: str, source_id: str, citations: Sequence[Citation]) -> int | None:
+    """The page of the claim that ends here: of those of the source, the one whose words stand last before it."""
+    places = [
+        (before.rfind(citation.claim.rstrip(" .!?。")[-40:]), citation.page)
+        for citation in citations
+        if citation.source_id == source_id and citation.page is not None
+    ]
+    found = [(at, page) for at, page in places if at >= 0]
+    return max(found)[1] if found else (places[0][1] if places else None)

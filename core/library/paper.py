@@ -1,0 +1,168 @@
+"""Papers, their chunks, and where they are kept."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Protocol
+
+import numpy as np
+
+from core.chunking import SectionType
+from core.job import Scope
+from core.ports import Vector
+
+ARXIV_ID = re.compile(r"(?:\d{4}\.\d{4,5}|[a-z-]+(?:\.[A-Z]{2})?/\d{7})(?:v\d+)?")
+_VERSION = re.compile(r"v\d+$")
+_YEAR = re.compile(r"(?:19|20)\d{2}")
+
+
+class Index(StrEnum):
+    """The two indexes that are searched (S000-02): summaries with notes, and full texts."""
+
+    SUMMARY = "summary"
+    CONTENT = "content"
+
+
+@dataclass(frozen=True)
+class Paper:
+    """`id` is the arXiv id with its version, or a name made from author, year and title.
+
+    `published` is an ISO date, a month or a year, "" when unknown; `labels` are the numbers printed on the pages, ""
+    where none is; `content_hash` is the SHA-256 of the file. `summary` and `notes` are Markdown.
+    """
+
+    id: str
+    title: str
+    content_hash: str
+    added_at: datetime
+    authors: tuple[str, ...] = ()
+    published: str = ""
+    doi: str = ""
+    url: str = ""
+    bibtex: str = ""
+    labels: tuple[str, ...] = ()
+    summary: str = ""
+    notes: str = ""
+
+    @property
+    def year(self) -> str:
+        """Four digits, "" when unknown."""
+        found = _YEAR.match(self.published)
+        return found.group() if found else ""
+
+    @property
+    def pages(self) -> int:
+        """0 for a paper without pages."""
+        return len(self.labels)
+
+    @property
+    def base_id(self) -> str:
+        """The id without its version."""
+        return _VERSION.sub("", self.id)
+
+
+@dataclass(frozen=True)
+class PaperChunk:
+    """A span of a paper (S001-08): `chunk_text == text[start:end]`. What is known of the paper is in `paper` alone.
+
+    `page` counts from 1, None where there are no pages. `embedding` is of unit length, None without an embedder.
+    """
+
+    paper: Paper
+    chunk_index: int
+    chunk_text: str
+    start: int
+    end: int
+    section_type: SectionType = SectionType.OTHER
+    page: int | None = None
+    heading: str = ""
+    embedding: Vector | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def chunk_id(self) -> str:
+        return f"{self.paper.id}#{self.chunk_index}"
+
+
+@dataclass(frozen=True)
+class StoredChunk:
+    """A `PaperChunk` as stores keep it: without its paper and its embedding (float32, little-endian, beside it)."""
+
+    chunk_index: int
+    chunk_text: str
+    start: int
+    end: int
+    section_type: SectionType
+    page: int | None
+    heading: str
+
+    @classmethod
+    def of(cls, chunk: PaperChunk) -> StoredChunk:
+        place = (chunk.chunk_index, chunk.chunk_text, chunk.start, chunk.end)
+        return cls(*place, chunk.section_type, chunk.page, chunk.heading)
+
+    def on(self, paper: Paper, vector: bytes | None) -> PaperChunk:
+        """The chunk again."""
+        embedding = None if vector is None else np.frombuffer(vector, dtype="<f4")
+        place = (self.chunk_index, self.chunk_text, self.start, self.end)
+        return PaperChunk(paper, *place, self.section_type, self.page, self.heading, embedding)
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """`score` is the cosine with the query, −1…1; without an embedder BM25's rank, best 1, falling to 0."""
+
+    chunk: PaperChunk
+    score: float
+
+
+class Library(Protocol):
+    """Papers on shelves. A shelf is a scope: a workspace's, or one channel's, and visible only there.
+
+    Every method raises `StoreError`. `shelves` are the scopes that whoever asks may look into; of a paper that stands
+    on several, the first counts.
+    """
+
+    async def put(
+        self, shelf: Scope, paper: Paper, text: str, chunks: dict[Index, Sequence[PaperChunk]], file: bytes
+    ) -> None:
+        """Add or replace a paper with its text, its chunks and its PDF (b"" if none), at once."""
+        ...
+
+    async def remove(self, shelf: Scope, paper_id: str) -> bool:
+        """Whether it was there."""
+        ...
+
+    async def papers(self, shelves: Sequence[Scope]) -> list[Paper]:
+        """By id."""
+        ...
+
+    async def text(self, shelves: Sequence[Scope], paper_id: str) -> str:
+        """The text as read, pages parted by form feeds; "" for a paper that is not there."""
+        ...
+
+    async def file(self, shelves: Sequence[Scope], paper_id: str) -> bytes:
+        """The PDF; b"" where there is none."""
+        ...
+
+    async def nearest(
+        self, shelves: Sequence[Scope], index: Index, vector: Vector, *, limit: int, papers: Sequence[str] | None = None
+    ) -> list[SearchResult]:
+        """By cosine, best first, with embeddings; only in `papers` where they are given."""
+        ...
+
+    async def matching(
+        self, shelves: Sequence[Scope], index: Index, query: str, *, limit: int, papers: Sequence[str] | None = None
+    ) -> list[SearchResult]:
+        """By BM25, best first; only in `papers` where they are given."""
+        ...
+
+
+def find_papers(papers: Sequence[Paper], wanted: str) -> list[Paper]:
+    """Those that an id names: the one with exactly that id, else every version of it (S000-51)."""
+    wanted = wanted.strip().removeprefix("arXiv:")
+    exact = [paper for paper in papers if paper.id == wanted]
+    return exact or [paper for paper in papers if paper.base_id == wanted]

@@ -1,0 +1,28 @@
+"""What the paper library says (S000-31 … S000-40); the sentences are given."""
+
+from __future__ import annotations
+
+STAGE_1 = "🔍 Stage 1: Searching summaries for relevant papers..."
+STAGE_2 = "📚 Stage 2: Gathering detailed evidence from {papers} papers..."
+STAGE_3 = "✍️  Stage 3: Synthesizing answer from evidence..."
+FOUND_PAPERS = "   Found {papers} relevant papers"
+FOUND_CHUNKS = "   Retrieved {chunks} content chunks"
+NO_PAPERS = '❌ No papers found relevant to query: "{query}". Try refining your search terms.'
+NO_CONTENT = "❌ No detailed content found in the selected papers. Papers may not be properly indexed."
+SUGGEST_REBUILD = "Run `rebuild-index` to index the papers anew."
+SYNTHESIS_FAILED = "❌ Failed to synthesize research answer: {reason}"
+CITATIONS_ODD = "⚠️  Some citations could not be formatted correctly"
+PANEL_TITLE = "📝 Research Results"
+NEXT_STEPS = (
+    "💡 Next steps:",
+    "• Use `save` to save these results",
+    "• Use `improve <feedback>` to refine the answer",
+    "• Use `summary <number>` to view paper summaries (e.g., `summary 1`)",
+    "• Use `open <number>` to view full papers (e.g., `open 2`)",
+)
+IMPROVING = "✍️  Improving research answer with your feedback..."
+SAVING = "💾 Saving research results..."
+SAVED = "✅ Research results saved to: {place}"
+EMPTY_LIBRARY = (
+    "The library holds no papers yet: add some with `gorkd library add`, or drop a PDF with “add to library”."
+)

@@ -1,0 +1,185 @@
+"""A question to a team's own papers: the funnel from summaries to pages to a cited answer (S000)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from core.answer import Confidence, JobResult, ResearchAnswer
+from core.errors import GorkdError, ModelError
+from core.events import Json
+from core.job import JobStatus, Scope
+from core.library import wording
+from core.library.answer import synthesis_script, to_source
+from core.library.funnel import Shelves, papers_of, search_content_index_filtered, search_summary_index
+from core.library.pages import page_markers
+from core.library.paper import Paper, PaperChunk, SearchResult
+from core.library.references import format_research_result
+from core.modes.mode import Mode, Work
+from core.source import SearchMetadata, Source, SourceCollection
+from core.stages.synthesize import answer_question
+
+
+@dataclass(frozen=True)
+class Selected:
+    """Stage 1: ids of papers, best first."""
+
+    paper_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """Stage 2: the spans of chunks by source id, the best first; the texts are in the source store."""
+
+    spans: dict[str, tuple[tuple[int, int], ...]]
+    paper_ids: tuple[str, ...]
+
+
+class NothingIndexed(GorkdError):
+    """The papers were found and nothing of their text (S000-32): a failure of the index, not an answer."""
+
+    code = "SEARCH_FAILED"
+
+
+async def run(work: Work) -> JobResult:
+    """Raises `NothingIndexed`, `ModelError` in the words of S000-33."""
+    shelves = Shelves(work.deps.library, shelves_of(work.job.scope), work.deps.embedder)
+    selected = await work.steps.run("select", partial(_select, work, shelves), Selected)
+    if not selected.paper_ids:
+        return _nothing(work)
+    gathered = await work.steps.run("gather", partial(_gather, work, shelves, selected), Gathered)
+    if not gathered.paper_ids:
+        raise NothingIndexed(
+            "no chunk in the selected papers", user_message=f"{wording.NO_CONTENT} {wording.SUGGEST_REBUILD}"
+        )
+    papers = {paper.id: paper for paper in await work.deps.library.papers(shelves.scopes)}
+    sources = await work.deps.sources.sources(work.job.id)
+    cited = {source.id: papers[paper_id] for source, paper_id in zip(sources, gathered.paper_ids, strict=True)}
+    answer = await work.steps.run("synthesize", partial(_synthesize, work, sources, gathered, cited), ResearchAnswer)
+    return _result(work, answer, sources, cited)
+
+
+def shelves_of(scope: Scope) -> tuple[Scope, ...]:
+    """Where somebody in this scope may look: the shelf of their own place, then the workspace's."""
+    workspace = Scope(scope.tenant, "workspace")
+    return (workspace,) if scope == workspace else (scope, workspace)
+
+
+async def _select(work: Work, shelves: Shelves) -> Selected:
+    await work.progress.status(JobStatus.SEARCHING, message=wording.STAGE_1, data={"queries": [work.job.query]})
+    with work.deps.stage("search"):
+        found = papers_of(await search_summary_index(shelves, work.job.query))
+    if found:
+        message = wording.FOUND_PAPERS.format(papers=len(found))
+        await work.progress.status(JobStatus.SEARCHING, message=message, data={"papers": [*found]})
+    return Selected(tuple(found))
+
+
+async def _gather(work: Work, shelves: Shelves, selected: Selected) -> Gathered:
+    ids = selected.paper_ids
+    await work.progress.status(JobStatus.FETCHING, message=wording.STAGE_2.format(papers=len(ids)))
+    with work.deps.stage("search"):
+        results = await search_content_index_filtered(shelves, work.job.query, ids)
+        sources = await _sources(shelves, results)
+        await work.deps.sources.put(work.job, sources)
+    message = wording.FOUND_CHUNKS.format(chunks=len(results))
+    await work.progress.status(JobStatus.FETCHING, message=message, data={"results": len(results)})
+    for source in sources:
+        await work.progress.source(source)
+    found = papers_of(results)
+    spans = {
+        f"src_{number}": tuple((entry.chunk.start, entry.chunk.end) for entry in results if entry.chunk.paper.id == id)
+        for number, id in enumerate(found, start=1)
+    }
+    return Gathered(spans, tuple(found))
+
+
+async def _sources(shelves: Shelves, results: Sequence[SearchResult]) -> list[Source]:
+    """The papers found, best first, as sources."""
+    best = {entry.chunk.paper.id: entry for entry in reversed(results)}
+    return [
+        to_source(
+            number,
+            best[paper_id].chunk.paper,
+            await shelves.library.text(shelves.scopes, paper_id),
+            best[paper_id].score,
+        )
+        for number, paper_id in enumerate(papers_of(results), start=1)
+    ]
+
+
+async def _synthesize(
+    work: Work, sources: Sequence[Source], gathered: Gathered, papers: dict[str, Paper]
+) -> ResearchAnswer:
+    await work.progress.status(JobStatus.SYNTHESIZING, message=wording.STAGE_3, data={"sources": len(sources)})
+    by_id = {source.id: source for source in sources}
+    evidence = {
+        source_id: [
+            PaperChunk(papers[source_id], at, by_id[source_id].content[start:end], start, end)
+            for at, (start, end) in enumerate(spans)
+        ]
+        for source_id, spans in gathered.spans.items()
+    }
+    metadata = SearchMetadata((work.job.query,), ("library",), sum(map(len, gathered.spans.values())))
+    found = SourceCollection(tuple(sources), metadata, len(gathered.paper_ids))
+    with work.deps.stage("synthesize"):
+        try:
+            return await answer_question(
+                work.job,
+                found,
+                work.deps,
+                work.progress,
+                usage=(),
+                within_s=work.deadline.remaining(reserve_s=2.0),
+                script=partial(synthesis_script, work.job, sources, evidence, papers, work.deps),
+            )
+        except ModelError as exc:
+            words = wording.SYNTHESIS_FAILED.format(reason=exc.user_message)
+            raise ModelError(str(exc), user_message=words) from exc
+
+
+def _nothing(work: Work) -> JobResult:
+    """S000-31: a completed answer that says so."""
+    answer = ResearchAnswer(
+        summary=wording.NO_PAPERS.format(query=work.job.query),
+        detail="",
+        confidence=Confidence.INSUFFICIENT,
+        confidence_reasons=("no paper of the library is about this",),
+    )
+    return JobResult(answer=answer, queries=(work.job.query,), providers=("library",))
+
+
+def _result(work: Work, answer: ResearchAnswer, sources: Sequence[Source], papers: dict[str, Paper]) -> JobResult:
+    text = "\n\n".join(part for part in (answer.summary, answer.detail) if part)
+    content, cited = format_research_result(page_markers(text, answer.citations, papers), list(papers.values()))
+    is_answered = answer.confidence is not Confidence.INSUFFICIENT
+    view: dict[str, Json] = {
+        "success": is_answered,
+        "papers": [papers_view(paper) for paper in papers.values() if paper.id in cited],
+        "paper_ids": [*cited],
+        "content": content if is_answered else "",
+        "message": "" if cited or not is_answered else wording.CITATIONS_ODD,
+    }
+    return JobResult(
+        answer=answer,
+        source_ids=tuple(source.id for source in sources),
+        sources_considered=len(sources),
+        queries=(work.job.query,),
+        providers=("library",),
+        details={"query_result": view},
+    )
+
+
+def papers_view(paper: Paper) -> dict[str, Json]:
+    """What lists and results tell of a paper."""
+    return {"id": paper.id, "title": paper.title, "authors": [*paper.authors], "published": paper.published}
+
+
+MODE = Mode(
+    name="library",
+    title="Paper library",
+    description="Answers from your own papers, with page numbers",
+    deadline_s=60.0,
+    run=run,
+)

@@ -1,0 +1,144 @@
+"""What every `Library` does: papers on shelves that only their own people look into, found by meaning and by words."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+from adapters.store.library import SqliteLibrary
+from adapters.store.memory_library import MemoryLibrary
+from adapters.store.postgres_library import PostgresLibrary
+from core.chunking import SectionType
+from core.job import Scope
+from core.library.paper import Index, Library, Paper, PaperChunk, SearchResult
+
+AT = datetime(2026, 3, 1, tzinfo=UTC)
+OURS = Scope("slack:T1", "workspace")
+CHANNEL = Scope("slack:T1", "channel:C1")
+THEIRS = Scope("slack:T2", "workspace")
+
+TIDES = "Tides are caused by the gravity of the moon acting on the oceans."
+YEAST = "Yeast ferments sugar to alcohol when there is no oxygen."
+CLOCK = "The clock gene regulates the daily rhythm of flies."
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
+def library(request, tmp_path) -> Library:
+    if request.param == "memory":
+        return MemoryLibrary()
+    if request.param == "sqlite":
+        return SqliteLibrary(request.getfixturevalue("database"), tmp_path)
+    return PostgresLibrary(request.getfixturevalue("postgres"), tmp_path)
+
+
+def paper(number: int, title: str = "On nature") -> Paper:
+    return Paper(
+        f"2401.{number:05}v1", f"{title} {number}", f"hash-{number}", AT, authors=("Smith", "Doe"), labels=("1", "2")
+    )
+
+
+def unit(*numbers: float) -> np.ndarray:
+    vector = np.array(numbers, dtype=np.float32)
+    return vector / np.linalg.norm(vector)
+
+
+async def put(library: Library, shelf: Scope, entry: Paper, *texts: str, vectors=(), index=Index.CONTENT) -> None:
+    whole = "\f".join(texts)
+    chunks = [
+        PaperChunk(
+            entry, at, text, whole.index(text), whole.index(text) + len(text), SectionType.RESULTS, at + 1, "Results",
+            vectors[at] if vectors else None,
+        )
+        for at, text in enumerate(texts)
+    ]  # fmt: skip
+    await library.put(shelf, entry, whole, {index: chunks}, b"%PDF-1.7 of " + entry.id.encode())
+
+
+def texts_of(found: list[SearchResult]) -> list[str]:
+    return [entry.chunk.chunk_text for entry in found]
+
+
+async def test_a_paper_comes_back_as_it_was_put(library):
+    """S001-08: with its text, its file, and chunks that reach it as `chunk.paper`."""
+    entry = paper(1)
+
+    await put(library, OURS, entry, TIDES, YEAST)
+
+    assert await library.papers([OURS]) == [entry]
+    assert await library.text([OURS], entry.id) == f"{TIDES}\f{YEAST}"
+    assert await library.file([OURS], entry.id) == b"%PDF-1.7 of 2401.00001v1"
+    (found,) = await library.matching([OURS], Index.CONTENT, "Which sugar does yeast ferment?", limit=1)
+    assert found.chunk == PaperChunk(
+        entry, 1, YEAST, len(TIDES) + 1, len(TIDES + YEAST) + 1, SectionType.RESULTS, 2, "Results"
+    )
+    assert found.score == 1.0
+
+
+async def test_put_again_replaces_and_remove_removes(library):
+    """An improved reading takes the place of the old one, chunks and all; a removed paper is nowhere."""
+    await put(library, OURS, paper(1), TIDES, YEAST, vectors=[unit(1, 0), unit(0, 1)])
+    await put(library, OURS, paper(2), CLOCK, vectors=[unit(1, 1)])
+    assert len(await library.nearest([OURS], Index.CONTENT, unit(1, 0), limit=9)) == 3
+
+    await put(library, OURS, paper(1), CLOCK, vectors=[unit(1, 0)])
+    was_there = await library.remove(OURS, paper(2).id)
+
+    assert was_there
+    assert not await library.remove(OURS, paper(2).id)
+    assert await library.papers([OURS]) == [paper(1)]
+    assert texts_of(await library.nearest([OURS], Index.CONTENT, unit(0, 1), limit=9)) == [CLOCK]
+    assert await library.matching([OURS], Index.CONTENT, "yeast and tides", limit=9) == []
+    assert await library.text([OURS], paper(2).id) == ""
+
+
+async def test_meaning_is_found_by_cosine_best_first(library):
+    """Vectors decide, over everything or among named papers."""
+    await put(library, OURS, paper(1), TIDES, vectors=[unit(1, 0, 0)])
+    await put(library, OURS, paper(2), YEAST, vectors=[unit(1, 1, 0)])
+    await put(library, OURS, paper(3), CLOCK, vectors=[unit(0, 0, 1)])
+
+    everywhere = await library.nearest([OURS], Index.CONTENT, unit(1, 0, 0), limit=2)
+    among = await library.nearest([OURS], Index.CONTENT, unit(1, 0, 0), limit=2, papers=[paper(2).id, paper(3).id])
+
+    assert texts_of(everywhere) == [TIDES, YEAST]
+    assert [entry.score for entry in everywhere] == pytest.approx([1.0, 0.5**0.5], abs=1e-6)
+    assert texts_of(among) == [YEAST, CLOCK]
+    assert everywhere[0].chunk.embedding == pytest.approx(unit(1, 0, 0))
+
+
+async def test_words_are_found_best_first_also_among_named_papers(library):
+    """S000-08: what is searched is filtered by paper."""
+    await put(library, OURS, paper(1), TIDES)
+    await put(library, OURS, paper(2), YEAST)
+
+    assert texts_of(await library.matching([OURS], Index.CONTENT, "the moon's gravity", limit=5)) == [TIDES]
+    assert await library.matching([OURS], Index.CONTENT, "the moon's gravity", limit=5, papers=[paper(2).id]) == []
+    assert await library.matching([OURS], Index.CONTENT, "?!", limit=5) == []
+
+
+async def test_indexes_are_apart(library):
+    """S000-03: a search of summaries sees no full text."""
+    await put(library, OURS, paper(1), TIDES, vectors=[unit(1, 0)], index=Index.SUMMARY)
+
+    assert await library.matching([OURS], Index.CONTENT, "tides", limit=5) == []
+    assert await library.nearest([OURS], Index.CONTENT, unit(1, 0), limit=5) == []
+    assert texts_of(await library.nearest([OURS], Index.SUMMARY, unit(1, 0), limit=5)) == [TIDES]
+
+
+async def test_nobody_looks_into_other_peoples_shelves(library):
+    """A channel sees its own shelf and its workspace's; another workspace and other channels see neither."""
+    await put(library, OURS, paper(1), TIDES, vectors=[unit(1, 0)])
+    await put(library, CHANNEL, paper(2), YEAST, vectors=[unit(1, 0)])
+    await put(library, THEIRS, paper(3), CLOCK, vectors=[unit(1, 0)])
+
+    for shelves, expected in (([CHANNEL, OURS], {1, 2}), ([OURS], {1}), ([THEIRS], {3}), ([], set())):
+        ids = {paper(number).id for number in expected}
+        assert {entry.id for entry in await library.papers(shelves)} == ids
+        near = await library.nearest(shelves, Index.CONTENT, unit(1, 0), limit=9)
+        assert {entry.chunk.paper.id for entry in near} == ids
+        words = await library.matching(shelves, Index.CONTENT, "tides yeast clock", limit=9)
+        assert {entry.chunk.paper.id for entry in words} == ids
+        assert bool(await library.text(shelves, paper(3).id)) is (3 in expected)
+        assert bool(await library.file(shelves, paper(2).id)) is (2 in expected)

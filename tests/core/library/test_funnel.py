@@ -1,0 +1,134 @@
+"""The funnel: few papers by their summaries, then few chunks of just these papers, alike ones left out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adapters.store.memory_library import MemoryLibrary
+from core.errors import ModelUnavailable
+from core.job import LOCAL
+from core.library.funnel import (
+    Shelves,
+    papers_of,
+    search_content_index_filtered,
+    search_summary_index,
+    select_diverse,
+)
+from core.library.paper import PaperChunk, SearchResult
+from tests.core.library.samples import TIDES, YEAST, shelve
+
+
+@dataclass
+class Embedder:
+    """Vectors by hand: a text is the direction of the first of the words that it has."""
+
+    words: tuple[str, ...] = ("tides", "yeast", "moon")
+    name: str = "by hand"
+    asked: list[str] = field(default_factory=list)
+    error: Exception | None = None
+
+    async def embed(self, texts):
+        if self.error:
+            raise self.error
+        self.asked += texts
+        return [self._vector(text.lower()) for text in texts]
+
+    def _vector(self, text: str) -> np.ndarray:
+        vector = np.array([float(word in text) for word in self.words] + [0.1], dtype=np.float32)
+        return vector / np.linalg.norm(vector)
+
+
+def result(score: float, *vector: float, number: int = 0) -> SearchResult:
+    embedding = np.array(vector, dtype=np.float32) if vector else None
+    return SearchResult(PaperChunk(TIDES, number, f"chunk {number}", 0, 7, embedding=embedding), score)
+
+
+def never_alike(one: SearchResult, other: SearchResult) -> float:
+    return 0.0
+
+
+SCORES = st.lists(st.floats(0, 1), max_size=30)
+
+
+@given(SCORES, st.integers(1, 10))
+def test_without_likeness_the_best_are_chosen_in_order(scores: list[float], k: int) -> None:
+    """S000-05: what diversity cannot tell apart stays ranked by relevance."""
+    found = [result(score, number=at) for at, score in enumerate(scores)]
+
+    chosen = select_diverse(found, k, alpha=0.5, alike=never_alike)
+
+    assert [entry.score for entry in chosen] == sorted(scores, reverse=True)[:k]
+
+
+@given(SCORES, st.integers(1, 10), st.floats(0, 1))
+def test_the_most_relevant_is_always_first_and_none_twice(scores: list[float], k: int, alpha: float) -> None:
+    found = [result(score, number=at) for at, score in enumerate(scores)]
+
+    chosen = select_diverse(found, k, alpha=alpha, alike=lambda one, other: 1.0)
+
+    assert len({entry.chunk.chunk_id for entry in chosen}) == len(chosen) == min(k, len(scores))
+    if scores and alpha > 0:
+        assert chosen[0].score == max(scores)
+
+
+def test_a_repetition_gives_way_to_something_new() -> None:
+    """S000-05, S000-10: at alpha 0.5 the near copy of the best comes after a weaker chunk about something else."""
+    best, copy, other = result(0.9, 1, 0, number=1), result(0.89, 1, 0, number=2), result(0.6, 0, 1, number=3)
+
+    def cosine(one: SearchResult, two: SearchResult) -> float:
+        return float(one.chunk.embedding @ two.chunk.embedding)
+
+    assert select_diverse([copy, other, best], 2, alpha=0.5, alike=cosine) == [best, other]
+    assert select_diverse([copy, other, best], 2, alpha=1.0, alike=cosine) == [best, copy]
+
+
+@pytest.mark.parametrize("embedder", [None, Embedder()], ids=["by words", "by meaning"])
+async def test_summaries_choose_the_papers_and_full_texts_the_evidence(embedder) -> None:
+    """S000-03, S000-07, S000-08, S000-13: the second stage sees nothing but the first one's papers."""
+    library = MemoryLibrary()
+    await shelve(library, TIDES, YEAST, embedder=embedder)
+    shelves = Shelves(library, (LOCAL,), embedder)
+
+    selected = papers_of(await search_summary_index(shelves, "What causes the tides?"))
+    evidence = await search_content_index_filtered(shelves, "What causes the tides?", selected)
+    elsewhere = await search_content_index_filtered(shelves, "What causes the tides?", [YEAST.id])
+
+    assert selected == [TIDES.id]
+    assert {entry.chunk.paper for entry in evidence} == {TIDES}
+    assert all(entry.chunk.page for entry in evidence)
+    assert elsewhere == []
+
+
+async def test_what_is_below_the_cutoff_is_not_found() -> None:
+    """S000-06, S000-11: cosines of 0.5 and 0.6 are the least that counts."""
+    embedder = Embedder()
+    library = MemoryLibrary()
+    await shelve(library, TIDES, YEAST, embedder=embedder)
+    shelves = Shelves(library, (LOCAL,), embedder)
+
+    assert papers_of(await search_summary_index(shelves, "yeast")) == [YEAST.id]
+    assert papers_of(await search_summary_index(shelves, "yeast", similarity_cutoff=0.0)) == [YEAST.id, TIDES.id]
+    assert await search_content_index_filtered(shelves, "yeast", [TIDES.id]) == []
+
+
+async def test_the_question_is_searched_with_exactly_as_asked() -> None:
+    """S000-12."""
+    embedder = Embedder()
+    shelves = Shelves(MemoryLibrary(), (LOCAL,), embedder)
+
+    await search_content_index_filtered(shelves, "What, pray, causes tides?!", [TIDES.id])
+
+    assert embedder.asked == ["What, pray, causes tides?!"]
+
+
+async def test_an_embedder_that_fails_is_told() -> None:
+    """Nothing is found by chance: the asker hears why there is no answer."""
+    shelves = Shelves(MemoryLibrary(), (LOCAL,), Embedder(error=ModelUnavailable("away")))
+
+    with pytest.raises(ModelUnavailable):
+        await search_summary_index(shelves, "tides")

@@ -1,0 +1,163 @@
+"""A question to the library: stages in their words, an answer with papers and pages, and honest endings."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from core.answer import Confidence, Verdict
+from core.errors import ModelUnavailable
+from core.events import Event
+from core.job import LOCAL, JobStatus, Scope
+from core.library import wording
+from core.library.paper import Index
+from core.runner import DirectSteps, run_job
+from tests.core.library.samples import TEXTS, TIDES, YEAST, shelve
+from tests.fakes import FakeModel, make_deps, make_job
+
+QUESTION = "What causes the tides of the oceans?"
+CAUSE = "The gravity of the moon pulls the water of the oceans and causes the tides"
+
+
+def written(summary: str, detail: str = "") -> str:
+    return json.dumps({"summary": summary, "detail": detail, "citations": []})
+
+
+async def asked(model: FakeModel | None, *, scope: Scope = LOCAL, papers=(TIDES, YEAST), **request):
+    deps = make_deps(model=model)
+    await shelve(deps.library, *papers)
+    job = await deps.jobs.save(make_job(QUESTION, scope=scope, modes=("library",), **request))
+    await run_job(job.id, deps, DirectSteps())
+    return deps, await deps.jobs.get(job.id), await deps.jobs.result(job.id)
+
+
+def messages(events: list[Event]) -> list[str]:
+    return [str(event.data["message"]) for event in events if event.type == "status"]
+
+
+async def test_an_answer_cites_paper_and_page_and_ends_with_its_references() -> None:
+    """S000-16, S000-19, S000-24 … S000-26, S000-42: the result in the words of the library."""
+    model = FakeModel({"answer": written(f"{CAUSE} [2401.00001v1, page 2].")})
+
+    _, job, result = await asked(model)
+
+    assert job.status is JobStatus.COMPLETED
+    view = result.details["query_result"]
+    assert view["content"] == (
+        f"{CAUSE} [2401.00001v1, page 2].\n\n## References\n\n"
+        "1. 2401.00001v1 - Tides and the Moon\n   Authors: Smith, J., Doe, A.\n   Published: 2024-01-02\n"
+    )
+    assert view["paper_ids"] == ["2401.00001v1"]
+    assert view["success"] is True
+    assert result.answer.citations[0].page == 2
+    assert result.answer.citations[0].verdict is Verdict.SUPPORTED
+
+
+@pytest.mark.parametrize(
+    ("cited", "verdict"),
+    [
+        pytest.param("2401.00001v1, page 3", Verdict.MOVED, id="another page of it"),
+        pytest.param("2401.00001v1, page 132", Verdict.SUPPORTED, id="the number printed on the page"),
+        pytest.param("2401.00001v1, pages 1-2", Verdict.SUPPORTED, id="a range with it"),
+        pytest.param("2401.00001, p. 2", Verdict.SUPPORTED, id="without the version"),
+        pytest.param("2402.00002v1, page 2", Verdict.MOVED, id="another paper"),
+        pytest.param("9901.99999v1, page 2", Verdict.MOVED, id="a paper nobody read"),
+    ],
+)
+async def test_a_wrong_page_is_put_right(cited: str, verdict: Verdict) -> None:
+    """S000-13, S000-16: whatever the writer said, the answer names the page that holds the sentence."""
+    _, _, result = await asked(FakeModel({"answer": written(f"{CAUSE} [{cited}].")}))
+
+    (citation,) = result.answer.citations
+    assert (citation.page, citation.verdict) == (2, verdict)
+    assert f"{CAUSE} [2401.00001v1, page 2]." in result.details["query_result"]["content"]
+
+
+async def test_what_no_paper_says_is_not_shown() -> None:
+    """S000-17: statements that cannot be traced to a page are left out."""
+    false = "The tides are caused by whales that swim in circles [2401.00001v1, page 2]."
+    model = FakeModel({"answer": written(f"{CAUSE} [2401.00001v1, page 2]. {false}")})
+
+    _, _, result = await asked(model)
+
+    assert "whales" not in result.details["query_result"]["content"]
+    assert "whales" in result.answer.removed[0].text
+
+
+async def test_progress_is_told_in_the_given_words() -> None:
+    """S000-36: two stages with their counts, the third by itself, the fourth in silence."""
+    deps, job, _ = await asked(FakeModel({"answer": written(f"{CAUSE} [2401.00001v1, page 2].")}))
+
+    told = messages(await deps.events.read(job.id))
+
+    assert told[-5:] == [
+        "🔍 Stage 1: Searching summaries for relevant papers...",
+        "   Found 1 relevant papers",
+        "📚 Stage 2: Gathering detailed evidence from 1 papers...",
+        "   Retrieved 1 content chunks",
+        "✍️  Stage 3: Synthesizing answer from evidence...",
+    ]
+
+
+async def test_the_prompt_gives_the_question_the_chunks_with_paper_and_page_and_the_form() -> None:
+    """S000-14, S000-15: and the chunks stand between tags that they cannot close."""
+    model = FakeModel({"answer": written(f"{CAUSE} [2401.00001v1, page 2].")})
+
+    await asked(model)
+
+    (call,) = model.calls("answer")
+    assert QUESTION in call.user
+    assert "[PAPER_ID, page PAGE_NO]" in call.user
+    for page, text in enumerate(TEXTS[TIDES.id].split("\f"), start=1):
+        assert f'<source paper="2401.00001v1" page="{page}">\n{text.strip()}\n</source>' in call.user
+
+
+async def test_no_paper_found_is_an_answer_in_the_given_words() -> None:
+    """S000-31, D11."""
+    _, job, result = await asked(FakeModel({}), papers=(YEAST,))
+
+    assert job.status is JobStatus.COMPLETED
+    assert result.answer.summary == (
+        f'❌ No papers found relevant to query: "{QUESTION}". Try refining your search terms.'
+    )
+    assert result.answer.confidence is Confidence.INSUFFICIENT
+
+
+async def test_papers_without_indexed_text_are_a_failure_that_names_the_way_out() -> None:
+    """S000-32, D11."""
+    deps = make_deps(model=FakeModel({}))
+    await shelve(deps.library, TIDES)
+    found = await deps.library.matching([LOCAL], Index.SUMMARY, "tides", limit=1)
+    await deps.library.put(LOCAL, TIDES, "", {Index.SUMMARY: [found[0].chunk]}, b"")
+    job = await deps.jobs.save(make_job(QUESTION, modes=("library",)))
+
+    await run_job(job.id, deps, DirectSteps())
+
+    ended = await deps.jobs.get(job.id)
+    assert ended.status is JobStatus.FAILED
+    assert ended.error.message == f"{wording.NO_CONTENT} {wording.SUGGEST_REBUILD}"
+
+
+async def test_a_model_that_fails_twice_is_a_failure_in_the_given_words() -> None:
+    """S000-33."""
+    _, job, _ = await asked(FakeModel({"answer": ModelUnavailable("away", user_message="The model is away.")}))
+
+    assert job.status is JobStatus.FAILED
+    assert job.error.message == "❌ Failed to synthesize research answer: The model is away."
+
+
+async def test_without_a_model_the_papers_are_quoted_with_their_pages() -> None:
+    """The library answers on its own: sentences of the papers, verbatim, with page numbers."""
+    _, _, result = await asked(None)
+
+    assert f"{CAUSE}. [2401.00001v1, page 2]" in result.details["query_result"]["content"]
+    assert all(citation.page for citation in result.answer.citations)
+
+
+async def test_another_workspace_sees_nothing_of_a_library() -> None:
+    """A shelf is visible only there, whatever is asked."""
+    _, _, result = await asked(FakeModel({}), scope=Scope("slack:T2", "workspace"))
+
+    assert result.answer.confidence is Confidence.INSUFFICIENT
+    assert result.source_ids == ()
