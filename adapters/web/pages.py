@@ -174,6 +174,7 @@ def _ask_page(request: web.Request, asked: ResearchRequest, *, refusal: str = ""
         "refusal": refusal,
         "modes": list(MODES.values()),
         "examples": EXAMPLES,
+        "may_ask": may_ask(request),
     }
     return _page("ask.html", request, context, status=400 if refusal else 200)
 

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import nh3
 import regex
 from markdown_it import MarkdownIt
+from markdown_it.rules_inline import StateInline, emphasis
 from markupsafe import Markup, escape
 
 from core.answer import Claim, Verdict
@@ -27,6 +28,14 @@ _MARKDOWN = (
     .enable(["table", "strikethrough"])
     .disable(["link", "image", "autolink", "reference", "html_block", "html_inline", "lheading"])
 )
+
+
+def _stars_only(state: StateInline, silent: bool) -> bool:
+    """Emphasis by `*` alone: `__init__` is a name far more often than it is a shout."""
+    return state.src[state.pos] != "_" and emphasis.tokenize(state, silent)
+
+
+_MARKDOWN.inline.ruler.at("emphasis", _stars_only)
 _MEANINGS = {MARKS[verdict]: MARK_MEANINGS[verdict] for verdict in Verdict}
 _TAG = "\ue000{}\ue001"  # private use: means nothing in any text, and nothing in Markdown
 _CITED = regex.compile(

@@ -22,6 +22,11 @@ if (print) {
   print.addEventListener("click", () => window.print());
 }
 
+// Nothing folded is lost on paper.
+window.addEventListener("beforeprint", () => {
+  for (const folded of document.querySelectorAll("article details:not(.menu)")) folded.open = true;
+});
+
 const menus = [...document.querySelectorAll("details.menu")];
 document.addEventListener("keydown", (event) => {
   const open = menus.find((menu) => menu.open);

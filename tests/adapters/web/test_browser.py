@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -68,6 +69,11 @@ async def test_asking_leads_to_a_cited_answer_whose_passage_is_one_click_away(br
         assert live.endswith("#:~:text=The%20Eddystone%20lighthouse%20is%2049,stands%20on%20the%20Eddystone%20Rocks.")
         await page.go_back()
         await expect(page.locator("h1")).to_have_text(QUESTION)
+        await page.click("text=Export")
+        async with page.expect_download() as download:
+            await page.click("text=BibTeX")
+        exported = await asyncio.to_thread((await (await download.value).path()).read_text, "utf-8")
+        assert "trinity.example/eddystone" in exported
 
 
 async def test_answer_is_listed_where_it_was_asked_until_it_is_cleared(browser: Browser, site: Site):
@@ -150,6 +156,19 @@ async def test_lost_connection_is_made_again_without_gap_or_repeat(browser: Brow
 
         await page.wait_for_selector(".chip")
     assert refusals == 2
+
+
+@pytest.mark.slow
+async def test_page_finds_its_answer_where_no_stream_comes_through(browser: Browser, site: Site):
+    """After three tries in vain it reads the page itself instead."""
+    job = await site.ask(mood="slow")
+    async with visit(browser, site.address) as page:
+        await page.route("**/stream*", lambda route: route.fulfill(status=204))
+        await page.goto(site.page(job))
+
+        site.writer.gate.set()
+
+        await page.wait_for_selector(".chip", timeout=30_000)
 
 
 async def test_cancel_ends_the_job_and_says_so(browser: Browser, site: Site):

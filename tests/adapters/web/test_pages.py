@@ -113,6 +113,15 @@ async def test_what_needs_permission_is_offered_to_those_who_have_it(open_web: O
     assert ("Ask Again" in page) == is_offered
 
 
+@pytest.mark.parametrize(("headers", "is_told"), [({}, False), (ELSEWHERE, True)], ids=["this machine", "elsewhere"])
+async def test_who_may_not_ask_is_told_before_writing_a_question(open_web: Open, headers, is_told: bool):
+    web = await open_web()
+
+    page = await (await web.get("/", headers=headers)).text()
+
+    assert ('href="/sign-in"' in page) == is_told
+
+
 async def test_asking_again_is_fresh_and_keeps_mode_and_depth(open_web: Open):
     researcher = ScriptedResearcher()
     web = await open_web(researcher)

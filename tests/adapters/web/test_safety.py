@@ -190,6 +190,10 @@ def test_prose_links_markers_of_known_sources_only():
     assert "<a " not in prose("`row[1]`", cite_first)
 
 
+def test_underscores_are_part_of_names_and_stars_are_emphasis():
+    assert prose("Call __init__ of *this*.", cite_first) == "<p>Call __init__ of <em>this</em>.</p>\n"
+
+
 def test_a_claims_tag_reaches_the_link_and_never_the_page():
     """Also where the tagged marker stands in code, or leads nowhere."""
     tag = claim_tag(Claim("detail-3", "x", Verdict.SUPPORTED))
