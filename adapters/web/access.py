@@ -10,7 +10,7 @@ import hashlib
 import hmac
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from aiohttp import web
 
@@ -74,7 +74,7 @@ def is_own_origin(request: web.Request) -> bool:
     if nearness is not None:
         return nearness in ("same-origin", "none")
     origin = request.headers.get("Origin")
-    return origin is None or urlsplit(origin).netloc == request.host
+    return origin is None or _parts(origin).netloc == request.host
 
 
 def _bearer(request: web.Request) -> str:
@@ -94,5 +94,13 @@ def _has_session(request: web.Request, tokens: Sequence[str]) -> bool:
 
 def _is_own_host(request: web.Request) -> bool:
     """A foreign name that resolves to this machine is another site's trick (DNS rebinding)."""
-    named = urlsplit(f"//{request.host}").hostname or ""
-    return is_loopback(named) or named == urlsplit(request.app[SETTINGS].public_url).hostname
+    named = _parts(f"//{request.host}").hostname or ""
+    return is_loopback(named) or named == _parts(request.app[SETTINGS].public_url).hostname
+
+
+def _parts(address: str) -> SplitResult:
+    """Nothing at all of what is no address."""
+    try:
+        return urlsplit(address)
+    except ValueError:
+        return SplitResult("", "", "", "", "")

@@ -8,12 +8,13 @@ from datetime import timedelta
 from time import perf_counter
 
 import pytest
-from aiohttp.test_utils import TestClient, TestServer
+from aiohttp.test_utils import TestClient
 
 from adapters.web.timeline import MAX_ROWS, timeline_view
 from core.answer import Citation, Claim, ConfidencePart, Evidence, RemovedSentence, Verdict
 from core.job import JobStatus, ResearchJob, Scope
 from core.tracing import Exchange, TraceEntry
+from tests.adapters.web.conformity import conforming
 from tests.adapters.web.serving import web_app
 from tests.golden import samples
 from tests.golden.samples import NOON, ScriptedResearcher
@@ -30,7 +31,7 @@ async def open_web() -> AsyncIterator[Open]:
     clients: list[TestClient] = []
 
     async def opened(researcher: ScriptedResearcher | None = None) -> TestClient:
-        client = TestClient(TestServer(web_app(researcher)))
+        client = conforming(web_app(researcher))
         await client.start_server()
         clients.append(client)
         return client

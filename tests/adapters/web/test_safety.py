@@ -7,7 +7,6 @@ from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
-from aiohttp.test_utils import TestClient, TestServer
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -25,6 +24,7 @@ from core.answer import (
     Verdict,
 )
 from core.job import JobError
+from tests.adapters.web.conformity import conforming
 from tests.adapters.web.serving import web_app
 from tests.golden import samples
 from tests.golden.samples import ScriptedResearcher
@@ -117,7 +117,7 @@ def poisoned(payload: str) -> ScriptedResearcher:
 
 
 async def served(researcher: ScriptedResearcher) -> str:
-    async with TestClient(TestServer(web_app(researcher))) as web:
+    async with conforming(web_app(researcher)) as web:
         answer = await web.get(f"/jobs/{researcher.finished.id}")
         assert answer.status == 200
         return await answer.text()
@@ -147,7 +147,7 @@ async def test_known_payloads_stay_text():
     payloads = [json.loads(line)["payload"] for line in lines]
 
     failures = {}
-    async with TestClient(TestServer(web_app(researcher := poisoned("")))) as web:
+    async with conforming(web_app(researcher := poisoned(""))) as web:
         for payload in payloads:
             poison = poisoned(payload)
             researcher.finished, researcher.outcome, researcher.found = poison.finished, poison.outcome, poison.found

@@ -246,3 +246,13 @@ async def test_the_access_log_has_no_signature(caplog: pytest.LogCaptureFixture)
         ("GET", f"/v1/jobs/{samples.COMPLETED.id}", 200)
     ]
     assert "secret" not in str([vars(record) for record in caplog.records])
+
+
+@pytest.mark.slow
+async def test_a_quiet_stream_is_kept_alive(running: Running):
+    """G-01: after 15 seconds without an event there is a comment, which readers do not see."""
+    async with running.follow() as response:
+        async with asyncio.timeout(17):
+            line = await response.content.readline()
+
+    assert line.startswith(b":")
