@@ -43,6 +43,11 @@ class House:
         self.bot = await Process.start("discord", self.env, module=LAUNCHER, wait=False)
         await self.discord.until(lambda: len(self.discord.gateway.sessions) > before, within_s=30)
 
+    async def restart_bot(self) -> None:
+        """Kill it without warning, and start another."""
+        await self.bot.killed()
+        await self.start_bot()
+
     async def final(self, asked: Interaction | Message, *, within_s: float = 8.0) -> Message:
         """The one message that answers `asked`, when it has come to its end."""
 
@@ -74,8 +79,9 @@ class House:
 
 def is_final(message: Message) -> bool:
     """Whether it is no longer a placeholder or a progress report."""
-    title = str(message.embed.get("title") or message.content)
-    return not message.is_thinking and bool(message.text) and "Researching" not in title
+    title = str(message.embed.get("title") or message.text)
+    passing = ("Researching", "being restarted; your answer will")
+    return not message.is_thinking and bool(message.text) and not any(words in title for words in passing)
 
 
 @asynccontextmanager

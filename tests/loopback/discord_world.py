@@ -145,6 +145,12 @@ class DiscordWorld:
         self.gateway.dispatch("MESSAGE_CREATE", shown)
         return message
 
+    def resend(self, event: str) -> None:
+        """The gateway tells the bot the last such event once more."""
+        frames = self.gateway.sessions[-1].frames
+        told = next(frame for frame in reversed(frames) if frame["t"] == event)
+        self.gateway.dispatch(event, told["d"])
+
     def delete(self, message: Message) -> None:
         message.is_deleted = True
         gone = {"id": message.id, "channel_id": message.channel_id}

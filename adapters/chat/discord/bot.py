@@ -8,8 +8,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 import aiohttp
 import discord
@@ -87,7 +87,9 @@ class ResearchBot(discord.AutoShardedClient):
 
     async def setup_hook(self) -> None:
         self.add_dynamic_items(JobItem)
-        if not is_registered(self.tree, await self.tree.fetch_commands()):
+        # As Discord sent them: `fetch_commands` of discord.py 2.7.1 loses where a command may be used.
+        registered = cast("Sequence[Mapping[str, Any]]", await self.http.get_global_commands(self.application_id or 0))
+        if not is_registered(self.tree, registered):
             await self.tree.sync()  # one global request, only on change
             _log.info("commands registered")
 

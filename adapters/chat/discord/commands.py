@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import discord
 from discord import app_commands
@@ -169,11 +169,10 @@ async def history_message(bot: ResearchBot, asker: str, tenant: str) -> DiscordM
     return bot.voice.notice(f"**{word('history.title')}**\n{listed}")
 
 
-def is_registered(tree: app_commands.CommandTree[Any], registered: Sequence[app_commands.AppCommand]) -> bool:
+def is_registered(tree: app_commands.CommandTree[Any], registered: Sequence[Mapping[str, Any]]) -> bool:
     """Whether Discord knows our commands as they are now, so that they need not be sent again."""
     ours = sorted(_signature(command.to_dict(tree)) for command in _all(tree))
-    theirs = sorted(_signature(cast("dict[str, Any]", command.to_dict())) for command in registered)
-    return ours == theirs
+    return ours == sorted(_signature(command) for command in registered)
 
 
 def _all(tree: app_commands.CommandTree[Any]) -> list[Any]:
@@ -184,9 +183,9 @@ def _all(tree: app_commands.CommandTree[Any]) -> list[Any]:
 def _signature(command: Mapping[str, Any]) -> str:
     """What of a command people notice; absent and false are the same."""
     options = [
-        {**{key: option.get(key) for key in COMPARED_OPTION if option.get(key)}, "type": int(option["type"]),
+        {**{key: option.get(key) for key in COMPARED_OPTION if option.get(key)}, "type": option["type"],
          "choices": [choice["value"] for choice in option.get("choices") or []]}
         for option in command.get("options") or []
     ]  # fmt: skip
     kept = {key: command.get(key) for key in COMPARED if command.get(key)}
-    return repr((int(command["type"]), sorted(kept.items(), key=str), options))
+    return repr((command["type"], sorted(kept.items(), key=str), options))

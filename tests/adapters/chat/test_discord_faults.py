@@ -1,0 +1,262 @@
+"""What may go wrong between the real bot process and Discord: each question still gets exactly one final answer."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import AsyncIterator
+from itertools import count
+
+import pytest
+import pytest_asyncio
+
+from tests.loopback.discord_data import ASKER, OTHER, Interaction, Message
+from tests.loopback.discord_house import House, discord_house, is_final
+from tests.loopback.discord_world import Fault
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+TIDES = "What causes the tides?"
+SCALED_TOKEN_S = 7.5  # stands for Discord's 15 minutes
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House]:
+    async with discord_house(tmp_path_factory.mktemp("data"), env={"LOOPBACK_GRACE_S": "1"}) as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def at_rest(house: House):
+    """Whatever happened, Discord has refused nothing for its content, and nothing says "thinking" any more."""
+    house.at_rest()
+    house.discord.faults.clear()
+    yield
+    assert house.discord.problems == []
+    assert house.discord.thinking == []
+
+
+def ask(house: House, way: str) -> Interaction | Message:
+    return house.discord.slash("research", query=TIDES) if way == "command" else house.discord.say(f"@gorkd {TIDES}")
+
+
+SLOW = pytest.mark.slow
+FAULTS = [
+    pytest.param("command", "callback", Fault(0, after_effect=True), id="acknowledgement's reply lost"),
+    pytest.param("command", "callback", Fault(0), id="acknowledgement lost"),
+    pytest.param("command", "callback", Fault(500), id="5xx on the acknowledgement", marks=SLOW),
+    pytest.param("command", "callback", Fault(500, after_effect=True), id="5xx after the acknowledgement took effect"),
+    pytest.param("command", "callback", Fault(429), id="429 on the acknowledgement", marks=SLOW),
+    pytest.param("command", "original.edit", Fault(429, times=2), id="429 on edits of a response"),
+    pytest.param("command", "original.edit", Fault(500, after_effect=True), id="5xx after an edit took effect"),
+    pytest.param("command", "original.edit", Fault(0, times=2), id="edits of a response lost", marks=SLOW),
+    pytest.param("message", "message.create", Fault(429), id="429 on a message"),
+    pytest.param("message", "message.create", Fault(500, after_effect=True), id="5xx after a message took effect"),
+    pytest.param("message", "message.create", Fault(0, after_effect=True), id="a message's reply lost"),
+    pytest.param("message", "message.create", Fault(0, times=2), id="messages lost", marks=SLOW),
+    pytest.param("message", "message.edit", Fault(503, times=2), id="503 on edits", marks=SLOW),
+    pytest.param("message", "message.edit", Fault(0, times=2, after_effect=True), id="replies to edits lost"),
+]
+
+
+@pytest.mark.parametrize(("way", "route", "fault"), FAULTS)
+async def test_a_fault_of_discord_costs_no_answer_and_doubles_none(house: House, way: str, route: str, fault: Fault):
+    """Ack lost, 429, 5xx before and after the effect, connections cut."""
+    house.discord.faults[route] = fault
+
+    answer = await house.final(ask(house, way), within_s=15)
+
+    assert "Research Complete" in answer.text
+    assert route not in house.discord.faults
+
+
+@pytest.mark.parametrize(("way", "event"), [("command", "INTERACTION_CREATE"), ("message", "MESSAGE_CREATE")])
+@pytest.mark.parametrize("when", ["at once", "after the answer"])
+async def test_an_event_that_is_told_twice_is_answered_once(house: House, way: str, event: str, when: str):
+    asked = ask(house, way)
+    if when == "at once":
+        house.discord.resend(event)
+    answer = await house.final(asked)
+    versions = len(answer.versions)
+    if when == "after the answer" and way == "command":  # the bot's own answer is the last message event otherwise
+        house.discord.resend(event)
+
+    other = house.discord.slash("research", query="How often do spring tides occur?")
+    await house.final(other)
+
+    assert [one for one in house.discord.replies_to(asked) if is_final(one)] == [answer]
+    assert len(answer.versions) == versions
+
+
+async def test_a_thread_that_was_made_although_discord_failed_is_used(house: House):
+    """5xx after the effect: 160004 on the second try means that it is there."""
+    for number in range(11):
+        house.discord.say(f"chatter {number}", channel=house.discord.quiet, person=OTHER)
+    house.discord.faults["thread.create"] = Fault(500, after_effect=True)
+
+    answer = await house.final(house.discord.slash("research", channel=house.discord.quiet, query=TIDES))
+    await house.discord.until(lambda: answer.thread and len(house.discord.said_in(answer.thread)) == 2)
+
+
+async def test_a_connection_that_drops_during_a_job_is_resumed(house: House):
+    """What was asked meanwhile is answered as well."""
+    house.world.model.first_token_s = 1.0
+    before = ask(house, "command")
+    await house.running(before)
+    resumes = house.discord.gateway.resumes
+
+    await house.discord.gateway.drop()
+    meanwhile = ask(house, "message")
+
+    assert "Research Complete" in (await house.final(before)).text
+    assert "Research Complete" in (await house.final(meanwhile)).text
+    assert house.discord.gateway.resumes == resumes + 1
+
+
+@pytest.mark.slow
+async def test_a_session_that_becomes_invalid_during_a_job_costs_no_answer(house: House):
+    """The bot identifies anew; discord.py waits five seconds before it does."""
+    house.world.model.first_token_s = 1.0
+    asked = ask(house, "command")
+    await house.running(asked)
+    sessions = len(house.discord.gateway.sessions)
+
+    await house.discord.gateway.invalidate()
+    answer = await house.final(asked)
+    await house.discord.until(lambda: len(house.discord.gateway.sessions) > sessions, within_s=20)
+    later = await house.final(ask(house, "message"))
+
+    assert "Research Complete" in answer.text
+    assert "Research Complete" in later.text
+
+
+@pytest.mark.parametrize("way", ["command", pytest.param("message", marks=pytest.mark.slow)])
+async def test_a_bot_that_is_killed_mid_job_answers_after_its_restart(house: House, way: str):
+    """kill -9; the buttons and forms of before work as well, and commands are not registered again."""
+    answered = await house.final(house.discord.slash("research", query=TIDES))
+    form = house.discord.press(answered, "Improve")
+    await house.discord.until(lambda: form.modal)
+    house.world.model.first_token_s = 1.5
+    asked = ask(house, way)
+    running = await house.running(asked)
+
+    await house.restart_bot()
+
+    assert await house.final(asked) is running
+    assert "Research Complete" in running.text
+    shown = await house.final(house.discord.press(answered, "Show Sources"))
+    assert "How tides work" in shown.text
+    house.at_rest()
+    improved = await house.final(house.discord.submit(form, "Say more about the Sun"))
+    assert "Research Complete" in improved.text
+    assert house.discord.command_puts == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["command", "message"])
+async def test_a_worker_that_is_killed_mid_job_costs_no_answer(house: House, way: str):
+    """kill -9 of the worker: another one goes on, and the message ends once."""
+    house.world.model.first_token_s = 30.0
+    asked = ask(house, way)
+    await house.running(asked)
+    await house.discord.until(lambda: any(call.schema_name == "answer" for call in house.world.model.calls[-1:]))
+
+    await house.worker.killed()
+    house.at_rest()
+    await house.start_worker()
+
+    assert "Research Complete" in (await house.final(asked, within_s=30)).text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["command", "message"])
+async def test_a_bot_that_is_told_to_stop_says_that_the_answer_will_come(house: House, way: str):
+    """SIGTERM: what ends in time is answered; the rest says so, and is answered by the next bot."""
+    house.world.model.first_token_s = 3.0
+    asked = ask(house, way)
+    running = await house.running(asked)
+
+    house.bot.running.send_signal(signal.SIGTERM)
+    code = await house.bot.ended(within_s=10)
+
+    assert code == 0
+    assert "being restarted; your answer will appear here" in running.text
+    await house.start_bot()
+    await house.discord.until(lambda: "Research Complete" in running.text, within_s=15)
+    assert await house.final(asked) is running
+
+
+@pytest.mark.slow
+async def test_a_bot_that_is_told_to_stop_ends_what_ends_in_time(house: House):
+    house.world.model.first_token_s = 0.2
+    asked = ask(house, "command")
+    await house.running(asked)
+
+    house.bot.running.send_signal(signal.SIGTERM)
+    await house.bot.ended(within_s=10)
+
+    assert "Research Complete" in (await house.final(asked)).text
+    await house.start_bot()
+
+
+@pytest.mark.slow
+async def test_thirty_questions_at_once_are_all_answered(house: House):
+    """A burst: thirty people or more, half by command and half by mention; none waits for ever."""
+    asked = [
+        house.discord.slash("research", query=f"{TIDES[:-1]} {number}?", person=(ASKER, OTHER)[number % 2])
+        if number % 3
+        else house.discord.say(f"@gorkd {TIDES[:-1]} {number}?")
+        for number in range(30)
+    ]
+
+    answers = [await house.final(one, within_s=40) for one in asked]
+
+    assert len({answer.id for answer in answers}) == 30
+    assert all("Research Complete" in answer.text for answer in answers)
+    assert max(one.acked_s for one in asked if isinstance(one, Interaction) and one.acked_s) < 1
+
+
+@pytest.mark.slow
+async def test_who_asks_too_often_is_told_how_long_to_wait(tmp_path):
+    """G-02: five a minute a person, twenty a guild; every question of the burst has its own honest end."""
+    quotas = {"GORKD_DISCORD_USER_PER_MIN": "5", "GORKD_DISCORD_GUILD_PER_MIN": "20"}
+    async with discord_house(tmp_path, env=quotas) as house:
+        numbers = count()
+        asked = [house.discord.slash("research", query=f"{TIDES[:-1]} {next(numbers)}?") for _ in range(30)]
+
+        answers = [await house.final(one, within_s=30) for one in asked]
+
+        assert sum("Research Complete" in answer.text for answer in answers) == 5
+        assert sum("Please wait" in answer.text for answer in answers) == 25
+        assert house.discord.problems == []
+        assert house.discord.thinking == []
+
+
+@pytest.mark.slow
+async def test_an_answer_that_outlasts_its_token_moves(tmp_path):
+    """A job of 16 minutes, scaled: from minute 13 on a new message lives; where there can be none, the page's link."""
+    env = {"LOOPBACK_PING_S": "1"}
+    async with discord_house(tmp_path, env=env, token_s=SCALED_TOKEN_S) as house:
+        house.world.model.first_token_s = SCALED_TOKEN_S * 16 / 15 / 2  # of the plan and of the answer
+        discord = house.discord
+        asked = {
+            "guild": discord.slash("research", query=TIDES),
+            "install": discord.slash("research", query=TIDES, channel=discord.elsewhere),
+            "private": discord.slash("research", query=TIDES, channel=discord.quiet, private=True),
+            "direct": discord.slash("research", query=TIDES, channel=discord.direct()),
+        }
+        places = {"guild": discord.open, "direct": discord.direct()}
+
+        def finals(name: str) -> list[Message]:
+            return [one for one in discord.said_in(places[name]) if "Research Complete" in one.text]
+
+        await discord.until(lambda: all(finals(name) for name in places), within_s=20)
+        for name, channel in places.items():
+            assert len(finals(name)) == 1
+            assert "new message below" in discord.replies_to(asked[name])[0].text
+            await discord.until(lambda place=channel: any(one.pinged for one in discord.said_in(place)))
+            assert [one.pinged for one in discord.said_in(channel) if one.pinged] == [[ASKER["id"]]]
+        for name in ("install", "private"):
+            (left,) = discord.replies_to(asked[name])
+            assert "the answer will be here" in left.text
+            assert "?sig=" in left.text
+        assert discord.problems == []
+        assert discord.thinking == []
