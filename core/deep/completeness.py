@@ -24,8 +24,11 @@ _SCHEMA: Mapping[str, Json] = strict({"items": {"type": "array", "items": _ROW}}
 
 
 async def check_completeness(state: DeepState, deps: Deps, *, within_s: float) -> Completeness:
-    """Without a fact every item is unsatisfied, and no model is asked. Raises `ModelError`."""
-    if not state.facts:
+    """Without a fact every item is unsatisfied, and what was checked already stays; no model is asked then.
+
+    Raises `ModelError`.
+    """
+    if not state.facts or state.to_check == state.checked:
         return Completeness()
     settings = deps.settings.deep
     known = facts_frame(state.facts, max_tokens=2 * settings.max_known_tokens)

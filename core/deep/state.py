@@ -141,6 +141,7 @@ class DeepState:
     last_item: int = 0  # ids of items are not given twice
     min_rounds: int = 0  # somebody wants to have made, whatever is covered
     idle_since: int = 0  # the last round that brought something new, or after which somebody changed the task
+    checked: tuple[int, tuple[str, ...]] = (0, ())  # how many facts, and which items, the last check has seen
     failure: str = ""
 
     @property
@@ -163,6 +164,11 @@ class DeepState:
     def idle_rounds(self) -> int:
         """How many of the last rounds brought nothing new."""
         return len(self.rounds) - self.idle_since
+
+    @property
+    def to_check(self) -> tuple[int, tuple[str, ...]]:
+        """What a check would look at; the same as `checked` when nothing has changed since."""
+        return len(self.facts), tuple(item.id for item in self.checklist)
 
     def fact(self, number: int) -> Fact | None:
         return next((fact for fact in self.facts if fact.number == number), None)
@@ -213,6 +219,7 @@ class DeepState:
             self,
             checklist=items,
             usage=(*self.usage, *checked.usage),
+            checked=self.to_check,
             failure=checked.failure or self.failure,
         )
         if not state.rounds:

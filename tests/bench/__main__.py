@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 
 from tests.bench.conditions import Conditions
+from tests.bench.deep import measure_deep
 from tests.bench.durable import measure_durable
 from tests.bench.limits import measure_limits
 from tests.bench.questions import measure_questions
@@ -20,6 +21,7 @@ PARTS: Mapping[str, Callable[[Conditions], str]] = {
     "serving": measure_serving,
     "limits": measure_limits,
     "durable": measure_durable,
+    "deep": measure_deep,
 }
 
 

@@ -39,6 +39,7 @@ class Round:
 
     questions: tuple[str, ...]
     depth: Depth = "light"
+    mode: str = "quick"
 
 
 @dataclass(frozen=True)
@@ -93,15 +94,15 @@ async def serve() -> None:
             wanted = decode(line, Round)
             before = cpu_s(os.getpid())
             async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(_ask(house, text, wanted.depth)) for text in wanted.questions]
+                tasks = [group.create_task(_ask(house, text, wanted)) for text in wanted.questions]
             asked = tuple(task.result() for task in tasks)
             _say(RoundDone(asked, cpu_s(os.getpid()) - before, peak_mib(os.getpid())))
 
 
-async def _ask(house: House, question: str, depth: Depth) -> Asked:
+async def _ask(house: House, question: str, wanted: Round) -> Asked:
     began_at = time.monotonic()
     first_text_at: float | None = None
-    job = await house.researcher.submit(ResearchRequest(question, depth=depth))
+    job = await house.researcher.submit(ResearchRequest(question, modes=(wanted.mode,), depth=wanted.depth))
     async for event in house.researcher.follow(job.id):
         if event.type == "answer" and event.data.get("text") and first_text_at is None:
             first_text_at = time.monotonic()

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.bench.conditions import tokens_in
+from tests.loopback.deep_responders import DEEP, block
 from tests.loopback.openai_responders import (
     ChatCall,
     Fault,
@@ -23,6 +24,7 @@ from tests.loopback.openai_responders import (
     verdicts_responder,
 )
 
+DEEP_ROUNDS = 3  # of every deep research
 _SUMMARY_WORDS, _DETAIL_WORDS = 110, 150
 _CITATIONS = 3
 _LOOSE_EVERY = 4
@@ -52,13 +54,47 @@ class ModelScript:
     calls: list[ModelCall] = field(default_factory=list)
 
     def __call__(self, call: ChatCall) -> Fault:
-        text = {"plan": _plan, "answer": _answer, "verdicts": verdicts_responder}[call.schema_name](call)
+        text = self._respond(call)
         assert isinstance(text, str)
         prompt, written = tokens_in(call.system + call.user), tokens_in(text)
         first_s, token_s = self.pace()
         self.calls.append(ModelCall(time.monotonic(), call.schema_name, prompt, written, first_s + written * token_s))
         usage = {"prompt_tokens": prompt, "completion_tokens": written, "total_tokens": prompt + written}
         return Fault(text=text, usage=usage)
+
+    def _respond(self, call: ChatCall) -> str | Fault:
+        if call.schema_name == "coverage":
+            return _coverage(call, is_last=self._rounds() + 1 >= DEEP_ROUNDS)
+        if call.schema_name == "queries":
+            return _queries(call)
+        scripts = {"plan": _plan, "answer": _answer, "verdicts": verdicts_responder, **DEEP}
+        return scripts[call.schema_name](call)
+
+    def _rounds(self) -> int:
+        """How many rounds of the newest deep research have been checked."""
+        purposes = [call.purpose for call in self.calls]
+        newest = len(purposes) - purposes[::-1].index("refined_question") if "refined_question" in purposes else 0
+        return purposes[newest:].count("coverage")
+
+
+def _queries(call: ChatCall) -> str:
+    """The question's words at first, then those of what was found last, as who follows a lead."""
+    facts = re.findall(r"(?m)^F\d+ [^:]*: (.*)$", block(call.user, "facts"))
+    words = [word for word in re.findall(r"[A-Za-z-]{5,}", " ".join(facts[-3:])) if word.lower() not in _STOP_WORDS]
+    asked = [word for word in re.findall(r"[\w-]{3,}", question_in(call.user)) if word.lower() not in _STOP_WORDS]
+    lead = sorted(dict.fromkeys(words), key=len)[-4:] or asked[:4]
+    pubmed = " OR ".join(f"{word}[tiab]" for word in lead if word.isalpha())
+    return json.dumps({"pubmed": [pubmed], "web": [" ".join(lead), " ".join(asked[:3] + lead[:2])]})
+
+
+def _coverage(call: ChatCall, *, is_last: bool) -> str:
+    """Everything is partial until the last round, where everything is satisfied."""
+    items = re.findall(r"(?m)^(\d+)\. ", block(call.user, "checklist"))
+    facts = [int(number) for number in re.findall(r"(?m)^F(\d+) ", block(call.user, "facts"))]
+    coverage, missing = ("satisfied", "") if is_last else ("partial", "figures and dates from a second source")
+    shared = {"coverage": coverage, "missing": missing}
+    rows = [{"id": item, "facts": facts[place :: len(items)][:4], **shared} for place, item in enumerate(items)]
+    return json.dumps({"items": rows}, separators=_COMPACT)
 
 
 def _plan(call: ChatCall) -> str:

@@ -40,8 +40,8 @@ class Asker:
         self._peer = peer
         self.start_cpu_s = start_cpu_s
 
-    def ask(self, *questions: str, depth: Depth = "light") -> RoundDone:
-        self._peer.tell(Round(questions, depth))
+    def ask(self, *questions: str, depth: Depth = "light", mode: str = "quick") -> RoundDone:
+        self._peer.tell(Round(questions, depth, mode))
         return self._peer.hear(RoundDone)
 
 

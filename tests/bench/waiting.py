@@ -24,12 +24,13 @@ class Waited:
     robots: int
 
 
-def read_journal(journal: Journal, pace: Pace, begin: float, end: float) -> Waited:
+def read_journal(journal: Journal, pace: Pace, begin: float, end: float, *, rounds: int = 1) -> Waited:
     """`pace` is the outside's own; the moments are on the monotonic clock.
 
     The critical path is plan + search + page + answer + check, as long as each was told to take: the
     plan's searches can only begin when it is there, their pages after them, and so on. One page is
-    counted, since pages are read side by side; robots.txt, which comes before it, is not.
+    counted, since pages are read side by side; robots.txt, which comes before it, is not. Each of several `rounds`
+    has a search and a page of its own.
     """
     calls = tuple(call for call in journal.model if begin <= call.at <= end)
     searches = [at for at in journal.searches if begin <= at <= end]
@@ -40,7 +41,8 @@ def read_journal(journal: Journal, pace: Pace, begin: float, end: float) -> Wait
         *((at, at + pace.search_s) for at in searches),
         *((at, at + pace.page_s) for at, _ in web),
     ]
-    path_s = sum(call.lasts_s for call in calls) + pace.search_s * bool(searches) + pace.page_s * bool(pages)
+    gathering_s = pace.search_s * bool(searches) + pace.page_s * bool(pages)
+    path_s = sum(call.lasts_s for call in calls) + rounds * gathering_s
     return Waited(
         path_s=path_s,
         waiting_s=_union_s((max(first, begin), min(last, end)) for first, last in spans),
