@@ -48,7 +48,7 @@ def plain_words(query: str) -> str:
     """The terms of a query without syntax, as PubMed's own mapping of words understands them."""
     terms = [token.strip('"') for token in _TOKEN.findall(query) if _kind(token) == "term"]
     words = [regex.sub(r"[^\w\s'./:-]|\*", " ", term) for term in terms if term not in {'"', "[", "]"}]
-    return " ".join(" ".join(words).split())[:MAX_CHARS]
+    return " ".join(word for word in " ".join(words).split() if word not in _OPERATORS)[:MAX_CHARS]
 
 
 def checked_pubmed_query(query: str) -> str:

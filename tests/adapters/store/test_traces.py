@@ -206,7 +206,7 @@ INDEXES = {("tool_name",), ("user_id", "tool_name"), ("status",)}
 
 
 async def test_table_on_sqlite_is_as_specified(database):
-    """Columns, types, defaults and indexes (S002-16)."""
+    """Columns, types, defaults and indexes (S002-05, S002-16)."""
     columns = await database.read(lambda connection: connection.execute("PRAGMA table_info(tool_traces)").fetchall())
     indexes = await database.read(lambda connection: connection["tool_traces"].indexes)
 
