@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from typing import cast
 
 import pytest
 
 from core.answer import JobResult
 from core.budget import BudgetSpent
 from core.deps import Deps
-from core.errors import JobNotFound
-from core.job import JobStatus, ResearchJob, ResearchRequest
+from core.errors import InvalidQuery, JobNotFound, StoreError
+from core.forgetting import Forgotten, Whose
+from core.job import JobStatus, ResearchJob, ResearchRequest, Scope
 from core.researcher import Researcher
-from tests.fakes import NOW, make_deps, make_job
+from tests.fakes import NOW, Ledger, make_deps, make_job
 
 
 class Idle:
@@ -75,3 +78,119 @@ async def test_following_an_unknown_job_is_an_error() -> None:
     """Instead of silence."""
     with pytest.raises(JobNotFound):
         await anext(aiter(Researcher(make_deps(), Idle()).follow("job_unknown")))
+
+
+CHANNEL, OTHER = Scope("discord:1", "channel:2"), Scope("discord:1", "channel:3")
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda door, job: door.retry(job, "U1", scope=OTHER),
+        lambda door, job: door.ask_again(job, "U1", scope=OTHER),
+        lambda door, job: door.improve(job, "shorter", "U1", scope=OTHER),
+        lambda door, job: door.rate(job, "U1", good=True, scope=OTHER),
+        lambda door, job: door.forget(job, "U1", scope=OTHER),
+    ],
+    ids=["retry", "ask again", "improve", "rate", "forget"],
+)
+async def test_a_job_of_another_scope_is_not_there(act: Callable[[Researcher, str], Awaitable[object]]) -> None:
+    """What was asked in one channel can be acted on in no other."""
+    door = Researcher(make_deps(), Idle())
+    job = await door.submit(ResearchRequest("Why do cats purr?", CHANNEL, asker="U1"))
+
+    with pytest.raises(JobNotFound):
+        await act(door, job.id)
+
+
+async def test_votes_are_counted_once_an_asker() -> None:
+    """👍 twice is one vote; 👎 after it is another, with its reason; S003-26's figures gain them."""
+    deps = make_deps()
+    door = Researcher(deps, Idle())
+    job = await door.submit(ResearchRequest("Why do cats purr?", CHANNEL, asker="U1"))
+
+    for good in (True, True, False):
+        await door.rate(job.id, "U1", good=good, reason=" wrong year ", scope=CHANNEL)
+
+    (vote,) = await deps.ratings.of(job.id)
+    assert (vote.is_good, vote.reason) == (False, "wrong year")
+    ledger = cast(Ledger, deps.recorder)
+    assert (ledger.values("ratings", "good"), ledger.values("ratings", "bad")) == ([1], [1])
+
+
+async def test_only_ones_own_question_can_be_forgotten() -> None:
+    """And whose message was deleted, by its key."""
+    erased: list[Whose] = []
+
+    async def erase(whose: Whose) -> Forgotten:
+        erased.append(whose)
+        return Forgotten(1, 1, {})
+
+    door = Researcher(make_deps(), Idle(), erase=erase)
+    job = await door.submit(ResearchRequest("Why do cats purr?", CHANNEL, asker="U1"), dedupe_key="discord:5")
+
+    with pytest.raises(JobNotFound):
+        await door.forget(job.id, "U2", scope=CHANNEL)
+    await door.forget(job.id, "U1", scope=CHANNEL)
+    was_there = [await door.forget_asked(key, scope=CHANNEL) for key in ("discord:5", "discord:6")]
+
+    assert erased == [Whose(job_id=job.id)] * 2
+    assert was_there == [True, False]
+
+
+async def test_what_could_not_be_erased_everywhere_is_said() -> None:
+    """Nobody is told that something is gone while it may still be there."""
+
+    async def erase(whose: Whose) -> Forgotten:
+        return Forgotten(0, 0, {"Redis": "Redis does not answer."})
+
+    door = Researcher(make_deps(), Idle(), erase=erase)
+    job = await door.submit(ResearchRequest("Why do cats purr?", CHANNEL, asker="U1"))
+
+    with pytest.raises(StoreError) as failed:
+        await door.forget(job.id, "U1", scope=CHANNEL)
+
+    assert failed.value.user_message == "Redis does not answer."
+
+
+async def test_history_is_for_the_asker_alone() -> None:
+    """One's own questions of every channel of the tenant, newest first."""
+    door = Researcher(make_deps(), Idle())
+    mine = [
+        await door.submit(ResearchRequest(f"Why {word}?", scope, asker="U1"))
+        for word, scope in (("do cats purr", CHANNEL), ("do dogs bark", OTHER))
+    ]
+    await door.submit(ResearchRequest("Why do birds sing?", CHANNEL, asker="U2"))
+
+    history = await door.history("U1", tenant="discord:1", limit=5)
+
+    assert {job.id for job in history} == {job.id for job in mine}
+    assert await door.history("U1", tenant="discord:2", limit=5) == []
+
+
+async def test_files_are_stored_before_the_job_can_begin() -> None:
+    """A worker that takes the job at once finds them; a crash before that is mended by the event sent again."""
+    deps = make_deps()
+    seen: list[int] = []
+
+    class Eager(Idle):
+        async def enqueue(self, job: ResearchJob) -> None:
+            seen.append(len(await deps.attachments.of(job.id)))
+
+    door = Researcher(deps, Eager())
+    note = await door.read_attachment("note.txt", "text/plain", b"Cats purr.")
+    request = ResearchRequest("Why do cats purr?", CHANNEL, asker="U1")
+    job = await door.submit(request, dedupe_key="k", attachments=[note])
+    await deps.attachments.put(job, [])
+    await door.submit(request, dedupe_key="k", attachments=[note])
+
+    assert seen == [1, 1]
+    assert job.request.attachments == ("note.txt",)
+
+
+async def test_more_files_than_a_question_bears_are_refused() -> None:
+    door = Researcher(make_deps(), Idle())
+    note = await door.read_attachment("note.txt", "text/plain", b"Cats purr.")
+
+    with pytest.raises(InvalidQuery, match="at most 5 files"):
+        await door.submit(ResearchRequest("Why do cats purr?"), attachments=[note] * 6)

@@ -1,0 +1,117 @@
+"""Files that come with a question, read by the real worker processes."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from adapters.pages.attachments import AttachedFiles
+from adapters.pages.workers import ExtractionWorkers
+from core.attachments import MAX_ATTACHMENT_BYTES, AttachmentUnreadable
+from tests.adapters.pages.test_workers import SLOW
+
+
+def pdf_of(*pages: str) -> bytes:
+    """A PDF with one line of text a page, as plain as the format allows (ISO 32000-1)."""
+    count = len(pages)
+    kids = " ".join(f"{4 + 2 * at} 0 R" for at in range(count))
+    objects = [
+        "<< /Type /Catalog /Pages 2 0 R >>",
+        f"<< /Type /Pages /Kids [{kids}] /Count {count} >>",
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+    ]
+    for at, text in enumerate(pages):
+        stream = f"BT /F1 12 Tf 72 720 Td ({text}) Tj ET" if text else ""
+        resources = "/Resources << /Font << /F1 3 0 R >> >>"
+        objects.append(
+            f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] {resources} /Contents {5 + 2 * at} 0 R >>"
+        )
+        objects.append(f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream")
+    body, places = b"%PDF-1.4\n", []
+    for number, text in enumerate(objects, start=1):
+        places.append(len(body))
+        body += f"{number} 0 obj\n{text}\nendobj\n".encode()
+    rows = "".join(f"{place:010d} 00000 n \n" for place in places)
+    trailer = f"trailer\n<< /Size {len(objects) + 1} /Root 1 0 R >>\nstartxref\n{len(body)}\n%%EOF\n"
+    return body + f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{rows}{trailer}".encode()
+
+
+@pytest.fixture
+async def files() -> AsyncIterator[AttachedFiles]:
+    workers = ExtractionWorkers(count=1, limit_s=3.0)
+    yield AttachedFiles(workers)
+    await workers.aclose()
+
+
+async def test_every_readable_kind_gives_its_text(files: AttachedFiles) -> None:
+    """By its label, by its bytes, or by its name; a PDF with its pages apart."""
+    pdf = await files.read(
+        "C:\\papers\\tower.pdf", "application/octet-stream", pdf_of("Page one says this.", "Fastnet")
+    )
+    markdown = await files.read("notes.md", "application/octet-stream", b"# Notes\n\nThe tower is 54 m tall.")
+    text = await files.read("log.txt", "text/plain; charset=latin-1", "Größe: 54 m".encode("latin-1"))
+    page = await files.read("page.html", "", b"<html><title>T</title><body><p>The tower is 54 m.</p></body></html>")
+
+    assert (pdf.name, pdf.text.split("\f")[1].strip()) == ("tower.pdf", "Fastnet")
+    assert (markdown.title, "54 m tall" in markdown.text) == ("Notes", True)
+    assert text.text == "Größe: 54 m"
+    assert "The tower is 54 m." in page.text
+
+
+@pytest.mark.parametrize(
+    ("name", "label", "content", "sentence"),
+    [
+        ("empty.txt", "text/plain", b"", "I could not read empty.txt: it is empty."),
+        (
+            "big.txt",
+            "text/plain",
+            b"x" * (MAX_ATTACHMENT_BYTES + 1),
+            "I could not read big.txt: it is larger than 10 MB.",
+        ),
+        (
+            "cat.png",
+            "image/png",
+            b"\x89PNG\r\n\x1a\n",
+            "I could not read cat.png: it is not one of the kinds I read (PDF, text, Markdown and HTML).",
+        ),
+        (
+            "fake.pdf",
+            "application/pdf",
+            b"MZ not a pdf",
+            "I could not read fake.pdf: it is not one of the kinds I read (PDF, text, Markdown and HTML).",
+        ),
+        (
+            "broken.pdf",
+            "application/pdf",
+            b"%PDF-1.4\nnothing",
+            "I could not read broken.pdf: it is damaged or protected by a password.",
+        ),
+        (
+            "scan.pdf",
+            "application/pdf",
+            pdf_of("", ""),
+            "I could not read scan.pdf: it holds no text, only images of pages.",
+        ),
+        ("blank.txt", "text/plain", b" \n ", "I could not read blank.txt: it holds no readable text."),
+        ("../../etc/\x1b[31mx\n.bin", "", b"\x00\x01", None),
+    ],
+    ids=lambda value: value if isinstance(value, str) and value.endswith((".txt", ".pdf", ".png")) else "",
+)
+async def test_what_cannot_be_read_is_one_clear_sentence(
+    files: AttachedFiles, name: str, label: str, content: bytes, sentence: str | None
+) -> None:
+    """It names the file, without its path and without anything that acts on a terminal."""
+    with pytest.raises(AttachmentUnreadable) as refused:
+        await files.read(name, label, content)
+
+    said = refused.value.user_message
+    assert said == sentence or (sentence is None and said.startswith("I could not read x .bin: it is not"))
+
+
+async def test_a_file_that_takes_too_long_costs_only_itself(files: AttachedFiles) -> None:
+    """Its worker is killed; the next file is read."""
+    with pytest.raises(AttachmentUnreadable, match="too long"):
+        await files.read("slow.html", "text/html", SLOW.body)
+
+    assert (await files.read("a.txt", "text/plain", b"Cats purr.")).text == "Cats purr."
