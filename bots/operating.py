@@ -6,6 +6,7 @@ import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
+from functools import partial
 
 from adapters.cli.operating import Kept, Operating
 from adapters.logs import configure_logging
@@ -29,6 +30,7 @@ async def open_kept() -> AsyncIterator[Kept]:
     from adapters.durable.archive import JournalArchive
     from adapters.durable.queue import DurableQueue
     from adapters.durable.settings import DurableSettings
+    from bots.processes import page_links
     from bots.records import open_records
     from bots.wiring import utc_now
 
@@ -51,7 +53,15 @@ async def open_kept() -> AsyncIterator[Kept]:
             archives = [*records.archives, JournalArchive(queue, durable.file)]
             return await forget(whose, records.register, archives, cancel=queue.cancel)
 
-        yield Kept(records.jobs, records.traces, forget_all, records.keeping, records.reuse)
+        yield Kept(
+            records.jobs,
+            records.traces,
+            forget_all,
+            records.keeping,
+            records.reuse,
+            partial(page_links, env, settings),
+            records.revocations,
+        )
 
 
 async def examine_installation() -> list[Finding]:

@@ -103,7 +103,7 @@ async def _serving(env: Mapping[str, str], house: House) -> AsyncIterator[None]:
         house.metrics.render,
         settings,
         house.traces,
-        links=_links(env, house),
+        links=page_links(env, house.settings),
         revocations=house.revocations,
         limits=house.limits,
     )
@@ -138,14 +138,14 @@ async def _discord(env: Mapping[str, str], house: House) -> None:
     from adapters.chat.discord.bot import run_discord
     from adapters.chat.discord.settings import DiscordSettings
 
-    await run_discord(house.researcher, DiscordSettings.from_env(env), links=_links(env, house))
+    await run_discord(house.researcher, DiscordSettings.from_env(env), links=page_links(env, house.settings))
 
 
 async def _slack(env: Mapping[str, str], house: House) -> None:
     from adapters.chat.slack.bot import run_slack
     from adapters.chat.slack.settings import SlackSettings
 
-    await run_slack(house.researcher, SlackSettings.from_env(env), links=_links(env, house))
+    await run_slack(house.researcher, SlackSettings.from_env(env), links=page_links(env, house.settings))
 
 
 def _takes_slack_requests(env: Mapping[str, str]) -> bool:
@@ -157,8 +157,9 @@ def _slack_events(app: web.Application, env: Mapping[str, str], house: House) ->
     from adapters.chat.slack.bot import serve_events
     from adapters.chat.slack.settings import SlackSettings
 
-    return serve_events(app, house.researcher, SlackSettings.from_env(env), links=_links(env, house))
+    return serve_events(app, house.researcher, SlackSettings.from_env(env), links=page_links(env, house.settings))
 
 
-def _links(env: Mapping[str, str], house: House) -> PageLinks:
-    return PageLinks(WebSettings.from_env(env).public_url, signing_keys(env, house.settings.data), utc_now)
+def page_links(env: Mapping[str, str], settings: BotSettings) -> PageLinks:
+    """Raises `SetupError`."""
+    return PageLinks(WebSettings.from_env(env).public_url, signing_keys(env, settings.data), utc_now)

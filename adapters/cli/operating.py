@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from core.checkup import Finding
 from core.forgetting import Forgotten, Whose
+from core.page_links import LinkRevocations, PageLinks
 from core.ports import CacheKeeping, JobStore, ReuseStore
 from core.tracing import TraceLog
 
@@ -21,6 +22,8 @@ class Kept:
     forget: Callable[[Whose], Awaitable[Forgotten]]
     cache: CacheKeeping
     reuse: ReuseStore
+    links: Callable[[], PageLinks]
+    revocations: LinkRevocations
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The commands of who looks after an installation: `trace`, `doctor`, `forget`, `cache`."""
+"""The commands of who looks after an installation: `trace`, `doctor`, `forget`, `cache`, `link`."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from core import wording
 from core.checkup import is_healthy
 from core.errors import GorkdError, InvalidQuery
 from core.forgetting import Forgotten, Whose
+from core.page_links import is_private
 
 _log = logging.getLogger(__name__)
 
@@ -32,6 +33,7 @@ def add_operator_commands(app: typer.Typer, operating: Operating) -> None:
     app.command("doctor")(_doctor_command(operating))
     app.command("forget")(_forget_command(operating))
     app.command("cache")(_cache_command(operating))
+    app.command("link")(_link_command(operating))
 
 
 def _trace_command(operating: Operating) -> Callable[..., None]:
@@ -98,6 +100,19 @@ def _cache_command(operating: Operating) -> Callable[..., None]:
     return cache
 
 
+def _link_command(operating: Operating) -> Callable[..., None]:
+    def link(
+        job: Annotated[str, typer.Argument(help="The job's id, job_….", metavar="JOB", show_default=False)],
+        *,
+        revoke: Annotated[bool, typer.Option("--revoke", help="Take back every link that was given so far.")] = False,
+        as_json: _Json = False,
+    ) -> None:
+        """Print the address of a job's page, signed where the job is private; or take such links back."""
+        _run(lambda: _link(operating, job.strip(), is_revoking=revoke, as_json=as_json), as_json=as_json)
+
+    return link
+
+
 def _run(command: Callable[[], Coroutine[None, None, Exit]], *, as_json: bool) -> None:
     make_encodable()
     try:
@@ -122,6 +137,21 @@ async def _trace(operating: Operating, job_id: str, *, with_prompts: bool, as_js
         print_json(trace_json(job, entries, with_prompts=with_prompts))
     else:
         print_trace(Console(highlight=False), job, entries, with_prompts=with_prompts)
+    return Exit.ANSWERED
+
+
+async def _link(operating: Operating, job_id: str, *, is_revoking: bool, as_json: bool) -> Exit:
+    async with operating.open_kept() as kept:
+        job, links = await kept.jobs.get(job_id), kept.links()
+        if is_revoking:
+            await kept.revocations.revoke(job, links.clock())
+    url = None if is_revoking else links.link(job)
+    if as_json:
+        print_json({"job_id": job.id, "url": url})
+    elif not is_private(job):
+        sys.stdout.write(f"{url}\n" if url else "The page of this job is open to all who know its id.\n")
+    else:
+        sys.stdout.write(f"{url}\n" if url else "Taken back: no link that was given so far opens the page any more.\n")
     return Exit.ANSWERED
 
 

@@ -14,12 +14,12 @@ from typer.testing import CliRunner, Result
 
 from adapters.cli import build_app
 from adapters.cli.operating import Kept, Operating
-from adapters.store.memory import MemoryJobStore
+from adapters.store.memory import MemoryJobStore, MemoryLinkRevocations
 from adapters.store.memory_cache import MemoryAnswerCache, MemoryReuseStore
 from core.checkup import Finding
 from core.errors import SetupError
 from core.forgetting import Forgotten, Whose
-from core.job import Scope
+from core.job import ResearchJob, Scope
 from core.tracing import Exchange, TraceEntry
 from tests.golden import samples
 from tests.golden.samples import ScriptedResearcher
@@ -50,6 +50,8 @@ class Desk:
     forgotten: Forgotten = field(default_factory=lambda: Forgotten(3, 57, {}))
     wished: list[Whose] = field(default_factory=list)
     refusal: Exception | None = None
+    job: ResearchJob = JOB
+    revocations: MemoryLinkRevocations = field(default_factory=MemoryLinkRevocations)
     cache: MemoryAnswerCache = field(default_factory=lambda: MemoryAnswerCache(clock=lambda: datetime.now(UTC)))
     reuse: MemoryReuseStore = field(default_factory=lambda: MemoryReuseStore(clock=lambda: datetime.now(UTC)))
 
@@ -72,8 +74,8 @@ class Desk:
         if self.refusal:
             raise self.refusal
         jobs = MemoryJobStore()
-        await jobs.save(JOB)
-        yield Kept(jobs, self, self.forget, self.cache, self.reuse)
+        await jobs.save(self.job)
+        yield Kept(jobs, self, self.forget, self.cache, self.reuse, lambda: samples.LINKS, self.revocations)
 
     def run(self, *arguments: str, columns: int = 120) -> Result:
         @asynccontextmanager
@@ -312,3 +314,33 @@ def test_cache_needs_to_know_which() -> None:
 
     assert ran.exit_code == 2
     assert "gorkd cache forget JOB" in ran.stderr
+
+
+PRIVATE = replace(JOB, request=replace(JOB.request, scope=Scope("slack:T1", "channel:C1")))
+
+
+def test_link_is_signed_for_a_private_job_and_plain_for_an_open_one() -> None:
+    """What is printed opens the page."""
+    private, open_to_all = Desk(job=PRIVATE).run("link", JOB.id), Desk().run("link", JOB.id)
+
+    address, _, sig = private.stdout.strip().partition("?sig=")
+    assert (private.exit_code, open_to_all.exit_code) == (0, 0)
+    assert open_to_all.stdout.strip() == address == f"https://gorkd.test/jobs/{JOB.id}"
+    assert samples.LINKS.allows(PRIVATE, sig, samples.NOON)
+
+
+def test_links_that_were_given_are_taken_back() -> None:
+    """With the option, and never without."""
+    desk = Desk(job=PRIVATE)
+    given = desk.run("link", JOB.id)
+    before = asyncio.run(desk.revocations.revoked_at(JOB.id))
+
+    revoked = desk.run("link", JOB.id, "--revoke", "--json")
+
+    assert (given.exit_code, before, revoked.exit_code) == (0, None, 0)
+    assert asyncio.run(desk.revocations.revoked_at(JOB.id)) == samples.NOON
+    assert json.loads(revoked.stdout) == {"job_id": JOB.id, "url": None}
+
+
+def test_no_link_leads_to_an_unknown_job() -> None:
+    assert Desk().run("link", "job_unknown").exit_code != 0
