@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from adapters.pages.charset import decode_page
-from adapters.pages.extraction import MAX_TEXT_CHARS, Document, Extraction, NoText
+from adapters.pages.extraction import Document, Extraction, NoText
 from adapters.pages.html import extract_html
 from adapters.pages.pdf import extract_pdf
 
@@ -28,13 +28,13 @@ _WARM_UP_PAGES = (
 
 
 def extract(document: Document) -> Extraction:
-    """The readable text, at most `MAX_TEXT_CHARS`, without invisible characters. Raises `NoText`."""
+    """The readable text, at most `max_chars` of it, without invisible characters. Raises `NoText`."""
     if document.kind == "pdf":
-        found = extract_pdf(document.body)
+        found = extract_pdf(document.body, max_chars=document.max_chars)
     else:
         text = decode_page(document.body, document.charset)
         found = extract_html(text, document.url) if document.kind == "html" else _extract_text(text)
-    text = _tidy(found.text)
+    text = _tidy(found.text, document.max_chars)
     if not text.strip():
         raise NoText("the page holds no text")
     return Extraction(
@@ -42,6 +42,7 @@ def extract(document: Document) -> Extraction:
         text=text,
         author=" ".join(_CONTROLS.sub("", found.author).split())[:200] if found.author else None,
         published_on=found.published_on,
+        labels=found.labels,
     )
 
 
@@ -61,7 +62,7 @@ def _extract_text(text: str) -> Extraction:
     return Extraction(first.lstrip("# ")[:200], text)
 
 
-def _tidy(text: str) -> str:
+def _tidy(text: str, max_chars: int) -> str:
     text = _CONTROLS.sub("", _LINE_BREAKS.sub("\n", text))
     text = _MANY_BLANK_LINES.sub("\n\n", _BLANKS_AT_LINE_END.sub("", text))
-    return text.strip(" \t\n")[:MAX_TEXT_CHARS].rstrip(" \t\n")
+    return text.strip(" \t\n")[:max_chars].rstrip(" \t\n")

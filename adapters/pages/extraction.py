@@ -9,29 +9,35 @@ from typing import Literal
 
 DocumentKind = Literal["html", "text", "pdf"]
 MAX_TEXT_CHARS = 200_000  # some 35,000 words: longer than what any model's window could use of one source
+MAX_PAPER_CHARS = 2_000_000  # a thesis of 700 pages
 
 
 @dataclass(frozen=True)
 class Document:
-    """The bytes of a page as fetched. `charset` is the one declared in the HTTP header ("" if none)."""
+    """The bytes of a page as fetched. `charset` is the one declared in the HTTP header ("" if none).
+
+    At most `max_chars` of its text are wanted.
+    """
 
     url: str
     kind: DocumentKind
     charset: str
     body: bytes
+    max_chars: int = MAX_TEXT_CHARS
 
 
 @dataclass(frozen=True)
 class Extraction:
     """The readable part: paragraphs parted by blank lines, pages of a PDF by form feeds.
 
-    `published_on` is an ISO date.
+    `published_on` is an ISO date; `labels` are the numbers printed on a PDF's pages, "" where none is.
     """
 
     title: str
     text: str
     author: str | None = None
     published_on: str | None = None
+    labels: tuple[str, ...] = ()
 
     def to_json(self) -> bytes:
         return json.dumps(asdict(self)).encode()
@@ -43,11 +49,13 @@ class Extraction:
         if not isinstance(title, str) or not isinstance(text, str):
             raise ValueError("an extraction without title or text")
         author, published_on = fields.get("author"), fields.get("published_on")
+        labels = fields.get("labels")
         return cls(
             title=title,
-            text=text[:MAX_TEXT_CHARS],
+            text=text[:MAX_PAPER_CHARS],
             author=author if isinstance(author, str) else None,
             published_on=published_on if isinstance(published_on, str) else None,
+            labels=tuple(str(label) for label in labels) if isinstance(labels, list) else (),
         )
 
 

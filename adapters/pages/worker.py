@@ -75,7 +75,8 @@ def _receive(parent: socket.socket) -> Document | None:
     if header is None or body is None:
         return None
     fields: dict[str, str] = json.loads(header)
-    return Document(fields["url"], cast(DocumentKind, fields["kind"]), fields["charset"], body)
+    kind = cast(DocumentKind, fields["kind"])
+    return Document(fields["url"], kind, fields["charset"], body, int(fields["max_chars"]))
 
 
 def _block(parent: socket.socket) -> bytes | None:

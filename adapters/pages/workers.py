@@ -25,7 +25,7 @@ EXTRACTION_LIMIT_S = 5.0
 MEMORY_LIMIT_BYTES = 768 * 1024 * 1024  # address space; 5 MB of HTML need at most some 500 MB (tests/adapters/pages)
 STARTUP_LIMIT_S = 20.0  # an interpreter and its imports on a machine under load; half a second on an idle one
 _DOCUMENTS_A_WORKER = 200  # parsers leak and cache; a fresh start costs 0.3 s
-_MAX_ANSWER_BYTES = 8 * 1024 * 1024  # 200,000 characters of JSON escapes and some
+_MAX_ANSWER_BYTES = 32 * 1024 * 1024  # the longest paper, a sixth of it as JSON escapes
 _LENGTH = struct.Struct(">I")
 _ROOT = Path(__file__).resolve().parents[2]
 
@@ -187,7 +187,8 @@ async def _until_ready(worker: _Worker, url: str) -> None:
 
 
 async def _ask(channel: socket.socket, document: Document) -> bytes:
-    header = json.dumps({"url": document.url, "kind": document.kind, "charset": document.charset}).encode()
+    fields = {"url": document.url, "kind": document.kind, "charset": document.charset, "max_chars": document.max_chars}
+    header = json.dumps(fields).encode()
     message = _LENGTH.pack(len(header)) + header + _LENGTH.pack(len(document.body)) + document.body
     await asyncio.get_running_loop().sock_sendall(channel, message)
     return await _receive(channel)

@@ -13,7 +13,7 @@ PAGE_BREAK = "\f"  # the n-th page is `text.split("\f")[n - 1]`
 _MAX_PAGES = 2_000
 
 
-def extract_pdf(body: bytes) -> Extraction:
+def extract_pdf(body: bytes, *, max_chars: int = MAX_TEXT_CHARS) -> Extraction:
     """The text layer as Markdown, pages joined by form feeds. Raises `NoText`."""
     import pypdfium2
 
@@ -24,19 +24,19 @@ def extract_pdf(body: bytes) -> Extraction:
     with closing(document):
         metadata = document.get_metadata_dict(skip_empty=True)
         pages: list[tuple[list[Line], float, float]] = []
-        room = MAX_TEXT_CHARS
+        room = max_chars
         for number in range(min(len(document), _MAX_PAGES)):
             pages.append(_read_page(document, number))
             room -= sum(len(line.text) + 1 for line in pages[-1][0])
             if room <= 0:
                 break
     paper = to_markdown(lay_out(pages))
-    text = PAGE_BREAK.join(page.replace(PAGE_BREAK, "") for page in paper.pages)[:MAX_TEXT_CHARS].rstrip()
+    text = PAGE_BREAK.join(page.replace(PAGE_BREAK, "") for page in paper.pages)[:max_chars].rstrip()
     if not text.strip(PAGE_BREAK).strip():
         raise NoText("a PDF without a text layer")
     title = " ".join(metadata.get("Title", "").split()) or paper.title or _first_line(text)
     # The creation date is not used: it is when the file was made, often years after publication.
-    return Extraction(title, text, metadata.get("Author") or None)
+    return Extraction(title, text, metadata.get("Author") or None, labels=paper.labels)
 
 
 def _read_page(document: object, number: int) -> tuple[list[Line], float, float]:

@@ -1,0 +1,229 @@
+"""A file becomes a paper on a shelf: read, named, summarised, cut, embedded, stored; the same file is one paper."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+from typing import Protocol
+
+from core.chunking import Chunk, SectionType, chunk_text
+from core.errors import GorkdError, ModelError
+from core.events import Json
+from core.growing_json import parse_object
+from core.job import Scope
+from core.library.paper import ARXIV_ID, Index, Library, Paper, PaperChunk
+from core.llm import complete
+from core.ports import ChatModel, ChatRequest, Clock, EmbeddingModel
+from core.prompts import load_prompt
+from core.stages.prompting import fenced
+from core.terms import STOPWORDS
+
+MAX_PAPER_BYTES = 100_000_000
+MAX_SUMMARY_SOURCE_CHARS = 24_000  # of a paper: its beginning and its end hold what a summary needs
+_FALLBACK_SUMMARY_CHARS = 2_000
+_EMBED_BATCH = 64
+_STAMP = re.compile(rf"arXiv:\s*({ARXIV_ID.pattern})", re.IGNORECASE)
+_SUMMARY_TIMEOUT_S = 60.0
+_SUMMARY_SCHEMA: Mapping[str, Json] = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["title", "authors", "year", "summary"],
+    "properties": {
+        "title": {"type": "string"},
+        "authors": {"type": "array", "items": {"type": "string"}},
+        "year": {"type": "string"},
+        "summary": {"type": "string"},
+    },
+}
+
+
+class PaperUnreadable(GorkdError):
+    """A file that is no paper one could read; the message names it and says why."""
+
+    code = "INVALID_QUERY"
+
+
+@dataclass(frozen=True)
+class PaperText:
+    """A file as read: Markdown, its pages parted by form feeds; `labels` are the numbers printed on them."""
+
+    title: str
+    text: str
+    labels: tuple[str, ...] = ()
+    authors: str = ""
+
+
+@dataclass(frozen=True)
+class PaperRecord:
+    """What a catalogue knows of a paper; "" and () where it does not."""
+
+    id: str = ""
+    title: str = ""
+    authors: tuple[str, ...] = ()
+    published: str = ""
+    doi: str = ""
+    url: str = ""
+    abstract: str = ""
+
+
+class PaperReader(Protocol):
+    async def read(self, name: str, content: bytes) -> PaperText:
+        """PDF or Markdown. Raises `PaperUnreadable`."""
+        ...
+
+
+@dataclass(frozen=True)
+class Ingested:
+    """`is_new` is False for a file that stood on the shelf already."""
+
+    paper: Paper
+    is_new: bool
+
+
+@dataclass(frozen=True)
+class Ingestion:
+    """What it takes. Without a model the abstract is the summary; without an embedder there are no vectors."""
+
+    library: Library
+    reader: PaperReader
+    clock: Clock
+    model: ChatModel | None = None
+    embedder: EmbeddingModel | None = None
+
+    async def add(
+        self, shelf: Scope, name: str, content: bytes, record: PaperRecord = PaperRecord(), *, again: bool = False
+    ) -> Ingested:
+        """Put a file on a shelf; `again` reads one anew that stands there. `record` goes before what the file says.
+
+        Raises `PaperUnreadable`, `ModelError` (of the embedder), `StoreError`.
+        """
+        digest = hashlib.sha256(content).hexdigest()
+        known = await self.library.papers([shelf])
+        same = next((paper for paper in known if paper.content_hash == digest), None)
+        if same is not None and not again:
+            return Ingested(same, is_new=False)
+        read = await self.reader.read(name, content)
+        described = _described(read, name, record, same)
+        described, summary = await self._summarised(described, record, read.text)
+        paper = Paper(
+            id=described.id or _free_name(described, {other.id for other in known}),
+            title=described.title,
+            content_hash=digest,
+            added_at=self.clock(),
+            authors=described.authors,
+            published=described.published,
+            doi=described.doi,
+            url=described.url,
+            labels=read.labels,
+            summary=summary,
+            notes=same.notes if same else "",
+        )
+        file = content if b"%PDF-" in content[:1024] else b""
+        await self.library.put(shelf, paper, read.text, await self._chunks(paper, read.text), file)
+        return Ingested(paper, is_new=True)
+
+    async def _summarised(self, known: PaperRecord, given: PaperRecord, text: str) -> tuple[PaperRecord, str]:
+        """What is known, with what the model reads off the paper where nobody else knew; and the summary."""
+        if self.model is None:
+            return known, known.abstract
+        try:
+            told = parse_object((await complete(self.model, _summary_request(known, text))).text)
+        except ModelError:
+            return known, known.abstract
+        names, year = told.get("authors"), str(told.get("year") or "")
+        read_off = tuple(str(name) for name in names if name) if isinstance(names, list) else ()
+        better = replace(
+            known,
+            title=given.title or str(told.get("title") or "").strip() or known.title,
+            authors=known.authors or read_off,
+            published=known.published or (year if re.fullmatch(r"(?:19|20)\d{2}", year) else ""),
+        )
+        return better, str(told.get("summary") or "").strip() or known.abstract
+
+    async def _chunks(self, paper: Paper, text: str) -> dict[Index, Sequence[PaperChunk]]:
+        about = f"{paper.summary}\n\n{paper.notes}".strip() or paper.title
+        body = [chunk for chunk in chunk_text(text) if chunk.section is not SectionType.REFERENCES]
+        return {
+            Index.SUMMARY: await self._embedded(paper, chunk_text(about)),
+            Index.CONTENT: await self._embedded(paper, body),
+        }
+
+    async def _embedded(self, paper: Paper, chunks: Sequence[Chunk]) -> list[PaperChunk]:
+        """S001-07: in batches."""
+        parts = [
+            PaperChunk(paper, at, chunk.text, chunk.start, chunk.end, chunk.section, chunk.page, chunk.heading)
+            for at, chunk in enumerate(chunks)
+        ]
+        if self.embedder is None:
+            return parts
+        embedded: list[PaperChunk] = []
+        for at in range(0, len(parts), _EMBED_BATCH):
+            batch = parts[at : at + _EMBED_BATCH]
+            vectors = await self.embedder.embed([f"{part.heading}\n{part.chunk_text}".strip() for part in batch])
+            embedded += [replace(part, embedding=vector) for part, vector in zip(batch, vectors, strict=True)]
+        return embedded
+
+
+def _described(read: PaperText, name: str, record: PaperRecord, same: Paper | None) -> PaperRecord:
+    """What is known without asking anybody: the catalogue's word first, then the file's, then what stood here."""
+    authors = record.authors or tuple(part.strip() for part in re.split(r"[,;]| and ", read.authors) if part.strip())
+    return PaperRecord(
+        id=record.id or (same.id if same else _arxiv_id(name, read.text)),
+        title=record.title or read.title,
+        authors=authors,
+        published=record.published or (same.published if same else ""),
+        doi=record.doi or (same.doi if same else ""),
+        url=record.url or (same.url if same else ""),
+        abstract=record.abstract or _abstract(read.text),
+    )
+
+
+def _arxiv_id(name: str, text: str) -> str:
+    """By the file's name, else by the stamp on the first page; "" for a paper from elsewhere."""
+    stem = PurePath(name).stem
+    if ARXIV_ID.fullmatch(stem):
+        return stem
+    stamp = _STAMP.search(text.partition("\f")[0])
+    return stamp[1] if stamp else ""
+
+
+def _abstract(text: str) -> str:
+    """The section of that name, else how the paper begins, to a sentence's end."""
+    found = [chunk.text for chunk in chunk_text(text) if chunk.section is SectionType.ABSTRACT]
+    beginning = " ".join((found[0] if found else re.sub(r"^#.*$", "", text, flags=re.MULTILINE)).split())
+    cut = beginning[:_FALLBACK_SUMMARY_CHARS]
+    return cut if len(cut) == len(beginning) else cut[: cut.rfind(". ") + 1] or cut
+
+
+def _free_name(record: PaperRecord, taken: set[str]) -> str:
+    """`smith2024quantum`: first author, year, first telling word of the title; with a letter where that is taken."""
+    names = [name.partition(",")[0].split() or name.replace(",", " ").split() for name in record.authors]
+    author = next((_plain(parts[-1]) for parts in names if parts), "")
+    words = [_plain(word) for word in record.title.split() if word.casefold().strip(".,:;") not in STOPWORDS]
+    stem = f"{author or 'anonymous'}{record.published[:4]}{next((word for word in words if len(word) > 2), 'paper')}"
+    return next(
+        name for name in (f"{stem}{letter}" for letter in ("", *"abcdefghijklmnopqrstuvwxyz")) if name not in taken
+    )
+
+
+def _plain(word: str) -> str:
+    """ASCII letters and digits alone, in lower case."""
+    return re.sub(r"[^a-z0-9]", "", unicodedata.normalize("NFKD", word.casefold()))
+
+
+def _summary_request(record: PaperRecord, text: str) -> ChatRequest:
+    half = MAX_SUMMARY_SOURCE_CHARS // 2
+    excerpt = text if len(text) <= 2 * half else f"{text[:half]}\n\n[…]\n\n{text[-half:]}"
+    return ChatRequest(
+        purpose="summary",
+        system=load_prompt("summarize_paper").template,
+        user=f"<source>\n{fenced(excerpt)}\n</source>\n\nTitle as filed: {fenced(record.title)}",
+        schema_name="paper_summary",
+        schema=_SUMMARY_SCHEMA,
+        max_tokens=700,
+        timeout_s=_SUMMARY_TIMEOUT_S,
+    )
