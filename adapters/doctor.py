@@ -138,10 +138,11 @@ def discord_probe(token: str) -> Probe:
     return Probe("Discord", lambda: _check_discord(token))
 
 
-def slack_probe(token: str, *, base_url: str = "https://slack.com/api/") -> Probe:
+def slack_probe(token: str, app_token: str = "", *, base_url: str = "https://slack.com/api/") -> Probe:
+    """Tries both tokens; without an `app_token` Slack sends its requests here."""
     if not token:
         return Probe("Slack", off="set SLACK_BOT_TOKEN and SLACK_APP_TOKEN to answer there")
-    return Probe("Slack", lambda: _check_slack(token, base_url))
+    return Probe("Slack", lambda: _check_slack(token, app_token, base_url))
 
 
 def _check_folder(folder: Path) -> str:
@@ -227,17 +228,22 @@ async def _check_discord(token: str) -> str:
         await http.close()
 
 
-async def _check_slack(token: str, base_url: str) -> str:
+async def _check_slack(token: str, app_token: str, base_url: str) -> str:
     import aiohttp
     from slack_sdk.errors import SlackApiError
     from slack_sdk.web.async_client import AsyncWebClient
 
+    variable = "SLACK_BOT_TOKEN"
     try:
         client = AsyncWebClient(token=token, base_url=base_url, timeout=int(CONNECT_TIMEOUT_S))
         answer = await client.auth_test()
-        return f"the bot token is accepted as {answer.get('user')} in {answer.get('team')}"
+        if app_token:
+            variable = "SLACK_APP_TOKEN"
+            await client.apps_connections_open(app_token=app_token)  # names an address; nobody connects to it
     except SlackApiError as exc:
         reason = str(exc.response.get("error", "unknown"))[:40]
-        raise SetupError(f"Slack refuses SLACK_BOT_TOKEN ({reason}); install the app anew and copy its token") from exc
+        raise SetupError(f"Slack refuses {variable} ({reason}); install the app anew and copy its token") from exc
     except (aiohttp.ClientError, OSError, TimeoutError) as exc:
         raise SetupError(f"Slack cannot be reached ({type(exc).__name__}); check the network") from exc
+    whose = f"as {answer.get('user')} in {answer.get('team')}"
+    return f"both tokens are accepted, {whose}" if app_token else f"the bot token is accepted {whose}"

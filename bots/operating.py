@@ -94,7 +94,7 @@ async def _probes(env: Mapping[str, str], settings: BotSettings, stack: AsyncExi
         Probe("secret", open_secret),
         *await _vendor_probes(env, settings, stack),
         doctor.discord_probe(env.get("DISCORD_TOKEN", "")),
-        doctor.slack_probe(env.get("SLACK_BOT_TOKEN", "")),
+        _slack_probe(env),
     ]
     try:
         web = WebSettings.from_env(env)
@@ -137,6 +137,19 @@ async def _vendor_probes(env: Mapping[str, str], settings: BotSettings, stack: A
     except SetupError as exc:
         probes.append(_broken("search", exc))
     return probes
+
+
+def _slack_probe(env: Mapping[str, str]) -> Probe:
+    from adapters import doctor
+    from adapters.chat.slack.settings import SlackSettings
+
+    if "SLACK_BOT_TOKEN" not in env:
+        return doctor.slack_probe("")
+    try:
+        slack = SlackSettings.from_env(env)
+    except SetupError as exc:
+        return _broken("Slack", exc)
+    return doctor.slack_probe(slack.bot_token, slack.app_token, base_url=slack.api_url)
 
 
 def _broken(part: str, error: GorkdError) -> Probe:

@@ -11,6 +11,7 @@ from aiohttp import web
 
 from adapters.secrets import signing_keys
 from adapters.web import WebSettings, build_web
+from adapters.web.monitor import serve_metrics
 from bots.config import BotSettings
 from bots.wiring import GRACE_S, House, open_house, utc_now
 from core.errors import SetupError
@@ -37,7 +38,10 @@ async def run_all(env: Mapping[str, str], settings: BotSettings) -> None:
 
 async def run_worker(env: Mapping[str, str], settings: BotSettings) -> None:
     """Research what the other processes have enqueued; says on standard output when it is ready."""
-    async with open_house(env, settings, grace_s=GRACE_S, role="worker") as house:
+    async with (
+        open_house(env, settings, grace_s=GRACE_S, role="worker") as house,
+        serve_metrics(house.metrics.render, env),
+    ):
         await house.warm_up()
         print("gorkd worker is ready", flush=True)  # noqa: T201  # for whoever started it
         await asyncio.Event().wait()
@@ -49,12 +53,18 @@ async def run_web(env: Mapping[str, str], settings: BotSettings) -> None:
 
 
 async def run_discord(env: Mapping[str, str], settings: BotSettings) -> None:
-    async with open_house(env, settings, grace_s=0, role="front") as house:
+    async with (
+        open_house(env, settings, grace_s=0, role="front") as house,
+        serve_metrics(house.metrics.render, env),
+    ):
         await _discord(env, house)
 
 
 async def run_slack(env: Mapping[str, str], settings: BotSettings) -> None:
-    async with open_house(env, settings, grace_s=0, role="front") as house:
+    async with (
+        open_house(env, settings, grace_s=0, role="front") as house,
+        serve_metrics(house.metrics.render, env),
+    ):
         await _slack(env, house)
 
 

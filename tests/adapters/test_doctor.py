@@ -214,25 +214,35 @@ async def test_a_port_is_free_ours_or_somebody_elses() -> None:
 
 
 async def test_the_slack_token_is_tried_with_slacks_own_test() -> None:
-    """`auth.test` names who the token belongs to, or why it is refused."""
+    """`auth.test` names who the bot token belongs to, `apps.connections.open` takes the app's; or why one is refused."""
 
     async def auth_test(request: web.Request) -> web.Response:
         if request.headers["Authorization"] == "Bearer xoxb-right":
             return web.json_response({"ok": True, "user": "gorkd", "team": "Lighthouse"})
         return web.json_response({"ok": False, "error": "invalid_auth"})
 
+    async def open_connection(request: web.Request) -> web.Response:
+        if request.headers["Authorization"] == "Bearer xapp-right":
+            return web.json_response({"ok": True, "url": "wss://127.0.0.1:9/"})
+        return web.json_response({"ok": False, "error": "not_allowed_token_type"})
+
     app = web.Application()
     app.router.add_post("/api/auth.test", auth_test)
+    app.router.add_post("/api/apps.connections.open", open_connection)
     async with TestServer(app) as server:
         url = str(server.make_url("/api/"))
         right = await found(doctor.slack_probe("xoxb-right", base_url=url))
         wrong = await found(doctor.slack_probe("xoxb-wrong", base_url=url))
+        both = await found(doctor.slack_probe("xoxb-right", "xapp-right", base_url=url))
+        app_wrong = await found(doctor.slack_probe("xoxb-right", "xapp-wrong", base_url=url))
     away = await found(doctor.slack_probe("xoxb-right", base_url="http://127.0.0.1:9/api/"))
 
     assert right == Finding("Slack", "ok", "the bot token is accepted as gorkd in Lighthouse")
-    assert wrong.state == away.state == "failed"
+    assert both == Finding("Slack", "ok", "both tokens are accepted, as gorkd in Lighthouse")
+    assert wrong.state == away.state == app_wrong.state == "failed"
+    assert "SLACK_APP_TOKEN (not_allowed_token_type)" in app_wrong.says
     assert "SLACK_BOT_TOKEN (invalid_auth)" in wrong.says
-    assert "xoxb" not in wrong.says + away.says
+    assert not any(begin in wrong.says + away.says + app_wrong.says for begin in ("xoxb", "xapp"))
 
 
 async def test_the_discord_token_is_tried_with_a_login(monkeypatch: pytest.MonkeyPatch) -> None:
