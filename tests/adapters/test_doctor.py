@@ -214,7 +214,7 @@ async def test_a_port_is_free_ours_or_somebody_elses() -> None:
 
 
 async def test_the_slack_token_is_tried_with_slacks_own_test() -> None:
-    """`auth.test` names who the bot token belongs to, `apps.connections.open` takes the app's; or why one is refused."""
+    """`auth.test` names who the bot token belongs to, `apps.connections.open` takes the app's; or why not."""
 
     async def auth_test(request: web.Request) -> web.Response:
         if request.headers["Authorization"] == "Bearer xoxb-right":

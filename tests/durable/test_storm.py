@@ -78,6 +78,7 @@ async def test_nothing_is_lost_answered_twice_or_done_again(world: World, anywhe
     print(f"\nseed {seed}: {JOBS} jobs in {took_s:.0f} s, {kills} kills, {resumed} jobs resumed")
     assert kills >= 5
     assert resumed > 0
+    assert [(end.error, end.attempts) for end in ends if end.error] == []
     assert Counter(end.status for end in ends) == {JobStatus.COMPLETED: JOBS}
     assert [end.completes for end in ends] == [1] * JOBS
     assert [end for end in ends if not (end.has_answer and end.reads_like_its_answer)] == []
@@ -89,6 +90,7 @@ class End:
     """What became of a job, as its store says and as its readers saw it."""
 
     status: JobStatus
+    error: str
     attempts: int
     completes: int
     has_answer: bool
@@ -114,6 +116,7 @@ async def read_back(house: House, job: ResearchJob) -> End:
     summary = " ".join(text for name, text in reader.shown.items() if name.startswith("summary"))
     return End(
         stored.status,
+        f"{stored.error.code}: {stored.error.message}" if stored.error else "",
         stored.attempt,
         sum(event.type == "complete" for event in await house.deps.events.read(job.id)),
         has_answer=result is not None and result.answer is not None and bool(result.answer.summary),
