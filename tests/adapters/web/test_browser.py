@@ -224,6 +224,35 @@ async def test_keyboard_alone_reaches_the_answer_and_its_passage(browser: Browse
         await expect(page.locator("#passage")).to_be_in_viewport()
 
 
+async def test_keys_lead_from_citation_to_passage_and_back_and_can_be_switched_off(
+    browser: Browser, site: Site, finished: ResearchJob
+):
+    """G-04: a map of keys, shown by `?`; typing a question is never mistaken for one of them."""
+    async with visit(browser, site.page(finished)) as page:
+        await page.keyboard.press("n")
+        await page.keyboard.press("n")
+        await page.keyboard.press("Enter")
+        await expect(page.locator("#passage")).to_have_text(BUILT)
+        await page.keyboard.press("b")
+        await expect(page.locator(".chip")).to_be_visible()
+        await page.keyboard.press("t")
+        await expect(page.locator(".timeline")).to_be_visible()
+        await page.keyboard.press("?")
+        await expect(page.locator("#keys dl")).to_be_visible()
+        await page.keyboard.press("/")
+        await page.wait_for_selector("#query")
+        await page.keyboard.type("n/t?")
+        await expect(page.locator("#query")).to_have_value("n/t?")
+
+        await page.click("#keys summary")
+        await page.click("#keys-on")
+        await page.goto(site.page(finished))
+        await page.keyboard.press("t")
+
+        await expect(page.locator(".chip")).to_be_visible()
+        await expect(page.locator("#keys-on")).not_to_be_checked()
+
+
 async def tab_to(page: Page, selector: str) -> None:
     """Press Tab until the first such element has the focus, which must then be drawn."""
     for _ in range(30):

@@ -219,7 +219,10 @@ async def test_page_of_a_long_answer_is_small_and_quick(open_web: Open):
     answer = replace(samples.ANSWER, detail=detail, claims=tuple(claims), citations=tuple(citations))
     web = await open_web(ScriptedResearcher(outcome=replace(samples.RESULT, answer=answer), found=sources))
 
-    sizes = [len(await (await web.get(f"/static/{name}")).read()) for name in ("style.css", "share.js", "recent.js")]
+    sizes = [
+        len(await (await web.get(f"/static/{name}")).read())
+        for name in ("style.css", "share.js", "recent.js", "keys.js")
+    ]
     seconds = []
     for _ in range(8):
         started = perf_counter()

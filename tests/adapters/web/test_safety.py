@@ -50,12 +50,12 @@ PAYLOADS = [
 _TAGS = set(
     "html head meta title link body a header span main article section p h1 h2 h3 h4 h5 h6 div ul ol li table thead "
     "tbody tr th td blockquote footer details summary code pre em strong del br hr s b q form input button "
-    "script nav label meter dl dt dd svg rect caption".split()
+    "script nav label meter dl dt dd svg rect caption kbd".split()
 )
 _ATTRIBUTES = set(
     "lang charset name content rel href class id value title aria-label aria-hidden role tabindex scope open start "
     "type method action http-equiv aria-live aria-current src defer property data-ask data-job data-question hidden "
-    "readonly for download min max viewbox preserveaspectratio x width height".split()
+    "readonly checked for download min max viewbox preserveaspectratio x width height".split()
 )
 
 
