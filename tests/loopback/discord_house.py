@@ -9,12 +9,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.durable.outside import PAGES, heal
+from tests.durable.outside import PAGES, USUAL
 from tests.durable.processes import Process
+from tests.loopback.deep_responders import DEEP
 from tests.loopback.discord_data import Interaction, Message
 from tests.loopback.discord_world import TOKEN, DiscordWorld, discord_world
+from tests.loopback.openai_responders import Fault, by_schema
 from tests.loopback.world import World
 
+RESPONDERS = {**USUAL, **DEEP}
 LAUNCHER = "tests.loopback.discord_bot"
 SETTINGS = {
     "GORKD_PUBLIC_URL": "https://gorkd.test",
@@ -73,8 +76,13 @@ class House:
 
     def at_rest(self) -> None:
         """Make the outside friendly and quick again."""
-        heal(self.world)
+        self.world.search.faults.clear()
+        self.world.model.respond = by_schema(RESPONDERS)
         self.world.model.first_token_s = 0.0
+
+    def hang_at(self, schema: str) -> None:
+        """The model never answers calls for `schema`, until `at_rest`; what hangs already goes on hanging."""
+        self.world.model.respond = by_schema({**RESPONDERS, schema: lambda call: Fault(hang_first=True)})
 
 
 def is_final(message: Message) -> bool:

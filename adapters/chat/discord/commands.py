@@ -165,7 +165,7 @@ async def history_message(bot: ResearchBot, asker: str, tenant: str) -> DiscordM
         state = wording.STATUS_MESSAGES[job.status]
         link = f" · [{wording.VIEW_FULL_ANALYSIS}]({url})" if is_linkable(url) else ""
         lines.append(f"· {wording.day(job.created_at)} · {question} · {state}{link}")
-    listed = "\n".join(lines) or word("history.empty")
+    listed = "\n".join(lines) or wording.NO_HISTORY
     return bot.voice.notice(f"**{word('history.title')}**\n{listed}")
 
 

@@ -15,12 +15,12 @@ from adapters.chat.discord.words import word
 from core import wording
 from core.conversation import Reply, read_reply
 from core.errors import GorkdError
-from core.job import ResearchJob, ResearchRequest, Scope
+from core.job import TERMINAL_STATUSES, ResearchJob, ResearchRequest, Scope
+from core.modes import MODES
+from core.steering import read_steering
 
 if TYPE_CHECKING:
     from adapters.chat.discord.bot import ResearchBot
-
-RECENT = 20  # jobs of a scope among which a conversation's last one is looked for
 
 _log = logging.getLogger(__name__)
 
@@ -84,7 +84,10 @@ async def _respond(bot: ResearchBot, message: discord.Message, place: Place, spo
     above = message.reference.resolved if message.reference else None
     answered = job_of(above) if isinstance(above, discord.Message) and above.author == bot.user else ""
     thread = await conversation_of(bot, message.channel, message.id, answered)
-    if reply.kind == "question":
+    running = await _steerable(bot, place, thread, answered)
+    if running is not None and reply.kind not in ("sources", "help", "history", "forget"):
+        await _steer(bot, running, place, spot, question_of(message.content, bot.user.id if bot.user else 0))
+    elif reply.kind == "question":
         request = ResearchRequest(reply.rest, place.scope, asker=str(place.user_id), thread=thread)
         await bot.ask(request, spot, key=f"discord:{message.id}", files=message.attachments)
     elif reply.kind in ("help", "history"):
@@ -95,6 +98,25 @@ async def _respond(bot: ResearchBot, message: discord.Message, place: Place, spo
             await bot.reply(spot).edit(bot.voice.refusal(word("asking.nothing_here")))
         else:
             await _act(bot, job, place, spot, reply, key=f"discord:{message.id}")
+
+
+async def _steerable(bot: ResearchBot, place: Place, thread: str, answered: str) -> ResearchJob | None:
+    """The research under way that is spoken to: the one replied to, or that the thread hangs under."""
+    if answered:
+        job = await bot.researcher.job(answered)
+        is_under_way = job.status not in TERMINAL_STATUSES and any(
+            MODES[name].is_steerable for name in job.request.modes
+        )
+        return job if is_under_way and place.shows(job) else None
+    return None if place.is_direct else await bot.researcher.under_way(thread, scope=place.scope)
+
+
+async def _steer(bot: ResearchBot, job: ResearchJob, place: Place, spot: Spot, said: str) -> None:
+    if job.request.asker != str(place.user_id):
+        await bot.reply(spot).edit(bot.voice.refusal(wording.NOT_YOURS))
+        return
+    await bot.researcher.steer(job.id, read_steering(said), scope=job.scope)
+    await bot.reply(spot).edit(bot.voice.notice(word("feedback.steered")))
 
 
 async def _act(bot: ResearchBot, job: ResearchJob, place: Place, spot: Spot, reply: Reply, *, key: str) -> None:
@@ -120,10 +142,10 @@ async def _act(bot: ResearchBot, job: ResearchJob, place: Place, spot: Spot, rep
         listed = sources_text(await researcher.sources(job.id), result.answer if result else None)
         said = bot.voice.notice(listed)
     elif job.request.asker != asker:
-        said = bot.voice.refusal(word("asking.not_yours"))
+        said = bot.voice.refusal(wording.NOT_YOURS)
     elif reply.kind == "forget":
         await researcher.forget(job.id, asker, scope=job.scope)
-        said = bot.voice.notice(word("feedback.forgotten"))
+        said = bot.voice.notice(wording.FORGOTTEN)
     else:
         await researcher.cancel(job.id)
         said = bot.voice.notice(word("feedback.cancelled"))
@@ -145,8 +167,7 @@ async def _job(bot: ResearchBot, place: Place, thread: str, answered: str) -> Re
     if answered:
         job = await bot.researcher.job(answered)
         return job if place.shows(job) else None
-    recent = await bot.researcher.recent(place.scope, limit=RECENT)
-    return next((job for job in recent if job.request.thread == thread), None)
+    return await bot.researcher.latest(thread, scope=place.scope)
 
 
 async def _job_above(thread: discord.Thread) -> str:

@@ -22,6 +22,8 @@ class Press(StrEnum):
     IMPROVE = "improve"
     RETRY = "retry"
     CANCEL = "cancel"
+    START = "start_deep"
+    NOT_NOW = "not_now"
     GOOD = "good"
     BAD = "bad"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import aiohttp
@@ -16,6 +17,8 @@ from adapters.chat.discord.talking import whisper
 from adapters.chat.discord.translate import Asked, place_of_interaction
 from adapters.chat.discord.view import JobForm
 from adapters.chat.discord.words import word
+from adapters.chat.reply import AddressDead
+from core import wording
 from core.errors import GorkdError, JobNotFound
 from core.job import ResearchJob
 
@@ -29,7 +32,7 @@ class NotYours(GorkdError):
     """Somebody else's button."""
 
     def __init__(self) -> None:
-        super().__init__("pressed by somebody else", user_message=word("asking.not_yours"))
+        super().__init__("pressed by somebody else", user_message=wording.NOT_YOURS)
 
 
 async def press_button(bot: ResearchBot, interaction: Asked, press: Press, job_id: str) -> None:
@@ -39,8 +42,11 @@ async def press_button(bot: ResearchBot, interaction: Asked, press: Press, job_i
         if press is Press.BAD:  # the vote counts although nobody says why
             await _vote(bot, interaction, job_id, good=False)
         return
-    if press in (Press.RETRY, Press.ASK_AGAIN):
+    if press in (Press.RETRY, Press.ASK_AGAIN, Press.START):
         await _again(bot, interaction, press, job_id)
+        return
+    if press is Press.NOT_NOW:
+        await _decline(bot, interaction, job_id)
         return
     actions = {
         Press.SOURCES: _sources,
@@ -64,7 +70,7 @@ async def submit_form(bot: ResearchBot, interaction: Asked, press: Press, job_id
         async def thank() -> DiscordMessage:
             job = await _visible(bot, interaction, job_id)
             await bot.researcher.rate(job.id, str(interaction.user.id), good=False, reason=said, scope=job.scope)
-            return bot.voice.notice(word("feedback.thanks"))
+            return bot.voice.notice(wording.THANKS)
 
         await whisper(bot, interaction, thank)
         return
@@ -79,6 +85,10 @@ async def _again(bot: ResearchBot, interaction: Asked, press: Press, job_id: str
     async def submit(job: ResearchJob, asker: str, key: str) -> ResearchJob:
         if press is Press.RETRY:
             return await bot.researcher.retry(job.id, asker, scope=job.scope)
+        if press is Press.START:  # one deep research an answer, however often it is pressed
+            return await bot.researcher.improve(
+                job.id, "", asker, scope=job.scope, is_deeper=True, dedupe_key=f"deep:{job.id}"
+            )
         return await bot.researcher.ask_again(job.id, asker, scope=job.scope, dedupe_key=key)
 
     await _new_answer(bot, interaction, job_id, submit, in_place=press is Press.RETRY)
@@ -103,6 +113,19 @@ async def _new_answer(
         return await submit(job, str(interaction.user.id), f"discord:{interaction.id}")
 
     await bot.answer(begin, spot)
+
+
+async def _decline(bot: ResearchBot, interaction: Asked, job_id: str) -> None:
+    """The offer goes, the answer stays."""
+    spot = await acknowledge(interaction, in_place=True)
+    if spot is None:
+        return
+    try:
+        job = await _visible(bot, interaction, job_id)
+        result, sources = await bot.researcher.result(job.id), await bot.researcher.sources(job.id)
+        await bot.reply(spot).edit(replace(bot.voice.outcome(job, result, sources, may_offer=False), details=()))
+    except (GorkdError, AddressDead, discord.HTTPException) as error:
+        _log.info("offer not taken back", extra={"reason": str(error)})
 
 
 async def _sources(bot: ResearchBot, interaction: Asked, job_id: str) -> DiscordMessage:
@@ -143,7 +166,7 @@ async def _cancel(bot: ResearchBot, interaction: Asked, job_id: str) -> DiscordM
 async def _good(bot: ResearchBot, interaction: Asked, job_id: str) -> DiscordMessage:
     job = await _visible(bot, interaction, job_id)
     await bot.researcher.rate(job.id, str(interaction.user.id), good=True, scope=job.scope)
-    return bot.voice.notice(word("feedback.thanks"))
+    return bot.voice.notice(wording.THANKS)
 
 
 async def _vote(bot: ResearchBot, interaction: Asked, job_id: str, *, good: bool) -> None:

@@ -17,6 +17,7 @@ from adapters.chat.discord.words import word
 from adapters.chat.fitting import fit, units
 from core import wording
 from core.answer import Confidence, JobResult, ResearchAnswer
+from core.deep.card import Card
 from core.job import JobStatus, ResearchJob
 from core.page_links import PageLinks
 from core.render import is_used, marked_section, one_line
@@ -37,7 +38,9 @@ COLOURS = {
     Confidence.LOW: 0xE67E22,
     Confidence.INSUFFICIENT: 0xE74C3C,
 }  # G-02
-EARLIER_ROOM = 1500  # of an earlier answer while it is being confirmed
+EARLIER_ROOM = 1000  # of an earlier answer while it is being confirmed
+RUNNING_LIMIT = 1800  # of a progress report: with title and footer it fits a plain message
+ITEM_ROOM = 120  # of an item of a research plan
 COLOUR_RUNNING = 0x5865F2
 COLOUR_FAILED = 0xE74C3C
 
@@ -50,8 +53,8 @@ class DiscordVoice:
 
     def progress(self, job: ResearchJob, snapshot: Snapshot, elapsed_s: float) -> DiscordMessage:
         lines = [_asked(job), f"**{plain(snapshot.message, LINE_ROOM)}** …"]
-        if snapshot.position:
-            lines.append(word("progress.waiting", position=snapshot.position))
+        if snapshot.card:
+            lines += _plan(snapshot.card)
         if snapshot.queries:
             lines.append(f"-# {word('progress.queries')}: {plain(' · '.join(snapshot.queries), 2 * LINE_ROOM)}")
         if snapshot.earlier:
@@ -60,18 +63,23 @@ class DiscordVoice:
         found = f" · {wording.counted(len(snapshot.sources), 'source')}" if snapshot.sources else ""
         embed = discord.Embed(title=f"🔍 {word('progress.title')}", colour=COLOUR_RUNNING)
         cancel = JobButton(Press.CANCEL, job.id, wording.CANCEL)
-        message = _message(embed, "\n".join(lines), f"{wording.duration(elapsed_s)}{found}", ((cancel,),))
+        message = _message(embed, _within(lines, RUNNING_LIMIT), f"{wording.duration(elapsed_s)}{found}", ((cancel,),))
         return replace(message, page_url=self.links.link(job))
 
-    def outcome(self, job: ResearchJob, result: JobResult | None, sources: Sequence[Source]) -> DiscordMessage:
+    def outcome(
+        self, job: ResearchJob, result: JobResult | None, sources: Sequence[Source], *, may_offer: bool = True
+    ) -> DiscordMessage:
+        """`may_offer` is False once deep research was declined below this answer (D9)."""
         answer = result.answer if result and job.status is JobStatus.COMPLETED else None
         if result is None or answer is None:
             return self._failure(job, result, sources)
         is_answered = answer.confidence is not Confidence.INSUFFICIENT
         title = f"{'📊' if is_answered else '🔎'} {wording.title(job, result)}"
         embed = discord.Embed(title=title, colour=COLOURS[answer.confidence])
-        parts = _Answer(job, result, answer, sources, self.links.link(job))
-        message = _composed(embed, parts, wording.footer(result, len(sources)), self._rows(job, sources))
+        offers_deep = may_offer and wording.offers_deep(job, result)
+        parts = _Answer(job, result, answer, sources, self.links.link(job), offers_deep)
+        rows = self._rows(job, sources, offers_deep=offers_deep)
+        message = _composed(embed, parts, wording.footer(result, len(sources)), rows)
         if not is_answered:
             return replace(message, job_id=job.id)
         name = fit(one_line(job.request.quoted or job.query), THREAD_NAME_LIMIT) or word("answer.details")
@@ -79,7 +87,7 @@ class DiscordVoice:
 
     def shared(self, job: ResearchJob, result: JobResult, sources: Sequence[Source], *, by: str) -> DiscordMessage:
         """A private answer, shown to a channel on its asker's wish."""
-        message = self.outcome(job, result, sources)
+        message = self.outcome(job, result, sources, may_offer=False)
         message.embed.set_author(name=fit(one_line(word("answer.shared_by", name=by)), LINE_ROOM))
         show = JobButton(Press.SHARED_SOURCES, job.id, wording.SHOW_SOURCES)
         return replace(message, rows=((*self._link(job), *([show] if sources else [])),), details=())
@@ -115,14 +123,19 @@ class DiscordVoice:
         message = _message(embed, "\n".join(lines), footer, ((retry, *show, *self._link(job)),))
         return replace(message, job_id=job.id)
 
-    def _rows(self, job: ResearchJob, sources: Sequence[Source]) -> tuple[Row, ...]:
+    def _rows(self, job: ResearchJob, sources: Sequence[Source], *, offers_deep: bool) -> tuple[Row, ...]:
         show = [JobButton(Press.SOURCES, job.id, wording.SHOW_SOURCES)] if sources else []
         share = [JobButton(Press.SHARE, job.id, wording.SHARE)] if job.request.is_private else []
         again = JobButton(Press.ASK_AGAIN, job.id, wording.ASK_AGAIN)
         improve = JobButton(Press.IMPROVE, job.id, word("buttons.improve"))
         good = JobButton(Press.GOOD, job.id, word("buttons.good"))
         bad = JobButton(Press.BAD, job.id, word("buttons.bad"))
-        return (*self._link(job), *show, *share, again, improve), (good, bad)
+        first: Row = (*self._link(job), *show, *share, again, improve)
+        votes: Row = (good, bad)
+        if not offers_deep:
+            return first, votes
+        start = JobButton(Press.START, job.id, wording.START, "primary")
+        return first, votes, (start, JobButton(Press.NOT_NOW, job.id, wording.NOT_NOW))
 
     def _link(self, job: ResearchJob) -> tuple[LinkButton, ...]:
         url = self.links.link(job)
@@ -147,6 +160,7 @@ class _Answer:
     answer: ResearchAnswer
     sources: Sequence[Source]
     page_url: str
+    offers_deep: bool
 
     def within(self, limit: int) -> str:
         """S003-20's text. The answer gets the room that the other parts leave; the last of them yield to it."""
@@ -157,9 +171,13 @@ class _Answer:
             wider = tail.removesuffix(view).rstrip("\n") + f"\n\n{part}" + (f"\n\n{view}" if view else "")
             if limit - units(before) - units(wider) >= LEAST_ANSWER:
                 tail = wider
-        summary = marked_section(self.answer, "summary").strip() or wording.NO_ANSWER
         room = limit - units(before) - units(tail)
-        return before + prose(summary, room, more=f"… {view}".rstrip()) + tail
+        return before + prose(self._shown(), room, more=f"… {view}".rstrip()) + tail
+
+    def _shown(self) -> str:
+        """The summary; of a checked message also what sources say of each claim, which is what was asked for."""
+        summary = marked_section(self.answer, "summary").strip() or wording.NO_ANSWER
+        return f"{summary}\n\n{marked_section(self.answer, 'detail')}" if self.job.request.quoted else summary
 
     def _understood(self) -> str:
         if not self.result.understood or self.result.understood == self.job.query:
@@ -174,7 +192,10 @@ class _Answer:
 
     def _optional(self) -> list[str]:
         """Most wanted first."""
-        parts = []
+        parts = [f"*{wording.OFFER_DEEP}*"] if self.offers_deep else []
+        earlier = wording.earlier_answer(self.job, self.result)
+        if earlier:
+            parts.append(f"-# {plain(earlier, LINE_ROOM)}")
         shown = [source for source in self.sources if is_used(source, self.answer)][:TOP_SOURCES]
         if shown:
             parts.append("\n".join([f"**{word('answer.sources')}**:", *map(source_line, shown)]))
@@ -201,6 +222,21 @@ def sources_text(sources: Sequence[Source], answer: ResearchAnswer | None, *, li
             return "\n".join([*lines, "…"])
         lines.append(line)
     return "\n".join(lines) or word("answer.no_sources")
+
+
+def _plan(card: Card) -> list[str]:
+    """The checklist of a research in rounds, how far it is, and how to talk to it."""
+    items = [plain(item.line, ITEM_ROOM) for item in card.items]
+    return [plain(card.headline, LINE_ROOM), *items, f"-# {wording.HOW_TO_STEER}"]
+
+
+def _within(lines: Sequence[str], limit: int) -> str:
+    """The lines from the first on, as many as there is room for; one that is too long is left out."""
+    kept: list[str] = []
+    for line in lines:
+        if units("\n".join([*kept, line])) <= limit:
+            kept.append(line)
+    return "\n".join(kept)
 
 
 def _asked(job: ResearchJob) -> str:

@@ -24,14 +24,14 @@ async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House
         yield running
 
 
-@pytest.fixture(autouse=True)
-def at_rest(house: House):
+@pytest_asyncio.fixture(autouse=True, loop_scope="module")
+async def at_rest(house: House) -> AsyncIterator[None]:
     """Whatever happened, Discord has refused nothing for its content, and nothing says "thinking" any more."""
     house.at_rest()
     house.discord.faults.clear()
     yield
     assert house.discord.problems == []
-    assert house.discord.thinking == []
+    await house.discord.until(lambda: not house.discord.thinking, within_s=5)
 
 
 def ask(house: House, way: str) -> Interaction | Message:

@@ -16,7 +16,10 @@ from adapters.chat.discord.payload import DiscordMessage
 from adapters.chat.discord.render import DiscordVoice, sources_text
 from adapters.chat.discord.view import view_of
 from adapters.chat.fitting import units
+from core import wording
 from core.answer import Confidence, RemovedSentence
+from core.deep.card import Card, CardItem
+from core.deep.state import Coverage
 from core.job import Scope
 from core.page_links import PageLinks
 from core.snapshot import Snapshot
@@ -174,14 +177,14 @@ def test_progress_tells_stage_queries_sources_place_in_the_queue_and_time():
     )
 
     message = VOICE.progress(samples.PENDING, snapshot, 12.34)
-    waiting = VOICE.progress(samples.PENDING, Snapshot(position=3), 1.0)
+    waiting = VOICE.progress(samples.PENDING, Snapshot(message=wording.queue_message(3), position=3), 1.0)
 
     assert message.embed.title == "🔍 Researching"
     for part in (samples.QUESTION, "Reading the sources", "tide cause · moon gravity", "· b.test – B"):
         assert part in text_of(message)
     assert message.embed.footer.text == "12.3 s · 2 sources"
     assert labels(message) == ["Cancel"]
-    assert "number 3 in the queue" in text_of(waiting)
+    assert "3 questions are ahead of yours" in text_of(waiting)
 
 
 def test_a_shared_answer_names_who_shared_it_and_offers_nothing_that_is_the_askers():
@@ -228,9 +231,14 @@ def test_an_address_of_any_length_leaves_room_for_the_answer(outcome):
 @given(texts)
 def test_any_refusal_and_progress_is_accepted(text: str):
     job = replace(samples.PENDING, request=replace(samples.PENDING.request, query=text, quoted=text))
-    progress = VOICE.progress(job, Snapshot(message=text, sources=(text,) * 9, queries=(text,) * 5, position=9), 3.0)
+    item = CardItem("1", text, Coverage.PARTIAL)
+    snapshot = Snapshot(
+        message=text, sources=(text,) * 9, queries=(text,) * 5, earlier=text, sentences={"summary-0": text * 9}
+    )
+    planned = replace(snapshot, card=Card(text, (item,) * 12, 2, 10, 14, text))
+    progress = [VOICE.progress(job, one, 3.0) for one in (snapshot, planned)]
 
-    for message in (VOICE.refusal(text), progress):
+    for message in (VOICE.refusal(text), *progress):
         assert_accepted(message)
 
 

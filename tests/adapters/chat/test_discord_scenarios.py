@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from tests.durable.outside import hang_at
 from tests.loopback.discord_data import ASKER, OTHER, Message
 from tests.loopback.discord_house import House, discord_house, is_final
 from tests.loopback.openai_responders import Fault
@@ -26,13 +25,13 @@ async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House
         yield running
 
 
-@pytest.fixture(autouse=True)
-def accepted(house: House):
+@pytest_asyncio.fixture(autouse=True, loop_scope="module")
+async def accepted(house: House) -> AsyncIterator[None]:
     """Discord has refused nothing of what the bot sent, and nothing says "thinking" any more."""
     house.at_rest()
     yield
     assert house.discord.problems == []
-    assert house.discord.thinking == []
+    await house.discord.until(lambda: not house.discord.thinking, within_s=5)
 
 
 def job_of(message: Message) -> str:
@@ -50,7 +49,7 @@ async def test_a_command_is_acknowledged_at_once_and_answered_in_one_message(hou
     assert asked.acked_s < 1
     assert answer.embed["title"] == "📊 Research Complete"
     assert "gravity of the Moon" in answer.text
-    assert list(answer.buttons) == ["View Full Analysis", "Show Sources", "Ask Again", "Improve", "👍", "👎"]
+    assert list(answer.buttons)[:6] == ["View Full Analysis", "Show Sources", "Ask Again", "Improve", "👍", "👎"]
     progress = [version for version in answer.versions if "Researching" in json.dumps(version)]
     assert len(progress) >= 2
     assert "Cancel" in json.dumps(progress[-1])
@@ -234,7 +233,7 @@ async def test_a_vote_is_thanked_and_a_bad_one_asks_what_went_wrong(house: House
 
 async def test_only_the_asker_cancels_a_running_question(house: House):
     """Cancel by another user is refused; by its owner the message ends as cancelled, and offers to ask again."""
-    hang_at("answer", hang_first=True)(house.world)
+    house.hang_at("answer")
     asked = house.discord.slash("research", query="How high is the tide in the Bay of Fundy?")
     running = await house.running(asked)
 
@@ -273,6 +272,63 @@ async def test_too_little_evidence_is_an_honest_answer(house: House):
     assert answer.embed["title"] == "🔎 Not Enough Sources"
     assert "**Searched**" in answer.text
     assert "**Try**" in answer.text
+
+
+async def test_a_message_is_checked_claim_by_claim(house: House):
+    """Research This: the message is quoted, and each claim is supported, contradicted, mixed or without evidence."""
+    said = "The tides are caused by the gravity of the Moon and of the Sun. Whales invented the telephone in 1923."
+    message = house.discord.say(said, person=OTHER)
+
+    answer = await house.final(house.discord.use_on(message, "Research This"))
+
+    assert "> The tides are caused by" in answer.text
+    assert "Supported: “The tides are caused by the gravity" in answer.text
+    assert "No evidence: “Whales invented" in answer.text
+
+
+async def test_a_message_without_text_cannot_be_checked(house: House):
+    message = house.discord.say("", person=OTHER)
+
+    answer = await house.final(house.discord.use_on(message, "Research This"))
+
+    assert "no text in that message" in answer.text
+
+
+@pytest.mark.parametrize("choice", ["Not now", "Start"])
+async def test_deep_research_that_the_bot_proposes_waits_for_start(house: House, choice: str):
+    """D9: below an answer that is not sure; declined, the offer goes and the answer stays."""
+    answer = await house.final(house.discord.slash("research", query=TIDES))
+    assert {"Start", "Not now"} <= set(answer.buttons)
+    assert "Deep research may find more" in answer.text
+
+    pressed = house.discord.press(answer, choice)
+
+    if choice == "Not now":
+        await house.discord.until(lambda: "Start" not in answer.buttons)
+        assert "gravity of the Moon" in answer.text
+    else:
+        deep = await house.final(pressed)
+        assert job_of(deep) != job_of(answer)
+
+
+async def test_deep_research_by_name_tells_its_time_and_can_be_spoken_to(house: House):
+    """D9: it starts at once, with its usual duration, its plan and Cancel; only its asker steers it."""
+    house.hang_at("queries")
+    asked = house.discord.say("@gorkd What do the tides depend on?")
+    first = await house.final(asked)
+    deep = house.discord.say("@gorkd deeper", reply_to=first)
+    running = await house.running(deep)
+    await house.discord.until(lambda: "answer now, cancel" in running.text)
+    assert "typically takes" in running.text
+    assert "○ 1. " in running.text
+
+    noted = await house.final(house.discord.say("@gorkd leave out the Sun", reply_to=running))
+    refused = await house.final(house.discord.say("@gorkd answer now", reply_to=running, person=OTHER))
+
+    assert "Noted" in noted.text
+    assert "Only the person who asked" in refused.text
+    house.discord.press(running, "Cancel")
+    assert "Cancelled" in (await house.final(deep)).text
 
 
 @pytest.mark.parametrize(
