@@ -93,6 +93,9 @@ def in_turn(*answers: str | Fault | Respond) -> Respond:
 def plan_responder(call: ChatCall) -> str:
     """A plan: an intent by a few rules and two to three variations of the question."""
     question = question_in(call.user)
+    before = re.findall(r"(?m)^Question: (.+)$", call.user.partition("</conversation>")[0])
+    if before and "question" in call.schema["properties"]:
+        question = f"{before[-1].rstrip(' ?')} {re.sub(r'(?i)^(and|but|what about) ', '', question)}"
     words = _content_words(question)
     lower = question.lower()
     is_news = bool(re.search(r"\b(latest|today|this week|news|current(ly)?|recent(ly)?)\b", lower))
@@ -109,6 +112,7 @@ def plan_responder(call: ChatCall) -> str:
     texts = dict.fromkeys([question, " ".join(words), " ".join([*words[:6], "overview"])])
     return json.dumps(
         {
+            **({"question": question} if "question" in call.schema["properties"] else {}),
             "recency": recency,
             "content": content_type,
             "queries": [text for text in texts if text],
@@ -204,6 +208,14 @@ def verdicts_responder(call: ChatCall) -> str:
         verdict = "supported" if share >= 0.9 else "partial" if share >= 0.6 else "unsupported"
         verdicts.append({"item": int(number), "reason": f"{share:.0%} of the words", "verdict": verdict})
     return json.dumps({"verdicts": verdicts})
+
+
+def stands_responder(call: ChatCall) -> str:
+    """Compares claims by their words: a passage that has nearly all of them supports, any other says nothing."""
+    found = json.loads(verdicts_responder(call))["verdicts"]
+    return json.dumps(
+        {"verdicts": [row | {"verdict": "supports" if row["verdict"] == "supported" else "neither"} for row in found]}
+    )
 
 
 _ITEM = re.compile(r"<item number=\"(\d+)\">\s*<claim>(.*?)</claim>\s*<passage>(.*?)</passage>", re.DOTALL)

@@ -32,6 +32,7 @@ from tests.loopback.openai_responders import (
     hashed_vector,
     in_turn,
     plan_responder,
+    stands_responder,
     tokenise,
     verdicts_responder,
 )
@@ -54,7 +55,15 @@ __all__ = [
     "verdicts_responder",
 ]
 
-BY_DEFAULT = by_schema({"plan": plan_responder, "answer": answer_responder, "verdicts": verdicts_responder, **DEEP})
+BY_DEFAULT = by_schema(
+    {
+        "plan": plan_responder,
+        "answer": answer_responder,
+        "verdicts": verdicts_responder,
+        "stands": stands_responder,
+        **DEEP,
+    }
+)
 
 
 @dataclass(frozen=True)
