@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from adapters.web.access import COOKIE, LINKS, RESEARCHER, REVOCATIONS, may_ask, readable_job
 from adapters.web.faults import Forbidden
+from adapters.web.limits import MAX_BODY_BYTES
 from core.errors import InvalidQuery
 from core.events import Json
 from core.job import LOCAL, ResearchRequest, Scope
@@ -123,6 +124,8 @@ async def _body(request: web.Request, model: type[Body]) -> Body:
     try:
         async with asyncio.timeout(BODY_WITHIN_S):
             body = await request.read()
+        if len(body) > MAX_BODY_BYTES:  # its length was not said beforehand
+            raise web.HTTPRequestEntityTooLarge(MAX_BODY_BYTES, len(body))
         return model.model_validate_json(body)
     except TimeoutError as exc:
         raise InvalidQuery("The body of the request did not arrive in time.", rule="request") from exc

@@ -15,7 +15,7 @@ from markupsafe import Markup
 from adapters.web import access, api, description, exports, pages, sign_in, stream
 from adapters.web.access_log import log_requests
 from adapters.web.faults import show_faults
-from adapters.web.limits import LIMITS, STREAMS, keep_limits, tell_allowance
+from adapters.web.limits import LIMITS, MAX_GUEST_BYTES, STREAMS, keep_limits, refuse_large, tell_allowance
 from adapters.web.settings import WebSettings
 from core.limits import RateLimits
 from core.page_links import LinkRevocations, PageLinks
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from core.researcher import Researcher
     from core.tracing import TraceLog
 
-MAX_BODY_BYTES = 64 * 1024  # a question and its context; nothing is uploaded here
 _HERE = Path(__file__).parent
 _METRICS: web.AppKey[Callable[[], bytes]] = web.AppKey("metrics")
 
@@ -53,7 +52,9 @@ def build_web(
     limits: RateLimits,
 ) -> web.Application:
     """`metrics_render` gives the metrics in Prometheus' text format; without `traces` there is nothing to look up."""
-    app = web.Application(client_max_size=MAX_BODY_BYTES, middlewares=[log_requests, show_faults, keep_limits])
+    app = web.Application(
+        client_max_size=MAX_GUEST_BYTES, middlewares=[log_requests, show_faults, keep_limits, refuse_large]
+    )
     app[access.RESEARCHER] = researcher
     app[access.SETTINGS] = settings
     app[access.LINKS] = links

@@ -1,4 +1,4 @@
-"""How often one address may ask and read, how many streams it may hold (G-01), and what it is told of that.
+"""How much and how often one address may ask and read, how many streams it may hold (G-01), and what it is told.
 
 This machine is exempt. Buckets are shared by all web processes; streams are counted in each.
 """
@@ -23,6 +23,9 @@ LIMITS: web.AppKey[RateLimits] = web.AppKey("limits")
 STREAMS: web.AppKey[Counter[str]] = web.AppKey("streams")
 _ALLOWANCE: web.RequestKey[Allowance] = web.RequestKey("allowance")
 MINUTE_S = 60.0
+MAX_BODY_BYTES = 64 * 1024  # a question and its context; nothing is uploaded here
+MAX_GUEST_BYTES = 1024 * 1024  # Slack sends a whole message along with each press of a button
+_GUEST = "/slack/"
 _ASKING = {("POST", "/v1/research"), ("POST", "/"), ("POST", "/sign-in")}  # a guess at a token counts too
 
 
@@ -41,6 +44,15 @@ class Allowance:
             "X-RateLimit-Remaining": str(self.left),
             "X-RateLimit-Reset": str(int(time.time() + self.full_in_s + 0.999)),
         }
+
+
+@web.middleware
+async def refuse_large(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Before anything of it is read. Who does not say how long a body is has `MAX_GUEST_BYTES`."""
+    length = request.content_length or 0
+    if length > MAX_BODY_BYTES and not request.path.startswith(_GUEST):
+        raise web.HTTPRequestEntityTooLarge(MAX_BODY_BYTES, length)
+    return await handler(request)
 
 
 @web.middleware

@@ -13,6 +13,7 @@ from pathlib import Path
 import bibtexparser
 import pytest
 
+from tests.adapters.web.conformity import description
 from tests.durable.processes import Process
 from tests.shared_data import ROOT
 
@@ -65,6 +66,20 @@ async def test_the_examples_do_what_the_page_says(served: Process, tmp_path: Pat
     assert "X-RateLimit-Remaining" in limits
     assert json.loads(missing) == json.loads(documented_error())
     assert (tmp_path / "answer.ris").read_text().startswith("TY  - ")
+
+
+def test_every_address_is_listed():
+    """The table of the page and the paths of the OpenAPI document are the same; three exports stand in one row."""
+    described = {
+        f"{method.upper()} {path}"
+        for path, operations in description()["paths"].items()
+        for method in operations
+        if method != "parameters"
+    }
+
+    listed = set(re.findall(r"^\| `([A-Z]+ /[^`]*)` \|", DOCUMENT, re.MULTILINE))
+
+    assert listed == described - {f"GET /jobs/{{job_id}}/answer.{kind}" for kind in ("json", "bib", "ris")}
 
 
 def documented_error() -> str:

@@ -156,13 +156,27 @@ async def test_unknown_paths_wear_the_envelope(open_web: Open, method: str, path
     assert set((await answer.json())["error"]) == {"code", "message", "details"}
 
 
-async def test_body_over_64_kib_is_refused(open_web: Open):
-    web = await open_web()
+async def in_pieces(body: bytes) -> AsyncIterator[bytes]:
+    for start in range(0, len(body), 10_000):
+        yield body[start : start + 10_000]
 
-    answer = await web.post("/v1/research", data=b'{"query": "' + b"x" * 70_000 + b'"}')
+
+@pytest.mark.parametrize("is_chunked", [False, True], ids=["length said", "in pieces"])
+async def test_body_over_64_kib_is_refused(open_web: Open, is_chunked: bool):
+    web = await open_web()
+    body = b'{"query": "' + b"x" * 70_000 + b'"}'
+
+    answer = await web.post("/v1/research", data=in_pieces(body) if is_chunked else body)
 
     assert answer.status == 413
     assert (await answer.json())["error"]["code"] == "INVALID_QUERY"
+
+
+async def test_slack_may_send_more(open_web: Open):
+    """A press of a button brings its whole message along; without Slack there is nothing at that address."""
+    web = await open_web()
+
+    assert (await web.post("/slack/events", data=b"x" * 200_000)).status == 404
 
 
 @pytest.mark.parametrize(
