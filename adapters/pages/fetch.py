@@ -22,7 +22,7 @@ from yarl import URL
 
 from adapters.pages.attachments import AttachedFiles
 from adapters.pages.body import ACCEPT_ENCODING, read_body
-from adapters.pages.extraction import Document, Extraction
+from adapters.pages.extraction import Document, DocumentKind, Extraction
 from adapters.pages.guard import Guard, GuardedResolver, IPNetwork, NewSocket, Refused, check_url, parse_allow
 from adapters.pages.media import document_kind, may_be_readable, media_type
 from adapters.pages.politeness import Politeness
@@ -66,6 +66,15 @@ class FetchLimits:
 
 def _now() -> datetime:
     return datetime.now(UTC)
+
+
+@dataclass(frozen=True)
+class Downloaded:
+    """A document as it came; `url` is the address after redirects."""
+
+    url: str
+    kind: DocumentKind
+    body: bytes
 
 
 @dataclass(frozen=True)
@@ -139,6 +148,17 @@ class WebPages:
         page = _page(str(answer.url), extraction, self._clock())
         return replace(page, etag=answer.etag, last_modified=answer.last_modified)
 
+    async def download(self, url: str, *, max_bytes: int, within_s: float) -> Downloaded:
+        """The bytes behind `url`, under the rules of a page but larger and slower. Raises `FetchError`."""
+        try:
+            async with asyncio.timeout(within_s), self._places:
+                answer = await self._follow(check_url(url), None, max_bytes=max_bytes)
+        except TimeoutError as exc:
+            raise PageTimeout(url, f"not downloaded within {within_s:g} s") from exc
+        if answer.document is None:
+            raise PageStatus(url, _NOT_MODIFIED)
+        return Downloaded(str(answer.url), answer.document.kind, answer.document.body)
+
     async def warm_up(self) -> None:
         """Start the parsing processes, so that the first page need not wait for them. Raises `SetupError`."""
         await self._workers.warm_up()
@@ -150,7 +170,7 @@ class WebPages:
             self._session = None
         await self._workers.aclose()
 
-    async def _follow(self, url: URL, known: Page | None) -> _Answer:
+    async def _follow(self, url: URL, known: Page | None, *, max_bytes: int | None = None) -> _Answer:
         """The document at the end of the redirects, and where that is; none if it is still that of `known`."""
         start = url
         for _ in range(self._limits.max_redirects + 1):
@@ -161,7 +181,7 @@ class WebPages:
                 if conditions and response.status == _NOT_MODIFIED:
                     return _Answer(url, None)
                 if target is None:
-                    document = await self._download(response, url)
+                    document = await self._download(response, url, max_bytes or self._limits.max_bytes)
                     return _Answer(url, document, *(_validator(response, name) for name in ("ETag", "Last-Modified")))
             url = target
         raise FetchError(str(start), f"more than {self._limits.max_redirects} redirects")
@@ -194,13 +214,13 @@ class WebPages:
             return RobotsAnswer(None)
         return RobotsAnswer("")  # too many redirects count as "not available" (2.3.1.2)
 
-    async def _download(self, response: aiohttp.ClientResponse, url: URL) -> Document:
+    async def _download(self, response: aiohttp.ClientResponse, url: URL, max_bytes: int) -> Document:
         if not 200 <= response.status < 300:
             raise PageStatus(str(url), response.status)
         kind, charset = media_type(response.headers.get("Content-Type", ""))
         if not may_be_readable(kind):
             raise PageUnreadable(str(url), f"{kind} is not a readable kind of page")
-        body = await read_body(response, str(url), max_bytes=self._limits.max_bytes)
+        body = await read_body(response, str(url), max_bytes=max_bytes)
         document = document_kind(kind, body)
         if document is None:
             raise PageUnreadable(str(url), f"{kind or 'unlabelled'} data is not a readable kind of page")

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from html import unescape
 from pathlib import PurePath
+from urllib.parse import urljoin, urlsplit
 
 from adapters.pages.extraction import MAX_PAPER_CHARS, Document, DocumentKind
+from adapters.pages.fetch import Downloaded, WebPages
 from adapters.pages.media import document_kind
 from adapters.pages.workers import ExtractionWorkers
 from core.errors import FetchError, PageTimeout
-from core.library.ingest import MAX_PAPER_BYTES, PaperRecord, PaperText, PaperUnreadable
+from core.library.ingest import MAX_PAPER_BYTES, FoundPaper, PaperRecord, PaperText, PaperUnreadable
+from core.library.paper import ARXIV_ID
 
+DOWNLOAD_S = 60.0
 LIMIT_S = 120.0  # 2,000 pages at 40 a second, on a machine under load
 MEMORY_BYTES = 2 * 1024 * 1024 * 1024
 _BY_SUFFIX: dict[str, DocumentKind] = {".md": "text", ".markdown": "text", ".txt": "text", ".pdf": "pdf"}
+_ARXIV_REFERENCE = re.compile(
+    rf"(?:arxiv:\s*|https?://(?:www\.|export\.)?arxiv\.org/(?:abs|pdf)/)?({ARXIV_ID.pattern})(?:\.pdf)?", re.IGNORECASE
+)
+_DOI = re.compile(r"(?:doi:\s*|https?://(?:dx\.)?doi\.org/)?(10\.\d{4,9}/\S+)", re.IGNORECASE)
 _META = re.compile(rb"<meta\b[^>]{0,2000}>", re.IGNORECASE)
 _ATTRIBUTE = re.compile(r"""\b(name|property|content)\s*=\s*(?:"([^"]*)"|'([^']*)')""", re.IGNORECASE)
 _MAX_HEAD_BYTES = 300_000  # where a page says what it is about
@@ -44,6 +53,60 @@ class PaperFiles:
 
     async def aclose(self) -> None:
         await self._workers.aclose()
+
+
+class PapersElsewhere:
+    """A `PaperFinder` on the one page fetcher. `look_up` asks a catalogue for an arXiv id; `arxiv` is that site."""
+
+    def __init__(
+        self,
+        pages: WebPages,
+        look_up: Callable[[str], Awaitable[PaperRecord | None]],
+        *,
+        arxiv: str = "https://arxiv.org",
+        doi: str = "https://doi.org",
+    ) -> None:
+        self._pages = pages
+        self._look_up = look_up
+        self._arxiv, self._doi = arxiv.rstrip("/"), doi.rstrip("/")
+
+    async def find(self, reference: str) -> FoundPaper:
+        reference = reference.strip()
+        arxiv_id = _ARXIV_REFERENCE.fullmatch(reference)
+        doi = _DOI.fullmatch(reference)
+        try:
+            if arxiv_id:
+                return await self._from_arxiv(arxiv_id[1], reference)
+            if doi:
+                return await self._from_page(f"{self._doi}/{doi[1]}", reference, PaperRecord(doi=doi[1]))
+            if reference.startswith(("http://", "https://")):
+                return await self._from_page(reference, reference, PaperRecord())
+        except FetchError as exc:
+            raise _unreadable(reference, exc.reason) from exc
+        raise _unreadable(reference, "it is no file, arXiv id, DOI or address")
+
+    async def _from_arxiv(self, paper_id: str, reference: str) -> FoundPaper:
+        record = await self._look_up(paper_id)
+        if record is None:
+            raise _unreadable(reference, "arXiv does not know it")
+        found = await self._download(f"{self._arxiv}/pdf/{record.id}")
+        return FoundPaper(f"{record.id.replace('/', '_')}.pdf", found.body, record)
+
+    async def _from_page(self, url: str, reference: str, known: PaperRecord) -> FoundPaper:
+        """The PDF itself, or the page that names it."""
+        found = await self._download(url)
+        record = replace(known, url=found.url)
+        if found.kind == "html":
+            told, pdf = record_of(found.body, found.url)
+            if not pdf:
+                raise _unreadable(reference, "its page names no PDF")
+            record = replace(told, doi=told.doi or known.doi)
+            found = await self._download(urljoin(found.url, pdf))
+        name = PurePath(urlsplit(found.url).path).name or "paper.pdf"
+        return FoundPaper(name, found.body, record)
+
+    async def _download(self, url: str) -> Downloaded:
+        return await self._pages.download(url, max_bytes=MAX_PAPER_BYTES, within_s=DOWNLOAD_S)
 
 
 def _plain(reason: str) -> str:

@@ -33,6 +33,7 @@ from adapters.search.settings import (
 from adapters.search.xml import parse_xml, text_of
 from core.errors import ProviderRejected
 from core.job import Scope
+from core.library.ingest import PaperRecord
 from core.ports import Clock, ProviderStrength
 from core.source import SearchFilters, SearchHit, SearchQuery, SourceKind
 
@@ -44,6 +45,7 @@ MAX_KEYWORDS = 10
 MAX_REQUIRED_WORDS = 3  # of more words hardly an abstract has all: then any, those with the most first
 MAX_RESULTS = 50
 ATOM = "{http://www.w3.org/2005/Atom}"
+ARXIV = "{http://arxiv.org/schemas/atom}"
 _ID = re.compile(r"arxiv\.org/abs/([\w.\-]+(?:/\d+)?)")
 _VERSION = re.compile(r"v\d+$")
 
@@ -84,6 +86,25 @@ class ArxivSearch:
         async with deadline(ACCESS, self._limits.search_s):
             entries = await self._find(words, limit, query.filters)
         return tidy((hit for hit in map(_hit, entries) if hit is not None), limit=limit, filters=query.filters)
+
+    async def look_up(self, arxiv_id: str) -> PaperRecord | None:
+        """What arXiv's catalogue says of a paper; None for an id it does not know. Raises `ProviderError`."""
+        async with deadline(ACCESS, self._limits.search_s):
+            root = parse_xml(ACCESS, await self._api.get(self._url, {"id_list": arxiv_id, "max_results": "1"}))
+        entry = root.find(f"{ATOM}entry")
+        found = _ID.search(text_of(entry.find(f"{ATOM}id"))) if entry is not None else None
+        if entry is None or found is None:
+            return None
+        published = parse_time(text_of(entry.find(f"{ATOM}published")))
+        return PaperRecord(
+            id=found[1],
+            title=text_of(entry.find(f"{ATOM}title")),
+            authors=tuple(text_of(name) for name in entry.iterfind(f"{ATOM}author/{ATOM}name")),
+            published=published.date().isoformat() if published else "",
+            doi=text_of(entry.find(f"{ARXIV}doi")),
+            url=f"https://arxiv.org/abs/{found[1]}",
+            abstract=text_of(entry.find(f"{ATOM}summary")),
+        )
 
     async def aclose(self) -> None:
         await self._api.aclose()

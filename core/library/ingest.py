@@ -77,6 +77,21 @@ class PaperReader(Protocol):
 
 
 @dataclass(frozen=True)
+class FoundPaper:
+    """A file from elsewhere, and what its catalogue says of it."""
+
+    name: str
+    content: bytes
+    record: PaperRecord
+
+
+class PaperFinder(Protocol):
+    async def find(self, reference: str) -> FoundPaper:
+        """By arXiv id, DOI or URL. Raises `PaperUnreadable`."""
+        ...
+
+
+@dataclass(frozen=True)
 class Ingested:
     """`is_new` is False for a file that stood on the shelf already."""
 

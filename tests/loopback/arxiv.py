@@ -16,6 +16,9 @@ def routes(documents: Sequence[Document]) -> Iterable[web.RouteDef]:
     ids = {id(document): arxiv_id for arxiv_id, document in by_id.items()}
 
     async def query(request: web.Request) -> web.Response:
+        if "id_list" in request.query:
+            known = by_id.get(request.query["id_list"].split("v")[0])
+            return _feed(_entry(ids[id(known)], known) if known else "")
         search_query = request.query.get("search_query", "")
         if not re.search(r"\ball:\S", search_query):
             return _feed(_error("incorrect search_query"), status=400)

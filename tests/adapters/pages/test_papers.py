@@ -1,0 +1,193 @@
+"""Papers for the library: real ones are read whole, hostile ones end in a sentence, and references lead to files."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+from collections.abc import AsyncIterator
+from ipaddress import ip_network
+
+import pytest
+import pytest_asyncio
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adapters.pages import WebPages
+from adapters.pages.fetch import FetchLimits
+from adapters.pages.papers import PaperFiles, PapersElsewhere, record_of
+from core.library.ingest import PaperRecord, PaperUnreadable
+from tests.loopback.web_world import PageSpec, WebWorld
+from tests.shared_data import SHARED, shared_data
+
+RECORD = PaperRecord(id="2401.00001v2", title="Tides and the Moon", url="https://arxiv.org/abs/2401.00001v2")
+LANDING = """<html><head><title>A journal</title>
+<meta name="citation_title" content="Tides &amp; the Moon">
+<meta name="citation_author" content="Smith, J."><meta content='Doe, A.' name='citation_author'>
+<meta name="citation_publication_date" content="2024/1/2"><meta name="citation_doi" content="10.5555/tides">
+<meta name="citation_pdf_url" content="/files/tides.pdf"></head><body>Read it.</body></html>"""
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def files() -> AsyncIterator[PaperFiles]:
+    opened = PaperFiles(workers=1)
+    yield opened
+    await opened.aclose()
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def pages() -> AsyncIterator[WebPages]:
+    opened = WebPages(allow=[ip_network("127.0.0.0/8")], limits=FetchLimits(per_host_per_second=1000.0), workers=1)
+    yield opened
+    await opened.aclose()
+
+
+def blank_pdf(pages: int = 1) -> bytes:
+    import pypdfium2
+
+    document = pypdfium2.PdfDocument.new()
+    for _ in range(pages):
+        document.new_page(300, 400)
+    written = io.BytesIO()
+    document.save(written)
+    return written.getvalue()
+
+
+BLANK = blank_pdf()  # the file's id is made by chance, so it is made once
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_real_paper_is_read_with_its_pages(files: PaperFiles) -> None:
+    """Text page by page, with title and authors as the file has them."""
+    papers = {paper["id"]: paper for paper in json.loads(shared_data("papers", "papers.json").read_text("utf-8"))}
+    paper = papers["1204.10015"]
+
+    read = await files.read("1204.10015.pdf", shared_data("papers", "1204.10015.pdf").read_bytes())
+
+    assert read.title == paper["title"]
+    assert read.text.count("\f") + 1 == paper["pages"] == len(read.labels)
+    assert paper["authors"][0] in read.authors
+    assert read.labels[:3] == ("1", "2", "3")
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_markdown_is_read_like_a_paper(files: PaperFiles) -> None:
+    """S001-02: it has no pages."""
+    read = await files.read("notes.md", b"# Tides\n\n## Methods\n\nWe measured.")
+
+    assert (read.title, read.labels) == ("Tides", ())
+    assert "## Methods" in read.text
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        pytest.param("a.pdf", b"", "a.pdf cannot be read: it is empty.", id="empty"),
+        pytest.param("a.pdf", b"%PDF-1.7\nnonsense", "a.pdf cannot be read: it is damaged.", id="broken"),
+        pytest.param(
+            "a.pdf", b"<html>login</html>", "a.pdf cannot be read: it is neither a PDF nor Markdown.", id="html"
+        ),
+        pytest.param(
+            "a.zip", b"PK\x03\x04\x00", "a.zip cannot be read: it is neither a PDF nor Markdown.", id="archive"
+        ),
+        pytest.param(
+            "a.pdf", blank_pdf(), "a.pdf cannot be read: it is a scan: its pages are images without text.", id="scan"
+        ),
+    ],
+)
+@pytest.mark.asyncio(loop_scope="module")
+async def test_what_is_no_paper_gets_one_sentence(files: PaperFiles, name: str, content: bytes, sentence: str) -> None:
+    with pytest.raises(PaperUnreadable) as refused:
+        await files.read(name, content)
+
+    assert refused.value.user_message == sentence
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_twenty_thousand_pages_end_in_a_sentence(files: PaperFiles) -> None:
+    """What is cut is bounded, whatever the file promises."""
+    with pytest.raises(PaperUnreadable, match="scan"):
+        await files.read("long.pdf", blank_pdf(20_000))
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the folder of shared test data is absent")
+@pytest.mark.asyncio(loop_scope="module")
+async def test_hostile_files_neither_hang_nor_kill_the_reader(files: PaperFiles) -> None:
+    """Loops, lies about counts, other formats: each is read or refused, and the next file is read as ever."""
+    for path in sorted(shared_data("hostile_sample", "files").iterdir()):
+        with contextlib.suppress(PaperUnreadable):
+            await files.read(path.name, path.read_bytes())
+
+    assert (await files.read("after.md", b"# Still here\n\nText.")).title == "Still here"
+
+
+async def look_up(arxiv_id: str) -> PaperRecord | None:
+    return RECORD if arxiv_id.startswith("2401.00001") else None
+
+
+@pytest.mark.parametrize(
+    ("reference", "name", "record"),
+    [
+        pytest.param("2401.00001", "2401.00001v2.pdf", RECORD, id="arXiv id"),
+        pytest.param("arXiv:2401.00001v2", "2401.00001v2.pdf", RECORD, id="with its prefix"),
+        pytest.param("https://arxiv.org/abs/2401.00001", "2401.00001v2.pdf", RECORD, id="arXiv address"),
+        pytest.param(
+            "doi:10.5555/tides",
+            "tides.pdf",
+            PaperRecord("", "Tides & the Moon", ("Smith, J.", "Doe, A."), "2024-01-02", "10.5555/tides"),
+            id="DOI",
+        ),
+        pytest.param("/files/tides.pdf", "tides.pdf", PaperRecord(), id="address of a PDF"),
+        pytest.param(
+            "/10.5555/tides",
+            "tides.pdf",
+            PaperRecord("", "Tides & the Moon", ("Smith, J.", "Doe, A."), "2024-01-02", "10.5555/tides"),
+            id="address of a page about it",
+        ),
+    ],
+)
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_reference_leads_to_the_file_and_what_is_known_of_it(
+    pages: WebPages, reference: str, name: str, record: PaperRecord
+) -> None:
+    """By arXiv id, DOI or address; every byte through the one guarded fetcher."""
+    pdf = PageSpec(BLANK, content_type="application/pdf")
+    world = WebWorld({"/pdf/2401.00001v2": pdf, "/files/tides.pdf": pdf, "/10.5555/tides": PageSpec(LANDING)})
+    async with world:
+        finder = PapersElsewhere(pages, look_up, arxiv=world.url(""), doi=world.url(""))
+
+        found = await finder.find(world.url(reference) if reference.startswith("/") else reference)
+
+    assert found.name == name
+    assert found.content == BLANK
+    expected = record if record.url else PaperRecord(**{**vars(record), "url": found.record.url})
+    assert found.record == expected
+
+
+@pytest.mark.parametrize(
+    ("reference", "why"),
+    [
+        ("2499.99999", "arXiv does not know it"),
+        ("10.5555/gone", "HTTP 404"),
+        ("10.5555/bare", "its page names no PDF"),
+        ("http://10.0.0.1/a.pdf", "address not allowed"),
+        ("the tide paper", "it is no file, arXiv id, DOI or address"),
+    ],
+)
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_reference_that_leads_nowhere_says_why(pages: WebPages, reference: str, why: str) -> None:
+    async with WebWorld({"/10.5555/bare": PageSpec("<html><head></head><body>Hm.</body></html>")}) as world:
+        finder = PapersElsewhere(pages, look_up, arxiv=world.url(""), doi=world.url(""))
+
+        with pytest.raises(PaperUnreadable) as refused:
+            await finder.find(reference)
+
+    assert refused.value.user_message == f"{reference} cannot be read: {why}."
+
+
+@given(st.binary(max_size=300))
+def test_a_page_that_says_nothing_gives_an_empty_record(noise: bytes) -> None:
+    record, pdf = record_of(b"<meta name=citation>" + noise, "https://a.example/")
+
+    assert record == PaperRecord(url="https://a.example/")
+    assert pdf == ""
