@@ -13,7 +13,7 @@ import pytest_asyncio
 from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, Page, expect
 
-from core.job import ResearchJob
+from core.job import LOCAL, ResearchJob, Scope
 from tests.adapters.web.site import BUILT, LIE, PRIVATE, QUESTION, TALL, Site, open_site
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -102,9 +102,10 @@ async def test_somebody_elses_link_is_not_among_ones_own_answers(browser: Browse
         await expect(page.locator("#recent")).to_be_hidden()
 
 
-async def test_running_job_is_shown_as_it_goes_and_becomes_its_answer(browser: Browser, site: Site):
+@pytest.mark.parametrize("scope", [LOCAL, PRIVATE], ids=["open", "private"])
+async def test_running_job_is_shown_as_it_goes_and_becomes_its_answer(browser: Browser, site: Site, scope: Scope):
     """G-04: stages, queries, sources and sentences with their marks appear by themselves; progress is announced."""
-    job = await site.ask(mood="slow")
+    job = await site.ask(mood="slow", scope=scope)
     async with visit(browser, site.page(job)) as page:
         await expect(page.locator("#queries li")).to_have_count(2)
         await expect(page.locator(".cards li")).to_have_count(4)
@@ -116,7 +117,7 @@ async def test_running_job_is_shown_as_it_goes_and_becomes_its_answer(browser: B
 
         site.writer.gate.set()
 
-        await page.wait_for_selector(".chip")
+        await page.wait_for_selector(".chip", timeout=5_000)  # by its stream: without one it takes eight seconds
         await expect(page.locator(".summary")).to_contain_text("Douglass")
         await expect(page.locator(".removed s")).to_have_text([LIE])
 

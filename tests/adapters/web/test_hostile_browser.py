@@ -134,9 +134,9 @@ async def trap(browser: Browser) -> AsyncIterator[Trap]:
     await server.close()
 
 
-async def test_our_own_payloads_do_nothing(trap: Trap):
+async def test_half_of_our_own_payloads_do_nothing(trap: Trap):
     """Answer, title, address, question, author, domain, quote, error: each is the payload at once."""
-    faults = {payload: found for payload in PAYLOADS if (found := await trap.faults(payload))}
+    faults = {payload: found for payload in PAYLOADS[::2] if (found := await trap.faults(payload))}
 
     assert faults == {}
 
@@ -151,8 +151,8 @@ async def test_some_collected_payloads_do_nothing(trap: Trap):
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-async def test_all_collected_payloads_do_nothing(trap: Trap):
-    payloads = collected()
+async def test_all_payloads_do_nothing(trap: Trap):
+    payloads = [*PAYLOADS, *collected()]
 
     faults = {payload: found for payload in payloads if (found := await trap.faults(payload))}
 
