@@ -74,13 +74,10 @@ async def post_ask(request: web.Request) -> web.Response:
 
 
 async def get_job(request: web.Request) -> web.Response:
-    job = await readable_job(request)
-    view = await _view(request, job)
-    context: dict[str, object] = {
-        "view": view,
-        "words": wording,
-        "may_ask": may_ask(request),
-    }
+    job, researcher = await readable_job(request), request.app[RESEARCHER]
+    result, sources = await researcher.result(job.id), await researcher.sources(job.id)
+    view = job_view(job, result, sources, _links(request, job))
+    context: dict[str, object] = {"view": view, "words": wording, "may_ask": may_ask(request)}
     if view.is_running:
         page = _page("running.html", request, context | await _running(request, job))
     else:
@@ -105,7 +102,8 @@ async def get_trace(request: web.Request) -> web.Response:
     traces = request.app.get(TRACES)
     entries = await traces.read(job.id) if traces else []
     timeline = timeline_view(job, entries, with_prompts=may_ask(request))
-    return _page("trace.html", request, {"view": await _view(request, job), "timeline": timeline})
+    view = job_view(job, await request.app[RESEARCHER].result(job.id), [], _links(request, job))
+    return _page("trace.html", request, {"view": view, "timeline": timeline})
 
 
 async def get_source(request: web.Request) -> web.Response:
@@ -115,20 +113,16 @@ async def get_source(request: web.Request) -> web.Response:
     source = sources.get(request.match_info["number"])
     if source is None:
         raise JobNotFound(job.id)
-    result = await researcher.result(job.id)
+    result, links = await researcher.result(job.id), _links(request, job)
     reading = reading_view(
         source,
         result.answer if result else None,
-        _links(request, job),
+        links,
         passage_id=request.query.get("claim", ""),
         start=_number(request.query.get("start", "")),
     )
-    return _page("source.html", request, {"view": await _view(request, job), "reading": reading, "words": wording})
-
-
-async def _view(request: web.Request, job: ResearchJob) -> JobView:
-    researcher = request.app[RESEARCHER]
-    return job_view(job, await researcher.result(job.id), await researcher.sources(job.id), _links(request, job))
+    view = job_view(job, result, [], links)
+    return _page("source.html", request, {"view": view, "reading": reading, "words": wording})
 
 
 async def _running(request: web.Request, job: ResearchJob) -> dict[str, object]:
