@@ -10,12 +10,13 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+from aiohttp import ClientSession
 
 from adapters.store.sqlite import FILE_NAME
-from tests.bots.test_operating import Ended, gorkd
+from tests.bots.test_operating import Ended, gorkd, serving
 from tests.loopback.openai_responders import Fault
 from tests.loopback.search_faults import Fault as SearchFault
-from tests.loopback.search_world import TAVILY_KEY
+from tests.loopback.search_world import EXA_KEY, TAVILY_KEY
 from tests.loopback.world import SitePage, World
 
 KEY = 'sk-planted/key+with "odd" signs-0123456789'.replace(" ", "_")
@@ -113,6 +114,49 @@ async def test_a_question_is_not_logged_unless_debug_is_asked_for(tmp_path: Path
     assert asked.code == 0, asked.err
     assert [line for line in log if '"submitted"' in line]
     assert "zanzibar-lantern" not in "".join(log)
+
+
+async def test_no_page_and_no_event_shows_a_secret(tmp_path: Path) -> None:
+    """Whatever a browser or a program reads over HTTP, also when a vendor repeats the key it was sent."""
+    tokens = {name: TOKENS[name] for name in ("GORKD_API_TOKENS", "GORKD_SECRET", "SLACK_SIGNING_SECRET")}
+    async with World.of({"/tides": PAGE}) as world:
+        world.search.faults["exa"] = SearchFault(status=401, body=b"refused: " + EXA_KEY.encode())
+        env = {**world.env(tmp_path, "tavily", "exa", model=True), "OPENAI_API_KEY": KEY, **tokens}
+        async with serving(env) as address, ClientSession(headers=bearer(tokens["GORKD_API_TOKENS"])) as client:
+            answers = [await ask_over_http(client, address, QUESTION)]
+            world.model.respond = Fault(status=400, message=f"bad key {KEY}")
+            answers.append(await ask_over_http(client, address, "How often do spring tides occur?"))
+            pages = b"".join([page for job in answers for page in await read_all(client, address, job)])
+
+    assert b"zanzibar-lantern" in pages
+    assert b"pipeline_stage_duration_seconds" in pages
+    assert leaks_in(pages, [KEY, env["TAVILY_API_KEY"], EXA_KEY, *tokens.values()]) == []
+    assert leaks_in(kept(tmp_path), [KEY, env["TAVILY_API_KEY"], EXA_KEY, *tokens.values()]) == []
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
+
+
+async def ask_over_http(client: ClientSession, address: str, question: str) -> str:
+    """The id of the job, once it has ended."""
+    body = {"query": question, "depth": "deep"}
+    async with client.post(f"{address}/v1/research", json=body) as response:
+        job_id = (await response.json())["job_id"]
+    async with client.get(f"{address}/v1/jobs/{job_id}/stream") as stream:
+        await stream.read()
+    return str(job_id)
+
+
+async def read_all(client: ClientSession, address: str, job_id: str) -> list[bytes]:
+    """Everything there is to read about a job and about the process, headers included."""
+    paths = [f"/v1/jobs/{job_id}{part}" for part in ("", "/stream", "/sources", "/trace")]
+    paths += [f"/jobs/{job_id}", "/", "/metrics", "/health", "/openapi.json", f"/jobs/{'0' * 9}", "/nowhere"]
+    read = []
+    for path in paths:
+        async with client.get(f"{address}{path}") as response:
+            read.append(repr(response.headers).encode() + await response.read())
+    return read
 
 
 async def test_a_crash_is_reported_without_the_secret_it_carries(tmp_path: Path) -> None:
