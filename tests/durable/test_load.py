@@ -94,7 +94,7 @@ async def test_who_waits_for_an_answer_goes_before_who_expects_a_report(world: W
 @pytest.mark.slow
 @pytest.mark.timeout(120)
 async def test_what_does_not_end_in_time_is_handed_over_at_once(world: World, one_machine: Env) -> None:
-    """G-02: told to stop, a worker lets jobs run for thirty seconds; then another goes on, without waiting further."""
+    """Told to stop, a worker lets jobs run for thirty seconds; then another goes on, without waiting further."""
     hang_at("answer", hang_first=True)(world)
     worker = await Process.start("worker", one_machine)
     async with front(one_machine) as house:
