@@ -5,7 +5,7 @@ This machine is exempt. Buckets are shared by all web processes; streams are cou
 
 from __future__ import annotations
 
-import time
+import math
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from adapters.web.access import SETTINGS
+from adapters.web.access import LINKS, SETTINGS
 from adapters.web.faults import Handler, TooMany
 from adapters.web.peers import counted_as, is_local_peer
 from core.limits import RateLimits, tokens_left
@@ -37,12 +37,12 @@ class Allowance:
     left: int
     full_in_s: float
 
-    def headers(self) -> dict[str, str]:
-        """`X-RateLimit-Reset` is the Unix time, in seconds, at which all requests are free again."""
+    def headers(self, now: float) -> dict[str, str]:
+        """`now` is Unix time, and so is `X-RateLimit-Reset`, when all requests are free again; both in seconds."""
         return {
             "X-RateLimit-Limit": str(self.limit),
             "X-RateLimit-Remaining": str(self.left),
-            "X-RateLimit-Reset": str(int(time.time() + self.full_in_s + 0.999)),
+            "X-RateLimit-Reset": str(math.ceil(now + self.full_in_s)),
         }
 
 
@@ -82,15 +82,18 @@ async def tell_allowance(request: web.Request, response: web.StreamResponse) -> 
     """For `on_response_prepare`."""
     allowance = request.get(_ALLOWANCE)
     if allowance is not None:
-        response.headers.update(allowance.headers())
+        response.headers.update(allowance.headers(request.app[LINKS].clock().timestamp()))
 
 
 @contextmanager
 def stream_slot(request: web.Request) -> Iterator[None]:
     """One more stream of this address within the block. Raises `TooMany`."""
+    if is_local_peer(request):
+        yield
+        return
     settings, streams = request.app[SETTINGS], request.app[STREAMS]
-    address = "this machine" if is_local_peer(request) else counted_as(request, settings.proxies)
-    if streams[address] >= settings.streams_per_address and not is_local_peer(request):
+    address = counted_as(request, settings.proxies)
+    if streams[address] >= settings.streams_per_address:
         raise TooMany(counted(settings.streams_per_address, "open stream"), retry_after_s=MINUTE_S)
     streams[address] += 1
     try:

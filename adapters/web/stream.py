@@ -67,8 +67,7 @@ async def _pump(stream: EventSourceResponse, events: AsyncGenerator[Event, None]
     try:
         async with aclosing(events) as following:
             async for event in following:
-                data = json.dumps(dict(event.data), ensure_ascii=False)
-                await stream.send(data, id=str(event.seq), event=event.type, retry=retry_ms)
+                await stream.send(json.dumps(dict(event.data)), id=str(event.seq), event=event.type, retry=retry_ms)
                 retry_ms = None
     except GorkdError as error:
         log.warning("a stream broke off", extra={"reason": str(error)})
