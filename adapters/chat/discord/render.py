@@ -52,7 +52,7 @@ class DiscordVoice:
     links: PageLinks
 
     def progress(self, job: ResearchJob, snapshot: Snapshot, elapsed_s: float) -> DiscordMessage:
-        lines = [_asked(job), f"**{plain(snapshot.message, LINE_ROOM)}** …"]
+        lines = [_asked(job), "", f"**{plain(snapshot.message, LINE_ROOM)}** …"]
         if snapshot.card:
             lines += _plan(snapshot.card)
         if snapshot.queries:

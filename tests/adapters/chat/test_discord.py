@@ -147,6 +147,19 @@ def test_nonces_are_as_long_as_discord_takes():
     assert nonce_of("a", samples.COMPLETED.id) != nonce_of("p", samples.COMPLETED.id)
 
 
+def test_the_invitation_asks_for_the_permissions_that_are_explained():
+    """docs/discord.md: the integer in the link is the table below it."""
+    page = (ROOT / "docs" / "discord.md").read_text("utf-8")
+    invited = discord.Permissions(int(re.findall(r"permissions=(\d+)", page)[0]))
+    explained = re.findall(r"^\| ([A-Z][A-Za-z ]+) \| ", page.partition("| Permission |")[2].partition("\n\n")[0], re.M)
+
+    named = {name for name, is_set in invited if is_set}
+
+    assert named == {
+        {"View Channels": "read_messages"}.get(title, title.lower().replace(" ", "_")) for title in explained
+    }
+
+
 def test_every_word_is_used_and_every_used_word_is_there():
     """The bot's own words live in one data file, ready for other languages."""
     written = tomllib.loads(files("adapters.chat.discord").joinpath("words.toml").read_text("utf-8"))
