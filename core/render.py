@@ -68,7 +68,7 @@ def sources_json(job: ResearchJob, result: JobResult | None, sources: Sequence[S
 def answer_markdown(job: ResearchJob, result: JobResult, sources: Sequence[Source]) -> str:
     """The answer as a Markdown document to keep, without verdict marks."""
     answer = result.answer
-    parts = [f"# {one_line(job.query)}"]
+    parts = [f"# {one_line(job.query)}", *([_quoted(one_line(job.request.quoted))] if job.request.quoted else [])]
     if answer is None:
         return f"{parts[0]}\n\n{wording.failure_sentence(job)}\n"
     if result.understood:

@@ -100,7 +100,7 @@ class Researcher:
             return old
         basis = old.id if await self.sources(old.id) else old.request.basis
         request = replace(old.request, basis=basis, asker=asker)
-        return await self._again(old, request, dedupe_key or f"retry:{old.id}")
+        return await self._again(old, request, dedupe_key or retry_key(old.id))
 
     async def ask_again(self, job_id: str, asker: str, *, scope: Scope, dedupe_key: str = "") -> ResearchJob:
         """Ask the same question anew: nothing of the earlier answer is used."""
@@ -211,11 +211,16 @@ class Researcher:
         await self._forget(job.id)
 
     async def forget_asked(self, dedupe_key: str, *, scope: Scope) -> bool:
-        """Erase the job of a question that was taken back (its message was deleted); whether there was one."""
-        job = await self._deps.jobs.asked(scope, dedupe_key)
-        if job is not None:
+        """Erase the job of a question that was taken back (its message was deleted), and its retries.
+
+        Whether there was one.
+        """
+        first = job = await self._deps.jobs.asked(scope, dedupe_key)
+        while job is not None:
+            retry = await self._deps.jobs.asked(scope, retry_key(job.id))
             await self._forget(job.id)
-        return job is not None
+            job = retry
+        return first is not None
 
     async def follow(self, job_id: str, *, after: int = 0) -> AsyncGenerator[Event, None]:
         """The job's events after `after`, past and coming; ends with `complete`.
@@ -339,6 +344,11 @@ class Researcher:
                 await Progress(job, self._deps).waiting(ahead)
             except StaleAttempt:
                 log.info("it did not wait", extra={"job": job.id})
+
+
+def retry_key(job_id: str) -> str:
+    """Under which the retry of a job is submitted: however often it is asked for, it is one."""
+    return f"retry:{job_id}"
 
 
 def _read_request(request: ResearchRequest, attachments: Sequence[Attachment]) -> ResearchRequest:

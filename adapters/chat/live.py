@@ -251,13 +251,13 @@ class LiveAnswers(Generic[Payload]):
 
     async def _deliver(self, live: _Live[Payload]) -> None:
         """The last edit. It is tried until it works; an address that stays unreachable is resumed some other time."""
-        for wait_s in (*self._pace.backoff_s, None):
+        for number, wait_s in enumerate((*self._pace.backoff_s, *self._pace.patience_s, None)):
             try:
                 job = await self._researcher.job(live.job.id)
                 sources = await self._researcher.sources(job.id)
                 payload = self._voice.outcome(job, await self._researcher.result(job.id), sources)
                 async with asyncio.timeout(self._pace.edit_timeout_s):
-                    await self._place(live, payload, is_last_try=wait_s is None)
+                    await self._place(live, payload, may_repost=number >= len(self._pace.backoff_s))
                 await self._researcher.delivered(job.id)
             except JobNotFound:
                 raise
@@ -273,14 +273,14 @@ class LiveAnswers(Generic[Payload]):
                 await self._ping(live.reply, job)
                 return
 
-    async def _place(self, live: _Live[Payload], payload: Payload, *, is_last_try: bool) -> None:
+    async def _place(self, live: _Live[Payload], payload: Payload, *, may_repost: bool) -> None:
         """In the message, else in a new one. Raises what the platform raises."""
         try:
             await live.reply.edit(payload)
         except AddressDead:
             await live.reply.repost(payload, live.job.id)
         except Exception:  # whatever the platform raised
-            if not is_last_try:
+            if not may_repost:
                 raise
             await live.reply.repost(payload, live.job.id)
 

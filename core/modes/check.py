@@ -32,6 +32,7 @@ from core.urls import canonical_url
 MAX_MESSAGE_CHARS = 4000  # the longest message of Discord's subscribers; Slack's may have ten times as many
 MAX_CLAIMS = 8  # a person reads no longer list in chat
 SOURCES_A_CLAIM = 4
+MAX_QUOTE_CHARS = 240  # of a line in the list; the whole quote is in the citation
 _MIN_TERMS = 2  # "So true!" claims nothing that could be looked up
 _COMPARE_RESERVE_S = 20.0
 _PERSONAL = regex.compile(
@@ -179,9 +180,10 @@ async def _compare(work: Work, claims: Claims, sources: Sequence[Source]) -> Com
 def _answer(work: Work, claims: Claims, compared: Comparison, found: SourceCollection) -> ResearchAnswer:
     lines, evidence = _lines(compared.checks)
     now, kind = work.deps.clock(), work.job.intent.question_type
+    counts = wording.checks_summary(Counter(check.stand.value for check in compared.checks))
     answer = ResearchAnswer(
-        summary=wording.checks_summary(Counter(check.stand.value for check in compared.checks)),
-        detail="\n".join(lines),
+        summary="\n".join([counts, "", *lines]).strip(),  # the list is what was asked for: every interface shows it
+        detail="",
         confidence=Confidence.INSUFFICIENT,
         confidence_reasons=("no source that was read speaks of these claims",),
         limitations=find_limitations(kind, found, evidence, conflicts=(), now=now),
@@ -211,10 +213,10 @@ def _lines(checks: Sequence[CheckedClaim]) -> tuple[list[str], list[Claim]]:
         sides = [*((True, entry) for entry in check.supporting), *((False, entry) for entry in check.contradicting)]
         for is_for, entry in sides:
             said = wording.evidence_line(
-                one_line(entry.quote), is_for=is_for, is_whole=entry.verdict is Verdict.SUPPORTED
+                cut(one_line(entry.quote), MAX_QUOTE_CHARS), is_for=is_for, is_whole=entry.verdict is Verdict.SUPPORTED
             )
             carried = replace(entry, verdict=Verdict.SUPPORTED, reasons=entry.reasons or ("verbatim",))
-            evidence.append(Claim(f"detail-{len(evidence)}", said, Verdict.SUPPORTED, (carried,)))
+            evidence.append(Claim(f"summary-{len(evidence)}", said, Verdict.SUPPORTED, (carried,)))
             lines.append(f"   - {said} [{entry.source_id.removeprefix('src_')}]")
     return lines, evidence
 

@@ -32,7 +32,7 @@ from core.verification.sources import examine
 
 log = logging.getLogger(__name__)
 
-MAX_EVIDENCE = 3  # of each side of a claim; more is not read
+MAX_EVIDENCE = 2  # of each side of a claim; more is not read
 _NEAREST = 4  # sentences of a source that may say otherwise
 _MIN_PARTIAL = 0.5  # probability 0…1; without a model, less is not called evidence
 _TOKENS_PER_ITEM, _TOKENS_FOR_FRAME = 40, 60

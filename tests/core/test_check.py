@@ -66,9 +66,9 @@ async def test_each_claim_is_supported_contradicted_or_without_evidence_by_rules
         "Water boils at 100 °C at sea level.": Stand.SUPPORTED,
     }
     assert result.answer is not None
-    assert result.answer.summary == "Checked 4 claims: 2 supported, 1 contradicted, 1 no evidence."
+    assert result.answer.summary.startswith("Checked 4 claims: 2 supported, 1 contradicted, 1 no evidence.\n\n1. ")
     assert result.answer.notice == wording.CHECKED_BY_RULES
-    assert "Contradicted: “The Eiffel Tower is 500 metres tall.”\n   - Against: “The" in result.answer.detail
+    assert "Contradicted: “The Eiffel Tower is 500 metres tall.”\n   - Against: “The" in result.answer.summary
     sources = {source.id: source for source in await deps.sources.sources("job_1")}
     for citation in result.answer.citations:
         assert citation.quote == sources[citation.source_id].content[citation.start : citation.end]

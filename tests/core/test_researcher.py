@@ -138,6 +138,25 @@ async def test_only_ones_own_question_can_be_forgotten() -> None:
     assert was_there == [True, False]
 
 
+async def test_a_question_taken_back_takes_its_retries_along() -> None:
+    """They ask the same."""
+    erased: list[Whose] = []
+    deps = make_deps()
+
+    async def erase(whose: Whose) -> Forgotten:
+        erased.append(whose)
+        return Forgotten(1, 1, {})
+
+    door = Researcher(deps, Idle(), erase=erase)
+    job = await door.submit(ResearchRequest("Why do cats purr?", CHANNEL, asker="U1"), dedupe_key="discord:5")
+    await deps.jobs.finish(replace(job, status=JobStatus.FAILED, completed_at=NOW), JobResult(answer=None))
+    retry = await door.retry(job.id, "U1", scope=CHANNEL)
+
+    await door.forget_asked("discord:5", scope=CHANNEL)
+
+    assert erased == [Whose(job_id=job.id), Whose(job_id=retry.id)]
+
+
 async def test_what_could_not_be_erased_everywhere_is_said() -> None:
     """Nobody is told that something is gone while it may still be there."""
 

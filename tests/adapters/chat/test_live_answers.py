@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from adapters.chat.live import LiveAnswers
 from adapters.chat.reply import AddressDead, Pace
@@ -24,7 +26,9 @@ from tests.fakes import NOW, make_deps
 
 CHANNEL = Scope("discord:1", "channel:2")
 REQUEST = ResearchRequest("How tall is the Eddystone lighthouse?", CHANNEL, asker="7")
-PACE = Pace(edit_every_s=0.005, refresh_every_s=0.01, edit_timeout_s=1.0, farewell_s=1.0, backoff_s=(0, 0, 0))
+PACE = Pace(
+    edit_every_s=0.005, refresh_every_s=0.01, edit_timeout_s=1.0, farewell_s=1.0, backoff_s=(0, 0, 0), patience_s=()
+)
 
 
 class Plain:
@@ -65,6 +69,10 @@ class Board:
         return [words for words in self.last_words() if words.startswith("outcome")]
 
 
+class Lost(Exception):
+    """The platform did it, but its answer was lost."""
+
+
 @dataclass
 class BoardReply:
     """A message on the board. `faults` are raised by the next edits, one each; None lets one through."""
@@ -74,6 +82,7 @@ class BoardReply:
     faults: list[Exception | None] = field(default_factory=list)
     repost_faults: list[Exception] = field(default_factory=list)
     pings: int = 0
+    is_gone: bool = False
     seen: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
@@ -82,17 +91,25 @@ class BoardReply:
 
     async def edit(self, payload: str, /) -> None:
         fault = self.faults.pop(0) if self.faults else None
-        if fault is not None:
+        if fault is not None and not isinstance(fault, Lost):
             raise fault
         self.message_id = self.message_id or len(self.board.shown) + 1
         self.board.show(self.message_id, payload)
         self.seen.set()
+        if fault is not None:
+            raise fault
 
     async def repost(self, payload: str, job_id: str, /) -> None:
-        if self.repost_faults:
-            raise self.repost_faults.pop(0)
-        self.message_id = 100
-        self.board.show(100, payload)
+        fault = self.repost_faults.pop(0) if self.repost_faults else None
+        if isinstance(fault, AddressDead):
+            self.is_gone = True
+        if fault is not None and not isinstance(fault, Lost):
+            raise fault
+        if not self.board.answers():  # a platform reads back before it posts again
+            self.message_id = 100
+            self.board.show(100, payload)
+        if fault is not None:
+            raise fault
 
     async def ping(self, job: ResearchJob, /) -> None:
         self.pings += 1
@@ -182,6 +199,34 @@ async def test_the_answer_survives_what_the_platform_does(world: World, faults: 
 
     assert world.board.answers() == ["outcome: completed"]
     assert await world.jobs_waiting() == []
+
+
+FAULTS = st.lists(st.sampled_from([None, ConnectionError("away"), AddressDead("deleted"), Lost()]), max_size=12)
+
+
+@settings(deadline=None, max_examples=60)
+@given(FAULTS, FAULTS)
+async def test_whatever_the_platform_does_there_is_one_answer(
+    faults: list[Exception | None], repost_faults: list[Exception | None]
+) -> None:
+    """Delivered once, or still waiting for the next start, or nowhere left to go; never two, never lost in silence."""
+    deps = make_deps()
+    world = World(deps, Researcher(deps, Waiting()))
+    fault_list = [None, *faults]  # the placeholder is there
+    reply = BoardReply(world.board, faults=fault_list, repost_faults=[fault for fault in repost_faults if fault])
+    bot = LiveAnswers(world.researcher, Plain(), platform="discord", pace=replace(PACE, edit_every_s=10.0))
+    task = await asked(world, bot, reply)
+    await world.end("job_1")
+    await task
+
+    answers = world.board.answers()
+    if await world.jobs_waiting():
+        await world.bot().resume(world.reopen)
+        await world.board.until("outcome: completed")
+        answers = world.board.answers()
+
+    is_nowhere = reply.is_gone and not answers
+    assert answers == ["outcome: completed"] or is_nowhere
 
 
 async def test_an_unreachable_platform_leaves_the_address_for_the_next_start(world: World) -> None:
