@@ -239,7 +239,7 @@ def _costs(job: ResearchJob, result: JobResult | None, sources: Sequence[Source]
         calls = f"{wording.counted(usage.model_calls, 'call')}, {usage.tokens_used:,} tokens"
         rows += [("Model", f"{usage.model}: {calls}"), ("Cost", _dollars(usage.cost_usd))]
     elif usage:
-        rows.append(("Model", "none: the answer is quoted"))
+        rows.append(("Model", "none"))
     return tuple(rows)
 
 

@@ -65,7 +65,6 @@ function showStatus(status) {
 function showPlan(card) {
   const done = card.checklist.filter((item) => item.coverage === "satisfied").length;
   const plan = document.getElementById("plan");
-  plan.querySelector("ul").replaceChildren();
   fill("plan", card.checklist.map((item) => `${COVERAGE[item.coverage] || "○"} ${item.id}. ${item.description}`));
   plan.querySelector(".count").textContent = card.iteration
     ? `Round ${card.iteration} of ${card.max_iterations} · ${done} of ${card.checklist.length} items` : card.duration;
@@ -97,7 +96,9 @@ function showSentence(sentence) {
 function fill(id, lines) {
   const section = document.getElementById(id);
   const list = section.querySelector("ul");
-  lines.slice(list.children.length).forEach((line) => { // only what is new, so that nothing jumps
+  const isMore = [...list.children].every((item, number) => item.textContent === lines[number]);
+  if (!isMore) list.replaceChildren(); // another round's queries, or an item of the plan that is done
+  lines.slice(list.children.length).forEach((line) => { // else only what is new, so that nothing jumps
     const item = list.appendChild(document.createElement("li"));
     item.className = "new";
     item.textContent = line;

@@ -6,15 +6,21 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
+from aiohttp.test_utils import TestServer
 from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, Page, expect
 
-from core.job import LOCAL, ResearchJob, Scope
+from core.events import Event, Json
+from core.job import LOCAL, JobStatus, ResearchJob, Scope
+from tests.adapters.web.serving import web_app
 from tests.adapters.web.site import BUILT, LIE, PRIVATE, QUESTION, TALL, Site, open_site
+from tests.golden import samples
+from tests.golden.samples import NOON, ScriptedResearcher
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 Open = Callable[[Site], Awaitable[str]]
@@ -157,6 +163,39 @@ async def test_lost_connection_is_made_again_without_gap_or_repeat(browser: Brow
 
         await page.wait_for_selector(".chip")
     assert refusals == 2
+
+
+class Rounds(ScriptedResearcher):
+    """A job that researches in rounds; the second begins once the page is open."""
+
+    second = asyncio.Event()
+
+    async def told(self, job_id: str) -> list[Event]:
+        return [self._round(1, ["how tall", "how old"], "unsatisfied")]
+
+    async def follow(self, job_id: str, *, after: int = 0) -> AsyncIterator[Event]:
+        yield self._round(1, ["how tall", "how old"], "unsatisfied")
+        yield self._round(2, ["how deep"], "satisfied")
+        await self.second.wait()
+
+    def _round(self, number: int, queries: list[str], coverage: str) -> Event:
+        item: Json = {"id": "1", "description": "Its height", "coverage": coverage}
+        card: Json = {"checklist": [item], "iteration": number, "max_iterations": 9, "facts": 0, "duration": ""}
+        said: dict[str, Json] = {"stage": "searching", "message": f"Round {number}", "progress": 0.2}
+        return Event(number, "status", 1, NOON, said | {"data": {"queries": [*queries], "card": card}})
+
+
+async def test_plan_and_queries_of_a_round_take_the_place_of_the_last_ones(browser: Browser):
+    """What deep research tells: a checklist that fills, and other queries each round."""
+    researcher = Rounds(replace(samples.COMPLETED, status=JobStatus.SEARCHING), None, [])
+    server = TestServer(web_app(researcher))
+    await server.start_server()
+    async with visit(browser, f"{str(server.make_url('/')).rstrip('/')}/jobs/{samples.COMPLETED.id}") as page:
+        await expect(page.locator("#plan li")).to_have_text(["✓ 1. Its height"])
+        await expect(page.locator("#plan .count")).to_have_text("Round 2 of 9 · 1 of 1 items")
+        await expect(page.locator("#queries li")).to_have_text(["how deep"])
+    researcher.second.set()
+    await server.close()
 
 
 @pytest.mark.slow
