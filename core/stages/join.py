@@ -17,12 +17,12 @@ from core.errors import GorkdError, StaleAttempt
 from core.events import Event
 from core.job import TERMINAL_STATUSES, JobStatus, ResearchJob
 from core.progress import Progress
-from core.stages.cache import repeat_result
+from core.stages.cache import may_repeat, repeat_result
 
 log = logging.getLogger(__name__)
 
 CLAIM_TTL = timedelta(hours=1)  # longer than any job; what is left of an older one is nobody's
-SILENCE_S = 40.0  # a job whose worker is lost goes on elsewhere within 20 s (S003-25), and no single call takes longer
+SILENCE_S = 75.0  # a call may take 60 s (core/config.py); a job whose worker is lost goes on elsewhere after 20 s
 MAX_LEADERS = 3  # who was let down as often looks for itself
 
 
@@ -31,7 +31,7 @@ async def shared_result(job: ResearchJob, deps: Deps, progress: Progress) -> Job
 
     None when this job is to research it. Until the answer comes, the other job's progress is told as this one's.
     """
-    if job.request.is_fresh or not job.request.stands_alone:
+    if not may_repeat(job) or _is_hidden(job):
         return None
     key = answer_key(job.request, job.intent, now=deps.clock())
     for _ in range(MAX_LEADERS):
@@ -48,6 +48,11 @@ async def shared_result(job: ResearchJob, deps: Deps, progress: Progress) -> Job
             return None
         await deps.flights.release(job.scope, key, leader_id)
     return None
+
+
+def _is_hidden(job: ResearchJob) -> bool:
+    """Asked in private in an open place: it neither shows its answer to others nor tells of theirs."""
+    return job.request.is_private and not job.scope.visibility.startswith("user:")
 
 
 async def _share(leader_id: str, job: ResearchJob, deps: Deps, progress: Progress) -> JobResult | None:
@@ -96,5 +101,8 @@ async def _retell_status(event: Event, progress: Progress) -> None:
     status = JobStatus(str(stage))
     if status is not JobStatus.PENDING:
         await progress.status(
-            status, message=str(event.data["message"]), data=details if isinstance(details, dict) else {}
+            status,
+            message=str(event.data["message"]),
+            share=float(str(event.data["progress"])),
+            data=details if isinstance(details, dict) else {},
         )

@@ -139,6 +139,21 @@ async def test_what_is_not_the_same_question_is_researched_apart(deps: Deps, mod
     assert [(await end_of(deps, job))["metadata"]["cached"] for job, _ in asked] == [False, False]
 
 
+@pytest.mark.parametrize("private", [0, 1], ids=["the first", "the second"])
+async def test_what_is_asked_in_private_in_an_open_channel_is_told_to_nobody_else(
+    deps: Deps, model: GatedModel, private: int
+):
+    """Neither its answer nor its progress shows under another's question."""
+    channel = Scope("discord:1", "channel:1")
+    asked = [await begin(deps, scope=channel, is_private=number == private) for number in range(2)]
+    await model.is_writing.wait()
+
+    model.gate.set()
+    await asyncio.gather(*(running for _, running in asked))
+
+    assert [(await end_of(deps, job))["metadata"]["cached"] for job, _ in asked] == [False, False]
+
+
 async def test_an_answer_of_before_is_not_shared(deps: Deps, model: GatedModel):
     """What is too weak for the cache does not come back through the other door."""
     model.gate.set()
