@@ -56,6 +56,7 @@ async def open_kept() -> AsyncIterator[Kept]:
         yield Kept(
             records.jobs,
             records.traces,
+            records.tool_traces,
             forget_all,
             records.keeping,
             records.reuse,

@@ -125,6 +125,7 @@ class DeepSettings:
     max_checklist: int = 12  # with what people add
     results_per_query: int = 10  # S002-09
     sources_per_round: int = 10  # read anew and kept
+    max_given_sources: int = 20  # that come with the question or from the answer it goes deeper than
     max_facts_per_round: int = 12
     idle_rounds: int = 2  # that bring nothing new end the search
     max_source_tokens: int = 6000  # of sources in a round's extraction: three rounds stay far below 45k in all

@@ -31,6 +31,7 @@ from core.stages.deliver import deliver_failure, deliver_result
 from core.stages.intake import parse_intent, read_query, read_quoted
 from core.steering import MAX_STEERING_CHARS, MAX_STEERINGS, Steering
 from core.telemetry import Measurement
+from core.trace import ToolTrace, trace_id_of
 from core.wording import CHECK_QUESTION, IMPROVE_IT
 
 MAX_FEEDBACK_CHARS = 1000  # of what is to be better
@@ -251,6 +252,10 @@ class Researcher:
         except StoreError as exc:
             self._deps.count_error("intake", exc)
             return None
+
+    async def tool_trace(self, job_id: str) -> ToolTrace | None:
+        """What a job that researches in rounds has written of its plan and its rounds."""
+        return await self._deps.tool_traces.get(trace_id_of(job_id))
 
     async def result(self, job_id: str) -> JobResult | None:
         """None until the job has ended."""

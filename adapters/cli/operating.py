@@ -10,6 +10,7 @@ from core.checkup import Finding
 from core.forgetting import Forgotten, Whose
 from core.page_links import LinkRevocations, PageLinks
 from core.ports import CacheKeeping, JobStore, ReuseStore
+from core.trace import TraceStore
 from core.tracing import TraceLog
 
 
@@ -19,6 +20,7 @@ class Kept:
 
     jobs: JobStore
     traces: TraceLog
+    tool_traces: TraceStore
     forget: Callable[[Whose], Awaitable[Forgotten]]
     cache: CacheKeeping
     reuse: ReuseStore

@@ -22,6 +22,7 @@ from core.checkup import is_healthy
 from core.errors import GorkdError, InvalidQuery
 from core.forgetting import Forgotten, Whose
 from core.page_links import is_private
+from core.trace import trace_id_of
 
 _log = logging.getLogger(__name__)
 
@@ -133,10 +134,11 @@ def _run(command: Callable[[], Coroutine[None, None, Exit]], *, as_json: bool) -
 async def _trace(operating: Operating, job_id: str, *, with_prompts: bool, as_json: bool) -> Exit:
     async with operating.open_kept() as kept:
         job, entries = await kept.jobs.get(job_id), await kept.traces.read(job_id)
+        tool_trace = await kept.tool_traces.get(trace_id_of(job_id))
     if as_json:
-        print_json(trace_json(job, entries, with_prompts=with_prompts))
+        print_json(trace_json(job, entries, with_prompts=with_prompts, tool_trace=tool_trace))
     else:
-        print_trace(Console(highlight=False), job, entries, with_prompts=with_prompts)
+        print_trace(Console(highlight=False), job, entries, with_prompts=with_prompts, tool_trace=tool_trace)
     return Exit.ANSWERED
 
 

@@ -9,9 +9,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from core.deep.viewing import tool_trace_json, trace_lines
 from core.events import Json
 from core.job import ResearchJob
 from core.render import iso_utc, one_line
+from core.trace import ToolTrace
 from core.tracing import (
     TraceEntry,
     dollars,
@@ -25,9 +27,21 @@ from core.tracing import (
 NO_TRACE = "Nothing was recorded for this job, or its trace is older than 30 days."
 
 
-def print_trace(console: Console, job: ResearchJob, entries: Sequence[TraceEntry], *, with_prompts: bool) -> None:
-    """Everything in the order in which it began, then the sums; with their prompts also the model calls in full."""
+def print_trace(
+    console: Console,
+    job: ResearchJob,
+    entries: Sequence[TraceEntry],
+    *,
+    with_prompts: bool,
+    tool_trace: ToolTrace | None = None,
+) -> None:
+    """Everything in the order in which it began, then the sums; with their prompts also the model calls in full.
+
+    `tool_trace` is what a job that researches in rounds has written of its plan.
+    """
     console.print(Text(f"{job.id} · {job.status.value} · {one_line(job.query)}"), soft_wrap=True)
+    for line in trace_lines(tool_trace) if tool_trace else []:
+        console.print(Text(line), soft_wrap=True)
     if not entries:
         console.print(Text(NO_TRACE))
         return
@@ -48,7 +62,9 @@ def print_trace(console: Console, job: ResearchJob, entries: Sequence[TraceEntry
             _print_exchange(console, entry)
 
 
-def trace_json(job: ResearchJob, entries: Sequence[TraceEntry], *, with_prompts: bool) -> dict[str, Json]:
+def trace_json(
+    job: ResearchJob, entries: Sequence[TraceEntry], *, with_prompts: bool, tool_trace: ToolTrace | None = None
+) -> dict[str, Json]:
     totals = totals_of(entries)
     return {
         "job_id": job.id,
@@ -63,6 +79,7 @@ def trace_json(job: ResearchJob, entries: Sequence[TraceEntry], *, with_prompts:
             "pages_failed": totals.pages_failed,
             "models_without_price": list(totals.unpriced),
         },
+        "tool_trace": tool_trace_json(tool_trace) if tool_trace else None,
         "entries": [_entry_json(entry, with_prompts=with_prompts) for entry in in_order(entries)],
     }
 

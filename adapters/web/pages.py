@@ -21,6 +21,7 @@ from adapters.web.view import JobView, job_view, said_so_far, stage_states
 from core import wording
 from core.answer import Verdict
 from core.citations import MARKS
+from core.deep.viewing import trace_lines
 from core.errors import InvalidQuery, JobNotFound
 from core.job import ResearchJob, ResearchRequest
 from core.modes import MODES
@@ -104,6 +105,9 @@ async def get_trace(request: web.Request) -> web.Response:
     timeline = timeline_view(job, entries, with_prompts=may_ask(request))
     view = job_view(job, await request.app[RESEARCHER].result(job.id), [], _links(request, job))
     return _page("trace.html", request, {"view": view, "timeline": timeline})
+    told = await request.app[RESEARCHER].tool_trace(job.id)
+    rounds = trace_lines(told) if told else []
+    return _page("trace.html", request, {"view": await _view(request, job), "timeline": timeline, "rounds": rounds})
 
 
 async def get_source(request: web.Request) -> web.Response:

@@ -21,7 +21,7 @@ from core.deep.output import TOOL_NAME, tool_output
 from core.deep.queries import generate_queries
 from core.deep.record import Record
 from core.deep.refine import refine_question
-from core.deep.searching import execute_searches, known_sources
+from core.deep.searching import execute_searches, keep_given, known_sources
 from core.deep.state import Completeness, DeepState, NewFacts, RefinedQuestion, RoundQueries, RoundSources
 from core.deep.steering import Limits, RoundStart, Stop, decide, heed
 from core.deep.synthesis import considered, gathered, synthesize_answer
@@ -31,6 +31,7 @@ from core.modes.mode import Work
 from core.steering import Steering
 from core.trace import ToolTrace
 
+GIVEN_S = 20.0  # for reading again what was brought along or known
 MIN_STEP_S = 1.0  # what a step may always take, so that it ends in words and not in an endless wait
 
 
@@ -41,9 +42,12 @@ async def conduct(work: Work) -> JobResult:
     await run.record.begin()
     refined = await steps.run("refine", partial(run.refine, state), RefinedQuestion)
     state = state.with_question(refined)
-    known = await steps.run("known", partial(run.known, state), NewFacts)
-    state = state.with_facts(known)
-    if known.facts:
+    brought = await steps.run("given", run.given, RoundSources)
+    state = state.with_given(brought)
+    if brought.last_number:
+        state = state.with_facts(await steps.run("given-facts", partial(run.facts, state, 1), NewFacts))
+    state = state.with_facts(await steps.run("known", partial(run.known, state), NewFacts))
+    if state.facts:
         state = state.with_coverage(await steps.run("known-coverage", partial(run.check, state), Completeness))
     stop = Stop.NONE
     while True:
@@ -111,10 +115,15 @@ class _Run:
         await self.record.note("refining", REFINED_SHARE, planned)
         return refined
 
+    async def given(self) -> RoundSources:
+        """What came with the question, and the sources of the answer it goes deeper than."""
+        with self.work.deps.stage("given"):
+            return await keep_given(self.work, within_s=min(self._within_s, GIVEN_S))
+
     async def known(self, state: DeepState) -> NewFacts:
         earlier = await self._earlier()
         with self.work.deps.stage("known"):
-            found = await earlier_facts(self.work, state, earlier, within_s=min(self._within_s, 20.0))
+            found = await earlier_facts(self.work, state, earlier, within_s=min(self._within_s, GIVEN_S))
         if found.facts:
             await self.teller.known(state.with_facts(found))
         return found
@@ -160,7 +169,7 @@ class _Run:
                 facts = await process_results(state, new, self.work.deps, within_s=self._within_s)
         except ModelError as exc:
             facts = NewFacts(failure=_failure(state, exc))
-        await self._note(state.with_round_facts(facts))
+        await self._note(state.with_round_facts(facts) if state.rounds else state.with_facts(facts))
         return facts
 
     async def check(self, state: DeepState) -> Completeness:

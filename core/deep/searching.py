@@ -13,8 +13,8 @@ from core.errors import SearchFailed
 from core.independence import owner
 from core.modes.mode import Work
 from core.quality import pmid_of
-from core.source import SearchPlan, SearchQuery, Source
-from core.stages.given import Given, read_given
+from core.source import SearchMetadata, SearchPlan, SearchQuery, Source
+from core.stages.given import read_given
 from core.stages.search import Gathering, collect_sources
 from core.urls import canonical_url
 
@@ -26,11 +26,8 @@ MAX_DOCUMENTS = 1000  # more than a job ever finds
 async def execute_searches(work: Work, state: DeepState, queries: RoundQueries, *, within_s: float) -> RoundSources:
     """Every query to its providers in parallel, about ten results each; what is new is read and kept with the job.
 
-    The first round also reads what came with the question. A provider that fails costs its own results. Raises
-    `SearchFailed` when all fail and nothing was found before.
+    A provider that fails costs its own results. Raises `SearchFailed` when all fail and nothing was found before.
     """
-    is_first = len(state.rounds) <= 1
-    given = await read_given(work.job, work.gathering, work.deps, within_s=within_s) if is_first else Given()
     known = await known_sources(work, state.last_number)
     plan = _plan(work, queries, known)
     if not plan.queries:
@@ -42,9 +39,6 @@ async def execute_searches(work: Work, state: DeepState, queries: RoundQueries, 
             within_s=within_s,
             on_fetching=_ignore,
             on_source=work.progress.source,
-            given=given.sources,
-            earlier=given.earlier,
-            notes=given.notes,
         )
     except SearchFailed as exc:
         if not known:
@@ -64,6 +58,21 @@ async def execute_searches(work: Work, state: DeepState, queries: RoundQueries, 
         pages=len(new) - articles,
         metadata=found.search_metadata,
     )
+
+
+async def keep_given(work: Work, *, within_s: float) -> RoundSources:
+    """The files and addresses that came with the question, and what the job it is based on had read.
+
+    They are read before anything is searched for, so that the first queries aim at what they leave open.
+    """
+    given = await read_given(work.job, work.gathering, work.deps, within_s=within_s)
+    most = work.deps.settings.deep.max_given_sources
+    new = fresh([*given.sources, *given.earlier], (), most=most, per_owner=MAX_DOCUMENTS)
+    for source in new:
+        await work.progress.source(source)
+    if new:
+        await work.deps.sources.put(work.job, new)
+    return RoundSources(len(new), len(new), 0, len(new), metadata=SearchMetadata(notes=given.notes))
 
 
 async def known_sources(work: Work, last_number: int) -> list[Source]:

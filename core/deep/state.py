@@ -178,6 +178,10 @@ class DeepState:
         usage = (*self.usage, *refined.usage)
         return replace(self, refined=refined, checklist=items, last_item=len(items), usage=usage)
 
+    def with_given(self, given: RoundSources) -> DeepState:
+        """Sources that came with the question."""
+        return replace(self, searches=(*self.searches, given.metadata), last_number=given.last_number)
+
     def with_facts(self, found: NewFacts) -> DeepState:
         return replace(
             self,

@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 
 from adapters.cli import build_app
 from adapters.cli.operating import Kept, Operating
-from adapters.store.memory import MemoryJobStore, MemoryLinkRevocations
+from adapters.store.memory import MemoryJobStore, MemoryLinkRevocations, MemoryTraceStore
 from adapters.store.memory_cache import MemoryAnswerCache, MemoryReuseStore
 from core.checkup import Finding
 from core.errors import SetupError
@@ -75,7 +75,9 @@ class Desk:
             raise self.refusal
         jobs = MemoryJobStore()
         await jobs.save(self.job)
-        yield Kept(jobs, self, self.forget, self.cache, self.reuse, lambda: samples.LINKS, self.revocations)
+        yield Kept(
+            jobs, self, MemoryTraceStore(), self.forget, self.cache, self.reuse, lambda: samples.LINKS, self.revocations
+        )
 
     def run(self, *arguments: str, columns: int = 120) -> Result:
         @asynccontextmanager

@@ -211,6 +211,9 @@ class ScriptedResearcher:
             raise JobNotFound(job_id)
         return self.finished
 
+    async def tool_trace(self, job_id: str) -> None:
+        return None
+
     async def result(self, job_id: str) -> JobResult | None:
         return self.outcome
 

@@ -21,7 +21,7 @@ from core.trace import ToolTrace, trace_id_of
 from tests.deep.world import CHLORIDE, QUESTION, Study
 from tests.fakes import FakeModel, FakeSearch, make_deps, make_job
 from tests.loopback.deep_responders import DEEP
-from tests.loopback.openai_responders import ChatCall, answer_responder, verdicts_responder
+from tests.loopback.openai_responders import ChatCall, answer_responder, plan_responder, verdicts_responder
 
 T = TypeVar("T")
 Answer = Callable[[ChatRequest], str]
@@ -31,7 +31,11 @@ PURPOSES = {"refine": "refined_question", "queries": "queries", "facts": "facts"
 def scripted(**instead: object) -> FakeModel:
     """The scripted model of the loopback world, by purpose; `instead` replaces single answers."""
     usual = {purpose: _reading(DEEP[schema]) for purpose, schema in PURPOSES.items()}
-    usual |= {"answer": _reading(answer_responder), "check": _reading(verdicts_responder)}
+    usual |= {
+        "answer": _reading(answer_responder),
+        "check": _reading(verdicts_responder),
+        "plan": _reading(plan_responder),
+    }
     return FakeModel({**usual, **instead})
 
 

@@ -19,7 +19,14 @@ from tests.deep.world import QUESTION
 from tests.fakes import FakeModel
 
 STEPS = ("queries", "search", "facts", "coverage")
-MOMENTS = ["refine", "known", "round-1", *(f"round-{n}-{step}" for n in (1, 2, 3) for step in STEPS), "synthesize"]
+MOMENTS = [
+    "refine",
+    "given",
+    "known",
+    "round-1",
+    *(f"round-{n}-{step}" for n in (1, 2, 3) for step in STEPS),
+    "synthesize",
+]
 
 
 def three_rounds() -> FakeModel:

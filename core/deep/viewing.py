@@ -1,0 +1,83 @@
+"""The trace of a deep research job in lines for people: the plan, each round, what was found and what was not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from core.deep.card import MARKS
+from core.deep.state import Coverage
+from core.events import Json
+from core.render import iso_utc, one_line
+from core.trace import ToolTrace
+
+
+def trace_lines(trace: ToolTrace) -> list[str]:
+    """Headline, refined question, checklist with marks, rounds, facts; everything on one line each."""
+    lines = [_headline(trace)]
+    if trace.error_message:
+        lines.append(one_line(trace.error_message))
+    if question := trace.state.get("refined_question"):
+        lines.append(f"Question: {one_line(str(question))}")
+    lines += [_item_line(row) for row in _rows(trace.state.get("checklist"))]
+    lines += [_round_line(row) for row in _rows(trace.state.get("iterations"))]
+    knowledge = trace.state.get("knowledge_base")
+    evidence = _rows(knowledge.get("evidence")) if isinstance(knowledge, dict) else []
+    return [*lines, *(_fact_line(row) for row in evidence)]
+
+
+def tool_trace_json(trace: ToolTrace) -> dict[str, Json]:
+    """The stored row, as S002-16 names its columns."""
+    return {
+        "id": trace.id,
+        "tool_name": trace.tool_name,
+        "status": trace.status.value,
+        "progress": trace.progress,
+        "current_stage": trace.current_stage,
+        "input_params": dict(trace.input_params),
+        "state": dict(trace.state),
+        "result": dict(trace.result) if trace.result is not None else None,
+        "metrics": dict(trace.metrics),
+        "error_message": trace.error_message,
+        "created_at": iso_utc(trace.created_at),
+        "started_at": iso_utc(trace.started_at),
+        "completed_at": iso_utc(trace.completed_at),
+    }
+
+
+def _headline(trace: ToolTrace) -> str:
+    figures = trace.metrics
+    parts = [trace.tool_name, trace.status.value]
+    if trace.current_stage and not trace.has_ended:
+        parts.append(one_line(trace.current_stage))
+    if figures:
+        parts += [
+            f"{figures.get('total_iterations', 0)} iterations",
+            f"{figures.get('pubmed_queries', 0)} PubMed and {figures.get('web_queries', 0)} web queries",
+            f"{figures.get('sources_processed', 0)} sources",
+            f"{figures.get('llm_calls', 0)} model calls",
+        ]
+    return " · ".join(parts)
+
+
+def _item_line(row: Mapping[str, Json]) -> str:
+    value = row.get("coverage")
+    mark = MARKS[Coverage(value)] if value in list(Coverage) else MARKS[Coverage.UNSATISFIED]
+    missing = f" (missing: {one_line(str(row['missing']))})" if row.get("missing") else ""
+    return f"  {mark} {row.get('id')}. {one_line(str(row.get('description')))}{missing}"
+
+
+def _round_line(row: Mapping[str, Json]) -> str:
+    queries = row.get("queries")
+    asked = "; ".join(one_line(str(query)) for query in queries) if isinstance(queries, list) else ""
+    found = f"{row.get('results_count', 0)} results, {row.get('new_facts', 0)} new facts"
+    return f"  Iteration {row.get('iteration')}: {row.get('checklist_progress')} satisfied, {found}: {asked}"
+
+
+def _fact_line(row: Mapping[str, Json]) -> str:
+    source = str(row.get("source_id")).removeprefix("src_")
+    learned = f", read on {row['learned_on']}" if row.get("learned_on") else ""
+    return f"  Fact: {one_line(str(row.get('fact')))} [{source}]{learned}"
+
+
+def _rows(value: Json) -> Sequence[Mapping[str, Json]]:
+    return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
