@@ -104,10 +104,9 @@ async def get_trace(request: web.Request) -> web.Response:
     entries = await traces.read(job.id) if traces else []
     timeline = timeline_view(job, entries, with_prompts=may_ask(request))
     view = job_view(job, await request.app[RESEARCHER].result(job.id), [], _links(request, job))
-    return _page("trace.html", request, {"view": view, "timeline": timeline})
     told = await request.app[RESEARCHER].tool_trace(job.id)
     rounds = trace_lines(told) if told else []
-    return _page("trace.html", request, {"view": await _view(request, job), "timeline": timeline, "rounds": rounds})
+    return _page("trace.html", request, {"view": view, "timeline": timeline, "rounds": rounds})
 
 
 async def get_source(request: web.Request) -> web.Response:
