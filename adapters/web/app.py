@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from adapters.web import access, api, description, exports, pages, sign_in, stream
 from adapters.web.access_log import log_requests
-from adapters.web.faults import show_faults
+from adapters.web.faults import Handler, show_faults
 from adapters.web.limits import LIMITS, MAX_GUEST_BYTES, STREAMS, keep_limits, refuse_large, tell_allowance
 from adapters.web.settings import WebSettings
 from core.limits import RateLimits
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _HERE = Path(__file__).parent
 _METRICS: web.AppKey[Callable[[], bytes]] = web.AppKey("metrics")
 
+_COMPRESSED = ("text/html", "application/json")  # never the event stream: it would be held back
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
@@ -53,7 +54,7 @@ def build_web(
 ) -> web.Application:
     """`metrics_render` gives the metrics in Prometheus' text format; without `traces` there is nothing to look up."""
     app = web.Application(
-        client_max_size=MAX_GUEST_BYTES, middlewares=[log_requests, show_faults, keep_limits, refuse_large]
+        client_max_size=MAX_GUEST_BYTES, middlewares=[log_requests, show_faults, keep_limits, refuse_large, compress]
     )
     app[access.RESEARCHER] = researcher
     app[access.SETTINGS] = settings
@@ -88,6 +89,16 @@ def _shown(value: object) -> object:
     if isinstance(value, Markup):
         return Markup(printable(value))  # noqa: S704 -- takes characters out of what is markup already
     return printable(value) if isinstance(value, str) else value
+
+
+@web.middleware
+async def compress(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Pages and JSON, for who takes it; nothing that a request says is shown beside a secret (BREACH)."""
+    response = await handler(request)
+    if isinstance(response, web.Response) and response.content_type in _COMPRESSED:
+        response.enable_compression()
+        response.headers["Vary"] = "Accept-Encoding"
+    return response
 
 
 async def _health(_: web.Request) -> web.Response:

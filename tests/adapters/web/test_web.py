@@ -172,6 +172,19 @@ async def test_body_over_64_kib_is_refused(open_web: Open, is_chunked: bool):
     assert (await answer.json())["error"]["code"] == "INVALID_QUERY"
 
 
+@pytest.mark.parametrize("path", [f"/jobs/{JOB}", f"/v1/jobs/{JOB}"])
+async def test_pages_and_documents_are_sent_compressed(open_web: Open, path: str):
+    """To who takes it, and as they are to others."""
+    web = await open_web()
+
+    packed = await web.get(path, headers={"Accept-Encoding": "gzip"})
+    plain = await web.get(path, headers={"Accept-Encoding": "identity"})
+
+    assert (packed.headers.get("Content-Encoding"), plain.headers.get("Content-Encoding")) == ("gzip", None)
+    assert int(packed.headers["Content-Length"]) < int(plain.headers["Content-Length"]) / 2
+    assert packed.headers["Vary"] == "Accept-Encoding"
+
+
 async def test_slack_may_send_more(open_web: Open):
     """A press of a button brings its whole message along; without Slack there is nothing at that address."""
     web = await open_web()
