@@ -16,12 +16,13 @@ from core.checkup import Finding, Probe, examine
 from core.errors import GorkdError, SetupError
 from core.forgetting import Forgotten, Whose, forget
 from core.job import JobStatus
+from core.library.desk import LibraryDesk
 from core.render import job_json
 from core.telemetry import Silence
 
 
 def build_operating() -> Operating:
-    return Operating(open_kept=open_kept, examine=examine_installation)
+    return Operating(open_kept=open_kept, examine=examine_installation, open_library=open_library)
 
 
 @asynccontextmanager
@@ -63,6 +64,19 @@ async def open_kept() -> AsyncIterator[Kept]:
             partial(page_links, env, settings),
             records.revocations,
         )
+
+
+@asynccontextmanager
+async def open_library() -> AsyncIterator[LibraryDesk]:
+    """Raises `SetupError`."""
+    from bots.library import library_desk
+    from bots.records import open_records
+    from bots.wiring import utc_now
+
+    env, settings = _surroundings()
+    async with AsyncExitStack() as stack:
+        records = await open_records(env, settings, stack, clock=utc_now, recorder=Silence())
+        yield library_desk(env, records.library, stack)
 
 
 async def examine_installation() -> list[Finding]:

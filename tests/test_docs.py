@@ -33,7 +33,7 @@ ROW = re.compile(r"^\| `?([^|`]+)`? \|(.*)\|([^|]*)\|$", re.MULTILINE)
 STATES = re.compile(r"done|open|part: .+")
 PICTURE = re.compile(r"!\[([^\]]*)\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
-COMMANDS = ("ask", "mcp", "trace", "doctor", "forget", "cache", "link", *PROCESSES)
+COMMANDS = ("ask", "mcp", "trace", "doctor", "forget", "cache", "link", "library", *PROCESSES)
 
 
 def test_variables_are_the_same_in_example_document_and_code():
@@ -171,13 +171,15 @@ def strings_in(path: Path) -> Iterator[str]:
 
 @cache
 def offered() -> dict[str, set[str]]:
-    """What the command line offers: each command with its long options."""
+    """What the command line offers: each command with its long options and those of its subcommands."""
     app = get_command(build_app(open_researcher, run_process, PROCESSES, build_operating(), run_mcp))
     assert isinstance(app, TyperGroup)
-    return {
-        name: {option for parameter in command.params for option in parameter.opts if option.startswith("--")}
-        for name, command in app.commands.items()
-    }
+    return {name: options_of(command) for name, command in app.commands.items()}
+
+
+def options_of(command: object) -> set[str]:
+    own = {option for parameter in command.params for option in parameter.opts if option.startswith("--")}
+    return own.union(*(options_of(part) for part in getattr(command, "commands", {}).values()))
 
 
 def commands_named_in(text: str) -> list[str]:

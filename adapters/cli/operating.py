@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from core.checkup import Finding
 from core.forgetting import Forgotten, Whose
+from core.library.desk import LibraryDesk
 from core.page_links import LinkRevocations, PageLinks
 from core.ports import CacheKeeping, JobStore, ReuseStore
 from core.trace import TraceStore
@@ -30,7 +31,8 @@ class Kept:
 
 @dataclass(frozen=True)
 class Operating:
-    """`open_kept` opens the stores for one command; `examine` looks at every configured part."""
+    """`open_kept` opens the stores for one command, `open_library` the papers; `examine` looks at every part."""
 
     open_kept: Callable[[], AbstractAsyncContextManager[Kept]]
     examine: Callable[[], Awaitable[list[Finding]]]
+    open_library: Callable[[], AbstractAsyncContextManager[LibraryDesk]]

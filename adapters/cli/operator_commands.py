@@ -1,4 +1,4 @@
-"""The commands of who looks after an installation: `trace`, `doctor`, `forget`, `cache`, `link`."""
+"""The commands of who looks after an installation: `trace`, `doctor`, `forget`, `cache`, `link`, `library`."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from rich.console import Console
 
 from adapters.cli.cache import CacheAction, run_cache
 from adapters.cli.checkup import findings_json, print_findings
+from adapters.cli.library import library_app
 from adapters.cli.operating import Operating
 from adapters.cli.saying import Exit, make_encodable, print_json, report, say
 from adapters.cli.trace import print_trace, trace_json
@@ -35,6 +36,7 @@ def add_operator_commands(app: typer.Typer, operating: Operating) -> None:
     app.command("forget")(_forget_command(operating))
     app.command("cache")(_cache_command(operating))
     app.command("link")(_link_command(operating))
+    app.add_typer(library_app(operating, partial(_run, as_json=False)), name="library")
 
 
 def _trace_command(operating: Operating) -> Callable[..., None]:

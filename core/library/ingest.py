@@ -184,12 +184,12 @@ class Ingestion:
 
 
 def _described(read: PaperText, name: str, record: PaperRecord, same: Paper | None) -> PaperRecord:
-    """What is known without asking anybody: the catalogue's word first, then the file's, then what stood here."""
-    authors = record.authors or tuple(part.strip() for part in re.split(r"[,;]| and ", read.authors) if part.strip())
+    """What is known without asking anybody: the catalogue's word first, then what stood here, then the file's."""
+    named = tuple(part.strip() for part in re.split(r"[,;]| and ", read.authors) if part.strip())
     return PaperRecord(
         id=record.id or (same.id if same else _arxiv_id(name, read.text)),
-        title=record.title or read.title,
-        authors=authors,
+        title=record.title or (same.title if same else read.title),
+        authors=record.authors or (same.authors if same else named),
         published=record.published or (same.published if same else ""),
         doi=record.doi or (same.doi if same else ""),
         url=record.url or (same.url if same else ""),

@@ -20,7 +20,10 @@ from core.checkup import Finding
 from core.errors import SetupError
 from core.forgetting import Forgotten, Whose
 from core.job import ResearchJob, Scope
+from core.library.desk import LibraryDesk
 from core.tracing import Exchange, TraceEntry
+from tests.core.library.test_desk import desk as library_desk
+from tests.core.library.test_ingest import ABSTRACT, PAPER
 from tests.golden import samples
 from tests.golden.samples import ScriptedResearcher
 
@@ -55,6 +58,8 @@ class Desk:
     cache: MemoryAnswerCache = field(default_factory=lambda: MemoryAnswerCache(clock=lambda: datetime.now(UTC)))
     reuse: MemoryReuseStore = field(default_factory=lambda: MemoryReuseStore(clock=lambda: datetime.now(UTC)))
 
+    library: LibraryDesk = field(default_factory=library_desk)
+
     async def append(self, job_id: str, entries: Sequence[TraceEntry]) -> None: ...
 
     async def read(self, job_id: str) -> list[TraceEntry]:
@@ -79,12 +84,17 @@ class Desk:
             jobs, self, MemoryTraceStore(), self.forget, self.cache, self.reuse, lambda: samples.LINKS, self.revocations
         )
 
+    @asynccontextmanager
+    async def opened_library(self) -> AsyncIterator[LibraryDesk]:
+        yield self.library
+
     def run(self, *arguments: str, columns: int = 120) -> Result:
         @asynccontextmanager
         async def researcher() -> AsyncIterator[ScriptedResearcher]:
             yield ScriptedResearcher()
 
-        app = build_app(researcher, lambda name: None, {"all": "Everything."}, Operating(self.opened, self.examine))
+        operating = Operating(self.opened, self.examine, self.opened_library)
+        app = build_app(researcher, lambda name: None, {"all": "Everything."}, operating)
         return CliRunner().invoke(app, list(arguments), env={"COLUMNS": str(columns)})
 
 
@@ -346,3 +356,59 @@ def test_links_that_were_given_are_taken_back() -> None:
 
 def test_no_link_leads_to_an_unknown_job() -> None:
     assert Desk().run("link", "job_unknown").exit_code != 0
+
+
+def test_a_folder_of_papers_is_added_once(tmp_path) -> None:
+    """With a line each; a file that is no paper costs only itself; the second time nothing is done again."""
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "a.md").write_text(PAPER)
+    (tmp_path / "deep" / "2401.00001v1.pdf").write_text(f"{PAPER} more")
+    (tmp_path / "empty.pdf").write_text("")
+    (tmp_path / "picture.png").write_text("not looked at")
+    desk = Desk()
+
+    first = desk.run("library", "add", str(tmp_path))
+    second = desk.run("library", "add", str(tmp_path), "2401.00009v1")
+
+    assert first.stdout.splitlines() == [
+        "[1/3] smithtides  Tides and the Moon  added",
+        "[2/3] 2401.00001v1  Tides and the Moon  added",
+    ]
+    assert first.stderr.splitlines() == [
+        "gorkd: [3/3] empty.pdf cannot be read: it is empty.",
+        "gorkd: 2 papers added, 0 there already, 1 not readable",
+    ]
+    assert (first.exit_code, second.exit_code) == (2, 2)
+    assert "is there already" in second.stdout
+    assert second.stderr.endswith("0 papers added, 3 there already, 1 not readable\n")
+
+
+def test_papers_are_listed_shown_read_anew_checked_and_removed(tmp_path) -> None:
+    """S000-24: a paper looks the same in every list."""
+    desk = Desk()
+    desk.run("library", "add", "2401.00001v2")
+
+    listed, shown = desk.run("library", "list"), desk.run("library", "show", "2401.00001", "--json")
+    anew, checked = desk.run("library", "reindex"), desk.run("library", "validate")
+    removed, gone = desk.run("library", "remove", "2401.00001v2"), desk.run("library", "show", "2401.00001v2")
+
+    assert listed.stdout == "1. 2401.00001v2 - Tides\n   Authors: Smith, Doe\n   Published: 2024-01-02\n"
+    assert json.loads(shown.stdout)["summary"] == ABSTRACT
+    assert anew.stderr == "gorkd: read anew: 2401.00001v2\n"
+    assert (checked.exit_code, checked.stderr) == (0, "gorkd: 1 paper looked at, 0 faults found\n")
+    assert removed.exit_code == 0
+    assert gone.exit_code == 2
+    assert "`list` shows what there is" in gone.stderr
+
+
+def test_each_channel_has_its_own_shelf() -> None:
+    """What is added to one is not seen in another."""
+    desk = Desk()
+    desk.run("library", "add", "2401.00001v2", "--workspace", "slack:T1", "--channel", "C1")
+
+    seen = [
+        desk.run("library", "list", *where).stdout
+        for where in (("--workspace", "slack:T1", "--channel", "C1"), ("--workspace", "slack:T1"), ())
+    ]
+
+    assert [bool(text) for text in seen] == [True, False, False]

@@ -1,0 +1,196 @@
+"""`gorkd library`: a shelf of papers at the terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Coroutine, Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from adapters.cli.operating import Operating
+from adapters.cli.saying import Exit, print_json, say
+from core import wording
+from core.errors import GorkdError, InvalidQuery
+from core.events import Json
+from core.job import Scope
+from core.library.desk import LibraryDesk
+from core.library.ingest import MAX_PAPER_BYTES, Ingested
+from core.library.paper import Paper
+from core.library.references import format_reference, in_order
+from core.modes.library import papers_view
+from core.render import one_line, printable
+
+Run = Callable[[Callable[[], Coroutine[None, None, Exit]]], None]
+_SUFFIXES = frozenset({".pdf", ".md", ".markdown"})
+_Workspace = Annotated[
+    str, typer.Option("--workspace", metavar="TENANT", help="Whose library: local, discord:<guild> or slack:<team>.")
+]
+_Channel = Annotated[str, typer.Option("--channel", metavar="ID", help="The library of one channel of it.")]
+_Json = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
+_Paper = Annotated[str, typer.Argument(help="The paper's id.", metavar="ID", show_default=False)]
+
+
+def library_app(operating: Operating, run: Run) -> typer.Typer:
+    """`run` carries a command to its exit code."""
+    app = typer.Typer(no_args_is_help=True, help="Look after a library of papers that questions are answered from.")
+
+    @app.command()
+    def add(
+        what: Annotated[list[str], typer.Argument(help="Files, folders, arXiv ids, DOIs or URLs.", metavar="WHAT…")],
+        *,
+        workspace: _Workspace = "local",
+        channel: _Channel = "",
+    ) -> None:
+        """Add papers; what is there already is left as it is, so the same command goes on where it was stopped."""
+        run(lambda: _add(operating, what, _shelf(workspace, channel)))
+
+    @app.command("list")
+    def list_papers(*, workspace: _Workspace = "local", channel: _Channel = "", as_json: _Json = False) -> None:
+        """List the papers by id."""
+        run(lambda: _list(operating, _shelf(workspace, channel), as_json=as_json))
+
+    @app.command()
+    def show(paper: _Paper, *, workspace: _Workspace = "local", channel: _Channel = "", as_json: _Json = False) -> None:
+        """Show what is known of a paper, with its summary."""
+        run(lambda: _show(operating, paper, _shelf(workspace, channel), as_json=as_json))
+
+    @app.command()
+    def remove(paper: _Paper, *, workspace: _Workspace = "local", channel: _Channel = "") -> None:
+        """Remove a paper with its text, file and index."""
+        run(lambda: _remove(operating, paper, _shelf(workspace, channel)))
+
+    @app.command()
+    def reindex(
+        paper: Annotated[str, typer.Argument(help="The paper's id; every paper without one.", metavar="[ID]")] = "",
+        *,
+        workspace: _Workspace = "local",
+        channel: _Channel = "",
+    ) -> None:
+        """Read papers anew: text, summary, chunks and embeddings."""
+        run(lambda: _reindex(operating, paper, _shelf(workspace, channel)))
+
+    @app.command()
+    def validate(*, workspace: _Workspace = "local", channel: _Channel = "") -> None:
+        """Say which papers cannot be found or cited as they should be."""
+        run(lambda: _validate(operating, _shelf(workspace, channel)))
+
+    return app
+
+
+def _shelf(workspace: str, channel: str) -> Scope:
+    return Scope(workspace.strip() or "local", f"channel:{channel.strip()}" if channel.strip() else "workspace")
+
+
+async def _add(operating: Operating, what: list[str], shelf: Scope) -> Exit:
+    failed = added = 0
+    async with operating.open_library() as desk:
+        things = list(_things(what))
+        for at, thing in enumerate(things, start=1):
+            head = f"[{at}/{len(things)}] "
+            try:
+                done = await _add_one(desk, shelf, thing)
+            except GorkdError as error:
+                failed += 1
+                say(f"{head}{error.user_message}")
+                continue
+            added += done.is_new
+            state = "added" if done.is_new else "is there already"
+            sys.stdout.write(f"{head}{done.paper.id}  {one_line(done.paper.title)}  {state}\n")
+            sys.stdout.flush()
+    say(f"{wording.counted(added, 'paper')} added, {len(things) - added - failed} there already, {failed} not readable")
+    return Exit.INVALID_INPUT if failed else Exit.ANSWERED
+
+
+def _things(what: list[str]) -> Iterator[Path | str]:
+    """Files one by one, those of folders too, by name; everything else as it was said."""
+    for thing in what:
+        path = Path(thing).expanduser()
+        if path.is_dir():
+            yield from sorted(file for file in path.rglob("*") if file.suffix.lower() in _SUFFIXES and file.is_file())
+        else:
+            yield path if path.is_file() else thing
+
+
+async def _add_one(desk: LibraryDesk, shelf: Scope, thing: Path | str) -> Ingested:
+    if isinstance(thing, str):
+        return await desk.add_reference(shelf, thing)
+    try:
+        with thing.open("rb") as file:
+            content = file.read(MAX_PAPER_BYTES + 1)
+    except OSError as exc:
+        raise InvalidQuery(f"{thing.name} cannot be opened: {exc.strerror}.", rule="file") from exc
+    return await desk.add_file(shelf, thing.name, content)
+
+
+async def _list(operating: Operating, shelf: Scope, *, as_json: bool) -> Exit:
+    async with operating.open_library() as desk:
+        papers = in_order(await desk.library.papers([shelf]))
+    if as_json:
+        rows: list[Json] = [papers_view(paper) for paper in papers]
+        print_json({"papers": rows})
+        return Exit.ANSWERED
+    for number, paper in enumerate(papers, start=1):
+        sys.stdout.write(f"{printable(format_reference(number, paper))}\n")
+    say(f"{wording.counted(len(papers), 'paper')} in the library")
+    return Exit.ANSWERED
+
+
+async def _show(operating: Operating, paper_id: str, shelf: Scope, *, as_json: bool) -> Exit:
+    async with operating.open_library() as desk:
+        paper = await desk.find([shelf], paper_id)
+    if as_json:
+        print_json(
+            {**papers_view(paper), "pages": paper.pages, "doi": paper.doi, "url": paper.url, "summary": paper.summary}
+        )
+        return Exit.ANSWERED
+    sys.stdout.write(printable(_card(paper)))
+    return Exit.ANSWERED
+
+
+def _card(paper: Paper) -> str:
+    rows = {
+        "Id": paper.id,
+        "Title": paper.title,
+        "Authors": ", ".join(paper.authors),
+        "Published": paper.published,
+        "Pages": str(paper.pages or ""),
+        "DOI": paper.doi,
+        "From": paper.url,
+        "Added": wording.day(paper.added_at),
+    }
+    lines = [f"{name:10} {one_line(value)}" for name, value in rows.items() if value]
+    return "\n".join([*lines, "", paper.summary or "No summary.", *(["", paper.notes] if paper.notes else []), ""])
+
+
+async def _remove(operating: Operating, paper_id: str, shelf: Scope) -> Exit:
+    async with operating.open_library() as desk:
+        paper = await desk.remove(shelf, paper_id)
+    say(f"removed {paper.id}, {paper.title}")
+    return Exit.ANSWERED
+
+
+async def _reindex(operating: Operating, paper_id: str, shelf: Scope) -> Exit:
+    code = Exit.ANSWERED
+    async with operating.open_library() as desk:
+        if paper_id:
+            say(f"read anew: {(await desk.reindex(shelf, paper_id)).id}")
+            return code
+        async for done in desk.rebuild(shelf):
+            if isinstance(done, Paper):
+                say(f"read anew: {done.id}")
+            else:
+                say(done.user_message)
+                code = Exit.FAILED
+    return code
+
+
+async def _validate(operating: Operating, shelf: Scope) -> Exit:
+    async with operating.open_library() as desk:
+        findings = await desk.validate(shelf)
+        count = len(await desk.library.papers([shelf]))
+    for finding in findings:
+        sys.stdout.write(f"{finding.paper.id}: {finding.fault}\n")
+    say(f"{wording.counted(count, 'paper')} looked at, {wording.counted(len(findings), 'fault')} found")
+    return Exit.FAILED if findings else Exit.ANSWERED

@@ -1,0 +1,115 @@
+"""What people do with a shelf of papers, the same on every interface: add, list, show, remove, read anew, check."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Sequence
+from dataclasses import dataclass
+
+from core.errors import GorkdError, InvalidQuery
+from core.job import Scope
+from core.library.ingest import Ingested, Ingestion, PaperFinder
+from core.library.paper import Index, Library, Paper, find_papers
+
+INGESTION_S = 600.0  # a paper (D2)
+
+
+class NoSuchPaper(InvalidQuery):
+    """An id that names no paper here, or several versions of one (S000-51)."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What is wrong with a paper, and what to do about it."""
+
+    paper: Paper
+    fault: str
+
+
+@dataclass(frozen=True)
+class LibraryDesk:
+    """Papers come in through `ingestion`; `finder` fetches those that are named instead of handed over."""
+
+    ingestion: Ingestion
+    finder: PaperFinder
+
+    @property
+    def library(self) -> Library:
+        return self.ingestion.library
+
+    async def add_file(self, shelf: Scope, name: str, content: bytes) -> Ingested:
+        """Raises `PaperUnreadable`, `ModelError`, `StoreError`."""
+        return await self._within(self.ingestion.add(shelf, name, content))
+
+    async def add_reference(self, shelf: Scope, reference: str) -> Ingested:
+        """By arXiv id, DOI or URL. Raises as `add_file`."""
+        found = await self.finder.find(reference)
+        return await self._within(self.ingestion.add(shelf, found.name, found.content, found.record))
+
+    async def find(self, shelves: Sequence[Scope], paper_id: str) -> Paper:
+        """The paper of that id; without a version the only one there is. Raises `NoSuchPaper`."""
+        return pick(await self.library.papers(shelves), paper_id)
+
+    async def remove(self, shelf: Scope, paper_id: str) -> Paper:
+        """Raises `NoSuchPaper`."""
+        paper = await self.find([shelf], paper_id)
+        await self.library.remove(shelf, paper.id)
+        return paper
+
+    async def reindex(self, shelf: Scope, paper_id: str) -> Paper:
+        """Read a paper anew: text, summary, chunks and embeddings. Raises `NoSuchPaper` and as `add_file`."""
+        paper = await self.find([shelf], paper_id)
+        file = await self.library.file([shelf], paper.id)
+        text = (await self.library.text([shelf], paper.id)).encode()
+        name = f"{paper.id.replace('/', '_')}{'.pdf' if file else '.md'}"
+        return (await self._within(self.ingestion.add(shelf, name, file or text, again=True))).paper
+
+    async def rebuild(self, shelf: Scope) -> AsyncIterator[Paper | GorkdError]:
+        """Reindex every paper, each as it is done; one that fails is told and left as it was."""
+        for paper in await self.library.papers([shelf]):
+            try:
+                yield await self.reindex(shelf, paper.id)
+            except GorkdError as error:
+                yield error
+
+    async def validate(self, shelf: Scope) -> list[Finding]:
+        """Papers that cannot be found or cited as they should be."""
+        findings: list[Finding] = []
+        for paper in await self.library.papers([shelf]):
+            findings += [Finding(paper, fault) for fault in await self._faults(shelf, paper)]
+        return findings
+
+    async def _faults(self, shelf: Scope, paper: Paper) -> list[str]:
+        faults: list[str] = []
+        if not await self.library.text([shelf], paper.id):
+            faults.append("its text is missing; add the file again")
+        for index, name in ((Index.SUMMARY, "summary"), (Index.CONTENT, "text")):
+            chunks = await self.library.matching([shelf], index, paper.title, limit=1, papers=[paper.id])
+            if not chunks:
+                faults.append(f"its {name} is not indexed; run reindex")
+            elif self.ingestion.embedder is not None and chunks[0].chunk.embedding is None:
+                faults.append(f"its {name} has no embeddings; run reindex")
+        if not paper.summary:
+            faults.append("it has no summary; run reindex")
+        return faults
+
+    async def _within(self, work: Awaitable[Ingested]) -> Ingested:
+        """At most what D2 gives a paper."""
+        try:
+            async with asyncio.timeout(INGESTION_S):
+                return await work
+        except TimeoutError as exc:
+            raise GorkdError(
+                "ingestion took too long", user_message="Reading this paper took longer than ten minutes; try again."
+            ) from exc
+
+
+def pick(papers: Sequence[Paper], paper_id: str) -> Paper:
+    """Raises `NoSuchPaper` with a sentence that helps."""
+    found = find_papers(papers, paper_id)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        versions = ", ".join(paper.id for paper in found)
+        raise NoSuchPaper(f"Which version of {paper_id}: {versions}?", rule="version")
+    raise NoSuchPaper(f'There is no paper "{paper_id[:80]}" in this library; `list` shows what there is.', rule="paper")

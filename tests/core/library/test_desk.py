@@ -1,0 +1,90 @@
+"""A shelf of papers as people look after it, and the sentences for what they get wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from adapters.store.memory_library import MemoryLibrary
+from core.job import LOCAL
+from core.library.desk import LibraryDesk, NoSuchPaper
+from core.library.ingest import FoundPaper, Ingestion, PaperRecord, PaperUnreadable
+from core.library.paper import Index
+from tests.core.library.test_ingest import PAPER, Reader
+from tests.fakes import now
+
+
+class Finder:
+    async def find(self, reference: str) -> FoundPaper:
+        if not reference.startswith("2401."):
+            raise PaperUnreadable("unknown", user_message=f"{reference} cannot be read: arXiv does not know it.")
+        return FoundPaper("x.pdf", PAPER.encode(), PaperRecord(id=reference, title="Tides", published="2024-01-02"))
+
+
+def desk() -> LibraryDesk:
+    return LibraryDesk(Ingestion(MemoryLibrary(), Reader(), now), Finder())
+
+
+async def test_a_paper_is_added_by_name_shown_and_removed() -> None:
+    """S000-50: whatever adds it, it can be found, read anew and removed by its id."""
+    shelf = desk()
+
+    added = (await shelf.add_reference(LOCAL, "2401.00001v2")).paper
+    found = await shelf.find([LOCAL], "2401.00001")
+    again = await shelf.reindex(LOCAL, "2401.00001v2")
+    removed = await shelf.remove(LOCAL, "2401.00001v2")
+
+    assert added == found == again == removed
+    assert await shelf.library.papers([LOCAL]) == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        ("2401.00001", "Which version of 2401.00001: 2401.00001v1, 2401.00001v2?"),
+        ("2401.00009", 'There is no paper "2401.00009" in this library; `list` shows what there is.'),
+        ("", 'There is no paper "" in this library; `list` shows what there is.'),
+    ],
+    ids=["several versions", "unknown", "nothing"],
+)
+async def test_a_wrong_id_gets_a_sentence_that_helps(asked: str, sentence: str) -> None:
+    """S000-51: an id without version is asked back where it could mean several."""
+    shelf = desk()
+    for version in ("v1", "v2"):
+        content = f"{PAPER} {version}".encode()
+        await shelf.ingestion.add(LOCAL, "x.pdf", content, PaperRecord(id=f"2401.00001{version}"))
+
+    with pytest.raises(NoSuchPaper) as refused:
+        await shelf.find([LOCAL], asked)
+
+    assert refused.value.user_message == sentence
+
+
+async def test_a_healthy_shelf_has_no_faults_and_a_bare_paper_is_named() -> None:
+    """`validate-store`: what cannot be found or cited is told with what to do."""
+    shelf = desk()
+    paper = (await shelf.add_file(LOCAL, "x.pdf", PAPER.encode())).paper
+    healthy = await shelf.validate(LOCAL)
+
+    await shelf.library.put(LOCAL, paper, "", {Index.SUMMARY: []}, b"")
+    faults = [finding.fault for finding in await shelf.validate(LOCAL)]
+
+    assert healthy == []
+    assert faults == [
+        "its text is missing; add the file again",
+        "its summary is not indexed; run reindex",
+        "its text is not indexed; run reindex",
+    ]
+
+
+async def test_rebuilding_goes_on_behind_a_paper_that_fails() -> None:
+    """`rebuild-index`: what cannot be read anew stays as it was."""
+    shelf = desk()
+    first = (await shelf.add_file(LOCAL, "x.pdf", PAPER.encode())).paper
+    bare = (await shelf.add_file(LOCAL, "y.pdf", f"{PAPER} more".encode())).paper
+    await shelf.library.put(LOCAL, bare, "", {}, b"")
+
+    done = [entry async for entry in shelf.rebuild(LOCAL)]
+
+    assert first in done
+    assert any(isinstance(entry, PaperUnreadable) for entry in done)
+    assert await shelf.library.papers([LOCAL]) == sorted([first, bare], key=lambda paper: paper.id)
