@@ -116,7 +116,8 @@ class _Shelf:
     def nearest(self, vector: Vector, *, now: datetime, limit: int, at_least: float) -> list[SimilarAnswer]:
         if not self._entries or vector.size != self._matrix.shape[1]:
             return []
-        similarities = self._matrix[: len(self._entries)] @ vector
+        # On one thread: the many of a matrix product wait for one another on a busy machine, for 8 ms instead of 0.3.
+        similarities = np.vecdot(self._matrix[: len(self._entries)], vector)
         near = np.flatnonzero(similarities >= at_least)
         found: list[SimilarAnswer] = []
         for row in near[np.argsort(-similarities[near], kind="stable")]:

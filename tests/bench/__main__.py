@@ -7,6 +7,7 @@ import platform
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
+from tests.bench.cache import measure_cache
 from tests.bench.conditions import Conditions
 from tests.bench.deep import measure_deep
 from tests.bench.durable import measure_durable
@@ -20,6 +21,7 @@ PARTS: Mapping[str, Callable[[Conditions], str]] = {
     "web": measure_web_start,
     "serving": measure_serving,
     "limits": measure_limits,
+    "cache": measure_cache,
     "durable": measure_durable,
     "deep": measure_deep,
 }

@@ -25,6 +25,7 @@ class Conditions:
     quick_token_s: float = 0.01
     questions_at_once: int = 20
     repeats: int = 10  # of a cached question
+    cached_answers: int = 10_000  # in one place
     starts: int = 3  # of `gorkd web`
     idle_s: float = 3.0  # before its memory is read
     followers: int = 500  # of event streams, at once

@@ -17,6 +17,7 @@ def measure_limits(conditions: Conditions) -> str:
         question, other, *_ = outside.environment.questions
         with open_asker(outside, "tavily") as asker:
             standard = asker.ask(question).asked[0]
+            on_known_sources = asker.ask(question).asked[0]
         with open_asker(outside, "tavily", "exa") as asker:
             complex_one = asker.ask(other, depth="deep").asked[0]
         # Loopback sites have no standing; journals do, and only answers of some confidence are kept (D12).
@@ -26,6 +27,7 @@ def measure_limits(conditions: Conditions) -> str:
     title = f"limits: model {pace.first_token_s:g} s + {1000 * pace.token_s:g} ms a token, else as before"
     rows = [
         Row("standard question", [_wall_s(standard)], "s", goal=Goal(15)),
+        Row("the same on sources read before: first text", [_first_text_s(on_known_sources)], "s", goal=Goal(5)),
         Row("complex question", [_wall_s(complex_one)], "s", goal=Goal(30)),
         Row("  its providers", [len(complex_one.providers)], digits=0, goal=Goal(2, is_floor=True)),
         Row("  its queries", [complex_one.queries], digits=0, goal=Goal(4, is_floor=True)),
@@ -34,7 +36,7 @@ def measure_limits(conditions: Conditions) -> str:
         Row("asked before, for a follower, slowest", [_slowest_ms(again, inside=False)], "ms", 1, Goal(500)),
         Row("answers that did not come from the cache", [sum(not e.is_cached for e in again)], "", 0, Goal(0)),
     ]
-    return format_table(title, ("",), rows) + failures_of([standard, complex_one, *again])
+    return format_table(title, ("",), rows) + failures_of([standard, on_known_sources, complex_one, *again])
 
 
 def _ask_again(asker: Asker, question: str, *, times: int) -> list[Asked]:
@@ -47,6 +49,13 @@ def _ask_again(asker: Asker, question: str, *, times: int) -> list[Asked]:
 
 def _wall_s(asked: Asked) -> float | None:
     return None if asked.failure else asked.wall_s
+
+
+def _first_text_s(asked: Asked) -> float | None:
+    """None also for one that was answered from the answer cache: then no source was used again."""
+    if asked.failure or asked.is_cached or asked.first_text_at is None:
+        return None
+    return asked.first_text_at - asked.began_at
 
 
 def _slowest_ms(asked: list[Asked], *, inside: bool) -> float:
