@@ -12,6 +12,7 @@ from aiohttp import web
 from adapters.secrets import signing_keys
 from adapters.web import WebSettings, build_web
 from adapters.web.monitor import serve_metrics
+from adapters.web.preview import Preview
 from bots.config import BotSettings
 from bots.wiring import GRACE_S, House, open_house, utc_now
 from core.errors import SetupError
@@ -116,6 +117,7 @@ async def _serving(env: Mapping[str, str], house: House) -> AsyncIterator[None]:
         links=page_links(env, house.settings),
         revocations=house.revocations,
         limits=house.limits,
+        previews=_previews(env, house),
     )
     async with AsyncExitStack() as stack:
         if _takes_slack_requests(env):
@@ -168,6 +170,15 @@ def _slack_events(app: web.Application, env: Mapping[str, str], house: House) ->
     from adapters.chat.slack.settings import SlackSettings
 
     return serve_events(app, house.researcher, SlackSettings.from_env(env), links=page_links(env, house.settings))
+
+
+def _previews(env: Mapping[str, str], house: House) -> Mapping[str, Preview]:
+    """What the chats would show, for `/jobs/{id}/preview`; none unless it is asked for."""
+    if env.get("GORKD_PREVIEW") != "1":
+        return {}
+    from bots.previews import chat_previews
+
+    return chat_previews(page_links(env, house.settings))
 
 
 def page_links(env: Mapping[str, str], settings: BotSettings) -> PageLinks:

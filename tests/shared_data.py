@@ -17,3 +17,11 @@ def shared_data(*parts: str) -> Path:
     if not path.exists():
         pytest.skip(f"no test data at {path} (set GORKD_TEST_DATA)")
     return path
+
+
+def shared_spec(*parts: str) -> Path:
+    """The path below `specs/`, where the platforms' own descriptions lie; skips as `shared_data` does."""
+    path = SHARED.joinpath("specs", *parts)
+    if not path.exists():
+        pytest.skip(f"no platform descriptions at {path} (set GORKD_TEST_DATA)")
+    return path

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ import jinja2
 from aiohttp import web
 from markupsafe import Markup
 
-from adapters.web import access, api, description, exports, pages, sign_in, stream
+from adapters.web import access, api, description, exports, pages, preview, sign_in, stream
 from adapters.web.access_log import log_requests
 from adapters.web.faults import Handler, show_faults
 from adapters.web.limits import LIMITS, MAX_GUEST_BYTES, STREAMS, keep_limits, refuse_large, tell_allowance
@@ -51,8 +51,12 @@ def build_web(
     links: PageLinks,
     revocations: LinkRevocations,
     limits: RateLimits,
+    previews: Mapping[str, preview.Preview] | None = None,
 ) -> web.Application:
-    """`metrics_render` gives the metrics in Prometheus' text format; without `traces` there is nothing to look up."""
+    """`metrics_render` gives the metrics in Prometheus' text format; without `traces` there is nothing to look up.
+
+    `previews` draw an answer as chats show it, by platform; without any there is no such page.
+    """
     app = web.Application(
         client_max_size=MAX_GUEST_BYTES, middlewares=[log_requests, show_faults, keep_limits, refuse_large, compress]
     )
@@ -81,6 +85,8 @@ def build_web(
     app.router.add_static("/static", _HERE / "static")
     for room in (api, stream, description, exports, sign_in, pages):
         room.add_routes(app)
+    if previews:
+        preview.add_routes(app, previews)
     return app
 
 

@@ -20,6 +20,7 @@ from tests.loopback.slack_state import (
     BOT,
     BOT_TOKEN,
     BOT_USER,
+    CHANNEL_SCOPES,
     METHOD_SCOPES,
     TEAM,
     Ephemeral,
@@ -131,9 +132,16 @@ class Api:
         if faults:
             self.violations += [f"{method}: {fault}" for fault in faults]
             raise Refused("invalid_blocks" if any("block" in fault for fault in faults) else "invalid_arguments")
-        scope = METHOD_SCOPES.get(method)
+        scope = METHOD_SCOPES.get(method) or self._history_scope(method, arguments)
         if scope and self.state.scopes and scope not in self.state.scopes:
             raise Refused("missing_scope")
+
+    def _history_scope(self, method: str, arguments: Mapping[str, Json]) -> str:
+        family = {"conversations.info": "read", "conversations.history": "history", "conversations.replies": "history"}
+        channel = self.state.channels.get(str(arguments.get("channel")))
+        if method not in family or channel is None:
+            return ""
+        return f"{CHANNEL_SCOPES[channel.kind]}:{family[method]}"
 
     def _do(self, method: str, given: Mapping[str, Json]) -> dict[str, Json]:
         family = method.rpartition(".")[0]
@@ -213,9 +221,6 @@ class Api:
         if channel is None or (channel.kind != "channel" and BOT_USER not in channel.members):
             raise Refused("channel_not_found")
         if method == "conversations.info":
-            needed = {"channel": "channels:read", "private": "groups:read", "im": "im:read", "mpim": "mpim:read"}
-            if self.state.scopes and needed[channel.kind] not in self.state.scopes:
-                raise Refused("missing_scope")
             return {"channel": channel.described()}
         if BOT_USER not in channel.members:
             raise Refused("not_in_channel")

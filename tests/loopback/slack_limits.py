@@ -231,13 +231,18 @@ def _surrogates(at: str, text: str) -> list[str]:
 
 
 @cache
-def method_spec(method: str) -> dict[str, Json] | None:
+def _described(method: str) -> dict[str, Json]:
     path = SHARED / "specs" / "slack" / "methods" / f"{method}.json"
-    return json.loads(path.read_text("utf-8"))["args"] if path.exists() else None
+    return json.loads(path.read_text("utf-8")) if path.exists() else {}
+
+
+def method_scopes(method: str) -> set[str]:
+    """Any of these lets a bot call the method, by Slack's own description; empty where that is not at hand."""
+    return {scope["name"] for scope in _described(method).get("scopes", {}).get("bot", [])}
 
 
 def _spec_faults(method: str, arguments: Mapping[str, Json]) -> list[str]:
-    spec = method_spec(method)
+    spec = _described(method).get("args")
     if spec is None:
         return []
     faults = [

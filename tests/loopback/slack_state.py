@@ -18,6 +18,7 @@ BOT_TOKEN, APP_TOKEN, SIGNING_SECRET = (
 ADA, BEN = "U1ADA", "U2BEN"
 GENERAL, SECRET, ELSEWHERE = "C1GENERAL", "C2SECRET", "C3ELSEWHERE"
 
+CHANNEL_SCOPES = {"channel": "channels", "private": "groups", "im": "im", "mpim": "mpim"}
 METHOD_SCOPES = {
     "chat.postMessage": "chat:write",
     "chat.update": "chat:write",

@@ -7,11 +7,14 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import yaml
+
 from tests.durable.outside import PAGES, QUESTION
 from tests.durable.processes import Process
 from tests.loopback.slack_state import BOT_USER, Channel, Message
 from tests.loopback.slack_world import SlackWorld
 from tests.loopback.world import World
+from tests.shared_data import ROOT
 
 COMPLETE = "Research Complete"
 PUBLIC_URL = "https://gorkd.test"
@@ -73,10 +76,16 @@ class SlackHouse:
         return [one.shown for one in self.slack.state.ephemerals if one.user == user]
 
 
+def manifest_scopes() -> set[str]:
+    """What an app made from our manifest may do."""
+    return set(yaml.safe_load((ROOT / "manifest.yml").read_text("utf-8"))["oauth_config"]["scopes"]["bot"])
+
+
 @asynccontextmanager
 async def slack_house(data: Path, *, http: bool = False, **changes: str) -> AsyncIterator[SlackHouse]:
     """Everything in one process. `changes` are more settings."""
     async with World.of(PAGES) as world, SlackWorld.open() as slack:
+        slack.state.scopes = manifest_scopes()
         env = {
             **world.env(data, "tavily", model=True),
             **slack.env(http=http),

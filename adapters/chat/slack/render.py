@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import regex
 
-from adapters.chat.fitting import fit, true_link, units
+from adapters.chat.fitting import fit, units
 from adapters.chat.slack.blocks import (
     SECTION_LIMIT,
     Block,
@@ -28,8 +28,11 @@ from adapters.chat.slack.blocks import (
     section,
     thumbs,
 )
+from adapters.chat.slack.checks import check_blocks
+from adapters.chat.slack.places import place_of
 from core import wording
 from core.answer import Citation, Confidence, JobResult, ResearchAnswer
+from core.checks import read_checks
 from core.citations import MARKS
 from core.job import JobStatus, ResearchJob
 from core.page_links import PageLinks
@@ -76,7 +79,7 @@ class SlackVoice:
         title = wording.title(job, result)
         is_insufficient = answer.confidence is Confidence.INSUFFICIENT
         blocks = [header(f"{'🔎' if is_insufficient else '📊'} {title}"), _question(job, result)]
-        blocks += [section(_answer_text(answer)), *_remarks(answer)]
+        blocks += [section(_answer_text(answer)), *check_blocks(read_checks(result), sources), *_remarks(answer)]
         blocks += _searched(result) if is_insufficient else _cited(answer, sources)
         blocks += [divider(), *actions(self._answer_buttons(job, has_sources=bool(sources))), thumbs(RATE, job.id)]
         blocks.append(context(plain(wording.footer(result, len(sources)), LINE_ROOM)))
@@ -166,7 +169,11 @@ def _source_blocks(sources: Sequence[Source], citations: Sequence[Citation]) -> 
 
 
 def _question(job: ResearchJob, result: JobResult | None) -> Block:
-    return section(f"*Question*: {plain(job.query, QUESTION_ROOM) or '…'}")
+    """What was asked, or the message that was to be checked; and what a follow-up was taken to ask."""
+    name, asked = ("Message", job.request.quoted) if job.request.quoted else ("Question", job.query)
+    understood = one_line(result.understood) if result else ""
+    meant = f"\n_{plain(wording.understood_as(understood), QUESTION_ROOM)}_" if understood else ""
+    return section(f"*{name}*: {plain(asked, QUESTION_ROOM) or '…'}{meant}")
 
 
 def _prose(answer: ResearchAnswer) -> str:
@@ -196,15 +203,20 @@ def _remarks(answer: ResearchAnswer) -> list[Block]:
 
 
 def _cited(answer: ResearchAnswer, sources: Sequence[Source]) -> list[Block]:
-    """`[1]✓ <https://…|nejm.org> · [2]◐ …`: each cited source once, with the weakest of its verdicts."""
+    """`[1]✓ <https://…|nejm.org> · [2]◐ …`: each cited source once, with the weakest of its verdicts.
+
+    Those of the sentences that are shown count first, so that the line agrees with them.
+    """
     verdicts: dict[str, str] = {}
-    for citation in answer.citations:
-        mark = MARKS.get(citation.verdict, "")
-        verdicts[citation.source_id] = max(verdicts.get(citation.source_id, ""), mark, key=_WEAKNESS.index)
+    shown_claims = [claim for claim in answer.claims if claim.id.startswith("summary-")]
+    of_summary = [(entry.source_id, entry.verdict) for claim in shown_claims for entry in claim.evidence]
+    of_detail = [(citation.source_id, citation.verdict) for citation in answer.citations]
+    for source_id, verdict in [*of_summary, *(one for one in of_detail if one[0] not in dict(of_summary))]:
+        verdicts[source_id] = max(verdicts.get(source_id, ""), MARKS[verdict], key=_WEAKNESS.index)
     cited = [source for source in sources if source.id in verdicts]
     shown: list[str] = []
     for source in cited[:SHOWN_CITATIONS]:
-        entry = f"[{source.number}]{verdicts[source.id]} {_place(source)}"
+        entry = f"[{source.number}]{verdicts[source.id]} {place_of(source)}"
         if units(" · ".join([*shown, entry])) < SECTION_LIMIT - LINE_ROOM:
             shown.append(entry)
     if len(cited) > len(shown):
@@ -231,16 +243,8 @@ def _source_text(source: Source, citations: Sequence[Citation]) -> str:
     if source.instructs:
         remarks.append(wording.INSTRUCTS)
     title = plain(source.title or "untitled", LINE_ROOM)
-    lines = [f"*{source.number}.* {_place(source)} - {title}", " · ".join(remarks)]
+    lines = [f"*{source.number}.* {place_of(source)} - {title}", " · ".join(remarks)]
     quote = next((one.quote for one in citations if one.source_id == source.id and one.quote), None)
     if quote:
         lines.append(f"> {plain(quote, QUOTE_ROOM)}")
     return "\n".join(lines)
-
-
-def _place(source: Source) -> str:
-    """The true domain as a link, or its name alone where the address may not be one."""
-    host, address = true_link(source.url)
-    if host and len(address) <= 2 * LINE_ROOM:
-        return f"<{escaped(address)}|{host}>"
-    return plain(source.metadata.domain or source.metadata.provider, LINE_ROOM) or "unknown place"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from aiohttp import web
 
 from adapters.store.memory import MemoryLinkRevocations, MemoryRateLimits
 from adapters.web import WebSettings, build_web
+from adapters.web.preview import Preview
 from core.limits import RateLimits
 from core.page_links import LinkRevocations, PageLinks
 from tests.golden import samples
@@ -19,6 +22,7 @@ def web_app(
     links: PageLinks = samples.LINKS,
     revocations: LinkRevocations | None = None,
     limits: RateLimits | None = None,
+    previews: Mapping[str, Preview] | None = None,
 ) -> web.Application:
     return build_web(
         researcher or ScriptedResearcher(),  # type: ignore[arg-type]
@@ -27,4 +31,5 @@ def web_app(
         links=links,
         revocations=revocations or MemoryLinkRevocations(),
         limits=limits or MemoryRateLimits(clock=links.clock),
+        previews=previews,
     )

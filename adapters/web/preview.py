@@ -1,0 +1,216 @@
+"""An answer as it looks in a chat: the very payloads of the chat renderers, drawn as the clients draw them.
+
+For people without a workspace, and for pictures. Knows the platforms' JSON, never their adapters: who wires the
+process hands the payloads in.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import aiohttp_jinja2
+import regex
+from aiohttp import web
+from markupsafe import Markup, escape
+
+from adapters.web.access import RESEARCHER, readable_job
+from adapters.web.prose import safe_link
+from core.answer import JobResult
+from core.job import ResearchJob
+from core.source import Source
+
+Payload = Mapping[str, Any]  # a message as its platform gets it
+Preview = Callable[[ResearchJob, JobResult | None, Sequence[Source]], str]  # that message as JSON
+PREVIEWS: web.AppKey[Mapping[str, Preview]] = web.AppKey("previews")
+
+_EMOJI = {"📊": "bars", "🔎": "lens", "🔍": "lens", "⚠️": "warning", "👍": "up", "👎": "down"}
+_SLACK_BLOCKS = ("header", "section", "context", "divider", "actions", "context_actions")
+_SLACK_TOKENS = regex.compile(
+    r"<(?P<url>https?://[^|>\s]+)(?:\|(?P<label>[^>]*))?>|<@(?P<user>[A-Z0-9]+)>"
+    r"|(?<![\w*])\*(?P<bold>\S(?:[^*\n]*\S)?)\*(?![\w*])|(?<![\w_])_(?P<italic>\S(?:[^_\n]*\S)?)_(?![\w_])"
+)
+_DISCORD_TOKENS = regex.compile(
+    r"\\(?P<literal>[^\w\s])|\[(?P<label>[^\]\n]+)\]\(<?(?P<url>https?://[^\s)>]+)>?\)|\*\*(?P<bold>[^\n]+?)\*\*"
+    r"|\*(?P<italic>[^*\n]+)\*|<@!?(?P<user>\d+)>"
+)
+
+
+@dataclass(frozen=True)
+class Button:
+    label: Markup
+    link: str
+    style: str
+
+
+@dataclass(frozen=True)
+class Part:
+    """One block of a message: what sort it is, its text, and its buttons."""
+
+    kind: str
+    text: Markup = field(default_factory=Markup)
+    buttons: tuple[Button, ...] = ()
+
+
+@dataclass(frozen=True)
+class Card:
+    """An embed: `colour` is `#rrggbb`."""
+
+    title: Markup
+    colour: str
+    text: Markup
+    fields: tuple[tuple[str, Markup], ...]
+    footer: str
+
+
+def add_routes(app: web.Application, previews: Mapping[str, Preview]) -> None:
+    app[PREVIEWS] = previews
+    app.router.add_get("/jobs/{job_id}/preview", get_preview)
+
+
+async def get_preview(request: web.Request) -> web.Response:
+    """Both platforms below each other; `?only=slack` shows one."""
+    job, researcher = await readable_job(request), request.app[RESEARCHER]
+    result, sources = await researcher.result(job.id), await researcher.sources(job.id)
+    only = request.query.get("only", "")
+    payloads: dict[str, Payload] = {
+        name: json.loads(preview(job, result, sources))
+        for name, preview in request.app[PREVIEWS].items()
+        if only in ("", name)
+    }
+    slack, discord = payloads.get("slack", {}), payloads.get("discord", {})
+    context: dict[str, object] = {
+        "slack": slack_parts(slack),
+        "thread": slack_parts(slack.get("threaded") or {}),
+        "cards": discord_cards(discord),
+        "rows": discord_rows(discord),
+    }
+    page = aiohttp_jinja2.render_template("preview.html", request, context)
+    page.headers["Cache-Control"] = "no-store"
+    return page
+
+
+def slack_parts(message: Payload) -> tuple[Part, ...]:
+    """Block Kit as the Slack client draws it; kinds it does not know are left out."""
+    return tuple(_slack_part(block) for block in message.get("blocks") or () if block.get("type") in _SLACK_BLOCKS)
+
+
+def discord_cards(message: Payload) -> tuple[Card, ...]:
+    return tuple(
+        Card(
+            title=_pictured(str(embed.get("title") or "")),
+            colour=f"#{int(embed.get('color') or 0x4E5058):06x}",
+            text=discord_markdown(str(embed.get("description") or "")),
+            fields=tuple(
+                (str(field["name"]), discord_markdown(str(field["value"]))) for field in embed.get("fields") or ()
+            ),
+            footer=str((embed.get("footer") or {}).get("text") or ""),
+        )
+        for embed in message.get("embeds") or ()
+    )
+
+
+def discord_rows(message: Payload) -> tuple[Part, ...]:
+    styles = {1: "primary", 4: "danger", 5: "link"}
+    return tuple(
+        Part(
+            "actions",
+            buttons=tuple(
+                Button(
+                    _pictured(str(one.get("label") or "")),
+                    safe_link(str(one.get("url") or "")),
+                    styles.get(one["style"], ""),
+                )
+                for one in row.get("components") or ()
+            ),
+        )
+        for row in message.get("components") or ()
+    )
+
+
+def mrkdwn(text: str) -> Markup:
+    """Slack's markup as HTML. Its entities are text; its links are labelled with what they carry."""
+    lines = [
+        Markup("<blockquote>{}</blockquote>").format(_slack_line(line.removeprefix("> ")))
+        if line.startswith("> ")
+        else Markup("<div>{}</div>").format(_slack_line(line))
+        for line in text.split("\n")
+    ]
+    return Markup("").join(lines)
+
+
+def discord_markdown(text: str) -> Markup:
+    """What Discord makes of an embed's text: bold, small print, quotes, labelled links, escaped signs."""
+    lines: list[Markup] = []
+    for line in text.split("\n"):
+        tag, shown = "div", line
+        for prefix, name in (("-# ", "small"), ("> ", "blockquote")):
+            if line.startswith(prefix):
+                tag, shown = name, line.removeprefix(prefix)
+        opening, closing = Markup(f"<{tag}>"), Markup(f"</{tag}>")  # noqa: S704 -- one of three names
+        lines.append(opening + (_discord_line(shown) or Markup("&nbsp;")) + closing)
+    return Markup("").join(lines)
+
+
+def _slack_part(block: Payload) -> Part:
+    kind = str(block["type"])
+    if kind == "actions":
+        return Part(kind, buttons=tuple(_slack_button(one) for one in block["elements"]))
+    if kind == "context_actions":
+        pair = [one[side] for one in block["elements"] for side in ("positive_button", "negative_button")]
+        return Part(kind, buttons=tuple(Button(_pictured(one["text"]["text"]), "", "thumb") for one in pair))
+    if kind == "header":
+        return Part(kind, _pictured(block["text"]["text"]))
+    texts = [block["text"]["text"]] if "text" in block else [one["text"] for one in block.get("elements") or ()]
+    return Part(kind, Markup(" ").join(mrkdwn(text) for text in texts))
+
+
+def _slack_button(element: Payload) -> Button:
+    return Button(
+        _pictured(element["text"]["text"]), safe_link(str(element.get("url") or "")), str(element.get("style") or "")
+    )
+
+
+def _slack_line(line: str) -> Markup:
+    return _drawn(line, _SLACK_TOKENS, html.unescape)
+
+
+def _discord_line(line: str) -> Markup:
+    return _drawn(line, _DISCORD_TOKENS, str)
+
+
+def _drawn(line: str, tokens: regex.Pattern[str], read: Callable[[str], str]) -> Markup:
+    """`line` as HTML; `read` turns the platform's own way of writing plain text into that text."""
+    pieces: list[Markup] = []
+    end = 0
+    for token in tokens.finditer(line):
+        pieces += [_pictured(read(line[end : token.start()])), _token(token.groupdict(), tokens, read)]
+        end = token.end()
+    return Markup("").join([*pieces, _pictured(read(line[end:]))])
+
+
+def _pictured(text: str) -> Markup:
+    """Text as HTML, our own emoji as pictures: clients bring theirs along, whatever fonts there are."""
+    shown = escape(text)
+    for sign, name in _EMOJI.items():
+        picture = Markup('<img class="emoji" src="/static/emoji/{}.svg" alt="{}">').format(name, sign)
+        shown = shown.replace(sign, picture)
+    return shown
+
+
+def _token(found: Mapping[str, str | None], tokens: regex.Pattern[str], read: Callable[[str], str]) -> Markup:
+    if found.get("literal"):
+        return escape(str(found["literal"]))
+    if found.get("user"):
+        return Markup('<span class="mention">@{}</span>').format(found["user"])
+    if found.get("url"):
+        address = read(str(found["url"]))
+        label = read(found.get("label") or address)
+        link = safe_link(address)
+        return Markup('<a href="{}" rel="noreferrer nofollow">{}</a>').format(link, label) if link else escape(label)
+    name, inner = ("strong", found["bold"]) if found.get("bold") else ("em", found.get("italic"))
+    opening, closing = Markup(f"<{name}>"), Markup(f"</{name}>")  # noqa: S704 -- one of two names
+    return opening + _drawn(inner or "", tokens, read) + closing
