@@ -22,6 +22,7 @@ NAMES = {
     "gorkd_jobs_running",
     "gorkd_llm_cost_usd",
     "gorkd_queue_depth",
+    "gorkd_ratings",
 }
 
 
@@ -95,6 +96,14 @@ def test_costs_add_up_by_model(recorder):
         recorder.record(Measurement("llm_cost_usd", dollars, model))
 
     assert values(recorder, "gorkd_llm_cost_usd") == {("small",): pytest.approx(0.0005), ("large",): 0.02}
+
+
+def test_votes_are_counted_by_what_they_say(recorder):
+    """👍 and 👎 apart."""
+    for verdict in ("good", "bad", "good"):
+        recorder.record(Measurement("ratings", 1, verdict))
+
+    assert values(recorder, "gorkd_ratings") == {("good",): 2, ("bad",): 1}
 
 
 @pytest.mark.parametrize(
