@@ -138,6 +138,18 @@ async def test_doctor_names_each_part_that_is_wrong_and_its_variable(tmp_path: P
     assert "planted" not in ended.out + ended.err
 
 
+async def test_doctor_refuses_rates_that_no_process_would_start_with(tmp_path: Path) -> None:
+    """What it calls right must start."""
+    async with World.of({"/tides": TIDES}) as world:
+        env = {**world.env(tmp_path, "tavily"), "GORKD_SEARCH_RATES": "tavily=many"}
+        ended = await gorkd("doctor", env=env)
+
+    (line,) = [line for line in ended.out.splitlines() if line.startswith("FAIL")]
+    assert ended.code == 4
+    assert "GORKD_SEARCH_RATES" in line
+    assert "tavily=100/60" in line
+
+
 async def test_forgetting_a_finished_job_leaves_nothing_in_the_files_while_others_run(tmp_path: Path) -> None:
     """Question, answer, prompts and journal: gone from every file, write-ahead logs included, within 60 s."""
     async with World.of({"/tides": TIDES}) as world, aiohttp.ClientSession() as session:
