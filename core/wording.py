@@ -45,6 +45,7 @@ DROP_ITEM = "Drop Item"
 GO_DEEPER = "Go Deeper"
 ANSWER_NOW = "Answer Now"
 OFFER_DEEP = "Deep research may find more; it typically takes 1–3 minutes. Start it?"
+HEARD = "Noted; the next round minds it."
 HOW_TO_STEER = "Reply to add a wish; or write: add …, drop 2, go deeper, answer now, cancel."
 CHECK_QUESTION = "Is what this message says true?"
 

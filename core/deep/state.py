@@ -139,7 +139,7 @@ class DeepState:
     last_number: int = 0
     heard: int = 0
     last_item: int = 0  # ids of items are not given twice
-    min_rounds: int = 0  # somebody wants to have made, whatever is covered
+    min_rounds: int = 1  # made whatever is covered: what was known before is never the whole answer
     idle_since: int = 0  # the last round that brought something new, or after which somebody changed the task
     checked: tuple[int, tuple[str, ...]] = (0, ())  # how many facts, and which items, the last check has seen
     failure: str = ""

@@ -57,6 +57,8 @@ def _research(bot: ResearchBot) -> app_commands.Command[Any, ..., None]:
         mode=word("commands.research_mode"),
         depth=word("commands.research_depth"),
         top_k=word("commands.research_top_k"),
+        max_iterations=word("commands.research_max_iterations"),
+        context=word("commands.research_context"),
         private=word("commands.research_private"),
         file=word("commands.research_file"),
     )
@@ -66,6 +68,8 @@ def _research(bot: ResearchBot) -> app_commands.Command[Any, ..., None]:
         mode: str = "quick",
         depth: Depth = "light",
         top_k: app_commands.Range[int, 1, 20] = 5,
+        max_iterations: app_commands.Range[int, 1, 20] = 10,
+        context: app_commands.Range[str, 0, 2000] = "",
         private: bool = False,
         file: discord.Attachment | None = None,
     ) -> None:
@@ -79,6 +83,8 @@ def _research(bot: ResearchBot) -> app_commands.Command[Any, ..., None]:
             modes=tuple(name.strip() for name in mode.split(",")),
             depth=depth,
             top_k=top_k,
+            max_iterations=max_iterations,
+            context=context,
             is_private=private,
             asker=str(place.user_id),
             thread=await conversation_of(bot, interaction.channel, interaction.id),

@@ -227,7 +227,7 @@ def sources_text(sources: Sequence[Source], answer: ResearchAnswer | None, *, li
 def _plan(card: Card) -> list[str]:
     """The checklist of a research in rounds, how far it is, and how to talk to it."""
     items = [plain(item.line, ITEM_ROOM) for item in card.items]
-    return [plain(card.headline, LINE_ROOM), *items, f"-# {wording.HOW_TO_STEER}"]
+    return [plain(card.headline, LINE_ROOM), *items, *([f"-# {wording.HOW_TO_STEER}"] if items else [])]
 
 
 def _within(lines: Sequence[str], limit: int) -> str:

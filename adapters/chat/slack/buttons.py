@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from adapters.chat.slack.blocks import SlackMessage, sentence_message
@@ -12,12 +12,25 @@ from adapters.chat.slack.client import FAULTS, Workspace, reason
 from adapters.chat.slack.desk import Desk, key_of
 from adapters.chat.slack.modals import feedback_modal, reason_given
 from adapters.chat.slack.poster import Mark, Spot, find, post, whisper
-from adapters.chat.slack.render import ASK_AGAIN, CANCEL, RATE, RETRY, SHARE, SHOW_SOURCES, all_sources_message
+from adapters.chat.slack.render import (
+    ANSWER_NOW,
+    ASK_AGAIN,
+    CANCEL,
+    DEEPER,
+    NOT_NOW,
+    RATE,
+    RETRY,
+    SHARE,
+    SHOW_SOURCES,
+    START,
+    all_sources_message,
+)
 from adapters.chat.slack.reply import Lodging, SlackReply
 from adapters.chat.slack.translate import PLATFORM, Payload
 from core import wording
 from core.errors import GorkdError, JobNotFound
 from core.job import ResearchJob
+from core.steering import Steering
 
 _log = logging.getLogger(__name__)
 
@@ -61,13 +74,17 @@ class Buttons:
     @property
     def actions(self) -> dict[str, Callable[[Payload], Awaitable[None]]]:
         """By action id."""
-        handlers = {
+        handlers: dict[str, Callable[[Click, ResearchJob], Awaitable[None]]] = {
             SHOW_SOURCES: self._show_sources,
             SHARE: self._share,
             ASK_AGAIN: self._ask_again,
             RETRY: self._retry,
             CANCEL: self._cancel,
             RATE: self._rate,
+            START: self._start_deep,
+            NOT_NOW: self._decline_deep,
+            DEEPER: partial(self._steer, Steering("go_deeper")),
+            ANSWER_NOW: partial(self._steer, Steering("answer_now")),
         }
         return {name: partial(self._handle, handler) for name, handler in handlers.items()}
 
@@ -132,6 +149,27 @@ class Buttons:
         reply = self._reply(click, job, f"retry:{job.id}", thread_ts=thread_ts, ts=click.message_ts)
         retry = partial(self.desk.researcher.retry, job.id, click.user, scope=job.scope, dedupe_key=key_of(reply))
         await self.desk.begin(retry, reply, job.scope)
+
+    async def _start_deep(self, click: Click, job: ResearchJob) -> None:
+        """One deep research an answer, however often it is clicked (D9)."""
+        thread_ts = "" if click.channel.startswith("D") and click.root_ts == click.message_ts else click.root_ts
+        reply = self._reply(click, job, f"deep:{job.id}", thread_ts=thread_ts)
+        deeper = partial(self.desk.researcher.improve, job.id, "", click.user, is_deeper=True)
+        await self.desk.begin(partial(deeper, scope=job.scope, dedupe_key=key_of(reply)), reply, job.scope)
+
+    async def _decline_deep(self, click: Click, job: ResearchJob) -> None:
+        """The offer goes, the answer stays."""
+        result, sources = await self.desk.researcher.result(job.id), await self.desk.researcher.sources(job.id)
+        thread_ts = click.root_ts if click.root_ts != click.message_ts else ""
+        reply = self._reply(click, job, f"declined:{job.id}", thread_ts=thread_ts, ts=click.message_ts)
+        await reply.edit(replace(self.desk.voice.outcome(job, result, sources, may_offer=False), threaded=None))
+
+    async def _steer(self, steering: Steering, click: Click, job: ResearchJob) -> None:
+        if click.user != job.request.asker:
+            await self._whisper(click, wording.NOT_YOURS)
+            return
+        await self.desk.researcher.steer(job.id, steering, scope=job.scope)
+        await self._whisper(click, wording.HEARD)
 
     async def _cancel(self, click: Click, job: ResearchJob) -> None:
         if click.user != job.request.asker:

@@ -30,6 +30,7 @@ from core.conversation import Reply, read_reply
 from core.delivery import Delivery
 from core.errors import GorkdError
 from core.job import ResearchJob, ResearchRequest, Scope
+from core.steering import read_steering
 
 if TYPE_CHECKING:
     from core.researcher import Researcher
@@ -70,7 +71,8 @@ class Desk:
         if not translate.is_from_a_person(event):
             return
         said = translate.said_in(event, workspace.bot_user_id)
-        if is_mention or said.channel_id.startswith("D") or self._may_follow_up(said, workspace):
+        is_for_us = is_mention or said.channel_id.startswith("D") or self._may_follow_up(said, workspace)
+        if is_for_us or await self._speaks_to_running(workspace, said):
             key = f"{said.channel_id}:{said.ts}"
             await self._once(key, lambda: self._take(workspace, said, key, is_asked=is_mention))
 
@@ -145,6 +147,33 @@ class Desk:
             return False
         return read_reply(said.text).kind != "question" or (said.text.endswith("?") and "<@" not in said.raw)
 
+    async def _speaks_to_running(self, workspace: Workspace, said: Said) -> bool:
+        """Without asking Slack which thread it is: every message of every thread comes by here."""
+        if not said.thread_ts or said.thread_ts == said.ts or "<@" in said.raw:
+            return False
+        place = await self.threads.place(workspace, said.channel_id, said.user_id)
+        running = await self._running(place, self.threads.remembered(workspace, said))
+        return running is not None and running.request.asker == said.user_id
+
+    async def _running(self, place: Place, conversation: str) -> ResearchJob | None:
+        """The research under way that a reply in its thread speaks to."""
+        for scope in dict.fromkeys((place.scope, place.own_scope)):
+            running = await self.researcher.under_way(conversation, scope=scope)
+            if running is not None:
+                return running
+        return None
+
+    async def _steer(self, running: ResearchJob, said: Said, place: Place, reply: SlackReply) -> None:
+        if running.request.asker != said.user_id:
+            await self._tell(self.voice.refusal(wording.NOT_YOURS), place, reply)
+            return
+        try:
+            await self.researcher.steer(running.id, read_steering(said.text), scope=running.scope)
+        except GorkdError as error:
+            await self._tell(self.voice.refusal(error.user_message), place, reply)
+            return
+        await self._tell(self.voice.refusal(wording.HEARD), place, reply)
+
     async def _once(self, key: str, take: Callable[[], Awaitable[None]]) -> None:
         """One message is taken once, however often it is sent; whoever sends it again waits for the first."""
         if self._taken.get(key):
@@ -161,6 +190,10 @@ class Desk:
         thread_ts = said.thread_ts or ("" if place.is_direct else said.ts)
         reply = SlackReply(workspace, self._lodging(place, key, thread_ts, conversation))
         asked = read_reply(said.text)
+        running = await self._running(place, conversation) if said.thread_ts else None
+        if running is not None and asked.kind not in ("sources", "help", "history", "forget"):
+            await self._steer(running, said, place, reply)
+            return
         last = None
         if said.thread_ts or asked.kind != "question":
             last = await self.latest(place, conversation)

@@ -34,6 +34,7 @@ from core import wording
 from core.answer import Citation, Confidence, JobResult, ResearchAnswer
 from core.checks import read_checks
 from core.citations import MARKS
+from core.deep.card import Card
 from core.job import JobStatus, ResearchJob
 from core.page_links import PageLinks
 from core.render import is_used, marked_section, one_line, printable
@@ -47,6 +48,7 @@ LINE_ROOM = 300
 QUOTE_ROOM = 400
 
 SHOW_SOURCES, SHARE, ASK_AGAIN, RETRY, CANCEL = "show_sources", "share", "ask_again", "retry", "cancel"
+START, NOT_NOW, DEEPER, ANSWER_NOW = "start_deep", "not_now", "go_deeper", "answer_now"
 RATE, VIEW = "rate", "view_full_analysis"
 
 
@@ -63,16 +65,22 @@ class SlackVoice:
             blocks.append(context(plain(" · ".join(f"“{query}”" for query in snapshot.queries), 2 * LINE_ROOM)))
         if snapshot.sources:
             blocks.append(context("\n".join(f"• {plain(line, LINE_ROOM)}" for line in snapshot.sources[-3:])))
+        if snapshot.card:
+            blocks += _plan(snapshot.card)
         facts = [wording.duration(elapsed_s)]
         if snapshot.position:
             facts.insert(0, f"number {snapshot.position} in the queue")
         if snapshot.sources:
             facts.append(wording.counted(len(snapshot.sources), "source"))
         blocks.append(context(" · ".join(facts)))
-        blocks += actions([button(CANCEL, wording.CANCEL, job.id)])
+        steer = [button(DEEPER, wording.GO_DEEPER, job.id), button(ANSWER_NOW, wording.ANSWER_NOW, job.id)]
+        blocks += actions([*(steer if snapshot.card else []), button(CANCEL, wording.CANCEL, job.id)])
         return message(f"{one_line(snapshot.message)} …", blocks)
 
-    def outcome(self, job: ResearchJob, result: JobResult | None, sources: Sequence[Source]) -> SlackMessage:
+    def outcome(
+        self, job: ResearchJob, result: JobResult | None, sources: Sequence[Source], *, may_offer: bool = True
+    ) -> SlackMessage:
+        """`may_offer` is False once deep research was declined below this answer (D9)."""
         answer = result.answer if result and job.status is JobStatus.COMPLETED else None
         if result is None or answer is None:
             return self._ending(job, sources)
@@ -83,6 +91,9 @@ class SlackVoice:
         blocks += _searched(result) if is_insufficient else _cited(answer, sources)
         blocks += [divider(), *actions(self._answer_buttons(job, has_sources=bool(sources))), thumbs(RATE, job.id)]
         blocks.append(context(plain(wording.footer(result, len(sources)), LINE_ROOM)))
+        if may_offer and wording.offers_deep(job, result):
+            start = button(START, wording.START, job.id, style="primary")
+            blocks += [section(wording.OFFER_DEEP), *actions([start, button(NOT_NOW, wording.NOT_NOW, job.id)])]
         return replace(message(f"{title}: {_prose(answer)}", blocks), threaded=sources_message(sources, answer))
 
     def refusal(self, sentence: str) -> SlackMessage:
@@ -159,6 +170,14 @@ def history_message(jobs: Sequence[ResearchJob], links: PageLinks) -> SlackMessa
 def _label(text: str) -> str:
     """Of a link: no bar and no angle, which would end it early."""
     return plain(text.replace("|", "/"), LINE_ROOM) or "…"
+
+
+def _plan(card: Card) -> list[Block]:
+    """The checklist with its marks, and how to change it."""
+    items = "\n".join(plain(item.line, LINE_ROOM) for item in card.items)
+    head = f"*{plain(card.headline, LINE_ROOM)}*"
+    how = [context(plain(wording.HOW_TO_STEER, LINE_ROOM))] if items else []
+    return [section(f"{head}\n{items}".strip()), *how]
 
 
 def _source_blocks(sources: Sequence[Source], citations: Sequence[Citation]) -> list[Block]:

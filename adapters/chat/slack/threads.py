@@ -48,6 +48,11 @@ class Threads:
             return await self.of_thread(workspace, said.channel_id, said.thread_ts)
         return named(said.channel_id, "" if said.channel_id.startswith("D") else said.ts)
 
+    def remembered(self, workspace: Workspace, said: Said) -> str:
+        """As `conversation`, as far as it is known without asking Slack."""
+        root = self._roots.get(workspace.team_id, said.channel_id, said.thread_ts)
+        return root or named(said.channel_id, said.thread_ts)
+
     async def of_thread(self, workspace: Workspace, channel: str, root_ts: str) -> str:
         known = self._roots.get(workspace.team_id, channel, root_ts)
         if known is None:

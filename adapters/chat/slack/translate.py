@@ -14,7 +14,9 @@ from core.job import Depth, ResearchRequest, Scope
 Payload = Mapping[str, Any]  # Slack's JSON, read here and in bot.py, and nowhere else
 
 PLATFORM = "slack"
-_OPTION = re.compile(r"(?:^|(?<=\s))(mode|depth|top_k|private|fresh):(\S+)", re.IGNORECASE)
+_OPTION = re.compile(
+    r"(?:^|(?<=\s))(mode|depth|top_k|max_iterations|context|private|fresh):(\"[^\"]*\"|“[^”]*”|\S+)", re.IGNORECASE
+)
 _YES = ("yes", "true", "on", "1")
 
 
@@ -110,20 +112,27 @@ def question_of(text: str, bot_user_id: str) -> str:
 
 
 def read_options(text: str, scope: Scope, own_scope: Scope) -> ResearchRequest:
-    """A question with `mode:deep depth:deep top_k:8 private:yes fresh:yes` anywhere in it. Raises `InvalidQuery`."""
+    """A question with `mode:deep depth:deep top_k:8 max_iterations:4 context:"…" private:yes fresh:yes` in it.
+
+    Raises `InvalidQuery`.
+    """
     given = {name.lower(): value for name, value in _OPTION.findall(text)}
     request = ResearchRequest(" ".join(_OPTION.sub(" ", text).split()) if given else text.strip(), scope)
     depth: Depth = "deep" if given.get("depth", "").lower() == "deep" else "light"
-    top_k = given.get("top_k", str(request.top_k))
-    if not top_k.isdigit() or not 1 <= int(top_k) <= 20:
-        raise InvalidQuery("top_k must be a number from 1 to 20.", rule="top_k")
+    numbers = {"top_k": request.top_k, "max_iterations": request.max_iterations}
+    for name in numbers.keys() & given.keys():
+        if not given[name].isdecimal() or not 1 <= int(given[name]) <= 20:
+            raise InvalidQuery(f"{name} must be a number from 1 to 20.", rule=name)
+        numbers[name] = int(given[name])
     is_private = given.get("private", "").lower() in _YES
     return replace(
         request,
         scope=own_scope if is_private else scope,
         modes=tuple(given["mode"].lower().split(",")) if "mode" in given else request.modes,
         depth=depth,
-        top_k=int(top_k),
+        top_k=numbers["top_k"],
+        max_iterations=numbers["max_iterations"],
+        context=given.get("context", "").strip('"“”'),
         is_private=is_private,
         is_fresh=given.get("fresh", "").lower() in _YES,
     )

@@ -320,7 +320,7 @@ async def test_deep_research_by_name_tells_its_time_and_can_be_spoken_to(house: 
     running = await house.running(deep)
     await house.discord.until(lambda: "answer now, cancel" in running.text)
     assert "typically takes" in running.text
-    assert "○ 1. " in running.text
+    assert " 1. " in running.text
 
     noted = await house.final(house.discord.say("@gorkd leave out the Sun", reply_to=running))
     refused = await house.final(house.discord.say("@gorkd answer now", reply_to=running, person=OTHER))

@@ -1,0 +1,75 @@
+"""Deep research in Slack: its options, its plan while it waits, and the offer below an unsure answer. Pure parts."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from adapters.chat.slack.render import SlackVoice
+from adapters.chat.slack.translate import read_options
+from core import wording
+from core.answer import Confidence
+from core.deep.card import Card, CardItem
+from core.deep.state import Coverage
+from core.errors import InvalidQuery
+from core.job import LOCAL
+from core.snapshot import Snapshot
+from tests.golden import samples
+
+CARD = Card(
+    question="Is <!channel> tidal?",
+    items=(
+        CardItem("1", "What causes the tides", Coverage.SATISFIED),
+        CardItem("2", "Where <@U1> they are highest", Coverage.UNSATISFIED),
+    ),
+    iteration=2,
+    max_iterations=10,
+    facts=14,
+    duration="Deep research typically takes 1–3 minutes.",
+)
+
+
+def test_options_of_deep_research_are_read_anywhere_in_the_words():
+    """S002-03: context and the number of rounds are options on every interface."""
+    request = read_options('mode:deep max_iterations:4 context:"for a lecture" Why tides?', LOCAL, LOCAL)
+
+    assert (request.modes, request.max_iterations, request.context) == (("deep",), 4, "for a lecture")
+    assert request.query == "Why tides?"
+    with pytest.raises(InvalidQuery):
+        read_options("max_iterations:99 Why?", LOCAL, LOCAL)
+
+
+def test_the_waiting_message_is_the_plan_and_how_far_it_is():
+    """The checklist with marks, how to steer it, and buttons; what a model wrote pings nobody."""
+    voice = SlackVoice(samples.LINKS)
+
+    shown = json.dumps(voice.progress(samples.COMPLETED, Snapshot(card=CARD), 42.0).blocks, ensure_ascii=False)
+
+    assert "Round 2 of 10 · 1 of 2 items · 14 facts" in shown
+    assert "✓ 1. What causes the tides" in shown
+    assert "○ 2. Where" in shown
+    assert wording.HOW_TO_STEER.split(";")[0] in shown
+    assert all(label in shown for label in (wording.GO_DEEPER, wording.ANSWER_NOW, wording.CANCEL))
+    assert "<@U1>" not in shown
+    assert "<!channel>" not in shown
+
+
+def test_an_unsure_answer_offers_deep_research_until_it_is_declined():
+    """D9: Start and Not now; what nobody started does not begin."""
+    voice = SlackVoice(samples.LINKS)
+    answer = samples.RESULT.answer
+    unsure = replace(
+        samples.RESULT,
+        answer=replace(answer, confidence=Confidence.LOW, metadata=replace(answer.metadata, model="loop-1")),
+    )
+
+    offered = json.dumps(voice.outcome(samples.COMPLETED, unsure, samples.SOURCES).blocks)
+    declined = json.dumps(voice.outcome(samples.COMPLETED, unsure, samples.SOURCES, may_offer=False).blocks)
+    sure = json.dumps(voice.outcome(samples.COMPLETED, samples.RESULT, samples.SOURCES).blocks)
+
+    assert '"start_deep"' in offered
+    assert '"not_now"' in offered
+    assert "start_deep" not in declined
+    assert "start_deep" not in sure
