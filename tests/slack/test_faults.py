@@ -179,3 +179,22 @@ async def test_known_mention_and_link_tricks_are_answered_harmlessly(house: Slac
         for posted in house.slack.state.of_bot(channel):
             assert "<!" not in posted.shown + posted.text
             assert "<@" not in posted.shown + posted.text
+
+
+@pytest.mark.slow
+async def test_burst_is_acknowledged_within_a_second_and_answered_once_each(house: SlackHouse) -> None:
+    """S003-21: thirty questions at once from thirty people; the ack's limit is 3 s, ours 1 s (p99)."""
+    people = [house.person() for _ in range(30)]
+    channels = [house.channel(ada) for ada in people]
+    before = len(house.slack.acks)
+
+    await asyncio.gather(
+        *(house.slack.mentions(ada, channel, QUESTION) for ada, channel in zip(people, channels, strict=True))
+    )
+    await house.slack.until(lambda: all(house.endings(channel) for channel in channels), within_s=50)
+
+    seconds = sorted(ack.seconds for ack in house.slack.acks[before:])
+    print(f"30 acks: median {seconds[15]:.3f} s, slowest {seconds[-1]:.3f} s")
+    assert [ack.attempts for ack in house.slack.acks[before:]] == [1] * 30
+    assert seconds[-1] < 3
+    assert [len(house.endings(channel)) for channel in channels] == [1] * 30

@@ -68,8 +68,6 @@ class SlackVoice:
         if snapshot.card:
             blocks += _plan(snapshot.card)
         facts = [wording.duration(elapsed_s)]
-        if snapshot.position:
-            facts.insert(0, f"number {snapshot.position} in the queue")
         if snapshot.sources:
             facts.append(wording.counted(len(snapshot.sources), "source"))
         blocks.append(context(" · ".join(facts)))
@@ -102,7 +100,7 @@ class SlackVoice:
 
     def shared(self, job: ResearchJob, result: JobResult, sources: Sequence[Source], sharer: str) -> SlackMessage:
         """The answer for all of the channel, without buttons that are its asker's business."""
-        whole = self.outcome(job, result, sources)
+        whole = self.outcome(job, result, sources, may_offer=False)
         kept = [block for block in whole.blocks if block["type"] not in ("actions", "context_actions")]
         kept += actions(link_button(VIEW, wording.VIEW_FULL_ANALYSIS, self.links.link(job)))
         return SlackMessage(whole.text, (*kept[:-1], context(f"shared by <@{sharer}>"), kept[-1]))

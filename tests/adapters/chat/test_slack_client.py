@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -14,7 +15,9 @@ from adapters.chat.slack.blocks import sentence_message
 from adapters.chat.slack.client import OneWorkspace, web_client
 from adapters.chat.slack.events import Signatures
 from adapters.chat.slack.poster import Mark, Spot, conversation_of, find, post
+from adapters.chat.slack.reply import Lodging, SlackReply
 from adapters.chat.slack.socket import keep_connected
+from tests.golden import samples
 from tests.loopback.slack_api import Fault
 from tests.loopback.slack_delivery import deliver, sign
 from tests.loopback.slack_state import ADA, APP_TOKEN, BOT_TOKEN, ELSEWHERE, GENERAL
@@ -100,6 +103,22 @@ async def test_token_is_asked_about_once():
 
         assert {(one.team_id, one.bot_user_id) for one in found} == {("T1", "UBOT")}
         assert len(slack.api.named("auth.test")) == 1
+
+
+async def test_asker_is_mentioned_once_after_a_long_job():
+    """An edit notifies nobody; who is told twice, or after a restart, is told once all the same."""
+    async with SlackWorld.open() as slack:
+        workspace = await OneWorkspace(web_client(BOT_TOKEN, api_url=f"{slack.url}/api/")).find("T1")
+        answer = slack.state.says("UBOT", GENERAL, "Research Complete")
+        lodging = Lodging("T1", ADA, "C1:1.2", GENERAL, ts=answer.ts)
+        job = replace(samples.COMPLETED, request=replace(samples.COMPLETED.request, asker=ADA))
+        reply, resumed = SlackReply(workspace, lodging), SlackReply(workspace, lodging, is_doubtful=True)
+
+        for told in (reply, reply, resumed):
+            await told.ping(job)
+
+        said = slack.state.of_bot(GENERAL, answer.ts)
+        assert [one.text for one in said] == [f"<@{ADA}> your answer is ready."]
 
 
 async def test_connection_that_never_comes_up_is_built_anew():

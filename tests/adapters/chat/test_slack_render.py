@@ -13,7 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from adapters.chat.slack.blocks import SlackMessage, plain
 from adapters.chat.slack.modals import feedback_modal, reason_given
 from adapters.chat.slack.render import SlackVoice, all_sources_message, history_message, sources_message
-from core.answer import RemovedSentence
+from core import wording
+from core.answer import Confidence, RemovedSentence
 from core.job import Scope
 from core.snapshot import Snapshot
 from tests.golden import samples
@@ -106,7 +107,7 @@ def test_sources_are_a_threaded_message_of_their_own():
 def test_progress_says_what_happens_and_can_be_cancelled():
     """G-03: stage, queries, sources, elapsed time, place in the queue, Cancel."""
     running = VOICE.progress(samples.RUNNING, FOUND, 4.2)
-    waiting = VOICE.progress(samples.PENDING, Snapshot(position=3), 0.1)
+    waiting = VOICE.progress(samples.PENDING, Snapshot(message=wording.queue_message(3), position=3), 0.1)
 
     for part in [
         "Reading the sources",
@@ -116,7 +117,7 @@ def test_progress_says_what_happens_and_can_be_cancelled():
     ]:
         assert part in shown(running)
     assert buttons_of(running) == ["cancel"]
-    assert "number 3 in the queue" in shown(waiting)
+    assert "*3 questions are ahead of yours*" in shown(waiting)
 
 
 def test_a_modes_own_progress_words_are_shown_as_they_are():
@@ -137,8 +138,21 @@ def test_endings_are_told_apart():
     assert "*Found so far*: trinity.example, towers.example" in shown(failed)
     assert "🔎 Not Enough Sources" in shown(insufficient)
     assert "*Searched*: “eddystone” with files" in shown(insufficient)
-    assert buttons_of(insufficient) == ["view_full_analysis", "share", "ask_again"]
+    assert buttons_of(insufficient)[-3:] == ["view_full_analysis", "share", "ask_again"]
     assert "Research Cancelled" in cancelled.text
+
+
+def test_deep_research_is_proposed_below_an_unsure_answer():
+    """D9: what the app proposes waits for Start."""
+    unsure = replace(samples.RESULT, answer=replace(samples.ANSWER, confidence=Confidence.LOW))
+
+    proposed = VOICE.outcome(samples.COMPLETED, unsure, samples.SOURCES)
+    shared = VOICE.shared(samples.COMPLETED, unsure, samples.SOURCES, "U7")
+
+    assert wording.OFFER_DEEP in shown(proposed)
+    assert {"start_deep", "not_now"} <= set(buttons_of(proposed))
+    assert wording.OFFER_DEEP not in shown(shared)
+    assert "start_deep" not in buttons_of(VOICE.outcome(samples.COMPLETED, samples.RESULT, samples.SOURCES))
 
 
 def test_nothing_is_shared_from_direct_messages():
