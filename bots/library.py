@@ -28,5 +28,5 @@ def library_desk(env: Mapping[str, str], library: Library, stack: AsyncExitStack
             stack.push_async_callback(part.aclose)
     return LibraryDesk(
         Ingestion(library, files, utc_now, model, embedder),
-        PapersElsewhere(pages, arxiv.look_up),
+        PapersElsewhere(pages, arxiv.look_up, arxiv.find_papers),
     )

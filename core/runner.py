@@ -35,7 +35,7 @@ from core.wording import SOMETHING_BROKE
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
-MAX_ATTEMPTS = 20  # restarts during one job; a question that takes its worker down must end some time
+MAX_ATTEMPTS = 60  # restarts during one job: storms of kills have shown 20, and what takes its worker down must end
 OVERTIME_S = 30.0  # modes keep their deadline themselves; this ends one that does not
 
 

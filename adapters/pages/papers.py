@@ -56,19 +56,23 @@ class PaperFiles:
 
 
 class PapersElsewhere:
-    """A `PaperFinder` on the one page fetcher. `look_up` asks a catalogue for an arXiv id; `arxiv` is that site."""
+    """A `PaperFinder` on the one page fetcher. `look_up` asks a catalogue for an arXiv id, `search` for a subject."""
 
     def __init__(
         self,
         pages: WebPages,
         look_up: Callable[[str], Awaitable[PaperRecord | None]],
+        search: Callable[[str, int], Awaitable[list[PaperRecord]]],
         *,
         arxiv: str = "https://arxiv.org",
         doi: str = "https://doi.org",
     ) -> None:
         self._pages = pages
-        self._look_up = look_up
+        self._look_up, self._search = look_up, search
         self._arxiv, self._doi = arxiv.rstrip("/"), doi.rstrip("/")
+
+    async def search(self, query: str, *, limit: int) -> list[PaperRecord]:
+        return await self._search(query, limit)
 
     async def find(self, reference: str) -> FoundPaper:
         reference = reference.strip()

@@ -92,19 +92,16 @@ class ArxivSearch:
         async with deadline(ACCESS, self._limits.search_s):
             root = parse_xml(ACCESS, await self._api.get(self._url, {"id_list": arxiv_id, "max_results": "1"}))
         entry = root.find(f"{ATOM}entry")
-        found = _ID.search(text_of(entry.find(f"{ATOM}id"))) if entry is not None else None
-        if entry is None or found is None:
-            return None
-        published = parse_time(text_of(entry.find(f"{ATOM}published")))
-        return PaperRecord(
-            id=found[1],
-            title=text_of(entry.find(f"{ATOM}title")),
-            authors=tuple(text_of(name) for name in entry.iterfind(f"{ATOM}author/{ATOM}name")),
-            published=published.date().isoformat() if published else "",
-            doi=text_of(entry.find(f"{ARXIV}doi")),
-            url=f"https://arxiv.org/abs/{found[1]}",
-            abstract=text_of(entry.find(f"{ATOM}summary")),
-        )
+        return _record(entry) if entry is not None else None
+
+    async def find_papers(self, query: str, limit: int) -> list[PaperRecord]:
+        """What the catalogue has about something, best first. Raises `ProviderError`."""
+        words = keywords(query, most=MAX_KEYWORDS)
+        if not words:
+            return []
+        async with deadline(ACCESS, self._limits.search_s):
+            entries = await self._find(words, limit, SearchFilters())
+        return [record for entry in entries if (record := _record(entry))]
 
     async def aclose(self) -> None:
         await self._api.aclose()
@@ -126,6 +123,23 @@ class ArxivSearch:
             if "arxiv.org/api/errors" in text_of(entry.find(f"{ATOM}id")):
                 raise ProviderRejected(ACCESS.name, text_of(entry.find(f"{ATOM}summary"))[:200] or "refused the query")
         return entries
+
+
+def _record(entry: Element) -> PaperRecord | None:
+    """None for an entry that is no paper."""
+    found = _ID.search(text_of(entry.find(f"{ATOM}id")))
+    if found is None:
+        return None
+    published = parse_time(text_of(entry.find(f"{ATOM}published")))
+    return PaperRecord(
+        id=found[1],
+        title=text_of(entry.find(f"{ATOM}title")),
+        authors=tuple(text_of(name) for name in entry.iterfind(f"{ATOM}author/{ATOM}name")),
+        published=published.date().isoformat() if published else "",
+        doi=text_of(entry.find(f"{ARXIV}doi")),
+        url=f"https://arxiv.org/abs/{found[1]}",
+        abstract=text_of(entry.find(f"{ATOM}summary")),
+    )
 
 
 def _hit(entry: Element) -> SearchHit | None:

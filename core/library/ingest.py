@@ -11,7 +11,7 @@ from pathlib import PurePath
 from typing import Protocol
 
 from core.chunking import Chunk, SectionType, chunk_text
-from core.errors import GorkdError, ModelError
+from core.errors import GorkdError, ModelError, ModelGarbled
 from core.events import Json
 from core.growing_json import parse_object
 from core.job import Scope
@@ -90,6 +90,10 @@ class PaperFinder(Protocol):
         """By arXiv id, DOI or URL. Raises `PaperUnreadable`."""
         ...
 
+    async def search(self, query: str, *, limit: int) -> list[PaperRecord]:
+        """Papers that a catalogue has about something. Raises `ProviderError`."""
+        ...
+
 
 @dataclass(frozen=True)
 class Ingested:
@@ -140,6 +144,26 @@ class Ingestion:
         file = content if b"%PDF-" in content[:1024] else b""
         await self.library.put(shelf, paper, read.text, await self._chunks(paper, read.text), file)
         return Ingested(paper, is_new=True)
+
+    async def summarise(self, shelf: Scope, paper: Paper, *, feedback: str = "") -> Paper:
+        """A new summary, by the reader's feedback if any; without a model the abstract. Raises `ModelError`."""
+        text = await self.library.text([shelf], paper.id)
+        if self.model is None:
+            return await self.update(shelf, replace(paper, summary=_abstract(text)))
+        record = PaperRecord(title=paper.title)
+        request = _summary_request(record, text, earlier=paper.summary if feedback else "", feedback=feedback)
+        told = parse_object((await complete(self.model, request)).text)
+        summary = str(told.get("summary") or "").strip()
+        if not summary:
+            raise ModelGarbled("no summary", user_message="The model's summary could not be read; please try again.")
+        return await self.update(shelf, replace(paper, summary=summary))
+
+    async def update(self, shelf: Scope, paper: Paper) -> Paper:
+        """Store what is said of a paper anew (summary, notes), and index it. Raises `ModelError`, `StoreError`."""
+        text = await self.library.text([shelf], paper.id)
+        file = await self.library.file([shelf], paper.id)
+        await self.library.put(shelf, paper, text, await self._chunks(paper, text), file)
+        return paper
 
     async def _summarised(self, known: PaperRecord, given: PaperRecord, text: str) -> tuple[PaperRecord, str]:
         """What is known, with what the model reads off the paper where nobody else knew; and the summary."""
@@ -230,13 +254,16 @@ def _plain(word: str) -> str:
     return re.sub(r"[^a-z0-9]", "", unicodedata.normalize("NFKD", word.casefold()))
 
 
-def _summary_request(record: PaperRecord, text: str) -> ChatRequest:
+def _summary_request(record: PaperRecord, text: str, *, earlier: str = "", feedback: str = "") -> ChatRequest:
     half = MAX_SUMMARY_SOURCE_CHARS // 2
     excerpt = text if len(text) <= 2 * half else f"{text[:half]}\n\n[…]\n\n{text[-half:]}"
+    asked = f"<source>\n{fenced(excerpt)}\n</source>\n\nTitle as filed: {fenced(record.title)}"
+    if feedback:
+        asked += f"\n\n<context>\n{fenced(earlier)}\n</context>\n<feedback>\n{fenced(feedback)}\n</feedback>"
     return ChatRequest(
         purpose="summary",
         system=load_prompt("summarize_paper").template,
-        user=f"<source>\n{fenced(excerpt)}\n</source>\n\nTitle as filed: {fenced(record.title)}",
+        user=asked,
         schema_name="paper_summary",
         schema=_SUMMARY_SCHEMA,
         max_tokens=700,

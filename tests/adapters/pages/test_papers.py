@@ -121,6 +121,10 @@ async def test_hostile_files_neither_hang_nor_kill_the_reader(files: PaperFiles)
     assert (await files.read("after.md", b"# Still here\n\nText.")).title == "Still here"
 
 
+async def search(query: str, limit: int) -> list[PaperRecord]:
+    return [RECORD]
+
+
 async def look_up(arxiv_id: str) -> PaperRecord | None:
     return RECORD if arxiv_id.startswith("2401.00001") else None
 
@@ -154,7 +158,7 @@ async def test_a_reference_leads_to_the_file_and_what_is_known_of_it(
     pdf = PageSpec(BLANK, content_type="application/pdf")
     world = WebWorld({"/pdf/2401.00001v2": pdf, "/files/tides.pdf": pdf, "/10.5555/tides": PageSpec(LANDING)})
     async with world:
-        finder = PapersElsewhere(pages, look_up, arxiv=world.url(""), doi=world.url(""))
+        finder = PapersElsewhere(pages, look_up, search, arxiv=world.url(""), doi=world.url(""))
 
         found = await finder.find(world.url(reference) if reference.startswith("/") else reference)
 
@@ -177,7 +181,7 @@ async def test_a_reference_leads_to_the_file_and_what_is_known_of_it(
 @pytest.mark.asyncio(loop_scope="module")
 async def test_a_reference_that_leads_nowhere_says_why(pages: WebPages, reference: str, why: str) -> None:
     async with WebWorld({"/10.5555/bare": PageSpec("<html><head></head><body>Hm.</body></html>")}) as world:
-        finder = PapersElsewhere(pages, look_up, arxiv=world.url(""), doi=world.url(""))
+        finder = PapersElsewhere(pages, look_up, search, arxiv=world.url(""), doi=world.url(""))
 
         with pytest.raises(PaperUnreadable) as refused:
             await finder.find(reference)

@@ -19,6 +19,10 @@ class Finder:
             raise PaperUnreadable("unknown", user_message=f"{reference} cannot be read: arXiv does not know it.")
         return FoundPaper("x.pdf", PAPER.encode(), PaperRecord(id=reference, title="Tides", published="2024-01-02"))
 
+    async def search(self, query: str, *, limit: int) -> list[PaperRecord]:
+        ids = ("2402.00002v1", "2401.00001v2") if "tides" in query else ()
+        return [PaperRecord(id=paper_id, title="Tides", authors=("Smith",), published="2024-01-02") for paper_id in ids]
+
 
 def desk() -> LibraryDesk:
     return LibraryDesk(Ingestion(MemoryLibrary(), Reader(), now), Finder())

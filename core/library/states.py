@@ -1,0 +1,162 @@
+"""The conversation with a library as a state machine (S000-28 … S000-30, S000-50): what may be said when, and what
+follows. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from core.errors import InvalidQuery
+from core.library.desk import pick
+from core.library.paper import ARXIV_ID, Paper
+from core.library.references import arxiv_order
+
+MAX_HISTORY = 20
+
+
+class State(StrEnum):
+    INITIAL = "initial"
+    SELECT_NEW = "select-new"
+    SELECT_VIEW = "select-view"
+    SUMMARIZED = "summarized"
+    SEM_SEARCH = "sem-search"
+    RESEARCH = "research"
+
+
+ANY = frozenset(State)
+_RESULTS = frozenset({State.SEM_SEARCH, State.RESEARCH})
+_VIEWS = _RESULTS | {State.SELECT_VIEW}
+
+
+@dataclass(frozen=True)
+class CommandRule:
+    """`argument` is what stands behind the word ("" for nothing); `states` are where the command is known, `numbers`
+    where a paper may be named by its number; `changes_store` marks what only admins may do in chat.
+    """
+
+    argument: str
+    does: str
+    states: frozenset[State] = ANY
+    numbers: frozenset[State] = frozenset()
+    changes_store: bool = False
+    needs_argument: bool = True
+
+
+COMMANDS: dict[str, CommandRule] = {
+    "find": CommandRule("<query>", "look for new papers on arXiv"),
+    "sem-search": CommandRule("<query>", "find passages in the library by meaning"),
+    "research": CommandRule("<query>", "answer from the library, with page numbers"),
+    "list": CommandRule("", "list the papers of the library"),
+    "summarize": CommandRule(
+        "<number|id>", "add a paper and summarise it", numbers=frozenset({State.SELECT_NEW}), changes_store=True
+    ),
+    "summary": CommandRule("<number|id>", "show a paper's summary", numbers=_VIEWS),
+    "open": CommandRule("<number|id>", "show a paper's pages", numbers=_VIEWS | {State.SUMMARIZED}),
+    "improve": CommandRule("<feedback>", "rewrite what is shown", states=_RESULTS | {State.SUMMARIZED}),
+    "notes": CommandRule("<text>", "add notes to the paper that is shown", states=frozenset({State.SUMMARIZED})),
+    "save": CommandRule("", "save the results as Markdown", states=_RESULTS),
+    "reindex-paper": CommandRule("<id>", "read a paper anew", changes_store=True),
+    "summarize-all": CommandRule("", "summarise every paper that has no summary", changes_store=True),
+    "rebuild-index": CommandRule("", "read every paper anew", changes_store=True),
+    "remove-paper": CommandRule("<id>", "remove a paper", changes_store=True),
+    "validate-store": CommandRule("", "check that every paper can be found and cited"),
+    "help": CommandRule("", "show what can be said now"),
+    "status": CommandRule("", "show where this conversation stands"),
+    "history": CommandRule("", "show what was said before"),
+    "clear": CommandRule("", "begin anew"),
+}
+
+
+@dataclass(frozen=True)
+class Command:
+    name: str
+    argument: str = ""
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """`last_query_set` are ids in arXiv's order, `offered` the paper whose missing summary was offered, "" if none."""
+
+    state: State = State.INITIAL
+    last_query_set: tuple[str, ...] = ()
+    selected_paper: str = ""
+    draft: str = ""
+    original_query: str = ""
+    offered: str = ""
+    history: tuple[str, ...] = ()
+
+    def found(self, state: State, paper_ids: Sequence[str], *, draft: str = "", query: str = "") -> Conversation:
+        """After a search or a list; without papers everything is cleared (S000-28, S000-31)."""
+        if not paper_ids:
+            return self.cleared()
+        ordered = tuple(sorted(dict.fromkeys(paper_ids), key=arxiv_order))
+        return Conversation(state, ordered, draft=draft, original_query=query, history=self.history)
+
+    def chose(self, paper_id: str, draft: str) -> Conversation:
+        """A paper is shown; one from elsewhere ends the set that numbers refer to."""
+        kept = self.last_query_set if paper_id in self.last_query_set else ()
+        return Conversation(State.SUMMARIZED, kept, paper_id, draft, self.original_query, history=self.history)
+
+    def revised(self, draft: str) -> Conversation:
+        return replace(self, draft=draft, offered="")
+
+    def cleared(self) -> Conversation:
+        return Conversation(history=self.history)
+
+    def said(self, text: str) -> Conversation:
+        return replace(self, history=(*self.history, text)[-MAX_HISTORY:])
+
+
+def read_command(text: str) -> Command | None:
+    """The command that a message begins with; None when it is none."""
+    word, _, argument = text.strip().partition(" ")
+    name = word.casefold().rstrip(":")
+    return Command(name, " ".join(argument.split())) if name in COMMANDS else None
+
+
+def refusal(conversation: Conversation, command: Command) -> str:
+    """Why this cannot be said now, "" when it can (S000-51)."""
+    rule = COMMANDS[command.name]
+    if conversation.state not in rule.states:
+        return f"`{command.name}` has nothing to work on yet; {_hint(rule)}."
+    if rule.argument and rule.needs_argument and not command.argument:
+        return f"Say what: `{command.name} {rule.argument}`."
+    return ""
+
+
+def known_now(conversation: Conversation) -> list[str]:
+    """The commands that can be said now, each with its argument and what it does."""
+    rules = [(name, rule) for name, rule in COMMANDS.items() if conversation.state in rule.states]
+    return [f"`{f'{name} {rule.argument}'.strip()}` – {rule.does}" for name, rule in rules]
+
+
+def chosen_id(conversation: Conversation, command: Command) -> str:
+    """The id that a number or an id names; the paper need not be in the library. Raises `InvalidQuery`."""
+    argument = command.argument
+    if not argument.isdecimal():
+        return argument
+    numbers, rule = conversation.last_query_set, COMMANDS[command.name]
+    if conversation.state not in rule.numbers or not numbers:
+        raise InvalidQuery(
+            f"Numbers mean papers only in a list that is shown; `{command.name}` takes an id at any time.",
+            rule="number",
+        )
+    if not 1 <= int(argument) <= len(numbers):
+        raise InvalidQuery(f"There is no number {argument}; the list goes from 1 to {len(numbers)}.", rule="number")
+    return numbers[int(argument) - 1]
+
+
+def chosen_paper(conversation: Conversation, command: Command, papers: Sequence[Paper]) -> Paper:
+    """The paper of the library that is meant. Raises `InvalidQuery`, `NoSuchPaper`."""
+    wanted = chosen_id(conversation, command)
+    if not ARXIV_ID.fullmatch(wanted) and not any(paper.id == wanted for paper in papers):
+        raise InvalidQuery(f'"{wanted[:80]}" is neither a number nor the id of a paper here.', rule="paper")
+    return pick(papers, wanted)
+
+
+def _hint(rule: CommandRule) -> str:
+    if State.SUMMARIZED in rule.states and len(rule.states) == 1:
+        return "show a paper first, for example with `summary <id>`"
+    return "ask something first, for example with `research <query>`"

@@ -1,0 +1,322 @@
+"""One conversation with a library: each message in, one reply out, whatever the interface (S000-50)."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from core.answer import JobResult
+from core.citations import parse_markers
+from core.errors import GorkdError, InvalidQuery
+from core.job import Scope
+from core.library import wording
+from core.library.desk import LibraryDesk
+from core.library.funnel import Shelves, search_content_index
+from core.library.ingest import PaperRecord
+from core.library.paper import Paper, SearchResult, find_papers
+from core.library.references import arxiv_order, format_reference, in_order
+from core.library.states import (
+    COMMANDS,
+    Command,
+    Conversation,
+    State,
+    chosen_id,
+    chosen_paper,
+    known_now,
+    read_command,
+    refusal,
+)
+from core.markers import Grammar, PageRef
+from core.ports import Clock
+from core.render import cut
+from core.wording import counted
+
+MAX_FOUND = 10
+MAX_PAGE_CHARS = 1_500  # of a page, beside its picture
+NEVER = datetime.min.replace(tzinfo=UTC)
+MAX_QUOTE_CHARS = 300
+YES = frozenset({"yes", "y", "ok", "please", "ja"})
+NO = frozenset({"no", "n", "nein", "not now"})
+
+
+@dataclass(frozen=True)
+class Reply:
+    """`text` is Markdown. `title` heads a panel, "" for a plain line; `file` is a name and a text to hand over;
+    `page` a paper and the page of it to show, None for its first.
+    """
+
+    text: str
+    title: str = ""
+    file: tuple[str, str] | None = None
+    page: tuple[Paper, int | None] | None = None
+    job_id: str = ""
+
+
+@dataclass(frozen=True)
+class Researched:
+    """What `research` came to: the job's id and its result."""
+
+    job_id: str
+    result: JobResult
+
+
+Research = Callable[[str, str], Awaitable[Researched]]
+
+
+@dataclass(frozen=True)
+class Talk:
+    """`shelf` is where commands that change something work; `shelves` are where one may look.
+
+    `research(query, feedback)` runs a job of mode `library`, tells its progress by itself, and raises a `GorkdError` in
+    the job's words when it failed; `is_admin` says whether whoever speaks may change the store.
+    """
+
+    desk: LibraryDesk
+    shelf: Scope
+    shelves: tuple[Scope, ...]
+    research: Research
+    clock: Clock
+    is_admin: bool = True
+
+    async def say(self, conversation: Conversation, text: str) -> tuple[Conversation, Reply]:
+        """Never raises a `GorkdError`: what goes wrong is the reply."""
+        conversation = conversation.said(text)
+        try:
+            return await (self._offered if conversation.offered else self._answered)(conversation, text)
+        except InvalidQuery as error:
+            return conversation, Reply(error.user_message)
+        except GorkdError as error:
+            return conversation.cleared(), Reply(_marked(error.user_message))
+
+    async def _answered(self, conversation: Conversation, text: str) -> tuple[Conversation, Reply]:
+        command = read_command(text)
+        if command is None:
+            return conversation, Reply(f"I do not know that command. {_help(conversation)}")
+        refused = refusal(conversation, command)
+        return (conversation, Reply(refused)) if refused else await self._run(conversation, command)
+
+    async def _run(self, conversation: Conversation, command: Command) -> tuple[Conversation, Reply]:
+        if COMMANDS[command.name].changes_store and not self.is_admin:
+            return conversation, Reply("Only admins may change the library.")
+        run: dict[str, Step] = {
+            "find": self._find, "sem-search": self._sem_search, "research": self._research, "list": self._list,
+            "summarize": self._summarize, "summary": self._summary, "open": self._open, "improve": self._improve,
+            "notes": self._notes, "save": self._save, "reindex-paper": self._reindex, "rebuild-index": self._rebuild,
+            "summarize-all": self._summarize_all, "remove-paper": self._remove, "validate-store": self._validate,
+        }  # fmt: skip
+        if command.name in run:
+            return await run[command.name](conversation, command)
+        return _about(conversation, command)
+
+    async def _find(self, conversation: Conversation, command: Command) -> tuple[Conversation, Reply]:
+        records = await self.desk.finder.search(command.argument, limit=MAX_FOUND)
+        ordered = sorted(records, key=lambda record: arxiv_order(record.id))
+        listed = [_paper_of(record) for record in ordered]
+        now = conversation.found(State.SELECT_NEW, [record.id for record in ordered], query=command.argument)
+        if not listed:
+            return now, Reply(wording.NO_PAPERS.format(query=command.argument))
+        return now, Reply(f"{_numbered(listed)}\n\nAdd one with `summarize <number>`.", "Found on arXiv")
+
+    async def _sem_search(self, conversation: Conversation, command: Command) -> tuple[Conversation, Reply]:
+        shelves = Shelves(self.desk.library, self.shelves, self.desk.ingestion.embedder)
+        results = await search_content_index(shelves, command.argument)
+        draft = _passages(results)
+        ids = [result.chunk.paper.id for result in results]
+        now = conversation.found(State.SEM_SEARCH, ids, draft=draft, query=command.argument)
+        if not ids:
+            return now, Reply(wording.NO_PAPERS.format(query=command.argument))
+        return now, Reply(draft, "Search results")
+
+    async def _research(
+        self, conversation: Conversation, command: Command, feedback: str = ""
+    ) -> tuple[Conversation, Reply]:
+        done = await self.research(command.argument, feedback)
+        answer = done.result.answer
+        view = done.result.details.get("query_result")
+        if not isinstance(view, dict) or not view.get("success"):
+            said = answer.summary if answer else wording.NO_PAPERS.format(query=command.argument)
+            return conversation.cleared(), Reply(said, job_id=done.job_id)
+        draft, ids = str(view["content"]), view["paper_ids"]
+        cited = [str(paper_id) for paper_id in ids] if isinstance(ids, list) else []
+        now = conversation.found(State.RESEARCH, cited, draft=draft, query=command.argument)
+        warning = f"{view['message']}\n\n" if view.get("message") else ""
+        return now, Reply(f"{warning}{draft}", wording.PANEL_TITLE, job_id=done.job_id)
+
+    async def _list(self, conversation: Conversation, _: Command) -> tuple[Conversation, Reply]:
+        papers = in_order(await self._papers())
+        if not papers:
+            return conversation.cleared(), Reply(wording.EMPTY_LIBRARY)
+        return conversation.found(State.SELECT_VIEW, [paper.id for paper in papers]), Reply(_numbered(papers), "Papers")
+
+    async def _summarize(self, conversation: Conversation, command: Command) -> tuple[Conversation, Reply]:
+        wanted = chosen_id(conversation, command)
+        known = find_papers(await self._papers(), wanted)
+        added = known[0] if len(known) == 1 else (await self.desk.add_reference(self.shelf, wanted)).paper
+        paper = added if added.summary else await self.desk.ingestion.summarise(self.shelf, added)
+        return conversation.chose(paper.id, paper.summary), _card(paper)
+
+    async def _summary(self, conversation: Conversation, command: Command) -> tuple[Conversation, Reply]:
+        paper = chosen_paper(conversation, command, await self._papers())
+        if not paper.summary:
+            offer = replace(conversation, offered=paper.id)
+            return offer, Reply(f"{paper.id} has no summary yet. Shall I write one? Say `yes` or `no`.")
+        return conversation.chose(paper.id, paper.summary), _card(paper)
+
+    async def _offered(self, conversation: Conversation, text: str) -> tuple[Conversation, Reply]:
+        """The answer to "shall I write one?"; anything but yes or no is a command like any other."""
+        offered, conversation = conversation.offered, replace(conversation, offered="")
+        word = text.strip(" .!").casefold()
+        if word in YES:
+            paper = await self.desk.find(self.shelves, offered)
+            paper = await self.desk.ingestion.summarise(self.shelf, paper)
+            return conversation.chose(paper.id, paper.summary), _card(paper)
+        if word in NO:
+            return conversation, Reply("All right, no summary.")
+        return await self._answered(conversation, text)
+
+    async def _open(self, conversation: Conversation, command: Command) -> tuple[Conversation, Reply]:
+        paper = chosen_paper(conversation, command, await self._papers())
+        text = await self.desk.library.text(self.shelves, paper.id)
+        page = _cited_page(conversation.draft, paper)
+        shown = conversation.chose(paper.id, conversation.draft or paper.summary)
+        beginning = text.split("\f")[(page or 1) - 1].strip()[:MAX_PAGE_CHARS]
+        where = f", page {page or 1} of {paper.pages}" if paper.pages else ""
+        return shown, Reply(f"{paper.title}{where}\n\n{beginning}", f"Paper Content: {paper.id}", page=(paper, page))
+
+    async def _improve(self, conversation: Conversation, command: Command) -> tuple[Conversation, Reply]:
+        if conversation.state is State.SUMMARIZED:
+            paper = await self.desk.find(self.shelves, conversation.selected_paper)
+            paper = await self.desk.ingestion.summarise(self.shelf, paper, feedback=command.argument)
+            return conversation.revised(paper.summary), _card(paper)
+        again = Command(command.name, conversation.original_query)
+        if conversation.state is State.RESEARCH:
+            return await self._research(conversation, again, command.argument)
+        wider = Command(command.name, f"{conversation.original_query} {command.argument}")
+        now, reply = await self._sem_search(conversation, wider)
+        return (replace(now, original_query=conversation.original_query), reply) if now.last_query_set else (
+            conversation, reply
+        )  # fmt: skip
+
+    async def _notes(self, conversation: Conversation, command: Command) -> tuple[Conversation, Reply]:
+        paper = await self.desk.find([self.shelf], conversation.selected_paper)
+        noted = replace(paper, notes=f"{paper.notes}\n{command.argument}".strip())
+        await self.desk.ingestion.update(self.shelf, noted)
+        return conversation, Reply(f"Noted with {paper.id}.")
+
+    async def _save(self, conversation: Conversation, _: Command) -> tuple[Conversation, Reply]:
+        name = f"{slug(conversation.original_query)}_{self.clock():%Y-%m-%d_%H-%M-%S}.md"
+        return conversation, Reply(wording.SAVING, file=(name, f"{conversation.draft.rstrip()}\n"))
+
+    async def _reindex(self, conversation: Conversation, command: Command) -> tuple[Conversation, Reply]:
+        paper = await self.desk.reindex(self.shelf, command.argument)
+        return conversation, Reply(f"Read anew: {paper.id}, {paper.title}.")
+
+    async def _rebuild(self, conversation: Conversation, _: Command) -> tuple[Conversation, Reply]:
+        done = [entry async for entry in self.desk.rebuild(self.shelf)]
+        return conversation, Reply(_tally("read anew", done))
+
+    async def _summarize_all(self, conversation: Conversation, _: Command) -> tuple[Conversation, Reply]:
+        done: list[Paper | GorkdError] = []
+        for paper in await self.desk.library.papers([self.shelf]):
+            if not paper.summary:
+                try:
+                    done.append(await self.desk.ingestion.summarise(self.shelf, paper))
+                except GorkdError as error:
+                    done.append(error)
+        return conversation.cleared(), Reply(_tally("summarised", done))
+
+    async def _remove(self, conversation: Conversation, command: Command) -> tuple[Conversation, Reply]:
+        paper = await self.desk.remove(self.shelf, command.argument)
+        return conversation, Reply(f"Removed {paper.id}, {paper.title}.")
+
+    async def _validate(self, conversation: Conversation, _: Command) -> tuple[Conversation, Reply]:
+        findings = await self.desk.validate(self.shelf)
+        lines = [f"- {finding.paper.id}: {finding.fault}" for finding in findings]
+        return conversation, Reply("\n".join(lines) or "Every paper can be found and cited.")
+
+    async def _papers(self) -> list[Paper]:
+        return await self.desk.library.papers(self.shelves)
+
+
+Step = Callable[[Conversation, Command], Awaitable[tuple[Conversation, Reply]]]
+
+
+def slug(query: str) -> str:
+    """A file name's part: `how-do-transformers-work`, at most 60 characters."""
+    plain = unicodedata.normalize("NFKD", query).encode("ascii", "ignore").decode().casefold()
+    return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:60].strip("-") or "results"
+
+
+def _about(conversation: Conversation, command: Command) -> tuple[Conversation, Reply]:
+    """help, status, history, clear."""
+    if command.name == "clear":
+        return Conversation(), Reply("Cleared; we begin anew.")
+    if command.name == "history":
+        return conversation, Reply("\n".join(f"- {line}" for line in conversation.history))
+    if command.name == "status":
+        shown = ", ".join(conversation.last_query_set) or "none"
+        lines = [f"State: {conversation.state}", f"Papers in the list: {shown}"]
+        lines += [f"Paper shown: {conversation.selected_paper}"] if conversation.selected_paper else []
+        lines += [f"Question: {conversation.original_query}"] if conversation.original_query else []
+        return conversation, Reply("\n".join(f"- {line}" for line in lines), "Status")
+    return conversation, Reply(_help(conversation), "Help")
+
+
+def _help(conversation: Conversation) -> str:
+    return "You can say now:\n" + "\n".join(f"- {line}" for line in known_now(conversation))
+
+
+def _marked(sentence: str) -> str:
+    return sentence if sentence.startswith("❌") else f"❌ {sentence}"
+
+
+def _numbered(papers: Sequence[Paper]) -> str:
+    return "\n".join(format_reference(number, paper) for number, paper in enumerate(papers, start=1))
+
+
+def _card(paper: Paper) -> Reply:
+    """S000-41."""
+    rows = [f"- Paper id: {paper.id}", f"- Authors: {', '.join(paper.authors) or 'unknown'}"]
+    rows += [f"- Published: {paper.published}"] if paper.published else []
+    notes = f"\n\n## Notes\n\n{paper.notes}" if paper.notes else ""
+    rows_text = "\n".join(rows)
+    return Reply(f"# {paper.title}\n\n{rows_text}\n\n{paper.summary}{notes}", "📝 Response")
+
+
+def _passages(results: Sequence[SearchResult]) -> str:
+    """What was found, paper by paper in arXiv's order, each passage with its page."""
+    blocks: list[str] = []
+    for number, paper in enumerate(
+        in_order({result.chunk.paper.id: result.chunk.paper for result in results}.values()), 1
+    ):
+        quotes = [
+            f"   - {_where(result)}{cut(' '.join(result.chunk.chunk_text.split()), MAX_QUOTE_CHARS)}"
+            for result in results
+            if result.chunk.paper.id == paper.id
+        ]
+        blocks.append("\n".join([format_reference(number, paper), *quotes]))
+    return "\n\n".join(blocks)
+
+
+def _where(result: SearchResult) -> str:
+    return f"page {result.chunk.page}: " if result.chunk.page else ""
+
+
+def _cited_page(draft: str, paper: Paper) -> int | None:
+    """The first page of the paper that the answer shown cites."""
+    marks = (mark.target for mark in parse_markers(draft, Grammar.PAGE))
+    return next((target.page for target in marks if isinstance(target, PageRef) and target.paper_id == paper.id), None)
+
+
+def _paper_of(record: PaperRecord) -> Paper:
+    """What a catalogue knows, in the shape of every list."""
+    return Paper(record.id, record.title, "", NEVER, authors=record.authors, published=record.published)
+
+
+def _tally(verb: str, done: Sequence[Paper | GorkdError]) -> str:
+    failed = [entry.user_message for entry in done if isinstance(entry, GorkdError)]
+    lines = [f"{counted(len(done) - len(failed), 'paper')} {verb}."]
+    return "\n".join([*lines, *(f"- {sentence}" for sentence in failed)])

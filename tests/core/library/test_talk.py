@@ -1,0 +1,266 @@
+"""The conversation with a library: every command from every state, and a sentence for whatever is wrong."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adapters.store.memory_library import MemoryLibrary
+from core.answer import Confidence, JobResult, ResearchAnswer
+from core.errors import ModelUnavailable
+from core.job import LOCAL
+from core.library.desk import LibraryDesk
+from core.library.ingest import Ingestion
+from core.library.states import COMMANDS, Conversation, State, read_command
+from core.library.talk import Researched, Talk, slug
+from tests.core.library.samples import TIDES, YEAST, shelve
+from tests.core.library.test_desk import Finder
+from tests.core.library.test_ingest import Reader
+from tests.fakes import FakeModel, now
+
+BARE = replace(YEAST, id="2409.00009v1", content_hash="hash-9", summary="")
+CONTENT = "Tides follow the moon [2401.00001v1, page 2].\n\n## References\n\n1. …\n"
+
+
+async def research(query: str, feedback: str) -> Researched:
+    """As the mode answers: about tides there is something, about failure it fails."""
+    if "fail" in query:
+        raise ModelUnavailable("away", user_message="❌ Failed to synthesize research answer: away")
+    if "tides" not in query:
+        nothing = ResearchAnswer(f'❌ No papers found relevant to query: "{query}".', "", Confidence.INSUFFICIENT)
+        return Researched("job_2", JobResult(nothing))
+    content = f"{CONTENT}{feedback}"
+    view = {"success": True, "content": content, "paper_ids": ["2402.00002v1", "2401.00001v1"], "message": ""}
+    answer = ResearchAnswer("Tides follow the moon.", "", Confidence.MEDIUM)
+    return Researched("job_1", JobResult(answer, details={"query_result": view}))
+
+
+async def talk(model: FakeModel | None = None, *, is_admin: bool = True, empty: bool = False) -> Talk:
+    library = MemoryLibrary()
+    if not empty:
+        await shelve(library, TIDES, YEAST)
+        await library.put(LOCAL, BARE, "Bare text.", {}, b"")
+    desk = LibraryDesk(Ingestion(library, Reader(), now, model), Finder())
+    return Talk(desk, LOCAL, (LOCAL,), research, now, is_admin)
+
+
+async def said(*lines: str, model: FakeModel | None = None, **how):
+    """The conversation after these lines, and the last reply."""
+    spoken = await talk(model, **how)
+    conversation, reply = Conversation(), None
+    for line in lines:
+        conversation, reply = await spoken.say(conversation, line)
+    return conversation, reply
+
+
+TO_STATE = {
+    State.INITIAL: [],
+    State.SELECT_NEW: ["find tides"],
+    State.SELECT_VIEW: ["list"],
+    State.SUMMARIZED: ["research tides", "summary 2401.00001v1"],
+    State.SEM_SEARCH: ["sem-search the tides of the oceans"],
+    State.RESEARCH: ["research tides"],
+}
+
+
+@pytest.mark.parametrize("start", list(State))
+@pytest.mark.parametrize(
+    ("line", "end"),
+    [
+        ("find tides", State.SELECT_NEW),
+        ("find nothing at all", State.INITIAL),
+        ("sem-search the tides of the oceans", State.SEM_SEARCH),
+        ("sem-search xylophone", State.INITIAL),
+        ("research tides", State.RESEARCH),
+        ("research xylophones", State.INITIAL),
+        ("research fail", State.INITIAL),
+        ("list", State.SELECT_VIEW),
+        ("summarize 2401.00001v1", State.SUMMARIZED),
+        ("summary 2402.00002v1", State.SUMMARIZED),
+        ("open 2401.00001", State.SUMMARIZED),
+        ("summarize-all", State.INITIAL),
+        ("clear", State.INITIAL),
+    ],
+)
+async def test_these_lead_from_any_state_to_theirs(start: State, line: str, end: State) -> None:
+    """S000-01, S000-28, S000-31, S000-33, S000-50."""
+    conversation, _ = await said(*TO_STATE[start], line)
+
+    assert conversation.state is end
+    if end is State.INITIAL:
+        assert (conversation.last_query_set, conversation.draft, conversation.original_query) == ((), "", "")
+
+
+@pytest.mark.parametrize("start", list(State))
+@pytest.mark.parametrize(
+    "line",
+    [
+        "help", "status", "history", "validate-store", "rebuild-index", "reindex-paper 2401.00001v1",
+        "remove-paper 2402.00002v1", "summary 99", "summary 9999.99999", "open nothing", "find", "what about it?",
+        "summary 2409.00009v1",
+    ],
+)  # fmt: skip
+async def test_these_leave_the_state_as_it_is(start: State, line: str) -> None:
+    """S000-50, S000-51: also a wrong number or id, a missing argument, and a word that is no command."""
+    before, _ = await said(*TO_STATE[start])
+
+    after, reply = await said(*TO_STATE[start], line)
+
+    assert after.state is before.state
+    assert after.last_query_set == before.last_query_set
+    assert reply.text
+
+
+@pytest.mark.parametrize("start", list(State))
+@pytest.mark.parametrize(("command", "states"), [(name, rule.states) for name, rule in COMMANDS.items()])
+async def test_a_command_that_is_not_known_yet_says_what_to_do_first(
+    start: State, command: str, states: frozenset[State]
+) -> None:
+    """improve, notes and save work on what is shown; `help` lists exactly what works."""
+    line = f"{command} more about the sun" if COMMANDS[command].argument else command
+
+    _, reply = await said(*TO_STATE[start], line)
+    _, helped = await said(*TO_STATE[start], "help")
+
+    assert ("nothing to work on yet" in reply.text) is (start not in states)
+    assert (f"`{f'{command} {COMMANDS[command].argument}'.strip()}`" in helped.text) is (start in states)
+
+
+NUMBERED = {
+    "summarize 1": {State.SELECT_NEW},
+    "summary 1": {State.SEM_SEARCH, State.RESEARCH, State.SELECT_VIEW},
+    "open 1": {State.SEM_SEARCH, State.RESEARCH, State.SELECT_VIEW, State.SUMMARIZED},
+}
+
+
+@pytest.mark.parametrize("start", list(State))
+@pytest.mark.parametrize("line", list(NUMBERED))
+async def test_numbers_mean_papers_only_in_a_list_that_is_shown(start: State, line: str) -> None:
+    """S000-50: and which list that is depends on the command."""
+    before, _ = await said(*TO_STATE[start])
+
+    after, reply = await said(*TO_STATE[start], line)
+
+    if start in NUMBERED[line]:
+        assert (after.state, after.selected_paper) == (State.SUMMARIZED, before.last_query_set[0])
+    else:
+        assert after.state is before.state
+        assert "Numbers mean papers only in a list that is shown" in reply.text
+
+
+async def test_the_set_is_in_the_order_of_ids_and_kept_while_one_looks_into_it() -> None:
+    """S000-26, S000-29, S000-50: a paper from elsewhere ends it."""
+    found, _ = await said("research tides")
+    inside, _ = await said("research tides", "summary 2", "open 1")
+    outside, _ = await said("research tides", "summary 2409.00009v1", "no", "open 2409.00009v1")
+
+    assert found.last_query_set == ("2401.00001v1", "2402.00002v1")
+    assert (found.draft, found.original_query, found.selected_paper) == (CONTENT, "tides", "")
+    assert inside.last_query_set == found.last_query_set
+    assert outside.last_query_set == ()
+
+
+async def test_improve_rewrites_what_is_shown() -> None:
+    """S000-39: an answer by the same question with feedback, a summary by the model; the state stays."""
+    model = FakeModel({"summary": json.dumps({"title": "", "authors": [], "year": "", "summary": "Shorter."})})
+
+    answer, _ = await said("research tides", "improve say more of the sun")
+    summary, card = await said("summary 2401.00001v1", "improve shorter", model=model)
+
+    assert (answer.state, answer.draft) == (State.RESEARCH, f"{CONTENT}say more of the sun")
+    assert (summary.state, summary.draft) == (State.SUMMARIZED, "Shorter.")
+    assert "Shorter." in card.text
+    assert "shorter" in model.asked[0].user
+
+
+async def test_save_hands_over_a_markdown_file_named_after_question_and_time() -> None:
+    """S000-40."""
+    _, reply = await said("research tides", "save")
+
+    assert reply.text == "💾 Saving research results..."
+    assert reply.file == ("tides_2026-06-01_12-00-00.md", CONTENT)
+
+
+async def test_a_missing_summary_is_offered_and_written_on_yes() -> None:
+    """S000-50: on no, nothing changes."""
+    asked, offer = await said("summary 2409.00009v1")
+    yes, card = await said("summary 2409.00009v1", "yes")
+    no, _ = await said("list", "summary 2409.00009v1", "no")
+    other, _ = await said("summary 2409.00009v1", "list")
+
+    assert "Shall I write one?" in offer.text
+    assert asked.offered == "2409.00009v1"
+    assert (yes.state, yes.selected_paper) == (State.SUMMARIZED, "2409.00009v1")
+    assert "Bare text." in card.text
+    assert (no.state, no.offered) == (State.SELECT_VIEW, "")
+    assert other.state is State.SELECT_VIEW
+
+
+async def test_open_shows_the_page_that_the_answer_cites() -> None:
+    """S000-41: the picture of that page, and how it begins."""
+    _, reply = await said("research tides", "open 1")
+
+    assert reply.page == (TIDES, 2)
+    assert reply.text.startswith("Tides and the Moon, page 2 of 3\n\nThe gravity of the moon")
+
+
+async def test_notes_are_kept_with_the_paper_and_found() -> None:
+    """S000-02: summaries and notes are one index."""
+    spoken = await talk()
+    conversation, _ = await spoken.say(Conversation(), "summary 2401.00001v1")
+
+    await spoken.say(conversation, "notes compare with the Fundy measurements")
+    _, card = await spoken.say(conversation, "summary 2401.00001v1")
+
+    assert "compare with the Fundy measurements" in card.text
+
+
+@pytest.mark.parametrize("name", [name for name, rule in COMMANDS.items() if rule.changes_store])
+async def test_only_admins_change_the_store(name: str) -> None:
+    _, reply = await said(f"{name} 2401.00001v1", is_admin=False)
+
+    assert reply.text == "Only admins may change the library."
+
+
+async def test_an_empty_library_says_how_to_fill_it() -> None:
+    conversation, reply = await said("list", empty=True)
+
+    assert conversation.state is State.INITIAL
+    assert "gorkd library add" in reply.text
+
+
+@given(st.lists(st.one_of(st.sampled_from([*COMMANDS, "1", "yes"]), st.text(max_size=20)), max_size=6), st.data())
+@settings(max_examples=40)
+async def test_whatever_is_said_there_is_a_reply(words: list[str], data: st.DataObject) -> None:
+    """S000-35: nothing that people type breaks the conversation; its state is always one of the six."""
+    spoken = await talk()
+    conversation = Conversation()
+    for word in words:
+        argument = data.draw(st.sampled_from(["", " 1", " 2401.00001v1", " tides", " ❌"]))
+        conversation, reply = await spoken.say(conversation, word + argument)
+        assert reply.text
+        assert conversation.state in State
+
+
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [
+        ("How do Transformers work?", "how-do-transformers-work"),
+        ("Ångström!", "angstrom"),
+        ("量子", "results"),
+        ("", "results"),
+    ],
+)
+def test_a_file_is_named_after_the_question(query: str, name: str) -> None:
+    assert slug(query) == name
+
+
+def test_commands_are_words_at_the_beginning() -> None:
+    """Upper and lower case are the same; what is no command is None."""
+    assert read_command("Research: what is x").name == "research"
+    assert read_command("sem-search  a   b").argument == "a b"
+    assert read_command("researching is fun") is None
