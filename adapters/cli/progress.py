@@ -77,7 +77,7 @@ class LiveProgress:
         if snapshot.sentences:
             text = Text(" ".join(snapshot.sentences.values()))
             yield Text("\n").join(text.wrap(console, max(options.max_width - 2, 20))[-SHOWN_LINES:])
-        elif snapshot.card is not None and snapshot.card.items:
+        elif snapshot.card is not None:
             yield Text(f"  {snapshot.card.headline}", style="dim", no_wrap=True, overflow="ellipsis")
             for item in snapshot.card.items:
                 yield Text(f"  {item.line}", no_wrap=True, overflow="ellipsis")

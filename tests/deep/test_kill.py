@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -63,13 +63,14 @@ class Stuck:
 
     schema: str
     turn: int
+    usual: Mapping[str, Respond] = field(default_factory=lambda: USUAL)
     seen: int = 0
 
     def __call__(self, call: ChatCall) -> str | Fault:
         self.seen += call.schema_name == self.schema
         if call.schema_name == self.schema and self.seen == self.turn:
             return Fault(hang_first=True)
-        return by_schema(USUAL)(call)
+        return by_schema(self.usual)(call)
 
 
 @pytest.fixture
