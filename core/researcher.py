@@ -16,7 +16,7 @@ from core.attachments import MAX_ATTACHMENTS, Attachment
 from core.changes import AnswerChanges, compare_answers
 from core.delivery import Address, Delivery
 from core.deps import Deps
-from core.errors import InvalidQuery, JobNotFound, QueueFull, SetupError, StaleAttempt, StoreError
+from core.errors import GorkdError, InvalidQuery, JobNotFound, QueueFull, SetupError, StaleAttempt, StoreError
 from core.events import Event
 from core.feedback import MAX_REASON_CHARS, Rating
 from core.forgetting import Forgotten, Whose
@@ -62,12 +62,18 @@ class Researcher:
         self._erase = erase
 
     async def submit(
-        self, request: ResearchRequest, *, dedupe_key: str = "", attachments: Sequence[Attachment] = ()
+        self,
+        request: ResearchRequest,
+        *,
+        dedupe_key: str = "",
+        attachments: Sequence[Attachment] = (),
+        address: Address | None = None,
     ) -> ResearchJob:
         """Store a job for the question with its attachments, then enqueue it, or answer it from the cache at once.
 
-        The same `dedupe_key` in one scope gives the same job, which counts once against quotas. Raises
-        `InvalidQuery`, `QueueFull`, `StoreError`, and what refuses admission.
+        `address` is the message that waits for its answer, stored before any work can start. The same `dedupe_key`
+        in one scope gives the same job, which counts once against quotas. Raises `InvalidQuery`, `QueueFull`,
+        `StoreError`, and what refuses admission.
         """
         with self._deps.stage("intake"):
             request = _read_request(request, attachments)
@@ -88,10 +94,19 @@ class Researcher:
         is_new = stored.id == job.id
         if is_new:
             log.info("submitted", extra={"job": job.id, "mode": ",".join(request.modes), "tenant": job.scope.tenant})
-        await self._begin(stored, attachments, is_new=is_new)
+        if address is not None and is_new:
+            await self._deps.deliveries.put(stored, address)
+        try:
+            await self._begin(stored, attachments, is_new=is_new)
+        except GorkdError:
+            if address is not None and is_new:  # whoever asked is told at once
+                await self._deps.deliveries.erase(stored.id)
+            raise
         return stored
 
-    async def retry(self, job_id: str, asker: str, *, scope: Scope, dedupe_key: str = "") -> ResearchJob:
+    async def retry(
+        self, job_id: str, asker: str, *, scope: Scope, dedupe_key: str = "", address: Address | None = None
+    ) -> ResearchJob:
         """Ask the question of a failed job again, beginning with the sources it had found (D14).
 
         By default two presses of one button are one job. A job that still runs is given back as it is.
@@ -101,12 +116,15 @@ class Researcher:
             return old
         basis = old.id if await self.sources(old.id) else old.request.basis
         request = replace(old.request, basis=basis, asker=asker)
-        return await self._again(old, request, dedupe_key or retry_key(old.id))
+        return await self._again(old, request, dedupe_key or retry_key(old.id), address)
 
-    async def ask_again(self, job_id: str, asker: str, *, scope: Scope, dedupe_key: str = "") -> ResearchJob:
+    async def ask_again(
+        self, job_id: str, asker: str, *, scope: Scope, dedupe_key: str = "", address: Address | None = None
+    ) -> ResearchJob:
         """Ask the same question anew: nothing of the earlier answer is used."""
         old = await self._visible(job_id, scope)
-        return await self._again(old, replace(await self._asked(old), basis="", feedback="", asker=asker), dedupe_key)
+        request = replace(await self._asked(old), basis="", feedback="", asker=asker)
+        return await self._again(old, request, dedupe_key, address)
 
     async def refresh(self, job_id: str, asker: str, *, scope: Scope, dedupe_key: str = "") -> ResearchJob:
         """Renew an answer that was given before: nothing of it is used, and `changes` then says what is different.
@@ -149,7 +167,15 @@ class Researcher:
         return first.request.asker if first.request.asker != job.request.asker else ""
 
     async def improve(
-        self, job_id: str, feedback: str, asker: str, *, scope: Scope, is_deeper: bool = False, dedupe_key: str = ""
+        self,
+        job_id: str,
+        feedback: str,
+        asker: str,
+        *,
+        scope: Scope,
+        is_deeper: bool = False,
+        dedupe_key: str = "",
+        address: Address | None = None,
     ) -> ResearchJob:
         """A new job for the same question that minds `feedback` and starts from the earlier sources.
 
@@ -160,7 +186,7 @@ class Researcher:
         request = replace(await self._asked(old), basis=old.id, feedback=wish, asker=asker)
         if is_deeper:
             request = replace(request, depth="deep", modes=("deep",) if "deep" in MODES else request.modes)
-        return await self._again(old, request, dedupe_key)
+        return await self._again(old, request, dedupe_key, address)
 
     async def read_attachment(self, name: str, media_type: str, content: bytes) -> Attachment:
         """Raises `AttachmentUnreadable`, whose `user_message` names the file and says why."""
@@ -309,9 +335,11 @@ class Researcher:
         result = await self.result(job.id)
         return replace(job.request, query=(result.understood if result else "") or job.query, is_fresh=True)
 
-    async def _again(self, old: ResearchJob, request: ResearchRequest, dedupe_key: str) -> ResearchJob:
+    async def _again(
+        self, old: ResearchJob, request: ResearchRequest, dedupe_key: str, address: Address | None = None
+    ) -> ResearchJob:
         kept = await self._deps.attachments.of(old.id) if old.request.attachments else []
-        return await self.submit(request, dedupe_key=dedupe_key, attachments=kept)
+        return await self.submit(request, dedupe_key=dedupe_key, attachments=kept, address=address)
 
     async def _forget(self, job_id: str) -> None:
         if self._erase is None:

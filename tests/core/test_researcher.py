@@ -10,8 +10,9 @@ import pytest
 
 from core.answer import JobResult
 from core.budget import BudgetSpent
+from core.delivery import Address
 from core.deps import Deps
-from core.errors import InvalidQuery, JobNotFound, StoreError
+from core.errors import InvalidQuery, JobNotFound, QueueFull, StoreError
 from core.forgetting import Forgotten, Whose
 from core.job import JobStatus, ResearchJob, ResearchRequest, Scope
 from core.researcher import Researcher
@@ -51,6 +52,28 @@ async def test_who_is_not_admitted_leaves_nothing_behind() -> None:
 
     assert queue.enqueued == []
     assert await deps.jobs.unfinished(limit=5) == []
+
+
+async def test_the_message_that_waits_is_stored_before_the_work_starts() -> None:
+    """A crash right after the queue took the job leaves nobody waiting; a refused one waits for nothing."""
+    deps = make_deps()
+    waiting: list[list[tuple[str, Address]]] = []
+
+    class Watching(Idle):
+        async def enqueue(self, job: ResearchJob) -> None:
+            waiting.append(await deps.deliveries.waiting("discord"))
+            if job.query.startswith("How"):
+                raise QueueFull(1)
+
+    address = Address("discord", {"channel_id": 1})
+    researcher = Researcher(deps, Watching())
+    job = await researcher.submit(ResearchRequest("Why do cats purr?"), address=address)
+    with pytest.raises(QueueFull):
+        await researcher.submit(ResearchRequest("How do cats purr?"), address=address)
+
+    assert waiting[0] == [(job.id, address)]
+    assert len(waiting[1]) == 2
+    assert await deps.deliveries.waiting("discord") == [(job.id, address)]
 
 
 async def test_a_follower_of_a_job_whose_events_have_expired_gets_its_end() -> None:

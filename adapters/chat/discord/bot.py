@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import aiohttp
@@ -29,7 +30,7 @@ from adapters.chat.discord.view import JobItem, form_of
 from adapters.chat.discord.words import word
 from adapters.chat.live import LiveAnswers
 from adapters.chat.reply import Pace
-from core.delivery import Delivery
+from core.delivery import Address, Delivery
 from core.errors import SetupError
 from core.job import ResearchJob, ResearchRequest
 from core.page_links import PageLinks
@@ -128,19 +129,26 @@ class ResearchBot(discord.AutoShardedClient):
     ) -> None:
         """`key` names the message or interaction: asked twice, it is still one question."""
 
-        async def submit() -> ResearchJob:
+        async def submit(address: Address) -> ResearchJob:
             attachments = await read_files(self.researcher, files)
-            return await self.researcher.submit(request, dedupe_key=key, attachments=attachments)
+            return await self.researcher.submit(request, dedupe_key=key, attachments=attachments, address=address)
 
         known = await self.researcher.asked(key, scope=request.scope) is not None
         await self.answer(submit, spot, known=known)
 
-    async def answer(self, submit: Callable[[], Awaitable[ResearchJob]], spot: Spot, *, known: bool = False) -> None:
+    async def answer(
+        self, submit: Callable[[Address], Awaitable[ResearchJob]], spot: Spot, *, known: bool = False
+    ) -> DiscordReply:
+        """Keep a message alive until the job that `submit` makes has ended; returns it as it was left.
+
+        The job is stored with the message's address, so that whoever restarts in between goes on there.
+        """
         reply = self.reply(spot)
         if self.is_retiring:
             await reply.edit(self.voice.refusal(word("asking.restarting")))
-            return
-        await self.live.answer_job(submit, reply, known=known)
+        else:
+            await self.live.answer_job(partial(submit, spot.to_address()), reply, known=known)
+        return reply
 
     def reply(self, spot: Spot) -> DiscordReply:
         reply = DiscordReply(self, self.voice, spot, self._spread)

@@ -27,7 +27,7 @@ HISTORY_LENGTH = 10
 MAX_CHOICES = 25  # of an option that completes itself
 CHOICE_LENGTH = 100
 COMPARED = ("name", "description", "contexts", "integration_types")
-COMPARED_OPTION = ("name", "description", "required", "autocomplete", "min_value", "max_value")
+COMPARED_OPTION = ("name", "description", "required", "autocomplete", "min_value", "max_value", "max_length")
 
 _log = logging.getLogger(__name__)
 _installs = app_commands.allowed_installs(guilds=True, users=True)

@@ -82,6 +82,7 @@ class DiscordReply:
     on_final: Callable[[Spot, DiscordMessage], Awaitable[None]]
     is_dismissed: bool = False
     has_said_where: bool = False
+    has_shown: bool = False
 
     @property
     def address(self) -> Address:
@@ -96,6 +97,7 @@ class DiscordReply:
             await self._try(self._edit_message, payload)
         else:
             await self._post(payload, nonce=f"q{self.spot.question_id}")
+        self.has_shown = True
         await self._end(payload)
 
     async def repost(self, payload: DiscordMessage, job_id: str, /) -> None:

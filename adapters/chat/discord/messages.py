@@ -14,6 +14,7 @@ from adapters.chat.discord.view import job_of
 from adapters.chat.discord.words import word
 from core import wording
 from core.conversation import Reply, read_reply
+from core.delivery import Address
 from core.errors import GorkdError
 from core.job import TERMINAL_STATUSES, ResearchJob, ResearchRequest, Scope
 from core.modes import MODES
@@ -27,7 +28,12 @@ _log = logging.getLogger(__name__)
 
 async def hear(bot: ResearchBot, message: discord.Message) -> None:
     """Answer a message that is meant for the bot; whatever happens, it ends in words."""
-    if message.author.bot or bot.user is None or (message.guild and bot.user not in message.mentions):
+    if (
+        message.author.bot
+        or message.is_system()
+        or bot.user is None
+        or (message.guild and bot.user not in message.mentions)
+    ):
         return
     place = place_of_message(message)
     spot = await _spot(bot, message)
@@ -124,14 +130,14 @@ async def _act(bot: ResearchBot, job: ResearchJob, place: Place, spot: Spot, rep
     asker, researcher = str(place.user_id), bot.researcher
     if reply.kind in ("improve", "deeper", "again", "retry"):
 
-        async def submit() -> ResearchJob:
+        async def submit(address: Address) -> ResearchJob:
             if reply.kind == "retry":
-                return await researcher.retry(job.id, asker, scope=job.scope, dedupe_key=key)
+                return await researcher.retry(job.id, asker, scope=job.scope, dedupe_key=key, address=address)
             if reply.kind == "again":
-                return await researcher.ask_again(job.id, asker, scope=job.scope, dedupe_key=key)
-            is_deeper = reply.kind == "deeper"
+                return await researcher.ask_again(job.id, asker, scope=job.scope, dedupe_key=key, address=address)
+            deeper, wish = reply.kind == "deeper", reply.rest
             return await researcher.improve(
-                job.id, reply.rest, asker, scope=job.scope, is_deeper=is_deeper, dedupe_key=key
+                job.id, wish, asker, scope=job.scope, is_deeper=deeper, dedupe_key=key, address=address
             )
 
         known = await researcher.asked(key, scope=job.scope) is not None
@@ -184,6 +190,8 @@ async def _spot(bot: ResearchBot, message: discord.Message) -> Spot | None:
     """Where to answer; None where the bot may not write, which is told to the author in private."""
     spot = Spot(message.channel.id, message.author.id, question_id=message.id, can_post=True)
     if message.guild is None or not isinstance(message.channel, discord.abc.GuildChannel | discord.Thread):
+        return spot
+    if message.guild.me is None:  # not told yet; trying is better than saying nothing
         return spot
     allowed = message.channel.permissions_for(message.guild.me)
     is_thread = isinstance(message.channel, discord.Thread)

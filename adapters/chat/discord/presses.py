@@ -19,6 +19,7 @@ from adapters.chat.discord.view import JobForm
 from adapters.chat.discord.words import word
 from adapters.chat.reply import AddressDead
 from core import wording
+from core.delivery import Address
 from core.errors import GorkdError, JobNotFound
 from core.job import ResearchJob
 
@@ -75,21 +76,24 @@ async def submit_form(bot: ResearchBot, interaction: Asked, press: Press, job_id
         await whisper(bot, interaction, thank)
         return
 
-    async def improve(job: ResearchJob, asker: str, key: str) -> ResearchJob:
-        return await bot.researcher.improve(job.id, said, asker, scope=job.scope, dedupe_key=key)
+    async def improve(job: ResearchJob, asker: str, key: str, address: Address) -> ResearchJob:
+        return await bot.researcher.improve(job.id, said, asker, scope=job.scope, dedupe_key=key, address=address)
 
     await _new_answer(bot, interaction, job_id, improve)
 
 
 async def _again(bot: ResearchBot, interaction: Asked, press: Press, job_id: str) -> None:
-    async def submit(job: ResearchJob, asker: str, key: str) -> ResearchJob:
+    researcher = bot.researcher
+
+    async def submit(job: ResearchJob, asker: str, key: str, address: Address) -> ResearchJob:
         if press is Press.RETRY:
-            return await bot.researcher.retry(job.id, asker, scope=job.scope)
+            return await researcher.retry(job.id, asker, scope=job.scope, address=address)
         if press is Press.START:  # one deep research an answer, however often it is pressed
-            return await bot.researcher.improve(
-                job.id, "", asker, scope=job.scope, is_deeper=True, dedupe_key=f"deep:{job.id}"
+            key = f"deep:{job.id}"
+            return await researcher.improve(
+                job.id, "", asker, scope=job.scope, is_deeper=True, dedupe_key=key, address=address
             )
-        return await bot.researcher.ask_again(job.id, asker, scope=job.scope, dedupe_key=key)
+        return await researcher.ask_again(job.id, asker, scope=job.scope, dedupe_key=key, address=address)
 
     await _new_answer(bot, interaction, job_id, submit, in_place=press is Press.RETRY)
 
@@ -98,7 +102,7 @@ async def _new_answer(
     bot: ResearchBot,
     interaction: Asked,
     job_id: str,
-    submit: Callable[[ResearchJob, str, str], Awaitable[ResearchJob]],
+    submit: Callable[[ResearchJob, str, str, Address], Awaitable[ResearchJob]],
     *,
     in_place: bool = False,
 ) -> None:
@@ -108,11 +112,13 @@ async def _new_answer(
     if spot is None:
         return
 
-    async def begin() -> ResearchJob:
+    async def begin(address: Address) -> ResearchJob:
         job = await _visible(bot, interaction, job_id)
-        return await submit(job, str(interaction.user.id), f"discord:{interaction.id}")
+        return await submit(job, str(interaction.user.id), f"discord:{interaction.id}", address)
 
-    await bot.answer(begin, spot)
+    reply = await bot.answer(begin, spot)
+    if not reply.has_shown and not in_place:  # somebody else's press has begun it, and its message lives elsewhere
+        await reply.edit(bot.voice.notice(word("asking.already_begun")))
 
 
 async def _decline(bot: ResearchBot, interaction: Asked, job_id: str) -> None:

@@ -142,8 +142,8 @@ async def test_a_bot_that_is_killed_mid_job_answers_after_its_restart(house: Hou
 
     assert await house.final(asked) is running
     assert "Research Complete" in running.text
-    shown = await house.final(house.discord.press(answered, "Show Sources"))
-    assert "How tides work" in shown.text
+    for label, said in (("Show Sources", "How tides work"), ("👍", "Thank you"), ("Ask Again", "Research Complete")):
+        assert said in (await house.final(house.discord.press(answered, label))).text
     house.at_rest()
     improved = await house.final(house.discord.submit(form, "Say more about the Sun"))
     assert "Research Complete" in improved.text
@@ -218,7 +218,7 @@ async def test_thirty_questions_at_once_are_all_answered(house: House):
 async def test_who_asks_too_often_is_told_how_long_to_wait(tmp_path):
     """G-02: five a minute a person, twenty a guild; every question of the burst has its own honest end."""
     quotas = {"GORKD_DISCORD_USER_PER_MIN": "5", "GORKD_DISCORD_GUILD_PER_MIN": "20"}
-    async with discord_house(tmp_path, env=quotas) as house:
+    async with discord_house(tmp_path, env={**quotas, "GORKD_DISCORD_THREADS": "always"}) as house:
         numbers = count()
         asked = [house.discord.slash("research", query=f"{TIDES[:-1]} {next(numbers)}?") for _ in range(30)]
 
@@ -226,6 +226,8 @@ async def test_who_asks_too_often_is_told_how_long_to_wait(tmp_path):
 
         assert sum("Research Complete" in answer.text for answer in answers) == 5
         assert sum("Please wait" in answer.text for answer in answers) == 25
+        answered = [answer for answer in answers if "Research Complete" in answer.text]
+        await house.discord.until(lambda: all(answer.thread for answer in answered))
         assert house.discord.problems == []
         assert house.discord.thinking == []
 
