@@ -16,7 +16,7 @@ from core.attachments import MAX_ATTACHMENTS, Attachment
 from core.changes import AnswerChanges, compare_answers
 from core.delivery import Address, Delivery
 from core.deps import Deps
-from core.errors import GorkdError, InvalidQuery, JobNotFound, QueueFull, SetupError, StaleAttempt, StoreError
+from core.errors import InvalidQuery, JobNotFound, QueueFull, SetupError, StaleAttempt, StoreError
 from core.events import Event
 from core.feedback import MAX_REASON_CHARS, Rating
 from core.forgetting import Forgotten, Whose
@@ -96,12 +96,7 @@ class Researcher:
             log.info("submitted", extra={"job": job.id, "mode": ",".join(request.modes), "tenant": job.scope.tenant})
         if address is not None and is_new:
             await self._deps.deliveries.put(stored, address)
-        try:
-            await self._begin(stored, attachments, is_new=is_new)
-        except GorkdError:
-            if address is not None and is_new:  # whoever asked is told at once
-                await self._deps.deliveries.erase(stored.id)
-            raise
+        await self._begin(stored, attachments, is_new=is_new)
         return stored
 
     async def retry(
@@ -123,8 +118,8 @@ class Researcher:
     ) -> ResearchJob:
         """Ask the same question anew: nothing of the earlier answer is used."""
         old = await self._visible(job_id, scope)
-        request = replace(await self._asked(old), basis="", feedback="", asker=asker)
-        return await self._again(old, request, dedupe_key, address)
+        asked = await self._asked(old)
+        return await self._again(old, replace(asked, basis="", feedback="", asker=asker), dedupe_key, address)
 
     async def refresh(self, job_id: str, asker: str, *, scope: Scope, dedupe_key: str = "") -> ResearchJob:
         """Renew an answer that was given before: nothing of it is used, and `changes` then says what is different.
@@ -367,6 +362,7 @@ class Researcher:
             if is_new:
                 error = JobError(exc.code, exc.user_message, exc.retryable)
                 await deliver_failure(job, self._deps, JobStatus.FAILED, error=error)
+                await self._deps.deliveries.erase(job.id)  # whoever asked is told by the error
             raise
         except StoreError as exc:
             self._deps.count_error("intake", exc)
