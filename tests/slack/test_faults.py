@@ -7,7 +7,9 @@ import json
 
 import pytest
 
+from core.job import ResearchRequest, Scope
 from tests.durable.outside import QUESTION, hang_at, heal
+from tests.durable.processes import front
 from tests.loopback.slack_api import Fault
 from tests.shared_data import shared_data
 from tests.slack.house import SlackHouse
@@ -109,6 +111,26 @@ async def test_one_post_that_arrives_as_two_events_is_one_question(house: SlackH
     await house.slack.until(lambda: len(house.slack.state.of_bot(channel)) == 3)
 
     assert len(house.endings(channel)) == 1
+
+
+async def test_question_that_was_stored_by_an_app_that_died_at_once_is_answered_when_it_comes_again(
+    house: SlackHouse,
+) -> None:
+    """Stored, researched to its end, and nobody had noted where its answer belongs: the event comes again."""
+    ada = house.person()
+    channel = house.channel(ada)
+    asked = house.slack.state.says(ada, channel, f"<@UBOT> {QUESTION}")
+    request = ResearchRequest(QUESTION, Scope("slack:T1", "workspace"), asker=ada, thread=f"slack:{channel}:{asked.ts}")
+    async with front(house.env) as other:
+        job = await other.researcher.submit(request, dedupe_key=f"slack:T1:{channel}:{asked.ts}")
+        async for _ in other.researcher.follow(job.id):
+            pass
+
+    await house.slack.send("event", house.slack.event("app_mention", asked))
+    await house.ended(channel)
+    await house.sources_of(asked.ts)
+
+    assert len(house.slack.state.of_bot(channel)) == 2
 
 
 async def test_edits_and_other_bots_ask_nothing(house: SlackHouse) -> None:

@@ -132,8 +132,11 @@ class Desk:
         return SlackReply(await self.workspaces.find(lodging.team), lodging, is_doubtful=True)
 
     async def begin(self, submit: Submit, reply: SlackReply, scope: Scope) -> None:
-        """Store what `submit` makes under `key_of(reply)`, with its message. The answer comes by itself."""
-        is_known = await self.researcher.asked(key_of(reply), scope=scope) is not None
+        """Store what `submit` makes under `key_of(reply)`, with its message. The answer comes by itself.
+
+        A job that is known and has no message to be seen was stored by someone who died before noting where.
+        """
+        is_known = await self.researcher.asked(key_of(reply), scope=scope) is not None and await reply.is_posted()
         job = await self.live.accept(submit, reply, known=is_known)
         if job is not None:
             self.live.follow(job, reply)

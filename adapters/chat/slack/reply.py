@@ -68,6 +68,13 @@ class SlackReply:
     def address(self) -> Address:
         return Address(PLATFORM, dict(asdict(self.lodging)))
 
+    async def is_posted(self) -> bool:
+        """Whether the message is known to stand where it belongs, or is at least to be seen there."""
+        at = self.lodging
+        self._is_doubtful = True
+        is_elsewhere = not at.channel  # direct messages that are yet to be opened: not worth a look
+        return bool(at.ts) or is_elsewhere or bool(await find(self._client, Spot(at.channel, at.thread_ts), self._mark))
+
     async def edit(self, message: SlackMessage, /) -> None:
         """Raises one of `FAULTS`, or `AddressDead`."""
         at = self.lodging
