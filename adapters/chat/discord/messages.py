@@ -15,7 +15,7 @@ from adapters.chat.discord.words import word
 from core import wording
 from core.conversation import Reply, read_reply
 from core.delivery import Address
-from core.errors import GorkdError
+from core.errors import GorkdError, JobNotFound
 from core.job import TERMINAL_STATUSES, ResearchJob, ResearchRequest, Scope
 from core.modes import MODES
 from core.steering import read_steering
@@ -109,11 +109,12 @@ async def _respond(bot: ResearchBot, message: discord.Message, place: Place, spo
 async def _steerable(bot: ResearchBot, place: Place, thread: str, answered: str) -> ResearchJob | None:
     """The research under way that is spoken to: the one replied to, or that the thread hangs under."""
     if answered:
-        job = await bot.researcher.job(answered)
-        is_under_way = job.status not in TERMINAL_STATUSES and any(
-            MODES[name].is_steerable for name in job.request.modes
-        )
-        return job if is_under_way and place.shows(job) else None
+        try:
+            job = await bot.researcher.job(answered)
+        except JobNotFound:  # forgotten: what is said under it is a question of its own
+            return None
+        is_steerable = any(MODES[name].is_steerable for name in job.request.modes if name in MODES)
+        return job if is_steerable and job.status not in TERMINAL_STATUSES and place.shows(job) else None
     return None if place.is_direct else await bot.researcher.under_way(thread, scope=place.scope)
 
 

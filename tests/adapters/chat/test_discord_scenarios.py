@@ -411,6 +411,17 @@ async def test_two_people_at_once_get_each_their_own_answer(house: House):
     assert "twice a month" in answers[1].text
 
 
+async def test_a_reply_to_a_forgotten_answer_is_a_question_of_its_own(house: House):
+    """Nothing is known of what was forgotten, and nobody is turned away for it."""
+    first = await house.final(house.discord.say("@gorkd Does the Moon raise two bulges in the ocean?"))
+    forgotten = await house.final(house.discord.say("@gorkd forget", reply_to=first))
+
+    answer = await house.final(house.discord.say("@gorkd What is the largest tidal range on Earth?", reply_to=first))
+
+    assert "Forgotten" in forgotten.text
+    assert "Bay of Fundy" in answer.text
+
+
 async def test_in_a_busy_channel_details_go_to_a_thread_where_the_talk_goes_on(house: House):
     """G-02: more than ten messages in the last minute; a follow-up in the thread carries the context."""
     channel = house.discord.quiet
