@@ -9,6 +9,7 @@ from core.deep.state import Coverage
 from core.events import Json
 from core.render import iso_utc, one_line
 from core.trace import ToolTrace
+from core.wording import counted
 
 
 def trace_lines(trace: ToolTrace) -> list[str]:
@@ -51,12 +52,17 @@ def _headline(trace: ToolTrace) -> str:
         parts.append(one_line(trace.current_stage))
     if figures:
         parts += [
-            f"{figures.get('total_iterations', 0)} iterations",
+            _counted(figures, "total_iterations", "iteration"),
             f"{figures.get('pubmed_queries', 0)} PubMed and {figures.get('web_queries', 0)} web queries",
-            f"{figures.get('sources_processed', 0)} sources",
-            f"{figures.get('llm_calls', 0)} model calls",
+            _counted(figures, "sources_processed", "source"),
+            _counted(figures, "llm_calls", "model call"),
         ]
     return " · ".join(parts)
+
+
+def _counted(figures: Mapping[str, Json], name: str, noun: str) -> str:
+    value = figures.get(name)
+    return counted(value if isinstance(value, int) else 0, noun)
 
 
 def _item_line(row: Mapping[str, Json]) -> str:

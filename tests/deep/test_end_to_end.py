@@ -59,7 +59,7 @@ async def test_at_the_command_line(world: DeepWorld, tmp_path: Path) -> None:
     cited = {citation["source_id"] for citation in job["citations"]}
     assert any(PMID in source["url"] for source in job["sources"] if source["id"] in cited)
     assert "for a cardiologist" in world.model.calls[0].user
-    assert "deep_research · completed · 1 iterations" in table
+    assert "deep_research · completed · 1 iteration · " in table
     assert "✓ 1. " in table
     tool_trace = json.loads(row)["tool_trace"]
     assert tool_trace["id"] == job["result"]["trace_id"]
