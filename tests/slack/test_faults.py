@@ -31,6 +31,7 @@ async def test_lost_reply_to_a_post_does_not_post_twice(house: SlackHouse, kind:
     assert len(house.slack.state.of_bot(channel)) == 2
 
 
+@pytest.mark.slow
 async def test_post_that_never_arrived_is_made_again(house: SlackHouse) -> None:
     ada = house.person()
     channel = house.channel(ada)
@@ -60,6 +61,7 @@ async def test_limit_is_waited_for(house: SlackHouse, method: str) -> None:
     assert len(house.slack.state.of_bot(channel)) == 2
 
 
+@pytest.mark.slow
 async def test_final_update_is_tried_until_it_works(house: SlackHouse) -> None:
     """No answer is lost to a Slack that is away for a moment."""
     ada = house.person()
@@ -185,6 +187,7 @@ async def test_dropped_connection_is_made_again_and_the_event_comes_again(house:
     assert len(house.endings(channel)) == 1
 
 
+@pytest.mark.slow
 async def test_known_mention_and_link_tricks_are_answered_harmlessly(house: SlackHouse) -> None:
     """Whatever is asked, Slack accepts the reply and it mentions nobody."""
     lines = shared_data("hostile_sample", "mention_link_cases.jsonl").read_text("utf-8").splitlines()
