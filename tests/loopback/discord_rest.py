@@ -262,6 +262,8 @@ class Rest:
                 if earlier.nonce == nonce and earlier.channel_id == channel.id and not earlier.is_deleted:
                     return _json(earlier.to_json())
         reference = body.get("message_reference")
+        if reference and channel.kind not in (data.DM, data.GROUP_DM) and not channel.permissions & data.HISTORY:
+            raise Refused(400, 160002, "Cannot reply without permission to read message history")
         target = self._world.messages.get(str(reference["message_id"])) if reference else None
         if reference and (target is None or target.is_deleted):
             if reference.get("fail_if_not_exists", True):

@@ -69,6 +69,7 @@ class DiscordWorld:
         self.hidden = self._channel("staff", hidden=True)
         self.no_embeds = self._channel("plain", denied=data.EMBED)
         self.no_threads = self._channel("flat", denied=data.THREADS)
+        self.no_history = self._channel("forgetful", denied=data.HISTORY)
         self.no_send = self._channel("read-only", denied=data.SEND)
         self.elsewhere = self._add(Channel(self.ids.next(), "elsewhere", guild_id=self.foreign.id))
         self.foreign.channels.append(self.elsewhere)

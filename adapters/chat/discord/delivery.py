@@ -30,6 +30,7 @@ SWITCH_SHARE = 13 / 15  # of that life, after which the message moves
 GONE = {10003, 10008, 10015, 50001, 50027, 40094}  # channel, message, webhook, access, token; too many follow-ups
 UNKNOWN_MESSAGE = 10008
 MISSING_PERMISSIONS = 50013
+NO_HISTORY = 160002  # who may not read a channel's history may not reply there, only write
 
 _log = logging.getLogger(__name__)
 _ORIGINAL = cast(int, "@original")  # discord.py puts it into the path as it is
@@ -51,6 +52,7 @@ class Spot:
     token_until: float = 0.0
     can_post: bool = False
     can_embed: bool = True
+    can_reply: bool = True
 
     @property
     def has_token(self) -> bool:
@@ -173,6 +175,9 @@ class DiscordReply:
             if exc.code == MISSING_PERMISSIONS and self.spot.can_embed:
                 self.spot = replace(self.spot, can_embed=False)
                 return await self._try(send, payload, *rest)
+            if exc.code == NO_HISTORY and self.spot.can_reply:
+                self.spot = replace(self.spot, can_reply=False)
+                return await self._try(send, payload, *rest)
             self.is_dismissed = exc.code == UNKNOWN_MESSAGE
             if exc.code in GONE or exc.code == MISSING_PERMISSIONS:
                 raise AddressDead(str(exc)) from exc
@@ -191,7 +196,7 @@ class DiscordReply:
         return discord.Webhook.partial(self.client.application_id or 0, spot.token, client=self.client)
 
     def _reference(self, message_id: int) -> dict[str, Any]:
-        if not message_id:
+        if not message_id or not self.spot.can_reply:
             return {}
         place = self.spot.channel_id
         reference = discord.MessageReference(message_id=message_id, channel_id=place, fail_if_not_exists=False)

@@ -84,6 +84,18 @@ async def test_a_message_to_the_bot_is_a_question(house: House, where: str):
     assert answer.pinged == []
 
 
+async def test_where_the_bot_may_not_reply_it_writes_below(house: House):
+    """Discord wants the permission to read the history for a reply; without it the answer is a plain message."""
+    channel = house.discord.no_history
+    house.discord.say(f"@gorkd {TIDES}", channel=channel)
+
+    await house.discord.until(lambda: any(is_final(one) for one in house.discord.said_in(channel)))
+
+    (answer,) = house.discord.said_in(channel)
+    assert "gravity of the Moon" in answer.text
+    assert answer.reference is None
+
+
 async def test_what_is_not_meant_for_the_bot_gets_no_answer(house: House):
     """Plain chatter, and what other people say to each other."""
     chatter = house.discord.say("What causes the tides?")
