@@ -24,6 +24,8 @@ class Press(StrEnum):
     CANCEL = "cancel"
     START = "start_deep"
     NOT_NOW = "not_now"
+    GO_DEEPER = "go_deeper"
+    ANSWER_NOW = "answer_now"
     GOOD = "good"
     BAD = "bad"
 

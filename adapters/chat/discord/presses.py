@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import aiohttp
@@ -22,6 +23,7 @@ from core import wording
 from core.delivery import Address
 from core.errors import GorkdError, JobNotFound
 from core.job import ResearchJob
+from core.steering import Steering
 
 if TYPE_CHECKING:
     from adapters.chat.discord.bot import ResearchBot
@@ -49,12 +51,14 @@ async def press_button(bot: ResearchBot, interaction: Asked, press: Press, job_i
     if press is Press.NOT_NOW:
         await _decline(bot, interaction, job_id)
         return
-    actions = {
+    actions: dict[Press, Callable[[ResearchBot, Asked, str], Awaitable[DiscordMessage]]] = {
         Press.SOURCES: _sources,
         Press.SHARED_SOURCES: _shared_sources,
         Press.SHARE: _share,
         Press.SHARE_HERE: _share_here,
         Press.CANCEL: _cancel,
+        Press.GO_DEEPER: partial(_steer, Steering("go_deeper")),
+        Press.ANSWER_NOW: partial(_steer, Steering("answer_now")),
         Press.GOOD: _good,
     }
 
@@ -167,6 +171,12 @@ async def _cancel(bot: ResearchBot, interaction: Asked, job_id: str) -> DiscordM
     job = await _own(bot, interaction, job_id)
     await bot.researcher.cancel(job.id)
     return bot.voice.notice(word("feedback.cancelled"))
+
+
+async def _steer(steering: Steering, bot: ResearchBot, interaction: Asked, job_id: str) -> DiscordMessage:
+    job = await _own(bot, interaction, job_id)
+    await bot.researcher.steer(job.id, steering, scope=job.scope)
+    return bot.voice.notice(word("feedback.steered"))
 
 
 async def _good(bot: ResearchBot, interaction: Asked, job_id: str) -> DiscordMessage:

@@ -62,8 +62,11 @@ class DiscordVoice:
         lines += [f"· {plain(line, LINE_ROOM)}" for line in snapshot.sources[-TOP_SOURCES:]]
         found = f" · {wording.counted(len(snapshot.sources), 'source')}" if snapshot.sources else ""
         embed = discord.Embed(title=f"🔍 {word('progress.title')}", colour=COLOUR_RUNNING)
-        cancel = JobButton(Press.CANCEL, job.id, wording.CANCEL)
-        message = _message(embed, _within(lines, RUNNING_LIMIT), f"{wording.duration(elapsed_s)}{found}", ((cancel,),))
+        buttons: Row = (JobButton(Press.CANCEL, job.id, wording.CANCEL),)
+        if snapshot.card and snapshot.card.items:
+            deeper = JobButton(Press.GO_DEEPER, job.id, wording.GO_DEEPER)
+            buttons = (deeper, JobButton(Press.ANSWER_NOW, job.id, wording.ANSWER_NOW), *buttons)
+        message = _message(embed, _within(lines, RUNNING_LIMIT), f"{wording.duration(elapsed_s)}{found}", (buttons,))
         return replace(message, page_url=self.links.link(job))
 
     def outcome(

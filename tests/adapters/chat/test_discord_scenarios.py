@@ -251,6 +251,7 @@ async def test_only_the_asker_cancels_a_running_question(house: House):
 
     refused = await house.final(house.discord.press(running, "Cancel", person=OTHER))
     assert "Only the person who asked" in refused.text
+    house.discord.press(running, "Go Deeper")
     house.discord.press(running, "Cancel")
     ended = await house.final(asked)
 
