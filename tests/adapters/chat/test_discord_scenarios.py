@@ -251,7 +251,6 @@ async def test_only_the_asker_cancels_a_running_question(house: House):
 
     refused = await house.final(house.discord.press(running, "Cancel", person=OTHER))
     assert "Only the person who asked" in refused.text
-    house.discord.press(running, "Go Deeper")
     house.discord.press(running, "Cancel")
     ended = await house.final(asked)
 
@@ -351,6 +350,8 @@ async def test_deep_research_by_name_tells_its_time_and_can_be_spoken_to(house: 
 
     assert "Noted" in noted.text
     assert "Only the person who asked" in refused.text
+    deepened = await house.final(house.discord.press(running, "Go Deeper"))
+    assert "Noted" in deepened.text
     house.discord.press(running, "Cancel")
     assert "Cancelled" in (await house.final(deep)).text
 
