@@ -16,6 +16,7 @@ from core.limits import RateLimits
 from core.ports import ProviderStrength, Recorder, SearchProvider
 from core.source import SearchHit, SearchQuery
 from core.telemetry import Measurement
+from core.wording import counted
 
 log = logging.getLogger(__name__)
 
@@ -55,7 +56,7 @@ class LimitedSearch:
         while wait_s := await self._take():
             waited_s += wait_s
             if waited_s > self._rate.max_wait_s:
-                reason = f"its limit of {self._rate.calls} calls in {self._rate.period_s:g} s is used up"
+                reason = f"its limit of {counted(self._rate.calls, 'call')} in {self._rate.period_s:g} s is used up"
                 raise ProviderRateLimited(self.name, reason, retry_after_s=wait_s)
             await self._sleep(wait_s)
 
