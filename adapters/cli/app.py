@@ -93,6 +93,8 @@ def _ask_command(open_researcher: OpenResearcher) -> Callable[..., None]:
             code = Exit.INTERRUPTED
         except GorkdError as error:
             code = report(error, as_json=as_json)
+        except BrokenPipeError:  # typer ends quietly when whoever read along has seen enough (`| head`)
+            raise
         except Exception as error:  # noqa: BLE001 -- the process boundary: a person gets a sentence, the log the rest
             _log.debug("ask failed", exc_info=True)
             say(f"{wording.SOMETHING_BROKE} ({type(error).__name__}; GORKD_LOG_LEVEL=debug shows more)")

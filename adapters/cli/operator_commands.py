@@ -124,7 +124,7 @@ def _run(command: Callable[[], Coroutine[None, None, Exit]], *, as_json: bool) -
         code = Exit.INTERRUPTED
     except GorkdError as error:
         code = report(error, as_json=as_json)
-    except typer.Abort:
+    except (typer.Abort, BrokenPipeError):  # typer ends quietly when whoever read along has seen enough (`| head`)
         raise
     except Exception as error:  # noqa: BLE001 -- the process boundary: a person gets a sentence, the log the rest
         _log.debug("command failed", exc_info=True)

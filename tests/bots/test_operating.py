@@ -47,6 +47,22 @@ async def gorkd(*arguments: str, env: Mapping[str, str]) -> Ended:
     return Ended(process.returncode, out.decode(), err.decode())
 
 
+async def test_who_stops_reading_is_told_nothing(tmp_path: Path):
+    """`gorkd library list --json | head -0`: no message, no traceback."""
+    there, here = os.pipe()
+    os.close(there)
+    env = {**os.environ, "GORKD_DATA": str(tmp_path), "PYTHONUNBUFFERED": "1"}
+    command = (sys.executable, "-m", "bots", "library", "list", "--json")
+
+    process = await asyncio.create_subprocess_exec(
+        *command, cwd=ROOT, env=env, stdout=here, stderr=asyncio.subprocess.PIPE
+    )
+    os.close(here)
+    _, err = await asyncio.wait_for(process.communicate(), 50)
+
+    assert err == b""
+
+
 async def start(*arguments: str, env: Mapping[str, str]) -> asyncio.subprocess.Process:
     return await asyncio.create_subprocess_exec(
         sys.executable, "-m", "bots", *arguments,
