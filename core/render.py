@@ -170,10 +170,18 @@ def _answer_json(answer: ResearchAnswer) -> dict[str, Json]:
         "confidence": answer.confidence.value,
         "limitations": list(answer.limitations),
         "confidence_reasons": list(answer.confidence_reasons),
+        "confidence_sum": [
+            {"name": part.name, "value": part.value, "note": part.note} for part in answer.confidence_sum
+        ],
+        "claims": [_claim_json(claim) for claim in answer.claims],
         "conflicts": [_conflict_json(conflict) for conflict in answer.conflicts],
         "removed": [{"text": removed.text, "reason": removed.reason} for removed in answer.removed],
         "notice": answer.notice,
     }
+
+
+def _claim_json(claim: Claim) -> dict[str, Json]:
+    return {"id": claim.id, "text": claim.text, "verdict": claim.verdict.value, "strength": claim.strength}
 
 
 def _conflict_json(conflict: Conflict) -> dict[str, Json]:

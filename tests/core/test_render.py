@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import wording
-from core.answer import Claim, Confidence, Evidence, JobResult, Verdict
+from core.answer import Claim, Confidence, ConfidencePart, Evidence, JobResult, Verdict
 from core.citations import MARKS
 from core.job import JobStatus
 from core.render import (
@@ -85,6 +85,9 @@ def test_json_has_the_additions():
         None,
     )
     assert answer["confidence_reasons"] == list(samples.ANSWER.confidence_reasons)
+    assert [(one["id"], one["verdict"], one["strength"]) for one in answer["claims"]] == [
+        (claim.id, claim.verdict.value, claim.strength) for claim in samples.ANSWER.claims
+    ]
     assert answer["conflicts"][0]["positions"][1]["source_id"] == "src_3"
     assert answer["removed"] == [{"text": "It was painted green in 1990.", "reason": "no source says it"}]
     first, third = document["citations"][0], document["citations"][2]
@@ -95,6 +98,20 @@ def test_json_has_the_additions():
     assert metadata["created_at"] == metadata["completed_at"] == "2026-03-14T12:00:00Z"
     assert (metadata["model"], metadata["tokens"], metadata["cost_usd"]) == ("gpt-test", 5120, 0.004)
     assert (metadata["queries"], metadata["providers"]) == (list(samples.RESULT.queries), ["tavily", "wikipedia"])
+
+
+def test_json_shows_how_the_confidence_was_computed() -> None:
+    """Line by line, as the page does."""
+    parts = (ConfidencePart("support", 0.9, "mean over 2 claims"), ConfidencePart("score", 0.9, "high from 0.8"))
+    answered = replace(samples.RESULT, answer=replace(samples.ANSWER, confidence_sum=parts))
+
+    answer = job_json(samples.COMPLETED, answered, samples.SOURCES)["answer"]
+
+    assert isinstance(answer, dict)
+    assert answer["confidence_sum"] == [
+        {"name": "support", "value": 0.9, "note": "mean over 2 claims"},
+        {"name": "score", "value": 0.9, "note": "high from 0.8"},
+    ]
 
 
 @pytest.mark.parametrize(
