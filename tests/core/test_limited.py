@@ -70,7 +70,7 @@ async def test_who_would_wait_too_long_is_refused_at_once():
         await search.search(QUERY, limit=5, scope=LOCAL)
 
     assert refused.value.retry_after_s == pytest.approx(10.0, abs=0.01)
-    assert "1 calls in 10 s" in str(refused.value)
+    assert "1 call in 10 s" in str(refused.value)
     assert clock.slept == []
     assert len(provider.asked) == 1
 
