@@ -67,14 +67,14 @@ def session_of(token: str, *, expiry: int) -> str:
 def is_own_origin(request: web.Request) -> bool:
     """Browsers name the site that posts; programs send nothing. `null` is a page without a site.
 
-    A page that sends no referrer has the origin `null` as well; then what counts is how near the
-    browser says it is (Fetch Metadata), which it says to this machine and over https.
+    What counts first is how near the browser says it is (Fetch Metadata), which it says to this machine and over
+    https; else the site's name, which a proxy in front knows as the public address.
     """
     nearness = request.headers.get("Sec-Fetch-Site")
     if nearness is not None:
         return nearness in ("same-origin", "none")
     origin = request.headers.get("Origin")
-    return origin is None or _parts(origin).netloc == request.host
+    return origin is None or _parts(origin).netloc in (request.host, _parts(request.app[SETTINGS].public_url).netloc)
 
 
 def _bearer(request: web.Request) -> str:

@@ -117,10 +117,7 @@ async def _metrics(request: web.Request) -> web.Response:
 
 
 async def _add_headers(request: web.Request, response: web.StreamResponse) -> None:
-    if request.path in (
-        "/",
-        "/sign-in",
-    ):  # a form behind `no-referrer` posts with `Origin: null`; these addresses tell nothing
-        response.headers.setdefault("Referrer-Policy", "same-origin")
+    if request.path in ("/", "/sign-in"):
+        response.headers.setdefault("Referrer-Policy", pages.FORM_REFERRER)
     for name, value in _HEADERS.items():
         response.headers.setdefault(name, value)

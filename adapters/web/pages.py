@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from core.tracing import TraceLog
 
 TRACES: web.AppKey[TraceLog] = web.AppKey("traces")
+FORM_REFERRER = "same-origin"  # behind `no-referrer` forms post with `Origin: null`; no other site is told either way
 REFRESH_S = 2  # often enough to watch, rarely enough to read
 SHOWN_REMOVED = 10  # sentences that were cut; the rest is folded
 EXAMPLES = (  # a fresh clone without network answers them from its own documents
@@ -83,8 +84,8 @@ async def get_job(request: web.Request) -> web.Response:
         page = _page("running.html", request, context | await _running(request, job))
     else:
         page = _page("job.html", request, context | _finished(request, view))
-    if not view.is_private:
-        page.headers["Referrer-Policy"] = "same-origin"  # without any, its forms would post with `Origin: null`
+    if context["may_ask"]:
+        page.headers["Referrer-Policy"] = FORM_REFERRER
     return page
 
 

@@ -18,7 +18,7 @@ from tests.golden.samples import LINKS, NOON
 
 JOB = samples.COMPLETED.id
 AFAR = {"X-Forwarded-For": "203.0.113.9"}
-SETTINGS = WebSettings(api_tokens=("other", "right"), asks_per_minute=100)
+SETTINGS = WebSettings(api_tokens=("other", "right"), asks_per_minute=100, public_url="http://gorkd.example")
 
 
 @pytest.fixture
@@ -69,6 +69,8 @@ async def test_signing_out_ends_it(client: ConformingClient):
         pytest.param({"Sec-Fetch-Site": "same-site"}, 401, id="a neighbour"),
         pytest.param({"Origin": "https://evil.test"}, 401, id="another site in an old browser"),
         pytest.param({"Origin": "null"}, 401, id="a page without a site"),
+        pytest.param({"Origin": "http://gorkd.example", "Host": "127.0.0.1:8080"}, 303, id="through a proxy over http"),
+        pytest.param({"Origin": "http://gorkd.example.evil.test"}, 401, id="a longer name"),
     ],
 )
 async def test_no_other_site_asks_with_the_cookie(client: ConformingClient, headers: dict[str, str], status: int):

@@ -13,7 +13,7 @@ from aiohttp.test_utils import TestClient
 from adapters.store.memory import MemoryLinkRevocations
 from adapters.web import WebSettings
 from core.errors import GorkdError, InvalidQuery, QueueFull, SearchFailed, SetupError, StoreError
-from core.job import JobStatus, Scope
+from core.job import JobStatus, ResearchJob, Scope
 from core.page_links import LINK_LIFE
 from core.render import job_json
 from tests.adapters.web.conformity import conforming
@@ -249,6 +249,7 @@ async def test_private_jobs_look_like_unknown_ones(open_web: Open, path: str):
     assert await hidden.text() == await unknown.text()
 
 
+AFAR = {"X-Forwarded-For": "203.0.113.9"}
 PRIVATE = replace(samples.COMPLETED, request=replace(samples.PENDING.request, scope=Scope("slack:T1", "channel:C1")))
 READ = [
     "/v1/jobs/{}",
@@ -276,7 +277,20 @@ async def test_a_signed_link_opens_a_private_job_until_it_is_revoked(path: str):
         assert [answer.status for answer in (unsigned, opened, revoked)] == [404, 200, 404]
         assert await unsigned.text() == await revoked.text() == await unknown.text()
         assert "no-store" in opened.headers["Cache-Control"]
-        assert (opened.headers["Referrer-Policy"], opened.headers["X-Robots-Tag"]) == ("no-referrer", "noindex")
+        assert opened.headers["X-Robots-Tag"] == "noindex"
+
+
+@pytest.mark.parametrize("job", [PRIVATE, samples.COMPLETED], ids=["private", "open"])
+@pytest.mark.parametrize(("headers", "policy"), [({}, "same-origin"), (AFAR, "no-referrer")], ids=["asker", "reader"])
+async def test_no_other_site_is_told_which_page_one_comes_from(job: ResearchJob, headers: dict[str, str], policy: str):
+    """Nor is this one, but for the forms: behind `no-referrer` they would post with `Origin: null`, and be refused."""
+    address = samples.LINKS.signed(job, f"/jobs/{job.id}")
+
+    async with conforming(web_app(ScriptedResearcher(job))) as web:
+        opened = await web.get(address, headers=headers)
+
+    assert (opened.status, opened.headers["Referrer-Policy"]) == (200, policy)
+    assert ("<form" in await opened.text()) <= (policy == "same-origin")
 
 
 async def test_an_expired_link_looks_like_an_unknown_job():
