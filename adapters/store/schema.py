@@ -146,14 +146,6 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         """CREATE TRIGGER paper_words_forget AFTER DELETE ON paper_chunks
             BEGIN DELETE FROM paper_words WHERE rowid = old.number; END""",
     ),
-    (
-        # Where a conversation with a library stands; `job_id` is the answer it shows, "" for none.
-        """CREATE TABLE conversations (
-            tenant TEXT NOT NULL, visibility TEXT NOT NULL, thread TEXT NOT NULL, asker TEXT NOT NULL,
-            job_id TEXT NOT NULL, put_at REAL NOT NULL, conversation TEXT NOT NULL,
-            PRIMARY KEY (tenant, visibility, thread)) WITHOUT ROWID""",
-        "CREATE INDEX conversations_by_age ON conversations (put_at)",
-    ),
 )
 
 

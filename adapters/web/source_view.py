@@ -14,6 +14,9 @@ from core.render import cut, one_line
 from core.source import Source, SourceKind
 
 _HINT_CHARS = 240  # of a passage, shown when one points at its citation
+_HINTS_CHARS = 2_000  # of all hints of a page; more citations have shorter ones, and all are one click away
+_QUOTES = 3  # of a source in the list; the others are marked in its text
+_CLAIM_CHARS = 60  # of a sentence that stands in full above
 
 _KINDS = {
     SourceKind.OFFICIAL: "official",
@@ -60,8 +63,12 @@ class Passage:
 
 @dataclass(frozen=True)
 class QuoteView:
+    """`claim` begins the sentence that it carries, "" where the quote says it; `others` counts the rest."""
+
     passage: Passage
     address: str
+    claim: str
+    others: int
 
 
 @dataclass(frozen=True)
@@ -75,7 +82,10 @@ class ScoreView:
 
 @dataclass(frozen=True)
 class SourceView:
-    """`address` is its text as read, here; `link` the live page, "" where the address may not be a link."""
+    """`address` is its text as read, here; `link` the live page, "" where the address may not be a link.
+
+    `more` counts the passages that are cited besides `quotes`.
+    """
 
     number: int
     title: str
@@ -86,10 +96,11 @@ class SourceView:
     score: int
     scores: tuple[ScoreView, ...]
     quotes: tuple[QuoteView, ...]
+    more: int
 
 
 def source_view(source: Source, answer: ResearchAnswer | None, links: JobLinks) -> SourceView:
-    passages = [passage for passage in passages_of(source, answer) if passage.quote and "conflict" not in passage.id]
+    quotes = _quotes(source, answer, links)
     return SourceView(
         number=source.number,
         title=one_line(source.title) or place_of(source),
@@ -99,7 +110,25 @@ def source_view(source: Source, answer: ResearchAnswer | None, links: JobLinks) 
         remarks=one_line(" · ".join(remarks_on(source))),
         score=_hundredths(source.scores.total),
         scores=_scores(source),
-        quotes=tuple(QuoteView(passage, links.source(source.number, passage.id)) for passage in passages),
+        quotes=quotes[:_QUOTES],
+        more=len(quotes[_QUOTES:]),
+    )
+
+
+def _quotes(source: Source, answer: ResearchAnswer | None, links: JobLinks) -> tuple[QuoteView, ...]:
+    """Each cited passage once, in the answer's order; sides of a conflict stand in its own table."""
+    cited: dict[tuple[str, Verdict], list[Passage]] = {}
+    for passage in passages_of(source, answer):
+        if passage.quote and "conflict" not in passage.id:
+            cited.setdefault((passage.quote, passage.verdict), []).append(passage)
+    return tuple(
+        QuoteView(
+            first := same[0],
+            links.source(source.number, first.id),
+            "" if first.is_said_by_quote else cut(one_line(first.claim), _CLAIM_CHARS),
+            len(same) - 1,
+        )
+        for same in cited.values()
     )
 
 
@@ -128,9 +157,9 @@ def passages_of(source: Source, answer: ResearchAnswer | None) -> list[Passage]:
     return passages
 
 
-def hint_of(source: Source, passage: Passage | None) -> str:
-    """`docs.example: “the passage”`."""
-    quote = cut(one_line(passage.quote), _HINT_CHARS) if passage else ""
+def hint_of(source: Source, passage: Passage | None, *, citations: int) -> str:
+    """`docs.example: “the passage”`, the shorter the more `citations` the page has."""
+    quote = cut(one_line(passage.quote), min(_HINT_CHARS, _HINTS_CHARS // max(1, citations))) if passage else ""
     return f"{place_of(source)}: “{quote}”" if quote else place_of(source)
 
 

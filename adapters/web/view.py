@@ -22,6 +22,7 @@ from core.snapshot import Snapshot
 from core.source import Source
 
 STAGES = (JobStatus.PLANNING, JobStatus.SEARCHING, JobStatus.FETCHING, JobStatus.SYNTHESIZING)
+_WEAKEST = 12  # sentences of which it is shown how strongly they are carried
 _DESCRIPTION_CHARS = 200  # of the answer, in a link's preview
 
 
@@ -45,13 +46,17 @@ class ConflictView:
 
 @dataclass(frozen=True)
 class SumView:
-    """How the confidence was computed. `lost` is what conflicts took from the score, 0…1."""
+    """How the confidence was computed. `lost` is what conflicts took from the score, 0…1.
+
+    `claims` are those that are carried least, weakest first; `stronger` counts the others.
+    """
 
     parts: tuple[ConfidencePart, ...]
     score: float
     lost: float
     bars: tuple[float, float]
     claims: tuple[Claim, ...]
+    stronger: int
 
 
 @dataclass(frozen=True)
@@ -155,7 +160,8 @@ def _answer_view(answer: ResearchAnswer, sources: Sequence[Source], links: JobLi
         if number not in by_number:
             return None
         passage = passages[number].get(claim_id)
-        return Target(links.source(number, passage.id if passage else ""), hint_of(by_number[number], passage))
+        hint = hint_of(by_number[number], passage, citations=len(answer.citations))
+        return Target(links.source(number, passage.id if passage else ""), hint)
 
     is_insufficient = answer.confidence is Confidence.INSUFFICIENT
     return AnswerView(
@@ -176,8 +182,10 @@ def _sum_view(answer: ResearchAnswer) -> SumView | None:
     if "score" not in values:
         return None
     lost = values.get("support", values["score"]) - values["score"]
-    rated = tuple(claim for claim in answer.claims if claim.strength is not None)
-    return SumView(answer.confidence_sum, values["score"], lost, (MEDIUM_SCORE, HIGH_SCORE), rated)
+    rated = [claim for claim in answer.claims if claim.strength is not None]
+    weakest = sorted(rated, key=lambda claim: claim.strength or 0.0)[:_WEAKEST]
+    bars = (MEDIUM_SCORE, HIGH_SCORE)
+    return SumView(answer.confidence_sum, values["score"], lost, bars, tuple(weakest), len(rated) - len(weakest))
 
 
 def _conflicts(

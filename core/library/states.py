@@ -77,10 +77,7 @@ class Command:
 
 @dataclass(frozen=True)
 class Conversation:
-    """`last_query_set` are ids in arXiv's order, `offered` the paper whose missing summary was offered, "" if none.
-
-    `job_id` is the job whose answer gave the list, "" for other lists.
-    """
+    """`last_query_set` are ids in arXiv's order, `offered` the paper whose missing summary was offered, "" if none."""
 
     state: State = State.INITIAL
     last_query_set: tuple[str, ...] = ()
@@ -89,23 +86,18 @@ class Conversation:
     original_query: str = ""
     offered: str = ""
     history: tuple[str, ...] = ()
-    job_id: str = ""
 
-    def found(
-        self, state: State, paper_ids: Sequence[str], *, draft: str = "", query: str = "", job_id: str = ""
-    ) -> Conversation:
+    def found(self, state: State, paper_ids: Sequence[str], *, draft: str = "", query: str = "") -> Conversation:
         """After a search or a list; without papers everything is cleared (S000-28, S000-31)."""
         if not paper_ids:
             return self.cleared()
         ordered = tuple(sorted(dict.fromkeys(paper_ids), key=arxiv_order))
-        return Conversation(state, ordered, draft=draft, original_query=query, history=self.history, job_id=job_id)
+        return Conversation(state, ordered, draft=draft, original_query=query, history=self.history)
 
     def chose(self, paper_id: str, draft: str) -> Conversation:
         """A paper is shown; one from elsewhere ends the set that numbers refer to."""
         kept = self.last_query_set if paper_id in self.last_query_set else ()
-        return replace(
-            self, state=State.SUMMARIZED, last_query_set=kept, selected_paper=paper_id, draft=draft, offered=""
-        )
+        return Conversation(State.SUMMARIZED, kept, paper_id, draft, self.original_query, history=self.history)
 
     def revised(self, draft: str) -> Conversation:
         return replace(self, draft=draft, offered="")

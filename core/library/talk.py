@@ -141,7 +141,7 @@ class Talk:
             return conversation.cleared(), Reply(said, job_id=done.job_id)
         draft, ids = str(view["content"]), view["paper_ids"]
         cited = [str(paper_id) for paper_id in ids] if isinstance(ids, list) else []
-        now = conversation.found(State.RESEARCH, cited, draft=draft, query=command.argument, job_id=done.job_id)
+        now = conversation.found(State.RESEARCH, cited, draft=draft, query=command.argument)
         warning = f"{view['message']}\n\n" if view.get("message") else ""
         return now, Reply(f"{warning}{draft}", wording.PANEL_TITLE, job_id=done.job_id)
 
