@@ -50,7 +50,7 @@ class Work:
     """One entry. All text is on one line and printable; empty strings and None are what is not known.
 
     `url` is "" for a file of the operator's, whose place is nobody's business; `file` is its name.
-    `has_more_authors` is for `et al.`.
+    `has_more_authors` is for `et al.`; of a work that `is_year_only` month and day are not known.
     """
 
     number: int
@@ -67,6 +67,7 @@ class Work:
     arxiv_id: str
     pubmed_id: str
     is_article: bool
+    is_year_only: bool = False
 
 
 def cited_works(sources: Sequence[Source], answer: ResearchAnswer | None) -> list[Work]:

@@ -36,9 +36,9 @@ _STOP_WORDS = frozenset("a an and for from how in is of on or the to what when w
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()  # macros that every style knows
 
 
-def bibtex(works: Sequence[Work]) -> str:
-    """One entry a work; keys are unique, ASCII, and the same each time."""
-    keys = _keys(works)
+def bibtex(works: Sequence[Work], keys: Sequence[str] | None = None) -> str:
+    """One entry a work, under its key; without `keys` under some that are unique, ASCII, and the same each time."""
+    keys = _keys(works) if keys is None else keys
     return "\n".join(_entry(work, key) for work, key in zip(works, keys, strict=True))
 
 
@@ -64,7 +64,7 @@ def _entry(work: Work, key: str) -> str:
         "note": f"File {latex_text(work.file)}" if work.file else "",
     }
     lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
-    if work.published_on:
+    if work.published_on and not work.is_year_only:
         lines.append(f"  month = {_MONTHS[work.published_on.month - 1]},")
     return "\n".join([f"@{'article' if work.is_article else 'misc'}{{{key},", *lines, "}", ""])
 
@@ -97,14 +97,19 @@ def _keys(works: Sequence[Work]) -> list[str]:
     taken: dict[str, int] = {}
     keys: list[str] = []
     for work in works:
-        first = _signature(work.authors[0]) if work.authors else work.publisher.partition(".")[0]
-        year = f"{work.published_on.year:04}" if work.published_on else ""
-        words = [word for word in map(_ascii, regex.findall(r"\p{L}+", work.title)) if word]
-        word = next((word for word in words if word not in _STOP_WORDS), "")
-        key = f"{_ascii(first)[:20] or 'source'}{year}{word[:20]}"
+        key = key_of(work)
         taken[key] = taken.get(key, 0) + 1
         keys.append(key if taken[key] == 1 else f"{key}-{taken[key]}")
     return keys
+
+
+def key_of(work: Work) -> str:
+    """`smith2024quantum`: the first author, the year, the first word of the title that says something."""
+    first = _signature(work.authors[0]) if work.authors else work.publisher.partition(".")[0]
+    year = f"{work.published_on.year:04}" if work.published_on else ""
+    words = [word for word in map(_ascii, regex.findall(r"\p{L}+", work.title)) if word]
+    word = next((word for word in words if word not in _STOP_WORDS), "")
+    return f"{_ascii(first)[:20] or 'source'}{year}{word[:20]}"
 
 
 def _signature(name: Name) -> str:

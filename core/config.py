@@ -139,11 +139,30 @@ class DeepSettings:
 
 
 @dataclass(frozen=True)
+class SectionSettings:
+    """Sections of a paper. Times in seconds, scores 0…1."""
+
+    top_k_initial: int = 20  # S001-16
+    min_final: int = 5  # S001-19
+    top_k_final: int = 8  # S001-19
+    good_score: float = 0.5  # combined; what is kept beyond the first five must be worth reading
+    max_searches: int = 5  # of the agent's own; S001-14
+    chunks_per_call: int = 3  # 20 candidates are 7 calls, which run at once below the next number
+    concurrent_calls: int = 8
+    call_timeout_s: float = 60.0
+    write_timeout_s: float = 120.0
+    min_papers: int = 5  # a section that has fewer takes more than one chunk of each
+    max_evidence: int = 16  # chunks that the writer reads: 8,000 tokens of them
+    max_quoted_words: int = 12  # in a row; more is a quotation (S001-32)
+
+
+@dataclass(frozen=True)
 class Settings:
     search: SearchSettings = SearchSettings()
     synthesis: SynthesisSettings = SynthesisSettings()
     cache: CacheSettings = CacheSettings()
     deep: DeepSettings = DeepSettings()
+    section: SectionSettings = SectionSettings()
     reuse: ReuseSettings = ReuseSettings()
     max_waiting_jobs: int = 200  # questions in the queue before new ones are refused
     concurrent_jobs: int = 24  # a job mostly waits; 20 at once must not queue

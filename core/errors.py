@@ -22,6 +22,7 @@
     │   ├── ModelUnavailable    retryable: connection refused, 5xx
     │   ├── ModelRateLimited    retryable, after `retry_after_s`
     │   ├── ModelRejected       key, model name or request refused
+    │   ├── ToolsUnsupported    the model takes no tools: ask for structured output instead
     │   └── ModelGarbled        retryable: an answer that cannot be parsed
     ├── JobNotFound
     ├── QueueFull               retryable: too many questions are waiting
@@ -181,6 +182,10 @@ class ModelRateLimited(ModelError):
 
 class ModelRejected(ModelError):
     pass
+
+
+class ToolsUnsupported(ModelError):
+    """The model, or its endpoint, takes no tools; whoever asked falls back to structured output."""
 
 
 class ModelGarbled(ModelError):

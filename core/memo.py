@@ -11,7 +11,7 @@ from typing import TypeVar
 from core.answer import ModelUsage
 from core.codec import decode, encode
 from core.errors import StoreError
-from core.ports import ChatDelta, ChatModel, ChatRequest, JobMemo
+from core.ports import ChatDelta, ChatModel, ChatRequest, JobMemo, ToolCall
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -21,6 +21,7 @@ T = TypeVar("T")
 class KeptAnswer:
     text: str
     usage: ModelUsage | None
+    calls: tuple[ToolCall, ...] = ()
 
 
 async def remembered(memo: JobMemo, job_id: str, key: str, kind: type[T], pay: Callable[[], Awaitable[T]]) -> T:
@@ -47,22 +48,24 @@ class RememberingModel:
         return self._model.name
 
     async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
-        key = f"model:{request.purpose}:{_digest(request.system, request.user, request.schema_name)}"
+        key = f"model:{request.purpose}:{_digest(request)}"
         try:
             kept = await self._memo.get(self._job_id, key)
         except StoreError:
             kept = None
         if kept is not None:
             answer = decode(kept, KeptAnswer)
-            yield ChatDelta(answer.text, answer.usage)
+            yield ChatDelta(answer.text, answer.usage, answer.calls)
             return
         pieces: list[str] = []
+        calls: tuple[ToolCall, ...] = ()
         usage: ModelUsage | None = None
         async for delta in self._model.stream(request):
             pieces.append(delta.text)
             usage = delta.usage or usage
+            calls += delta.calls
             yield delta
-        await _keep(self._memo, self._job_id, key, KeptAnswer("".join(pieces), usage))
+        await _keep(self._memo, self._job_id, key, KeptAnswer("".join(pieces), usage, calls))
 
 
 async def _keep(memo: JobMemo, job_id: str, key: str, value: object) -> None:
@@ -72,5 +75,7 @@ async def _keep(memo: JobMemo, job_id: str, key: str, value: object) -> None:
         log.warning("memo not kept", extra={"key": key[:80], "error": str(exc)})
 
 
-def _digest(*parts: str) -> str:
+def _digest(request: ChatRequest) -> str:
+    said = [text for turn in request.turns for text in (*(call.arguments for call in turn.calls), *turn.results)]
+    parts = (request.system, request.user, request.schema_name, *said)
     return sha256("\x1f".join(parts).encode("utf-8", "replace")).hexdigest()

@@ -53,11 +53,38 @@ class PageFetcher(Protocol):
 
 
 @dataclass(frozen=True)
+class Tool:
+    """A function that the model may call; `parameters` is the JSON schema of its arguments."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Json]
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """`arguments` is JSON as the model wrote it: it may be broken."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True)
+class ToolTurn:
+    """What the model called, and what it was told in return, one text a call."""
+
+    calls: tuple[ToolCall, ...]
+    results: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class ChatRequest:
-    """One model call with structured output.
+    """One model call with structured output, or with `tools`, which the model may call or not.
 
     `schema` is a strict JSON schema named `schema_name`; `purpose` (`plan`, `answer`, `check`) names
-    the call in traces and metrics. `timeout_s` bounds the whole call.
+    the call in traces and metrics. `timeout_s` bounds the whole call. With `tools` the answer is plain text and
+    the schema is not sent; `turns` are what was called so far, oldest first.
     """
 
     purpose: str
@@ -67,14 +94,17 @@ class ChatRequest:
     schema: Mapping[str, Json]
     max_tokens: int
     timeout_s: float
+    tools: tuple[Tool, ...] = ()
+    turns: tuple[ToolTurn, ...] = ()
 
 
 @dataclass(frozen=True)
 class ChatDelta:
-    """A piece of a streamed answer. The last one carries `usage`."""
+    """A piece of a streamed answer. The last one carries `usage`, and the tools that the model calls."""
 
     text: str = ""
     usage: ModelUsage | None = None
+    calls: tuple[ToolCall, ...] = ()
 
 
 class ChatModel(Protocol):
@@ -84,7 +114,7 @@ class ChatModel(Protocol):
     def name(self) -> str: ...
 
     def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
-        """The answer's JSON text piece by piece. Raises `ModelError`."""
+        """The answer's JSON text piece by piece. Raises `ModelError`, `ToolsUnsupported` where tools are not taken."""
         ...
 
 

@@ -144,7 +144,7 @@ class WatchedModel:
         deltas = self._model.stream(request)
         try:
             async for delta in deltas:
-                pieces.append(delta.text)
+                pieces += [delta.text, *(f"{call.name}({call.arguments})" for call in delta.calls)]
                 usage = delta.usage or usage
                 yield delta
             outcome = "done"

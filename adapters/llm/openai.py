@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import re
 from collections.abc import AsyncGenerator, Awaitable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, replace
@@ -17,7 +18,8 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 from adapters.llm.endpoint import OPENAI_URL, Connection, Endpoint, checked_key, checked_url, setting, timeout
 from adapters.llm.failures import SLOW, call_failures, model_error, safe_cause, wrong_page
 from adapters.llm.reading import Answer, Piece, read_piece
-from core.errors import ModelTimeout
+from adapters.llm.tools import tool_params, turn_messages
+from core.errors import ModelTimeout, ToolsUnsupported
 from core.llm import estimate_usage
 from core.ports import ChatDelta, ChatRequest
 
@@ -31,7 +33,8 @@ log = logging.getLogger(__name__)
 # The smallest current model that follows a strict schema, answers without reasoning first and has no announced end.
 DEFAULT_MODEL = "gpt-5.4-mini"
 STALL_S = 20.0  # between two pieces of an answer that has begun; busy endpoints pause for seconds, not for this long
-MAX_REFUSALS = 5  # ways in which an endpoint may differ, hence calls until all are known
+NO_TOOLS = "This model takes no tools."
+MAX_REFUSALS = 6  # ways in which an endpoint may differ, hence calls until all are known
 
 
 def build_chat(env: Mapping[str, str]) -> OpenAIChat | None:
@@ -57,6 +60,7 @@ class Dialect:
     output: Literal["json_schema", "json_object", "text"] = "json_schema"
     limit: Literal["max_completion_tokens", "max_tokens"] = "max_completion_tokens"
     reports_usage: bool = True
+    has_tools: bool = True
 
 
 class OpenAIChat:
@@ -93,7 +97,8 @@ class OpenAIChat:
                     yield ChatDelta(text=piece.text)
                 until = min(deadline, now() + self._stall_s) if answer.length else deadline
         answer.check_ending(self._endpoint)
-        yield ChatDelta(usage=answer.usage or estimate_usage(request, answer.text))
+        said = answer.text + "".join(call.arguments for call in answer.calls)
+        yield ChatDelta(usage=answer.usage or estimate_usage(request, said), calls=answer.calls)
 
     async def _by(self, until: float, step: Awaitable[T], request: ChatRequest) -> T:
         """The step's result by loop time `until`; its failures as ours."""
@@ -115,6 +120,8 @@ class OpenAIChat:
         client = await self._connection.client()
         for _ in range(MAX_REFUSALS - 1):
             dialect = self._dialect
+            if request.tools and not dialect.has_tools:
+                raise ToolsUnsupported(f"{self._endpoint.host} takes no tools", user_message=NO_TOOLS)
             try:
                 return await _create(client, self._endpoint.model, request, dialect)
             except openai.APIStatusError as exc:
@@ -142,12 +149,17 @@ async def _create(
 ) -> openai.AsyncStream[ChatCompletionChunk]:
     import openai
 
-    system = request.system if dialect.output == "json_schema" else _with_schema(request)
+    system = request.system if dialect.output == "json_schema" or request.tools else _with_schema(request)
     has_new_limit = dialect.limit == "max_completion_tokens"
     return await client.chat.completions.create(
         model=model,
-        messages=[{"role": "system", "content": system}, {"role": "user", "content": request.user}],
-        response_format=_response_format(request, dialect),
+        messages=[
+            {"role": "system", "content": system},
+            {"role": "user", "content": request.user},
+            *turn_messages(request.turns),
+        ],
+        response_format=openai.omit if request.tools else _response_format(request, dialect),
+        tools=tool_params(request.tools) if request.tools else openai.omit,
         max_completion_tokens=request.max_tokens if has_new_limit else openai.omit,
         max_tokens=openai.omit if has_new_limit else request.max_tokens,
         stream=True,
@@ -186,9 +198,12 @@ def _simpler(dialect: Dialect, exc: openai.APIStatusError) -> Dialect | None:
         return replace(dialect, limit="max_tokens")
     if dialect.reports_usage and ("stream_options" in said or "include_usage" in said):
         return replace(dialect, reports_usage=False)
-    if any(word in said for word in ("response_format", "json_schema", "json_object", "structured output")):
-        if dialect.output == "json_schema":
-            return replace(dialect, output="json_object")
-        if dialect.output == "json_object":
-            return replace(dialect, output="text")
-    return None
+    if dialect.has_tools and re.search(r"\btools?\b|tool_choice|function.call", said):
+        return replace(dialect, has_tools=False)
+    is_about_output = any(word in said for word in _OUTPUT_WORDS)
+    weaker = _WEAKER_OUTPUT.get(dialect.output) if is_about_output else None
+    return replace(dialect, output=weaker) if weaker else None
+
+
+_OUTPUT_WORDS = ("response_format", "json_schema", "json_object", "structured output")
+_WEAKER_OUTPUT: Mapping[str, Literal["json_object", "text"]] = {"json_schema": "json_object", "json_object": "text"}

@@ -12,8 +12,19 @@ from adapters.llm.failures import GARBLED, declined, unavailable
 from core.answer import ModelUsage
 from core.errors import ModelGarbled
 from core.growing_json import parse_object
+from core.ports import ToolCall
 
 MAX_ANSWER_CHARS = 400_000  # a hundred times a long answer; an endpoint that goes on is broken
+
+
+@dataclass(frozen=True)
+class CallPiece:
+    """Part of a tool call: those of one `place` are put together, their `arguments` in order."""
+
+    place: int
+    id: str
+    name: str
+    arguments: str
 
 
 @dataclass(frozen=True)
@@ -25,6 +36,7 @@ class Piece:
     finish_reason: str = ""
     has_choice: bool = False
     usage: ModelUsage | None = None
+    calls: tuple[CallPiece, ...] = ()
 
 
 def read_piece(chunk: object) -> Piece:
@@ -38,6 +50,7 @@ def read_piece(chunk: object) -> Piece:
         finish_reason=_text(attribute(choice, "finish_reason")),
         has_choice=choice is not None,
         usage=_usage(attribute(chunk, "usage")),
+        calls=_calls(attribute(message, "tool_calls")),
     )
 
 
@@ -52,10 +65,16 @@ class Answer:
     pieces: int = 0
     has_choice: bool = False
     usage: ModelUsage | None = None
+    called: dict[int, ToolCall] = field(default_factory=dict)
 
     @property
     def text(self) -> str:
         return "".join(self.texts)
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        """In the order in which they were begun; one without a name is none."""
+        return tuple(call for call in self.called.values() if call.name)
 
     def add(self, piece: Piece) -> None:
         """Raises `ModelGarbled` when the answer outgrows any answer."""
@@ -66,6 +85,11 @@ class Answer:
         self.pieces += 1
         self.has_choice = self.has_choice or piece.has_choice
         self.usage = piece.usage or self.usage
+        for part in piece.calls:
+            known = self.called.get(part.place, ToolCall(f"call_{part.place}", "", ""))
+            arguments = known.arguments + part.arguments
+            self.called[part.place] = ToolCall(part.id or known.id, part.name or known.name, arguments)
+            self.length += len(part.arguments)
         if self.length > MAX_ANSWER_CHARS:
             raise ModelGarbled(f"more than {MAX_ANSWER_CHARS} characters of answer", user_message=GARBLED)
 
@@ -74,8 +98,10 @@ class Answer:
         if self.refusal or self.finish_reason == "content_filter":
             raise declined(endpoint.redact(self.refusal) or "content filter")
         if self.text.strip():
-            if not self.finish_reason and not _is_whole(self.text):
+            if not self.finish_reason and not self.calls and not _is_whole(self.text):
                 raise unavailable(endpoint, f"{endpoint.host} broke off after {self.length} characters of answer")
+        elif self.calls:
+            return
         elif not self.pieces:
             raise unavailable(endpoint, f"{endpoint.host} ended the stream before it began")
         elif not self.has_choice:
@@ -97,6 +123,21 @@ def _is_whole(text: str) -> bool:
 def attribute(value: object, name: str) -> object:
     """A field of an SDK object or of parsed JSON; None when there is no such thing."""
     return value.get(name) if isinstance(value, dict) else getattr(value, name, None)
+
+
+def _calls(value: object) -> tuple[CallPiece, ...]:
+    parts: list[CallPiece] = []
+    for at, entry in enumerate(value if isinstance(value, list) else []):
+        function, place = attribute(entry, "function"), attribute(entry, "index")
+        parts.append(
+            CallPiece(
+                place if isinstance(place, int) else at,
+                _text(attribute(entry, "id")),
+                _text(attribute(function, "name")),
+                _text(attribute(function, "arguments")),
+            )
+        )
+    return tuple(parts)
 
 
 def _text(value: object) -> str:

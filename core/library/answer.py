@@ -60,7 +60,7 @@ def synthesis_script(
             break
         blocks.append(block)
         spans.setdefault(source_id, []).append((chunk.start, chunk.end))
-    passages = {source_id: _passages(by_id[source_id], parts) for source_id, parts in spans.items()}
+    passages = {source_id: passages_of(by_id[source_id], parts) for source_id, parts in spans.items()}
     return Script(passages, partial(_request, job, blocks, deps), partial(PageGrounder, papers=papers))
 
 
@@ -106,7 +106,7 @@ def _block(source: Source, chunk: PaperChunk) -> str:
     return "\n".join(pieces)
 
 
-def _passages(source: Source, spans: Sequence[tuple[int, int]]) -> list[Passage]:
+def passages_of(source: Source, spans: Sequence[tuple[int, int]]) -> list[Passage]:
     """The spans in the order of the text; those that overlap are one passage."""
     merged: list[tuple[int, int]] = []
     for start, end in sorted(spans):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from core.errors import InvalidQuery
-from core.modes import check, deep, library, quick
+from core.modes import check, deep, library, quick, section
 from core.modes.mode import Mode
 
-MODES: dict[str, Mode] = {mode.name: mode for mode in (quick.MODE, deep.MODE, library.MODE)}
+MODES: dict[str, Mode] = {mode.name: mode for mode in (quick.MODE, deep.MODE, library.MODE, section.MODE)}
 
 # Not to be chosen: each is what a button or a command of its own does.
 _ACTIONS: dict[str, Mode] = {check.MODE.name: check.MODE}

@@ -43,7 +43,7 @@ ANSWER_SCHEMA: Mapping[str, Json] = {
 }
 # Also what only looks like a tag to a model: full-width brackets, blanks and invisible characters within.
 _FENCE = regex.compile(
-    r"[<＜﹤〈⟨](?=[\s\p{Cf}\p{Cc}/\\⁄∕／]*(?:source|question|context|conversation|feedback|scope|checklist|facts|wishes|queries|earlier)\b)",
+    r"[<＜﹤〈⟨](?=[\s\p{Cf}\p{Cc}/\\⁄∕／]*(?:source|question|context|conversation|feedback|scope|checklist|facts|wishes|queries|earlier|query|item)\b)",
     regex.IGNORECASE,
 )
 MAX_CONTEXT_TOKENS = 1000  # of what was said before; with the longest question, sources keep a third of the prompt

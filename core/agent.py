@@ -1,0 +1,166 @@
+"""A bounded loop in which a model calls one tool until it has enough, or has used up its calls.
+
+Over the tool-calling API; a model that takes no tools is asked for the same decision as structured output. Who runs
+the loop hands in how to ask and what to do, so each can be a durable step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+
+from rapidfuzz import fuzz
+
+from core.answer import ModelUsage
+from core.errors import ModelGarbled, ToolsUnsupported
+from core.events import Json
+from core.growing_json import parse_object
+from core.llm import complete, estimate_usage
+from core.ports import ChatModel, ChatRequest, Tool, ToolCall, ToolTurn
+from core.terms import terms
+
+MAX_QUERY_CHARS = 400
+SAME_WORDING = 90  # rapidfuzz token_sort_ratio 0…100; the same words in another order give 100
+SAME_TERMS = 0.75  # of all terms of two queries, how many they share; a new question brings its own
+_STRUCTURED: dict[str, Json] = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["missing", "action", "query"],
+    "properties": {
+        "missing": {"type": "string"},
+        "action": {"type": "string", "enum": ["search", "enough"]},
+        "query": {"type": "string"},
+    },
+}
+
+
+@dataclass(frozen=True)
+class Move:
+    """What the model decided: its calls, each with a query; none when it has enough, `said` is then its reason."""
+
+    calls: tuple[ToolCall, ...] = ()
+    queries: tuple[str, ...] = ()
+    said: str = ""
+    usage: ModelUsage | None = None
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A query that was not searched for, and why."""
+
+    query: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Ending:
+    """Why the loop ended, in a few words, and what was refused."""
+
+    reason: str
+    refused: tuple[Refusal, ...] = ()
+
+
+async def run_agent(
+    ask: Callable[[Sequence[ToolTurn]], Awaitable[Move]],
+    act: Callable[[str], Awaitable[str]],
+    *,
+    asked: Sequence[str],
+    max_calls: int,
+) -> Ending:
+    """Ask, do what was called for, and ask again; at most `max_calls` calls are done, and twice as many asked for.
+
+    `asked` are the queries that were searched for before. Raises what `ask` and `act` raise.
+    """
+    turns: list[ToolTurn] = []
+    known, refused = list(asked), list[Refusal]()
+    done = 0
+    while done < max_calls and len(turns) < 2 * max_calls:
+        move = await ask(turns)
+        if not move.calls:
+            return Ending(move.said or "the agent has enough", tuple(refused))
+        results: list[str] = []
+        for query in move.queries:
+            reason = refusal(query, known) if done < max_calls else f"all {max_calls} searches are used up"
+            if reason:
+                refused.append(Refusal(query, reason))
+                results.append(f"Refused: {reason}.")
+                continue
+            known.append(query)
+            done += 1
+            results.append(await act(query))
+        turns.append(ToolTurn(move.calls, tuple(results)))
+    return Ending(f"{done} of {max_calls} searches were used", tuple(refused))
+
+
+def refusal(query: str, known: Sequence[str]) -> str:
+    """Why a query is not worth a search, "" when it is: empty, asked before, or nearly so."""
+    if not terms(query):
+        return "the query is empty"
+    for earlier in known:
+        if " ".join(query.casefold().split()) == " ".join(earlier.casefold().split()):
+            return "this query was searched for before"
+        mine, theirs = set(terms(query)), set(terms(earlier))
+        shared = len(mine & theirs) / len(mine | theirs)
+        if shared >= SAME_TERMS or fuzz.token_sort_ratio(query.casefold(), earlier.casefold()) >= SAME_WORDING:
+            return f'this query is nearly the same as "{earlier[:120]}"'
+    return ""
+
+
+async def decide(model: ChatModel, request: ChatRequest) -> Move:
+    """The model's next move. `request` has exactly one tool, with one argument `query`. Raises `ModelError`."""
+    try:
+        return await _by_tools(model, request)
+    except ToolsUnsupported:
+        return await _by_structure(model, request)
+
+
+async def _by_tools(model: ChatModel, request: ChatRequest) -> Move:
+    text, calls, usage = "", tuple[ToolCall, ...](), None
+    async for delta in model.stream(request):
+        text += delta.text
+        calls += delta.calls
+        usage = delta.usage or usage
+    queries = tuple(_query_of(call.arguments) for call in calls)
+    if not calls and (query := _query_of(text)):  # a model that writes its call down instead of making it
+        calls, queries = (_written_call(request.tools[0], len(request.turns), text),), (query,)
+    return Move(calls, queries, "" if calls else text.strip(), usage or estimate_usage(request, text))
+
+
+async def _by_structure(model: ChatModel, request: ChatRequest) -> Move:
+    tool = request.tools[0]
+    asked = replace(
+        request,
+        system=f"{request.system}\n\nYou cannot call functions here. Say your decision as JSON: what is `missing`; "
+        f"the `action`, `search` to use {tool.name} ({tool.description}) or `enough`; and the `query`, else empty.",
+        user="\n\n".join([request.user, *map(_told, request.turns)]),
+        schema_name="next_move",
+        schema=_STRUCTURED,
+        tools=(),
+        turns=(),
+    )
+    completion = await complete(model, asked)
+    try:
+        value = parse_object(completion.text)
+    except ModelGarbled:
+        return Move(said="the agent's decision could not be read", usage=completion.usage)
+    query = _query_of(completion.text)
+    if value.get("action") != "search" or not query:
+        return Move(said=str(value.get("missing") or ""), usage=completion.usage)
+    return Move((_written_call(tool, len(request.turns), completion.text),), (query,), usage=completion.usage)
+
+
+def _told(turn: ToolTurn) -> str:
+    pairs = zip(turn.calls, turn.results, strict=True)
+    return "\n\n".join(f'You searched for "{_query_of(call.arguments)}". Result:\n{result}' for call, result in pairs)
+
+
+def _written_call(tool: Tool, turn: int, text: str) -> ToolCall:
+    return ToolCall(f"written_{turn}", tool.name, text)
+
+
+def _query_of(arguments: str) -> str:
+    try:
+        query = parse_object(arguments).get("query")
+    except ModelGarbled:
+        return ""
+    return " ".join(query.split())[:MAX_QUERY_CHARS] if isinstance(query, str) else ""

@@ -1,0 +1,261 @@
+"""One section of a paper, or all of them, written from the library with checked citations (core/section)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import partial
+from hashlib import sha256
+
+from core.answer import JobResult, ModelUsage, ResearchAnswer
+from core.confidence import score_confidence
+from core.conversation import read_turns
+from core.errors import GorkdError, InvalidQuery, SetupError
+from core.grounding import assemble
+from core.job import JobStatus
+from core.library.answer import to_source
+from core.library.funnel import Shelves
+from core.library.paper import Paper
+from core.modes.library import shelves_of
+from core.modes.mode import Mode, Work
+from core.ports import ChatModel
+from core.section.brief import Brief, PaperConcept, is_brief, read_brief
+from core.section.document import Document, DocumentPart
+from core.section.evidence import KeptEvidence
+from core.section.gathering import Gathering
+from core.section.keys import assign_keys
+from core.section.prose import BRIEF_ID
+from core.section.sections import PLANS, Section, default_queries, sections_in
+from core.section.writing import Writer, Written, select_for_writing
+from core.source import Source, SourceKind, SourceMetadata, SourceScores
+from core.stages.synthesize import UNCHECKED_NOTICE, usage_metadata
+
+NEEDS_MODEL = "Writing a section needs a language model: set OPENAI_API_KEY, or OPENAI_BASE_URL for a local one."
+NO_PAPERS = "The paper library is empty; add papers with `gorkd library add`, then ask again."
+NO_BRIEF = "A section needs a context: attach a YAML or JSON file with `concept:` and `description:` to your message."
+NO_MATERIAL = "{title} is left out: the brief has none of {fields}."
+NO_EMBEDDER = "No embedding model is set: BM25's rank stands for the vector score."
+NOT_JUDGED = "{count} of {all} passages could not be judged by the model and were left out."
+
+
+class EmptyLibrary(GorkdError):
+    code = "SEARCH_FAILED"
+
+
+@dataclass(frozen=True)
+class KeyTable:
+    """BibTeX keys by paper id, as they were when the job began."""
+
+    keys: dict[str, str]
+
+
+async def run(work: Work) -> JobResult:
+    """Raises `SetupError` without a model, `InvalidQuery` for a brief that does not do, `ModelError`, `StoreError`."""
+    model = work.deps.model
+    if model is None:
+        raise SetupError("a section without a model", user_message=NEEDS_MODEL)
+    brief = await _brief(work)
+    wanted = sections_in(work.job.query)
+    sections = _possible(wanted, brief)
+    shelves = Shelves(work.deps.library, shelves_of(work.job.scope), work.deps.embedder)
+    papers = {paper.id: paper for paper in await work.deps.library.papers(shelves.scopes)}
+    if not papers:
+        raise EmptyLibrary("no papers", user_message=NO_PAPERS)
+    table = await work.steps.run("keys", partial(_keys, papers), KeyTable)
+    draft = _Draft(work, model, brief, shelves, papers, table.keys, wanted)
+    for section in sections:
+        await draft.add(section)
+    return draft.result()
+
+
+@dataclass
+class _Draft:
+    """A document on its way. Sources are the brief and then the papers, in the order in which they were found."""
+
+    work: Work
+    model: ChatModel
+    brief: Brief
+    shelves: Shelves
+    library: dict[str, Paper]
+    all_keys: dict[str, str]
+    wanted: tuple[Section, ...]
+    parts: list[DocumentPart] = field(default_factory=list)
+    found: list[str] = field(default_factory=list)  # paper ids
+    sources: list[Source] = field(default_factory=list)
+    place: int = 0
+
+    @property
+    def papers(self) -> dict[str, Paper]:
+        """By source id."""
+        return {f"src_{number}": self.library[paper_id] for number, paper_id in enumerate(self.found, start=2)}
+
+    @property
+    def keys(self) -> dict[str, str]:
+        """By source id."""
+        return {source_id: self.all_keys[paper.id] for source_id, paper in self.papers.items()}
+
+    async def add(self, section: Section) -> None:
+        settings = self.work.deps.settings.section
+        gathering = Gathering(self.work, self.model, self.shelves, self.brief, section, self.all_keys)
+        await gathering.run()
+        known = [entry for entry in gathering.evidence if entry.paper_id in self.library]
+        used = select_for_writing(known, min_papers=settings.min_papers, max_evidence=settings.max_evidence)
+        await self._keep_sources([entry.paper_id for entry in used])
+        written = await self.work.steps.run(f"{section}-write", partial(self._write, section, used), Written)
+        self.place += len(written.judged) + len(written.cut)
+        usage = (*gathering.usage, *written.usage)
+        self.parts.append(
+            DocumentPart(written, tuple(gathering.searches), gathering.ending, gathering.refused, tuple(used), usage)
+        )
+
+    async def _keep_sources(self, paper_ids: Sequence[str]) -> None:
+        if not self.sources:
+            self.sources.append(_brief_source(self.brief, self.work.job.created_at))
+        for paper_id in dict.fromkeys(paper_ids):
+            if paper_id not in self.found:
+                self.found.append(paper_id)
+                text = await self.shelves.library.text(self.shelves.scopes, paper_id)
+                source = to_source(len(self.found) + 1, self.library[paper_id], text, 1.0)
+                self.sources.append(source)
+                await self.work.progress.source(source)
+        await self.work.deps.sources.put(self.work.job, self.sources)
+
+    async def _write(self, section: Section, used: Sequence[KeptEvidence]) -> Written:
+        title = PLANS[section].title
+        await self.work.progress.status(
+            JobStatus.SYNTHESIZING, message=f"{title}: writing and checking", data={"sources": len(self.sources)}
+        )
+        writer = Writer(
+            self.work,
+            self.model,
+            self.brief,
+            section,
+            self.sources,
+            self.papers,
+            self.keys,
+            used,
+            first_place=self.place,
+        )
+        written = await writer.write()
+        for entry in written.judged:
+            if entry.claim and entry.shown is not None:
+                await self.work.progress.sentence(entry.claim, entry.shown)
+        return written
+
+    def result(self) -> JobResult:
+        document = Document(tuple(self.parts), self.keys, self.papers, self._notes())
+        queries = [search.query for part in self.parts for search in part.searches]
+        return JobResult(
+            answer=self._answer(document),
+            source_ids=tuple(source.id for source in self.sources),
+            sources_considered=len(self.library),
+            queries=tuple(dict.fromkeys(queries)),
+            providers=("library",),
+            details=document.view(),
+        )
+
+    def _answer(self, document: Document) -> ResearchAnswer:
+        grounded = [assemble(part.written.judged) for part in self.parts]
+        claims = tuple(claim for part in grounded for claim in part.claims)
+        citations = tuple(citation for part in grounded for citation in part.citations)
+        is_checked = all(part.written.is_checked for part in self.parts)
+        cited = [source for source in self.sources if source.id != BRIEF_ID] or self.sources
+        report = score_confidence(
+            [claim for claim in claims if any(entry.source_id != BRIEF_ID for entry in claim.evidence)],
+            cited,
+            conflicts=(),
+            question_type=self.work.job.intent.question_type,
+            now=self.work.deps.clock(),
+            is_checked=is_checked,
+        )
+        removed = [entry for part in grounded for entry in part.removed]
+        removed += [entry for part in self.parts for entry in part.written.cut]
+        usage: list[ModelUsage] = [call.usage for part in self.parts for call in part.usage]
+        return ResearchAnswer(
+            summary=document.summary(),
+            detail="\n\n".join(
+                f"## {PLANS[part.section].title}\n\n{text.detail}"
+                for part, text in zip(self.parts, grounded, strict=True)
+            ),
+            confidence=report.confidence,
+            confidence_reasons=report.reasons,
+            confidence_sum=report.sum,
+            citations=citations,
+            claims=tuple(replace(claim, strength=report.per_claim.get(claim.id)) for claim in claims),
+            limitations=document.notes,
+            removed=tuple(removed),
+            notice="" if is_checked else UNCHECKED_NOTICE,
+            metadata=usage_metadata(self.work.deps, usage, seconds=0.0),
+        )
+
+    def _notes(self) -> tuple[str, ...]:
+        """What the reader must know of how this came about."""
+        notes = [] if self.shelves.embedder is not None else [NO_EMBEDDER]
+        left_out = [section for section in self.wanted if section not in {part.section for part in self.parts}]
+        notes += [
+            NO_MATERIAL.format(title=PLANS[section].title, fields=PLANS[section].requires) for section in left_out
+        ]
+        searches = [search for part in self.parts for search in part.searches]
+        if unjudged := sum(search.unjudged for search in searches):
+            notes.append(NOT_JUDGED.format(count=unjudged, all=sum(search.candidates for search in searches)))
+        if unknown := dict.fromkeys(key for part in self.parts for key in part.written.unknown_keys):
+            notes.append(f"Removed, since no paper has such a key: {', '.join(unknown)}.")
+        return tuple(notes)
+
+
+async def _keys(papers: dict[str, Paper]) -> KeyTable:
+    return KeyTable(assign_keys(list(papers.values())))
+
+
+async def _brief(work: Work) -> Brief:
+    """From the files that came along, else from what was asked and answered in the thread. Raises `InvalidQuery`."""
+    attached = await work.deps.attachments.of(work.job.id) if work.job.request.attachments else []
+    files = [(entry.name, entry.text) for entry in attached if is_brief(entry.name)]
+    if files:
+        return read_brief(files)
+    turns = await read_turns(work.job, work.deps) if work.job.request.thread else ()
+    if not turns:
+        raise InvalidQuery(NO_BRIEF, rule="brief")
+    answers = "\n\n".join(turn.answer for turn in turns if turn.answer)
+    questions = "\n".join(turn.question for turn in turns)
+    return Brief(PaperConcept(answers or questions, open_questions=questions))
+
+
+def _possible(sections: Sequence[Section], brief: Brief) -> list[Section]:
+    """Those that the brief has something for. Raises `InvalidQuery` when it has nothing for any."""
+    possible: list[Section] = []
+    problem: InvalidQuery | None = None
+    for section in sections:
+        try:
+            default_queries(section, brief)
+            possible.append(section)
+        except InvalidQuery as exc:
+            problem = exc
+    if problem is not None and not possible:
+        raise problem
+    return possible
+
+
+def _brief_source(brief: Brief, at: datetime) -> Source:
+    """The author's own words, as what is said of the own work is held against them."""
+    text = brief.text
+    return Source(
+        id=BRIEF_ID,
+        url="file:brief",
+        title=brief.concept.title or "The author's brief",
+        content=text,
+        content_hash=sha256(text.encode()).hexdigest(),
+        read_at=at,
+        metadata=SourceMetadata("", len(text.split()), "brief", SourceKind.LOCAL),
+        scores=SourceScores(relevance=1.0, total=1.0),
+    )
+
+
+MODE = Mode(
+    name="section",
+    title="Paper section",
+    description="Writes a section of a paper from your library, citing BibTeX keys",
+    deadline_s=1800.0,
+    run=run,
+)

@@ -1,0 +1,296 @@
+"""`search_evidence`: cosine over every chunk, a summary in the query's light, a score, and the best of them (S001).
+
+Summaries and scores are made for several candidates a call and several calls at a time. What a chunk means for a
+query is kept with the job, so that no chunk is summarised twice for one query.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
+
+from core.answer import ModelUsage
+from core.codec import decode, encode
+from core.config import SectionSettings
+from core.deps import Deps
+from core.errors import ModelError, ModelGarbled, StoreError
+from core.events import Json
+from core.growing_json import parse_object
+from core.injection import instructions_in, mask
+from core.library.funnel import Shelves
+from core.library.paper import Index, PaperChunk, SearchResult, StoredChunk
+from core.llm import complete, retry_once
+from core.ports import ChatModel, ChatRequest
+from core.prompts import load_prompt
+from core.section.usage import Phase, PhaseUsage
+from core.stages.prompting import fenced
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A chunk with what it means for the query that found it (S001-20).
+
+    `vector_score` is the cosine, −1…1, or BM25's rank, 0…1, where there is no embedder; `llm_score` is 0…1.
+    """
+
+    chunk: PaperChunk
+    summary: str
+    vector_score: float
+    llm_score: float
+    combined_score: float
+    source_query: str
+
+
+@dataclass(frozen=True)
+class KeptEvidence:
+    """`Evidence` as a step keeps it: the chunk without its paper's data and its embedding."""
+
+    paper_id: str
+    chunk: StoredChunk
+    summary: str
+    vector_score: float
+    llm_score: float
+    combined_score: float
+    source_query: str
+
+    @classmethod
+    def of(cls, found: Evidence) -> KeptEvidence:
+        scores = (found.vector_score, found.llm_score, found.combined_score)
+        return cls(found.chunk.paper.id, StoredChunk.of(found.chunk), found.summary, *scores, found.source_query)
+
+    @property
+    def chunk_id(self) -> str:
+        return f"{self.paper_id}#{self.chunk.chunk_index}"
+
+
+@dataclass(frozen=True)
+class Searched:
+    """One search: how many candidates were looked at, how many of them could not be judged, and the best."""
+
+    query: str
+    is_custom: bool
+    found: tuple[KeptEvidence, ...]
+    candidates: int
+    unjudged: int
+    usage: tuple[PhaseUsage, ...]
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """`score` is 0…1."""
+
+    summary: str
+    score: float
+
+
+@dataclass(frozen=True)
+class _Search:
+    """What the parts of one search share."""
+
+    job_id: str
+    query: str
+    deps: Deps
+    model: ChatModel
+    limit: asyncio.Semaphore
+
+    @property
+    def settings(self) -> SectionSettings:
+        return self.deps.settings.section
+
+    def key(self, chunk: PaperChunk) -> str:
+        """The same for one query, however it is spaced, and one text."""
+        text = "\x1f".join((" ".join(self.query.casefold().split()), chunk.chunk_id, chunk.chunk_text))
+        return f"evidence:{sha256(text.encode('utf-8', 'replace')).hexdigest()}"
+
+
+async def search_evidence(
+    job_id: str,
+    query: str,
+    shelves: Shelves,
+    deps: Deps,
+    model: ChatModel,
+    *,
+    known: Collection[str] = (),
+    is_custom: bool = True,
+) -> Searched:
+    """The best five to eight chunks for the query, other than those `known` by chunk id.
+
+    A candidate that the model does not judge is left out. Raises `ModelError` when it judges none, `StoreError`.
+    """
+    settings = deps.settings.section
+    candidates = await _candidates(query, shelves, settings.top_k_initial, known)
+    search = _Search(job_id, query, deps, model, asyncio.Semaphore(settings.concurrent_calls))
+    kept = {entry.chunk.chunk_id: await _kept(search, entry.chunk) for entry in candidates}
+    judged = {chunk_id: judgement for chunk_id, judgement in kept.items() if judgement is not None}
+    missing = [entry.chunk for entry in candidates if entry.chunk.chunk_id not in judged]
+    new, usage = await _judge(search, missing)
+    judged.update(new)
+    if candidates and not judged:
+        raise ModelGarbled("no candidate was judged", user_message="The model judged none of the passages found.")
+    found = [
+        _evidence(entry, judged[entry.chunk.chunk_id], query) for entry in candidates if entry.chunk.chunk_id in judged
+    ]
+    best = select_final(found, settings)
+    return Searched(
+        query, is_custom, tuple(map(KeptEvidence.of, best)), len(candidates), len(candidates) - len(found), usage
+    )
+
+
+def select_final(found: Sequence[Evidence], settings: SectionSettings) -> list[Evidence]:
+    """By combined score, the first `min_final`, and up to `top_k_final` as long as they are good (S001-19)."""
+    ranked = sorted(found, key=lambda entry: -entry.combined_score)[: settings.top_k_final]
+    return [
+        entry
+        for place, entry in enumerate(ranked)
+        if place < settings.min_final or entry.combined_score >= settings.good_score
+    ]
+
+
+async def _candidates(query: str, shelves: Shelves, top_k: int, known: Collection[str]) -> list[SearchResult]:
+    limit = top_k + len(known)  # all that are known may be among the first
+    if shelves.embedder is None:
+        found = await shelves.library.matching(shelves.scopes, Index.CONTENT, query, limit=limit)
+    else:
+        (vector,) = await shelves.embedder.embed([query])
+        found = await shelves.library.nearest(shelves.scopes, Index.CONTENT, vector, limit=limit)
+    return [entry for entry in found if entry.chunk.chunk_id not in known][:top_k]
+
+
+async def _kept(search: _Search, chunk: PaperChunk) -> Judgement | None:
+    try:
+        text = await search.deps.memo.get(search.job_id, search.key(chunk))
+        return decode(text, Judgement) if text is not None else None
+    except StoreError as exc:
+        search.deps.count_error("evidence", exc)
+        return None
+
+
+async def _judge(search: _Search, chunks: Sequence[PaperChunk]) -> tuple[dict[str, Judgement], tuple[PhaseUsage, ...]]:
+    """By chunk id, all batches at once; a batch that fails costs its own chunks, all of them the search."""
+    size = search.settings.chunks_per_call
+    batches = [chunks[at : at + size] for at in range(0, len(chunks), size)]
+    outcomes = await asyncio.gather(*(_judge_batch(search, batch) for batch in batches), return_exceptions=True)
+    judged: dict[str, Judgement] = {}
+    usage: list[PhaseUsage] = []
+    failures: list[ModelError] = []
+    for outcome in outcomes:
+        if isinstance(outcome, ModelError):
+            search.deps.count_error("evidence", outcome)
+            failures.append(outcome)
+        elif isinstance(outcome, BaseException):
+            raise outcome
+        else:
+            judged.update(outcome[0])
+            usage += outcome[1]
+    if failures and not judged:
+        raise failures[0]
+    return judged, tuple(usage)
+
+
+async def _judge_batch(search: _Search, chunks: Sequence[PaperChunk]) -> tuple[dict[str, Judgement], list[PhaseUsage]]:
+    summaries, summarised = await _ask(search, Phase.SUMMARIES, partial(_summary_request, search, chunks))
+    told = [(chunk, text) for number, chunk in enumerate(chunks, start=1) if (text := _text(summaries.get(number)))]
+    if not told:
+        raise ModelGarbled("no summary in the answer", user_message="The model summarised none of the passages.")
+    scores, scored = await _ask(search, Phase.SCORES, partial(_score_request, search, told))
+    judged: dict[str, Judgement] = {}
+    for number, (chunk, summary) in enumerate(told, start=1):
+        score = _score(scores.get(number))
+        if score is None:
+            continue
+        judged[chunk.chunk_id] = Judgement(summary, score)
+        try:
+            await search.deps.memo.put(search.job_id, search.key(chunk), encode(judged[chunk.chunk_id]))
+        except StoreError as exc:
+            search.deps.count_error("evidence", exc)
+    return judged, [PhaseUsage(Phase.SUMMARIES, summarised), PhaseUsage(Phase.SCORES, scored)]
+
+
+async def _ask(search: _Search, phase: Phase, request: partial[ChatRequest]) -> tuple[dict[int, Json], ModelUsage]:
+    """What the model says of each numbered item."""
+
+    async def call() -> tuple[dict[int, Json], ModelUsage]:
+        async with search.limit:
+            completion = await complete(search.model, request())
+        rows = parse_object(completion.text).get("items")
+        found: dict[int, Json] = {}
+        for row in rows if isinstance(rows, list) else []:
+            number = row.get("number") if isinstance(row, dict) else None
+            if isinstance(row, dict) and isinstance(number, int):
+                found.setdefault(number, row.get(_FIELDS[phase]))
+        return found, completion.usage
+
+    return await retry_once(call)
+
+
+_FIELDS: Mapping[Phase, str] = {Phase.SUMMARIES: "summary", Phase.SCORES: "score"}
+
+
+def _summary_request(search: _Search, chunks: Sequence[PaperChunk]) -> ChatRequest:
+    blocks = [
+        f'<source id="{number}">\n{fenced(_trusted(chunk.chunk_text))}\n</source>'
+        for number, chunk in enumerate(chunks, start=1)
+    ]
+    return _request(search, Phase.SUMMARIES, "summarize_evidence", blocks, {"type": "string"}, tokens=130)
+
+
+def _score_request(search: _Search, told: Sequence[tuple[PaperChunk, str]]) -> ChatRequest:
+    blocks = [
+        f'<source id="{number}">\nTitle: {fenced(_trusted(chunk.paper.title))}\n'
+        f"Authors: {fenced(', '.join(chunk.paper.authors) or 'unknown')}\nSummary: {fenced(summary)}\n</source>"
+        for number, (chunk, summary) in enumerate(told, start=1)
+    ]
+    return _request(search, Phase.SCORES, "score_evidence", blocks, {"type": "number"}, tokens=30)
+
+
+def _request(
+    search: _Search, phase: Phase, prompt: str, blocks: Sequence[str], kind: Mapping[str, Json], *, tokens: int
+) -> ChatRequest:
+    """`tokens` is what one item's answer may take."""
+    field = _FIELDS[phase]
+    item: dict[str, Json] = {
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["number", field],
+        "properties": {"number": {"type": "integer"}, field: dict(kind)},
+    }
+    return ChatRequest(
+        purpose=phase.value,
+        system=load_prompt(prompt).template,
+        user="\n\n".join([*blocks, f"<query>\n{fenced(search.query)}\n</query>"]),
+        schema_name=f"evidence_{phase.value}",
+        schema={
+            "type": "object",
+            "additionalProperties": False,
+            "required": ["items"],
+            "properties": {"items": {"type": "array", "items": item}},
+        },
+        max_tokens=60 + tokens * len(blocks),
+        timeout_s=search.settings.call_timeout_s,
+    )
+
+
+def _trusted(text: str) -> str:
+    """Without what speaks to an assistant (core/injection.py)."""
+    return mask(text, instructions_in(text))
+
+
+def _text(value: Json) -> str:
+    return " ".join(value.split()) if isinstance(value, str) else ""
+
+
+def _score(value: Json) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return min(max(float(value), 0.0), 1.0)
+
+
+def _evidence(found: SearchResult, judged: Judgement, query: str) -> Evidence:
+    combined = VECTOR_WEIGHT * found.score + LLM_WEIGHT * judged.score
+    return Evidence(found.chunk, judged.summary, found.score, judged.score, combined, query)
+
+
+VECTOR_WEIGHT, LLM_WEIGHT = 0.4, 0.6  # S001-19

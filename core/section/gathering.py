@@ -1,0 +1,146 @@
+"""Evidence for one section: the default queries, then an agent's own, each search one durable step (S001, phase 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from core.agent import Move, Refusal, decide, run_agent
+from core.answer import ModelUsage
+from core.job import JobStatus
+from core.library.funnel import Shelves
+from core.llm import retry_once
+from core.modes.mode import Work
+from core.ports import ChatModel, ChatRequest, Tool, ToolTurn
+from core.prompts import load_prompt
+from core.section.brief import Brief
+from core.section.evidence import KeptEvidence, Searched, search_evidence
+from core.section.sections import PLANS, Section, default_queries
+from core.section.usage import Phase, PhaseUsage
+from core.stages.prompting import fenced
+
+SEARCH_EVIDENCE = Tool(
+    name="search_evidence",
+    description="Look through the whole library for passages that bear on a query; gives the best with summaries.",
+    parameters={
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["query"],
+        "properties": {"query": {"type": "string", "description": "One thing to find, in the words of papers."}},
+    },
+)
+MAX_MOVE_TOKENS = 600
+MAX_CONTEXT_CHARS = 8000  # of the brief in a prompt: 2,000 tokens
+
+
+@dataclass
+class Gathering:
+    """The searches of one section, folded from what its steps return."""
+
+    work: Work
+    model: ChatModel
+    shelves: Shelves
+    brief: Brief
+    section: Section
+    keys: Mapping[str, str]
+    searches: list[Searched] = field(default_factory=list)
+    usage: list[PhaseUsage] = field(default_factory=list)
+    refused: tuple[Refusal, ...] = ()
+    ending: str = ""
+    _moves: int = 0
+
+    @property
+    def evidence(self) -> list[KeptEvidence]:
+        """Every chunk once, under the query that found it best."""
+        best: dict[str, KeptEvidence] = {}
+        for entry in (entry for search in self.searches for entry in search.found):
+            held = best.get(entry.chunk_id)
+            if held is None or entry.combined_score > held.combined_score:
+                best[entry.chunk_id] = entry
+        return sorted(best.values(), key=lambda entry: -entry.combined_score)
+
+    async def run(self) -> None:
+        """Raises `ModelError`, `StoreError`, and `InvalidQuery` for a brief without what the section needs."""
+        defaults = default_queries(self.section, self.brief)
+        for query in defaults:
+            await self._search(query, is_custom=False)
+        ended = await run_agent(
+            self._ask, self._act, asked=defaults, max_calls=self.work.deps.settings.section.max_searches
+        )
+        self.ending, self.refused = ended.reason, ended.refused
+
+    async def _search(self, query: str, *, is_custom: bool) -> Searched:
+        # A default query of another section may find the same; within one, a custom query finds only what is new.
+        known = [entry.chunk_id for entry in self.evidence] if is_custom else []
+        name = f"{self.section}-search-{len(self.searches) + 1}"
+        step = partial(self._searched, query, known, is_custom=is_custom)
+        searched = await self.work.steps.run(name, step, Searched)
+        self.searches.append(searched)
+        self.usage += searched.usage
+        return searched
+
+    async def _searched(self, query: str, known: Sequence[str], *, is_custom: bool) -> Searched:
+        title = PLANS[self.section].title
+        await self.work.progress.status(
+            JobStatus.SEARCHING, message=f"{title}: gathering evidence", data={"queries": [query]}
+        )
+        with self.work.deps.stage("evidence"):
+            return await search_evidence(
+                self.work.job.id,
+                query,
+                self.shelves,
+                self.work.deps,
+                self.model,
+                known=known,
+                is_custom=is_custom,
+            )
+
+    async def _act(self, query: str) -> str:
+        searched = await self._search(query, is_custom=True)
+        return self._told(searched.found) or "Nothing was found that is not known already."
+
+    async def _ask(self, turns: Sequence[ToolTurn]) -> Move:
+        self._moves += 1
+        step = partial(self._decided, tuple(turns))
+        move = await self.work.steps.run(f"{self.section}-agent-{self._moves}", step, Move)
+        self.usage.append(PhaseUsage(Phase.AGENT, move.usage or ModelUsage()))
+        return move
+
+    async def _decided(self, turns: tuple[ToolTurn, ...]) -> Move:
+        with self.work.deps.stage("agent"):
+            request = replace(self._request(), turns=turns)
+            return await retry_once(partial(decide, self.model, request))
+
+    def _request(self) -> ChatRequest:
+        plan, settings = PLANS[self.section], self.work.deps.settings.section
+        prompt = load_prompt("gather_evidence").substitute(
+            title=plan.title,
+            focus=plan.focus,
+            instructions=plan.instructions,
+            search_for=plan.search_for,
+            max_searches=str(settings.max_searches),
+        )
+        initial = [entry for search in self.searches if not search.is_custom for entry in search.found]
+        return ChatRequest(
+            purpose=Phase.AGENT.value,
+            system=prompt,
+            user=f"{context_block(self.brief)}\n\n{self._told(initial)}",
+            schema_name="",
+            schema={},
+            max_tokens=MAX_MOVE_TOKENS,
+            timeout_s=settings.call_timeout_s,
+            tools=(SEARCH_EVIDENCE,),
+        )
+
+    def _told(self, found: Sequence[KeptEvidence]) -> str:
+        return "\n".join(
+            f'<source key="{self.keys.get(entry.paper_id, entry.paper_id)}" score="{entry.combined_score:.2f}">\n'
+            f"Found by: {fenced(entry.source_query[:200])}\n{fenced(entry.summary)}\n</source>"
+            for entry in found
+        )
+
+
+def context_block(brief: Brief) -> str:
+    """What the work is about, for a prompt."""
+    return f"<context>\n{fenced(brief.text[:MAX_CONTEXT_CHARS])}\n</context>"

@@ -1,0 +1,100 @@
+"""Prose with BibTeX keys: read into numbered sources to be judged, freed of quotations, and written back.
+
+The author's own brief is a source too, so that a sentence without a key is held against what the author said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+
+import regex
+
+from core.answer import Section as Part
+from core.citations import keep_markers, parse_markers, render_numbers
+from core.grounding import Grounder, Judged
+from core.markers import Grammar, KeyRef
+from core.passages import Passage
+from core.source import Source
+
+BRIEF_ID = "src_1"
+_WORD = regex.compile(r"[\p{L}\p{N}]+(?:['’-][\p{L}\p{N}]+)*")
+_NUMBERS = regex.compile(r"[ \t]*(?:\[\d+\])+")
+
+
+class KeyGrounder(Grounder):
+    """A `Grounder` for prose that cites `keys` (by source id); `unknown` collects the keys that are nobody's.
+
+    What cites no key is a sentence on the own work, and is looked for in the brief.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[Source],
+        question: str,
+        passages: Mapping[str, Sequence[Passage]],
+        *,
+        keys: Mapping[str, str],
+    ) -> None:
+        super().__init__(sources, question, passages)
+        self._ids = {key: source_id for source_id, key in keys.items()}
+        self.unknown: list[str] = []
+
+    def judge(self, section: Part, place: int, text: str, *, gap: str = "", asserts: bool = True) -> Judged:
+        numbered, is_cited = self._numbered(text)
+        if asserts and not is_cited:
+            numbered = render_numbers(numbered, [BRIEF_ID])
+        return super().judge(section, place, numbered, gap=gap, asserts=asserts)
+
+    def _numbered(self, text: str) -> tuple[str, bool]:
+        """The sentence with numbers for keys, and whether it cited anything, be it unknown."""
+        text = keep_markers(text, (), Grammar.NUMBER)  # numbers are ours alone
+        targets = [mark.target for mark in parse_markers(text, Grammar.KEY, keys=self._ids)]
+        named = [target.key for target in targets if isinstance(target, KeyRef)]
+        self.unknown += [key for key in named if key not in self._ids]
+        text = keep_markers(text, self._ids, Grammar.KEY, keys=self._ids)
+        pieces: list[str] = []
+        end = 0
+        for mark in parse_markers(text, Grammar.KEY, keys=self._ids):
+            if not isinstance(mark.target, KeyRef):
+                continue
+            pieces += [text[end : mark.start], f"[{self._ids[mark.target.key].removeprefix('src_')}]"]
+            end = mark.end
+        return "".join([*pieces, text[end:]]), bool(named)
+
+
+def with_keys(text: str, keys: Mapping[str, str]) -> str:
+    """`text` with `(key; key)` for its numbers; the brief's number goes. `keys` are by source id."""
+
+    def written(found: regex.Match[str]) -> str:
+        named = [keys[f"src_{number}"] for number in regex.findall(r"\d+", found.group()) if f"src_{number}" in keys]
+        return f" ({'; '.join(dict.fromkeys(named))})" if named else ""
+
+    return _NUMBERS.sub(written, text)
+
+
+class Quotations:
+    """The runs of words that the writer may not repeat: every run of more than `longest` words in `texts`."""
+
+    def __init__(self, texts: Iterable[str], *, longest: int) -> None:
+        self._size = longest + 1
+        self._runs = {run for text in texts for run, _ in self._runs_of(text)}
+
+    def in_sentence(self, sentence: str) -> str:
+        """The first run of words that a text has too, as the sentence has it; "" for none."""
+        hits = [span for run, span in self._runs_of(sentence) if run in self._runs]
+        if not hits:
+            return ""
+        start, end = hits[0]
+        for (_, last), (first, following) in pairwise(hits):
+            if first > last:
+                break
+            end = following
+        return sentence[start:end]
+
+    def _runs_of(self, text: str) -> Iterable[tuple[tuple[str, ...], tuple[int, int]]]:
+        found = list(_WORD.finditer(text))
+        words = [match.group().casefold() for match in found]
+        for at in range(len(words) - self._size + 1):
+            span = (found[at].start(), found[at + self._size - 1].end())
+            yield tuple(words[at : at + self._size]), span

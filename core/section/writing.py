@@ -1,0 +1,254 @@
+"""A section's prose: written once from the evidence, quotations rephrased once, every sentence judged (S001, phase 3)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from core.answer import ModelUsage, RemovedSentence, Verdict
+from core.citations import strip_markers
+from core.errors import ModelError, ModelGarbled
+from core.events import Json
+from core.grounding import Judged, assemble, leave_unchecked
+from core.growing_json import parse_object
+from core.injection import instructions_in, mask
+from core.library.answer import passages_of
+from core.library.paper import Paper
+from core.llm import complete, retry_once
+from core.markers import Grammar
+from core.modes.mode import Work
+from core.passages import Passage
+from core.ports import ChatModel, ChatRequest
+from core.prompts import load_prompt
+from core.section.brief import Brief
+from core.section.evidence import KeptEvidence
+from core.section.gathering import context_block
+from core.section.prose import BRIEF_ID, KeyGrounder, Quotations, with_keys
+from core.section.sections import PLANS, Section
+from core.section.usage import Phase, PhaseUsage
+from core.sentences import split_sentences
+from core.source import Source
+from core.stages.prompting import fenced, language_name
+from core.verification.model_check import MAX_ITEMS, CheckItem, ModelVerdict, build_check_request, parse_check_answer
+
+_MAX_PROSE_TOKENS = 2500
+_TOKENS_A_SENTENCE = 120
+_CHECK_TIMEOUT_S = 30.0
+
+
+@dataclass(frozen=True)
+class Written:
+    """A section as it may be shown. `judged` are its sentences with numbers; `text` has keys instead.
+
+    `unknown_keys` are those that the writer made up; `cut` are sentences that quoted and could not be rephrased.
+    """
+
+    section: Section
+    text: str
+    judged: tuple[Judged, ...]
+    unknown_keys: tuple[str, ...] = ()
+    cut: tuple[RemovedSentence, ...] = ()
+    rephrased: int = 0
+    is_checked: bool = True
+    usage: tuple[PhaseUsage, ...] = ()
+
+
+@dataclass
+class Writer:
+    """`sources` are the brief and the papers; `keys` are by source id, `evidence` is what this section may use."""
+
+    work: Work
+    model: ChatModel
+    brief: Brief
+    section: Section
+    sources: Sequence[Source]
+    papers: Mapping[str, Paper]
+    keys: Mapping[str, str]
+    evidence: Sequence[KeptEvidence]
+    first_place: int
+
+    def __post_init__(self) -> None:
+        self._usage: list[PhaseUsage] = []
+        self._ids = {paper.id: source_id for source_id, paper in self.papers.items()}
+        self._settings = self.work.deps.settings.section
+
+    async def write(self) -> Written:
+        """Raises `ModelError` when the writer fails twice; a check that fails leaves sentences marked as unchecked."""
+        with self.work.deps.stage("section"):
+            draft = await retry_once(self._draft)
+        sentences = split_sentences(draft)
+        texts, cut, rephrased = await self._without_quotations([sentence.text for sentence in sentences])
+        grounder = await asyncio.to_thread(self._grounder)
+        judged: list[Judged] = []
+        end = 0
+        for place, (sentence, text) in enumerate(zip(sentences, texts, strict=True), start=self.first_place):
+            gap = draft[end : sentence.start]
+            end = sentence.end
+            if text:
+                judged.append(grounder.judge("detail", place, text, gap=gap, asserts=sentence.asserts))
+        judged, is_checked = await self._settled(judged, grounder)
+        shown = with_keys(assemble(judged).detail, self.keys)
+        unknown = tuple(dict.fromkeys(grounder.unknown))
+        return Written(
+            self.section, shown, tuple(judged), unknown, tuple(cut), rephrased, is_checked, tuple(self._usage)
+        )
+
+    async def _draft(self) -> str:
+        completion = await complete(self.model, self._request())
+        self._pay(Phase.PROSE, completion.usage)
+        text = parse_object(completion.text).get("text")
+        if not isinstance(text, str) or not text.strip():
+            raise ModelGarbled("no prose in the answer", user_message="The model wrote nothing for this section.")
+        return text.strip()
+
+    def _request(self) -> ChatRequest:
+        plan = PLANS[self.section]
+        prompt = load_prompt("write_section").substitute(
+            title=plan.title,
+            focus=plan.focus,
+            instructions=plan.instructions,
+            words=str(plan.words),
+            language=language_name(self.work.job.intent.language),
+        )
+        return ChatRequest(
+            purpose=Phase.PROSE.value,
+            system=prompt,
+            user="\n\n".join([context_block(self.brief), *map(self._block, self.evidence)]),
+            schema_name="section",
+            schema=_object({"text": {"type": "string"}}),
+            max_tokens=_MAX_PROSE_TOKENS,
+            timeout_s=self._settings.write_timeout_s,
+        )
+
+    def _block(self, entry: KeptEvidence) -> str:
+        paper = self.papers[self._ids[entry.paper_id]]
+        text = entry.chunk.chunk_text
+        about = fenced(f"{paper.title} ({', '.join(paper.authors[:3]) or 'unknown'}, {paper.year or 'undated'})")
+        return (
+            f'<source key="{self.keys[self._ids[entry.paper_id]]}">\n{about}\nFound by: '
+            f"{fenced(entry.source_query[:200])}\nSummary: {fenced(entry.summary)}\n"
+            f"Passage:\n{fenced(mask(text, instructions_in(text)))}\n</source>"
+        )
+
+    async def _without_quotations(self, sentences: Sequence[str]) -> tuple[list[str], list[RemovedSentence], int]:
+        """The sentences in their own words, "" for one that is cut, and how many were rephrased (S001-32, D4)."""
+        longest = self._settings.max_quoted_words
+        quotations = Quotations([entry.chunk.chunk_text for entry in self.evidence], longest=longest)
+        runs = {at: run for at, text in enumerate(sentences) if (run := quotations.in_sentence(text))}
+        if not runs:
+            return list(sentences), [], 0
+        texts, cut = list(sentences), list[RemovedSentence]()
+        asked = [(at, sentences[at], run) for at, run in runs.items()]
+        new = await self._rephrased(asked)
+        for at, sentence, run in asked:
+            better = new.get(at, "")
+            texts[at] = better if better and not quotations.in_sentence(better) else ""
+            if not texts[at]:
+                words = len(run.split())
+                reason = f"it repeats {words} words in a row of its source, and could not be rephrased"
+                cut.append(RemovedSentence(strip_markers(sentence, Grammar.KEY, keys=set(self.keys.values())), reason))
+        return texts, cut, len(runs) - len(cut)
+
+    async def _rephrased(self, asked: Sequence[tuple[int, str, str]]) -> dict[int, str]:
+        """By place; what the model does not give is missing."""
+        items = [
+            f'<item number="{at}">\n{fenced(sentence)}\nRepeats: {fenced(run)}\n</item>' for at, sentence, run in asked
+        ]
+        row: dict[str, Json] = {"number": {"type": "integer"}, "sentence": {"type": "string"}}
+        request = ChatRequest(
+            purpose=Phase.REPHRASE.value,
+            system=load_prompt("rephrase_quotes").template,
+            user="\n\n".join(items),
+            schema_name="rephrased",
+            schema=_object({"items": {"type": "array", "items": _object(row)}}),
+            max_tokens=100 + _TOKENS_A_SENTENCE * len(items),
+            timeout_s=self._settings.call_timeout_s,
+        )
+        try:
+            completion = await complete(self.model, request)
+            self._pay(Phase.REPHRASE, completion.usage)
+            rows = parse_object(completion.text).get("items")
+        except ModelError as exc:
+            self.work.deps.count_error("rephrase", exc)
+            return {}
+        found: dict[int, str] = {}
+        for entry in rows if isinstance(rows, list) else []:
+            number, sentence = (entry.get("number"), entry.get("sentence")) if isinstance(entry, dict) else (None, None)
+            if isinstance(number, int) and isinstance(sentence, str):
+                found.setdefault(number, " ".join(sentence.split()))
+        return found
+
+    def _grounder(self) -> KeyGrounder:
+        passages: dict[str, list[Passage]] = {BRIEF_ID: [Passage(0, len(self.brief.text), self.brief.text)]}
+        by_id = {source.id: source for source in self.sources}
+        for source_id in self.keys:
+            spans = [(entry.chunk.start, entry.chunk.end) for entry in self._of(source_id)]
+            if spans:
+                passages[source_id] = passages_of(by_id[source_id], spans)
+        cited = [by_id[source_id] for source_id in (BRIEF_ID, *self.keys) if source_id in passages]
+        keys = {source_id: key for source_id, key in self.keys.items() if source_id in passages}
+        grounder = KeyGrounder(cited, self.work.job.query, passages, keys=keys)
+        grounder.read_ahead()
+        return grounder
+
+    def _of(self, source_id: str) -> list[KeptEvidence]:
+        return [entry for entry in self.evidence if self._ids[entry.paper_id] == source_id]
+
+    async def _settled(self, judged: list[Judged], grounder: KeyGrounder) -> tuple[list[Judged], bool]:
+        """What the rules left open, judged by the model in as few calls as it takes, all at once."""
+        open_claims = {entry.id: (entry, entry.claim) for entry in judged if entry.is_undecided and entry.claim}
+        items = [
+            CheckItem(f"{entry.id}/{evidence.source_id}", claim.text, evidence.quote)
+            for entry, claim in open_claims.values()
+            for evidence in claim.evidence
+            if evidence.verdict is Verdict.UNCHECKED
+        ]
+        batches = [items[at : at + MAX_ITEMS] for at in range(0, len(items), MAX_ITEMS)]
+        try:
+            answers = await asyncio.gather(*map(self._check, batches))
+        except ModelError as exc:
+            self.work.deps.count_error("check", exc)
+            settled = {key: leave_unchecked(entry, claim) for key, (entry, claim) in open_claims.items()}
+            return [settled.get(entry.id, entry) for entry in judged], False
+        verdicts = {key: verdict for answer in answers for key, verdict in answer.items()}
+        settled = {
+            key: grounder.settle(entry, claim, _by_source(key, verdicts)) for key, (entry, claim) in open_claims.items()
+        }
+        return [settled.get(entry.id, entry) for entry in judged], True
+
+    async def _check(self, items: Sequence[CheckItem]) -> dict[str, ModelVerdict]:
+        request = build_check_request(items, timeout_s=_CHECK_TIMEOUT_S)
+        completion = await retry_once(partial(complete, self.model, request))
+        self._pay(Phase.CHECK, completion.usage)
+        return parse_check_answer(completion.text, items)
+
+    def _pay(self, phase: Phase, usage: ModelUsage) -> None:
+        self._usage.append(PhaseUsage(phase, usage))
+
+
+def select_for_writing(evidence: Sequence[KeptEvidence], *, min_papers: int, max_evidence: int) -> list[KeptEvidence]:
+    """The best chunk of every paper, then further ones only while there are fewer than `min_papers` papers (S001-33).
+
+    `evidence` is best first; what has nothing to do with its query is left out.
+    """
+    useful = [entry for entry in evidence if entry.llm_score > 0]
+    firsts = list({entry.paper_id: entry for entry in reversed(useful)}.values())[::-1]
+    rest = [entry for entry in useful if entry not in firsts]
+    chosen = firsts if len(firsts) >= min_papers else [*firsts, *rest[: 2 * min_papers - len(firsts)]]
+    return sorted(chosen[:max_evidence], key=lambda entry: -entry.combined_score)
+
+
+def _object(properties: Mapping[str, Json]) -> dict[str, Json]:
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "required": list(properties),
+        "properties": dict(properties),
+    }
+
+
+def _by_source(sentence_id: str, verdicts: Mapping[str, ModelVerdict]) -> dict[str, ModelVerdict]:
+    prefix = f"{sentence_id}/"
+    return {key.removeprefix(prefix): verdict for key, verdict in verdicts.items() if key.startswith(prefix)}
