@@ -36,7 +36,7 @@ def add_operator_commands(app: typer.Typer, operating: Operating) -> None:
     app.command("forget")(_forget_command(operating))
     app.command("cache")(_cache_command(operating))
     app.command("link")(_link_command(operating))
-    app.add_typer(library_app(operating, partial(_run, as_json=False)), name="library")
+    app.add_typer(library_app(operating, partial(run_command, as_json=False)), name="library")
 
 
 def _trace_command(operating: Operating) -> Callable[..., None]:
@@ -47,7 +47,7 @@ def _trace_command(operating: Operating) -> Callable[..., None]:
         as_json: _Json = False,
     ) -> None:
         """Print what a job did, step by step, with durations, tokens and cost."""
-        _run(lambda: _trace(operating, job.strip(), with_prompts=prompts, as_json=as_json), as_json=as_json)
+        run_command(lambda: _trace(operating, job.strip(), with_prompts=prompts, as_json=as_json), as_json=as_json)
 
     return trace
 
@@ -55,7 +55,7 @@ def _trace_command(operating: Operating) -> Callable[..., None]:
 def _doctor_command(operating: Operating) -> Callable[..., None]:
     def doctor(*, as_json: _Json = False) -> None:
         """Try every configured part, and say what to do where something is wrong."""
-        _run(lambda: _examine(operating, as_json=as_json), as_json=as_json)
+        run_command(lambda: _examine(operating, as_json=as_json), as_json=as_json)
 
     return doctor
 
@@ -79,7 +79,7 @@ def _forget_command(operating: Operating) -> Callable[..., None]:
                 typer.confirm(f"Remove everything of {_named(whose)}? This cannot be undone.", abort=True, err=True)
             return _forget(operating, whose, as_json=as_json)
 
-        _run(run, as_json=as_json)
+        run_command(run, as_json=as_json)
 
     return forget
 
@@ -98,7 +98,7 @@ def _cache_command(operating: Operating) -> Callable[..., None]:
         """Look at the answers that may be given again, and let go of them."""
         place = workspace.strip()
         command = partial(run_cache, operating, action, job.strip(), workspace=place, is_sure=is_sure, as_json=as_json)
-        _run(command, as_json=as_json)
+        run_command(command, as_json=as_json)
 
     return cache
 
@@ -111,12 +111,13 @@ def _link_command(operating: Operating) -> Callable[..., None]:
         as_json: _Json = False,
     ) -> None:
         """Print the address of a job's page, signed where the job is private; or take such links back."""
-        _run(lambda: _link(operating, job.strip(), is_revoking=revoke, as_json=as_json), as_json=as_json)
+        run_command(lambda: _link(operating, job.strip(), is_revoking=revoke, as_json=as_json), as_json=as_json)
 
     return link
 
 
-def _run(command: Callable[[], Coroutine[None, None, Exit]], *, as_json: bool) -> None:
+def run_command(command: Callable[[], Coroutine[None, None, Exit]], *, as_json: bool) -> None:
+    """Carry a command to its exit code; whatever goes wrong becomes a sentence."""
     make_encodable()
     try:
         code = asyncio.run(command())

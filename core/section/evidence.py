@@ -218,9 +218,9 @@ async def _ask(search: _Search, phase: Phase, request: partial[ChatRequest]) -> 
         rows = parse_object(completion.text).get("items")
         found: dict[int, Json] = {}
         for row in rows if isinstance(rows, list) else []:
-            number = row.get("number") if isinstance(row, dict) else None
-            if isinstance(row, dict) and isinstance(number, int):
-                found.setdefault(number, row.get(_FIELDS[phase]))
+            number = str(row.get("number")) if isinstance(row, dict) else ""
+            if isinstance(row, dict) and number.isascii() and number.isdigit():
+                found.setdefault(int(number[:9]), row.get(_FIELDS[phase]))
         return found, completion.usage
 
     return await retry_once(call)

@@ -1,4 +1,4 @@
-"""A section's prose: written once from the evidence, quotations rephrased once, every sentence judged (S001, phase 3)."""
+"""A section's prose: written from the evidence, quotations rephrased once, each sentence judged (S001, phase 3)."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import asyncio
 import base64
 import json
 import signal
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -36,6 +36,7 @@ from tests.loopback.openai_responders import (
     tokenise,
     verdicts_responder,
 )
+from tests.loopback.section_responders import SECTION
 
 __all__ = [
     "ChatCall",
@@ -62,6 +63,7 @@ BY_DEFAULT = by_schema(
         "verdicts": verdicts_responder,
         "stands": stands_responder,
         **DEEP,
+        **SECTION,
     }
 )
 
@@ -181,6 +183,8 @@ class OpenAIWorld:
                 await response.write(_event(call, fault, {"content": piece}))
         if fault.refusal is not None:
             await response.write(_event(call, fault, {"refusal": fault.refusal}))
+        for delta in _call_deltas(fault):
+            await response.write(_event(call, fault, delta))
         await response.write(_event(call, fault, {}, finish_reason=fault.finish_reason))
         if (call.body.get("stream_options") or {}).get("include_usage") and fault.usage is not None:
             await response.write(_sse({**_frame(call), "choices": [], "usage": _usage(call, fault)}))
@@ -206,6 +210,8 @@ class OpenAIWorld:
         for name in sorted(named):
             message = f"Unsupported parameter: '{name.partition('.')[0]}' ({name}) is not supported with this model."
             return Fault(status=self.reject_status, kind="invalid_request_error", message=message)
+        if problem := _unanswered_call(body["messages"]):
+            return Fault(status=400, kind="invalid_request_error", message=problem)
         if wanted.get("type") == "json_schema":
             problems = schema_problems(wanted["json_schema"].get("schema"))
             if not wanted["json_schema"].get("strict"):
@@ -307,7 +313,7 @@ async def openai_world(respond: Respond | str | Fault = BY_DEFAULT, *, port: int
 
 
 def _chat_call(body: Mapping[str, Any], key: str) -> ChatCall:
-    said = {message["role"]: message["content"] for message in body["messages"]}
+    said = {message["role"]: message.get("content") or "" for message in body["messages"]}
     wanted = (body.get("response_format") or {}).get("json_schema") or {}
     return ChatCall(
         model=body.get("model", ""),
@@ -321,6 +327,27 @@ def _chat_call(body: Mapping[str, Any], key: str) -> ChatCall:
         at=asyncio.get_running_loop().time(),
         body=body,
     )
+
+
+def _call_deltas(fault: Fault) -> list[dict[str, Any]]:
+    """As OpenAI streams them: the name first, then the arguments in two pieces that only know their index."""
+    deltas: list[dict[str, Any]] = []
+    for place, (name, arguments) in enumerate(fault.calls):
+        half = len(arguments) // 2
+        begun = {"index": place, "id": f"call_{place}", "type": "function", "function": {"name": name, "arguments": ""}}
+        pieces = [{"index": place, "function": {"arguments": part}} for part in (arguments[:half], arguments[half:])]
+        deltas += [{"tool_calls": [piece]} for piece in [begun, *pieces]]
+    return deltas
+
+
+def _unanswered_call(messages: Sequence[Mapping[str, Any]]) -> str:
+    """What OpenAI says when a call is not followed by its result."""
+    for place, message in enumerate(messages):
+        ids = {call["id"] for call in message.get("tool_calls") or ()}
+        behind = messages[place + 1 : place + 1 + len(ids)]
+        if ids != {answer.get("tool_call_id") for answer in behind if answer["role"] == "tool"} and ids:
+            return "An assistant message with 'tool_calls' must be followed by tool messages responding to each."
+    return ""
 
 
 def _error(fault: Fault) -> web.Response:
@@ -353,7 +380,12 @@ def _usage(call: ChatCall, fault: Fault) -> Any:
 
 
 def _whole(call: ChatCall, fault: Fault) -> dict[str, Any]:
-    message = {"role": "assistant", "content": fault.text, "refusal": fault.refusal}
+    message: dict[str, Any] = {"role": "assistant", "content": fault.text, "refusal": fault.refusal}
+    if fault.calls:
+        message["tool_calls"] = [
+            {"id": f"call_{place}", "type": "function", "function": {"name": name, "arguments": arguments}}
+            for place, (name, arguments) in enumerate(fault.calls)
+        ]
     choice = {"index": 0, "message": message, "finish_reason": fault.finish_reason}
     frame = {**_frame(call), "object": "chat.completion"}
     return {**frame, "choices": [choice] if fault.has_choices else [], "usage": _usage(call, fault)}

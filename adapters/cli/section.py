@@ -1,0 +1,148 @@
+"""`gorkd section` and `gorkd paper`: prose from the library as Markdown, LaTeX and BibTeX."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable, Coroutine
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from adapters.cli.progress import open_progress
+from adapters.cli.saying import Exit, code_of, print_json, say
+from core import wording
+from core.answer import JobResult
+from core.attachments import MAX_ATTACHMENT_BYTES, Attachment
+from core.errors import InvalidQuery
+from core.events import Json
+from core.job import JobStatus, ResearchRequest
+from core.render import job_json, one_line, printable
+from core.section.brief import is_brief, read_brief
+from core.section.sections import sections_in
+
+if TYPE_CHECKING:
+    from core.researcher import Researcher
+
+OpenResearcher = Callable[[], "AbstractAsyncContextManager[Researcher]"]
+Run = Callable[[Callable[[], Coroutine[None, None, Exit]]], None]
+_Context = Annotated[
+    Path, typer.Option("--context", metavar="FILE", help="What the paper is about: YAML or JSON with `concept:`.")
+]
+_Experiment = Annotated[
+    Path | None, typer.Option("--experiment", metavar="FILE", help="What was done and found: YAML or JSON.")
+]
+_Output = Annotated[
+    Path | None, typer.Option("-o", "--output", metavar="FILE.md", help="Write FILE.md, FILE.tex and FILE.bib.")
+]
+_Json = Annotated[bool, typer.Option("--json", help="Print the job as JSON, with the evidence table.")]
+
+
+def add_section_commands(app: typer.Typer, open_researcher: OpenResearcher, run: Run) -> None:
+    """`run` carries a command to its exit code."""
+
+    @app.command()
+    def section(
+        name: Annotated[str, typer.Argument(help="introduction, methods, results, …", metavar="SECTION")],
+        *,
+        context: _Context,
+        experiment: _Experiment = None,
+        output: _Output = None,
+        as_json: _Json = False,
+    ) -> None:
+        """Write one section of a paper from the library, citing BibTeX keys that are checked."""
+        files = (context, experiment)
+        run(lambda: _write(open_researcher, f"Write the section: {name}", files, output, as_json=as_json))
+
+    @app.command()
+    def paper(
+        *, context: _Context, experiment: _Experiment = None, output: _Output = None, as_json: _Json = False
+    ) -> None:
+        """Write all sections of a paper, in order and with the same keys."""
+        files = (context, experiment)
+        run(lambda: _write(open_researcher, "Write the whole paper", files, output, as_json=as_json))
+
+
+async def _write(
+    open_researcher: OpenResearcher,
+    query: str,
+    files: tuple[Path, Path | None],
+    output: Path | None,
+    *,
+    as_json: bool,
+) -> Exit:
+    sections_in(query)
+    attachments = [_attachment(file) for file in files if file is not None]
+    read_brief([(entry.name, entry.text) for entry in attachments])  # what is wrong with it is said before anything
+    async with open_researcher() as researcher:
+        job = await researcher.submit(ResearchRequest(query, modes=("section",)), attachments=attachments)
+        try:
+            with open_progress(sys.stderr) as progress:
+                async for event in researcher.follow(job.id):
+                    progress.show(event)
+        except asyncio.CancelledError:
+            await researcher.cancel(job.id)
+            say(f"Interrupted; {job.id} is cancelled.")
+            raise
+        job, result = await researcher.job(job.id), await researcher.result(job.id)
+        if as_json:
+            print_json(job_json(job, result, await researcher.sources(job.id)))
+    if job.status is not JobStatus.COMPLETED or result is None or result.answer is None:
+        say(f"{wording.failure_sentence(job)} ({job.id})")
+        return Exit.INTERRUPTED if job.status is JobStatus.CANCELLED else code_of(job.error.code if job.error else "")
+    if output is not None:
+        _save(output, result)
+    elif not as_json:
+        sys.stdout.write(printable(_text(result, "markdown")))
+    _tell(job.id, result)
+    return Exit.ANSWERED
+
+
+def _attachment(file: Path) -> Attachment:
+    if not is_brief(file.name):
+        raise InvalidQuery(f"{file.name}: the name of such a file ends in .yaml, .yml or .json.", rule="brief")
+    try:
+        with file.open("rb") as opened:
+            text = opened.read(MAX_ATTACHMENT_BYTES).decode("utf-8-sig")
+    except UnicodeDecodeError as exc:
+        raise InvalidQuery(f"{file.name} is not text in UTF-8.", rule="brief") from exc
+    except OSError as exc:
+        raise InvalidQuery(f"{file.name} cannot be opened: {exc.strerror}.", rule="file") from exc
+    return Attachment(file.name, "application/yaml", file.name, text)
+
+
+def _save(output: Path, result: JobResult) -> None:
+    for suffix, field in ((".md", "markdown"), (".tex", "latex"), (".bib", "bibtex")):
+        file = output.with_suffix(suffix)
+        try:
+            file.write_text(_text(result, field), encoding="utf-8")
+        except OSError as exc:
+            raise InvalidQuery(f"{file} cannot be written: {exc.strerror}.", rule="file") from exc
+        say(f"wrote {file}")
+
+
+def _tell(job_id: str, result: JobResult) -> None:
+    """What was written, what was left out, and what it cost."""
+    answer = result.answer
+    if answer is None:
+        return
+    say(f"{answer.summary} ({job_id})")
+    for note in answer.limitations:
+        say(note)
+    for entry in answer.removed:
+        say(f"removed: {one_line(entry.text)} ({one_line(entry.reason)})")
+    usage = result.details.get("usage")
+    if isinstance(usage, dict) and usage:
+        say("tokens: " + ", ".join(f"{phase} {_tokens(row):,}" for phase, row in usage.items()))
+
+
+def _tokens(row: Json) -> int:
+    counts = (row.get("prompt_tokens"), row.get("completion_tokens")) if isinstance(row, dict) else ()
+    return sum(count for count in counts if isinstance(count, int))
+
+
+def _text(result: JobResult, field: str) -> str:
+    text = result.details.get(field)
+    return text if isinstance(text, str) else ""
