@@ -234,7 +234,9 @@ def _summary_request(search: _Search, chunks: Sequence[PaperChunk]) -> ChatReque
         f'<source id="{number}">\n{fenced(_trusted(chunk.chunk_text))}\n</source>'
         for number, chunk in enumerate(chunks, start=1)
     ]
-    return _request(search, Phase.SUMMARIES, "summarize_evidence", blocks, {"type": "string"}, tokens=130)
+    return _request(
+        search, Phase.SUMMARIES, load_prompt("summarize_evidence").template, blocks, {"type": "string"}, tokens=130
+    )
 
 
 def _score_request(search: _Search, told: Sequence[tuple[PaperChunk, str]]) -> ChatRequest:
@@ -243,11 +245,11 @@ def _score_request(search: _Search, told: Sequence[tuple[PaperChunk, str]]) -> C
         f"Authors: {fenced(', '.join(chunk.paper.authors) or 'unknown')}\nSummary: {fenced(summary)}\n</source>"
         for number, (chunk, summary) in enumerate(told, start=1)
     ]
-    return _request(search, Phase.SCORES, "score_evidence", blocks, {"type": "number"}, tokens=30)
+    return _request(search, Phase.SCORES, load_prompt("score_evidence").template, blocks, {"type": "number"}, tokens=30)
 
 
 def _request(
-    search: _Search, phase: Phase, prompt: str, blocks: Sequence[str], kind: Mapping[str, Json], *, tokens: int
+    search: _Search, phase: Phase, system: str, blocks: Sequence[str], kind: Mapping[str, Json], *, tokens: int
 ) -> ChatRequest:
     """`tokens` is what one item's answer may take."""
     field = _FIELDS[phase]
@@ -259,7 +261,7 @@ def _request(
     }
     return ChatRequest(
         purpose=phase.value,
-        system=load_prompt(prompt).template,
+        system=system,
         user="\n\n".join([*blocks, f"<query>\n{fenced(search.query)}\n</query>"]),
         schema_name=f"evidence_{phase.value}",
         schema={
