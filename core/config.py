@@ -127,6 +127,7 @@ class DeepSettings:
     sources_per_round: int = 10  # read anew and kept
     max_given_sources: int = 20  # that come with the question or from the answer it goes deeper than
     max_facts_per_round: int = 12
+    listen_s: float = 1.0  # between two looks, within a round, whether the answer is wanted now
     idle_rounds: int = 2  # that bring nothing new end the search
     max_source_tokens: int = 6000  # of sources in a round's extraction: three rounds stay far below 45k in all
     max_known_tokens: int = 1500  # of facts in a prompt

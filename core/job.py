@@ -10,6 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Literal
 
+MAX_ROUNDS = 20  # of research that goes in rounds (S002-03)
 Depth = Literal["light", "deep"]
 Importance = Literal["normal", "high"]
 

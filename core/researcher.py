@@ -21,7 +21,7 @@ from core.events import Event
 from core.feedback import MAX_REASON_CHARS, Rating
 from core.forgetting import Forgotten, Whose
 from core.job import TERMINAL_STATUSES, JobError, JobStatus, ResearchJob, ResearchRequest, Scope
-from core.modes import MODES, find_mode
+from core.modes import MODES, can_be_steered, find_mode
 from core.ports import JobQueue
 from core.progress import Progress
 from core.render import job_json, one_line
@@ -304,7 +304,7 @@ class Researcher:
         if steering.kind == "cancel":
             await self.cancel(job.id)
             return
-        if not any(MODES[name].is_steerable for name in job.request.modes if name in MODES):
+        if not can_be_steered(job.request.modes):
             raise InvalidQuery("Only deep research can be steered while it runs.", rule="not-steerable")
         if len(await self._deps.steering.read(job.id)) >= MAX_STEERINGS:
             raise InvalidQuery("That is more than one job can mind; please wait for its answer.", rule="too-much")
@@ -314,8 +314,8 @@ class Researcher:
     async def under_way(self, thread: str, *, scope: Scope) -> ResearchJob | None:
         """The newest job of a conversation that can be steered and has not ended: who a reply there speaks to."""
         for job in await self._deps.jobs.recent(scope, limit=MAX_UNDER_WAY):
-            is_steerable = any(MODES[name].is_steerable for name in job.request.modes if name in MODES)
-            if job.request.thread == thread and is_steerable and job.status not in TERMINAL_STATUSES:
+            is_steerable = can_be_steered(job.request.modes) and job.status not in TERMINAL_STATUSES
+            if job.request.thread == thread and is_steerable:
                 return job
         return None
 

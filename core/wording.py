@@ -40,12 +40,14 @@ RESEARCH_THIS = "Research This"
 IMPROVE_IT = "Give a better answer: more complete, and more exact."
 START = "Start"
 NOT_NOW = "Not now"
+SEND = "Send"
 ADD_ITEM = "Add Item"
 DROP_ITEM = "Drop Item"
 GO_DEEPER = "Go Deeper"
 ANSWER_NOW = "Answer Now"
 OFFER_DEEP = "Deep research may find more; it typically takes 1–3 minutes. Start it?"
 HEARD = "Noted; the next round minds it."
+HEARD_ANSWER_NOW = "Noted; the answer is written as soon as there is something to answer from."
 HOW_TO_STEER = "Reply to add a wish; or write: add …, drop 2, go deeper, answer now, cancel."
 CHECK_QUESTION = "Is what this message says true?"
 
@@ -135,6 +137,11 @@ def evidence_line(quote: str, *, is_for: bool, is_whole: bool) -> str:
 def please_wait(seconds: int) -> str:
     """For who asks too often (G-02, G-03)."""
     return f"Please wait {counted(seconds, 'second')}…"
+
+
+def heard(kind: str) -> str:
+    """For who has said something to a running job; `kind` is a steering's (core/steering.py)."""
+    return HEARD_ANSWER_NOW if kind == "answer_now" else HEARD
 
 
 def understood_as(question: str) -> str:

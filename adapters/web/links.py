@@ -31,6 +31,19 @@ class JobLinks:
         return self._at("/cancel")
 
     @property
+    def steering(self) -> str:
+        return self._at("/steering")
+
+    @property
+    def still(self) -> str:
+        """The page of a running job that does not load itself anew, so that somebody without a script can write."""
+        return self._at("", still="1")
+
+    def heard(self, kind: str) -> str:
+        """The page after something was said to the job."""
+        return self._at("", heard=kind)
+
+    @property
     def stream(self) -> str:
         return f"/v1{self._at('/stream')}"
 

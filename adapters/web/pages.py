@@ -6,7 +6,7 @@ Everything works without a script; the scripts in `static/` make it live.
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import aiohttp_jinja2
 from aiohttp import web
@@ -23,9 +23,10 @@ from core.answer import Verdict
 from core.citations import MARKS
 from core.deep.viewing import trace_lines
 from core.errors import InvalidQuery, JobNotFound
-from core.job import ResearchJob, ResearchRequest
-from core.modes import MODES
+from core.job import MAX_ROUNDS, TERMINAL_STATUSES, ResearchJob, ResearchRequest
+from core.modes import MODES, can_be_steered
 from core.snapshot import Snapshot
+from core.steering import Steering, SteeringKind, read_steering
 
 if TYPE_CHECKING:
     from core.tracing import TraceLog
@@ -40,6 +41,8 @@ EXAMPLES = (  # a fresh clone without network answers them from its own document
     "What does gorkd keep, and for how long?",
 )
 _MAX_QUERY_CHARS = 2_000  # of a question in an address; longer ones are refused anyway (core/stages/intake.py)
+_MAX_CONTEXT_CHARS = 2_000  # as Discord bounds the option
+_KINDS: dict[str, SteeringKind] = {kind: kind for kind in get_args(SteeringKind)}
 _MAX_DIGITS = 9  # of a number in an address
 
 
@@ -48,6 +51,7 @@ def add_routes(app: web.Application) -> None:
     app.router.add_post("/", post_ask)
     app.router.add_get("/jobs/{job_id}", get_job)
     app.router.add_post("/jobs/{job_id}/cancel", post_cancel)
+    app.router.add_post("/jobs/{job_id}/steering", post_steering)
     app.router.add_get("/jobs/{job_id}/trace", get_trace)
     app.router.add_get("/jobs/{job_id}/sources/{number}", get_source)
 
@@ -66,6 +70,8 @@ async def post_ask(request: web.Request) -> web.Response:
         str(form.get("query", "")),
         modes=tuple(str(mode) for mode in form.getall("mode", ()) if mode) or ("quick",),
         depth="deep" if form.get("depth") == "deep" else "light",
+        context=str(form.get("context", ""))[:_MAX_CONTEXT_CHARS].strip(),
+        max_iterations=_rounds(str(form.get("max_iterations", ""))),
         is_fresh=form.get("fresh") == "1",
     )
     try:
@@ -96,6 +102,18 @@ async def post_cancel(request: web.Request) -> web.Response:
     job = await readable_job(request)
     await request.app[RESEARCHER].cancel(job.id)
     raise web.HTTPSeeOther(_links(request, job).page)
+
+
+async def post_steering(request: web.Request) -> web.Response:
+    """Say something to a running job, by a button or in words, then back to its page."""
+    if not may_ask(request):
+        raise Forbidden
+    job, form = await readable_job(request), await request.post()
+    kind, text = str(form.get("kind", "")), str(form.get("text", ""))
+    steering = Steering(_KINDS[kind], text) if kind in _KINDS else read_steering(text)
+    if job.status not in TERMINAL_STATUSES:  # else its answer says more than a refusal
+        await request.app[RESEARCHER].steer(job.id, steering, scope=job.scope)
+    raise web.HTTPSeeOther(_links(request, job).heard(steering.kind))
 
 
 async def get_trace(request: web.Request) -> web.Response:
@@ -140,7 +158,9 @@ async def _running(request: web.Request, job: ResearchJob) -> dict[str, object]:
         "summary": said_so_far(snapshot, "summary"),
         "detail": said_so_far(snapshot, "detail"),
         "elapsed": wording.duration(elapsed_s),
-        "refresh_s": REFRESH_S,
+        "refresh_s": 0 if "still" in request.query else REFRESH_S,
+        "can_be_steered": can_be_steered(job.request.modes),
+        "heard": wording.heard(kind) if (kind := request.query.get("heard", "")) in _KINDS else "",
     }
 
 
@@ -164,11 +184,18 @@ def _number(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS else None
 
 
+def _rounds(text: str) -> int:
+    """1…20; the default for what is no number."""
+    rounds = _number(text.strip())
+    return ResearchRequest.max_iterations if rounds is None else min(max(1, rounds), MAX_ROUNDS)
+
+
 def _ask_page(request: web.Request, asked: ResearchRequest, *, refusal: str = "") -> web.Response:
     context: dict[str, object] = {
-        "query": asked.query,
-        "chosen": asked.modes[0],
-        "is_deep": asked.depth == "deep",
+        "asked": asked,
+        "defaults": ResearchRequest(""),
+        "max_context_chars": _MAX_CONTEXT_CHARS,
+        "max_rounds": MAX_ROUNDS,
         "refusal": refusal,
         "modes": list(MODES.values()),
         "examples": EXAMPLES,

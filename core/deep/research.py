@@ -7,8 +7,10 @@ return: a job whose worker died goes on behind the last step that was finished, 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from functools import partial
+from typing import TypeVar
 
 from core.answer import JobResult, ResearchAnswer
 from core.budget import BudgetSpent
@@ -23,7 +25,7 @@ from core.deep.record import Record
 from core.deep.refine import refine_question
 from core.deep.searching import execute_searches, keep_given, known_sources
 from core.deep.state import Completeness, DeepState, NewFacts, RefinedQuestion, RoundQueries, RoundSources
-from core.deep.steering import Limits, RoundStart, Stop, decide, heed
+from core.deep.steering import Limits, RoundStart, Stop, decide, heed, unless_hurried
 from core.deep.synthesis import considered, gathered, synthesize_answer
 from core.deep.telling import FIRST_ROUND_SHARE, REFINED_SHARE, Teller, share_of
 from core.errors import ModelError, StoreError
@@ -31,6 +33,7 @@ from core.modes.mode import Work
 from core.steering import Steering
 from core.trace import ToolTrace
 
+T = TypeVar("T")
 GIVEN_S = 20.0  # for reading again what was brought along or known
 MIN_STEP_S = 1.0  # what a step may always take, so that it ends in words and not in an endless wait
 
@@ -146,7 +149,8 @@ class _Run:
         await self.teller.round(number, state)
         try:
             with self.work.deps.stage("queries"):
-                queries = await generate_queries(state, self.work.deps, within_s=self._within_s)
+                asking = generate_queries(state, self.work.deps, within_s=self._within_s)
+                queries = await self._unless_hurried(state, asking, RoundQueries())
         except ModelError as exc:
             queries = RoundQueries(failure=_failure(state, exc))
         await self._note(state.with_queries(number, queries))
@@ -155,7 +159,9 @@ class _Run:
     async def search(self, state: DeepState, queries: RoundQueries) -> RoundSources:
         await self.teller.searching(state)
         with self.work.deps.stage("search"):
-            found = await execute_searches(self.work, state, queries, within_s=self._within_s)
+            searching = execute_searches(self.work, state, queries, within_s=self._within_s)
+            nothing = RoundSources(state.last_number, 0, 0, 0)
+            found = await self._unless_hurried(state, searching, nothing)
         after = state.with_sources(found)
         await self.teller.processing(after)
         await self._note(after)
@@ -166,7 +172,8 @@ class _Run:
         new = [source for source in known if source.number >= first_new]
         try:
             with self.work.deps.stage("facts"):
-                facts = await process_results(state, new, self.work.deps, within_s=self._within_s)
+                taking = process_results(state, new, self.work.deps, within_s=self._within_s)
+                facts = await self._unless_hurried(state, taking, NewFacts())
         except ModelError as exc:
             facts = NewFacts(failure=_failure(state, exc))
         await self._note(state.with_round_facts(facts) if state.rounds else state.with_facts(facts))
@@ -175,7 +182,8 @@ class _Run:
     async def check(self, state: DeepState) -> Completeness:
         try:
             with self.work.deps.stage("coverage"):
-                checked = await check_completeness(state, self.work.deps, within_s=self._within_s)
+                checking = check_completeness(state, self.work.deps, within_s=self._within_s)
+                checked = await self._unless_hurried(state, checking, Completeness())
         except ModelError as exc:
             checked = Completeness(failure=_failure(state, exc))
         after = state.with_coverage(checked)
@@ -215,6 +223,20 @@ class _Run:
             Stop.BUDGET: "the month's research budget is used up",
             Stop.FAILURE: state.failure,
         }.get(stop, "")
+
+    async def _unless_hurried(self, state: DeepState, part: Coroutine[None, None, T], cut: T) -> T:
+        """Once there is a fact to answer from, who wants the answer now does not wait for the round to end."""
+        if not state.facts:
+            return await part
+
+        async def hears() -> list[Steering]:
+            try:
+                return await self._said(state.heard)
+            except StoreError as exc:  # heard before the next round, then
+                self.work.deps.count_error("steering", exc)
+                return []
+
+        return await unless_hurried(part, cut, hears, every_s=self.settings.listen_s)
 
     async def _note(self, state: DeepState) -> None:
         share = share_of(state, self.work.job.request.max_iterations)

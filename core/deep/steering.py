@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import TypeVar
 
 from rapidfuzz import fuzz
 
 from core.deep.state import ChecklistItem, DeepState
 from core.steering import Steering
 
+T = TypeVar("T")
 MAX_CONSTRAINTS = 10  # the newest count
 DEEPER_ROUNDS = 2  # more, whatever is covered, for who says "go deeper"
 _ALIKE = 70.0  # rapidfuzz partial ratio 0…100 between the words of who drops an item and its description
@@ -48,11 +51,35 @@ class Limits:
     is_within_budget: bool
 
 
+def is_hurried(said: Sequence[Steering]) -> bool:
+    """Whether somebody wants the answer now."""
+    return any(steering.kind == "answer_now" for steering in said)
+
+
+async def unless_hurried(
+    part: Coroutine[None, None, T], cut: T, hears: Callable[[], Awaitable[Sequence[Steering]]], *, every_s: float
+) -> T:
+    """What a part of a round gives, or `cut` as soon as somebody wants the answer now: then the part is dropped.
+
+    Model answers that were finished by then are kept by the job's memo, as always.
+    """
+    working = asyncio.ensure_future(part)
+    try:
+        while not working.done():
+            await asyncio.wait([working], timeout=every_s)
+            if not working.done() and is_hurried(await hears()):
+                return cut
+        return working.result()
+    finally:
+        working.cancel()
+        await asyncio.gather(working, return_exceptions=True)
+
+
 def decide(state: DeepState, said: Sequence[Steering], limits: Limits) -> Stop:
     """Whether to stop before the next round; `state` has heard what was said."""
     made = len(state.rounds)
     checks = (
-        (Stop.ASKED, any(steering.kind == "answer_now" for steering in said)),
+        (Stop.ASKED, is_hurried(said)),
         (Stop.FAILURE, bool(state.failure)),
         (Stop.COVERED, state.is_covered and made >= state.min_rounds),
         (Stop.MAX_ITERATIONS, made >= limits.max_rounds),

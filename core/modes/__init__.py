@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from core.errors import InvalidQuery
 from core.modes import check, deep, library, quick, section
 from core.modes.mode import Mode
@@ -19,3 +21,8 @@ def find_mode(name: str) -> Mode:
         known = ", ".join(MODES)
         raise InvalidQuery(f'There is no mode "{name[:40]}"; known modes: {known}.', rule="unknown-mode")
     return mode
+
+
+def can_be_steered(modes: Sequence[str]) -> bool:
+    """Whether a job of these modes hears what is said to it while it runs."""
+    return any(MODES[name].is_steerable for name in modes if name in MODES)

@@ -35,6 +35,7 @@ from core.job import (
 from core.page_links import PageLinks
 from core.render import job_json
 from core.source import Source, SourceKind, SourceMetadata, SourceScores
+from core.steering import Steering
 
 NOON = datetime(2026, 3, 14, 12, 0, tzinfo=UTC)
 LINKS = PageLinks("https://gorkd.test", (b"a key of thirty-two bytes or more",), lambda: NOON)
@@ -184,6 +185,7 @@ class ScriptedResearcher:
     requests: list[ResearchRequest] = field(default_factory=list)
     dedupe_keys: list[str] = field(default_factory=list)
     cancelled: list[str] = field(default_factory=list)
+    steered: list[Steering] = field(default_factory=list)
     stalled: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def submit(self, request: ResearchRequest, *, dedupe_key: str = "") -> ResearchJob:
@@ -222,6 +224,9 @@ class ScriptedResearcher:
 
     async def cancel(self, job_id: str) -> None:
         self.cancelled.append(job_id)
+
+    async def steer(self, job_id: str, steering: Steering, *, scope: Scope) -> None:
+        self.steered.append(steering)
 
     async def recent(self, scope: Scope, *, limit: int) -> list[ResearchJob]:
         return [self.finished] if self.finished.scope == scope else []

@@ -7,6 +7,7 @@ import json
 
 import pytest
 
+from core import wording
 from tests.deep.test_kill import Stuck
 from tests.durable.outside import USUAL
 from tests.durable.processes import front
@@ -52,7 +53,7 @@ async def test_a_reply_in_its_thread_adds_an_item_and_a_click_takes_the_answer(h
         trace = await stores.researcher.tool_trace(job.id)
 
     assert house.whispers(ben) == ["Only the person who asked can do that."]
-    assert house.whispers(ada) == ["Noted; the next round minds it."] * 2
+    assert house.whispers(ada) == [wording.HEARD, wording.HEARD_ANSWER_NOW]
     assert ended.ts == running.ts
     assert trace is not None
     assert trace.state["stopped_because"] == "asked"

@@ -17,7 +17,7 @@ from core.conversation import Reply, read_reply
 from core.delivery import Address
 from core.errors import GorkdError, JobNotFound
 from core.job import TERMINAL_STATUSES, ResearchJob, ResearchRequest, Scope
-from core.modes import MODES
+from core.modes import can_be_steered
 from core.steering import read_steering
 
 if TYPE_CHECKING:
@@ -113,8 +113,8 @@ async def _steerable(bot: ResearchBot, place: Place, thread: str, answered: str)
             job = await bot.researcher.job(answered)
         except JobNotFound:  # forgotten: what is said under it is a question of its own
             return None
-        is_steerable = any(MODES[name].is_steerable for name in job.request.modes if name in MODES)
-        return job if is_steerable and job.status not in TERMINAL_STATUSES and place.shows(job) else None
+        is_steerable = can_be_steered(job.request.modes) and job.status not in TERMINAL_STATUSES
+        return job if is_steerable and place.shows(job) else None
     return None if place.is_direct else await bot.researcher.under_way(thread, scope=place.scope)
 
 
@@ -122,8 +122,9 @@ async def _steer(bot: ResearchBot, job: ResearchJob, place: Place, spot: Spot, s
     if job.request.asker != str(place.user_id):
         await bot.reply(spot).edit(bot.voice.refusal(wording.NOT_YOURS))
         return
-    await bot.researcher.steer(job.id, read_steering(said), scope=job.scope)
-    await bot.reply(spot).edit(bot.voice.notice(word("feedback.steered")))
+    steering = read_steering(said)
+    await bot.researcher.steer(job.id, steering, scope=job.scope)
+    await bot.reply(spot).edit(bot.voice.notice(wording.heard(steering.kind)))
 
 
 async def _act(bot: ResearchBot, job: ResearchJob, place: Place, spot: Spot, reply: Reply, *, key: str) -> None:

@@ -176,7 +176,7 @@ async def _cancel(bot: ResearchBot, interaction: Asked, job_id: str) -> DiscordM
 async def _steer(steering: Steering, bot: ResearchBot, interaction: Asked, job_id: str) -> DiscordMessage:
     job = await _own(bot, interaction, job_id)
     await bot.researcher.steer(job.id, steering, scope=job.scope)
-    return bot.voice.notice(word("feedback.steered"))
+    return bot.voice.notice(wording.heard(steering.kind))
 
 
 async def _good(bot: ResearchBot, interaction: Asked, job_id: str) -> DiscordMessage:

@@ -169,7 +169,7 @@ class Buttons:
             await self._whisper(click, wording.NOT_YOURS)
             return
         await self.desk.researcher.steer(job.id, steering, scope=job.scope)
-        await self._whisper(click, wording.HEARD)
+        await self._whisper(click, wording.heard(steering.kind))
 
     async def _cancel(self, click: Click, job: ResearchJob) -> None:
         if click.user != job.request.asker:

@@ -171,11 +171,12 @@ class Desk:
             await self._tell(self.voice.refusal(wording.NOT_YOURS), place, reply)
             return
         try:
-            await self.researcher.steer(running.id, read_steering(said.text), scope=running.scope)
+            steering = read_steering(said.text)
+            await self.researcher.steer(running.id, steering, scope=running.scope)
         except GorkdError as error:
             await self._tell(self.voice.refusal(error.user_message), place, reply)
             return
-        await self._tell(self.voice.refusal(wording.HEARD), place, reply)
+        await self._tell(self.voice.refusal(wording.heard(steering.kind)), place, reply)
 
     async def _once(self, key: str, take: Callable[[], Awaitable[None]]) -> None:
         """One message is taken once, however often it is sent; whoever sends it again waits for the first."""

@@ -67,7 +67,7 @@ function showPlan(card) {
   const plan = document.getElementById("plan");
   fill("plan", card.checklist.map((item) => `${COVERAGE[item.coverage] || "○"} ${item.id}. ${item.description}`));
   plan.querySelector(".count").textContent = card.iteration
-    ? `Round ${card.iteration} of ${card.max_iterations} · ${done} of ${card.checklist.length} items` : card.duration;
+    ? `Round ${card.iteration} of ${card.max_iterations} · ${done} of ${card.checklist.length} items · ${card.facts} ${card.facts === 1 ? "fact" : "facts"}` : card.duration;
 }
 
 function showSource(source) {

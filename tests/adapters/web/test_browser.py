@@ -15,8 +15,10 @@ from aiohttp.test_utils import TestServer
 from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, Page, expect
 
+from core import wording
 from core.events import Event, Json
 from core.job import LOCAL, JobStatus, ResearchJob, Scope
+from core.steering import Steering
 from tests.adapters.web.serving import web_app
 from tests.adapters.web.site import BUILT, LIE, PRIVATE, QUESTION, TALL, Site, open_site
 from tests.golden import samples
@@ -192,10 +194,38 @@ async def test_plan_and_queries_of_a_round_take_the_place_of_the_last_ones(brows
     await server.start_server()
     async with visit(browser, f"{str(server.make_url('/')).rstrip('/')}/jobs/{samples.COMPLETED.id}") as page:
         await expect(page.locator("#plan li")).to_have_text(["✓ 1. Its height"])
-        await expect(page.locator("#plan .count")).to_have_text("Round 2 of 9 · 1 of 1 items")
+        await expect(page.locator("#plan .count")).to_have_text("Round 2 of 9 · 1 of 1 items · 0 facts")
         await expect(page.locator("#queries li")).to_have_text(["how deep"])
     researcher.second.set()
     await server.close()
+
+
+@pytest.mark.parametrize("has_script", [True, False], ids=["script", "no script"])
+async def test_deep_research_is_asked_for_and_steered(browser: Browser, has_script: bool):
+    """S002-03: context, rounds, an item more and the answer now, by forms that need no script."""
+    deep = replace(samples.COMPLETED.request, modes=("deep",))
+    researcher = Rounds(replace(samples.COMPLETED, status=JobStatus.SEARCHING, request=deep), None, [])
+    server = TestServer(web_app(researcher))
+    await server.start_server()
+    async with visit(browser, str(server.make_url("/")), java_script_enabled=has_script) as page:
+        await page.fill("#query", QUESTION)
+        await page.select_option("[name=mode]", "deep")
+        await page.click("summary >> text=Options")
+        await page.fill("[name=context]", "for a lecture")
+        await page.fill("[name=max_iterations]", "4")
+        await page.click("text=Research >> visible=true")
+        if not has_script:
+            await page.click(".steering noscript a")
+        await page.fill("#said", "its builder")
+        await page.click("text=Add Item")
+        await expect(page.locator(".steering [role=status]")).to_have_text(wording.HEARD)
+        await page.click("text=Answer Now")
+        await expect(page.locator(".steering [role=status]")).to_have_text(wording.HEARD_ANSWER_NOW)
+    researcher.second.set()
+    await server.close()
+
+    assert (researcher.requests[0].context, researcher.requests[0].max_iterations) == ("for a lecture", 4)
+    assert researcher.steered == [Steering("add_item", "its builder"), Steering("answer_now")]
 
 
 @pytest.mark.slow

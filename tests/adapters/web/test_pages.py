@@ -14,9 +14,11 @@ from aiohttp.test_utils import TestClient
 from adapters.web.links import JobLinks
 from adapters.web.source_view import hint_of, passages_of, source_view
 from adapters.web.timeline import MAX_ROWS, timeline_view
+from core import wording
 from core.answer import Citation, Claim, ConfidencePart, Evidence, JobResult, RemovedSentence, Verdict
 from core.job import JobStatus, ResearchJob, Scope
 from core.source import Source
+from core.steering import Steering
 from core.tracing import Exchange, TraceEntry
 from tests.adapters.web.conformity import conforming
 from tests.adapters.web.serving import web_app
@@ -64,11 +66,69 @@ async def test_cancel_is_for_those_who_may_ask(open_web: Open):
     assert researcher.cancelled == [JOB]
 
 
-@pytest.mark.parametrize("path", ["/trace", "/sources/1", "/cancel", "/answer.md"])
+DEEP = replace(RUNNING, request=replace(RUNNING.request, modes=("deep",)))
+
+
+@pytest.mark.parametrize(
+    ("form", "steering"),
+    [
+        ({"text": "only adults"}, Steering("constraint", "only adults")),
+        ({"text": "drop 2"}, Steering("drop_item", "2")),
+        ({"text": "side effects", "kind": "add_item"}, Steering("add_item", "side effects")),
+        ({"text": "2", "kind": "drop_item"}, Steering("drop_item", "2")),
+        ({"text": "", "kind": "go_deeper"}, Steering("go_deeper")),
+        ({"text": "", "kind": "answer_now"}, Steering("answer_now")),
+    ],
+    ids=["wish", "word", "add", "drop", "deeper", "now"],
+)
+async def test_deep_research_is_steered_from_its_page(open_web: Open, form: dict[str, str], steering: Steering):
+    """S002-03: the words and buttons of chats; for who may ask, from this page alone."""
+    researcher = ScriptedResearcher(DEEP, None, stalls=True)
+    web = await open_web(researcher)
+    address = f"/jobs/{JOB}/steering"
+
+    page = await (await web.get(f"/jobs/{JOB}")).text()
+    refused = await web.post(address, data=form, headers=ELSEWHERE)
+    crossed = await web.post(address, data=form, headers={"Origin": "https://evil.test"})
+    assert researcher.steered == []
+    done = await web.post(address, data=form, allow_redirects=False)
+
+    assert f'action="{address}"' in page
+    assert (refused.status, crossed.status) == (401, 401)
+    assert (done.status, done.headers["Location"]) == (303, f"/jobs/{JOB}?heard={steering.kind}")
+    assert researcher.steered == [steering]
+    assert wording.heard(steering.kind) in await (await web.get(done.headers["Location"])).text()
+
+
+@pytest.mark.parametrize(("job", "headers"), [(RUNNING, {}), (DEEP, ELSEWHERE)], ids=["quick", "elsewhere"])
+async def test_what_cannot_be_steered_has_no_form(open_web: Open, job: ResearchJob, headers: dict[str, str]):
+    web = await open_web(ScriptedResearcher(job, None, stalls=True))
+
+    page = await (await web.get(f"/jobs/{JOB}", headers=headers)).text()
+
+    assert "/steering" not in page
+
+
+@pytest.mark.parametrize(("given", "rounds"), [("4", 4), ("99", 20), ("0", 1), ("many", 10), ("", 10)], ids=str)
+async def test_options_of_deep_research_are_in_the_form(open_web: Open, given: str, rounds: int):
+    """S002-03: context and the number of rounds are options on every interface."""
+    researcher = ScriptedResearcher()
+    web = await open_web(researcher)
+
+    form = await (await web.get("/")).text()
+    asked = {"query": "Why?", "mode": "deep", "context": " for a lecture ", "max_iterations": given}
+    await web.post("/", data=asked, allow_redirects=False)
+
+    assert 'name="context"' in form
+    assert 'name="max_iterations"' in form
+    assert (researcher.requests[0].context, researcher.requests[0].max_iterations) == ("for a lecture", rounds)
+
+
+@pytest.mark.parametrize("path", ["/trace", "/sources/1", "/cancel", "/steering", "/answer.md"])
 async def test_private_job_has_no_page_without_its_signature(open_web: Open, path: str):
     """Private and unknown look the same on every page."""
     web = await open_web(ScriptedResearcher(PRIVATE))
-    call = web.post if path == "/cancel" else web.get
+    call = web.post if path in ("/cancel", "/steering") else web.get
 
     hidden, unknown = await call(f"/jobs/{JOB}{path}"), await call(f"/jobs/job_unknown{path}")
 

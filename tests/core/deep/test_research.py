@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -13,10 +14,11 @@ from core.config import DeepSettings, Settings
 from core.deep.telling import COMPLETE, REFINING, STARTING
 from core.errors import ModelUnavailable, ProviderTimeout
 from core.job import JobStatus
-from core.ports import ChatRequest
+from core.ports import ChatDelta, ChatRequest
 from core.steering import Steering
 from tests.core.deep.making import SOUND, address, deep_deps, pubmed, research, scripted, tavily
 from tests.deep.world import CHLORIDE
+from tests.fakes import FakeModel
 
 
 def coverage(*levels: str) -> Callable[[ChatRequest], str]:
@@ -344,3 +346,53 @@ async def test_going_deeper_makes_more_rounds_than_coverage_needs():
 
     assert ran.details["iterations_used"] == 2
     assert ran.trace.state["stopped_because"] == "covered"
+
+
+@dataclass
+class Hurried(FakeModel):
+    """While the `turn`-th call of a purpose is made, somebody wants the answer now; the call never ends, or `ends`."""
+
+    purpose: str = ""
+    turn: int = 1
+    ends: bool = False
+    hurry: Callable[[], Awaitable[object]] | None = None
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+        if request.purpose == self.purpose and len(self.calls(request.purpose)) == self.turn - 1:
+            assert self.hurry is not None
+            await self.hurry()
+            if not self.ends:
+                self.asked.append(request)
+                await asyncio.Event().wait()
+        async for delta in super().stream(request):
+            yield delta
+
+
+@pytest.mark.parametrize("purpose", ["queries", "facts"])
+async def test_the_answer_does_not_wait_for_a_round_that_has_begun(purpose: str):
+    """S002-03: "answer now" in round 2 drops what is not finished; what was found before is the answer."""
+    partly = scripted(coverage=coverage("satisfied", "partial", "unsatisfied"))
+    model = Hurried(partly.answers, purpose=purpose, turn=2)
+    deps = deep_deps(model=model, settings=Settings(deep=DeepSettings(listen_s=0.001, sources_per_round=3)))
+    model.hurry = lambda: deps.steering.add("job_1", Steering("answer_now"))
+
+    ran = await research(deps)
+
+    assert ran.result.answer.stopped_because == "you asked for the answer"
+    assert "[1]" in ran.result.answer.summary
+    assert ran.details["iterations_used"] == 2
+    assert len(model.calls("answer")) == 1
+    assert [round_["new_facts"] > 0 for round_ in ran.trace.state["iterations"]] == [True, False]
+
+
+async def test_before_the_first_fact_the_round_is_finished():
+    """There must be something to answer from."""
+    model = Hurried(scripted().answers, purpose="facts", ends=True)
+    deps = deep_deps(model=model, settings=Settings(deep=DeepSettings(listen_s=0.001)))
+    model.hurry = lambda: deps.steering.add("job_1", Steering("answer_now"))
+
+    ran = await research(deps)
+
+    assert ran.result.answer.stopped_because == "you asked for the answer"
+    assert ran.details["iterations_used"] == 1
+    assert "[1]" in ran.result.answer.summary
