@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 from sqlite_utils import Database as Connection
 
+from adapters.store.digest import place_token
 from adapters.store.sqlite import Database
 from adapters.store.vectors import ROWS_A_READ, Place, VectorMirrors
 from core.codec import decode, encode
@@ -19,8 +21,11 @@ from core.ports import Vector
 from core.terms import STOPWORDS
 
 MAX_QUERY_WORDS = 40  # of a question; what comes later rarely says what it is about
+_FIND = """SELECT rowid, bm25(paper_words, 0.0, 1.0) FROM paper_words WHERE paper_words MATCH ?
+    ORDER BY 2 LIMIT ?"""  # where a chunk stands says nothing of how well it fits
+_MERGED_PAGES = 2_000  # of 4 KB, at a time: other writers wait for 0.1 s and not for the whole index
 DROP_DELETED_WORDS = "INSERT INTO paper_words (paper_words) VALUES ('optimize')"  # FTS5 only marks them otherwise
-_CHUNK = """SELECT c.chunk, c.vector, p.paper FROM paper_chunks c JOIN papers p
+_CHUNK = """SELECT c.chunk, c.vector, c.paper_id, c.tenant, c.visibility, p.paper FROM paper_chunks c JOIN papers p
     ON (p.tenant, p.visibility, p.id) = (c.tenant, c.visibility, c.paper_id) WHERE c.number = ?"""
 
 
@@ -29,7 +34,7 @@ class SqliteLibrary:
 
     def __init__(self, database: Database, folder: Path) -> None:
         self._database = database
-        self._mirrors = VectorMirrors(folder, self._rows, self._count)
+        self._mirrors = VectorMirrors(folder, self._rows, self._count, self._numbers)
 
     async def put(
         self, shelf: Scope, paper: Paper, text: str, chunks: dict[Index, Sequence[PaperChunk]], file: bytes
@@ -48,9 +53,14 @@ class SqliteLibrary:
                         "VALUES (?, ?, ?, ?, ?, ?)",
                         values,
                     )
-                    searched = f"{paper.title}\n{part.heading}\n{part.chunk_text}"
+                    where = (shelf.tenant, shelf.visibility, kind.value)
                     connection.execute(
-                        "INSERT INTO paper_words (rowid, text) VALUES (?, ?)", (cursor.lastrowid, searched)
+                        "INSERT INTO paper_words (rowid, place, text) VALUES (?, ?, ?)",
+                        (
+                            cursor.lastrowid,
+                            f"{place_token(*where)} {place_token(*where, paper.id)}",
+                            f"{paper.title}\n{part.heading}\n{part.chunk_text}",
+                        ),
                     )
 
         await self._database.write(change)
@@ -61,20 +71,21 @@ class SqliteLibrary:
         def change(connection: Connection) -> bool:
             connection.execute("PRAGMA secure_delete = ON")
             gone = connection.execute("DELETE FROM papers WHERE (tenant, visibility, id) = (?, ?, ?)", place).rowcount
-            connection.execute(DROP_DELETED_WORDS)
             return gone > 0
 
-        return await self._database.write(change)
+        was_there = await self._database.write(change)
+        pages = -_MERGED_PAGES  # a negative number begins to merge everything into one
+        while await self._database.write(partial(_merge_words, pages=pages)):
+            pages = _MERGED_PAGES
+        return was_there
 
     async def papers(self, shelves: Sequence[Scope]) -> list[Paper]:
-        where, values = _on(shelves)
-        query = f"SELECT paper FROM papers WHERE {where} ORDER BY id"  # noqa: S608 -- placeholders only
-        rows = await self._database.read(lambda connection: connection.execute(query, values).fetchall())
         found: dict[str, Paper] = {}
-        for (text,) in rows:
-            paper = decode(text, Paper)
-            found.setdefault(paper.id, paper)
-        return list(found.values())
+        for shelf in shelves:
+            for paper_id, text in await self._database.read(_papers_on(shelf)):
+                if paper_id not in found:
+                    found[paper_id] = decode(text, Paper)
+        return [found[paper_id] for paper_id in sorted(found)]
 
     async def text(self, shelves: Sequence[Scope], paper_id: str) -> str:
         found = await self._column("text", shelves, paper_id)
@@ -95,23 +106,24 @@ class SqliteLibrary:
             else:
                 scored += await self._among(place, vector, papers)
         best = sorted(scored, key=lambda entry: -entry[1])[:limit]
-        return await self._results(best)
+        return await self._results(best, shelves)
 
     async def matching(
         self, shelves: Sequence[Scope], index: Index, query: str, *, limit: int, papers: Sequence[str] | None = None
     ) -> list[SearchResult]:
         wanted = " OR ".join(f'"{word}"' for word in words_of(query))
-        if not wanted:
+        if not wanted or not shelves or (papers is not None and not papers):
             return []
-        where, values = _on(shelves, "c.")
-        among = "AND c.paper_id IN (SELECT value FROM json_each(?))" if papers is not None else ""
-        find = f"""SELECT c.number, bm25(paper_words) FROM paper_words w JOIN paper_chunks c ON c.number = w.rowid
-            WHERE paper_words MATCH ? AND c.kind = ? AND ({where}) {among} ORDER BY 2 LIMIT ?"""  # noqa: S608
-        named = [json.dumps(list(papers))] if papers is not None else []
-        arguments = [wanted, index.value, *values, *named, limit]
-        rows = await self._database.read(lambda connection: connection.execute(find, arguments).fetchall())
+        places = [(shelf.tenant, shelf.visibility, index.value) for shelf in shelves]
+        tokens = [
+            place_token(*place, *paper)
+            for place in places
+            for paper in ([(one,) for one in papers] if papers else [()])
+        ]
+        asked = f"place : ({' OR '.join(tokens)}) AND text : ({wanted})"
+        rows = await self._database.read(lambda connection: connection.execute(_FIND, (asked, limit)).fetchall())
         best = -rows[0][1] if rows else 1.0
-        return await self._results([(number, min(max(-score / best, 0.0), 1.0)) for number, score in rows])
+        return await self._results([(number, min(max(-score / best, 0.0), 1.0)) for number, score in rows], shelves)
 
     async def _column(self, name: str, shelves: Sequence[Scope], paper_id: str) -> object:
         for shelf in shelves:
@@ -140,16 +152,46 @@ class SqliteLibrary:
         rows = await self._database.read(lambda connection: connection.execute(query, _values(place)).fetchall())
         return int(rows[0][0])
 
-    async def _results(self, scored: Sequence[tuple[int, float]]) -> list[SearchResult]:
+    async def _numbers(self, place: Place) -> list[int]:
+        query = "SELECT number FROM paper_chunks WHERE (tenant, visibility, kind) = (?, ?, ?) AND vector IS NOT NULL"
+        rows = await self._database.read(lambda connection: connection.execute(query, _values(place)).fetchall())
+        return [number for (number,) in rows]
+
+    async def _results(self, scored: Sequence[tuple[int, float]], shelves: Sequence[Scope]) -> list[SearchResult]:
         def load(connection: Connection) -> list[SearchResult]:
+            papers: dict[str, Paper] = {}
             found: list[SearchResult] = []
             for number, score in scored:
                 row = connection.execute(_CHUNK, (number,)).fetchone()
-                if row is not None:
-                    found.append(SearchResult(decode(row[0], StoredChunk).on(decode(row[2], Paper), row[1]), score))
+                if row is None:
+                    continue
+                chunk, vector, paper_id, tenant, visibility, text = row
+                if Scope(tenant, visibility) != _shelf_of(connection, paper_id, shelves):
+                    continue
+                if paper_id not in papers:
+                    papers[paper_id] = decode(text, Paper)
+                found.append(SearchResult(decode(chunk, StoredChunk).on(papers[paper_id], vector), score))
             return found
 
         return await self._database.read(load)
+
+
+def _merge_words(connection: Connection, *, pages: int) -> bool:
+    """Go on dropping the words of what was deleted, which FTS5 only marks; False when there are none left."""
+    before = connection.conn.total_changes
+    connection.execute("INSERT INTO paper_words (paper_words, rank) VALUES ('merge', ?)", (pages,))
+    return connection.conn.total_changes - before >= 2
+
+
+def _shelf_of(connection: Connection, paper_id: str, shelves: Sequence[Scope]) -> Scope | None:
+    """The first of the shelves on which the paper stands."""
+    if len(shelves) == 1:
+        return shelves[0]
+    for shelf in shelves:
+        place = (shelf.tenant, shelf.visibility, paper_id)
+        if connection.execute("SELECT 1 FROM papers WHERE (tenant, visibility, id) = (?, ?, ?)", place).fetchone():
+            return shelf
+    return None
 
 
 def words_of(query: str) -> list[str]:
@@ -158,9 +200,9 @@ def words_of(query: str) -> list[str]:
     return [word for word in found if word not in STOPWORDS][:MAX_QUERY_WORDS] or found[:MAX_QUERY_WORDS]
 
 
-def _on(shelves: Sequence[Scope], prefix: str = "") -> tuple[str, list[str]]:
-    where = " OR ".join(f"({prefix}tenant, {prefix}visibility) = (?, ?)" for _ in shelves) or "FALSE"
-    return where, [part for shelf in shelves for part in (shelf.tenant, shelf.visibility)]
+def _papers_on(shelf: Scope) -> Callable[[Connection], list[tuple[str, str]]]:
+    query = "SELECT id, paper FROM papers WHERE (tenant, visibility) = (?, ?)"
+    return lambda connection: connection.execute(query, (shelf.tenant, shelf.visibility)).fetchall()
 
 
 def _find(column: str, place: tuple[str, str, str]) -> Callable[[Connection], list[tuple[object]]]:

@@ -73,10 +73,10 @@ class MemoryLibrary:
         return next((found for shelf in shelves if (found := self._kept.get(shelf, {}).get(paper_id))), None)
 
     def _chunks(self, shelves: Sequence[Scope], index: Index, papers: Sequence[str] | None) -> list[PaperChunk]:
+        first = {paper_id: kept for shelf in reversed(shelves) for paper_id, kept in self._kept.get(shelf, {}).items()}
         return [
             chunk
-            for shelf in shelves
-            for kept in self._kept.get(shelf, {}).values()
+            for kept in first.values()
             if papers is None or kept.paper.id in papers
             for chunk in kept.chunks.get(index, ())
         ]

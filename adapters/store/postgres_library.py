@@ -15,8 +15,13 @@ from core.job import Scope
 from core.library.paper import Index, Paper, PaperChunk, SearchResult, StoredChunk
 from core.ports import Vector
 
-_CHUNKS = """SELECT c.number, c.chunk, c.vector, p.paper FROM paper_chunks c JOIN papers p
-    ON (p.tenant, p.visibility, p.id) = (c.tenant, c.visibility, c.paper_id) WHERE c.number = ANY(%s)"""
+# Of a paper that stands on several shelves, the chunks of the first.
+_CHUNKS = """SELECT c.number, c.chunk, c.vector, p.id, p.paper FROM paper_chunks c JOIN papers p
+    ON (p.tenant, p.visibility, p.id) = (c.tenant, c.visibility, c.paper_id) WHERE c.number = ANY(%s)
+    AND (c.tenant, c.visibility) = (
+        SELECT s.tenant, s.visibility FROM unnest(%s::text[], %s::text[]) WITH ORDINALITY s (tenant, visibility, rank)
+        JOIN papers own ON (own.tenant, own.visibility, own.id) = (s.tenant, s.visibility, c.paper_id)
+        ORDER BY s.rank LIMIT 1)"""
 
 
 class PostgresLibrary:
@@ -24,7 +29,7 @@ class PostgresLibrary:
 
     def __init__(self, database: PostgresDatabase, folder: Path) -> None:
         self._database = database
-        self._mirrors = VectorMirrors(folder, self._rows, self._count)
+        self._mirrors = VectorMirrors(folder, self._rows, self._count, self._numbers)
 
     async def put(
         self, shelf: Scope, paper: Paper, text: str, chunks: dict[Index, Sequence[PaperChunk]], file: bytes
@@ -85,7 +90,7 @@ class PostgresLibrary:
                 scored += await self._mirrors.nearest(place, vector, limit)
             else:
                 scored += await self._among(place, vector, papers)
-        return await self._results(sorted(scored, key=lambda entry: -entry[1])[:limit])
+        return await self._results(sorted(scored, key=lambda entry: -entry[1])[:limit], shelves)
 
     async def matching(
         self, shelves: Sequence[Scope], index: Index, query: str, *, limit: int, papers: Sequence[str] | None = None
@@ -103,7 +108,7 @@ class PostgresLibrary:
         named = [list(papers)] if papers is not None else []
         rows = await self._database.rows(find, (wanted, index.value, tenants, visibilities, *named, limit))
         best = (rows[0][1] or 1.0) if rows else 1.0
-        return await self._results([(number, min(max(score / best, 0.0), 1.0)) for number, score in rows])
+        return await self._results([(number, min(max(score / best, 0.0), 1.0)) for number, score in rows], shelves)
 
     async def _first(self, query: str, shelves: Sequence[Scope], paper_id: str) -> object:
         for shelf in shelves:
@@ -129,9 +134,16 @@ class PostgresLibrary:
             AND vector IS NOT NULL"""
         return int((await self._database.rows(query, _values(place)))[0][0])
 
-    async def _results(self, scored: Sequence[tuple[int, float]]) -> list[SearchResult]:
-        rows = await self._database.rows(_CHUNKS, ([number for number, _ in scored],))
-        chunks = {row[0]: decode(row[1], StoredChunk).on(decode(row[3], Paper), row[2]) for row in rows}
+    async def _numbers(self, place: Place) -> list[int]:
+        query = """SELECT number FROM paper_chunks WHERE (tenant, visibility, kind) = (%s, %s, %s)
+            AND vector IS NOT NULL"""
+        return [number for (number,) in await self._database.rows(query, _values(place))]
+
+    async def _results(self, scored: Sequence[tuple[int, float]], shelves: Sequence[Scope]) -> list[SearchResult]:
+        tenants, visibilities = [shelf.tenant for shelf in shelves], [shelf.visibility for shelf in shelves]
+        rows = await self._database.rows(_CHUNKS, ([number for number, _ in scored], tenants, visibilities))
+        papers = {paper_id: decode(text, Paper) for paper_id, text in {row[3]: row[4] for row in rows}.items()}
+        chunks = {row[0]: decode(row[1], StoredChunk).on(papers[row[3]], row[2]) for row in rows}
         return [SearchResult(chunks[number], score) for number, score in scored if number in chunks]
 
 

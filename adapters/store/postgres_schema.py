@@ -113,6 +113,11 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX paper_chunks_by_shelf ON paper_chunks (tenant, visibility, kind, number)",
         "CREATE INDEX paper_chunks_by_words ON paper_chunks USING gin (words)",
     ),
+    (
+        "DROP INDEX paper_chunks_by_shelf",
+        """CREATE INDEX paper_vectors_by_shelf ON paper_chunks (tenant, visibility, kind, number)
+            WHERE vector IS NOT NULL""",
+    ),
 )
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from sqlite_utils import Database as Connection
 
+from adapters.store.digest import place_token
 from core.errors import SetupError
 
 # One tuple of statements a version; an applied one is never edited.
@@ -146,6 +147,23 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         """CREATE TRIGGER paper_words_forget AFTER DELETE ON paper_chunks
             BEGIN DELETE FROM paper_words WHERE rowid = old.number; END""",
     ),
+    (
+        # Words know their shelf and their paper, so that a search reads no row of another; mirrors count vectors alone.
+        "DROP TABLE paper_words",
+        """CREATE VIRTUAL TABLE paper_words
+            USING fts5 (place, text, tokenize = 'porter unicode61 remove_diacritics 2')""",
+        """INSERT INTO paper_words (rowid, place, text)
+            SELECT c.number,
+                place_token(c.tenant, c.visibility, c.kind) || ' '
+                    || place_token(c.tenant, c.visibility, c.kind, c.paper_id),
+                json_extract(p.paper, '$.value.title') || char(10) || json_extract(c.chunk, '$.value.heading')
+                    || char(10) || json_extract(c.chunk, '$.value.chunk_text')
+            FROM paper_chunks c JOIN papers p
+                ON (p.tenant, p.visibility, p.id) = (c.tenant, c.visibility, c.paper_id)""",
+        "DROP INDEX paper_chunks_by_shelf",
+        """CREATE INDEX paper_vectors_by_shelf ON paper_chunks (tenant, visibility, kind, number)
+            WHERE vector IS NOT NULL""",
+    ),
 )
 
 
@@ -155,6 +173,7 @@ def migrate(connection: Connection, folder: Path) -> None:
     The write lock is taken before the version is read, so the others wait and then find nothing to
     do. Raises `SetupError` when a newer gorkd has written the file, `sqlite3.Error` as it comes.
     """
+    connection.conn.create_function("place_token", -1, place_token, deterministic=True)
     connection.execute("BEGIN IMMEDIATE")
     with connection.conn:
         connection.execute("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER PRIMARY KEY, applied_at REAL)")

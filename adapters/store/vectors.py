@@ -37,7 +37,7 @@ Rows = Sequence[tuple[int, bytes]]
 
 class VectorMirrors:
     """The shelves of a process. `read` gives at most `ROWS_A_READ` rows of a place above a number, in order; `count`
-    says how many it has in all. A mirror that disagrees starts over.
+    says how many it has in all, `numbers` which. A mirror that holds more blanks out what is gone.
     """
 
     def __init__(
@@ -45,10 +45,12 @@ class VectorMirrors:
         folder: Path,
         read: Callable[[Place, int], Awaitable[Rows]],
         count: Callable[[Place], Awaitable[int]],
+        numbers: Callable[[Place], Awaitable[Sequence[int]]],
     ) -> None:
         self._folder = folder
         self._read = read
         self._count = count
+        self._numbers = numbers
         self._shelves: dict[Place, VectorShelf] = {}
         self._lock = asyncio.Lock()
 
@@ -60,55 +62,79 @@ class VectorMirrors:
 
     async def _caught_up(self, place: Place) -> VectorShelf:
         shelf = self._shelves.setdefault(place, VectorShelf(self._folder))
-        while True:
-            is_anew = not shelf.numbers
-            rows = await self._read(place, shelf.last)
-            shelf.extend(rows)
-            if len(rows) == ROWS_A_READ:
-                continue
-            if is_anew or len(shelf.numbers) == await self._count(place):
-                return shelf
-            shelf = self._shelves[place] = VectorShelf(self._folder)
+        while rows := await self._read(place, shelf.last):
+            await asyncio.to_thread(shelf.extend, rows)
+            if len(rows) < ROWS_A_READ:
+                break
+        if shelf.count == await self._count(place):
+            return shelf
+        await asyncio.to_thread(shelf.keep_only, await self._numbers(place))
+        if shelf.is_mostly_gone:
+            del self._shelves[place]
+            return await self._caught_up(place)
+        return shelf
 
 
 @dataclass
 class VectorShelf:
-    """Unit vectors by number, in the order of their numbers. Not for several threads."""
+    """Unit vectors by number, in the order of their numbers. Not for several threads at once."""
 
     folder: Path
-    numbers: list[int] = field(default_factory=list)
+    _used: int = 0
+    _numbers: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    _is_gone: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, dtype=np.bool_))
     _file: IO[bytes] | None = None
     _matrix: NDArray[np.float32] = field(default_factory=lambda: np.empty((0, 0), dtype=np.float32))
 
     @property
     def last(self) -> int:
-        return self.numbers[-1] if self.numbers else 0
+        return int(self._numbers[self._used - 1]) if self._used else 0
 
-    def extend(self, rows: Sequence[tuple[int, bytes]]) -> None:
+    @property
+    def count(self) -> int:
+        """Of what is still there."""
+        return self._used - int(self._is_gone[: self._used].sum())
+
+    @property
+    def is_mostly_gone(self) -> bool:
+        return 2 * self.count < self._used
+
+    def extend(self, rows: Rows) -> None:
         """Add vectors (float32, little-endian) under numbers above `last`; one of another length is like nothing."""
-        for number, blob in rows:
-            vector = np.frombuffer(blob, dtype="<f4")
-            at = len(self.numbers)
-            if at >= len(self._matrix):
-                self._grow(vector.size)
-            self._matrix[at] = vector if vector.size == self._matrix.shape[1] else 0.0
-            self.numbers.append(number)
+        vectors = [np.frombuffer(blob, dtype="<f4") for _, blob in rows]
+        first, self._used = self._used, self._used + len(rows)
+        if self._used > len(self._matrix):
+            self._grow(vectors[0].size, self._used)
+        width = self._matrix.shape[1]
+        self._matrix[first : self._used] = [vector if vector.size == width else np.zeros(width) for vector in vectors]
+        self._numbers[first : self._used] = [number for number, _ in rows]
+        self._is_gone[first : self._used] = False
+
+    def keep_only(self, numbers: Sequence[int]) -> None:
+        """Blank out the vectors of all other numbers."""
+        gone = ~np.isin(self._numbers[: self._used], np.asarray(numbers, dtype=np.int64))
+        self._matrix[: self._used][gone] = 0.0
+        self._is_gone[: self._used] |= gone
 
     def nearest(self, vector: Vector, limit: int) -> list[tuple[int, float]]:
         """Numbers and cosines, best first."""
-        count = len(self.numbers)
-        if not count or vector.size != self._matrix.shape[1]:
+        used = self._used
+        if not self.count or vector.size != self._matrix.shape[1]:
             return []
-        blocks = [self._matrix[at : min(at + _BLOCK_ROWS, count)] @ vector for at in range(0, count, _BLOCK_ROWS)]
-        scores = np.concatenate(blocks)
-        best = np.argpartition(-scores, min(limit, count) - 1)[:limit]
-        return [(self.numbers[row], float(scores[row])) for row in best[np.argsort(-scores[best], kind="stable")]]
+        blocks = [self._matrix[at : min(at + _BLOCK_ROWS, used)] @ vector for at in range(0, used, _BLOCK_ROWS)]
+        scores = np.where(self._is_gone[:used], -2.0, np.concatenate(blocks))  # below every cosine
+        wanted = min(limit, self.count)
+        best = np.argpartition(-scores, wanted - 1)[:wanted]
+        ranked = best[np.argsort(-scores[best], kind="stable")]
+        return [(int(self._numbers[row]), float(scores[row])) for row in ranked]
 
-    def _grow(self, dimension: int) -> None:
+    def _grow(self, dimension: int, wanted: int) -> None:
         width = self._matrix.shape[1] or dimension
-        rows = max(_FIRST_ROWS, 2 * len(self._matrix))
+        rows = max(_FIRST_ROWS, 2 * len(self._matrix), wanted)
         if self._file is None:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._file = tempfile.TemporaryFile(dir=self.folder)  # noqa: SIM115 -- it lives as long as the shelf
         self._file.truncate(rows * width * 4)
         self._matrix = np.memmap(self._file, dtype=np.float32, mode="r+", shape=(rows, width))
+        self._numbers = np.resize(self._numbers, rows)
+        self._is_gone = np.resize(self._is_gone, rows)

@@ -5,6 +5,7 @@ Without an embedder BM25 ranks, and the similarity cut-offs, which mean cosines,
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -14,8 +15,8 @@ from numpy.typing import NDArray
 from core.job import Scope
 from core.library.paper import Index, Library, SearchResult
 from core.ports import EmbeddingModel, Vector
-from core.terms import terms
 
+_WORD = re.compile(r"\w{3,}")
 POOL = 4  # candidates for each result: what diversity may choose from
 
 
@@ -67,7 +68,7 @@ async def _search(
     library, scopes = shelves.library, shelves.scopes
     if shelves.embedder is None:
         found = await library.matching(scopes, index, query, limit=POOL * k, papers=papers)
-        return select_diverse(found, k, alpha=alpha, alike=_share_of_words)
+        return select_diverse(found, k, alpha=alpha, alike=_share_of_words(found))
     (vector,) = await shelves.embedder.embed([query])
     found = await library.nearest(scopes, index, vector, limit=POOL * k, papers=papers)
     return select_diverse([entry for entry in found if entry.score >= cutoff], k, alpha=alpha, alike=_cosine)
@@ -111,7 +112,12 @@ def _known(vector: Vector | None) -> Vector:
     return vector
 
 
-def _share_of_words(one: SearchResult, other: SearchResult) -> float:
-    """Jaccard's index of the two chunks' words."""
-    a, b = set(terms(one.chunk.chunk_text)), set(terms(other.chunk.chunk_text))
-    return len(a & b) / len(a | b) if a | b else 0.0
+def _share_of_words(found: Sequence[SearchResult]) -> Callable[[SearchResult, SearchResult], float]:
+    """Jaccard's index of two chunks' words; each chunk is read once, since all are compared with all."""
+    bags = {entry.chunk.chunk_id: frozenset(_WORD.findall(entry.chunk.chunk_text.casefold())) for entry in found}
+
+    def share(one: SearchResult, other: SearchResult) -> float:
+        a, b = bags[one.chunk.chunk_id], bags[other.chunk.chunk_id]
+        return len(a & b) / len(a | b) if a | b else 0.0
+
+    return share

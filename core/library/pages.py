@@ -45,6 +45,21 @@ class PageGrounder(Grounder):
     def settle(self, judged: Judged, claim: Claim, verdicts: Mapping[str, ModelVerdict]) -> Judged:
         return self._put_right(super().settle(judged, claim, verdicts))
 
+    def read_ahead(self) -> None:
+        super().read_ahead()
+        for source_id in self._whole:
+            self._whole[source_id]
+
+    def _examine(self, words: str, source_id: str) -> Evidence:
+        """What the writer read may carry a part of what another page says whole; then that page counts."""
+        evidence = super()._examine(words, source_id)
+        if evidence.verdict is Verdict.SUPPORTED or source_id not in self._whole:
+            return evidence
+        closest = self._look(words, self._whole[source_id])
+        if closest.verdict is Verdict.UNSUPPORTED:
+            return evidence
+        return replace(closest, page=self._sources[source_id].page_at(closest.start))
+
     def _numbered(self, text: str) -> tuple[str, dict[str, set[int]]]:
         """Page markers as numbers of sources, and the pages they named; markers of papers that were not read go."""
         named: dict[str, set[int]] = {}

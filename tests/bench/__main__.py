@@ -11,6 +11,7 @@ from tests.bench.cache import measure_cache
 from tests.bench.conditions import Conditions
 from tests.bench.deep import measure_deep
 from tests.bench.durable import measure_durable
+from tests.bench.library import measure_library
 from tests.bench.limits import measure_limits
 from tests.bench.questions import measure_questions
 from tests.bench.serving import measure_serving
@@ -24,6 +25,7 @@ PARTS: Mapping[str, Callable[[Conditions], str]] = {
     "cache": measure_cache,
     "durable": measure_durable,
     "deep": measure_deep,
+    "library": measure_library,
 }
 
 

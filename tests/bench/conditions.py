@@ -30,6 +30,7 @@ class Conditions:
     idle_s: float = 3.0  # before its memory is read
     followers: int = 500  # of event streams, at once
     followed_jobs: int = 50
+    papers: int = 10_000  # in a library, of forty chunks each
     event_pause_s: float = 0.25  # between two events of a job: a standard question's, over its 10 s
     real_pages: bool = True
     made_up_pages: int = 60  # where the real ones are absent or not wanted

@@ -1,4 +1,4 @@
-"""Print quality figures: `python -m tests.evals [speed] [attribution] [planted] [lookalikes]`, all by default."""
+"""Print quality figures, all by default: `python -m tests.evals [speed] [attribution] [planted] …`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from tests.evals.attribution import print_attribution
 from tests.evals.datasets import DataAbsent
+from tests.evals.library import print_library
 from tests.evals.lookalikes import print_lookalikes
 from tests.evals.planted import print_planted
 from tests.evals.speed import print_speed
@@ -16,6 +17,7 @@ EVALUATIONS: dict[str, Callable[[], None]] = {
     "attribution": print_attribution,
     "planted": print_planted,
     "lookalikes": print_lookalikes,
+    "library": print_library,
 }
 
 

@@ -14,7 +14,7 @@ _MAX_PAGES = 2_000
 
 
 def extract_pdf(body: bytes, *, max_chars: int = MAX_TEXT_CHARS) -> Extraction:
-    """The text layer as Markdown, pages joined by form feeds. Raises `NoText`."""
+    """The text layer as Markdown, pages parted by form feeds; behind a single one stands one too. Raises `NoText`."""
     import pypdfium2
 
     try:
@@ -32,6 +32,8 @@ def extract_pdf(body: bytes, *, max_chars: int = MAX_TEXT_CHARS) -> Extraction:
                 break
     paper = to_markdown(lay_out(pages))
     text = PAGE_BREAK.join(page.replace(PAGE_BREAK, "") for page in paper.pages)[:max_chars].rstrip()
+    if PAGE_BREAK not in text:
+        text += PAGE_BREAK  # else a document of one page with text would seem to have none
     if not text.strip(PAGE_BREAK).strip():
         raise NoText("a PDF without a text layer")
     title = " ".join(metadata.get("Title", "").split()) or paper.title or _first_line(text)

@@ -50,7 +50,7 @@ def to_markdown(pages: Sequence[PageLines]) -> Paper:
     title = _title_lines(pages[first].lines, body) if pages else []
     texts: list[str] = []
     for at, page in enumerate(pages):
-        lines = [line for line in page.lines if not (at == first and line in title)]
+        lines = [line for line in page.lines if not any(line is part for part in title)]
         blocks = [text for block in _blocks(lines, body) for text in _written(block, words)]
         if at == first and title:
             blocks = [f"# {_joined([line.text for line in title], words)}", *_authors_plain(blocks)]

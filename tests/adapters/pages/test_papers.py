@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from adapters.pages import WebPages
 from adapters.pages.fetch import FetchLimits
 from adapters.pages.papers import PaperFiles, PapersElsewhere, record_of
+from core.chunking import chunk_text
 from core.library.ingest import PaperRecord, PaperUnreadable
 from tests.loopback.web_world import PageSpec, WebWorld
 from tests.shared_data import SHARED, shared_data
@@ -68,6 +69,17 @@ async def test_a_real_paper_is_read_with_its_pages(files: PaperFiles) -> None:
     assert read.text.count("\f") + 1 == paper["pages"] == len(read.labels)
     assert paper["authors"][0] in read.authors
     assert read.labels[:3] == ("1", "2", "3")
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_paper_of_one_page_has_a_page(files: PaperFiles) -> None:
+    """S000-13: its sentences are cited with page 1, unlike those of a Markdown file, which has none."""
+    read = await files.read("0610.10033.pdf", shared_data("papers", "0610.10033.pdf").read_bytes())
+
+    chunks = chunk_text(read.text)
+
+    assert read.labels == ("1",)
+    assert {chunk.page for chunk in chunks} == {1}
 
 
 @pytest.mark.asyncio(loop_scope="module")

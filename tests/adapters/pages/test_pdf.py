@@ -128,6 +128,15 @@ def test_code_and_displayed_equations_stay_whole() -> None:
     assert "$$\nE = m c ^ 2 (1)\n$$" in page
 
 
+def test_a_line_that_repeats_the_title_stays() -> None:
+    """Only the title itself becomes the heading; the same words of the same size below it are text."""
+    title = [Line("Tides", 50, 200, 700, 20.0) for _ in range(7)]
+
+    (page,) = pages_of([*title, *column(["The moon pulls at the water of the oceans all day long."] * 9, top=500)])
+
+    assert page.count("Tides") == 7
+
+
 @given(
     st.lists(
         st.builds(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
@@ -142,3 +143,35 @@ async def test_nobody_looks_into_other_peoples_shelves(library):
         assert {entry.chunk.paper.id for entry in words} == ids
         assert bool(await library.text(shelves, paper(3).id)) is (3 in expected)
         assert bool(await library.file(shelves, paper(2).id)) is (2 in expected)
+
+
+async def test_of_a_paper_on_two_shelves_the_first_counts(library):
+    """A channel's own reading hides the workspace's: text, chunks and metadata are of one and the same."""
+    await put(library, OURS, replace(paper(1), title="Of the workspace"), TIDES, vectors=[unit(1, 0)])
+    await put(library, CHANNEL, replace(paper(1), title="Of the channel"), YEAST, vectors=[unit(1, 0)])
+
+    for shelves, title, text in (
+        ([CHANNEL, OURS], "Of the channel", YEAST),
+        ([OURS, CHANNEL], "Of the workspace", TIDES),
+    ):
+        assert [entry.title for entry in await library.papers(shelves)] == [title]
+        assert await library.text(shelves, paper(1).id) == text
+        near = await library.nearest(shelves, Index.CONTENT, unit(1, 0), limit=9)
+        words = await library.matching(shelves, Index.CONTENT, "tides yeast", limit=9)
+        assert [(entry.chunk.paper.title, entry.chunk.chunk_text) for entry in near] == [(title, text)]
+        assert [(entry.chunk.paper.title, entry.chunk.chunk_text) for entry in words] == [(title, text)]
+
+
+async def test_a_mirror_of_which_most_is_gone_starts_over(library):
+    """What was removed is never found, however much of a shelf it was, and what comes later is."""
+    for number in range(1, 6):
+        await put(library, OURS, paper(number), f"Text {number}.", vectors=[unit(1, number)])
+    assert len(await library.nearest([OURS], Index.CONTENT, unit(1, 0), limit=9)) == 5
+
+    for number in range(1, 5):
+        await library.remove(OURS, paper(number).id)
+    left = await library.nearest([OURS], Index.CONTENT, unit(1, 0), limit=9)
+    await put(library, OURS, paper(6), "Text 6.", vectors=[unit(1, 0)])
+
+    assert texts_of(left) == ["Text 5."]
+    assert texts_of(await library.nearest([OURS], Index.CONTENT, unit(1, 0), limit=9)) == ["Text 6.", "Text 5."]

@@ -11,7 +11,10 @@ from core.errors import ModelUnavailable
 from core.events import Event
 from core.job import LOCAL, JobStatus, Scope
 from core.library import wording
+from core.library.answer import to_source
+from core.library.pages import PageGrounder
 from core.library.paper import Index
+from core.passages import Passage
 from core.runner import DirectSteps, run_job
 from tests.core.library.samples import TEXTS, TIDES, YEAST, shelve
 from tests.fakes import FakeModel, make_deps, make_job
@@ -161,3 +164,17 @@ async def test_another_workspace_sees_nothing_of_a_library() -> None:
 
     assert result.answer.confidence is Confidence.INSUFFICIENT
     assert result.source_ids == ()
+
+
+async def test_a_page_that_says_it_whole_goes_before_one_that_was_read_and_says_a_part() -> None:
+    """S000-13: the page is looked for in the whole paper, not only in what the writer got to read."""
+    text = "The moon causes the tides.\fThe gravity of the moon causes the tides of all the oceans twice a day."
+    source = to_source(1, TIDES, text, 1.0)
+    read = {source.id: [Passage(0, 26, text[:26])]}
+    grounder = PageGrounder([source], QUESTION, read, papers={source.id: TIDES})
+
+    sentence = "The gravity of the moon causes the tides of all the oceans twice a day"
+    judged = grounder.judge("detail", 0, f"{sentence} [2401.00001v1, page 1].")
+
+    assert judged.claim is not None
+    assert [(entry.page, entry.verdict) for entry in judged.claim.evidence] == [(2, Verdict.MOVED)]

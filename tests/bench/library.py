@@ -1,0 +1,171 @@
+"""The paper library: how fast papers are read, and how fast a large library is searched. Nothing of it asks a model."""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import time
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from multiprocessing import get_context
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from adapters.pages.extract import extract
+from adapters.pages.extraction import MAX_PAPER_CHARS, Document
+from adapters.store.library import SqliteLibrary
+from adapters.store.sqlite import Database
+from core.chunking import chunk_text
+from core.job import LOCAL
+from core.library.funnel import Shelves, papers_of, search_content_index_filtered, search_summary_index
+from core.library.paper import Index, Paper, PaperChunk
+from core.ports import Vector
+from tests.bench.conditions import Conditions
+from tests.bench.table import Goal, Row, format_table
+from tests.shared_data import SHARED
+
+DIMENSION = 384  # a small local model's
+CHUNKS_A_PAPER = 40
+SEED = 5
+_QUERIES = 20
+_WORDS = [f"{first}{last}" for first in "ba do fi gu ke la mo nu pa ri so tu vy wa xe zi".split() for last in
+          "ban der fil gon kas lum mir nol pet rus sim tok ves wil".split()]  # fmt: skip
+_AT = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def measure_library(conditions: Conditions) -> str:
+    """The tables, as text."""
+    with get_context("spawn").Pool(1) as process:  # by itself, so that its memory is its own
+        return _ingestion() + process.apply(_searches, (conditions.papers,))
+
+
+def _ingestion() -> str:
+    """Reading and cutting real papers, as the worker does: processor time of one core."""
+    paths = sorted((SHARED / "data" / "papers").glob("*.pdf"))
+    if not paths:
+        return "== library: ingestion ==\nskipped: no papers (set GORKD_TEST_DATA)\n"
+    pages, began = 0, time.process_time()
+    for path in paths:
+        read = extract(Document(f"paper:{path.name}", "pdf", "", path.read_bytes(), MAX_PAPER_CHARS))
+        chunk_text(read.text)
+        pages += len(read.labels)
+    rate = pages / (time.process_time() - began)
+    rows = [Row("pages a second of processor time", [rate], "", 1, Goal(20, is_floor=True))]
+    return format_table(f"library: ingestion of {len(paths)} papers, {pages} pages", ("",), rows)
+
+
+def _searches(papers: int) -> str:
+    return asyncio.run(_measure(papers))
+
+
+async def _measure(papers: int) -> str:
+    rng = np.random.default_rng(SEED)
+    with TemporaryDirectory() as folder:
+        began = time.perf_counter()
+        database = await Database.open(Path(folder))
+        try:
+            await _fill(SqliteLibrary(database, Path(folder)), papers, rng)
+            filled_s = time.perf_counter() - began
+            library = SqliteLibrary(database, Path(folder))
+            by_meaning = Shelves(library, (LOCAL,), _Embedder(rng))
+            by_words = Shelves(library, (LOCAL,))
+
+            async def funnel(shelves: Shelves) -> None:
+                query = _text(rng, 8)
+                found = papers_of(await search_summary_index(shelves, query, similarity_cutoff=-1.0))
+                await search_content_index_filtered(shelves, query, found, similarity_cutoff=-1.0)
+
+            async def everything() -> None:
+                vector = _unit(rng, 1)[0]
+                await library.nearest((LOCAL,), Index.CONTENT, vector, limit=60)
+
+            async def everything_in_words() -> None:
+                await library.matching((LOCAL,), Index.CONTENT, _text(rng, 8), limit=60)
+
+            started = await _times(everything, 1)
+            searched = await _times(everything, _QUERIES)
+            in_words = await _times(everything_in_words, _QUERIES)
+            meaning = await _times(lambda: funnel(by_meaning), _QUERIES)
+            words = await _times(lambda: funnel(by_words), _QUERIES)
+            changed = await _times(lambda: _replace(library, rng), 3)
+            after_change = await _times(everything, 1)
+            removed = await _times(lambda: _remove(library), 3)
+        finally:
+            await database.aclose()
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    rows = [
+        Row("filling the library", [filled_s], "s", 0),
+        Row("first search, which reads all vectors", started, "ms", 0),
+        Row("funnel by meaning, median", [float(np.median(meaning))], "ms", 0, Goal(300)),
+        Row("funnel by meaning, slowest", [max(meaning)], "ms", 0),
+        Row("funnel by words, median", [float(np.median(words))], "ms", 0, Goal(300)),
+        Row("funnel by words, slowest", [max(words)], "ms", 0),
+        Row("all chunks by meaning, median", [float(np.median(searched))], "ms", 0, Goal(300)),
+        Row("all chunks by words, median", [float(np.median(in_words))], "ms", 0),
+        Row("replacing a paper", [float(np.median(changed))], "ms", 0),
+        Row("the search after it", after_change, "ms", 0),
+        Row("removing a paper, slowest", [max(removed)], "ms", 0),
+        Row("memory, at most", [memory], "MiB", 0, Goal(1_430)),
+    ]
+    chunks = papers * CHUNKS_A_PAPER
+    return format_table(f"library: {papers:,} papers, {chunks:,} chunks of {DIMENSION} numbers, SQLite", ("",), rows)
+
+
+class _Embedder:
+    """Directions by chance: what an embedding means is not measured here."""
+
+    name = "chance"
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self._rng = rng
+
+    async def embed(self, texts: list[str]) -> list[Vector]:
+        return list(_unit(self._rng, len(texts)))
+
+
+async def _fill(library: SqliteLibrary, papers: int, rng: np.random.Generator) -> None:
+    for number in range(papers):
+        await _put(library, number, rng)
+
+
+async def _put(library: SqliteLibrary, number: int, rng: np.random.Generator) -> None:
+    paper = Paper(f"{2001 + number // 90_000}.{number % 90_000 + 10_000}v1", _text(rng, 8), f"hash {number}", _AT)
+    vectors = _unit(rng, CHUNKS_A_PAPER + 1)
+    content = [_chunk(paper, at, _text(rng, 280), vectors[at]) for at in range(CHUNKS_A_PAPER)]
+    summary = [_chunk(paper, 0, _text(rng, 280), vectors[-1])]
+    await library.put(LOCAL, paper, "", {Index.SUMMARY: summary, Index.CONTENT: content}, b"")
+
+
+async def _replace(library: SqliteLibrary, rng: np.random.Generator) -> None:
+    await _put(library, int(rng.integers(3, 100)), rng)
+
+
+async def _remove(library: SqliteLibrary) -> None:
+    found = await library.papers([LOCAL])
+    await library.remove(LOCAL, found[0].id)
+
+
+def _chunk(paper: Paper, at: int, text: str, vector: Vector) -> PaperChunk:
+    return PaperChunk(paper, at, text, at * 1_000, at * 1_000 + len(text), page=at // 2 + 1, embedding=vector)
+
+
+def _text(rng: np.random.Generator, words: int) -> str:
+    """Words as rare and as frequent as in any language (Zipf)."""
+    return " ".join(_WORDS[at % len(_WORDS)] + (str(at) if at >= len(_WORDS) else "") for at in rng.zipf(1.3, words))
+
+
+def _unit(rng: np.random.Generator, count: int) -> Vector:
+    vectors = rng.standard_normal((count, DIMENSION)).astype(np.float32)
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+async def _times(act: Callable[[], Awaitable[None]], repeats: int) -> list[float]:
+    """Milliseconds each."""
+    times: list[float] = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        await act()
+        times.append(1000 * (time.perf_counter() - began))
+    return times

@@ -1,0 +1,87 @@
+"""The paper library: page citations, and whether a question finds the abstract it was asked about."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from adapters.store.library import SqliteLibrary
+from adapters.store.sqlite import Database
+from core.job import LOCAL
+from core.library.funnel import Shelves, papers_of, search_summary_index
+from core.library.ingest import Ingestion, PaperRecord, PaperText
+from tests.evals.datasets import PUBMEDQA, data_path, sha256_of
+from tests.evals.page_citations import print_page_citations
+
+GOAL_BY_WORDS = 0.95  # recall@1; by meaning .97, which needs an embedder
+_AT = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class _Abstract:
+    """`question` is the title of the article, so nothing but the abstract stands in the library."""
+
+    pmid: str
+    question: str
+    text: str
+
+    @property
+    def is_held_out(self) -> bool:
+        return bool(hashlib.sha256(self.question.encode()).digest()[0] % 2)
+
+
+def print_library() -> None:
+    print_page_citations()
+    print(f"retrieval: {PUBMEDQA} {sha256_of(PUBMEDQA)}, each abstract a paper, its question the query")
+    for name, with_conclusion in (("abstract", True), ("abstract without its conclusion", False)):
+        asyncio.run(_print_retrieval(name, _abstracts(with_conclusion=with_conclusion)))
+    print("  by meaning: not measured (no embedder)\n")
+
+
+async def _print_retrieval(name: str, abstracts: list[_Abstract]) -> None:
+    with TemporaryDirectory() as folder:
+        database = await Database.open(Path(folder))
+        try:
+            library = SqliteLibrary(database, Path(folder))
+            ingestion = Ingestion(library, _AsItIs(), lambda: _AT)
+            for entry in abstracts:
+                record = PaperRecord(id=entry.pmid, title=entry.pmid)
+                await ingestion.add(LOCAL, f"{entry.pmid}.md", entry.text.encode(), record)
+            ranks = {entry.pmid: await _rank(library, entry) for entry in abstracts}
+        finally:
+            await database.aclose()
+    for half, held_out in (("even half (settings chosen on it)", False), ("odd half (held out)", True)):
+        found = [ranks[entry.pmid] for entry in abstracts if entry.is_held_out == held_out]
+        first = sum(rank == 1 for rank in found) / len(found)
+        among = sum(0 < rank <= 8 for rank in found) / len(found)
+        print(
+            f"  {name}, BM25, {half}: recall@1 {first:.3f} of {len(found)} (goal {GOAL_BY_WORDS}), recall@8 {among:.3f}"
+        )
+
+
+async def _rank(library: SqliteLibrary, entry: _Abstract) -> int:
+    """Counted from 1 in the order of stage 1; 0 for a paper that is not among its results."""
+    papers = papers_of(await search_summary_index(Shelves(library, (LOCAL,)), entry.question))
+    return papers.index(entry.pmid) + 1 if entry.pmid in papers else 0
+
+
+class _AsItIs:
+    """A `PaperReader` of plain text."""
+
+    async def read(self, name: str, content: bytes) -> PaperText:
+        return PaperText(name, content.decode())
+
+
+def _abstracts(*, with_conclusion: bool) -> list[_Abstract]:
+    rows = json.loads(data_path(PUBMEDQA).read_text(encoding="utf-8"))
+    return [
+        _Abstract(
+            pmid, row["QUESTION"], "\n\n".join([*row["CONTEXTS"], *([row["LONG_ANSWER"]] if with_conclusion else [])])
+        )
+        for pmid, row in rows.items()
+    ]
