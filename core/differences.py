@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from core.facts import RELATIONS, Facts, WrittenDate
+from core.restating import restate
 from core.verification.negation import CUES
 from core.verification.opposites import are_opposite
 from core.verification.reading import Reading, match_tokens, read
@@ -38,7 +39,18 @@ class _Both:
 
 
 def find_difference(first: str, second: str) -> Difference | None:
-    """The one thing in which two sentences about the same matter contradict each other; None where none is certain."""
+    """The one thing in which two sentences about the same matter contradict each other; None where none is certain.
+
+    Where each plainly says something of one attribute of one subject, only that counts, whatever else it says.
+    """
+    left, right = restate(first), restate(second)
+    if left is None or right is None:
+        return _difference(first, second)
+    is_safe = left.about == right.about and not _UNSAFE.search(f"{first} {second}")
+    return _difference(left.text, right.text) if is_safe else None
+
+
+def _difference(first: str, second: str) -> Difference | None:
     both = _Both(read(first), read(second))
     facts = Facts.of(both.first), Facts.of(both.second)
     if _is_unsafe(both) or facts[0].labels != facts[1].labels or not _same_subject(both, facts):

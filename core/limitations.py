@@ -99,7 +99,7 @@ def _disagreements(conflicts: Sequence[Conflict], sources: Sequence[Source]) -> 
             for side in conflict.positions[:3]
             if side.source_id in numbers
         )
-        yield f"The sources disagree on {_short(conflict.subject, 80)}: {sides}."
+        yield f"The sources disagree on “{_short(conflict.subject, 80)}”: {sides}."
     if len(conflicts) > 2:
         yield f"They disagree on {_count(len(conflicts) - 2, 'more point')}."
 

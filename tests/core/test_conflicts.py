@@ -11,6 +11,7 @@ import pytest
 from core.answer import Claim, Conflict, Evidence, Verdict
 from core.conflicts import MAX_CONFLICTS, find_conflicts
 from core.differences import find_difference
+from core.restating import restate
 from core.sentences import split_sentences
 from core.source import Source, SourceKind, SourceMetadata
 from tests.shared_data import shared_data
@@ -30,6 +31,18 @@ DIFFERENT = {
     "denied": ("Aspirin does not prevent heart attacks in adults.", "Aspirin prevents heart attacks in adults."),
     "opposite": ("Coffee increases the risk of stroke.", "Coffee decreases the risk of stroke."),
     "turned": ("Rust is faster than Go.", "Go is faster than Rust."),
+    "more-said": (
+        "The Eddystone lighthouse is 49 metres tall and stands on the Eddystone Rocks.",
+        "The Eddystone lighthouse is 71 metres tall.",
+    ),
+    "converted": ("The Eiffel Tower is 330 metres (1,083 ft) tall.", "The Eiffel Tower is 300 metres (984 ft) tall."),
+    "noun": ("The height of the Eddystone Lighthouse is 71 metres.", "The Eddystone Lighthouse stands 49 m high."),
+    "has": ("The Humber Bridge has a total length of 2,220 m.", "The Humber Bridge is 1,410 metres long."),
+    "aside": ("The Eddystone light, finished in 1882, is 49 metres tall.", "The Eddystone light is 71 m tall."),
+    "finished": (
+        "The Eddystone lighthouse was completed in 1882 and is built of granite from Cornwall.",
+        "The Eddystone lighthouse was finished in 1884.",
+    ),
     "slower": ("Rust is faster than Go.", "Rust is slower than Go."),
 }
 
@@ -57,6 +70,24 @@ NOT_DIFFERENT = {
     "twice-denied": ("The drug is not unsafe for adults.", "The drug is safe for adults."),
     "same": ("The tower is 300 metres tall.", "The tower is 300 metres tall."),
     "other-matter": ("The bridge cost $35 million.", "The bridge is 2.7 km long."),
+    "other-part": ("The Eddystone lighthouse is 49 metres tall.", "The Eddystone lighthouse door is 2 metres tall."),
+    "predecessor": (
+        "The first Eddystone lighthouse was 20 metres tall and built of wood.",
+        "The Eddystone lighthouse is 49 metres tall.",
+    ),
+    "was": ("The chimney was 90 metres tall and made of brick.", "The chimney is 60 metres tall and listed."),
+    "asides-time": ("The dune, in 1990, was 90 metres tall.", "The dune was 100 metres tall and bare."),
+    "converted-same": ("The spire is 100 m (328 ft) tall.", "The height of the spire is 328 feet."),
+    "above-sea": (
+        "The height of the light is 49 metres above sea level.",
+        "The height of the light is 41 metres, and it is white.",
+    ),
+    "other-size": ("The bridge has a length of 200 m.", "The bridge has a width of 20 m and a toll."),
+    "pronoun": ("It is 49 metres tall and made of stone.", "It is 71 metres tall and stands on Skye."),
+    "finished-later": (
+        "The dome was completed in 1882 and is blue.",
+        "The dome was opened in 1884 by the king of Norway.",
+    ),
     "sample": ("The mean age was 45 years (n = 30).", "The mean age was 52 years (n = 80)."),
 }
 
@@ -177,3 +208,23 @@ def test_real_abstracts_on_different_studies_hardly_conflict() -> None:
 
     assert len(pairs) > 4000
     assert found == []
+
+
+@pytest.mark.parametrize(
+    ("sentence", "plain"),
+    [
+        ("The spire, a landmark of Paris, stands 330 metres (1,083 ft) high.", "The spire is 330 metres tall."),
+        ("The depth of the lake was about 40 m and falling.", "the lake was about 40 m deep."),
+        ("Magsys was established in May 2003 and sells roads.", "Magsys was founded in May 2003."),
+        ("In 1990 the dune was 90 metres tall.", None),
+        ("Her film was released in 2011 and won.", None),
+        ("The gate and the tower are 9 metres tall.", None),
+        ("The tower may be 90 metres tall.", None),
+        ("The tower was completed in 1882, 1884 or 1890.", None),
+    ],
+)  # fmt: skip
+def test_only_what_is_certain_is_restated(sentence: str, plain: str | None) -> None:
+    """Without asides, conversions and what else is said; nothing of sentences on a time or on no certain thing."""
+    restated = restate(sentence)
+
+    assert (restated.text if restated else None) == plain

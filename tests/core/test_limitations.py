@@ -125,7 +125,7 @@ CASES = {
     "about-retraction": (find(make_source(1, title="Retraction of claws in cats"), B), ()),
     "conflict": (
         find(A, B, conflicts=(HEIGHT,)),
-        ("The sources disagree on the height of the tower: 49 m [1] against 51 m [2].",),
+        ("The sources disagree on “the height of the tower”: 49 m [1] against 51 m [2].",),
     ),
     "unchecked": (
         find(A, B, is_checked=False),

@@ -8,6 +8,7 @@ from datetime import timedelta
 from time import perf_counter
 from zlib import compress
 
+import aiohttp
 import pytest
 from aiohttp.test_utils import TestClient
 
@@ -22,6 +23,7 @@ from core.steering import Steering
 from core.tracing import Exchange, TraceEntry
 from tests.adapters.web.conformity import conforming
 from tests.adapters.web.serving import web_app
+from tests.adapters.web.site import open_site
 from tests.golden import samples
 from tests.golden.samples import NOON, ScriptedResearcher
 
@@ -361,3 +363,14 @@ def test_timeline_of_an_endless_job_is_cut():
     view = timeline_view(samples.COMPLETED, entries, with_prompts=True)
 
     assert (len(view.rows), view.left_out) == (MAX_ROWS, 7)
+
+
+async def test_two_pages_that_say_other_figures_of_one_thing_stand_side_by_side():
+    """S003-16: through the whole pipeline, although one of the sentences says more than the figure."""
+    async with open_site() as site:
+        job = await site.ask()
+        async with aiohttp.ClientSession() as session:
+            page = await (await session.get(site.page(job))).text()
+
+    assert "<h2>Sources disagree: The Eddystone lighthouse is … metres tall</h2>" in page
+    assert [part in page for part in ("<td>49 metres</td>", "<td>71 metres</td>", "1 conflict")] == [True] * 3
