@@ -20,6 +20,7 @@ from tests.loopback.world import World
 JOBS = 200
 WORKERS = 3
 KILL_EVERY_S = 2.5
+RAGING_S = 90  # then the workers get on with it: where they start as slowly as they are killed nothing ever ends
 WITHIN_S = 240
 
 
@@ -36,7 +37,8 @@ class Storm:
         self.workers = list(await asyncio.gather(*(Process.start("worker", self.env) for _ in range(WORKERS))))
 
     async def rage(self) -> None:
-        while True:
+        ends_at = time.monotonic() + RAGING_S
+        while time.monotonic() < ends_at:
             await asyncio.sleep(self.rng.uniform(0.5, 1.5) * KILL_EVERY_S)
             victim = self.workers.pop(self.rng.randrange(len(self.workers)))
             await victim.killed()
