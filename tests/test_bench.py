@@ -18,6 +18,7 @@ AT_ONCE = Pace(first_token_s=0.0, token_s=0.0, search_s=0.0, page_s=0.0)
 SMALL = Conditions(AT_ONCE, quick_token_s=0.0, questions_at_once=2, real_pages=False, made_up_pages=15)
 
 
+@pytest.mark.slow
 def test_questions_are_answered_and_measured(capsys: pytest.CaptureFixture[str]) -> None:
     """With an outside that never waits, every question is answered and every figure printed."""
     code = main(["questions"], SMALL)

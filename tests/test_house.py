@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import subprocess
 import sys
@@ -175,6 +176,7 @@ def prompts_loaded_in(path: Path) -> Iterator[str]:
         yield from called_for(node, "load_prompt")
 
 
+@functools.cache
 def imported_by(path: Path) -> set[str]:
     """Top-level modules that the file imports when it runs, wherever in the file; not those for types alone."""
     tree = ast.parse(read(path))

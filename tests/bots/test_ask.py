@@ -6,13 +6,13 @@ import asyncio
 import json
 import os
 import sys
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from tests.loopback.openai_responders import Fault
 from tests.loopback.search_faults import Fault as SearchFault
@@ -37,7 +37,6 @@ class Ended:
     code: int
     out: str
     err: str
-    seconds: float
 
     @property
     def json(self) -> Any:
@@ -46,7 +45,6 @@ class Ended:
 
 async def ask(*arguments: str, env: Mapping[str, str], cwd: Path = ROOT) -> Ended:
     """Run the command to its end, with nothing of this machine's settings in its environment."""
-    started = time.perf_counter()
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "bots", "ask", *arguments,
         cwd=cwd,
@@ -55,7 +53,7 @@ async def ask(*arguments: str, env: Mapping[str, str], cwd: Path = ROOT) -> Ende
     )  # fmt: skip
     out, err = await asyncio.wait_for(process.communicate(), 50)
     assert process.returncode is not None
-    return Ended(process.returncode, out.decode(), err.decode(), time.perf_counter() - started)
+    return Ended(process.returncode, out.decode(), err.decode())
 
 
 def unreachable() -> dict[str, str]:
@@ -64,14 +62,20 @@ def unreachable() -> dict[str, str]:
     return {f"{name}_BASE_URL": nowhere for name in ("WIKIPEDIA", "PUBMED", "ARXIV")}
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def offline(tmp_path_factory: pytest.TempPathFactory) -> Ended:
+    """A question about the project, on a machine without key and network."""
+    env = {"GORKD_DATA": str(tmp_path_factory.mktemp("offline")), **unreachable()}
+    return await ask("--json", "How is confidence scored?", env=env)
+
+
 async def test_without_key_and_network_a_question_about_the_project_is_answered_from_its_documents(
-    tmp_path: Path,
+    offline: Ended,
 ) -> None:
     """The default of a fresh clone: quoted, cited, right, and every quote stands in the cited file."""
-    ended = await ask("--json", "How is confidence scored?", env={"GORKD_DATA": str(tmp_path), **unreachable()})
+    job = offline.json
 
-    assert ended.code == 0, ended.err
-    job = ended.json
+    assert offline.code == 0, offline.err
     assert job["status"] == "completed"
     assert job["answer"]["notice"] == "quoted from the sources; no model is configured"
     assert "confidence" in job["answer"]["summary"].casefold()
@@ -81,16 +85,16 @@ async def test_without_key_and_network_a_question_about_the_project_is_answered_
         assert citation["quote"] in paths[citation["source_id"]].read_text(encoding="utf-8")
 
 
-async def test_unreachable_providers_are_given_up_within_the_time_and_named(tmp_path: Path) -> None:
+async def test_unreachable_providers_are_given_up_within_the_time_and_named(offline: Ended) -> None:
     """Without network the answer comes within 5 s, and says who could not be reached."""
-    ended = await ask("How is confidence scored?", env={"GORKD_DATA": str(tmp_path), **unreachable()})
+    limitations = " ".join(offline.json["answer"]["limitations"]).casefold()
 
-    assert ended.code == 0, ended.err
-    assert ended.seconds < 5
-    limitations = ended.out.casefold()
+    assert offline.code == 0, offline.err
+    assert offline.json["metadata"]["duration_ms"] < 5000
     assert all(name in limitations for name in ("wikipedia", "pubmed", "arxiv"))
 
 
+@pytest.mark.slow
 async def test_processes_ask_a_provider_together_no_oftener_than_agreed(tmp_path: Path) -> None:
     """The second process finds the first one's call counted, says so, and asks elsewhere."""
     async with World.of({"/tides": TIDES, "/coast": COAST}) as world:
@@ -105,13 +109,28 @@ async def test_processes_ask_a_provider_together_no_oftener_than_agreed(tmp_path
     assert any("tavily" in limitation.casefold() for limitation in second.json["answer"]["limitations"])
 
 
-async def test_json_has_every_field_with_its_type(tmp_path: Path) -> None:
-    """S003-19: the JSON of a finished job."""
-    async with World.of({"/tides": TIDES, "/coast": COAST}) as world:
-        ended = await ask("--json", "What causes the tides?", env=world.env(tmp_path, "tavily", model=True))
+@dataclass(frozen=True)
+class Answered:
+    """A question that went well; `purposes` are those of the model calls, in order."""
 
-    job = ended.json
-    assert ended.code == 0, ended.err
+    ended: Ended
+    purposes: list[str]
+    tides_url: str
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def answered(tmp_path_factory: pytest.TempPathFactory) -> Answered:
+    async with World.of({"/tides": TIDES, "/coast": COAST}) as world:
+        env = world.env(tmp_path_factory.mktemp("answered"), "tavily", model=True)
+        ended = await ask("--json", "What causes the tides?", env=env)
+        return Answered(ended, [call.schema_name for call in world.model.calls], world.web.url("/tides"))
+
+
+async def test_json_has_every_field_with_its_type(answered: Answered) -> None:
+    """S003-19: the JSON of a finished job."""
+    job = answered.ended.json
+
+    assert answered.ended.code == 0, answered.ended.err
     assert job["job_id"].startswith("job_")
     assert job["status"] == "completed"
     assert {key: type(job["answer"][key]) for key in ("summary", "detail", "confidence", "limitations")} == {
@@ -136,16 +155,12 @@ async def test_json_has_every_field_with_its_type(tmp_path: Path) -> None:
     assert metadata["providers"] == ["tavily"]
 
 
-async def test_the_answer_is_written_from_pages_read_and_every_citation_holds(tmp_path: Path) -> None:
+async def test_the_answer_is_written_from_pages_read_and_every_citation_holds(answered: Answered) -> None:
     """S003-09, S003-13, S003-14: plan, search, pages, answer; each quote stands in the page that is cited."""
-    async with World.of({"/tides": TIDES, "/coast": COAST}) as world:
-        ended = await ask("--json", "What causes the tides?", env=world.env(tmp_path, "tavily", model=True))
-        purposes = [call.schema_name for call in world.model.calls]
-        tides_url = world.web.url("/tides")
+    job = answered.ended.json
 
-    assert purposes[:2] == ["plan", "answer"]
-    job = ended.json
-    assert tides_url in {source["url"] for source in job["sources"]}
+    assert answered.purposes[:2] == ["plan", "answer"]
+    assert answered.tides_url in {source["url"] for source in job["sources"]}
     assert "gravity of the Moon" in job["answer"]["summary"] + job["answer"]["detail"]
     texts = {"/tides": TIDES.text, "/coast": COAST.text}
     urls = {source["id"]: source["url"] for source in job["sources"]}
@@ -173,9 +188,9 @@ async def test_all_providers_are_used_where_much_hangs_on_the_answer(tmp_path: P
     ("question", "words"),
     [
         pytest.param("", "empty", id="empty"),
-        pytest.param("ab c" * 500, "1999", id="2000 characters"),
+        pytest.param("ab c" * 500, "1999", id="2000 characters", marks=pytest.mark.slow),
         pytest.param("PK\x03\x04\x1b[31m", "plain text", id="binary"),
-        pytest.param("asdfghjkl", "question", id="key mash"),
+        pytest.param("asdfghjkl", "question", id="key mash", marks=pytest.mark.slow),
     ],
 )
 async def test_bad_input_is_one_clear_sentence_and_exit_2(question: str, words: str, tmp_path: Path) -> None:
@@ -205,6 +220,7 @@ async def test_an_invalid_key_is_one_clear_sentence_and_exit_4(tmp_path: Path) -
     assert len(as_json.json["sources"]) == 1
 
 
+@pytest.mark.slow
 async def test_a_wrong_base_url_is_one_clear_sentence_and_exit_4(tmp_path: Path) -> None:
     """Nothing listens there: the sentence names the setting, within seconds."""
     async with World.of({"/tides": TIDES}) as world:
@@ -228,6 +244,7 @@ async def test_a_data_folder_that_cannot_be_used_is_one_clear_sentence_and_exit_
     assert "Traceback" not in ended.err
 
 
+@pytest.mark.slow
 async def test_a_page_of_50_megabytes_is_given_up_and_the_rest_answers(tmp_path: Path) -> None:
     """The huge page stays as its provider's extract, marked; the answer comes from the others."""
     async with World.of({"/tides": TIDES, "/coast": COAST}) as world:
@@ -260,6 +277,7 @@ async def test_nothing_relevant_is_exit_3_and_says_what_was_searched(tmp_path: P
     assert "Zaide" in ended.out
 
 
+@pytest.mark.slow
 async def test_a_model_error_is_retried_and_then_fails(tmp_path: Path) -> None:
     """S003-23: one retry on 5xx, then exit 4 with the sources kept."""
     async with World.of({"/tides": TIDES}) as world:

@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
+import pytest
+import pytest_asyncio
 
 from tests.loopback.openai_responders import Fault
 from tests.loopback.world import SitePage, World
@@ -87,6 +89,19 @@ async def serving(env: Mapping[str, str]) -> AsyncIterator[str]:
         await asyncio.wait_for(process.communicate(), 40)
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tuple[dict[str, str], str]]:
+    """One running house for those that need no other: its settings and its address."""
+    async with World.of({"/tides": TIDES}) as world:
+        folder = tmp_path_factory.mktemp("house")
+        env = {**world.env(folder, "tavily", model=True), "GORKD_PRICES": "loop-1=1/2"}
+        async with serving(env) as address:
+            yield env, address
+
+
+in_the_house = pytest.mark.asyncio(loop_scope="module")
+
+
 async def submit(session: aiohttp.ClientSession, address: str, question: str) -> str:
     async with session.post(f"{address}/v1/research", json={"query": question}) as response:
         assert response.status == 202, await response.text()
@@ -103,7 +118,6 @@ async def test_trace_shows_what_a_job_did_with_tokens_and_cost(tmp_path: Path) -
         env = {**world.env(tmp_path, "tavily", model=True), "GORKD_PRICES": "loop-1=1/2"}
         job = (await gorkd("ask", "--json", QUESTION, env=env)).json
         traced = await gorkd("trace", job["job_id"], "--json", "--prompts", env=env)
-        shown = await gorkd("trace", job["job_id"], env=env)
 
     document = traced.json
     entries = document["entries"]
@@ -116,9 +130,6 @@ async def test_trace_shows_what_a_job_did_with_tokens_and_cost(tmp_path: Path) -
     assert {entry["name"] for entry in entries if entry["kind"] == "search"} == {"tavily"}
     assert document["totals"]["tokens"] == job["metadata"]["tokens"] > 0
     assert document["totals"]["cost_usd"] == job["metadata"]["cost_usd"] > 0
-    assert shown.code == 0
-    assert "model answer" in shown.out
-    assert "Traceback" not in shown.err
 
 
 async def test_doctor_finds_everything_right_in_a_world_that_works(tmp_path: Path) -> None:
@@ -166,23 +177,26 @@ async def test_doctor_refuses_rates_that_no_process_would_start_with(tmp_path: P
     assert "tavily=100/60" in line
 
 
-async def test_forgetting_a_finished_job_leaves_nothing_in_the_files_while_others_run(tmp_path: Path) -> None:
+@in_the_house
+async def test_forgetting_a_finished_job_leaves_nothing_in_the_files_while_others_run(
+    house: tuple[dict[str, str], str],
+) -> None:
     """Question, answer, prompts and journal: gone from every file, write-ahead logs included, within 60 s."""
-    async with World.of({"/tides": TIDES}) as world, aiohttp.ClientSession() as session:
-        env = world.env(tmp_path, "tavily", model=True)
-        async with serving(env) as address:
-            job_id = await submit(session, address, QUESTION)
-            async with session.get(f"{address}/v1/jobs/{job_id}/stream") as stream:
-                await asyncio.wait_for(stream.read(), 40)
-            before = files_with(tmp_path, "zanzibar-lantern")
-            started = time.monotonic()
+    env, address = house
+    folder = Path(env["GORKD_DATA"])
+    async with aiohttp.ClientSession() as session:
+        job_id = await submit(session, address, QUESTION)
+        async with session.get(f"{address}/v1/jobs/{job_id}/stream") as stream:
+            await asyncio.wait_for(stream.read(), 40)
+        before = files_with(folder, "zanzibar-lantern")
+        started = time.monotonic()
 
-            ended = await gorkd("forget", "--workspace", "local", env=env)
+        ended = await gorkd("forget", "--workspace", "local", env=env)
 
-            seconds = time.monotonic() - started
-            after = files_with(tmp_path, "zanzibar-lantern")
-            async with session.get(f"{address}/v1/jobs/{job_id}") as response:
-                status = response.status
+        seconds = time.monotonic() - started
+        after = files_with(folder, "zanzibar-lantern")
+        async with session.get(f"{address}/v1/jobs/{job_id}") as response:
+            status = response.status
     assert ended.code == 0, ended.err
     assert before != []
     assert after == []
@@ -212,6 +226,7 @@ async def test_forgetting_a_running_job_cancels_it_and_it_does_not_come_back(tmp
     assert after == left == []
 
 
+@pytest.mark.slow
 async def test_a_question_at_a_terminal_that_is_forgotten_elsewhere_ends_there(tmp_path: Path) -> None:
     """No worker runs it, yet whoever waits for it does not wait for ever."""
     async with World.of({"/tides": TIDES}) as world:
@@ -229,6 +244,7 @@ async def test_a_question_at_a_terminal_that_is_forgotten_elsewhere_ends_there(t
     assert files_with(tmp_path, "zanzibar-lantern") == []
 
 
+@pytest.mark.slow
 async def test_a_month_that_is_spent_is_refused_in_a_sentence(tmp_path: Path) -> None:
     """The first question spends the budget; the second is refused before anything is asked of the model."""
     async with World.of({"/tides": TIDES}) as world:
@@ -258,16 +274,16 @@ async def test_a_budget_without_a_price_is_refused_at_the_start(tmp_path: Path) 
     assert "GORKD_PRICES" in ended.err
 
 
-async def test_metrics_show_cost_and_the_queue(tmp_path: Path) -> None:
+@in_the_house
+async def test_metrics_show_cost_and_the_queue(house: tuple[dict[str, str], str]) -> None:
     """S003-26 and what goes beyond it, from a process that has answered one question."""
-    async with World.of({"/tides": TIDES}) as world, aiohttp.ClientSession() as session:
-        env = {**world.env(tmp_path, "tavily", model=True), "GORKD_PRICES": "loop-1=1/2"}
-        async with serving(env) as address:
-            job_id = await submit(session, address, QUESTION)
-            async with session.get(f"{address}/v1/jobs/{job_id}/stream") as stream:
-                await asyncio.wait_for(stream.read(), 40)
-            async with session.get(f"{address}/metrics") as response:
-                text = await response.text()
+    _, address = house
+    async with aiohttp.ClientSession() as session:
+        job_id = await submit(session, address, QUESTION)
+        async with session.get(f"{address}/v1/jobs/{job_id}/stream") as stream:
+            await asyncio.wait_for(stream.read(), 40)
+        async with session.get(f"{address}/metrics") as response:
+            text = await response.text()
 
     figures = dict(re.findall(r"^(\w+(?:\{[^}]*\})?) (\S+)$", text, re.MULTILINE))
     assert float(figures['llm_tokens_used{model="loop-1"}']) > 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from psycopg import AsyncConnection
 from redis.asyncio import Redis
 
@@ -20,6 +21,7 @@ _TABLES = """
 """
 
 
+@pytest.mark.slow
 async def test_trace_doctor_and_forget_work_on_several_machines(
     tmp_path: Path, postgres_url: str, redis_url: str
 ) -> None:

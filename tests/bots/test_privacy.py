@@ -55,14 +55,17 @@ def kept(folder: Path) -> bytes:
     return b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.name != "secret")
 
 
+MODEL_ECHOES = "model echoes the key"
 FAULTS = {
     "answered": {},
-    "model echoes the key": {"model": Fault(status=400, message=f"bad key {KEY}")},
+    MODEL_ECHOES: {"model": Fault(status=400, message=f"bad key {KEY}")},
     "search echoes the key": {"search": SearchFault(status=401, body=b"refused: " + TAVILY_KEY.encode())},
 }
 
 
-@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize(
+    "name", [MODEL_ECHOES, *(pytest.param(name, marks=pytest.mark.slow) for name in FAULTS if name != MODEL_ECHOES)]
+)
 async def test_no_secret_of_the_settings_appears_anywhere(name: str, tmp_path: Path) -> None:
     """At debug, in an answer and in failures that repeat the key: neither said nor kept, plain or encoded."""
     async with World.of({"/tides": PAGE}) as world:

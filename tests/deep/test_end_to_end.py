@@ -73,6 +73,7 @@ async def read(client: ClientSession, address: str) -> dict[str, Any]:
         return document
 
 
+@pytest.mark.slow
 async def test_over_http_an_item_is_added_and_the_answer_asked_for(world: DeepWorld, tmp_path: Path) -> None:
     """S002-03: asked, an item added in round 1, the process killed and started again, "answer now" in round 2."""
     env = {**world.env(tmp_path), "HOST": "127.0.0.1", "PORT": "0"}

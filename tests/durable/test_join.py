@@ -56,6 +56,7 @@ async def test_ten_identical_questions_cost_one_answer(
     check_ends(ids, ends, readers)
 
 
+@pytest.mark.slow
 async def test_killing_the_worker_of_the_one_that_is_researched_costs_nobody_the_answer(
     world: World, one_machine: Env
 ) -> None:

@@ -91,6 +91,7 @@ async def test_worker_that_is_killed_goes_on_where_it_was(name: str, world: Worl
     assert resumed_s < 6  # 3 on an idle machine
 
 
+@pytest.mark.slow
 async def test_cancelling_interrupts_the_model_call_and_stays_so_after_a_restart(
     world: World, one_machine: Env
 ) -> None:
