@@ -1,0 +1,273 @@
+"""A section from its first query to its prose: searches in order, keys that exist, nothing quoted, nothing invented."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import replace
+
+import pytest
+
+from core.answer import Verdict
+from core.attachments import Attachment
+from core.chunking import SectionType
+from core.codec import decode, encode
+from core.job import JobStatus
+from core.library.paper import StoredChunk
+from core.modes.section import NEEDS_MODEL, NO_BRIEF, NO_PAPERS
+from core.runner import DirectSteps, run_job
+from core.section.evidence import KeptEvidence
+from core.section.writing import select_for_writing
+from tests.core.section.samples import BRIEF, KEYS, PAPERS, SENTENCES, Agent, model, shelve, written
+from tests.fakes import make_deps, make_job
+
+WIND = f"Strong wind raised the tide at Brest by 40 centimetres ({KEYS[1]})."
+MOON = f"The moon causes the tides of the world ({KEYS[0]})."
+OWN = "Wind adds a tenth to the height of a tide."
+
+
+def view(result) -> dict[str, object]:
+    (section,) = result.details["sections"]
+    return section
+
+
+async def test_a_section_cites_by_key_and_says_which_papers_it_cites() -> None:
+    """S001-01, S001-24, S001-32, S001-34: the prose has keys, the answer the same as numbers and passages."""
+    _, job, result = await written(model(f"{MOON} {WIND} {OWN}"))
+
+    assert job.status is JobStatus.COMPLETED
+    assert view(result)["section_text"] == f"{MOON} {WIND} {OWN}"
+    assert view(result)["cited"] == [KEYS[0], KEYS[1]]
+    assert view(result)["cited_papers"] == [PAPERS[0].id, PAPERS[1].id]
+    assert result.answer.citations[0].quote == SENTENCES[0]
+    assert result.details["markdown"].startswith("## Introduction\n")
+
+
+async def test_default_queries_come_first_and_then_the_agents_own() -> None:
+    """S001-10, S001-11, S001-13, S001-14, S001-15: a chunk is found by one query alone."""
+    agent = Agent(["how gauges measure water", "floods of the past century"])
+
+    _, _, result = await written(model(MOON, agent=agent), chunks_each=5)
+
+    searches = view(result)["searches"]
+    assert [search["is_custom"] for search in searches] == [False, True, True]
+    assert [search["query"] for search in searches[1:]] == agent.queries
+    found = [chunk for search in searches for chunk in search["found"]]
+    assert len(found) == len(set(found))
+    assert view(result)["ended_because"] == "nothing is missing"
+
+
+async def test_the_agent_is_told_all_it_needs() -> None:
+    """S001-12, S001-13, S001-31: section, context, evidence so far, its one tool, and when to stop."""
+    agent = Agent()
+
+    await written(model(MOON, agent=agent))
+
+    asked = agent.asked[0]
+    assert [tool.name for tool in asked.tools] == ["search_evidence"]
+    assert "Background, problem statement, related work" in asked.system
+    assert "Specific related work gaps" in asked.system
+    assert "at most 5 searches" in asked.system
+    assert "Tides in harbours depend on the moon" in asked.user
+    assert "It says: " in asked.user
+
+
+async def test_the_writer_is_told_section_context_evidence_and_style() -> None:
+    """S001-23, S001-31: with the keys that it may use."""
+    chat = model(MOON)
+
+    await written(chat)
+
+    asked = chat.calls("section")[0]
+    assert "Never quote" in asked.system
+    assert "Lead from the field's background" in asked.system
+    assert "Tides in harbours" in asked.user
+    assert sum(f'<source key="{key}">' in asked.user for key in KEYS) == 5
+
+
+async def test_a_key_that_no_paper_has_is_removed_and_reported() -> None:
+    """The claim stays when a paper that was read says it, under that paper's key."""
+    prose = f"{MOON} The sun adds half as much as the moon (nobody1999nothing)."
+
+    _, _, result = await written(model(prose))
+
+    assert view(result)["unknown_keys"] == ["nobody1999nothing"]
+    assert "nobody1999nothing" not in result.details["markdown"]
+    assert f"as much as the moon ({KEYS[4]})." in result.details["markdown"]
+    assert any("nobody1999nothing" in note for note in result.answer.limitations)
+
+
+async def test_what_a_cited_paper_does_not_say_is_cut_and_reported() -> None:
+    """Neither of others nor of the own work is anything said that nobody said."""
+    invented = f"Whales sing louder in the Pacific every summer ({KEYS[1]})."
+    boast = "Our method won the Nobel prize for chemistry."
+
+    _, _, result = await written(model(f"{MOON} {invented} {boast}"))
+
+    assert view(result)["section_text"] == MOON
+    assert {entry.text for entry in result.answer.removed} == {
+        "Whales sing louder in the Pacific every summer.",
+        boast,
+    }
+
+
+async def test_a_wrong_key_is_put_right() -> None:
+    """The claim moves to the paper that says it."""
+    _, _, result = await written(model(MOON.replace(KEYS[0], KEYS[1])))
+
+    assert view(result)["cited"] == [KEYS[0]]
+    assert result.answer.claims[0].verdict is Verdict.MOVED
+
+
+@pytest.mark.parametrize(
+    ("rephrased", "kept"),
+    [
+        pytest.param(MOON, True, id="rephrased"),
+        pytest.param(f"{SENTENCES[0][:-1]} ({KEYS[0]}).", False, id="repeated again: cut"),
+        pytest.param("", False, id="not given: cut"),
+    ],
+)
+async def test_a_quotation_is_rephrased_once_or_cut(rephrased: str, kept: bool) -> None:
+    """S001-32, D4: more than twelve words in a row of a passage never stand in the prose."""
+    quoting = f"{SENTENCES[0][:-1]} ({KEYS[0]})."
+    chat = model(f"{quoting} {WIND}", rephrase=json.dumps({"items": [{"number": 0, "sentence": rephrased}]}))
+
+    _, _, result = await written(chat)
+
+    prose = str(view(result)["section_text"])
+    assert SENTENCES[0][:-1] not in prose
+    assert (rephrased in prose) if kept else prose == WIND
+    assert view(result)["rephrased"] == int(kept)
+    assert len(view(result)["removed"]) == int(not kept)
+    assert len(chat.calls("rephrase")) == 1
+
+
+async def test_twelve_words_in_a_row_are_no_quotation() -> None:
+    """The limit is a run of more than twelve."""
+    twelve = " ".join(SENTENCES[0].split()[:12])
+    chat = model(f"{twelve} ({KEYS[0]}).")
+
+    await written(chat)
+
+    assert chat.calls("rephrase") == []
+
+
+@pytest.mark.parametrize(
+    ("papers", "chosen"),
+    [
+        pytest.param("1 1 2 3 1 4 5 6", "1 2 3 4 5 6", id="enough papers: one chunk of each"),
+        pytest.param("1 1 2 1 2 1 1 1 1 1 1 1", "1 1 2 1 2 1 1 1 1 1", id="two papers: ten chunks"),
+        pytest.param("1 2 0", "1 2", id="what has nothing to do with it is left out"),
+    ],
+)
+def test_the_writer_gets_different_papers_before_the_same_again(papers: str, chosen: str) -> None:
+    """S001-33: diversity goes before a second chunk of a better paper; the order is that of the scores."""
+    chunk = StoredChunk(0, "words", 0, 5, SectionType.OTHER, None, "")
+    found = [
+        KeptEvidence(name, replace(chunk, chunk_index=at), "", 0.5, float(name != "0"), 0.9 - at / 100, "query")
+        for at, name in enumerate(papers.split())
+    ]
+
+    used = select_for_writing(found, min_papers=5, max_evidence=16)
+
+    assert " ".join(entry.paper_id for entry in used) == chosen
+
+
+async def test_the_evidence_table_says_which_query_found_what_and_where_it_is_cited() -> None:
+    """S001-20, S001-33: with the three scores."""
+    _, _, result = await written(model(f"{MOON} {WIND}"))
+
+    rows = result.details["evidence"]
+    moon = next(row for row in rows if row["key"] == KEYS[0])
+    assert moon["query"].startswith("Tides in harbours")
+    assert moon["combined_score"] == pytest.approx(0.4 * moon["vector_score"] + 0.6 * moon["llm_score"], abs=1e-3)
+    assert moon["cited_in"] == ["The moon causes the tides of the world."]
+    assert [row["cited_in"] for row in rows if row["key"] == KEYS[2]] == [[]]
+
+
+async def test_tokens_are_told_by_phase() -> None:
+    """Of every phase that asked the model, in the section and in all."""
+    _, _, result = await written(model(MOON))
+
+    usage = result.details["usage"]
+    assert list(usage) == ["summaries", "scores", "agent", "section"]
+    spent = sum(row["prompt_tokens"] + row["completion_tokens"] for row in usage.values())
+    assert result.answer.metadata.tokens_used == spent
+
+
+async def test_a_whole_paper_has_its_sections_in_order_and_one_key_for_a_paper() -> None:
+    """S001-22, S001-33: what the context has nothing for is left out and said."""
+    _, _, result = await written(model(f"{MOON} {OWN}"), query="Write the whole paper")
+
+    sections = [section["section"] for section in result.details["sections"]]
+    assert sections == ["abstract", "introduction", "methods", "conclusion"]
+    assert {key for section in result.details["sections"] for key in section["cited"]} == {KEYS[0]}
+    assert result.details["bibtex"].count("@misc{") == 1
+    assert len({claim.id for claim in result.answer.claims}) == len(result.answer.claims)
+    assert any(note.startswith("Results is left out") for note in result.answer.limitations)
+
+
+async def test_latex_cites_and_escapes() -> None:
+    """Nothing in the prose is read as a command."""
+    _, _, result = await written(model(WIND))
+
+    assert f"\\section{{Introduction}}\n\n{WIND.partition(' (')[0]}~\\cite{{{KEYS[1]}}}." in result.details["latex"]
+
+
+async def test_without_a_brief_a_model_or_papers_it_says_what_is_missing() -> None:
+    """Each in one sentence that says what to do."""
+    said: list[str] = []
+    for chat, brief in ((None, ""), (model(MOON), ""), (model(MOON), BRIEF)):
+        deps = make_deps(model=chat)
+        attached = ("paper.yaml",) if brief else ()
+        job = await deps.jobs.save(make_job("Write the introduction", modes=("section",), attachments=attached))
+        if brief:
+            await deps.attachments.put(job, [Attachment("paper.yaml", "", "", brief)])
+        await run_job(job.id, deps, DirectSteps())
+        ended = await deps.jobs.get(job.id)
+        assert ended.error is not None
+        said.append(ended.error.message)
+
+    assert said == [NEEDS_MODEL, NO_BRIEF, NO_PAPERS]
+
+
+class Journal:
+    """Durable steps as JSON; the worker dies where the step `dies_at` would begin."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, str] = {}
+        self.dies_at = ""
+
+    async def run(self, name, step, returns):
+        if name not in self.kept:
+            if name == self.dies_at:
+                raise asyncio.CancelledError
+            self.kept[name] = encode(await step())
+        return decode(self.kept[name], returns)
+
+
+@pytest.mark.parametrize(
+    "dies_at",
+    ["keys", "introduction-search-1", "introduction-agent-1", "introduction-search-2", "introduction-agent-2",
+     "introduction-write"],
+)  # fmt: skip
+async def test_a_job_goes_on_behind_the_last_search_that_was_finished(dies_at: str) -> None:
+    """S001-01: a worker that dies at any step costs nothing that was paid for, and changes nothing."""
+    _, _, undisturbed = await written(model(MOON, agent=Agent(["how gauges measure water"])))
+    chat = model(MOON, agent=Agent(["how gauges measure water"]))
+    deps = make_deps(model=chat)
+    await shelve(deps.library)
+    job = await deps.jobs.save(make_job("Write the introduction", modes=("section",), attachments=("paper.yaml",)))
+    await deps.attachments.put(job, [Attachment("paper.yaml", "", "", BRIEF)])
+    journal = Journal()
+    journal.dies_at = dies_at
+    with pytest.raises(asyncio.CancelledError):
+        await run_job(job.id, deps, journal, is_resumable=True)
+
+    journal.dies_at = ""
+    await run_job(job.id, deps, journal, is_resumable=True)
+
+    result = await deps.jobs.result(job.id)
+    assert result.details == undisturbed.details
+    prompts = [(call.purpose, call.user) for call in chat.asked if call.purpose in ("summaries", "scores", "section")]
+    assert len(prompts) == len(set(prompts))
