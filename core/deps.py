@@ -29,6 +29,7 @@ from core.ports import (
     ReuseStore,
     SearchProvider,
     SourceStore,
+    WebSearchModel,
 )
 from core.steering import SteeringStore
 from core.telemetry import Measurement
@@ -44,7 +45,8 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Deps:
-    """`providers` are in the order of preference; `model` and `embedder` are None where none is configured.
+    """`providers` are in the order of preference; `model`, `embedder` and `web_model` (a model
+    that searches by itself) are None where none is configured.
 
     `check_budget` raises `BudgetSpent` for a request that may cost no more this month (core/budget.py).
     `clock` gives UTC times; `new_id` gives job ids (`job_` and at least 128 random bits).
@@ -73,6 +75,7 @@ class Deps:
     check_budget: Callable[[ResearchRequest], Awaitable[None]] = _spend_all
     model: ChatModel | None = None
     embedder: EmbeddingModel | None = None
+    web_model: WebSearchModel | None = None
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:

@@ -7,7 +7,7 @@ of core/errors.py and passes `CancelledError` through.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Literal, Protocol, TypeVar
 
@@ -82,9 +82,14 @@ class ToolTurn:
 class ChatRequest:
     """One model call with structured output, or with `tools`, which the model may call or not.
 
+<<<<<<< HEAD
     `schema` is a strict JSON schema named `schema_name`; `purpose` (`plan`, `answer`, `check`) names
     the call in traces and metrics. `timeout_s` bounds the whole call. With `tools` the answer is plain text and
     the schema is not sent; `turns` are what was called so far, oldest first.
+=======
+    `schema` is a strict JSON schema named `schema_name`; without one the answer is plain text. `purpose` (`plan`,
+    `answer`, `check`) names the call in traces and metrics. `timeout_s` bounds the whole call.
+>>>>>>> be1fd68 (Research ideas, implementations and reports in three modes whose findings are checked)
     """
 
     purpose: str
@@ -115,6 +120,35 @@ class ChatModel(Protocol):
 
     def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
         """The answer's JSON text piece by piece. Raises `ModelError`, `ToolsUnsupported` where tools are not taken."""
+        ...
+
+
+@dataclass(frozen=True)
+class FoundPage:
+    """An address that a model's own web search gave, unread and unchecked; `title` is "" where it gave none."""
+
+    url: str
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class SearchedText:
+    """What a model wrote from its own web search, the pages it found or cites, and what it searched for."""
+
+    text: str
+    pages: tuple[FoundPage, ...] = ()
+    queries: tuple[str, ...] = ()
+    usage: ModelUsage = field(default_factory=ModelUsage)
+
+
+class WebSearchModel(Protocol):
+    """A language model that searches the web while it writes."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def search_and_write(self, request: ChatRequest) -> SearchedText:
+        """The schema of the request is not used. Raises `ModelError`, `WebSearchUnavailable` where it cannot search."""
         ...
 
 

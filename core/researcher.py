@@ -21,7 +21,7 @@ from core.events import Event
 from core.feedback import MAX_REASON_CHARS, Rating
 from core.forgetting import Forgotten, Whose
 from core.job import TERMINAL_STATUSES, JobError, JobStatus, ResearchJob, ResearchRequest, Scope
-from core.modes import MODES, can_be_steered, find_mode
+from core.modes import MODES, can_be_steered, check_modes
 from core.ports import JobQueue
 from core.progress import Progress
 from core.render import job_json, one_line
@@ -384,8 +384,7 @@ def _read_request(request: ResearchRequest, attachments: Sequence[Attachment]) -
     """The request with its texts as they are researched. Raises `InvalidQuery`."""
     if len(attachments) > MAX_ATTACHMENTS:
         raise InvalidQuery(f"Please attach at most {MAX_ATTACHMENTS} files to one question.", rule="attachments")
-    for name in request.modes:
-        find_mode(name)
+    check_modes(request.modes)
     names = tuple(attachment.name for attachment in attachments)
     if "check" in request.modes or request.quoted:
         return replace(

@@ -27,7 +27,7 @@ from core import wording
 from core.answer import Confidence, JobResult
 from core.errors import GorkdError, InvalidQuery
 from core.job import Depth, JobStatus, ResearchJob, ResearchRequest
-from core.modes import MODES, find_mode
+from core.modes import MODES, check_modes
 from core.render import job_json
 from core.source import Source
 
@@ -140,8 +140,7 @@ def _process_command(name: str, run_process: Callable[[str], None]) -> Callable[
 def _request(query: str, mode: str, depth: Depth, *, top_k: int, context: str, is_fresh: bool) -> ResearchRequest:
     """Raises `InvalidQuery` for an unknown mode and for bytes that are no text."""
     modes = tuple(dict.fromkeys(name.strip() for name in mode.split(",") if name.strip()))
-    for name in modes or ("",):
-        find_mode(name)
+    check_modes(modes or ("",))
     for text in (query, context):
         if any("\ud800" <= char <= "\udfff" for char in text):  # what Python makes of bytes that are not UTF-8
             raise InvalidQuery("The question is not readable text (invalid UTF-8).", rule="not-text")

@@ -5,24 +5,45 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.errors import InvalidQuery
+<<<<<<< HEAD
 from core.modes import check, deep, library, quick, section
 from core.modes.mode import Mode
 
 MODES: dict[str, Mode] = {mode.name: mode for mode in (quick.MODE, deep.MODE, library.MODE, section.MODE)}
+=======
+from core.modes import check, deep, freeform, idea, implementation, library, quick
+from core.modes.mode import Mode
+
+MODES: dict[str, Mode] = {
+    mode.name: mode for mode in (quick.MODE, deep.MODE, library.MODE, idea.MODE, implementation.MODE, freeform.MODE)
+}
+>>>>>>> be1fd68 (Research ideas, implementations and reports in three modes whose findings are checked)
 
 # Not to be chosen: each is what a button or a command of its own does.
 _ACTIONS: dict[str, Mode] = {check.MODE.name: check.MODE}
+_RETIRED = {"both": "freeform"}
 
 
 def find_mode(name: str) -> Mode:
     """Raises `InvalidQuery` that names the known modes."""
     mode = MODES.get(name) or _ACTIONS.get(name)
+    if name in _RETIRED:
+        raise InvalidQuery(f'The mode "{name}" is retired; use {_RETIRED[name]}.', rule="retired-mode")
     if mode is None:
         known = ", ".join(MODES)
         raise InvalidQuery(f'There is no mode "{name[:40]}"; known modes: {known}.', rule="unknown-mode")
     return mode
 
 
+<<<<<<< HEAD
 def can_be_steered(modes: Sequence[str]) -> bool:
     """Whether a job of these modes hears what is said to it while it runs."""
     return any(MODES[name].is_steerable for name in modes if name in MODES)
+=======
+def check_modes(names: Sequence[str]) -> None:
+    """Raises `InvalidQuery` for modes that are unknown or cannot run together: only those of one function can."""
+    modes = [find_mode(name) for name in names]
+    if any(mode.run is not modes[0].run for mode in modes):
+        together = ", ".join(mode.name for mode in MODES.values() if mode.run is idea.MODE.run)
+        raise InvalidQuery(f"Only these modes can be named together: {together}.", rule="modes-together")
+>>>>>>> be1fd68 (Research ideas, implementations and reports in three modes whose findings are checked)

@@ -94,7 +94,7 @@ async def answer_question(
         script = script or partial(answer_script, job, found.sources, deps)
         draft = await _write(job, found.sources, deps, deps.model, progress, prepare=script, ends_at=ends_at)
     draft.stopped_because = draft.stopped_because or stopped_because
-    answer = _conclude(job, found, deps, draft)
+    answer = conclude(job, found, deps, draft)
     metadata = usage_metadata(deps, [*usage, *draft.usage], seconds=perf_counter() - started)
     return replace(answer, metadata=metadata)
 
@@ -180,7 +180,7 @@ async def _write(
     finally:
         await asyncio.wait([reading])
     draft.is_checked = not writing.has_unchecked
-    draft.judged = await _settle(job, deps, model, draft, progress, left_s=ends_at - loop.time())
+    draft.judged = await settle(job, deps, model, draft, progress, left_s=ends_at - loop.time())
     return draft
 
 
@@ -189,7 +189,7 @@ def _read_ahead(grounder: Grounder) -> None:
     read_statements(grounder.read_sources)
 
 
-async def _settle(
+async def settle(
     job: ResearchJob, deps: Deps, model: ChatModel, draft: Draft, progress: Progress, *, left_s: float
 ) -> list[Judged]:
     """Close what the rules left open with one batched model call; without time for it, as unsupported.
@@ -241,7 +241,7 @@ def _by_source(sentence_id: str, verdicts: dict[str, ModelVerdict]) -> dict[str,
     return {key.removeprefix(prefix): verdict for key, verdict in verdicts.items() if key.startswith(prefix)}
 
 
-def _conclude(job: ResearchJob, found: SourceCollection, deps: Deps, draft: Draft) -> ResearchAnswer:
+def conclude(job: ResearchJob, found: SourceCollection, deps: Deps, draft: Draft) -> ResearchAnswer:
     """Put the sentences together, and say how sure this is and what is missing."""
     grounded = assemble(draft.judged)
     if draft.writing:

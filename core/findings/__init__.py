@@ -1,0 +1,1 @@
+"""What the modes idea, implementation and freeform share (S004): results, parsing, judging, rendering."""

@@ -1,0 +1,244 @@
+"""The first step of the three modes: for each a text by the model, from its own web search or from ours.
+
+Modes run at once. What is paid for is kept by key, so that a step that runs again does not pay twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from core.answer import ModelUsage
+from core.errors import ModelError, WebSearchUnavailable
+from core.findings.asking import sources_request, web_search_request
+from core.findings.results import ResearchMode
+from core.findings.telling import Telling
+from core.job import JobStatus
+from core.llm import estimate_usage, retry_once
+from core.memo import remembered
+from core.modes.mode import Work
+from core.ports import ChatModel, ChatRequest, FoundPage, SearchedText, WebSearchModel
+from core.source import SearchMetadata, SearchPlan, SearchQuery, Source
+from core.stages.given import read_given
+from core.stages.plan import MAX_QUERY_TEXT_CHARS, keywords, plan_by_rules
+from core.stages.search import Gathering, collect_sources
+
+log = logging.getLogger(__name__)
+
+WEB_SEARCH = "web_search"
+NOT_OFFERED = "searched by our own means; the model's endpoint offers no web search"
+NOT_USED = "searched by our own means; the model did not search by itself"
+BROKE_OFF = "The model's answer broke off; what had come is shown."
+_FLAVOURS: dict[ResearchMode, tuple[str, str]] = {
+    "idea": ("approaches overview", "best practices comparison"),
+    "implementation": ("example code", "official documentation tutorial"),
+    "freeform": ("survey paper", "comparison trade-offs"),
+}  # of each mode's own search, and of its next round at depth `deep`
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What the model wrote for one mode. `pages` are what its own search gave; `failure` says why there is no text."""
+
+    mode: ResearchMode
+    text: str = ""
+    pages: tuple[FoundPage, ...] = ()
+    queries: tuple[str, ...] = ()
+    usage: tuple[ModelUsage, ...] = ()
+    by_web_search: bool = False
+    failure: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Drafts:
+    """All drafts in the order asked for, and what our own search did; its sources are in the source store."""
+
+    drafts: tuple[Draft, ...]
+    metadata: SearchMetadata = field(default_factory=SearchMetadata)
+    considered: int = 0
+
+
+async def draft_all(work: Work, model: ChatModel, modes: Sequence[ResearchMode], telling: Telling) -> Drafts:
+    """Raises the `ModelError` of the first mode when no mode got a text."""
+    searching = OwnSearch(work, modes)
+    drafts, errors = [], []
+    outcomes = await asyncio.gather(
+        *(_draft(work, model, mode, searching, telling) for mode in modes), return_exceptions=True
+    )
+    for mode, outcome in zip(modes, outcomes, strict=True):
+        if isinstance(outcome, ModelError):
+            work.deps.count_error("synthesize", outcome)
+            errors.append(outcome)
+            drafts.append(Draft(mode, failure=outcome.user_message))
+        elif isinstance(outcome, BaseException):
+            raise outcome
+        else:
+            drafts.append(outcome)
+    if len(errors) == len(modes):
+        raise errors[0]
+    return Drafts(tuple(drafts), searching.metadata, searching.considered)
+
+
+async def _draft(work: Work, model: ChatModel, mode: ResearchMode, searching: OwnSearch, telling: Telling) -> Draft:
+    why = ""
+    if work.deps.web_model is not None:
+        await telling.doing(mode, "searching the web", JobStatus.SEARCHING)
+        try:
+            searched = await _search_and_write(work, work.deps.web_model, mode)
+        except WebSearchUnavailable:
+            why = NOT_OFFERED
+        else:
+            if searched.pages or searched.queries:
+                return Draft(
+                    mode, searched.text, searched.pages, searched.queries, (searched.usage,), by_web_search=True
+                )
+            why = NOT_USED
+    await telling.doing(mode, "searching", JobStatus.SEARCHING)
+    sources = await searching.sources()
+    await telling.doing(mode, f"writing from {len(sources)} sources", JobStatus.SYNTHESIZING)
+    if not sources:
+        return Draft(mode, notes=(why,) if why else ())
+    left_s = _left_s(work)
+    request = sources_request(work.job, mode, sources, work.deps, timeout_s=left_s)
+    written = await _write(model, request, left_s=left_s)
+    await telling.doing(mode, "written", JobStatus.SYNTHESIZING)
+    return replace(written, mode=mode, notes=tuple(filter(None, [why, *written.notes])))
+
+
+def _left_s(work: Work) -> float:
+    return work.deadline.remaining(reserve_s=work.deps.settings.findings.check_reserve_s)
+
+
+async def _search_and_write(work: Work, model: WebSearchModel, mode: ResearchMode) -> SearchedText:
+    request = web_search_request(work.job, mode, work.deps, timeout_s=_left_s(work))
+    return await remembered(
+        work.deps.memo,
+        work.job.id,
+        f"web_search:{mode}",
+        SearchedText,
+        lambda: retry_once(lambda: model.search_and_write(request), remaining_s=lambda: _left_s(work)),
+    )
+
+
+@dataclass
+class _Heard:
+    """What has come of an answer that may break off."""
+
+    pieces: list[str] = field(default_factory=list)
+    usage: ModelUsage | None = None
+
+
+async def _write(model: ChatModel, request: ChatRequest, *, left_s: float) -> Draft:
+    """The text with its usage; of an answer that breaks off twice, what had come. Raises `ModelError` for nothing."""
+    heard = _Heard()
+    spent: list[ModelUsage] = []
+
+    async def once() -> None:
+        heard.pieces.clear()
+        heard.usage = None
+        try:
+            async for delta in model.stream(request):
+                heard.pieces.append(delta.text)
+                heard.usage = delta.usage or heard.usage
+        finally:
+            spent.append(heard.usage or estimate_usage(request, "".join(heard.pieces)))
+
+    ends_at = asyncio.get_running_loop().time() + left_s
+    notes: tuple[str, ...] = ()
+    try:
+        await retry_once(once, remaining_s=lambda: ends_at - asyncio.get_running_loop().time())
+    except ModelError as exc:
+        if not "".join(heard.pieces).strip():
+            raise
+        log.warning("going on with a broken-off answer", extra={"error": str(exc)})
+        notes = (BROKE_OFF,)
+    return Draft("freeform", "".join(heard.pieces), usage=tuple(spent), notes=notes)
+
+
+class OwnSearch:
+    """Our own search, once for all modes of a job and only where one needs it: whole pages, ranked."""
+
+    def __init__(self, work: Work, modes: Sequence[ResearchMode]) -> None:
+        self.metadata = SearchMetadata()
+        self.considered = 0
+        self._work = work
+        self._modes = modes
+        self._lock = asyncio.Lock()
+        self._found: list[Source] | None = None
+
+    async def sources(self) -> list[Source]:
+        """Raises `SearchFailed`."""
+        async with self._lock:
+            if self._found is None:
+                self._found = await self._search()
+            return self._found
+
+    async def _search(self) -> list[Source]:
+        work = self._work
+        gathering = self._gathering()
+        try:
+            within_s = work.deadline.remaining(reserve_s=work.deps.settings.findings.check_reserve_s) / 2
+            given = await read_given(work.job, gathering, work.deps, within_s=within_s)
+            found: list[Source] = [*given.earlier]
+            rounds = 2 if work.job.request.depth == "deep" else 1
+            for number in range(rounds):
+                collected = await collect_sources(
+                    gathering,
+                    self._plan(number, found),
+                    within_s=within_s / rounds,
+                    on_fetching=_unheard,
+                    on_source=work.progress.source,
+                    given=given.sources,
+                    earlier=found,
+                    notes=given.notes,
+                )
+                found = [*collected.sources]
+                self.metadata = _added(self.metadata, collected.search_metadata)
+                self.considered += collected.considered
+            await work.deps.sources.put(work.job, found)
+            return found
+        finally:
+            await gathering.aclose()
+
+    def _gathering(self) -> Gathering:
+        """At depth `deep` more pages are read and kept."""
+        settings = self._work.deps.settings
+        if self._work.job.request.depth != "deep":
+            return Gathering(self._work.job, self._work.deps)
+        findings = settings.findings
+        search = replace(settings.search, pages_to_fetch=findings.deep_pages, max_sources=findings.deep_sources)
+        return Gathering(self._work.job, replace(self._work.deps, settings=replace(settings, search=search)))
+
+    def _plan(self, number: int, found: Sequence[Source]) -> SearchPlan:
+        """The question and a search of each mode's own; the next round follows the best titles found."""
+        plan = plan_by_rules(self._work.job, self._work.deps)
+        subject = keywords(self._work.job.query)
+        texts = [f"{subject} {_FLAVOURS[mode][number]}" for mode in self._modes]
+        if number:
+            texts += [source.title for source in found[:2]]
+        queries = [SearchQuery(text[:MAX_QUERY_TEXT_CHARS], plan.search.queries[0].filters) for text in texts]
+        first = () if number else plan.search.queries
+        is_deep = self._work.job.request.depth == "deep"
+        most = self._work.deps.settings.findings.deep_sources if is_deep else plan.search.max_sources
+        return replace(plan.search, queries=tuple(dict.fromkeys([*first, *queries])), max_sources=most)
+
+
+async def _unheard(results: int) -> None:
+    pass
+
+
+def _added(before: SearchMetadata, now: SearchMetadata) -> SearchMetadata:
+    used = tuple(dict.fromkeys([*before.providers_used, *now.providers_used]))
+    return SearchMetadata(
+        queries_executed=tuple(dict.fromkeys([*before.queries_executed, *now.queries_executed])),
+        providers_used=used,
+        total_results=before.total_results + now.total_results,
+        fetch_duration_s=before.fetch_duration_s + now.fetch_duration_s,
+        failures={name: why for name, why in {**before.failures, **now.failures}.items() if name not in used},
+        pages_read=max(before.pages_read, now.pages_read),
+        pages_failed=max(before.pages_failed, now.pages_failed),
+        notes=now.notes,
+    )

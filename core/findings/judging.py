@@ -1,0 +1,199 @@
+"""Items and reports held against the pages that were read: every sentence is judged, code is parsed, places are ranked.
+
+Nothing is executed. What no page carries is never shown as found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import regex
+
+from core.answer import Verdict
+from core.evidence import EvidenceIndex
+from core.findings.code import CodeBlock, CodeCheck, check_code, dependencies_of, first_code, prose_of, without_code
+from core.findings.opening import Opened
+from core.findings.parsing import ReadItem
+from core.findings.results import ResearchMode
+from core.findings.standing import FARM_LEVEL, level_name, source_level
+from core.grounding import Grounder, Judged
+from core.independence import same_voice
+from core.links import without_addresses
+from core.sentences import split_sentences
+from core.source import Source
+from core.terms import terms
+from core.verification.sources import check_against_source
+
+MAX_CORROBORATORS = 12  # sources looked at for one item
+_BULLET = regex.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)]|#{1,6})\s+")
+_STOP = regex.compile(r"[.!?。！？]*$")
+_MARKER = regex.compile(r"\[\d{1,3}\]")
+_DENIES = regex.compile(r"\b(?:no|not|never|none|without)\b|n['’]t\b", regex.IGNORECASE)
+_MAX_LABEL_CHARS = 90
+VERBATIM = "code as on its page"
+ADAPTED = "code written by the model, not on its page"
+SINGLE_SOURCE = "single source"
+NOT_SAID = "its page does not say it"
+NO_CODE = "it has no code"
+
+
+@dataclass
+class JudgedItem:
+    """An item with its sentences. `why_unverified` is "" until a reason is found."""
+
+    mode: ResearchMode
+    place: int
+    url: str
+    content: str
+    source: Source | None
+    why_unverified: str
+    sentences: list[Judged] = field(default_factory=list)
+    code: CodeBlock | None = None
+    check: CodeCheck | None = None
+    is_verbatim: bool = False
+    corroborators: int = 0
+    dependencies: str = ""
+
+    @property
+    def shown(self) -> list[Judged]:
+        return [entry for entry in self.sentences if entry.shown is not None]
+
+    @property
+    def is_carried(self) -> bool:
+        """Whether its page says it, or has its code."""
+        return any(entry.claim for entry in self.shown) or self.is_verbatim
+
+    @property
+    def level(self) -> int:
+        return source_level(self.source, self.mode) if self.source else FARM_LEVEL
+
+    @property
+    def standing(self) -> str:
+        return level_name(self.level, self.mode) if self.source else ""
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        said: list[str] = []
+        if self.mode == "idea":
+            said.append(_corroborated(self.corroborators) if self.corroborators else SINGLE_SOURCE)
+        if self.code:
+            said += [self.code.language] if self.code.language else []
+            said += self.check.remarks if self.check else ()
+            said.append(VERBATIM if self.is_verbatim else ADAPTED)
+        elif self.mode == "implementation":
+            said.append(NO_CODE)
+        return tuple(said)
+
+
+def judge_item(mode: ResearchMode, place: int, item: ReadItem, opened: Opened, grounder: Grounder) -> JudgedItem:
+    """One item against its page. Sentences that the rules cannot judge stay undecided for now."""
+    source = opened.source_of(item.source) if item.source else None
+    judged = JudgedItem(mode, place, item.source, item.content, source, opened.why_not(item.source))
+    if mode == "implementation":
+        judged.code = first_code(item.content)
+        stated = dependencies_of(item.content)
+        judged.check = check_code(judged.code, stated) if judged.code else None
+        judged.dependencies = "" if stated is None else ", ".join(stated) or "none"
+    if source is None:
+        return judged
+    if judged.code:
+        judged.is_verbatim = _squeezed(judged.code.text) in _squeezed(source.content)
+    prose = prose_of(item.content) if mode == "implementation" else without_code(item.content)
+    judged.sentences = judge_prose(prose, f"{mode}{place}", grounder, own=source, sources=(source,))
+    return judged
+
+
+def judge_prose(
+    text: str, prefix: str, grounder: Grounder, *, own: Source | None = None, sources: Sequence[Source]
+) -> list[Judged]:
+    """Every sentence of prose. One without a marker of its own cites `own`. A label may say what `sources` say."""
+    judged: list[Judged] = []
+    end = 0
+    known = {term for source in sources for term in terms(source.trusted_content)}
+    for place, sentence in enumerate(split_sentences(text)):
+        written = _BULLET.sub("", sentence.text) if own else sentence.text
+        cited = _with_citation(written, own) if own and sentence.asserts else written
+        entry = grounder.judge("summary", place, cited, gap=text[end : sentence.start], asserts=sentence.asserts)
+        if entry.claim is None and entry.shown is None and _is_label_of(written, known):
+            entry = _shown_as(entry, written.strip())
+        judged.append(_named(entry, f"{prefix}-{place}"))
+        end = sentence.end
+    return judged
+
+
+def find_corroborators(item: JudgedItem, sources: Sequence[Source], grounder: Grounder) -> int:
+    """How many other sources, independent of its own, say what the item's first carried sentence says."""
+    claim = next((entry.claim for entry in item.shown if entry.claim and entry.claim.evidence), None)
+    if claim is None or item.source is None:
+        return 0
+    voices = [item.source]
+    for source in [source for source in sources if source.id != item.source.id][:MAX_CORROBORATORS]:
+        if any(same_voice(source, voice) for voice in voices):
+            continue
+        evidence = check_against_source(without_addresses(claim.text), EvidenceIndex(_trusted(source)))
+        if evidence.verdict in (Verdict.SUPPORTED, Verdict.PARTIAL):
+            voices.append(source)
+    return len(voices) - 1
+
+
+def rank_items(items: Sequence[JudgedItem]) -> list[JudgedItem]:
+    """Best first: the model's own order (relevance) and the place's standing weigh alike; then the code's state."""
+    count = max(len(items), 1)
+
+    def cost(item: JudgedItem) -> float:
+        flaws = 0.0
+        if item.check is not None:
+            flaws += 0.4 * (item.check.parses is False) + 0.1 * bool(item.check.undeclared)
+        return item.place / count + (item.level - 1) / FARM_LEVEL + flaws + 0.1 * (not item.corroborators)
+
+    return sorted(items, key=cost)
+
+
+def settle_item(item: JudgedItem) -> None:
+    """After the undecided sentences are settled: an item of which nothing stands is not verified."""
+    if item.source is not None and not item.is_carried and not item.why_unverified:
+        item.why_unverified = NOT_SAID
+
+
+def is_on_a_page(code: str, sources: Sequence[Source]) -> bool:
+    squeezed = _squeezed(code)
+    return bool(squeezed) and any(squeezed in _squeezed(source.content) for source in sources)
+
+
+def _corroborated(count: int) -> str:
+    return f"corroborated by {count} other {'source' if count == 1 else 'sources'}"
+
+
+def _with_citation(sentence: str, own: Source) -> str:
+    """The sentence with its item's source, unless it names sources itself."""
+    if _MARKER.search(sentence) or "http" in sentence:
+        return sentence
+    body = sentence.rstrip()
+    stop = _STOP.search(body)
+    at = stop.start() if stop else len(body)
+    return f"{body[:at]} [{own.number}]{body[at:]}"
+
+
+def _is_label_of(text: str, known: set[str]) -> bool:
+    """A title in the words of its page, which denies nothing."""
+    said = set(terms(text))
+    return bool(said) and len(text) <= _MAX_LABEL_CHARS and said <= known and not _DENIES.search(text)
+
+
+def _squeezed(text: str) -> str:
+    return regex.sub(r"\s+", "", text)
+
+
+def _trusted(source: Source) -> Source:
+    return replace(source, content=source.trusted_content)
+
+
+def _shown_as(entry: Judged, text: str) -> Judged:
+    return replace(entry, shown=text)
+
+
+def _named(entry: Judged, name: str) -> Judged:
+    """Under an id of its own, until it has its place in the answer."""
+    claim = replace(entry.claim, id=name) if entry.claim else None
+    return replace(entry, id=name, claim=claim)

@@ -1,0 +1,110 @@
+"""Which addresses of a draft may be trusted to exist: those that a search gave are opened, like all sources."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import regex
+
+from core.errors import FetchError
+from core.findings.drafting import WEB_SEARCH, Drafts
+from core.findings.parsing import ReadOutput
+from core.findings.results import ResearchMode
+from core.modes.mode import Work
+from core.source import SearchHit, Source
+from core.stages.search import make_source, renumbered
+from core.urls import canonical_url, is_web_url
+
+NO_ADDRESS = "no address is given for it"
+NOT_FOUND = "its address was not among the search results"
+NOT_OPENED = "its page was not opened in time"
+_ADDRESS = regex.compile(r"https?://[^\s<>\"'()\[\]]+(?:\([^\s<>\"'()]*\)[^\s<>\"'()\[\]]*)*", regex.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Opened:
+    """The sources that were read, numbered, and by address why others were not."""
+
+    sources: tuple[Source, ...]
+    failures: Mapping[str, str]
+
+    def source_of(self, url: str) -> Source | None:
+        sought = canonical_url(url)
+        return next((source for source in self.sources if canonical_url(source.url) == sought), None)
+
+    def why_not(self, url: str) -> str:
+        """Why there is no source for an address; "" when there is one."""
+        if self.source_of(url):
+            return ""
+        return self.failures.get(canonical_url(url), NOT_FOUND) if url else NO_ADDRESS
+
+
+async def open_addresses(work: Work, drafts: Drafts, outputs: Mapping[ResearchMode, ReadOutput]) -> Opened:
+    """Read every listed address that is cited, and then those that the model's search cited itself, within limits.
+
+    An address that no search gave is never opened: who invents it could choose it.
+    """
+    own = await work.deps.sources.sources(work.job.id)
+    titles = {canonical_url(page.url): page.title for draft in drafts.drafts for page in draft.pages}
+    known = {canonical_url(source.url) for source in own}
+    wanted = _wanted(drafts, outputs, listed=titles.keys(), known=known)
+    limit = work.deps.settings.findings.max_pages
+    ends_at = asyncio.get_running_loop().time() + work.deadline.remaining(
+        reserve_s=work.deps.settings.findings.check_reserve_s / 2
+    )
+    failures = {canonical_url(url): NOT_OPENED for url in wanted[limit:]}
+    read = await asyncio.gather(
+        *(_open(work, url, titles[canonical_url(url)], ends_at, failures) for url in wanted[:limit])
+    )
+    sources = renumbered([*own, *(source for source in read if source)])
+    await work.deps.sources.put(work.job, sources)
+    return Opened(tuple(sources), failures)
+
+
+def addresses_in(text: str) -> list[str]:
+    """In order, each once."""
+    return list(dict.fromkeys(found.group().rstrip(".,;:!?*_") for found in _ADDRESS.finditer(text)))
+
+
+def _wanted(
+    drafts: Drafts, outputs: Mapping[ResearchMode, ReadOutput], *, listed: Iterable[str], known: set[str]
+) -> list[str]:
+    cited: list[str] = []
+    for output in outputs.values():
+        cited += [item.source for item in output.items]
+        cited += addresses_in(output.report)
+        for item in output.items:
+            cited += addresses_in(item.content)
+    cited += [page.url for draft in drafts.drafts for page in draft.pages]
+    places = set(listed)
+    unique: dict[str, str] = {}
+    for url in cited:
+        place = canonical_url(url)
+        if is_web_url(url) and place in places and place not in known:
+            unique.setdefault(place, url)
+    return list(unique.values())
+
+
+async def _open(work: Work, url: str, title: str, ends_at: float, failures: dict[str, str]) -> Source | None:
+    try:
+        async with asyncio.timeout_at(ends_at):
+            page = await work.gathering.page(url)
+    except FetchError as exc:
+        failures[canonical_url(url)] = f"its page could not be read ({exc.reason})"
+        return None
+    except TimeoutError:
+        failures[canonical_url(url)] = NOT_OPENED
+        return None
+    hit = SearchHit(
+        WEB_SEARCH,
+        url,
+        page.title or title,
+        author=page.author,
+        published_at=page.published_at,
+        found_at=page.read_at,
+    )
+    source = await asyncio.to_thread(make_source, work.gathering, hit, page.text)
+    await work.progress.source(source)
+    return source

@@ -1,0 +1,194 @@
+"""Ideas, implementations and reports (S004): each mode writes, its addresses are opened, its sentences are judged.
+
+Two durable steps: `draft` pays for the model, `check` reads the pages and holds everything against them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+
+from core.answer import JobResult, ResearchAnswer
+from core.errors import SetupError
+from core.events import Json
+from core.findings.composing import Composed, findings_of, placed, texts_of, view_of
+from core.findings.drafting import WEB_SEARCH, Drafts, draft_all
+from core.findings.judging import find_corroborators, judge_item, rank_items, settle_item
+from core.findings.opening import Opened, open_addresses
+from core.findings.parsing import ReadOutput, read_output
+from core.findings.report import judge_report
+from core.findings.results import ALL_MODES, ResearchMode
+from core.findings.telling import TITLES, Telling
+from core.findings.viewing import findings_json
+from core.grounding import Grounder
+from core.job import JobStatus
+from core.modes.mode import Work
+from core.ports import ChatModel
+from core.progress import Progress
+from core.source import SourceCollection
+from core.stages.synthesize import Draft as AnswerDraft
+from core.stages.synthesize import conclude, settle, usage_metadata
+from core.wording import counted
+from core.writing import Writing
+
+NEEDS_MODEL = (
+    "Ideas, implementations and reports need a language model: set OPENAI_API_KEY, or OPENAI_BASE_URL for any "
+    "OpenAI-compatible endpoint, e.g. a local one. The mode `quick` works without."
+)
+
+
+async def conduct(work: Work) -> JobResult:
+    """All modes of the request at once, merged in the order asked for (D8). Raises `SetupError` without a model."""
+    model = work.deps.model
+    if model is None:
+        raise SetupError("findings without a model", user_message=NEEDS_MODEL)
+    modes: tuple[ResearchMode, ...] = tuple(
+        mode for name in work.job.request.modes for mode in ALL_MODES if mode == name
+    )
+    telling = Telling(work.progress, modes)
+    drafts = await work.steps.run("draft", lambda: _draft(work, model, modes, telling), Drafts)
+    return await work.steps.run("check", lambda: _check(work, model, modes, drafts), JobResult)
+
+
+async def _draft(work: Work, model: ChatModel, modes: Sequence[ResearchMode], telling: Telling) -> Drafts:
+    with work.deps.stage("draft"):
+        return await draft_all(work, model, modes, telling)
+
+
+async def _check(work: Work, model: ChatModel, modes: Sequence[ResearchMode], drafts: Drafts) -> JobResult:
+    with work.deps.stage("check"):
+        return await _checked(work, model, modes, drafts)
+
+
+async def _checked(work: Work, model: ChatModel, modes: Sequence[ResearchMode], drafts: Drafts) -> JobResult:
+    started = asyncio.get_running_loop().time()
+    await work.progress.status(JobStatus.FETCHING, message="Opening the pages that are cited")
+    outputs = {draft.mode: read_output(draft.text, draft.mode) for draft in drafts.drafts if draft.text}
+    opened = await open_addresses(work, drafts, outputs)
+    await work.progress.status(JobStatus.SYNTHESIZING, data={"sources": len(opened.sources)})
+    grounder = Grounder(opened.sources, work.job.query)
+    composed = await asyncio.to_thread(_judged, work, modes, outputs, opened, grounder)
+    answering = AnswerDraft(composed.sentences, Writing(grounder, work.progress))
+    mute = _Mute(work.progress.job, work.deps)
+    left_s = work.deadline.remaining(reserve_s=3.0)
+    settled = await settle(work.job, work.deps, model, answering, mute, left_s=left_s)
+    composed.settle({entry.id: entry for entry in settled})
+    await asyncio.to_thread(_ranked, composed, opened, grounder)
+    answering.judged = placed(composed)
+    for entry in answering.judged:
+        if entry.claim and entry.shown:
+            await work.progress.sentence(entry.claim, entry.shown)
+    found = SourceCollection(opened.sources, drafts.metadata, max(drafts.considered, len(opened.sources)))
+    answer = await asyncio.to_thread(conclude, work.job, found, work.deps, answering)
+    notes = _notes(work, modes, drafts, outputs, composed)
+    usage = [*(spent for draft in drafts.drafts for spent in draft.usage), *answering.usage]
+    seconds = asyncio.get_running_loop().time() - started
+    answer = replace(
+        _with_texts(answer, composed, modes),
+        limitations=(*notes, *answer.limitations),
+        metadata=usage_metadata(work.deps, usage, seconds=seconds),
+    )
+    findings = findings_of(composed, modes, opened.sources, query=work.job.query, top_k=work.job.request.top_k)
+    return _result(work, drafts, opened, answer, partial(findings_json, findings, view_of(composed), notes=notes))
+
+
+class _Mute(Progress):
+    """Sentences are told once they have their places."""
+
+    async def sentence(self, claim: object, shown: str | None) -> None:
+        pass
+
+
+def _judged(
+    work: Work,
+    modes: Sequence[ResearchMode],
+    outputs: dict[ResearchMode, ReadOutput],
+    opened: Opened,
+    grounder: Grounder,
+) -> Composed:
+    composed = Composed({mode: [] for mode in modes if mode != "freeform"})
+    for mode in modes:
+        output = outputs.get(mode)
+        if output is None:
+            continue
+        if mode == "freeform":
+            composed.report = judge_report(output.report, opened, grounder)
+            continue
+        for place, item in enumerate(output.items[: work.job.request.top_k]):
+            composed.items[mode].append(judge_item(mode, place, item, opened, grounder))
+    return composed
+
+
+def _ranked(composed: Composed, opened: Opened, grounder: Grounder) -> None:
+    for mode, items in composed.items.items():
+        for item in items:
+            settle_item(item)
+            if mode == "idea" and not item.why_unverified:
+                item.corroborators = find_corroborators(item, opened.sources, grounder)
+        composed.items[mode] = rank_items(items)
+
+
+def _with_texts(answer: ResearchAnswer, composed: Composed, modes: Sequence[ResearchMode]) -> ResearchAnswer:
+    """With lists, code and report. An answer without citations keeps its own honest words first."""
+    summary, detail = texts_of(composed, modes)
+    has_code = any(item.is_verbatim for items in composed.items.values() for item in items)
+    if not answer.citations and not has_code:
+        return replace(answer, detail="\n\n".join(filter(None, [answer.detail, detail])))
+    return replace(answer, summary=summary or detail, detail=detail if summary else "")
+
+
+def _notes(
+    work: Work,
+    modes: Sequence[ResearchMode],
+    drafts: Drafts,
+    outputs: dict[ResearchMode, ReadOutput],
+    composed: Composed,
+) -> tuple[str, ...]:
+    """What is to be known of each mode's result, in plain sentences."""
+    notes: list[str] = []
+    top_k = work.job.request.top_k
+    for draft in drafts.drafts:
+        output = outputs.get(draft.mode)
+        said = [f"Nothing could be written: {draft.failure}"] if draft.failure else [*draft.notes]
+        said += output.notes if output else []
+        if draft.mode == "freeform":
+            said += composed.report.notes if composed.report else []
+        else:
+            said += _item_notes(draft.mode, composed, len(output.items) if output else 0, top_k)
+        prefix = f"{TITLES[draft.mode]}: " if len(modes) > 1 else ""
+        notes += [f"{prefix}{note}" for note in said]
+    return tuple(dict.fromkeys(notes))
+
+
+def _item_notes(mode: ResearchMode, composed: Composed, given: int, top_k: int) -> list[str]:
+    items = composed.items[mode]
+    verified = sum(not item.why_unverified for item in items)
+    notes: list[str] = []
+    if given > top_k:
+        notes.append(f"The model gave {given} results; the first {top_k} were taken.")
+    if len(items) - verified:
+        notes.append(f"{counted(len(items) - verified, 'result')} could not be verified; see below.")
+    if mode == "idea" and any("```" in item.content for item in items):
+        notes.append("Code was left out: ideas carry none.")
+    if any(item.standing == "content farm" for item in items if not item.why_unverified):
+        notes.append("A result comes from a content farm; it is ranked last.")
+    return notes
+
+
+def _result(
+    work: Work, drafts: Drafts, opened: Opened, answer: ResearchAnswer, details: Callable[..., dict[str, Json]]
+) -> JobResult:
+    searches = [query for draft in drafts.drafts for query in draft.queries]
+    by_model = [WEB_SEARCH] if any(draft.by_web_search for draft in drafts.drafts) else []
+    providers = (*by_model, *drafts.metadata.providers_used)
+    return JobResult(
+        answer=answer,
+        source_ids=tuple(source.id for source in opened.sources),
+        sources_considered=max(drafts.considered, len(opened.sources)),
+        queries=tuple(dict.fromkeys([*searches, *drafts.metadata.queries_executed])),
+        providers=providers,
+        question_type=work.job.intent.question_type,
+        details=details(searched=", ".join(providers)),
+    )

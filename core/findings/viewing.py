@@ -1,0 +1,92 @@
+"""A finding as interfaces show it: written into `JobResult.details` by the modes, read back by whoever renders."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from core.answer import JobResult
+from core.events import Json
+from core.findings.results import ALL_MODES, ResearchFindings, ResearchMode, read_findings
+
+
+@dataclass(frozen=True)
+class FoundItem:
+    """One idea or implementation with its marks.
+
+    `number` counts from 1 within its mode, 0 for what is not verified; `url` is as the model gave it, `source_id` the
+    source that was read ("" without one). `standing` says what sort of place it is, `remarks` what checking found, in
+    a few words each; `why_unverified` is "" for what its source carries.
+    """
+
+    mode: ResearchMode
+    number: int
+    url: str
+    source_id: str
+    content: str
+    standing: str = ""
+    remarks: tuple[str, ...] = ()
+    why_unverified: str = ""
+    code: str = ""
+    language: str = ""
+    dependencies: str = ""
+
+    @property
+    def is_verified(self) -> bool:
+        return not self.why_unverified
+
+
+@dataclass(frozen=True)
+class FindingsView:
+    """What was found, as S004's own object, and each item with its marks. `searched` says by which means."""
+
+    findings: ResearchFindings
+    items: tuple[FoundItem, ...] = ()
+    notes: tuple[str, ...] = ()
+    searched: str = ""
+
+    @property
+    def code_items(self) -> list[FoundItem]:
+        return [item for item in self.items if item.mode == "implementation" and item.code and item.is_verified]
+
+
+def findings_json(
+    findings: ResearchFindings, items: Sequence[FoundItem], *, notes: Sequence[str], searched: str
+) -> dict[str, Json]:
+    """The view of a result that `read_view` reads: S004's fields under `findings`, unchanged."""
+    rows: list[Json] = []
+    for item in items:
+        row: dict[str, Json] = asdict(item) | {"remarks": [*item.remarks], "verified": item.is_verified}
+        rows.append(row)
+    return {"findings": findings.to_dict(), "items": rows, "notes": [*notes], "searched": searched}
+
+
+def read_view(result: JobResult | None) -> FindingsView | None:
+    """None for a result of another mode."""
+    findings = read_findings(result.details.get("findings")) if result else None
+    if result is None or findings is None:
+        return None
+    rows, notes = result.details.get("items"), result.details.get("notes")
+    return FindingsView(
+        findings,
+        tuple(_item(row) for row in rows if isinstance(row, dict)) if isinstance(rows, list) else (),
+        tuple(note for note in notes if isinstance(note, str)) if isinstance(notes, list) else (),
+        str(result.details.get("searched") or ""),
+    )
+
+
+def _item(row: dict[str, Json]) -> FoundItem:
+    number, remarks = row.get("number"), row.get("remarks")
+    return FoundItem(
+        mode=next((mode for mode in ALL_MODES if mode == row.get("mode")), "idea"),
+        number=number if isinstance(number, int) else 0,
+        url=str(row.get("url") or ""),
+        source_id=str(row.get("source_id") or ""),
+        content=str(row.get("content") or ""),
+        standing=str(row.get("standing") or ""),
+        remarks=tuple(str(remark) for remark in remarks) if isinstance(remarks, list) else (),
+        why_unverified=str(row.get("why_unverified") or ""),
+        code=str(row.get("code") or ""),
+        language=str(row.get("language") or ""),
+        dependencies=str(row.get("dependencies") or ""),
+    )

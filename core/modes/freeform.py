@@ -1,0 +1,15 @@
+"""A research report in five sections, every claim with its source (core/findings)."""
+
+from __future__ import annotations
+
+from core.config import FindingsSettings
+from core.findings.research import conduct
+from core.modes.mode import Mode
+
+MODE = Mode(
+    name="freeform",
+    title="Report",
+    description="A research report in five sections, like a paper",
+    deadline_s=FindingsSettings().deadline_s,
+    run=conduct,
+)

@@ -1,0 +1,15 @@
+"""Ideas and approaches, each with the page that carries it (core/findings)."""
+
+from __future__ import annotations
+
+from core.config import FindingsSettings
+from core.findings.research import conduct
+from core.modes.mode import Mode
+
+MODE = Mode(
+    name="idea",
+    title="Ideas",
+    description="The best ideas and approaches, each with its source",
+    deadline_s=FindingsSettings().deadline_s,
+    run=conduct,
+)

@@ -1,0 +1,15 @@
+"""Working code for a problem, each with its source; code is parsed and never run (core/findings)."""
+
+from __future__ import annotations
+
+from core.config import FindingsSettings
+from core.findings.research import conduct
+from core.modes.mode import Mode
+
+MODE = Mode(
+    name="implementation",
+    title="Implementations",
+    description="Working code with its dependencies and source",
+    deadline_s=FindingsSettings().deadline_s,
+    run=conduct,
+)
