@@ -9,7 +9,7 @@ from dataclasses import replace
 from adapters.logs import Redactor
 from core.deps import Deps
 from core.tracing import TraceLog
-from core.watching import WatchedModel, WatchedPages, WatchedRecorder, WatchedSearch, open_tracer
+from core.watching import WatchedModel, WatchedPages, WatchedRecorder, WatchedSearch, WatchedWebSearch, open_tracer
 
 
 @asynccontextmanager
@@ -24,4 +24,5 @@ async def observed(deps: Deps, traces: TraceLog, *, secrets: Iterable[str]) -> A
             providers={name: WatchedSearch(provider, tracer) for name, provider in deps.providers.items()},
             pages=WatchedPages(deps.pages, tracer),
             model=WatchedModel(deps.model, tracer, recorder, prices) if deps.model else None,
+            web_model=WatchedWebSearch(deps.web_model, tracer, recorder, prices) if deps.web_model else None,
         )

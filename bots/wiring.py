@@ -17,6 +17,7 @@ from adapters.durable.queue import DurableQueue
 from adapters.durable.settings import DurableSettings
 from adapters.llm.embeddings import build_embeddings
 from adapters.llm.openai import build_chat
+from adapters.llm.web_search import build_web_search
 from adapters.metrics import PrometheusRecorder
 from adapters.pages import WebPages
 from adapters.queue import InProcessQueue
@@ -239,8 +240,8 @@ def _open_deps(
     rates = shared_rates(env, tunables.search)
     pages = WebPages.from_env(env)
     stack.push_async_callback(pages.aclose)
-    model, embedder = build_chat(env), build_embeddings(env)
-    for vendor in (model, embedder):
+    model, embedder, web_model = build_chat(env), build_embeddings(env), build_web_search(env)
+    for vendor in (model, embedder, web_model):
         if vendor is not None:
             stack.push_async_callback(vendor.aclose)
     return Deps(
@@ -269,4 +270,5 @@ def _open_deps(
         settings=tunables,
         model=model,
         embedder=RememberingEmbeddings(embedder) if embedder else None,
+        web_model=web_model,
     )

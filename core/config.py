@@ -140,7 +140,6 @@ class DeepSettings:
 
 
 @dataclass(frozen=True)
-<<<<<<< HEAD
 class SectionSettings:
     """Sections of a paper. Times in seconds, scores 0…1."""
 
@@ -156,7 +155,9 @@ class SectionSettings:
     min_papers: int = 5  # a section that has fewer takes more than one chunk of each
     max_evidence: int = 16  # chunks that the writer reads: 8,000 tokens of them
     max_quoted_words: int = 12  # in a row; more is a quotation (S001-32)
-=======
+
+
+@dataclass(frozen=True)
 class FindingsSettings:
     """Ideas, implementations, reports. Times in seconds, tokens estimated (core/llm.py)."""
 
@@ -168,7 +169,6 @@ class FindingsSettings:
     max_pages: int = 24  # addresses of one job that are opened and checked
     deep_pages: int = 24  # read by our own search at depth `deep`, instead of those of a quick answer
     deep_sources: int = 16
->>>>>>> be1fd68 (Research ideas, implementations and reports in three modes whose findings are checked)
 
 
 @dataclass(frozen=True)
@@ -177,11 +177,8 @@ class Settings:
     synthesis: SynthesisSettings = SynthesisSettings()
     cache: CacheSettings = CacheSettings()
     deep: DeepSettings = DeepSettings()
-<<<<<<< HEAD
     section: SectionSettings = SectionSettings()
-=======
     findings: FindingsSettings = FindingsSettings()
->>>>>>> be1fd68 (Research ideas, implementations and reports in three modes whose findings are checked)
     reuse: ReuseSettings = ReuseSettings()
     max_waiting_jobs: int = 200  # questions in the queue before new ones are refused
     concurrent_jobs: int = 24  # a job mostly waits; 20 at once must not queue

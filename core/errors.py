@@ -22,13 +22,9 @@
     │   ├── ModelUnavailable    retryable: connection refused, 5xx
     │   ├── ModelRateLimited    retryable, after `retry_after_s`
     │   ├── ModelRejected       key, model name or request refused
-<<<<<<< HEAD
     │   ├── ToolsUnsupported    the model takes no tools: ask for structured output instead
-    │   └── ModelGarbled        retryable: an answer that cannot be parsed
-=======
     │   ├── ModelGarbled        retryable: an answer that cannot be parsed
     │   └── WebSearchUnavailable the model cannot search the web by itself
->>>>>>> be1fd68 (Research ideas, implementations and reports in three modes whose findings are checked)
     ├── JobNotFound
     ├── QueueFull               retryable: too many questions are waiting
     ├── QuotaExceeded           retryable, after `retry_after_s`: asked too often (core/quotas.py)

@@ -82,14 +82,9 @@ class ToolTurn:
 class ChatRequest:
     """One model call with structured output, or with `tools`, which the model may call or not.
 
-<<<<<<< HEAD
-    `schema` is a strict JSON schema named `schema_name`; `purpose` (`plan`, `answer`, `check`) names
-    the call in traces and metrics. `timeout_s` bounds the whole call. With `tools` the answer is plain text and
-    the schema is not sent; `turns` are what was called so far, oldest first.
-=======
     `schema` is a strict JSON schema named `schema_name`; without one the answer is plain text. `purpose` (`plan`,
-    `answer`, `check`) names the call in traces and metrics. `timeout_s` bounds the whole call.
->>>>>>> be1fd68 (Research ideas, implementations and reports in three modes whose findings are checked)
+    `answer`, `check`) names the call in traces and metrics. `timeout_s` bounds the whole call. With `tools` the answer
+    is plain text and the schema is not sent; `turns` are what was called so far, oldest first.
     """
 
     purpose: str

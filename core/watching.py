@@ -16,10 +16,21 @@ from time import perf_counter
 from typing import Protocol, runtime_checkable
 
 from core.answer import ModelUsage
-from core.errors import FetchError, GorkdError, ProviderError, StoreError
+from core.errors import FetchError, GorkdError, ProviderError, StoreError, WebSearchUnavailable
 from core.job import Scope
 from core.llm import cost_usd, estimate_usage
-from core.ports import ChatDelta, ChatModel, ChatRequest, Clock, PageFetcher, ProviderStrength, Recorder, SearchProvider
+from core.ports import (
+    ChatDelta,
+    ChatModel,
+    ChatRequest,
+    Clock,
+    PageFetcher,
+    ProviderStrength,
+    Recorder,
+    SearchedText,
+    SearchProvider,
+    WebSearchModel,
+)
 from core.source import Page, SearchHit, SearchQuery
 from core.telemetry import Measurement, job_id_var
 from core.tracing import Exchange, TraceEntry, TraceLog
@@ -155,31 +166,78 @@ class WatchedModel:
             text = "".join(pieces)
             is_paid = outcome == "done" or bool(text)  # a refused call costs nothing
             spent = usage or (estimate_usage(request, text) if is_paid else ModelUsage())
-            self._note(job_id, request, text, spent, seconds=perf_counter() - started, outcome=outcome)
+            entry = _call_entry(self._tracer, self.name, request, text, spent, self._prices)
+            _count_usage(self._recorder, self.name, spent, entry.cost_usd)
+            self._tracer.note(replace(entry, seconds=perf_counter() - started, outcome=outcome), job_id=job_id)
             if isinstance(deltas, AsyncGenerator):
                 await deltas.aclose()
 
-    def _note(
-        self, job_id: str, request: ChatRequest, text: str, usage: ModelUsage, *, seconds: float, outcome: str
+
+def _call_entry(  # noqa: PLR0917 -- each argument is of its own type
+    tracer: Tracer,
+    model: str,
+    request: ChatRequest,
+    text: str,
+    usage: ModelUsage,
+    prices: Mapping[str, tuple[float, float]],
+) -> TraceEntry:
+    """A model call in the trace; how it ended is filled in by whoever knows."""
+    return TraceEntry(
+        "model",
+        request.purpose,
+        tracer.now(),
+        detail=model,
+        prompt_tokens=usage.prompt_tokens,
+        completion_tokens=usage.completion_tokens,
+        is_estimated=usage.is_estimated,
+        cost_usd=cost_usd(usage, model, prices),
+        exchange=Exchange(request.system, request.user, text),
+    )
+
+
+def _count_usage(recorder: Recorder, model: str, usage: ModelUsage, cost: float | None) -> None:
+    recorder.record(Measurement("llm_tokens_used", usage.prompt_tokens + usage.completion_tokens, model))
+    if cost is not None:
+        recorder.record(Measurement("llm_cost_usd", cost, model))
+
+
+class WatchedWebSearch:
+    """A `WebSearchModel` whose every call is traced and priced as a model's, and its searches as a provider's."""
+
+    def __init__(
+        self, model: WebSearchModel, tracer: Tracer, recorder: Recorder, prices: Mapping[str, tuple[float, float]]
     ) -> None:
-        cost = cost_usd(usage, self.name, self._prices)
-        self._recorder.record(Measurement("llm_tokens_used", usage.prompt_tokens + usage.completion_tokens, self.name))
-        if cost is not None:
-            self._recorder.record(Measurement("llm_cost_usd", cost, self.name))
-        entry = TraceEntry(
-            "model",
-            request.purpose,
-            self._tracer.now(),
-            seconds,
-            outcome=outcome,
-            detail=self.name,
-            prompt_tokens=usage.prompt_tokens,
-            completion_tokens=usage.completion_tokens,
-            is_estimated=usage.is_estimated,
-            cost_usd=cost,
-            exchange=Exchange(request.system, request.user, text),
-        )
-        self._tracer.note(entry, job_id=job_id)
+        self._model, self._tracer, self._recorder, self._prices = model, tracer, recorder, prices
+
+    @property
+    def name(self) -> str:
+        return self._model.name
+
+    async def search_and_write(self, request: ChatRequest) -> SearchedText:
+        started = perf_counter()
+        searched, outcome = SearchedText(""), GIVEN_UP
+        try:
+            searched = await self._model.search_and_write(request)
+            outcome = "done"
+        except WebSearchUnavailable:
+            outcome = "web_search is not offered; our own search follows"
+            raise
+        except GorkdError as exc:
+            outcome = f"{type(exc).__name__}: {exc}"
+            raise
+        finally:
+            seconds = perf_counter() - started
+            for query in searched.queries:
+                self._tracer.note(
+                    TraceEntry("search", "web_search", self._tracer.now(), 0.0, outcome, query, len(searched.pages))
+                )
+            if outcome.startswith("web_search"):
+                self._tracer.note(TraceEntry("mark", "search", self._tracer.now(), outcome=outcome))
+            else:
+                call = _call_entry(self._tracer, self.name, request, searched.text, searched.usage, self._prices)
+                _count_usage(self._recorder, self.name, searched.usage, call.cost_usd)
+                self._tracer.note(replace(call, seconds=seconds, outcome=outcome))
+        return searched
 
 
 class WatchedSearch:

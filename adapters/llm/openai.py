@@ -42,15 +42,20 @@ def build_chat(env: Mapping[str, str]) -> OpenAIChat | None:
 
     A local endpoint needs no key. Raises `SetupError` on an address or key that cannot be one.
     """
+    endpoint = chat_endpoint(env)
+    return OpenAIChat(endpoint) if endpoint else None
+
+
+def chat_endpoint(env: Mapping[str, str]) -> Endpoint | None:
+    """Where the model of `build_chat` is; None and errors as there."""
     key, url = setting(env, "OPENAI_API_KEY"), setting(env, "OPENAI_BASE_URL")
     if not key and not url:
         return None
-    endpoint = Endpoint(
+    return Endpoint(
         model=setting(env, "GORKD_MODEL") or DEFAULT_MODEL,
         base_url=checked_url(url or OPENAI_URL, name="OPENAI_BASE_URL"),
         api_key=checked_key(key, name="OPENAI_API_KEY"),
     )
-    return OpenAIChat(endpoint)
 
 
 @dataclass(frozen=True)
@@ -149,7 +154,8 @@ async def _create(
 ) -> openai.AsyncStream[ChatCompletionChunk]:
     import openai
 
-    system = request.system if dialect.output == "json_schema" or request.tools else _with_schema(request)
+    is_told = dialect.output == "json_schema" or request.tools or not request.schema
+    system = request.system if is_told else _with_schema(request)
     has_new_limit = dialect.limit == "max_completion_tokens"
     return await client.chat.completions.create(
         model=model,
@@ -171,7 +177,7 @@ async def _create(
 def _response_format(request: ChatRequest, dialect: Dialect) -> completion_create_params.ResponseFormat | openai.Omit:
     import openai
 
-    if dialect.output == "text":
+    if dialect.output == "text" or not request.schema:
         return openai.omit
     if dialect.output == "json_object":
         return {"type": "json_object"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from string import Template
 
 from core.deps import Deps
 from core.findings.results import ResearchMode
@@ -59,7 +60,6 @@ def _request(
 
 def _system(job: ResearchJob, mode: ResearchMode, deps: Deps, searching: str) -> str:
     top_k = str(job.request.top_k)
-    instructions = load_prompt(mode)
     return load_prompt("research_envelope").substitute(
         query=fenced(" ".join(job.query.split())),
         search_instructions=searching,
@@ -68,5 +68,11 @@ def _system(job: ResearchJob, mode: ResearchMode, deps: Deps, searching: str) ->
         depth=_DEPTHS[job.request.depth],
         today=deps.clock().date().isoformat(),
         language=language_name(job.intent.language),
-        mode_instructions=instructions.safe_substitute(top_k=top_k),
+        mode_instructions=_instructions(mode).substitute(top_k=top_k),
     )
+
+
+def _instructions(mode: ResearchMode) -> Template:
+    if mode == "idea":
+        return load_prompt("idea")
+    return load_prompt("implementation") if mode == "implementation" else load_prompt("freeform")

@@ -28,7 +28,7 @@ _NONE = regex.compile(r"^\W*(?:none|no dependencies|nothing|n/?a|standard librar
 _NAME = regex.compile(r"^@?[A-Za-z][\w.\-/]*")
 MAX_CODE_CHARS = 100_000  # of one block; a longer one is no snippet, and parsing must stay cheap
 
-# What is imported under another name than it is installed under; the common ones (pypi.org).
+# What is imported under another name than it is installed under; the common ones.
 _INSTALLED_AS = {
     "bs4": "beautifulsoup4", "cv2": "opencv-python", "dotenv": "python-dotenv", "fitz": "pymupdf", "google": "google",
     "jose": "python-jose", "jwt": "pyjwt", "openssl": "pyopenssl", "pil": "pillow", "skimage": "scikit-image",

@@ -28,8 +28,8 @@ from core.stages.search import Gathering, collect_sources
 log = logging.getLogger(__name__)
 
 WEB_SEARCH = "web_search"
-NOT_OFFERED = "searched by our own means; the model's endpoint offers no web search"
-NOT_USED = "searched by our own means; the model did not search by itself"
+NOT_OFFERED = "searching by our own means; the model's endpoint offers no web search"
+NOT_USED = "searching by our own means; the model did not search by itself"
 BROKE_OFF = "The model's answer broke off; what had come is shown."
 _FLAVOURS: dict[ResearchMode, tuple[str, str]] = {
     "idea": ("approaches overview", "best practices comparison"),
@@ -83,29 +83,29 @@ async def draft_all(work: Work, model: ChatModel, modes: Sequence[ResearchMode],
 
 
 async def _draft(work: Work, model: ChatModel, mode: ResearchMode, searching: OwnSearch, telling: Telling) -> Draft:
-    why = ""
+    how = "searching"
     if work.deps.web_model is not None:
         await telling.doing(mode, "searching the web", JobStatus.SEARCHING)
         try:
             searched = await _search_and_write(work, work.deps.web_model, mode)
         except WebSearchUnavailable:
-            why = NOT_OFFERED
+            how = NOT_OFFERED
         else:
             if searched.pages or searched.queries:
                 return Draft(
                     mode, searched.text, searched.pages, searched.queries, (searched.usage,), by_web_search=True
                 )
-            why = NOT_USED
-    await telling.doing(mode, "searching", JobStatus.SEARCHING)
+            how = NOT_USED
+    await telling.doing(mode, how, JobStatus.SEARCHING)
     sources = await searching.sources()
     await telling.doing(mode, f"writing from {len(sources)} sources", JobStatus.SYNTHESIZING)
     if not sources:
-        return Draft(mode, notes=(why,) if why else ())
+        return Draft(mode)
     left_s = _left_s(work)
     request = sources_request(work.job, mode, sources, work.deps, timeout_s=left_s)
     written = await _write(model, request, left_s=left_s)
     await telling.doing(mode, "written", JobStatus.SYNTHESIZING)
-    return replace(written, mode=mode, notes=tuple(filter(None, [why, *written.notes])))
+    return replace(written, mode=mode)
 
 
 def _left_s(work: Work) -> float:

@@ -13,7 +13,7 @@ import regex
 from core.answer import Verdict
 from core.evidence import EvidenceIndex
 from core.findings.code import CodeBlock, CodeCheck, check_code, dependencies_of, first_code, prose_of, without_code
-from core.findings.opening import Opened
+from core.findings.opening import Opened, with_plain_addresses
 from core.findings.parsing import ReadItem
 from core.findings.results import ResearchMode
 from core.findings.standing import FARM_LEVEL, level_name, source_level
@@ -99,7 +99,7 @@ def judge_item(mode: ResearchMode, place: int, item: ReadItem, opened: Opened, g
         return judged
     if judged.code:
         judged.is_verbatim = _squeezed(judged.code.text) in _squeezed(source.content)
-    prose = prose_of(item.content) if mode == "implementation" else without_code(item.content)
+    prose = with_plain_addresses(prose_of(item.content) if mode == "implementation" else without_code(item.content))
     judged.sentences = judge_prose(prose, f"{mode}{place}", grounder, own=source, sources=(source,))
     return judged
 

@@ -21,6 +21,8 @@ NO_ADDRESS = "no address is given for it"
 NOT_FOUND = "its address was not among the search results"
 NOT_OPENED = "its page was not opened in time"
 _ADDRESS = regex.compile(r"https?://[^\s<>\"'()\[\]]+(?:\([^\s<>\"'()]*\)[^\s<>\"'()\[\]]*)*", regex.IGNORECASE)
+_LINK_IN_PARENTHESES = regex.compile(r"\(\s*\[[^\[\]\n]*\]\((https?://[^\s()]+)\)\s*\)")
+_LINK = regex.compile(r"(?<!!)\[([^\[\]\n]*)\]\((https?://[^\s()]+)\)")
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,12 @@ async def open_addresses(work: Work, drafts: Drafts, outputs: Mapping[ResearchMo
 def addresses_in(text: str) -> list[str]:
     """In order, each once."""
     return list(dict.fromkeys(found.group().rstrip(".,;:!?*_") for found in _ADDRESS.finditer(text)))
+
+
+def with_plain_addresses(text: str) -> str:
+    """Markdown links as their label with the address in parentheses, `([label](https://…))` as the address alone."""
+    text = _LINK_IN_PARENTHESES.sub(r"(\1)", text)
+    return _LINK.sub(lambda found: f"{found[1]} ({found[2]})".strip(), text)
 
 
 def _wanted(

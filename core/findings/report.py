@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import regex
 
 from core.findings.judging import is_on_a_page, judge_prose
-from core.findings.opening import Opened, addresses_in
+from core.findings.opening import Opened, addresses_in, with_plain_addresses
 from core.grounding import Grounder, Judged
 from core.sentences import split_sentences
 
@@ -63,7 +63,7 @@ def judge_report(text: str, opened: Opened, grounder: Grounder) -> JudgedReport:
                 section.parts.append(ReportPart(code=piece, is_verbatim=is_on_a_page(code, opened.sources)))
             else:
                 prefix = f"freeform{at}.{len(section.parts)}"
-                judged = judge_prose(piece, prefix, grounder, sources=opened.sources)
+                judged = judge_prose(with_plain_addresses(piece), prefix, grounder, sources=opened.sources)
                 section.parts.append(ReportPart([entry for entry in judged if not _is_lack(entry, gaps)]))
         sections.append(section)
     return JudgedReport(sections, [*_faults(text, opened), *(f"The report says: {gap}" for gap in gaps)])

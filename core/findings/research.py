@@ -169,7 +169,7 @@ def _item_notes(mode: ResearchMode, composed: Composed, given: int, top_k: int) 
     if given > top_k:
         notes.append(f"The model gave {given} results; the first {top_k} were taken.")
     if len(items) - verified:
-        notes.append(f"{counted(len(items) - verified, 'result')} could not be verified; see below.")
+        notes.append(f"{counted(len(items) - verified, 'result')} could not be verified and is listed apart.")
     if mode == "idea" and any("```" in item.content for item in items):
         notes.append("Code was left out: ideas carry none.")
     if any(item.standing == "content farm" for item in items if not item.why_unverified):

@@ -5,19 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.errors import InvalidQuery
-<<<<<<< HEAD
-from core.modes import check, deep, library, quick, section
+from core.modes import check, deep, freeform, idea, implementation, library, quick, section
 from core.modes.mode import Mode
 
-MODES: dict[str, Mode] = {mode.name: mode for mode in (quick.MODE, deep.MODE, library.MODE, section.MODE)}
-=======
-from core.modes import check, deep, freeform, idea, implementation, library, quick
-from core.modes.mode import Mode
-
-MODES: dict[str, Mode] = {
-    mode.name: mode for mode in (quick.MODE, deep.MODE, library.MODE, idea.MODE, implementation.MODE, freeform.MODE)
-}
->>>>>>> be1fd68 (Research ideas, implementations and reports in three modes whose findings are checked)
+_ALL = (quick, deep, library, section, idea, implementation, freeform)
+MODES: dict[str, Mode] = {module.MODE.name: module.MODE for module in _ALL}
 
 # Not to be chosen: each is what a button or a command of its own does.
 _ACTIONS: dict[str, Mode] = {check.MODE.name: check.MODE}
@@ -35,15 +27,14 @@ def find_mode(name: str) -> Mode:
     return mode
 
 
-<<<<<<< HEAD
 def can_be_steered(modes: Sequence[str]) -> bool:
     """Whether a job of these modes hears what is said to it while it runs."""
     return any(MODES[name].is_steerable for name in modes if name in MODES)
-=======
+
+
 def check_modes(names: Sequence[str]) -> None:
     """Raises `InvalidQuery` for modes that are unknown or cannot run together: only those of one function can."""
     modes = [find_mode(name) for name in names]
     if any(mode.run is not modes[0].run for mode in modes):
         together = ", ".join(mode.name for mode in MODES.values() if mode.run is idea.MODE.run)
         raise InvalidQuery(f"Only these modes can be named together: {together}.", rule="modes-together")
->>>>>>> be1fd68 (Research ideas, implementations and reports in three modes whose findings are checked)

@@ -21,6 +21,7 @@ from aiohttp import web
 from numpy.typing import ArrayLike
 
 from tests.loopback.deep_responders import DEEP
+from tests.loopback.findings_responders import findings_responder
 from tests.loopback.openai_responders import (
     UNSET,
     ChatCall,
@@ -62,6 +63,7 @@ BY_DEFAULT = by_schema(
         "answer": answer_responder,
         "verdicts": verdicts_responder,
         "stands": stands_responder,
+        "": findings_responder,
         **DEEP,
         **SECTION,
     }
@@ -85,7 +87,7 @@ class OpenAIWorld:
     `first_token_s` and `token_s` are the model's pace. `rejects` names request fields, or values of
     `response_format.type`, that are refused with 400. `ignores_stream` answers whole. `keys` and
     `models`, when set, are the only ones accepted. `embed` maps a text to its vector, or the whole
-    call to a `Fault` through `embedding_fault`.
+    call to a `Fault` through `embedding_fault`. `search` answers the Responses API, which is not there without it.
     """
 
     def __init__(self, respond: Respond | str | Fault = BY_DEFAULT) -> None:
@@ -102,6 +104,8 @@ class OpenAIWorld:
         self.embedding_s = 0.0
         self.only_floats = False
         self.max_embedding_chars = 1_000_000
+        self.search: Callable[[Mapping[str, Any]], dict[str, Any] | Fault] | None = None
+        self.searches: list[Mapping[str, Any]] = []
         self.calls: list[ChatCall] = []
         self.refused: list[str] = []
         self.embedding_calls: list[EmbeddingCall] = []
@@ -121,11 +125,22 @@ class OpenAIWorld:
         app = web.Application(client_max_size=64 * 2**20)
         app.router.add_post("/v1/chat/completions", self._chat)
         app.router.add_post("/v1/embeddings", self._embeddings)
+        app.router.add_post("/v1/responses", self._responses)
         app.router.add_get("/v1/models", self._models)
         return app
 
     async def _models(self, request: web.Request) -> web.Response:
         return web.json_response({"object": "list", "data": [{"id": name, "object": "model"} for name in self.models]})
+
+    async def _responses(self, request: web.Request) -> web.Response:
+        """The Responses API, where the script has `search`; else an address that is not there, as on most endpoints."""
+        body = await request.json()
+        if self.search is None:
+            self.refused.append("no responses")
+            return web.Response(status=404, text="404 page not found")
+        self.searches.append(body)
+        answer = self.search(body)
+        return _error(answer) if isinstance(answer, Fault) else web.json_response(answer)
 
     async def _chat(self, request: web.Request) -> web.StreamResponse:
         self.open_calls += 1

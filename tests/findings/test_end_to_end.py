@@ -1,0 +1,89 @@
+"""Ideas, implementations and reports as people ask for them at the command line, in a loopback world."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.findings.pages import INVENTED, PAGES, QUESTION, offer_web_search
+from tests.loopback.world import World
+from tests.shared_data import ROOT
+
+ALL = "idea,implementation,freeform"
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[World]:
+    async with World.of(PAGES) as opened:
+        yield opened
+
+
+async def command(world: World, data: Path, *arguments: str) -> tuple[int, str, str]:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "bots", *arguments,
+        cwd=ROOT, env={"PATH": os.environ["PATH"], **world.env(data, "tavily", model=True)},
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    out, err = await asyncio.wait_for(process.communicate(), 50)
+    return process.returncode or 0, out.decode(), err.decode()
+
+
+async def test_three_modes_by_our_own_search(world: World, tmp_path: Path) -> None:
+    """S004-02, S004-03, D8, S004-10: an endpoint without web_search gets our whole pages; results come as asked for."""
+    code, out, err = await command(world, tmp_path, "ask", QUESTION, "--mode", ALL, "--top-k", "2", "--json")
+
+    job: dict[str, Any] = json.loads(out)
+    found = job["result"]["findings"]
+    assert code == 0
+    assert found["modes"] == ALL.split(",")
+    assert (len(found["ideas"]), len(found["implementations"])) == (2, 2)
+    assert found["report"]["content"].startswith("## Abstract\n\n")
+    assert job["result"]["searched"] == "tavily"
+    assert {source["provider"] for source in job["sources"]} == {"tavily"}
+    assert all(citation["verdict"] == "supported" for citation in job["citations"])
+    assert "Report: searching by our own means; the model's endpoint offers no web search" in err
+    assert "buffering is turned off" in world.model.calls[0].user  # beyond the extract that the search gave
+
+
+async def test_the_models_own_web_search_is_opened_and_checked(world: World, tmp_path: Path) -> None:
+    """S004-16, S004-11: pages that the model found are read; one that it invented is marked and no source."""
+    offer_web_search(world, also=[INVENTED])
+
+    code, out, _ = await command(world, tmp_path, "ask", QUESTION, "--mode", "idea", "--json")
+    job: dict[str, Any] = json.loads(out)
+    traced, table, _ = await command(world, tmp_path, "trace", job["job_id"])
+
+    assert code == traced == 0
+    assert world.model.searches[0]["tools"] == [{"type": "web_search"}]
+    assert {source["provider"] for source in job["sources"]} == {"web_search"}
+    assert all("invented" not in idea["source"] for idea in job["result"]["findings"]["ideas"])
+    marked = [item for item in job["result"]["items"] if not item["verified"]]
+    assert [(item["url"], item["why_unverified"]) for item in marked] == [
+        (INVENTED.url, "its address was not among the search results")
+    ]
+    assert "web_search" in table
+    assert " 1 search " in table
+
+
+@pytest.mark.parametrize(
+    ("mode", "words"),
+    [
+        pytest.param("both", 'The mode "both" is retired; use freeform.', id="retired"),
+        pytest.param(
+            "quick,idea", "Only these modes can be named together: idea, implementation, freeform.", id="mixed"
+        ),
+    ],
+)
+async def test_modes_that_cannot_be_asked_for(world: World, tmp_path: Path, mode: str, words: str) -> None:
+    """S004-15: the sentence names what to use instead."""
+    code, _, err = await command(world, tmp_path, "ask", QUESTION, "--mode", mode)
+
+    assert code == 2
+    assert words in err
