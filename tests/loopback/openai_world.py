@@ -21,7 +21,7 @@ from aiohttp import web
 from numpy.typing import ArrayLike
 
 from tests.loopback.deep_responders import DEEP
-from tests.loopback.findings_responders import findings_responder
+from tests.loopback.findings_responders import findings_responder, mode_in
 from tests.loopback.openai_responders import (
     UNSET,
     ChatCall,
@@ -63,9 +63,9 @@ BY_DEFAULT = by_schema(
         "answer": answer_responder,
         "verdicts": verdicts_responder,
         "stands": stands_responder,
-        "": findings_responder,
         **DEEP,
         **SECTION,
+        "": lambda call: findings_responder(call) if mode_in(call.system) else SECTION[""](call),
     }
 )
 
