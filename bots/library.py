@@ -1,13 +1,19 @@
-"""The paper library with all it needs: a reader, a finder, a model and an embedder."""
+"""The paper library with all it needs: a reader, a finder, a model and an embedder; and its conversations."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING
 
 from core.library.desk import LibraryDesk
 from core.library.ingest import Ingestion
 from core.library.paper import Library
+from core.library.pictures import PaperViews
+from core.library.session import LibraryTalks
+
+if TYPE_CHECKING:
+    from bots.wiring import House
 
 
 def library_desk(env: Mapping[str, str], library: Library, stack: AsyncExitStack) -> LibraryDesk:
@@ -30,3 +36,16 @@ def library_desk(env: Mapping[str, str], library: Library, stack: AsyncExitStack
         Ingestion(library, files, utc_now, model, embedder),
         PapersElsewhere(pages, arxiv.look_up, arxiv.find_papers),
     )
+
+
+@asynccontextmanager
+async def open_talks(env: Mapping[str, str], house: House) -> AsyncIterator[LibraryTalks]:
+    """Raises `SetupError`."""
+    from adapters.pages.papers import PagePictures
+
+    async with AsyncExitStack() as stack:
+        painter = PagePictures()
+        stack.push_async_callback(painter.aclose)
+        desk = library_desk(env, house.deps.library, stack)
+        views = PaperViews(house.deps.library, painter)
+        yield LibraryTalks(house.researcher, desk, house.conversations, views, house.deps.clock)

@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import partial
 
+from adapters.cli.chat import Chatting
 from adapters.cli.operating import Kept, Operating
 from adapters.logs import configure_logging
 from bots.config import BotSettings, environment, read_settings, secrets_in
@@ -22,7 +23,12 @@ from core.telemetry import Silence
 
 
 def build_operating() -> Operating:
-    return Operating(open_kept=open_kept, examine=examine_installation, open_library=open_library)
+    return Operating(
+        open_kept=open_kept,
+        examine=examine_installation,
+        open_library=open_library,
+        open_chatting=open_chatting,
+    )
 
 
 @asynccontextmanager
@@ -77,6 +83,17 @@ async def open_library() -> AsyncIterator[LibraryDesk]:
     async with AsyncExitStack() as stack:
         records = await open_records(env, settings, stack, clock=utc_now, recorder=Silence())
         yield library_desk(env, records.library, stack)
+
+
+@asynccontextmanager
+async def open_chatting() -> AsyncIterator[Chatting]:
+    """Raises `SetupError`."""
+    from bots.library import open_talks
+    from bots.wiring import open_house
+
+    env, settings = _surroundings()
+    async with open_house(env, settings, grace_s=0.0) as house, open_talks(env, house) as talks:
+        yield Chatting(talks, settings.data)
 
 
 async def examine_installation() -> list[Finding]:

@@ -16,6 +16,7 @@ from adapters.web.preview import Preview
 from bots.config import BotSettings
 from bots.wiring import GRACE_S, House, open_house, utc_now
 from core.errors import SetupError
+from core.library.pictures import PaperViews
 from core.page_links import PageLinks
 
 log = logging.getLogger(__name__)
@@ -108,7 +109,11 @@ RUNNERS: Mapping[str, Runner] = {
 @asynccontextmanager
 async def _serving(env: Mapping[str, str], house: House) -> AsyncIterator[None]:
     """The pages on their port, and the address on standard output for whoever started this."""
+    from adapters.pages.papers import PagePictures
+
     settings = WebSettings.from_env(env)
+    painter = PagePictures()
+    pictures = PaperViews(house.deps.library, painter)
     app = build_web(
         house.researcher,
         house.metrics.render,
@@ -118,8 +123,10 @@ async def _serving(env: Mapping[str, str], house: House) -> AsyncIterator[None]:
         revocations=house.revocations,
         limits=house.limits,
         previews=_previews(env, house),
+        library=pictures,
     )
     async with AsyncExitStack() as stack:
+        stack.push_async_callback(painter.aclose)
         if _takes_slack_requests(env):
             await stack.enter_async_context(_slack_events(app, env, house))
         async with _listening(app, settings):

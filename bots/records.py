@@ -12,6 +12,7 @@ from adapters.store.archive import SqliteArchive
 from adapters.store.attachments import SqliteAttachments
 from adapters.store.backlog import PostgresBacklog, SqliteBacklog
 from adapters.store.cache import SqliteAnswerCache
+from adapters.store.conversations import SqliteConversations
 from adapters.store.deliveries import SqliteDeliveries
 from adapters.store.events import SqliteEventLog
 from adapters.store.heartbeats import SqliteHeartbeats
@@ -41,6 +42,7 @@ from core.errors import SetupError
 from core.feedback import Ratings
 from core.forgetting import Archive, Register
 from core.heartbeats import Heartbeats
+from core.library.conversations import Conversations
 from core.library.paper import Library
 from core.limits import RateLimits, SingleFlight
 from core.page_links import LinkRevocations
@@ -64,6 +66,7 @@ class Records:
     attachments: Attachments
     ratings: Ratings
     library: Library
+    conversations: Conversations
     cache: AnswerCache
     limits: RateLimits
     flights: SingleFlight
@@ -104,6 +107,7 @@ async def open_records(
         attachments=SqliteAttachments(database),
         ratings=SqliteRatings(database),
         library=SqliteLibrary(database, settings.data),
+        conversations=SqliteConversations(database),
         limits=redis.limits if redis else SqliteRateLimits(database, clock=clock, recorder=recorder),
         flights=redis.flights if redis else SqliteSingleFlight(database, clock=clock, recorder=recorder),
         cache=cache,
@@ -153,6 +157,7 @@ async def _open_postgres(
     from adapters.store.postgres import PostgresDatabase
     from adapters.store.postgres_archive import PostgresArchive
     from adapters.store.postgres_attachments import PostgresAttachments
+    from adapters.store.postgres_conversations import PostgresConversations
     from adapters.store.postgres_deliveries import PostgresDeliveries
     from adapters.store.postgres_heartbeats import PostgresHeartbeats
     from adapters.store.postgres_jobs import PostgresJobStore
@@ -179,6 +184,7 @@ async def _open_postgres(
         attachments=PostgresAttachments(database),
         ratings=PostgresRatings(database),
         library=PostgresLibrary(database, folder),
+        conversations=PostgresConversations(database),
         cache=redis.cache,
         limits=redis.limits,
         flights=redis.flights,

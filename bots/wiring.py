@@ -34,6 +34,7 @@ from core.embedding import RememberingEmbeddings
 from core.forgetting import Archive, Forgotten, Retention, Whose, forget, keep_sweeping
 from core.heartbeats import Heartbeats
 from core.job import TERMINAL_STATUSES, JobError, JobStatus, ResearchRequest
+from core.library.conversations import Conversations
 from core.limited import LimitedSearch
 from core.limits import RateLimits
 from core.page_links import LinkRevocations
@@ -64,6 +65,7 @@ class House:
     traces: TraceLog
     revocations: LinkRevocations
     limits: RateLimits
+    conversations: Conversations
 
     async def warm_up(self) -> None:
         """Load what is slow to load, so that the first question does not pay for it."""
@@ -115,7 +117,10 @@ async def open_house(
             await stack.enter_async_context(_in_background(sweeping))
         erase = partial(_erase, records, archives, queue)
         researcher = Researcher(deps, queue, admit=admit, erase=erase)
-        yield House(researcher, deps, metrics, settings, records.traces, records.revocations, records.limits)
+        yield House(
+            researcher, deps, metrics, settings, records.traces, records.revocations, records.limits,
+            records.conversations,
+        )  # fmt: skip
 
 
 def _budget(settings: BotSettings, deps: Deps, records: Records) -> Callable[[ResearchRequest], Awaitable[None]]:

@@ -33,7 +33,20 @@ ROW = re.compile(r"^\| `?([^|`]+)`? \|(.*)\|([^|]*)\|$", re.MULTILINE)
 STATES = re.compile(r"done|open|part: .+")
 PICTURE = re.compile(r"!\[([^\]]*)\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
-COMMANDS = ("ask", "section", "paper", "mcp", "trace", "doctor", "forget", "cache", "link", "library", *PROCESSES)
+COMMANDS = (
+    "ask",
+    "section",
+    "paper",
+    "mcp",
+    "trace",
+    "doctor",
+    "forget",
+    "cache",
+    "link",
+    "library",
+    "chat",
+    *PROCESSES,
+)
 
 
 def test_variables_are_the_same_in_example_document_and_code():

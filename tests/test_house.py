@@ -25,7 +25,7 @@ BASIS = ("discord", "slack_bolt", "aiohttp", "tavily", "exa_py", "openai", "redi
 SLOW_TO_IMPORT = ("openai", "exa_py", "trafilatura", "tavily", "discord", "slack_bolt", "mcp")
 # Distributions whose module has another name, or that are needed by a library we use and never imported by us.
 MODULE_OF = {"discord.py": "discord", "exa-py": "exa_py", "markdown-it-py": "markdown_it", "python-dotenv": "dotenv",
-             "pyyaml": "yaml", "slack-bolt": "slack_bolt", "tavily-python": "tavily"}  # fmt: skip
+             "pillow": "PIL", "pyyaml": "yaml", "slack-bolt": "slack_bolt", "tavily-python": "tavily"}  # fmt: skip
 NEEDED_BY_OTHERS = {"lxml_html_clean": "trafilatura imports it, and lxml no longer brings it along"}
 
 

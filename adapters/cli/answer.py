@@ -20,6 +20,7 @@ from core import wording
 from core.answer import Conflict, JobResult, ResearchAnswer
 from core.citations import MARKS
 from core.job import ResearchJob
+from core.library.references import content_of
 from core.render import cut, is_used, marked_section, one_line, printable
 from core.source import Source
 
@@ -37,13 +38,15 @@ def print_answer(
     if answer.notice:
         paper.gap()
         paper.write(Text(one_line(answer.notice), style="italic"))
-    for section in (marked_section(answer, "summary"), marked_section(answer, "detail")):
+    library = content_of(result)
+    for section in (library,) if library else (marked_section(answer, "summary"), marked_section(answer, "detail")):
         _print_prose(paper, section)
     paper.gap()
     paper.write(Text.assemble(("Confidence  ", "bold"), one_line(wording.confidence_sentence(answer))))
     if answer.stopped_because:
         paper.write(Text(f"Ended early: {one_line(answer.stopped_because)}", style="dim"))
-    _print_cited(paper, answer, [source for source in sources if is_used(source, answer)])
+    if not library:
+        _print_cited(paper, answer, [source for source in sources if is_used(source, answer)])
     for conflict in answer.conflicts:
         _print_conflict(paper, conflict, {source.id: source for source in sources})
     _print_list(paper, wording.REMOVED_HEADING, [f"{removed.text} ({removed.reason})" for removed in answer.removed])

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
+from adapters.cli.chat import OpenChatting
 from core.checkup import Finding
 from core.forgetting import Forgotten, Whose
 from core.library.desk import LibraryDesk
@@ -31,8 +32,12 @@ class Kept:
 
 @dataclass(frozen=True)
 class Operating:
-    """`open_kept` opens the stores for one command, `open_library` the papers; `examine` looks at every part."""
+    """`open_kept` opens the stores for one command, `open_library` the papers; `examine` looks at every part.
+
+    `open_chatting` opens all that a conversation with the library needs; None where there is none.
+    """
 
     open_kept: Callable[[], AbstractAsyncContextManager[Kept]]
     examine: Callable[[], Awaitable[list[Finding]]]
     open_library: Callable[[], AbstractAsyncContextManager[LibraryDesk]]
+    open_chatting: OpenChatting | None = None

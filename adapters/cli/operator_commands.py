@@ -13,6 +13,7 @@ import typer
 from rich.console import Console
 
 from adapters.cli.cache import CacheAction, run_cache
+from adapters.cli.chat import chat_command
 from adapters.cli.checkup import findings_json, print_findings
 from adapters.cli.library import library_app
 from adapters.cli.operating import Operating
@@ -37,6 +38,8 @@ def add_operator_commands(app: typer.Typer, operating: Operating) -> None:
     app.command("cache")(_cache_command(operating))
     app.command("link")(_link_command(operating))
     app.add_typer(library_app(operating, partial(run_command, as_json=False)), name="library")
+    if operating.open_chatting is not None:
+        app.command("chat")(chat_command(operating.open_chatting, partial(run_command, as_json=False)))
 
 
 def _trace_command(operating: Operating) -> Callable[..., None]:

@@ -16,7 +16,8 @@ MAX_PAPER_CHARS = 2_000_000  # a thesis of 700 pages
 class Document:
     """The bytes of a page as fetched. `charset` is the one declared in the HTTP header ("" if none).
 
-    At most `max_chars` of its text are wanted.
+    At most `max_chars` of its text are wanted; with a `page`, from 1, not its text but that page as a picture with
+    `quote` marked.
     """
 
     url: str
@@ -24,6 +25,8 @@ class Document:
     charset: str
     body: bytes
     max_chars: int = MAX_TEXT_CHARS
+    page: int = 0
+    quote: str = ""
 
 
 @dataclass(frozen=True)

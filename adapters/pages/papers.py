@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from html import unescape
@@ -19,6 +21,9 @@ from core.library.paper import ARXIV_ID
 
 DOWNLOAD_S = 60.0
 LIMIT_S = 120.0  # 2,000 pages at 40 a second, on a machine under load
+PICTURE_S = 10.0  # of a page; a tenth of a second is usual
+KEPT_PICTURES = 32  # that are asked for again: an answer's page is looked at by several
+MAX_QUOTE_CHARS = 2_000
 MEMORY_BYTES = 2 * 1024 * 1024 * 1024
 _BY_SUFFIX: dict[str, DocumentKind] = {".md": "text", ".markdown": "text", ".txt": "text", ".pdf": "pdf"}
 _ARXIV_REFERENCE = re.compile(
@@ -50,6 +55,31 @@ class PaperFiles:
         except FetchError as exc:
             raise _unreadable(name, _plain(str(exc))) from exc
         return PaperText(found.title or PurePath(name).stem, found.text, found.labels, found.author or "")
+
+    async def aclose(self) -> None:
+        await self._workers.aclose()
+
+
+class PagePictures:
+    """A `PagePainter`. One a process; `aclose` it."""
+
+    def __init__(self, *, workers: int = 1) -> None:
+        self._workers = ExtractionWorkers(count=workers, limit_s=PICTURE_S, memory_bytes=MEMORY_BYTES)
+        self._painted: OrderedDict[tuple[bytes, int, str], bytes] = OrderedDict()
+
+    async def paint(self, file: bytes, page: int, quote: str) -> bytes:
+        key = hashlib.sha256(file).digest(), page, quote
+        if key not in self._painted:
+            document = Document("paper:picture", "pdf", "", file, page=page, quote=quote[:MAX_QUOTE_CHARS])
+            try:
+                self._painted[key] = await self._workers.picture(document)
+            except FetchError as exc:
+                raise PaperUnreadable(
+                    f"page {page} not drawn: {exc}", user_message=f"Page {page} cannot be shown as a picture."
+                ) from exc
+            while len(self._painted) > KEPT_PICTURES:
+                self._painted.popitem(last=False)
+        return self._painted[key]
 
     async def aclose(self) -> None:
         await self._workers.aclose()

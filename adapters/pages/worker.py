@@ -15,6 +15,7 @@ import signal
 import socket
 import struct
 import sys
+from base64 import b64encode
 from typing import cast
 
 from adapters.pages.extract import extract, warm_up
@@ -52,6 +53,8 @@ def _limit(what: int, most: int) -> None:
 
 def _answer(document: Document) -> bytes:
     try:
+        if document.page:
+            return json.dumps({"picture": b64encode(_picture(document)).decode()}).encode()
         return extract(document).to_json()
     except NoText as exc:
         return _failure(str(exc), is_fit=True)
@@ -61,6 +64,12 @@ def _answer(document: Document) -> bytes:
         return _failure("nested too deeply", is_fit=True)
     except Exception as exc:  # noqa: BLE001 - the process border: any parser bug costs this page only, and is named
         return _failure(f"the parser failed: {type(exc).__name__}: {str(exc)[:200]}", is_fit=False)
+
+
+def _picture(document: Document) -> bytes:
+    from adapters.pages.pdf.picture import paint_page  # needs Pillow, which reading does not
+
+    return paint_page(document.body, document.page, document.quote)
 
 
 def _failure(message: str, *, is_fit: bool) -> bytes:
@@ -76,7 +85,8 @@ def _receive(parent: socket.socket) -> Document | None:
         return None
     fields: dict[str, str] = json.loads(header)
     kind = cast(DocumentKind, fields["kind"])
-    return Document(fields["url"], kind, fields["charset"], body, int(fields["max_chars"]))
+    sizes = int(fields["max_chars"]), int(fields["page"])
+    return Document(fields["url"], kind, fields["charset"], body, *sizes, fields["quote"])
 
 
 def _block(parent: socket.socket) -> bytes | None:

@@ -13,6 +13,7 @@ import socket
 import struct
 import subprocess
 import sys
+from base64 import b64decode
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ STARTUP_LIMIT_S = 20.0  # an interpreter and its imports on a machine under load
 _DOCUMENTS_A_WORKER = 200  # parsers leak and cache; a fresh start costs 0.3 s
 _MAX_ANSWER_BYTES = 32 * 1024 * 1024  # the longest paper, a sixth of it as JSON escapes
 _LENGTH = struct.Struct(">I")
+_PNG = b"\x89PNG\r\n\x1a\n"
 _ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -72,6 +74,24 @@ class ExtractionWorkers:
 
     async def extract(self, document: Document) -> Extraction:
         """Raises `PageTimeout` when parsing takes too long and `PageUnreadable` when there is no text to be had."""
+        fields = await self._answered(document)
+        try:
+            return Extraction.from_fields(fields)
+        except ValueError as exc:
+            raise PageUnreadable(document.url, f"the parser's answer is garbled: {exc}") from exc
+
+    async def picture(self, document: Document) -> bytes:
+        """The page that is asked for, as PNG. Raises as `extract`."""
+        fields = await self._answered(document)
+        try:
+            png = b64decode(str(fields.get("picture", "")), validate=True)
+        except ValueError as exc:
+            raise PageUnreadable(document.url, "the painter's answer is garbled") from exc
+        if not png.startswith(_PNG):  # a worker may have been taken over by a page
+            raise PageUnreadable(document.url, "the painter's answer is no picture")
+        return png
+
+    async def _answered(self, document: Document) -> Mapping[str, object]:
         async with self._turn, self._worker(document.url) as worker:
             worker.is_between_documents = False
             try:
@@ -86,10 +106,7 @@ class ExtractionWorkers:
             worker.is_between_documents = bool(fields.get("fit", True))
         if "error" in fields:
             raise PageUnreadable(document.url, str(fields["error"])[:300])
-        try:
-            return Extraction.from_fields(fields)
-        except ValueError as exc:
-            raise PageUnreadable(document.url, f"the parser's answer is garbled: {exc}") from exc
+        return fields
 
     async def warm_up(self) -> None:
         """Start every worker and wait until each can parse. Raises `SetupError`."""
@@ -187,7 +204,10 @@ async def _until_ready(worker: _Worker, url: str) -> None:
 
 
 async def _ask(channel: socket.socket, document: Document) -> bytes:
-    fields = {"url": document.url, "kind": document.kind, "charset": document.charset, "max_chars": document.max_chars}
+    fields = {
+        "url": document.url, "kind": document.kind, "charset": document.charset, "max_chars": document.max_chars,
+        "page": document.page, "quote": document.quote,
+    }  # fmt: skip
     header = json.dumps(fields).encode()
     message = _LENGTH.pack(len(header)) + header + _LENGTH.pack(len(document.body)) + document.body
     await asyncio.get_running_loop().sock_sendall(channel, message)

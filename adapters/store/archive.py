@@ -41,6 +41,7 @@ _MAKE_NAMELESS = """
 _OWN_SPENDING = "DELETE FROM spending WHERE asker = :user AND (:tenant = '' OR tenant = :tenant)"
 _OWN_TRACES = "DELETE FROM tool_traces WHERE user_id = :user AND (:tenant = '' OR tenant = :tenant)"
 _OWN_RATINGS = "DELETE FROM ratings WHERE asker = :user AND (:tenant = '' OR tenant = :tenant)"
+_OWN_TALKS = "DELETE FROM conversations WHERE asker = :user AND (:tenant = '' OR tenant = :tenant)"
 
 _ENDED = "status IN (" + ", ".join(f"'{status.value}'" for status in sorted(TERMINAL_STATUSES)) + ")"
 _OLD_EVENTS = f"DELETE FROM events WHERE at < ? AND job_id IN (SELECT id FROM jobs WHERE {_ENDED})"  # noqa: S608  # our words
@@ -102,7 +103,9 @@ class SqliteArchive:
             gone += connection.execute("DELETE FROM addresses WHERE expires_at <= ?", (now,)).rowcount
             connection.execute("DELETE FROM forgotten WHERE at < ?", (now - TOMBSTONES_KEPT_S,))
             if answers_before is not None:
-                rows = connection.execute(_OLD_JOBS, (answers_before.timestamp(),)).fetchall()
+                old = (answers_before.timestamp(),)
+                gone += connection.execute("DELETE FROM conversations WHERE put_at < ?", old).rowcount
+                rows = connection.execute(_OLD_JOBS, old).fetchall()
                 gone += _delete_jobs(connection, [job_id for (job_id,) in rows])
             return gone
 
@@ -146,13 +149,12 @@ def _delete_user(connection: Connection, whose: Whose) -> int:
     values = {"user": whose.user_id, "tenant": whose.tenant}
     connection.execute(_MAKE_NAMELESS, values)
     connection.execute("DELETE FROM buckets WHERE instr(key, ?)", (whose.user_id,))
-    gone = sum(
-        connection.execute(statement, values).rowcount for statement in (_OWN_SPENDING, _OWN_TRACES, _OWN_RATINGS)
-    )
+    own = (_OWN_SPENDING, _OWN_TRACES, _OWN_RATINGS, _OWN_TALKS)
+    gone = sum(connection.execute(statement, values).rowcount for statement in own)
     for place, value in (("visibility", f"user:{whose.user_id}"), ("tenant", f"discord:user:{whose.user_id}")):
         for table in _tables_with(connection, place):
-            own = f"DELETE FROM \"{table}\" WHERE {place} = :value AND (:tenant = '' OR tenant = :tenant)"  # noqa: S608
-            gone += connection.execute(own, {**values, "value": value}).rowcount
+            theirs = f"DELETE FROM \"{table}\" WHERE {place} = :value AND (:tenant = '' OR tenant = :tenant)"  # noqa: S608
+            gone += connection.execute(theirs, {**values, "value": value}).rowcount
     return gone
 
 

@@ -5,11 +5,26 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from core.job import Scope
 from core.library.paper import Index, Paper, PaperChunk, SearchResult
+from core.library.states import Conversation
 from core.ports import Vector
 from core.terms import terms
+
+
+class MemoryConversations:
+    """`Conversations`."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[Scope, str], Conversation] = {}
+
+    async def get(self, scope: Scope, thread: str) -> Conversation | None:
+        return self._kept.get((scope, thread))
+
+    async def put(self, scope: Scope, thread: str, conversation: Conversation, *, asker: str, at: datetime) -> None:
+        self._kept[scope, thread] = conversation
 
 
 @dataclass(frozen=True)

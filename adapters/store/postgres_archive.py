@@ -37,6 +37,7 @@ _MAKE_NAMELESS = """
 _OWN_SPENDING = "DELETE FROM spending WHERE asker = %(user)s AND (%(tenant)s = '' OR tenant = %(tenant)s)"
 _OWN_TRACES = "DELETE FROM tool_traces WHERE user_id = %(user)s AND (%(tenant)s = '' OR tenant = %(tenant)s)"
 _OWN_RATINGS = "DELETE FROM ratings WHERE asker = %(user)s AND (%(tenant)s = '' OR tenant = %(tenant)s)"
+_OWN_TALKS = "DELETE FROM conversations WHERE asker = %(user)s AND (%(tenant)s = '' OR tenant = %(tenant)s)"
 _TOMBSTONE = "INSERT INTO forgotten (job_id, at) VALUES (%s, %s) ON CONFLICT (job_id) DO UPDATE SET at = excluded.at"
 _OLD_EVENTS = "DELETE FROM events WHERE at < %s AND job_id IN (SELECT id FROM jobs WHERE status = ANY(%s))"
 _TABLES_WITH = """
@@ -89,6 +90,8 @@ class PostgresArchive:
                 old = "SELECT id FROM jobs WHERE created_at < %s AND status = ANY(%s)"
                 rows = await fetch(connection, old, (answers_before, _ENDED))
                 gone += await _delete_jobs(connection, [job_id for (job_id,) in rows])
+                talks = "DELETE FROM conversations WHERE put_at < %s"
+                gone += (await connection.execute(talks, (answers_before,))).rowcount
         return gone
 
     async def _scrub(self) -> None:
@@ -112,7 +115,7 @@ async def _delete_user(connection: AsyncConnection, whose: Whose) -> int:
     values = _values(whose)
     await connection.execute(_MAKE_NAMELESS, values)
     gone = 0
-    for statement in (_OWN_SPENDING, _OWN_TRACES, _OWN_RATINGS):
+    for statement in (_OWN_SPENDING, _OWN_TRACES, _OWN_RATINGS, _OWN_TALKS):
         gone += (await connection.execute(statement, values)).rowcount
     if not whose.tenant:
         gone += await _delete_where(connection, "visibility", f"user:{whose.user_id}")

@@ -118,6 +118,13 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         """CREATE INDEX paper_vectors_by_shelf ON paper_chunks (tenant, visibility, kind, number)
             WHERE vector IS NOT NULL""",
     ),
+    (
+        """CREATE TABLE conversations (
+            tenant TEXT NOT NULL, visibility TEXT NOT NULL, thread TEXT NOT NULL, asker TEXT NOT NULL,
+            job_id TEXT NOT NULL, put_at TIMESTAMPTZ NOT NULL, conversation TEXT NOT NULL,
+            PRIMARY KEY (tenant, visibility, thread))""",
+        "CREATE INDEX conversations_by_age ON conversations (put_at)",
+    ),
 )
 
 

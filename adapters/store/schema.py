@@ -164,6 +164,14 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         """CREATE INDEX paper_vectors_by_shelf ON paper_chunks (tenant, visibility, kind, number)
             WHERE vector IS NOT NULL""",
     ),
+    (
+        # Where a conversation with a library stands; `job_id` is the answer it shows, "" for none.
+        """CREATE TABLE conversations (
+            tenant TEXT NOT NULL, visibility TEXT NOT NULL, thread TEXT NOT NULL, asker TEXT NOT NULL,
+            job_id TEXT NOT NULL, put_at REAL NOT NULL, conversation TEXT NOT NULL,
+            PRIMARY KEY (tenant, visibility, thread)) WITHOUT ROWID""",
+        "CREATE INDEX conversations_by_age ON conversations (put_at)",
+    ),
 )
 
 

@@ -12,11 +12,12 @@ import jinja2
 from aiohttp import web
 from markupsafe import Markup
 
-from adapters.web import access, api, description, exports, pages, preview, sign_in, stream
+from adapters.web import access, api, description, exports, pages, papers, preview, sign_in, stream
 from adapters.web.access_log import log_requests
 from adapters.web.faults import Handler, show_faults
 from adapters.web.limits import LIMITS, MAX_GUEST_BYTES, STREAMS, keep_limits, refuse_large, tell_allowance
 from adapters.web.settings import WebSettings
+from core.library.pictures import PaperViews
 from core.limits import RateLimits
 from core.page_links import LinkRevocations, PageLinks
 from core.render import printable
@@ -52,10 +53,12 @@ def build_web(
     revocations: LinkRevocations,
     limits: RateLimits,
     previews: Mapping[str, preview.Preview] | None = None,
+    library: PaperViews | None = None,
 ) -> web.Application:
     """`metrics_render` gives the metrics in Prometheus' text format; without `traces` there is nothing to look up.
 
-    `previews` draw an answer as chats show it, by platform; without any there is no such page.
+    `previews` draw an answer as chats show it, by platform; without any there is no such page. `library` shows the
+    papers that answers cite.
     """
     app = web.Application(
         client_max_size=MAX_GUEST_BYTES, middlewares=[log_requests, show_faults, keep_limits, refuse_large, compress]
@@ -85,6 +88,8 @@ def build_web(
     app.router.add_static("/static", _HERE / "static")
     for room in (api, stream, description, exports, sign_in, pages):
         room.add_routes(app)
+    if library is not None:
+        papers.add_routes(app, library)
     if previews:
         preview.add_routes(app, previews)
     return app

@@ -15,6 +15,7 @@ from aiohttp import web
 
 from adapters.web.access import LINKS, SETTINGS
 from adapters.web.faults import Handler, TooMany
+from adapters.web.papers import DRAWN
 from adapters.web.peers import counted_as, is_local_peer
 from core.limits import RateLimits, tokens_left
 from core.wording import counted
@@ -61,7 +62,7 @@ async def keep_limits(request: web.Request, handler: Handler) -> web.StreamRespo
     settings = request.app[SETTINGS]
     if (request.method, request.path) in _ASKING:
         action, limit = "ask", settings.asks_per_minute
-    elif request.path.startswith("/v1/"):
+    elif request.path.startswith("/v1/") or request.path.endswith(DRAWN):
         action, limit = "read", settings.reads_per_minute
     else:
         return await handler(request)

@@ -58,6 +58,14 @@ class JobLinks:
             return self._at(f"/sources/{number}", **asked, start=str(start))
         return self._at(f"/sources/{number}", **asked) + ("#passage" if passage_id else "")
 
+    def picture(self, number: int, passage_id: str) -> str:
+        """The page of a paper that a passage stands on, as PNG."""
+        return self._at(f"/sources/{number}/page.png", claim=passage_id)
+
+    def paper(self, number: int, page: int | None = None) -> str:
+        """The PDF, at a page."""
+        return self._at(f"/sources/{number}/paper.pdf") + (f"#page={page}" if page else "")
+
     def _at(self, below: str, **asked: str) -> str:
         if self.sig:
             asked["sig"] = self.sig

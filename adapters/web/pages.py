@@ -15,7 +15,9 @@ from adapters.web.access import LINKS, RESEARCHER, may_ask, readable_job
 from adapters.web.exports import EXPORTS
 from adapters.web.faults import Forbidden
 from adapters.web.links import JobLinks
+from adapters.web.papers import shown_papers
 from adapters.web.reading import reading_view
+from adapters.web.source_view import figure_of
 from adapters.web.timeline import timeline_view
 from adapters.web.view import JobView, job_view, said_so_far, stage_states
 from core import wording
@@ -84,7 +86,8 @@ async def post_ask(request: web.Request) -> web.Response:
 async def get_job(request: web.Request) -> web.Response:
     job, researcher = await readable_job(request), request.app[RESEARCHER]
     result, sources = await researcher.result(job.id), await researcher.sources(job.id)
-    view = job_view(job, result, sources, _links(request, job))
+    papers = await shown_papers(request, job, sources)
+    view = job_view(job, result, sources, _links(request, job), papers=papers)
     context: dict[str, object] = {"view": view, "words": wording, "may_ask": may_ask(request)}
     if view.is_running:
         page = _page("running.html", request, context | await _running(request, job))
@@ -144,7 +147,11 @@ async def get_source(request: web.Request) -> web.Response:
         start=_number(request.query.get("start", "")),
     )
     view = job_view(job, result, [], links)
-    return _page("source.html", request, {"view": view, "reading": reading, "words": wording})
+    papers = await shown_papers(request, job, [source])
+    figure = figure_of(source, reading.asked, links) if papers and reading.asked else None
+    pdf = links.paper(source.number) if papers else ""
+    context = {"view": view, "reading": reading, "words": wording, "figure": figure, "pdf": pdf}
+    return _page("source.html", request, context)
 
 
 async def _running(request: web.Request, job: ResearchJob) -> dict[str, object]:

@@ -62,13 +62,26 @@ class Passage:
 
 
 @dataclass(frozen=True)
+class Figure:
+    """A page of a paper: its picture, and the PDF opened there."""
+
+    page: int
+    picture: str
+    pdf: str
+
+
+@dataclass(frozen=True)
 class QuoteView:
-    """`claim` begins the sentence that it carries, "" where the quote says it; `others` counts the rest."""
+    """`claim` begins the sentence that it carries, "" where the quote says it; `others` counts the rest.
+
+    `figure` is the page it stands on, None where there is none to show.
+    """
 
     passage: Passage
     address: str
     claim: str
     others: int
+    figure: Figure | None = None
 
 
 @dataclass(frozen=True)
@@ -84,7 +97,7 @@ class ScoreView:
 class SourceView:
     """`address` is its text as read, here; `link` the live page, "" where the address may not be a link.
 
-    `more` counts the passages that are cited besides `quotes`.
+    `more` counts the passages that are cited besides `quotes`; `pdf` is the paper itself, "" where it is none.
     """
 
     number: int
@@ -97,10 +110,14 @@ class SourceView:
     scores: tuple[ScoreView, ...]
     quotes: tuple[QuoteView, ...]
     more: int
+    pdf: str = ""
 
 
-def source_view(source: Source, answer: ResearchAnswer | None, links: JobLinks) -> SourceView:
-    quotes = _quotes(source, answer, links)
+def source_view(
+    source: Source, answer: ResearchAnswer | None, links: JobLinks, *, has_file: bool = False
+) -> SourceView:
+    """`has_file` says that it is a paper whose pages can be shown."""
+    quotes = _quotes(source, answer, links, has_file=has_file)
     return SourceView(
         number=source.number,
         title=one_line(source.title) or place_of(source),
@@ -112,10 +129,11 @@ def source_view(source: Source, answer: ResearchAnswer | None, links: JobLinks) 
         scores=_scores(source),
         quotes=quotes[:_QUOTES],
         more=len(quotes[_QUOTES:]),
+        pdf=links.paper(source.number) if has_file else "",
     )
 
 
-def _quotes(source: Source, answer: ResearchAnswer | None, links: JobLinks) -> tuple[QuoteView, ...]:
+def _quotes(source: Source, answer: ResearchAnswer | None, links: JobLinks, *, has_file: bool) -> tuple[QuoteView, ...]:
     """Each cited passage once, in the answer's order; sides of a conflict stand in its own table."""
     cited: dict[tuple[str, Verdict], list[Passage]] = {}
     for passage in passages_of(source, answer):
@@ -127,9 +145,18 @@ def _quotes(source: Source, answer: ResearchAnswer | None, links: JobLinks) -> t
             links.source(source.number, first.id),
             "" if first.is_said_by_quote else cut(one_line(first.claim), _CLAIM_CHARS),
             len(same) - 1,
+            figure_of(source, first, links) if has_file else None,
         )
         for same in cited.values()
     )
+
+
+def figure_of(source: Source, passage: Passage, links: JobLinks) -> Figure | None:
+    """The page of a paper that the passage stands on."""
+    if passage.page is None:
+        return None
+    number, page = source.number, passage.page
+    return Figure(page, links.picture(number, passage.id), links.paper(number, page))
 
 
 def passages_of(source: Source, answer: ResearchAnswer | None) -> list[Passage]:

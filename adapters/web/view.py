@@ -126,9 +126,17 @@ def said_so_far(snapshot: Snapshot, section: str) -> list[tuple[str, str]]:
     ]
 
 
-def job_view(job: ResearchJob, result: JobResult | None, sources: Sequence[Source], links: JobLinks) -> JobView:
+def job_view(
+    job: ResearchJob,
+    result: JobResult | None,
+    sources: Sequence[Source],
+    links: JobLinks,
+    *,
+    papers: frozenset[str] = frozenset(),
+) -> JobView:
+    """`papers` are the ids of sources whose pages can be shown."""
     answer = result.answer if result else None
-    views = {source.id: source_view(source, answer, links) for source in sources}
+    views = {source.id: source_view(source, answer, links, has_file=source.id in papers) for source in sources}
     is_running = job.status not in TERMINAL_STATUSES
     return JobView(
         links=links,

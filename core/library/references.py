@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from core.answer import JobResult
 from core.citations import parse_markers
 from core.library.paper import Paper
 from core.markers import Grammar, PageRef
@@ -40,6 +41,12 @@ def format_reference(number: int, paper: Paper) -> str:
 def format_references(papers: Sequence[Paper]) -> str:
     """`papers` in the given order, under its heading."""
     return "\n\n".join([HEADING, *(format_reference(number, paper) for number, paper in enumerate(papers, start=1))])
+
+
+def content_of(result: JobResult) -> str:
+    """The answer of a library with its `[PAPER_ID, page N]` and its references; "" for any other answer."""
+    view = result.details.get("query_result")
+    return str(view.get("content") or "") if isinstance(view, dict) else ""
 
 
 def format_research_result(answer: str, papers: Sequence[Paper]) -> tuple[str, list[str]]:

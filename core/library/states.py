@@ -53,7 +53,7 @@ COMMANDS: dict[str, CommandRule] = {
         "<number|id>", "add a paper and summarise it", numbers=frozenset({State.SELECT_NEW}), changes_store=True
     ),
     "summary": CommandRule("<number|id>", "show a paper's summary", numbers=_VIEWS),
-    "open": CommandRule("<number|id>", "show a paper's pages", numbers=_VIEWS | {State.SUMMARIZED}),
+    "open": CommandRule("<number|id> [page]", "show a page of a paper", numbers=_VIEWS | {State.SUMMARIZED}),
     "improve": CommandRule("<feedback>", "rewrite what is shown", states=_RESULTS | {State.SUMMARIZED}),
     "notes": CommandRule("<text>", "add notes to the paper that is shown", states=frozenset({State.SUMMARIZED})),
     "save": CommandRule("", "save the results as Markdown", states=_RESULTS),
@@ -77,7 +77,10 @@ class Command:
 
 @dataclass(frozen=True)
 class Conversation:
-    """`last_query_set` are ids in arXiv's order, `offered` the paper whose missing summary was offered, "" if none."""
+    """`last_query_set` are ids in arXiv's order, `offered` the paper whose missing summary was offered, "" if none.
+
+    `job_id` is the job whose answer gave the list, "" for other lists.
+    """
 
     state: State = State.INITIAL
     last_query_set: tuple[str, ...] = ()
@@ -86,18 +89,23 @@ class Conversation:
     original_query: str = ""
     offered: str = ""
     history: tuple[str, ...] = ()
+    job_id: str = ""
 
-    def found(self, state: State, paper_ids: Sequence[str], *, draft: str = "", query: str = "") -> Conversation:
+    def found(
+        self, state: State, paper_ids: Sequence[str], *, draft: str = "", query: str = "", job_id: str = ""
+    ) -> Conversation:
         """After a search or a list; without papers everything is cleared (S000-28, S000-31)."""
         if not paper_ids:
             return self.cleared()
         ordered = tuple(sorted(dict.fromkeys(paper_ids), key=arxiv_order))
-        return Conversation(state, ordered, draft=draft, original_query=query, history=self.history)
+        return Conversation(state, ordered, draft=draft, original_query=query, history=self.history, job_id=job_id)
 
     def chose(self, paper_id: str, draft: str) -> Conversation:
         """A paper is shown; one from elsewhere ends the set that numbers refer to."""
         kept = self.last_query_set if paper_id in self.last_query_set else ()
-        return Conversation(State.SUMMARIZED, kept, paper_id, draft, self.original_query, history=self.history)
+        return replace(
+            self, state=State.SUMMARIZED, last_query_set=kept, selected_paper=paper_id, draft=draft, offered=""
+        )
 
     def revised(self, draft: str) -> Conversation:
         return replace(self, draft=draft, offered="")

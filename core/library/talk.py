@@ -38,6 +38,7 @@ MAX_FOUND = 10
 MAX_PAGE_CHARS = 1_500  # of a page, beside its picture
 NEVER = datetime.min.replace(tzinfo=UTC)
 MAX_QUOTE_CHARS = 300
+_PAGE = re.compile(r"(?:p\.|page)? ?(\d{1,5})", re.IGNORECASE)
 YES = frozenset({"yes", "y", "ok", "please", "ja"})
 NO = frozenset({"no", "n", "nein", "not now"})
 
@@ -141,7 +142,7 @@ class Talk:
             return conversation.cleared(), Reply(said, job_id=done.job_id)
         draft, ids = str(view["content"]), view["paper_ids"]
         cited = [str(paper_id) for paper_id in ids] if isinstance(ids, list) else []
-        now = conversation.found(State.RESEARCH, cited, draft=draft, query=command.argument)
+        now = conversation.found(State.RESEARCH, cited, draft=draft, query=command.argument, job_id=done.job_id)
         warning = f"{view['message']}\n\n" if view.get("message") else ""
         return now, Reply(f"{warning}{draft}", wording.PANEL_TITLE, job_id=done.job_id)
 
@@ -178,9 +179,10 @@ class Talk:
         return await self._answered(conversation, text)
 
     async def _open(self, conversation: Conversation, command: Command) -> tuple[Conversation, Reply]:
-        paper = chosen_paper(conversation, command, await self._papers())
+        wanted, _, said = command.argument.partition(" ")
+        paper = chosen_paper(conversation, Command(command.name, wanted), await self._papers())
         text = await self.desk.library.text(self.shelves, paper.id)
-        page = _cited_page(conversation.draft, paper)
+        page = _page_said(said, paper) or _cited_page(conversation.draft, paper)
         shown = conversation.chose(paper.id, conversation.draft or paper.summary)
         beginning = text.split("\f")[(page or 1) - 1].strip()[:MAX_PAGE_CHARS]
         where = f", page {page or 1} of {paper.pages}" if paper.pages else ""
@@ -309,6 +311,16 @@ def _cited_page(draft: str, paper: Paper) -> int | None:
     """The first page of the paper that the answer shown cites."""
     marks = (mark.target for mark in parse_markers(draft, Grammar.PAGE))
     return next((target.page for target in marks if isinstance(target, PageRef) and target.paper_id == paper.id), None)
+
+
+def _page_said(said: str, paper: Paper) -> int | None:
+    """`page 3`, `p. 3` or `3`; None where nothing is said. Raises `InvalidQuery`."""
+    if not said:
+        return None
+    number = _PAGE.fullmatch(said)
+    if number is None or not 1 <= int(number[1]) <= max(paper.pages, 1):
+        raise InvalidQuery(f"{paper.id} has {counted(paper.pages, 'page')}; say `open {paper.id} page 1`.", rule="page")
+    return int(number[1])
 
 
 def _paper_of(record: PaperRecord) -> Paper:

@@ -1,0 +1,162 @@
+"""`gorkd chat`: a conversation with the library at a terminal, in S000's panels."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sys
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import AbstractAsyncContextManager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markdown import Markdown
+from rich.panel import Panel
+from rich.text import Text
+
+from adapters.cli.saying import Exit, say
+from core.errors import GorkdError, InvalidQuery
+from core.job import LOCAL
+from core.library import wording
+from core.library.session import LibraryTalks, Said, Speaker
+from core.modes.library import shelves_of
+from core.render import one_line, printable
+
+RESULTS = "results"  # below the data folder, as S000 has it
+PAPERS = "papers"
+THREAD = "terminal"
+PROMPT = "You: "
+_LEAVE = frozenset({"exit", "quit", "bye"})
+_NO_NAME = re.compile(r"[^\w.-]+")
+
+
+@dataclass(frozen=True)
+class Chatting:
+    """`folder` is the data folder, where results are saved and papers that are opened lie."""
+
+    talks: LibraryTalks
+    folder: Path
+
+
+OpenChatting = Callable[[], AbstractAsyncContextManager[Chatting]]
+Run = Callable[[Callable[[], Coroutine[None, None, Exit]]], None]
+
+
+def chat_command(open_chatting: OpenChatting, run: Run) -> Callable[..., None]:
+    def chat(
+        *,
+        thread: Annotated[
+            str, typer.Option("--thread", metavar="NAME", help="Go on with the conversation of that name.")
+        ] = THREAD,
+    ) -> None:
+        """Talk with your library of papers: find, research, open, improve, save; `help` says the rest."""
+        run(lambda: _chat(open_chatting, thread.strip() or THREAD))
+
+    return chat
+
+
+async def _chat(open_chatting: OpenChatting, thread: str) -> Exit:
+    console = Console(highlight=False)
+    is_person = sys.stdin.isatty()
+    async with open_chatting() as chatting:
+        if is_person:
+            console.print(Text("Ask your papers: research <query>. `help` shows the rest, Ctrl-D ends.", style="dim"))
+        speaker = Speaker(LOCAL, f"cli:{thread}", is_admin=True)
+        while (line := await _next_line(is_person=is_person)) is not None:
+            if line.casefold() in _LEAVE:
+                break
+            if line:
+                await _answer(console, chatting, speaker, line)
+        if is_person:
+            console.print()
+    return Exit.ANSWERED
+
+
+async def _next_line(*, is_person: bool) -> str | None:
+    """What is typed next; None at the end of the input.
+
+    A thread of its own waits for it, and nobody for the thread: Ctrl-C must not hang until Enter is pressed.
+    """
+    loop = asyncio.get_running_loop()
+    typed: asyncio.Future[str | None] = loop.create_future()
+
+    def give(line: str | None) -> None:
+        if not typed.done():
+            typed.set_result(line)
+
+    def wait() -> None:
+        try:
+            line = input(PROMPT) if is_person else sys.stdin.readline() or None
+        except (EOFError, OSError, ValueError):
+            line = None
+        with suppress(RuntimeError):  # the loop has ended
+            loop.call_soon_threadsafe(give, line)
+
+    threading.Thread(target=wait, name="terminal", daemon=True).start()
+    line = await typed
+    return None if line is None else line.strip()
+
+
+async def _answer(console: Console, chatting: Chatting, speaker: Speaker, line: str) -> None:
+    async def tell(words: str) -> None:
+        console.print(Text(printable(words)))
+
+    try:
+        said = await chatting.talks.say(speaker, line, tell)
+        _show(console, said)
+        if said.reply.file is not None:
+            place = await asyncio.to_thread(_save, chatting.folder / RESULTS, *said.reply.file)
+            console.print(Text(wording.SAVED.format(place=place)), soft_wrap=True)
+        for row in await _lay_out(chatting, said):
+            console.print(Text(row), soft_wrap=True)
+    except GorkdError as error:
+        say(error.user_message)
+
+
+def _show(console: Console, said: Said) -> None:
+    reply = said.reply
+    text = printable(reply.text)
+    if not reply.title:
+        console.print(Text(text))
+        return
+    body = Markdown("\n\n".join(_blocks(text)), hyperlinks=False)
+    console.print(Panel(body, title=reply.title, expand=True))
+    if reply.title == wording.PANEL_TITLE:
+        console.print(Text("\n".join(wording.NEXT_STEPS)))
+
+
+def _blocks(text: str) -> Iterator[str]:
+    """Entries of a numbered list keep their lines; Markdown would run them into one."""
+    for block in text.split("\n\n"):
+        yield "  \n".join(block.split("\n")) if re.match(r"\d+\. ", block) else block
+
+
+def _save(folder: Path, name: str, content: str | bytes) -> Path:
+    """Raises `InvalidQuery` with the reason."""
+    place = folder / name
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(content.encode() if isinstance(content, str) else content)
+    except OSError as exc:
+        raise InvalidQuery(f"{place} cannot be written: {exc.strerror}.", rule="file") from exc
+    return place
+
+
+async def _lay_out(chatting: Chatting, said: Said) -> list[str]:
+    """S000-41: where the PDF lies, and the picture of the page that is cited."""
+    if said.reply.page is None:
+        return []
+    paper, page = said.reply.page
+    name = _NO_NAME.sub("_", one_line(paper.id))
+    folder = chatting.folder / PAPERS
+    rows = []
+    if file := await chatting.talks.views.file(shelves_of(LOCAL), paper):
+        rows.append(f"PDF Location: {await asyncio.to_thread(_save, folder, f'{name}.pdf', file)}")
+    if said.picture:
+        picture = await asyncio.to_thread(_save, folder, f"{name}_page_{page or 1}.png", said.picture)
+        rows.append(f"Page {page or 1}: {picture}")
+    return rows

@@ -1,0 +1,33 @@
+"""Conversations with a library in SQLite, one a thread."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from adapters.store.sqlite import Database
+from core.codec import decode, encode
+from core.job import Scope
+from core.library.states import Conversation
+
+_GET = "SELECT conversation FROM conversations WHERE (tenant, visibility, thread) = (?, ?, ?)"
+_PUT = """
+    INSERT OR REPLACE INTO conversations (tenant, visibility, thread, asker, job_id, put_at, conversation)
+    VALUES (?, ?, ?, ?, ?, ?, ?)
+"""
+
+
+class SqliteConversations:
+    """`Conversations`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def get(self, scope: Scope, thread: str) -> Conversation | None:
+        place = (scope.tenant, scope.visibility, thread)
+        row = await self._database.read(lambda connection: connection.execute(_GET, place).fetchone())
+        return decode(row[0], Conversation) if row else None
+
+    async def put(self, scope: Scope, thread: str, conversation: Conversation, *, asker: str, at: datetime) -> None:
+        place = (scope.tenant, scope.visibility, thread)
+        row = (*place, asker, conversation.job_id, at.timestamp(), encode(conversation))
+        await self._database.write(lambda connection: connection.execute(_PUT, row))

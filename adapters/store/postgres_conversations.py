@@ -1,0 +1,34 @@
+"""Conversations with a library in PostgreSQL, one a thread."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from adapters.store.postgres import PostgresDatabase
+from core.codec import decode, encode
+from core.job import Scope
+from core.library.states import Conversation
+
+_GET = "SELECT conversation FROM conversations WHERE (tenant, visibility, thread) = (%s, %s, %s)"
+_PUT = """
+    INSERT INTO conversations (tenant, visibility, thread, asker, job_id, put_at, conversation)
+    VALUES (%s, %s, %s, %s, %s, %s, %s)
+    ON CONFLICT (tenant, visibility, thread) DO UPDATE SET
+        asker = excluded.asker, job_id = excluded.job_id, put_at = excluded.put_at,
+        conversation = excluded.conversation
+"""
+
+
+class PostgresConversations:
+    """`Conversations`."""
+
+    def __init__(self, database: PostgresDatabase) -> None:
+        self._database = database
+
+    async def get(self, scope: Scope, thread: str) -> Conversation | None:
+        rows = await self._database.rows(_GET, (scope.tenant, scope.visibility, thread))
+        return decode(rows[0][0], Conversation) if rows else None
+
+    async def put(self, scope: Scope, thread: str, conversation: Conversation, *, asker: str, at: datetime) -> None:
+        place = (scope.tenant, scope.visibility, thread)
+        await self._database.execute(_PUT, (*place, asker, conversation.job_id, at, encode(conversation)))

@@ -1,0 +1,162 @@
+"""Everybody's conversations with their libraries: kept by thread, with jobs run for what is researched."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
+
+from core.answer import JobResult
+from core.errors import GorkdError, JobNotFound
+from core.events import Event
+from core.job import JobStatus, ResearchRequest, Scope
+from core.library import wording
+from core.library.conversations import Conversations
+from core.library.desk import LibraryDesk
+from core.library.ingest import Ingested
+from core.library.paper import Paper
+from core.library.pictures import PaperViews
+from core.library.states import Conversation, read_command
+from core.library.talk import Reply, Researched, Talk
+from core.modes.library import shelves_of
+from core.ports import Clock
+from core.wording import failure_sentence
+
+if TYPE_CHECKING:
+    from core.researcher import Researcher
+
+Tell = Callable[[str], Awaitable[None]]
+_TOLD = frozenset({JobStatus.PENDING.value, "searching", "fetching", "synthesizing"})  # planning is no stage of S000
+
+
+@dataclass(frozen=True)
+class Speaker:
+    """Who speaks where. `thread` is the conversation, valid in `scope`; `is_admin` may change the library.
+
+    `key` names the message, so that one that is delivered twice is researched once; "" for none.
+    """
+
+    scope: Scope
+    thread: str
+    asker: str = ""
+    is_admin: bool = False
+    is_private: bool = False
+    key: str = ""
+
+
+@dataclass(frozen=True)
+class Said:
+    """A reply, and the PNG of the page that it shows, b"" if none."""
+
+    reply: Reply
+    picture: bytes = b""
+
+
+class LibraryTalks:
+    """The library on every interface: what somebody says in a thread, and what is answered."""
+
+    def __init__(
+        self, researcher: Researcher, desk: LibraryDesk, conversations: Conversations, views: PaperViews, clock: Clock
+    ) -> None:
+        self.desk = desk
+        self.views = views
+        self._researcher = researcher
+        self._conversations = conversations
+        self._clock = clock
+        self._turns: WeakValueDictionary[tuple[Scope, str], asyncio.Lock] = WeakValueDictionary()
+
+    async def say(self, speaker: Speaker, text: str, tell: Tell) -> Said:
+        """One message after the other in a thread; `tell` is given each line of progress. Raises `StoreError`."""
+        turn = self._turns.setdefault((speaker.scope, speaker.thread), asyncio.Lock())
+        async with turn:
+            before = await self._conversations.get(speaker.scope, speaker.thread) or Conversation()
+
+            async def research(query: str, feedback: str) -> Researched:
+                basis = before.job_id if feedback else ""
+                return await self._research(speaker, query, feedback, basis, tell)
+
+            shelves = shelves_of(speaker.scope)
+            talk = Talk(self.desk, speaker.scope, shelves, research, self._clock, speaker.is_admin)
+            after, reply = await talk.say(before, text)
+            at = self._clock()
+            await self._conversations.put(speaker.scope, speaker.thread, after, asker=speaker.asker, at=at)
+        return Said(reply, await self._picture(speaker, after, reply))
+
+    async def is_spoken_to(self, scope: Scope, thread: str, text: str) -> bool:
+        """Whether words in a thread are meant for its conversation with the library."""
+        conversation = await self._conversations.get(scope, thread)
+        return conversation is not None and (bool(conversation.offered) or read_command(text) is not None)
+
+    async def papers(self, scope: Scope) -> list[Paper]:
+        return await self.desk.library.papers(shelves_of(scope))
+
+    async def add_file(self, scope: Scope, name: str, content: bytes) -> Ingested:
+        """To the shelf of that place. Raises as `LibraryDesk.add_file`."""
+        return await self.desk.add_file(scope, name, content)
+
+    async def add_reference(self, scope: Scope, reference: str) -> Ingested:
+        return await self.desk.add_reference(scope, reference)
+
+    async def _research(self, speaker: Speaker, query: str, feedback: str, basis: str, tell: Tell) -> Researched:
+        """Run a job to its end. Raises a `GorkdError` in the job's own words when it failed."""
+        request = ResearchRequest(
+            query,
+            speaker.scope,
+            modes=("library",),
+            is_fresh=True,  # papers may have come or gone since the same was asked
+            is_private=speaker.is_private,
+            asker=speaker.asker,
+            thread=speaker.thread,
+            basis=basis,
+            feedback=feedback,
+        )
+        if feedback:
+            await tell(wording.IMPROVING)
+        job = await self._researcher.submit(request, dedupe_key=f"library:{speaker.key}" if speaker.key else "")
+        try:
+            async for event in self._researcher.follow(job.id):
+                if not feedback and (line := _line(event)):
+                    await tell(line)
+        except asyncio.CancelledError:
+            await self._researcher.cancel(job.id)
+            raise
+        ended, result = await self._researcher.job(job.id), await self._researcher.result(job.id)
+        if ended.status is not JobStatus.COMPLETED or result is None or result.answer is None:
+            raise GorkdError(f"{job.id} {ended.status}", user_message=failure_sentence(ended))
+        return Researched(job.id, result)
+
+    async def _picture(self, speaker: Speaker, conversation: Conversation, reply: Reply) -> bytes:
+        """A page that cannot be drawn is told by its text alone."""
+        if reply.page is None:
+            return b""
+        paper, page = reply.page
+        try:
+            quote = await self._quote(conversation.job_id, paper, page)
+            return await self.views.picture(shelves_of(speaker.scope), paper, page or 1, quote)
+        except GorkdError:
+            return b""
+
+    async def _quote(self, job_id: str, paper: Paper, page: int | None) -> str:
+        """What the answer cites of that page."""
+        if not job_id:
+            return ""
+        try:
+            result, sources = await self._researcher.result(job_id), await self._researcher.sources(job_id)
+        except JobNotFound:
+            return ""
+        ids = {source.id for source in sources if source.content_hash == paper.content_hash}
+        return _cited(result, ids, page)
+
+
+def _cited(result: JobResult | None, source_ids: set[str], page: int | None) -> str:
+    citations = result.answer.citations if result and result.answer else ()
+    found = (one.quote for one in citations if one.source_id in source_ids and one.page == page and one.quote)
+    return next(found, "") or ""
+
+
+def _line(event: Event) -> str:
+    """The line of S000-36 that an event tells, "" for none."""
+    is_told = event.type == "status" and event.data.get("stage") in _TOLD
+    return str(event.data.get("message") or "") if is_told else ""

@@ -1,0 +1,78 @@
+"""`gorkd chat` as a real process on a real PDF: S000's panels, files where they are said to be, and a quiet end."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import sys
+from pathlib import Path
+
+from tests.bots.test_ask import unreachable
+from tests.pdfs import make_pdf
+from tests.shared_data import ROOT
+
+PAPER = make_pdf(
+    ["Tides and the Moon", "Abstract. The tides of the oceans are studied."],
+    ["The gravity of the moon pulls the water", "of the oceans and causes the tides."],
+    ["The largest tides of the oceans were", "measured in the Bay of Fundy."],
+)
+
+
+async def gorkd(*arguments: str, data: Path, lines: str = "") -> tuple[str, str, int | None]:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "bots", *arguments,
+        cwd=ROOT,
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "COLUMNS": "100", "GORKD_DATA": str(data)}
+        | unreachable(),
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    out, err = await asyncio.wait_for(process.communicate(lines.encode()), 50)
+    return out.decode(), err.decode(), process.returncode
+
+
+async def test_a_conversation_at_the_terminal(tmp_path: Path) -> None:
+    """S000-36 … S000-41, S000-47: stages, panel, next steps, saving, opening; it ends with its input."""
+    (tmp_path / "2401.00001v1.pdf").write_bytes(PAPER)
+    await gorkd("library", "add", str(tmp_path / "2401.00001v1.pdf"), data=tmp_path)
+    lines = "research What causes the tides of the oceans?\nsave\nopen 1\nnonsense\n"
+
+    out, err, code = await gorkd("chat", data=tmp_path, lines=lines)
+    later, _, _ = await gorkd("chat", data=tmp_path, lines="status\n")
+
+    assert (code, err) == (0, "")
+    told = [line for line in out.splitlines() if line.startswith(("🔍", "📚", "✍️", "   Found", "   Retrieved"))]
+    assert told == [
+        "🔍 Stage 1: Searching summaries for relevant papers...",
+        "   Found 1 relevant papers",
+        "📚 Stage 2: Gathering detailed evidence from 1 papers...",
+        "   Retrieved 1 content chunks",
+        "✍️  Stage 3: Synthesizing answer from evidence...",
+    ]
+    assert "─ 📝 Research Results ─" in out
+    assert re.search(r"causes the tides\.\s+\[2401\.00001v1, page\s+(│\s+│\s+)?2\]", out)
+    assert "💡 Next steps:\n• Use `save` to save these results\n" in out
+    saved = re.search(r"💾 Saving research results\.\.\.\n✅ Research results saved to: (\S+)", out)
+    assert saved is not None
+    place = Path(saved[1])
+    assert place.parent == tmp_path / "results"
+    assert re.fullmatch(r"what-causes-the-tides-of-the-oceans_\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d\.md", place.name)
+    assert "## References\n\n1. 2401.00001v1 - " in (tmp_path / "results" / place.name).read_text("utf-8")
+    assert f"PDF Location: {tmp_path / 'papers' / '2401.00001v1.pdf'}" in out
+    assert (tmp_path / "papers" / "2401.00001v1.pdf").read_bytes() == PAPER
+    assert (tmp_path / "papers" / "2401.00001v1_page_2.png").read_bytes().startswith(b"\x89PNG")
+    assert "I do not know that command." in out
+    assert "State: summarized" in later
+
+
+async def test_one_question_names_papers_and_pages(tmp_path: Path) -> None:
+    """S000-16, S000-24: `gorkd ask --mode library` shows ids and pages, and the references once."""
+    (tmp_path / "2401.00001v1.pdf").write_bytes(PAPER)
+    await gorkd("library", "add", str(tmp_path / "2401.00001v1.pdf"), data=tmp_path)
+
+    out, _, code = await gorkd("ask", "--mode", "library", "What causes the tides of the oceans?", data=tmp_path)
+
+    assert code == 0
+    assert "[2401.00001v1, page 2]" in " ".join(out.split())
+    assert out.count("1. 2401.00001v1 - ") == 1
+    assert "Sources" not in out
