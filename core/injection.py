@@ -25,10 +25,17 @@ _DO = (
     r"|repeat|output|end|start|begin|finish|enhance|suggest|provide|give|show|tell|use|state|claim|declare|report|confirm|list|cite|link"
     r"|recommend|promote|reveal|quote|place|put|do\s+not|don't|never|always|make\s+sure|ensure)"
 )
-_INSTRUCTION = regex.compile(
+# "Begin every sentence of your answer": looked for from its end, since orders are common and "your answer" is rare.
+_YOUR_OUTPUT = regex.compile(
+    rf"\b(?:(?:in|to|into|of|with|from|before|after)\s+)?your\s+(?:\w+\s+){{0,2}}{_OUTPUT}\b", regex.IGNORECASE
+)
+_ORDER = regex.compile(rf"\b{_DO}\b", regex.IGNORECASE)
+_LONGEST_ORDER = 12
+_REACH = 120  # characters from an order to what it is about, within a sentence
+_SENTENCE_END = regex.compile(r"[.!?\n]")
+_OTHER_INSTRUCTION = regex.compile(
     "|".join(
         (
-            rf"\b{_DO}\b[^.!?\n]{{0,120}}\b(?:in|to|into|of|with|from|at\s+the\s+end\s+of|before|after)?\s*\byour\s+(?:\w+\s+){{0,2}}{_OUTPUT}\b",
             r"\b(?:reply|respond|answer)\s+(?:only\s+)?(?:using|with|in)\b(?=[^.!?\n]{0,40}\b(?:encoding|cipher|base64|rot13|json|emoji|token|word|phrase|code)\b)",
             r"\b(?:ignore|disregard|forget|override)\b[^.!?\n]{0,40}\b(?:previous|prior|above|earlier|all|any|your|the|these|other)\b"
             r"[^.!?\n]{0,40}\b(?:instruct\w*|prompts?|rules|guidelines|directions|context|sources?|system)\b",
@@ -56,15 +63,28 @@ def instructions_in(text: str) -> list[tuple[int, int]]:
 
 @lru_cache(maxsize=256)
 def _instructions_in(text: str) -> tuple[tuple[int, int], ...]:
-    if not _INSTRUCTION.search(text):
+    if not _instructs(text):
         return ()
     sentences = split_sentences(text)
     flagged: set[int] = set()
     for place, sentence in enumerate(sentences):
-        if _INSTRUCTION.search(sentence.text):
+        if _instructs(sentence.text):
             flagged.add(place)
             flagged.update(near for near in (place - 1, place + 1) if _is_beside(text, sentences, place, near))
     return tuple((sentences[place].start, sentences[place].end) for place in sorted(flagged))
+
+
+def _instructs(text: str) -> bool:
+    if _OTHER_INSTRUCTION.search(text):
+        return True
+    return any(_is_ordered(text, found.start()) for found in _YOUR_OUTPUT.finditer(text))
+
+
+def _is_ordered(text: str, at: int) -> bool:
+    """Whether an order stands before `at` in the same sentence."""
+    before = text[max(0, at - _REACH - _LONGEST_ORDER) : at]
+    ends = [found.end() for found in _SENTENCE_END.finditer(before)]
+    return _ORDER.search(before[ends[-1] if ends else 0 :]) is not None
 
 
 def _is_beside(text: str, sentences: Sequence[Sentence], place: int, near: int) -> bool:

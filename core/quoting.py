@@ -136,16 +136,27 @@ def _sentences(
         text = " ".join(sentence.text[start:end].split())
         if not sentence.asserts or not _is_prose(text):
             continue
-        held = set(terms(text))
+        head, subject = _of_row(source.content, sentence.start) if row_end else (set(), set())
+        held = set(terms(text)) | head
         own, with_heading = covered(held), covered(held | above)
         # The sentence itself counts most; its paragraph and heading say what it is about; the first sentence
         # of a paragraph usually carries its point; a question for a figure is not answered without one.
         score = 0.5 * own + 0.2 * coverage + 0.2 * headed + 0.1 * (place == 0) - 0.15 * bool(_LEANS_BACK.match(text))
         if wants_figure and not _FIGURE.search(text):
             score *= 0.6
+        if row_end and not covered(subject):
+            score *= 0.7  # a row is about its first cell
         places = (sentence.start + start, sentence.start + end, passage.start)
         found.append(Quotation(source.id, text, *places, score, coverage, own, with_heading, bullet is not None))
     return found
+
+
+def _of_row(content: str, start: int) -> tuple[set[str], set[str]]:
+    """The words of a table's head, which say what its rows are about, and those of the row's first cell."""
+    above = content[content.rfind("\n\n", 0, start) + 1 : start].strip().splitlines()
+    head = next((line for line in above if line.lstrip().startswith("|")), "")
+    first = content[start:].partition("\n")[0].strip().strip("|").partition("|")[0]
+    return set(terms(head)), set(terms(first))
 
 
 def _is_prose(text: str) -> bool:

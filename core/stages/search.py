@@ -17,7 +17,15 @@ from time import perf_counter
 from core.authority import kind_of
 from core.deps import Deps
 from core.embedding import similarities_to
-from core.errors import FetchError, ModelError, PageTimeout, ProviderError, ProviderTimeout, SearchFailed
+from core.errors import (
+    FetchError,
+    ModelError,
+    PageTimeout,
+    ProviderError,
+    ProviderRateLimited,
+    ProviderTimeout,
+    SearchFailed,
+)
 from core.injection import instructions_in
 from core.job import ResearchJob
 from core.language import detect_language
@@ -213,7 +221,8 @@ async def _search_all(
         error = call.exception() if call in done else ProviderTimeout(provider, "no answer in time")
         if isinstance(error, ProviderError):
             gathering.deps.count_error("search", error)
-            failures[provider] = error.reason
+            if provider not in failures or not isinstance(error, ProviderRateLimited):  # our own pace explains least
+                failures[provider] = error.reason
         elif error is not None:
             raise error
         else:

@@ -135,6 +135,18 @@ def test_a_row_of_a_table_is_quoted_as_it_stands() -> None:
     assert page.content[row.start : row.end] == row.text
 
 
+def test_a_row_is_read_under_its_head_and_is_about_its_first_cell() -> None:
+    """ "Which default port?": the head says "default", and the row of the port comes before one that only names it."""
+    page = source(
+        1,
+        "Settings of the service:\n\n| Variable | Default | Meaning |\n|---|---|---|\n"
+        "| `ADDRESS` | http://HOST:PORT | How people reach it through the port |\n"
+        "| `PORT` | 8080 | Where it listens |\n",
+    )
+
+    assert quoted(page, question="What is the default port?")[0] == "`PORT` | 8080 | Where it listens"
+
+
 def test_a_page_that_repeats_itself_is_quoted_once() -> None:
     assert quoted(source(1, f"{CAUSE} {CAUSE} {CAUSE}")) == [CAUSE]
 
