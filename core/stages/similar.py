@@ -46,6 +46,8 @@ async def find_earlier(job: ResearchJob, deps: Deps) -> tuple[EarlierAnswer, ...
     if deps.embedder is None or not may_repeat(job):
         return ()
     try:
+        if (warm_up := getattr(deps.embedder, "warm_up", None)) is not None:
+            await warm_up()  # a process that has just started loads an SDK; that is no slow endpoint
         async with asyncio.timeout(settings.look_up_timeout_s):
             vector = await embed_question(job, deps, timeout_s=settings.look_up_timeout_s)
             if vector is None:

@@ -140,6 +140,7 @@ async def test_wrong_calls_are_told_in_a_sentence(world, tmp_path):
     assert {case for case, (_, _, words) in WRONG.items() if words not in done[case].content[0].text} == set()
 
 
+@pytest.mark.slow
 async def test_a_failed_job_is_an_error_with_the_output_of_one(world, tmp_path):
     """S002-04: status `error`; the text says what to do."""
     world.model.keys = {"another"}
