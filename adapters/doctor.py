@@ -27,7 +27,6 @@ from core.prices import AS_OF, Prices
 from core.source import SearchQuery
 
 MODEL_TIMEOUT_S = 15.0
-SEARCH_TIMEOUT_S = 10.0
 CONNECT_TIMEOUT_S = 5.0
 _WORD = "lighthouse"  # a query that every encyclopedia and web search answers
 

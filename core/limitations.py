@@ -52,7 +52,7 @@ def find_limitations(
         *found.search_metadata.notes,
         *_retractions(used),
         *_disagreements(conflicts, found.sources),
-        *_breadth(used),
+        *(_breadth(used) if claims else ()),
         *_age(used, question_type, now),
         *_failures(found),
         *_extracts(used),

@@ -34,6 +34,9 @@ _FIGURE = regex.compile(
 _ASKS_WHO = regex.compile(r"\s*(?:who|whose|whom|by\s+whom|wer|qui|quién)\b", regex.IGNORECASE)
 _NAME = regex.compile(r"(?<=\S\s)\p{Lu}\p{Ll}+|\p{Lu}\p{Ll}+\s+\p{Lu}")
 _BULLET = regex.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)]|\|)\s+")  # of a list's item or a table's row
+_STOP = regex.compile(
+    r"(?<=(?:[^\W_]{2}|\d)[)`\x22”’]?)(?<!\b(?:etc|al|Inc|Ltd|Co|Jr|Sr|vs|approx))(?<!\.\p{L}+)[.!?。！？]$"
+)
 _ROW_END = regex.compile(r"\s*\|\s*$")
 
 
@@ -86,6 +89,16 @@ def quote_answer(question: str, sources: Sequence[Source]) -> QuotedAnswer:
     order = {source.id: place for place, source in enumerate(sources)}
     detail = sorted(chosen[len(summary) :], key=lambda entry: (order[entry.source_id], entry.start))
     return QuotedAnswer(tuple(summary), tuple(detail), _is_direct(question, summary))
+
+
+def cited(text: str, number: str) -> str:
+    """`text` with its marker before the full stop, as written answers have it: `It is tall [1].`
+
+    Behind it where the stop belongs to a short form ("U.S.", "etc."), to dots, or to words in quotation marks.
+    """
+    stop = _STOP.search(text)
+    at = stop.start() if stop else len(text)
+    return f"{text[:at]} [{number}]{text[at:]}"
 
 
 def _is_direct(question: str, summary: Sequence[Quotation]) -> bool:

@@ -33,7 +33,7 @@ from core.llm import complete, cost_usd, retry_once
 from core.markers import Grammar
 from core.ports import ChatModel
 from core.progress import Progress
-from core.quoting import Quotation, quote_answer
+from core.quoting import Quotation, cited, quote_answer
 from core.source import Source, SourceCollection
 from core.stages.prompting import Script, answer_script
 from core.verification.model_check import CheckItem, ModelVerdict, build_check_request, parse_check_answer
@@ -125,7 +125,7 @@ def _verbatim(section: str, place: int, quotation: Quotation, sources: Sequence[
     is_summary = section == "summary"
     words = strip_markers(quotation.text, Grammar.NUMBER)  # the page's own footnotes would read as our citations
     claim = Claim(f"{section}-{place}", words, Verdict.SUPPORTED, (evidence,))
-    shown = f"{words} [{quotation.source_id.removeprefix('src_')}]"
+    shown = cited(words, quotation.source_id.removeprefix("src_"))
     return Judged(
         id=claim.id,
         section="summary" if is_summary else "detail",

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.injection import instructions_in
-from core.quoting import MAX_DETAIL_SENTENCES, MAX_SUMMARY_WORDS, QuotedAnswer, quote_answer
+from core.quoting import MAX_DETAIL_SENTENCES, MAX_SUMMARY_WORDS, QuotedAnswer, cited, quote_answer
 from core.source import Source, SourceScores
 from tests.fakes import make_source
 
@@ -192,3 +192,24 @@ def test_a_better_source_is_quoted_first() -> None:
 def test_questions_in_other_languages_are_answered_from_sources_in_theirs(question: str, sentence: str) -> None:
     """S003-02: scripts without blanks between words have words too."""
     assert quoted(source(1, sentence), question=question) == [sentence]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("It is 49 metres tall.", "It is 49 metres tall [1]."),
+        ("It runs `make test`.", "It runs `make test` [1]."),
+        ("Is it tall (very tall)?", "Is it tall (very tall) [1]?"),
+        ('It says "no conflict".', 'It says "no conflict" [1].'),
+        ("The bar is 0.5.", "The bar is 0.5 [1]."),
+        ("塔の高さは49メートルです。", "塔の高さは49メートルです [1]。"),
+        ("It lies in the U.S.", "It lies in the U.S. [1]"),
+        ("It has doors, stairs etc.", "It has doors, stairs etc. [1]"),
+        ("He called it “tall.”", "He called it “tall.” [1]"),
+        ("It goes on...", "It goes on... [1]"),
+        ("`PORT` | `8080` | Their port", "`PORT` | `8080` | Their port [1]"),
+    ],
+)
+def test_a_quoted_sentence_is_cited_before_its_stop(text: str, shown: str) -> None:
+    """As in written answers, but where the stop is part of the last word."""
+    assert cited(text, "1") == shown

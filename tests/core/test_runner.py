@@ -122,7 +122,7 @@ async def test_a_pages_own_footnotes_do_not_read_as_our_citations() -> None:
 
     done = final(await research(deps))
 
-    assert "a second. [1]" in done["answer"]["summary"]
+    assert "a second [1]." in done["answer"]["summary"]
     assert "[12]" not in done["answer"]["summary"]
     assert done["citations"][0]["quote"] in text
 
