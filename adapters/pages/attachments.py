@@ -15,8 +15,9 @@ MAX_NAME_CHARS = 120
 _BY_SUFFIX: dict[str, DocumentKind] = {
     ".pdf": "pdf", ".txt": "text", ".text": "text", ".md": "text", ".markdown": "text", ".rst": "text",
     ".csv": "text", ".log": "text", ".html": "html", ".htm": "html", ".xhtml": "html",
+    ".yaml": "text", ".yml": "text", ".json": "text",
 }  # fmt: skip
-_READABLE = "PDF, text, Markdown and HTML"
+_READABLE = "PDF, text, Markdown, YAML, JSON and HTML"
 
 
 class AttachedFiles:

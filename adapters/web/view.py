@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from adapters.web.evidence_table import EvidenceRow, evidence_rows
 from adapters.web.links import JobLinks
 from adapters.web.prose import Target, claim_tag, prose
 from adapters.web.source_view import Passage, SourceView, hint_of, passages_of, place_of, source_view
@@ -105,6 +106,7 @@ class JobView:
     answer: AnswerView | None
     cited: tuple[SourceView, ...]
     uncited: tuple[SourceView, ...]
+    evidence: tuple[EvidenceRow, ...]
 
 
 def stage_states(snapshot: Snapshot) -> list[tuple[str, str, str]]:
@@ -157,6 +159,7 @@ def job_view(
         answer=_answer_view(answer, sources, links) if answer else None,
         cited=tuple(views[source.id] for source in sources if is_used(source, answer)),
         uncited=tuple(views[source.id] for source in sources if not is_used(source, answer)),
+        evidence=evidence_rows(result),
     )
 
 

@@ -73,13 +73,13 @@ async def test_every_readable_kind_gives_its_text(files: AttachedFiles) -> None:
             "cat.png",
             "image/png",
             b"\x89PNG\r\n\x1a\n",
-            "I could not read cat.png: it is not one of the kinds I read (PDF, text, Markdown and HTML).",
+            "I could not read cat.png: it is not one of the kinds I read (PDF, text, Markdown, YAML, JSON and HTML).",
         ),
         (
             "fake.pdf",
             "application/pdf",
             b"MZ not a pdf",
-            "I could not read fake.pdf: it is not one of the kinds I read (PDF, text, Markdown and HTML).",
+            "I could not read fake.pdf: it is not one of the kinds I read (PDF, text, Markdown, YAML, JSON and HTML).",
         ),
         (
             "broken.pdf",
@@ -115,3 +115,13 @@ async def test_a_file_that_takes_too_long_costs_only_itself(files: AttachedFiles
         await files.read("slow.html", "text/html", SLOW.body)
 
     assert (await files.read("a.txt", "text/plain", b"Cats purr.")).text == "Cats purr."
+
+
+@pytest.mark.parametrize("label", ["application/x-yaml", "application/json", "text/plain", ""])
+async def test_yaml_keeps_its_lines_and_indentation(files: AttachedFiles, label: str) -> None:
+    """What a section is written about comes as it was attached, whatever the platform calls it."""
+    text = "concept:\n  description: >\n    Tides\n    and wind.\n  open_questions:\n    - How much?"
+
+    read = await files.read("paper.yaml", label, text.encode())
+
+    assert read.text == text

@@ -374,3 +374,23 @@ async def test_two_pages_that_say_other_figures_of_one_thing_stand_side_by_side(
 
     assert "<h2>Sources disagree: The Eddystone lighthouse is … metres tall</h2>" in page
     assert [part in page for part in ("<td>49 metres</td>", "<td>71 metres</td>", "1 conflict")] == [True] * 3
+
+
+async def test_the_evidence_of_a_section_is_a_table_on_its_page(open_web: Open):
+    """S001-33: which query found what, the scores, and where it is cited; what papers say is only text here."""
+    row = {
+        "section": "introduction", "query": "wind <b>", "key": "smith2024quantum", "page": 3, "summary": "<script>x",
+        "vector_score": 0.5, "llm_score": 0.8, "combined_score": 0.68, "cited_in": ["The wind raises the tide."],
+    }  # fmt: skip
+    result = replace(samples.RESULT, details={"evidence": [row]})
+    web = await open_web(ScriptedResearcher(samples.COMPLETED, result))
+
+    page = await (await web.get(f"/jobs/{JOB}")).text()
+
+    table = page.partition('aria-label="Evidence"')[2].partition("</table>")[0]
+    assert "smith2024quantum" in table
+    assert ">0.50<" in table
+    assert ">0.68<" in table
+    assert "The wind raises the tide." in table
+    assert "<script>x" not in page
+    assert "<b>" not in table
