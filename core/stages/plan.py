@@ -146,7 +146,7 @@ def choose_providers(
 def keywords(question: str) -> str:
     """The question without its function words, in order; the whole question when nothing else is left."""
     kept = [word for word in question.split() if word.strip("?!.,;:\"'()").casefold() not in STOPWORDS]
-    return " ".join(kept).strip(" ?!.,;:")[:200] or question[:200]
+    return " ".join(kept).strip(" ?!.,;:")[:200] or question.strip()[:200]
 
 
 def _search_plan(job: ResearchJob, deps: Deps, queries: Sequence[SearchQuery], intent: QueryIntent) -> SearchPlan:

@@ -66,6 +66,7 @@ HEIGHT = Conflict(
 CASES = {
     "nothing": (find(A, B), ()),
     "one-source": (find(A), ("Everything rests on one source: site1.example.",)),
+    "nothing-rests-on-it": (find(A, claims=[]), ()),
     "one-file": (
         find(make_source(1, kind=SourceKind.LOCAL)),
         ("Everything rests on one source: Title 1.",),

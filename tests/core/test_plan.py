@@ -123,6 +123,7 @@ def test_a_dated_question_is_not_cut_to_the_last_weeks() -> None:
         ("To be or not to be?", "To be or not to be?"),
         ("???", "???"),
         ("Kubernetes", "Kubernetes"),
+        ("what ", "what"),
     ],
 )
 def test_keywords_leave_something_to_search_for(question: str, kept: str) -> None:
