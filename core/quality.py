@@ -23,12 +23,12 @@ class Quality(StrEnum):
 
 
 def quality_of(source: Source) -> Quality:
-    """Retraction goes before everything, a guideline before who published it."""
+    """Retraction goes before everything, a guideline (by its catalogue or its title) before who published it."""
     if is_retracted(source):
         return Quality.RETRACTED
     quality = _BY_KIND.get(source.metadata.kind, Quality.OTHER)
-    is_guideline = quality in _MAY_BE_GUIDELINE and _GUIDELINE.search(source.title)
-    return Quality.GUIDELINE if is_guideline else quality
+    says_so = quality in _MAY_BE_GUIDELINE and _GUIDELINE.search(source.title)
+    return Quality.GUIDELINE if says_so or source.metadata.is_guideline else quality
 
 
 def is_retracted(source: Source) -> bool:

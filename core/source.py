@@ -68,7 +68,7 @@ class SearchHit:
     `text` is what the provider itself gave of the content ("" if nothing). `is_complete` says that
     this text is the whole document, so that no page needs to be fetched (an abstract, a local file,
     an encyclopedia article). `rank` counts from 0 within its provider's answer. `found_at` is when a hit was found
-    that is reused, None for one of now.
+    that is reused, None for one of now. `is_guideline` says that a catalogue lists it as one.
     """
 
     provider: str
@@ -81,6 +81,7 @@ class SearchHit:
     author: str | None = None
     kind: SourceKind | None = None
     found_at: datetime | None = None
+    is_guideline: bool = False
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,7 @@ class SourceMetadata:
     kind: SourceKind = SourceKind.UNKNOWN
     published_at: datetime | None = None
     author: str | None = None
+    is_guideline: bool = False
 
 
 @dataclass(frozen=True)

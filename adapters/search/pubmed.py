@@ -47,6 +47,12 @@ SPARE = 3  # records asked for beyond the limit, since some have no abstract
 MAX_RECORDS = 40
 MAX_KEYWORDS = 12  # all of them must match
 RETRACTED = "[Retracted]"
+# Publication types of MeSH (nlm.nih.gov/mesh/pubtypes.html)
+RETRACTIONS = frozenset({"Retracted Publication", "Retraction of Publication"})
+GUIDELINES = frozenset(
+    {"Guideline", "Practice Guideline", "Consensus Development Conference", "Consensus Development Conference, NIH"}
+)
+_RETRACTED_IN = "MedlineCitation/CommentsCorrectionsList/CommentsCorrections[@RefType='RetractionIn']"
 _UNTAGGED = re.compile(r"\[[^\[\]]*\]|\b(?:AND|OR|NOT)\b")  # what is syntax and no word
 
 
@@ -134,7 +140,8 @@ def _read_record(record: Element) -> tuple[str, SearchHit | None]:
     if article is None or not abstract or not (pmid.isascii() and pmid.isdigit()):
         return pmid, None
     kinds = {text_of(kind) for kind in article.iterfind("PublicationTypeList/PublicationType")}
-    mark = f"{RETRACTED} " if "Retracted Publication" in kinds else ""
+    is_retracted = kinds & RETRACTIONS or record.find(_RETRACTED_IN) is not None
+    mark = f"{RETRACTED} " if is_retracted else ""
     hit = SearchHit(
         provider=ACCESS.name,
         url=PAGE.format(pmid),
@@ -144,6 +151,7 @@ def _read_record(record: Element) -> tuple[str, SearchHit | None]:
         published_at=_published_at(article),
         author=_author(article),
         kind=SourceKind.PREPRINT if "Preprint" in kinds else SourceKind.PEER_REVIEWED,
+        is_guideline=bool(kinds & GUIDELINES),
     )
     return pmid, hit
 

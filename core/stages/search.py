@@ -319,6 +319,7 @@ def make_source(gathering: Gathering, hit: SearchHit, text: str, *, why_extract:
             kind=kind_of(hit.url, hint=hit.kind),
             published_at=hit.published_at,
             author=hit.author,
+            is_guideline=hit.is_guideline,
         ),
         extract_of_page=why_extract,
         instructs=tuple(instructions_in(text)),

@@ -9,16 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.independence import heaviest_independent, same_quote, same_voice
+from core.independence import CATALOGUES, heaviest_independent, same_quote, same_voice
 from core.source import Source, SourceMetadata
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 QUOTE = "The council of the town voted on Tuesday to close the old bridge until the spring."
 
 
-def make_source(number: int, content: str, domain: str) -> Source:
+def make_source(number: int, content: str, domain: str, author: str | None = None) -> Source:
     url = f"https://{domain}/{number}"
-    return Source(f"src_{number}", url, "Title", content, f"hash{number}", NOW, SourceMetadata(domain, 1, "fake"))
+    metadata = SourceMetadata(domain, 1, "fake", author=author)
+    return Source(f"src_{number}", url, "Title", content, f"hash{number}", NOW, metadata)
 
 
 def random_text(seed: int) -> str:
@@ -43,6 +44,29 @@ def test_one_owner_or_one_text_is_one_voice(content: str, domain: str) -> None:
 
 def test_sites_of_many_owners_are_many_voices() -> None:
     assert not same_voice(make_source(1, "One.", "alice.github.io"), make_source(2, "Two.", "bob.github.io"))
+
+
+@pytest.mark.parametrize("catalogue", sorted(CATALOGUES))
+@pytest.mark.parametrize(
+    ("authors", "content", "is_one"),
+    [
+        (("Moore A", "Lee B"), random_text(2), False),
+        (("Moore A", "Moore A"), random_text(2), True),
+        (("Moore A", "Lee B"), f"Abstract {random_text(1)}", True),
+        ((None, None), random_text(2), False),
+    ],
+    ids=["other authors", "the same authors", "a copy", "authors unknown"],
+)
+def test_papers_of_a_catalogue_are_owned_by_their_authors(
+    catalogue: str, authors: tuple[str | None, str | None], content: str, is_one: bool
+) -> None:
+    """Who lists a paper does not answer for it; a copy is one voice all the same."""
+    first, second = (
+        make_source(1, random_text(1), catalogue, authors[0]),
+        make_source(2, content, catalogue, authors[1]),
+    )
+
+    assert same_voice(first, second) == is_one
 
 
 def test_only_long_quotes_show_that_they_were_copied() -> None:

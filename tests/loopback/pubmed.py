@@ -13,6 +13,9 @@ from tests.loopback.search_corpus import Document
 
 BAD_KEY = "bad-key"
 RETRACTED = "Retracted: "  # a title that begins so is a retracted publication
+RETRACTED_IN = "Retracted in another issue: "  # one whose type does not say so yet, only its link to the notice
+PRACTICE = "Practice: "  # a guideline whose own title does not say so
+TYPES = {RETRACTED: "Retracted Publication", PRACTICE: "Practice Guideline", RETRACTED_IN: "Clinical Trial"}
 _LABELLED = re.compile(r"^([A-Z][A-Z /&]+): (.*)$", re.DOTALL)
 _HEAD = (
     '<?xml version="1.0" ?>\n<!DOCTYPE PubmedArticleSet PUBLIC "-//NLM//DTD PubMedArticle, 1st January 2024//EN" '
@@ -65,16 +68,20 @@ def _refusal(request: web.Request) -> web.Response | None:
 def _article(pmid: str, document: Document) -> str:
     at = document.published_at
     first, _, last = document.author.partition(" ")
-    kind = "Retracted Publication" if document.title.startswith(RETRACTED) else "Journal Article"
-    title = document.title.removeprefix(RETRACTED)
+    mark = next((prefix for prefix in TYPES if document.title.startswith(prefix)), "")
+    kinds = ["Journal Article", *([TYPES[mark]] if mark else [])]
+    types = "".join(f'<PublicationType UI="D016428">{kind}</PublicationType>' for kind in kinds)
+    notice = '<CommentsCorrections RefType="RetractionIn"><PMID>1</PMID></CommentsCorrections>'
+    corrections = f"<CommentsCorrectionsList>{notice}</CommentsCorrectionsList>" if mark == RETRACTED_IN else ""
+    title = document.title.removeprefix(mark)
     parts = "".join(_abstract_part(part) for part in document.text.split("\n\n") if part)
     abstract = f"<Abstract>{parts}</Abstract>" if parts else ""
     return f"""<PubmedArticle><MedlineCitation Status="MEDLINE"><PMID Version="1">{pmid}</PMID><Article>
 <Journal><JournalIssue><PubDate><Year>{at.year}</Year><Month>{at:%b}</Month><Day>{at:%d}</Day></PubDate></JournalIssue>
 <Title>The loopback journal</Title></Journal><ArticleTitle>{escape(title)}</ArticleTitle>{abstract}
 <AuthorList><Author><LastName>{escape(last or first)}</LastName><Initials>{first[:1]}</Initials></Author></AuthorList>
-<PublicationTypeList><PublicationType UI="D016428">{kind}</PublicationType></PublicationTypeList>
-</Article></MedlineCitation></PubmedArticle>"""
+<PublicationTypeList>{types}</PublicationTypeList>
+</Article>{corrections}</MedlineCitation></PubmedArticle>"""
 
 
 def _abstract_part(part: str) -> str:

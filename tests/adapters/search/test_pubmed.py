@@ -13,7 +13,7 @@ from adapters.search.pubmed import PubmedSearch
 from core.errors import ProviderGarbled, ProviderRejected
 from core.job import LOCAL
 from core.source import SearchFilters, SearchHit, SearchQuery, SourceKind
-from tests.loopback.pubmed import BAD_KEY, RETRACTED
+from tests.loopback.pubmed import BAD_KEY, PRACTICE, RETRACTED, RETRACTED_IN
 from tests.loopback.search_corpus import Document
 from tests.loopback.search_faults import Fault
 from tests.loopback.search_world import SearchWorld
@@ -59,14 +59,25 @@ async def test_a_record_becomes_an_abstract_with_its_labels() -> None:
     ]
 
 
-async def test_a_retracted_paper_says_so_in_title_and_text() -> None:
-    """Whoever reads either must not take it for sound."""
-    document = Document("https://x.test/", RETRACTED + "Sea bathing cures", "It cures.", id="7")
+@pytest.mark.parametrize("mark", [RETRACTED, RETRACTED_IN], ids=["by its type", "by its link to the notice"])
+async def test_a_retracted_paper_says_so_in_title_and_text(mark: str) -> None:
+    """S002-10: whoever reads either must not take it for sound."""
+    document = Document("https://x.test/", mark + "Sea bathing cures", "It cures.", id="7")
     async with SearchWorld([document]) as world:
         hits = await ask(world, "sea bathing")
 
     assert hits[0].title == "[Retracted] Sea bathing cures"
     assert hits[0].text == "[Retracted] It cures."
+
+
+@pytest.mark.parametrize(("mark", "is_guideline"), [(PRACTICE, True), ("", False)], ids=["guideline", "article"])
+async def test_a_guideline_is_known_by_its_publication_type(mark: str, is_guideline: bool) -> None:
+    """Its title need not say so."""
+    document = Document("https://x.test/", mark + "Sea bathing in winter", "Bathe briefly.", id="7")
+    async with SearchWorld([document]) as world:
+        hits = await ask(world, "sea bathing")
+
+    assert [hit.is_guideline for hit in hits] == [is_guideline]
 
 
 async def test_the_search_ranking_is_kept_and_records_without_abstract_are_left_out() -> None:
