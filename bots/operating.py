@@ -138,21 +138,22 @@ async def _probes(env: Mapping[str, str], settings: BotSettings, stack: AsyncExi
 async def _vendor_probes(env: Mapping[str, str], settings: BotSettings, stack: AsyncExitStack) -> list[Probe]:
     from adapters import doctor
     from adapters.llm.embeddings import build_embeddings
-    from adapters.llm.openai import build_chat
+    from adapters.llm.openai import build_chat, build_mode_chats
     from adapters.search import build_providers, close_providers
     from adapters.search.rates import shared_rates
     from bots.config import default_files
     from core.budget import Budget
     from core.config import Settings
+    from core.modes import MODES
     from core.prices import read_prices
 
     probes: list[Probe] = []
     try:
-        model = build_chat(env)
-        if model is not None:
-            stack.push_async_callback(model.aclose)
         budget = Budget(settings.budget_user_usd, settings.budget_workspace_usd)
-        probes += [doctor.model_probe(model), doctor.price_probe(model, read_prices(settings.prices), budget)]
+        for model in (build_chat(env), *dict.fromkeys(build_mode_chats(env, MODES).values())):
+            if model is not None:
+                stack.push_async_callback(model.aclose)
+            probes += [doctor.model_probe(model), doctor.price_probe(model, read_prices(settings.prices), budget)]
     except SetupError as exc:
         probes.append(_broken("model", exc))
     try:

@@ -16,7 +16,7 @@ from adapters.durable.archive import JournalArchive
 from adapters.durable.queue import DurableQueue
 from adapters.durable.settings import DurableSettings
 from adapters.llm.embeddings import build_embeddings
-from adapters.llm.openai import build_chat
+from adapters.llm.openai import build_chat, build_mode_chats
 from adapters.llm.web_search import build_web_search
 from adapters.metrics import PrometheusRecorder
 from adapters.pages import WebPages
@@ -37,6 +37,7 @@ from core.job import TERMINAL_STATUSES, JobError, JobStatus, ResearchRequest
 from core.library.conversations import Conversations
 from core.limited import LimitedSearch
 from core.limits import RateLimits
+from core.modes import MODES
 from core.page_links import LinkRevocations
 from core.ports import JobQueue
 from core.prices import read_prices
@@ -126,8 +127,9 @@ async def open_house(
 def _budget(settings: BotSettings, deps: Deps, records: Records) -> Callable[[ResearchRequest], Awaitable[None]]:
     """Refuses who has spent this month's budget. Raises `SetupError` for a budget that cannot be counted."""
     budget = Budget(settings.budget_user_usd, settings.budget_workspace_usd)
-    if deps.model is not None:
-        require_price(budget, deps.model.name, deps.settings.prices_usd_per_million)
+    for model in (deps.model, *deps.models.values()):
+        if model is not None:
+            require_price(budget, model.name, deps.settings.prices_usd_per_million)
 
     async def check(request: ResearchRequest) -> None:
         await check_budget(request, budget, records.spending, now=utc_now())
@@ -246,7 +248,8 @@ def _open_deps(
     pages = WebPages.from_env(env)
     stack.push_async_callback(pages.aclose)
     model, embedder, web_model = build_chat(env), build_embeddings(env), build_web_search(env)
-    for vendor in (model, embedder, web_model):
+    models = build_mode_chats(env, MODES)
+    for vendor in (model, *set(models.values()), embedder, web_model):
         if vendor is not None:
             stack.push_async_callback(vendor.aclose)
     return Deps(
@@ -274,6 +277,7 @@ def _open_deps(
         new_id=new_job_id,
         settings=tunables,
         model=model,
+        models=models,
         embedder=RememberingEmbeddings(embedder) if embedder else None,
         web_model=web_model,
     )

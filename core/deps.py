@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter
 
 from core.attachments import AttachmentReader, Attachments
@@ -48,6 +48,8 @@ class Deps:
     """`providers` are in the order of preference; `model`, `embedder` and `web_model` (a model
     that searches by itself) are None where none is configured.
 
+    `models` are, by mode, those that work instead of `model` there.
+
     `check_budget` raises `BudgetSpent` for a request that may cost no more this month (core/budget.py).
     `clock` gives UTC times; `new_id` gives job ids (`job_` and at least 128 random bits).
     """
@@ -74,6 +76,7 @@ class Deps:
     settings: Settings
     check_budget: Callable[[ResearchRequest], Awaitable[None]] = _spend_all
     model: ChatModel | None = None
+    models: Mapping[str, ChatModel] = field(default_factory=dict)
     embedder: EmbeddingModel | None = None
     web_model: WebSearchModel | None = None
 

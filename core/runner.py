@@ -131,8 +131,9 @@ async def _research(job: ResearchJob, deps: Deps, steps: Steps, progress: Progre
         await deliver_result(progress.job, deps, earlier, started=started)
         return
     mode = find_mode(job.request.modes[0])
-    if deps.model is not None:
-        deps = replace(deps, model=RememberingModel(deps.model, deps.memo, job.id))
+    model = deps.models.get(mode.name, deps.model)
+    if model is not None:
+        deps = replace(deps, model=RememberingModel(model, deps.memo, job.id))
     gathering = Gathering(job, deps)
     try:
         work = Work(job, deps, steps, progress, gathering, Deadline.after(mode.deadline_s))

@@ -10,7 +10,7 @@ import asyncio
 import json
 import logging
 import re
-from collections.abc import AsyncGenerator, Awaitable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Iterable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeVar
@@ -19,7 +19,7 @@ from adapters.llm.endpoint import OPENAI_URL, Connection, Endpoint, checked_key,
 from adapters.llm.failures import SLOW, call_failures, model_error, safe_cause, wrong_page
 from adapters.llm.reading import Answer, Piece, read_piece
 from adapters.llm.tools import tool_params, turn_messages
-from core.errors import ModelTimeout, ToolsUnsupported
+from core.errors import ModelTimeout, SetupError, ToolsUnsupported
 from core.llm import estimate_usage
 from core.ports import ChatDelta, ChatRequest
 
@@ -37,25 +37,44 @@ NO_TOOLS = "This model takes no tools."
 MAX_REFUSALS = 6  # ways in which an endpoint may differ, hence calls until all are known
 
 
-def build_chat(env: Mapping[str, str]) -> OpenAIChat | None:
-    """The model that `OPENAI_API_KEY`, `OPENAI_BASE_URL` and `GORKD_MODEL` name; None when neither key nor URL is set.
+def build_chat(env: Mapping[str, str], *, model: str = "") -> OpenAIChat | None:
+    """`model`, else the one that `GORKD_MODEL` names, where `OPENAI_BASE_URL` is; None when neither key nor URL is set.
 
     A local endpoint needs no key. Raises `SetupError` on an address or key that cannot be one.
     """
-    endpoint = chat_endpoint(env)
+    endpoint = chat_endpoint(env, model=model)
     return OpenAIChat(endpoint) if endpoint else None
 
 
-def chat_endpoint(env: Mapping[str, str]) -> Endpoint | None:
+def chat_endpoint(env: Mapping[str, str], *, model: str = "") -> Endpoint | None:
     """Where the model of `build_chat` is; None and errors as there."""
     key, url = setting(env, "OPENAI_API_KEY"), setting(env, "OPENAI_BASE_URL")
     if not key and not url:
         return None
     return Endpoint(
-        model=setting(env, "GORKD_MODEL") or DEFAULT_MODEL,
+        model=model or setting(env, "GORKD_MODEL") or DEFAULT_MODEL,
         base_url=checked_url(url or OPENAI_URL, name="OPENAI_BASE_URL"),
         api_key=checked_key(key, name="OPENAI_API_KEY"),
     )
+
+
+def build_mode_chats(env: Mapping[str, str], modes: Iterable[str]) -> dict[str, OpenAIChat]:
+    """By mode the model that `GORKD_MODELS` names for it (`deep=a, section=b`); one client for one name.
+
+    Empty where no model is configured at all. Raises `SetupError` on anything else, and on a mode that is none.
+    """
+    known, chats, by_mode = set(modes), dict[str, OpenAIChat](), dict[str, OpenAIChat]()
+    for entry in filter(None, map(str.strip, setting(env, "GORKD_MODELS").split(","))):
+        mode, _, name = (part.strip() for part in entry.partition("="))
+        if mode not in known or not name:
+            raise SetupError(
+                f"GORKD_MODELS: {entry!r} names no model for a mode. Write mode=model, several separated by commas, "
+                f"e.g. deep={DEFAULT_MODEL}; the modes are {', '.join(sorted(known))}."
+            )
+        chat = chats.get(name) or build_chat(env, model=name)
+        if chat is not None:
+            by_mode[mode] = chats[name] = chat
+    return by_mode
 
 
 @dataclass(frozen=True)

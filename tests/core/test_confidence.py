@@ -29,6 +29,7 @@ def make_source(
     kind: SourceKind = SourceKind.UNKNOWN,
     content: str = "",
     published_at: datetime | None = None,
+    author: str | None = None,
 ) -> Source:
     content = content or f"Text number {number}."
     domain = domain if kind is SourceKind.LOCAL else domain or f"site{number}.example"
@@ -39,7 +40,7 @@ def make_source(
         content=content,
         content_hash=hashlib.sha256(content.encode()).hexdigest(),
         read_at=NOW,
-        metadata=SourceMetadata(domain, len(content.split()), "fake", kind, published_at),
+        metadata=SourceMetadata(domain, len(content.split()), "fake", kind, published_at, author),
     )
 
 
@@ -257,18 +258,25 @@ def test_evidence_of_a_source_that_was_not_read_counts_for_nothing() -> None:
 
 
 SOURCES = st.builds(
-    lambda domains, kinds, texts, ages: [
+    lambda owners, kinds, texts, ages: [
         make_source(
             number,
             domain=domain,
+            author=author,
             kind=kind,
             content=text,
             published_at=None if age is None else NOW - timedelta(days=age),
         )
-        for number, (domain, kind, text, age) in enumerate(zip(domains, kinds, texts, ages, strict=True), 1)
+        for number, ((domain, author), kind, text, age) in enumerate(zip(owners, kinds, texts, ages, strict=True), 1)
     ],
     st.lists(
-        st.sampled_from(["a.example", "b.example", "x.a.example", "c.example", "d.example"]), min_size=6, max_size=6
+        st.sampled_from(
+            [(domain, None) for domain in ("a.example", "b.example", "x.a.example", "c.example", "d.example")]
+            + [("pubmed.ncbi.nlm.nih.gov", author) for author in ("Moore A", "Lee B", None)]
+            + [("arxiv.org", "Moore A")]
+        ),
+        min_size=6,
+        max_size=6,
     ),
     st.lists(st.sampled_from(SourceKind), min_size=6, max_size=6),
     st.lists(

@@ -101,6 +101,26 @@ async def test_a_question_becomes_a_cited_answer_and_every_stage_is_told() -> No
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
 
 
+async def test_a_mode_works_with_the_model_that_is_named_for_it() -> None:
+    """D6: one model for all modes unless overridden; the answer names it, and costs what it costs."""
+    answers = {"plan": PLAN, "answer": written("Cats purr because the larynx twitches [1]."), "check": "{}"}
+    usual, named = FakeModel(answers), FakeModel(answers, name="named")
+    settings = Settings(prices_usd_per_million={"named": (1.0, 1.0)})
+    deps = replace(make_deps(search=[cat_search()], model=usual, settings=settings), models={"quick": named})
+    job = await Researcher(deps, Idle()).submit(ResearchRequest(QUESTION))
+
+    await run_job(job.id, deps, DirectSteps())
+
+    result = await deps.jobs.result(job.id)
+    assert result is not None
+    assert result.answer is not None
+    assert usual.asked == []
+    assert result.answer.metadata.model == "named"
+    assert result.answer.metadata.cost_usd == pytest.approx(
+        sum(len(request.user) // 4 + len(answers[request.purpose]) // 4 for request in named.asked) / 1e6
+    )
+
+
 async def test_without_a_model_the_answer_is_quoted_word_for_word_and_says_so() -> None:
     """Every sentence stands in its source, its quote is literal, and the notice names why."""
     deps = make_deps(search=[cat_search()])

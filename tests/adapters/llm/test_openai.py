@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from adapters.llm.endpoint import Endpoint
-from adapters.llm.openai import DEFAULT_MODEL, OpenAIChat, build_chat
+from adapters.llm.openai import DEFAULT_MODEL, OpenAIChat, build_chat, build_mode_chats
 from core.errors import ModelGarbled, ModelRejected, ModelTimeout, ModelUnavailable, SetupError
 from core.growing_json import parse_object
 from core.llm import AnswerStream, complete
@@ -331,6 +331,23 @@ async def test_model_is_built_from_the_environment(env, key, model):
 
     assert (world.calls[0].key, world.calls[0].model) == (key, model)
     assert built.name == model
+
+
+async def test_a_mode_may_have_a_model_of_its_own():
+    """D6: one model for all modes, unless one is named for a mode; one client for one name."""
+    env = {"OPENAI_API_KEY": "sk-abc", "GORKD_MODELS": " deep=big ,section = big,library=small"}
+
+    built = build_mode_chats(env, ["quick", "deep", "section", "library"])
+
+    assert {mode: chat.name for mode, chat in built.items()} == {"deep": "big", "section": "big", "library": "small"}
+    assert built["deep"] is built["section"]
+    assert build_mode_chats({"GORKD_MODELS": "deep=big"}, ["deep"]) == {}
+
+
+@pytest.mark.parametrize("wrong", ["deep", "deep=", "deeep=big", "=big"])
+def test_a_model_for_no_mode_is_refused(wrong: str):
+    with pytest.raises(SetupError, match="GORKD_MODELS"):
+        build_mode_chats({"OPENAI_API_KEY": "sk-abc", "GORKD_MODELS": wrong}, ["quick", "deep"])
 
 
 def test_no_model_without_key_or_address():
