@@ -32,7 +32,7 @@ async def gorkd(*arguments: str, data: Path, lines: str = "") -> tuple[str, str,
 
 
 async def test_a_conversation_at_the_terminal(tmp_path: Path) -> None:
-    """S000-36 … S000-41, S000-47: stages, panel, next steps, saving, opening; it ends with its input."""
+    """S000-30, S000-36, S000-37, S000-38, S000-40, S000-41, S000-47: it ends with its input."""
     (tmp_path / "2401.00001v1.pdf").write_bytes(PAPER)
     await gorkd("library", "add", str(tmp_path / "2401.00001v1.pdf"), data=tmp_path)
     lines = "research What causes the tides of the oceans?\nsave\nopen 1\nnonsense\n"

@@ -9,6 +9,7 @@ from aiohttp import web
 from adapters.store.memory import MemoryLinkRevocations, MemoryRateLimits
 from adapters.web import WebSettings, build_web
 from adapters.web.preview import Preview
+from core.library.pictures import PaperViews
 from core.limits import RateLimits
 from core.page_links import LinkRevocations, PageLinks
 from tests.golden import samples
@@ -23,6 +24,7 @@ def web_app(
     revocations: LinkRevocations | None = None,
     limits: RateLimits | None = None,
     previews: Mapping[str, Preview] | None = None,
+    library: PaperViews | None = None,
 ) -> web.Application:
     return build_web(
         researcher or ScriptedResearcher(),  # type: ignore[arg-type]
@@ -32,4 +34,5 @@ def web_app(
         revocations=revocations or MemoryLinkRevocations(),
         limits=limits or MemoryRateLimits(clock=links.clock),
         previews=previews,
+        library=library,
     )
