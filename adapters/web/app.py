@@ -33,7 +33,6 @@ _COMPRESSED = ("text/html", "application/json")  # never the event stream: it wo
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-    "Server": "gorkd",  # the default names versions
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "no-referrer",
@@ -124,5 +123,6 @@ async def _metrics(request: web.Request) -> web.Response:
 async def _add_headers(request: web.Request, response: web.StreamResponse) -> None:
     if request.path in ("/", "/sign-in"):
         response.headers.setdefault("Referrer-Policy", pages.FORM_REFERRER)
+    response.headers["Server"] = "gorkd"  # what aiohttp has put there before names versions
     for name, value in _HEADERS.items():
         response.headers.setdefault(name, value)

@@ -465,3 +465,10 @@ def test_settings_come_from_a_mapping():
 def test_a_wrong_port_is_named(port: str):
     with pytest.raises(SetupError, match=port):
         WebSettings.from_env({"PORT": port})
+
+
+@pytest.mark.parametrize("path", ["/", "/health", "/jobs/job_unknown", "/static/style.css"])
+async def test_no_answer_tells_the_versions_of_what_serves_it(open_web: Open, path: str):
+    web = await open_web()
+
+    assert (await web.get(path)).headers["Server"] == "gorkd"
