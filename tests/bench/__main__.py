@@ -14,6 +14,7 @@ from tests.bench.durable import measure_durable
 from tests.bench.library import measure_library
 from tests.bench.limits import measure_limits
 from tests.bench.questions import measure_questions
+from tests.bench.section import measure_section
 from tests.bench.serving import measure_serving
 from tests.bench.web_start import measure_web_start
 
@@ -26,6 +27,7 @@ PARTS: Mapping[str, Callable[[Conditions], str]] = {
     "durable": measure_durable,
     "deep": measure_deep,
     "library": measure_library,
+    "section": measure_section,
 }
 
 
