@@ -73,7 +73,8 @@ def answer_markdown(job: ResearchJob, result: JobResult, sources: Sequence[Sourc
         return f"{parts[0]}\n\n{wording.failure_sentence(job)}\n"
     if result.understood:
         parts.append(_quoted(wording.understood_as(result.understood)))
-    parts += [part for part in (_quoted(answer.notice), answer.summary, answer.detail) if part.strip()]
+    notices = [_quoted(wording.earlier_answer(job, result)), _quoted(answer.notice)]
+    parts += [part for part in (*notices, answer.summary, answer.detail) if part.strip()]
     parts.append(f"**Confidence**: {wording.confidence_sentence(answer)}")
     parts += _markdown_list("Limitations", [one_line(limitation) for limitation in answer.limitations])
     parts += [_markdown_conflict(conflict) for conflict in answer.conflicts]

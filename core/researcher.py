@@ -37,7 +37,7 @@ from core.wording import CHECK_QUESTION, IMPROVE_IT
 
 MAX_FEEDBACK_CHARS = 1000  # of what is to be better
 
-MAX_UNDER_WAY = 50  # of a scope's newest jobs, looked through for one that still runs
+MAX_LATELY = 50  # of a scope's newest jobs, looked through for one that still runs, or renews an answer
 
 log = logging.getLogger(__name__)
 
@@ -122,7 +122,9 @@ class Researcher:
         asked = await self._asked(old)
         return await self._again(old, replace(asked, basis="", feedback="", asker=asker), dedupe_key, address)
 
-    async def refresh(self, job_id: str, asker: str, *, scope: Scope, dedupe_key: str = "") -> ResearchJob:
+    async def refresh(
+        self, job_id: str, asker: str, *, scope: Scope, dedupe_key: str = "", address: Address | None = None
+    ) -> ResearchJob:
         """Renew an answer that was given before: nothing of it is used, and `changes` then says what is different.
 
         By default an answer is renewed once a day, however many press. A job that still runs is given back as it is.
@@ -131,15 +133,16 @@ class Researcher:
         if old.status not in TERMINAL_STATUSES:
             return old
         request = replace(await self._asked(old), basis="", feedback="", refreshes=old.id, asker=asker)
-        day = self._deps.clock().date().isoformat()
-        return await self._again(old, request, dedupe_key or f"refresh:{old.id}:{day}")
+        return await self._again(old, request, dedupe_key or f"refresh:{old.id}:{self._deps.clock():%F}", address)
 
     async def changes(self, job_id: str, *, scope: Scope) -> AnswerChanges | None:
-        """What a refreshed answer says otherwise than the one it renews (D12).
+        """What a refreshed answer says otherwise than the one it renews (D12); of either of the two jobs.
 
-        None for a job that refreshes none, before both have an answer, and when the earlier one was forgotten.
+        None where none of the two was lately asked to renew the other, or an answer is still missing or forgotten.
         """
         job = await self._visible(job_id, scope)
+        lately = [] if job.request.refreshes else await self.recent(scope, limit=MAX_LATELY)
+        job = next((one for one in lately if one.request.refreshes == job.id), job)
         if not job.request.refreshes:
             return None
         before, now = await self.result(job.request.refreshes), await self.result(job.id)
@@ -314,7 +317,7 @@ class Researcher:
 
     async def under_way(self, thread: str, *, scope: Scope) -> ResearchJob | None:
         """The newest job of a conversation that can be steered and has not ended: who a reply there speaks to."""
-        for job in await self._deps.jobs.recent(scope, limit=MAX_UNDER_WAY):
+        for job in await self._deps.jobs.recent(scope, limit=MAX_LATELY):
             is_steerable = can_be_steered(job.request.modes) and job.status not in TERMINAL_STATUSES
             if job.request.thread == thread and is_steerable:
                 return job

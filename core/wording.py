@@ -5,7 +5,7 @@ Plain text without markup; each interface adds its own. Nothing here comes from 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
 from core.answer import Confidence, JobResult, ResearchAnswer, Verdict
@@ -54,6 +54,8 @@ CHECK_QUESTION = "Is what this message says true?"
 REFRESH = "Refresh"
 WHAT_CHANGED = "What changed"
 CHECKING_EARLIER = "Earlier answer, checking that it is the same question"
+NOTHING_TO_COMPARE = "There is no newer answer to compare with yet: press Refresh, and ask again when it has come."
+ALREADY_BEGUN = "That has been started already; its answer appears further up."
 
 ASK_WHAT = "Ask me a question and I will answer it with sources."
 ON_IT = "On it …"
@@ -199,10 +201,13 @@ def footer(result: JobResult, source_count: int) -> str:
     return " · ".join(parts)
 
 
-def earlier_answer(job: ResearchJob, result: JobResult | None, *, asker: str = "") -> str:
+def earlier_answer(
+    job: ResearchJob, result: JobResult | None, *, asker: str = "", write: Callable[[str], str] = str
+) -> str:
     """`Answered 3 days ago for: How big is the universe?`; "" for an answer of this very job, or of a moment ago.
 
-    The age is as of the repetition. `asker` is how the interface names who asked first, "" where it may not.
+    The age is as of the repetition. `asker` is how the interface names who asked first, "" where it may not;
+    `write` puts the question into the interface's markup.
     """
     if result is None or not result.cached_at or not result.cached_question:
         return ""
@@ -213,7 +218,7 @@ def earlier_answer(job: ResearchJob, result: JobResult | None, *, asker: str = "
     whom = f" {asker}" if asker else ""
     asked = " ".join(result.cached_question.split())
     asked = asked if len(asked) <= NAMED_CHARS else f"{asked[: NAMED_CHARS - 1]}…"
-    return f"Answered {age(seconds)} for{whom}: {asked}"
+    return f"Answered {age(seconds)} for{whom}: {write(asked)}"
 
 
 def changes_lines(changes: AnswerChanges) -> list[str]:

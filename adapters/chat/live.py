@@ -255,7 +255,9 @@ class LiveAnswers(Generic[Payload]):
             try:
                 job = await self._researcher.job(live.job.id)
                 sources = await self._researcher.sources(job.id)
-                payload = self._voice.outcome(job, await self._researcher.result(job.id), sources)
+                result = await self._researcher.result(job.id)
+                first = await self._researcher.first_asker(job.id, scope=job.scope)
+                payload = self._voice.outcome(job, result, sources, first_asker=first)
                 async with asyncio.timeout(self._pace.edit_timeout_s):
                     await self._place(live, payload, may_repost=number >= len(self._pace.backoff_s))
                 await self._researcher.delivered(job.id)

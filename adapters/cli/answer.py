@@ -35,9 +35,11 @@ def print_answer(
     """The whole of `result.answer`, best part first."""
     paper = _Paper(console)
     paper.write(Text(one_line(job.query), style="bold"))
-    if answer.notice:
+    notices = [notice for notice in (wording.earlier_answer(job, result), answer.notice) if notice]
+    if notices:
         paper.gap()
-        paper.write(Text(one_line(answer.notice), style="italic"))
+    for notice in notices:
+        paper.write(Text(one_line(notice), style="italic"))
     library = content_of(result)
     for section in (library,) if library else (marked_section(answer, "summary"), marked_section(answer, "detail")):
         _print_prose(paper, section)

@@ -44,6 +44,10 @@ class JobLinks:
         return self._at("", heard=kind)
 
     @property
+    def refresh(self) -> str:
+        return self._at("/refresh")
+
+    @property
     def stream(self) -> str:
         return f"/v1{self._at('/stream')}"
 

@@ -25,7 +25,7 @@ from core.answer import Verdict
 from core.citations import MARKS
 from core.deep.viewing import trace_lines
 from core.errors import InvalidQuery, JobNotFound
-from core.job import MAX_ROUNDS, TERMINAL_STATUSES, ResearchJob, ResearchRequest
+from core.job import LOCAL, MAX_ROUNDS, TERMINAL_STATUSES, ResearchJob, ResearchRequest
 from core.modes import MODES, can_be_steered
 from core.snapshot import Snapshot
 from core.steering import Steering, SteeringKind, read_steering
@@ -54,6 +54,7 @@ def add_routes(app: web.Application) -> None:
     app.router.add_get("/jobs/{job_id}", get_job)
     app.router.add_post("/jobs/{job_id}/cancel", post_cancel)
     app.router.add_post("/jobs/{job_id}/steering", post_steering)
+    app.router.add_post("/jobs/{job_id}/refresh", post_refresh)
     app.router.add_get("/jobs/{job_id}/trace", get_trace)
     app.router.add_get("/jobs/{job_id}/sources/{number}", get_source)
 
@@ -92,7 +93,10 @@ async def get_job(request: web.Request) -> web.Response:
     if view.is_running:
         page = _page("running.html", request, context | await _running(request, job))
     else:
-        page = _page("job.html", request, context | _finished(request, view))
+        changes = None
+        if view.is_renewable or job.request.refreshes:
+            changes = await researcher.changes(job.id, scope=job.scope)
+        page = _page("job.html", request, context | _finished(request, view) | {"changes": changes})
     if context["may_ask"]:
         page.headers["Referrer-Policy"] = FORM_REFERRER
     return page
@@ -117,6 +121,15 @@ async def post_steering(request: web.Request) -> web.Response:
     if job.status not in TERMINAL_STATUSES:  # else its answer says more than a refusal
         await request.app[RESEARCHER].steer(job.id, steering, scope=job.scope)
     raise web.HTTPSeeOther(_links(request, job).heard(steering.kind))
+
+
+async def post_refresh(request: web.Request) -> web.Response:
+    """Renew an answer that was given before, then to the new job's page."""
+    job = await readable_job(request)
+    if not may_ask(request) or job.scope != LOCAL:
+        raise Forbidden
+    renewed = await request.app[RESEARCHER].refresh(job.id, job.request.asker, scope=job.scope)
+    raise web.HTTPSeeOther(request.app[LINKS].signed(renewed, f"/jobs/{renewed.id}"))
 
 
 async def get_trace(request: web.Request) -> web.Response:

@@ -95,6 +95,7 @@ class JobView:
     is_running: bool
     is_private: bool
     can_be_asked_again: bool
+    is_renewable: bool
     offers_deep: bool
     failure: str
     notices: tuple[str, ...]
@@ -148,6 +149,7 @@ def job_view(
         is_running=is_running,
         is_private=is_private(job),
         can_be_asked_again=job.scope == LOCAL,  # asked from here it would belong to this machine, not to a workspace
+        is_renewable=bool(wording.earlier_answer(job, result)),
         offers_deep=wording.offers_deep(job, result),
         notices=_notices(job, result),
         failure="" if is_running or answer else wording.failure_sentence(job),

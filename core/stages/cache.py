@@ -21,7 +21,6 @@ from core.ports import Vector
 from core.render import iso_utc
 from core.source import Source, SourceKind
 from core.stages.intake import parse_intent
-from core.wording import earlier_answer
 
 _WORTH_KEEPING = frozenset({Confidence.HIGH, Confidence.MEDIUM})  # D12
 KEEP_TIMEOUT_S = 10.0  # of embedding an answered question; nobody waits for it
@@ -96,11 +95,7 @@ async def repeat_result(earlier_id: str, job: ResearchJob, deps: Deps, *, answer
     answer = result.answer
     if answer is None:
         return repeated
-    notice = " · ".join(filter(None, [earlier_answer(job, repeated), answer.notice]))
-    return replace(
-        repeated,
-        answer=replace(answer, notice=notice, metadata=SynthesisMetadata(model=answer.metadata.model)),
-    )
+    return replace(repeated, answer=replace(answer, metadata=SynthesisMetadata(model=answer.metadata.model)))
 
 
 def comparable_group(job: ResearchJob, deps: Deps) -> str:

@@ -91,7 +91,8 @@ async def test_a_refreshed_answer_is_researched_anew_and_says_what_is_different(
     assert not changes.is_nothing
     assert result is not None
     assert result.cached_job == renewed.id
-    assert await researcher.changes(repeated.id, scope=CHANNEL) is None
+    assert await researcher.changes(repeated.id, scope=CHANNEL) == changes
+    assert await researcher.changes(after.id, scope=CHANNEL) is None
     with pytest.raises(JobNotFound):
         await researcher.refresh(repeated.id, "bob", scope=Scope("discord:1", "channel:3"))
 

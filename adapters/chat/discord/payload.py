@@ -20,6 +20,8 @@ class Press(StrEnum):
     SHARE_HERE = "share_here"
     ASK_AGAIN = "ask_again"
     IMPROVE = "improve"
+    REFRESH = "refresh"
+    CHANGED = "what_changed"
     RETRY = "retry"
     CANCEL = "cancel"
     START = "start_deep"

@@ -45,7 +45,7 @@ async def press_button(bot: ResearchBot, interaction: Asked, press: Press, job_i
         if press is Press.BAD:  # the vote counts although nobody says why
             await _vote(bot, interaction, job_id, good=False)
         return
-    if press in (Press.RETRY, Press.ASK_AGAIN, Press.START):
+    if press in (Press.RETRY, Press.ASK_AGAIN, Press.REFRESH, Press.START):
         await _again(bot, interaction, press, job_id)
         return
     if press is Press.NOT_NOW:
@@ -59,6 +59,7 @@ async def press_button(bot: ResearchBot, interaction: Asked, press: Press, job_i
         Press.CANCEL: _cancel,
         Press.GO_DEEPER: partial(_steer, Steering("go_deeper")),
         Press.ANSWER_NOW: partial(_steer, Steering("answer_now")),
+        Press.CHANGED: _changed,
         Press.GOOD: _good,
     }
 
@@ -92,6 +93,8 @@ async def _again(bot: ResearchBot, interaction: Asked, press: Press, job_id: str
     async def submit(job: ResearchJob, asker: str, key: str, address: Address) -> ResearchJob:
         if press is Press.RETRY:
             return await researcher.retry(job.id, asker, scope=job.scope, address=address)
+        if press is Press.REFRESH:
+            return await researcher.refresh(job.id, asker, scope=job.scope, address=address)
         if press is Press.START:  # one deep research an answer, however often it is pressed
             key = f"deep:{job.id}"
             return await researcher.improve(
@@ -122,7 +125,7 @@ async def _new_answer(
 
     reply = await bot.answer(begin, spot)
     if not reply.has_shown and not in_place:  # somebody else's press has begun it, and its message lives elsewhere
-        await reply.edit(bot.voice.notice(word("asking.already_begun")))
+        await reply.edit(bot.voice.notice(wording.ALREADY_BEGUN))
 
 
 async def _decline(bot: ResearchBot, interaction: Asked, job_id: str) -> None:
@@ -150,6 +153,11 @@ async def _shared_sources(bot: ResearchBot, interaction: Asked, job_id: str) -> 
 async def _listed(bot: ResearchBot, job_id: str) -> DiscordMessage:
     result = await bot.researcher.result(job_id)
     return bot.voice.notice(sources_text(await bot.researcher.sources(job_id), result.answer if result else None))
+
+
+async def _changed(bot: ResearchBot, interaction: Asked, job_id: str) -> DiscordMessage:
+    job = await _visible(bot, interaction, job_id)
+    return bot.voice.changes(await bot.researcher.changes(job.id, scope=job.scope))
 
 
 async def _share(bot: ResearchBot, interaction: Asked, job_id: str) -> DiscordMessage:

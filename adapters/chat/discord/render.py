@@ -17,6 +17,7 @@ from adapters.chat.discord.words import word
 from adapters.chat.fitting import fit, units
 from core import wording
 from core.answer import Confidence, JobResult, ResearchAnswer
+from core.changes import AnswerChanges
 from core.deep.card import Card
 from core.job import JobStatus, ResearchJob
 from core.page_links import PageLinks
@@ -70,7 +71,13 @@ class DiscordVoice:
         return replace(message, page_url=self.links.link(job))
 
     def outcome(
-        self, job: ResearchJob, result: JobResult | None, sources: Sequence[Source], *, may_offer: bool = True
+        self,
+        job: ResearchJob,
+        result: JobResult | None,
+        sources: Sequence[Source],
+        *,
+        may_offer: bool = True,
+        first_asker: str = "",
     ) -> DiscordMessage:
         """`may_offer` is False once deep research was declined below this answer (D9)."""
         answer = result.answer if result and job.status is JobStatus.COMPLETED else None
@@ -80,8 +87,8 @@ class DiscordVoice:
         title = f"{'📊' if is_answered else '🔎'} {wording.title(job, result)}"
         embed = discord.Embed(title=title, colour=COLOURS[answer.confidence])
         offers_deep = may_offer and wording.offers_deep(job, result)
-        parts = _Answer(job, result, answer, sources, self.links.link(job), offers_deep)
-        rows = self._rows(job, sources, offers_deep=offers_deep)
+        parts = _Answer(job, result, answer, sources, self.links.link(job), offers_deep, first_asker)
+        rows = self._rows(job, result, sources, offers_deep=offers_deep)
         message = _composed(embed, parts, wording.footer(result, len(sources)), rows)
         if not is_answered:
             return replace(message, job_id=job.id)
@@ -102,6 +109,13 @@ class DiscordVoice:
     def notice(self, text: str) -> DiscordMessage:
         """Words of our own, with their markup."""
         return DiscordMessage(discord.Embed(description=text, colour=COLOUR_RUNNING), text)
+
+    def changes(self, changes: AnswerChanges | None) -> DiscordMessage:
+        """What a renewed answer says otherwise, as many lines as there is room for."""
+        if changes is None:
+            return self.notice(wording.NOTHING_TO_COMPARE)
+        lines = [f"• {plain(line, ITEM_ROOM * 5)}" for line in wording.changes_lines(changes)]
+        return self.notice(_within([f"**{wording.WHAT_CHANGED}**", *lines], RUNNING_LIMIT))
 
     def question(self, text: str, *buttons: JobButton) -> DiscordMessage:
         """A question of our own, with the buttons that answer it."""
@@ -126,7 +140,9 @@ class DiscordVoice:
         message = _message(embed, "\n".join(lines), footer, ((retry, *show, *self._link(job)),))
         return replace(message, job_id=job.id)
 
-    def _rows(self, job: ResearchJob, sources: Sequence[Source], *, offers_deep: bool) -> tuple[Row, ...]:
+    def _rows(
+        self, job: ResearchJob, result: JobResult, sources: Sequence[Source], *, offers_deep: bool
+    ) -> tuple[Row, ...]:
         show = [JobButton(Press.SOURCES, job.id, wording.SHOW_SOURCES)] if sources else []
         share = [JobButton(Press.SHARE, job.id, wording.SHARE)] if job.request.is_private else []
         again = JobButton(Press.ASK_AGAIN, job.id, wording.ASK_AGAIN)
@@ -134,7 +150,7 @@ class DiscordVoice:
         good = JobButton(Press.GOOD, job.id, word("buttons.good"))
         bad = JobButton(Press.BAD, job.id, word("buttons.bad"))
         first: Row = (*self._link(job), *show, *share, again, improve)
-        votes: Row = (good, bad)
+        votes: Row = (*_renewing(job, result), good, bad)
         if not offers_deep:
             return first, votes
         start = JobButton(Press.START, job.id, wording.START, "primary")
@@ -164,6 +180,7 @@ class _Answer:
     sources: Sequence[Source]
     page_url: str
     offers_deep: bool
+    first_asker: str
 
     def within(self, limit: int) -> str:
         """S003-20's text. The answer gets the room that the other parts leave; the last of them yield to it."""
@@ -191,14 +208,16 @@ class _Answer:
         line = f"**{word('answer.confidence')}**: {wording.confidence_headline(self.answer)}"
         reasons = plain(", ".join(self.answer.confidence_reasons), LINE_ROOM)
         notice = f"*{plain(self.answer.notice, LINE_ROOM)}*\n" if self.answer.notice else ""
-        return notice + line + (f"\n-# {reasons}" if reasons else "")
+        return self._earlier() + notice + line + (f"\n-# {reasons}" if reasons else "")
+
+    def _earlier(self) -> str:
+        asker = f"<@{self.first_asker}>" if self.first_asker.isdigit() else ""
+        said = wording.earlier_answer(self.job, self.result, asker=asker, write=lambda asked: plain(asked, LINE_ROOM))
+        return f"*{said}*\n" if said else ""
 
     def _optional(self) -> list[str]:
         """Most wanted first."""
         parts = [f"*{wording.OFFER_DEEP}*"] if self.offers_deep else []
-        earlier = wording.earlier_answer(self.job, self.result)
-        if earlier:
-            parts.append(f"-# {plain(earlier, LINE_ROOM)}")
         shown = [source for source in self.sources if is_used(source, self.answer)][:TOP_SOURCES]
         if shown:
             parts.append("\n".join([f"**{word('answer.sources')}**:", *map(source_line, shown)]))
@@ -225,6 +244,14 @@ def sources_text(sources: Sequence[Source], answer: ResearchAnswer | None, *, li
             return "\n".join([*lines, "…"])
         lines.append(line)
     return "\n".join(lines) or word("answer.no_sources")
+
+
+def _renewing(job: ResearchJob, result: JobResult) -> Row:
+    """Below an answer that was given before, or that renews one (D12)."""
+    changed = JobButton(Press.CHANGED, job.id, wording.WHAT_CHANGED)
+    if wording.earlier_answer(job, result):
+        return JobButton(Press.REFRESH, job.id, wording.REFRESH), changed
+    return (changed,) if job.request.refreshes else ()
 
 
 def _plan(card: Card) -> list[str]:

@@ -16,14 +16,17 @@ from adapters.chat.slack.render import (
     ANSWER_NOW,
     ASK_AGAIN,
     CANCEL,
+    CHANGED,
     DEEPER,
     NOT_NOW,
     RATE,
+    REFRESH,
     RETRY,
     SHARE,
     SHOW_SOURCES,
     START,
     all_sources_message,
+    changes_message,
 )
 from adapters.chat.slack.reply import Lodging, SlackReply
 from adapters.chat.slack.translate import PLATFORM, Payload
@@ -66,6 +69,17 @@ class Click:
             value=str(action.get("value") or ""),
         )
 
+    @property
+    def thread_ts(self) -> str:
+        """Where a new answer goes: the thread of the button's message; "" for direct messages themselves."""
+        return "" if self.channel.startswith("D") and self.root_ts == self.message_ts else self.root_ts
+
+    @property
+    def day(self) -> int:
+        """Since 1970, of the click."""
+        seconds = self.action_ts.partition(".")[0]
+        return int(seconds) // 86_400 if seconds.isdecimal() else 0
+
 
 @dataclass(frozen=True)
 class Buttons:
@@ -78,6 +92,8 @@ class Buttons:
             SHOW_SOURCES: self._show_sources,
             SHARE: self._share,
             ASK_AGAIN: self._ask_again,
+            REFRESH: self._refresh,
+            CHANGED: self._tell_changes,
             RETRY: self._retry,
             CANCEL: self._cancel,
             RATE: self._rate,
@@ -138,10 +154,19 @@ class Buttons:
             await self._whisper(click, wording.SOMETHING_BROKE)
 
     async def _ask_again(self, click: Click, job: ResearchJob) -> None:
-        thread_ts = "" if click.channel.startswith("D") and click.root_ts == click.message_ts else click.root_ts
-        reply = self._reply(click, job, f"again:{click.action_ts}", thread_ts=thread_ts)
+        reply = self._reply(click, job, f"again:{click.action_ts}", thread_ts=click.thread_ts)
         again = partial(self.desk.researcher.ask_again, job.id, click.user, scope=job.scope, dedupe_key=key_of(reply))
         await self.desk.begin(again, reply, job.scope)
+
+    async def _refresh(self, click: Click, job: ResearchJob) -> None:
+        """Once a day, however many click."""
+        reply = self._reply(click, job, f"refresh:{job.id}:{click.day}", thread_ts=click.thread_ts)
+        refresh = partial(self.desk.researcher.refresh, job.id, click.user, scope=job.scope, dedupe_key=key_of(reply))
+        if not await self.desk.begin(refresh, reply, job.scope):
+            await self._whisper(click, wording.ALREADY_BEGUN)
+
+    async def _tell_changes(self, click: Click, job: ResearchJob) -> None:
+        await self._show(click, changes_message(await self.desk.researcher.changes(job.id, scope=job.scope)))
 
     async def _retry(self, click: Click, job: ResearchJob) -> None:
         """In the message that told of the failure."""
@@ -152,10 +177,11 @@ class Buttons:
 
     async def _start_deep(self, click: Click, job: ResearchJob) -> None:
         """One deep research an answer, however often it is clicked (D9)."""
-        thread_ts = "" if click.channel.startswith("D") and click.root_ts == click.message_ts else click.root_ts
-        reply = self._reply(click, job, f"deep:{job.id}", thread_ts=thread_ts)
+        reply = self._reply(click, job, f"deep:{job.id}", thread_ts=click.thread_ts)
         deeper = partial(self.desk.researcher.improve, job.id, "", click.user, is_deeper=True)
-        await self.desk.begin(partial(deeper, scope=job.scope, dedupe_key=key_of(reply)), reply, job.scope)
+        deeper = partial(deeper, scope=job.scope, dedupe_key=key_of(reply))
+        if not await self.desk.begin(deeper, reply, job.scope):
+            await self._whisper(click, wording.ALREADY_BEGUN)
 
     async def _decline_deep(self, click: Click, job: ResearchJob) -> None:
         """The offer goes, the answer stays."""

@@ -131,8 +131,10 @@ class Desk:
         lodging = Lodging.read(delivery.address.data)
         return SlackReply(await self.workspaces.find(lodging.team), lodging, is_doubtful=True)
 
-    async def begin(self, submit: Submit, reply: SlackReply, scope: Scope) -> None:
+    async def begin(self, submit: Submit, reply: SlackReply, scope: Scope) -> bool:
         """Store what `submit` makes under `key_of(reply)`, with its message. The answer comes by itself.
+
+        False when it is known and answered elsewhere: nothing is shown then.
 
         A job that is known and has no message to be seen was stored by someone who died before noting where.
         """
@@ -140,6 +142,7 @@ class Desk:
         job = await self.live.accept(submit, reply, known=is_known)
         if job is not None:
             self.live.follow(job, reply)
+        return job is not None or not is_known
 
     async def latest(self, place: Place, conversation: str) -> ResearchJob | None:
         return await self.researcher.latest(conversation, scope=place.scope)

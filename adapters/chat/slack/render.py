@@ -26,12 +26,14 @@ from adapters.chat.slack.blocks import (
     message,
     plain,
     section,
+    sentence_message,
     thumbs,
 )
 from adapters.chat.slack.checks import check_blocks
 from adapters.chat.slack.places import place_of
 from core import wording
 from core.answer import Citation, Confidence, JobResult, ResearchAnswer
+from core.changes import AnswerChanges
 from core.checks import read_checks
 from core.citations import MARKS
 from core.deep.card import Card
@@ -49,6 +51,7 @@ QUOTE_ROOM = 400
 
 SHOW_SOURCES, SHARE, ASK_AGAIN, RETRY, CANCEL = "show_sources", "share", "ask_again", "retry", "cancel"
 START, NOT_NOW, DEEPER, ANSWER_NOW = "start_deep", "not_now", "go_deeper", "answer_now"
+REFRESH, CHANGED = "refresh", "what_changed"
 RATE, VIEW = "rate", "view_full_analysis"
 
 
@@ -76,7 +79,13 @@ class SlackVoice:
         return message(f"{one_line(snapshot.message)} …", blocks)
 
     def outcome(
-        self, job: ResearchJob, result: JobResult | None, sources: Sequence[Source], *, may_offer: bool = True
+        self,
+        job: ResearchJob,
+        result: JobResult | None,
+        sources: Sequence[Source],
+        *,
+        may_offer: bool = True,
+        first_asker: str = "",
     ) -> SlackMessage:
         """`may_offer` is False once deep research was declined below this answer (D9)."""
         answer = result.answer if result and job.status is JobStatus.COMPLETED else None
@@ -85,9 +94,18 @@ class SlackVoice:
         title = wording.title(job, result)
         is_insufficient = answer.confidence is Confidence.INSUFFICIENT
         blocks = [header(f"{'🔎' if is_insufficient else '📊'} {title}"), _question(job, result)]
-        blocks += [section(_answer_text(answer)), *check_blocks(read_checks(result), sources), *_remarks(answer)]
+        blocks += [
+            *_earlier(job, result, first_asker),
+            section(_answer_text(answer)),
+            *check_blocks(read_checks(result), sources),
+            *_remarks(answer),
+        ]
         blocks += _searched(result) if is_insufficient else _cited(answer, sources)
-        blocks += [divider(), *actions(self._answer_buttons(job, has_sources=bool(sources))), thumbs(RATE, job.id)]
+        blocks += [
+            divider(),
+            *actions(self._answer_buttons(job, result, has_sources=bool(sources))),
+            thumbs(RATE, job.id),
+        ]
         blocks.append(context(plain(wording.footer(result, len(sources)), LINE_ROOM)))
         if may_offer and wording.offers_deep(job, result):
             start = button(START, wording.START, job.id, style="primary")
@@ -119,14 +137,14 @@ class SlackVoice:
         buttons += link_button(VIEW, wording.VIEW_FULL_ANALYSIS, self.links.link(job))
         return message(f"{title}: {one_line(sentence)}", [*blocks, *actions(buttons)])
 
-    def _answer_buttons(self, job: ResearchJob, *, has_sources: bool) -> list[Block]:
+    def _answer_buttons(self, job: ResearchJob, result: JobResult, *, has_sources: bool) -> list[Block]:
         buttons = link_button(VIEW, wording.VIEW_FULL_ANALYSIS, self.links.link(job))
         if has_sources:
             buttons.append(button(SHOW_SOURCES, wording.SHOW_SOURCES, job.id))
         if not job.scope.visibility.startswith("user:"):
             ask = confirmation("Share this answer?", "Everybody in this channel will see it.", yes=wording.SHARE)
             buttons.append(button(SHARE, "Share to channel", job.id, confirm=ask))
-        return [*buttons, button(ASK_AGAIN, wording.ASK_AGAIN, job.id)]
+        return [*buttons, *_renewing(job, result), button(ASK_AGAIN, wording.ASK_AGAIN, job.id)]
 
 
 def sources_message(sources: Sequence[Source], answer: ResearchAnswer | None) -> SlackMessage | None:
@@ -136,6 +154,14 @@ def sources_message(sources: Sequence[Source], answer: ResearchAnswer | None) ->
         return None
     names = ", ".join(one_line(source.metadata.domain or source.title) for source in cited)
     return message(f"Sources: {names}", [section("*Sources*"), *_source_blocks(cited, answer.citations)])
+
+
+def changes_message(changes: AnswerChanges | None) -> SlackMessage:
+    """What a renewed answer says otherwise."""
+    if changes is None:
+        return sentence_message(wording.NOTHING_TO_COMPARE)
+    lines = [f"• {plain(line, 2 * LINE_ROOM)}" for line in wording.changes_lines(changes)]
+    return message(wording.WHAT_CHANGED, [section(f"*{wording.WHAT_CHANGED}*"), *(section(line) for line in lines)])
 
 
 def ready_message(asker: str) -> SlackMessage:
@@ -168,6 +194,21 @@ def history_message(jobs: Sequence[ResearchJob], links: PageLinks) -> SlackMessa
 def _label(text: str) -> str:
     """Of a link: no bar and no angle, which would end it early."""
     return plain(text.replace("|", "/"), LINE_ROOM) or "…"
+
+
+def _renewing(job: ResearchJob, result: JobResult) -> list[Block]:
+    """Below an answer that was given before, or that renews one (D12)."""
+    changed = button(CHANGED, wording.WHAT_CHANGED, job.id)
+    if wording.earlier_answer(job, result):
+        return [button(REFRESH, wording.REFRESH, job.id), changed]
+    return [changed] if job.request.refreshes else []
+
+
+def _earlier(job: ResearchJob, result: JobResult, first_asker: str) -> list[Block]:
+    """When it was answered, for which question, and for whom where that may be told."""
+    asker = f"<@{first_asker}>" if first_asker.isalnum() else ""
+    said = wording.earlier_answer(job, result, asker=asker, write=lambda asked: plain(asked, LINE_ROOM))
+    return [context(f"_{said}_")] if said else []
 
 
 def _plan(card: Card) -> list[Block]:

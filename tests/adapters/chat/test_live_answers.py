@@ -37,7 +37,9 @@ class Plain:
     def progress(self, job: ResearchJob, snapshot: Snapshot, elapsed_s: float) -> str:
         return f"progress: {snapshot.message}"
 
-    def outcome(self, job: ResearchJob, result: JobResult | None, sources: Sequence[Source]) -> str:
+    def outcome(
+        self, job: ResearchJob, result: JobResult | None, sources: Sequence[Source], *, first_asker: str = ""
+    ) -> str:
         return f"outcome: {job.status.value}"
 
     def refusal(self, sentence: str) -> str:

@@ -27,7 +27,7 @@ from core.researcher import Researcher
 from core.runner import DirectSteps, run_job
 from core.snapshot import Snapshot
 from core.source import Source
-from core.wording import CHECKING_EARLIER, earlier_answer
+from core.wording import CHECKING_EARLIER, REFRESH, WHAT_CHANGED, earlier_answer
 from tests.core.test_similar import ASKED, SAME, house
 from tests.fakes import FakeModel
 from tests.golden import samples
@@ -69,7 +69,9 @@ class Words:
     def progress(self, job: ResearchJob, snapshot: Snapshot, elapsed_s: float) -> str:
         return f"{snapshot.message} | {' '.join(snapshot.sentences.values())}"
 
-    def outcome(self, job: ResearchJob, result: JobResult | None, sources: Sequence[Source]) -> str:
+    def outcome(
+        self, job: ResearchJob, result: JobResult | None, sources: Sequence[Source], *, first_asker: str = ""
+    ) -> str:
         return f"done: {earlier_answer(job, result)}"
 
     def refusal(self, sentence: str) -> str:
@@ -162,26 +164,47 @@ NOTICE = "Answered 3 days ago for: What is the height of the Eddystone lighthous
 
 
 def shown(name: str) -> str:
-    answer = samples.ANSWER if samples.RESULT.answer is None else samples.RESULT.answer
-    result = replace(REPEATED, answer=replace(answer, notice=earlier_answer(samples.COMPLETED, REPEATED)))
-    outcome = (samples.COMPLETED, result, samples.SOURCES)
+    outcome = (samples.COMPLETED, REPEATED, samples.SOURCES)
     if name == "discord":
         return DiscordVoice(samples.LINKS).outcome(*outcome).text
     if name == "slack":
         return json.dumps(SlackVoice(samples.LINKS).outcome(*outcome).blocks)
     if name == "page":
         view = job_view(*outcome, JobLinks("job_1"))
-        return view.answer.raw.notice if view.answer else ""
+        return "\n".join(view.notices)
     text = io.StringIO()
-    assert result.answer is not None
-    print_answer(Console(file=text, width=100), samples.COMPLETED, result, result.answer, samples.SOURCES)
+    print_answer(Console(file=text, width=100), samples.COMPLETED, REPEATED, samples.ANSWER, samples.SOURCES)
     return text.getvalue()
 
 
 @pytest.mark.parametrize("name", ["discord", "slack", "page", "cli"])
 def test_every_interface_says_that_it_was_answered_before(name: str) -> None:
     """S003-19: with its age and its own question."""
-    assert NOTICE in shown(name)
+    assert shown(name).count(NOTICE) == 1
+
+
+@pytest.mark.parametrize("name", ["discord", "slack"])
+def test_a_repeated_answer_names_its_first_asker_and_offers_to_renew_it(name: str) -> None:
+    """D12: Refresh and What changed below it; below the renewed answer What changed alone."""
+    renewed = replace(samples.COMPLETED, request=replace(samples.COMPLETED.request, refreshes="job_1"))
+
+    told, offered = buttons_and_text(name, samples.COMPLETED, REPEATED)
+    _, offered_later = buttons_and_text(name, renewed, samples.RESULT)
+    _, offered_else = buttons_and_text(name, samples.COMPLETED, samples.RESULT)
+
+    assert f"Answered 3 days ago for <@7>: {REPEATED.cached_question}" in told
+    assert [label for label in offered if label in (REFRESH, WHAT_CHANGED)] == [REFRESH, WHAT_CHANGED]
+    assert [label for label in offered_later if label in (REFRESH, WHAT_CHANGED)] == [WHAT_CHANGED]
+    assert not {REFRESH, WHAT_CHANGED} & set(offered_else)
+
+
+def buttons_and_text(name: str, job: ResearchJob, result: JobResult) -> tuple[str, list[str]]:
+    if name == "discord":
+        message = DiscordVoice(samples.LINKS).outcome(job, result, samples.SOURCES, first_asker="7")
+        return message.text, [button.label for row in message.rows for button in row]
+    blocks = SlackVoice(samples.LINKS).outcome(job, result, samples.SOURCES, first_asker="7").blocks
+    rows = [block["elements"] for block in blocks if block["type"] == "actions"]
+    return json.dumps(blocks), [button["text"]["text"] for row in rows for button in row]
 
 
 @pytest.mark.parametrize("name", ["discord", "slack"])
