@@ -93,11 +93,16 @@ def is_final(message: Message) -> bool:
 
 
 @asynccontextmanager
-async def discord_house(data: Path, *, env: Mapping[str, str] | None = None, **how: Any) -> AsyncIterator[House]:
-    """A bot and a worker that are ready; `how` sets attributes of the Discord. Ends by judging what Discord refused."""
+async def discord_house(
+    data: Path, *, service: str = "tavily", env: Mapping[str, str] | None = None, **how: Any
+) -> AsyncIterator[House]:
+    """A bot and a worker that are ready and search with `service`; `how` sets attributes of the Discord.
+
+    Ends by judging what Discord refused.
+    """
     async with discord_world(**how) as discord, World.of(PAGES) as world:
         settings = {
-            **world.env(data, "tavily", model=True),
+            **world.env(data, service, model=True),
             **SETTINGS,
             "DISCORD_TOKEN": TOKEN,
             "LOOPBACK_DISCORD": discord.url,

@@ -82,12 +82,14 @@ def manifest_scopes() -> set[str]:
 
 
 @asynccontextmanager
-async def slack_house(data: Path, *, http: bool = False, **changes: str) -> AsyncIterator[SlackHouse]:
-    """Everything in one process. `changes` are more settings."""
+async def slack_house(
+    data: Path, *, http: bool = False, service: str = "tavily", **changes: str
+) -> AsyncIterator[SlackHouse]:
+    """Everything in one process, that searches with `service`. `changes` are more settings."""
     async with World.of(PAGES) as world, SlackWorld.open() as slack:
         slack.state.scopes = manifest_scopes()
         env = {
-            **world.env(data, "tavily", model=True),
+            **world.env(data, service, model=True),
             **slack.env(http=http),
             "PORT": "0",
             "GORKD_PUBLIC_URL": PUBLIC_URL,

@@ -7,6 +7,7 @@ import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -101,6 +102,30 @@ async def test_answer_is_listed_where_it_was_asked_until_it_is_cleared(browser: 
         await expect(page.locator("#recent")).to_be_hidden()
         await page.reload()
         await expect(page.locator("#recent")).to_be_hidden()
+
+
+async def test_a_repeated_answer_is_renewed_and_says_what_changed(browser: Browser, site: Site):
+    """D12: Refresh leads to a new answer that tells what is different; from then on the repeated one tells it too."""
+    repeated = await site.ask()
+    result = await site.researcher.result(repeated.id)
+    assert result is not None
+    earlier = (repeated.created_at - timedelta(days=3)).isoformat()
+    await site.deps.jobs.finish(
+        repeated, replace(result, cached_at=earlier, cached_job="job_1", cached_question=QUESTION)
+    )
+    async with visit(browser, site.page(repeated)) as page:
+        await expect(page.locator("article")).to_contain_text(f"Answered 3 days ago for: {QUESTION}")
+        await page.click("text=What changed")
+        await expect(page.locator("#changes p")).to_contain_text("no newer answer")
+        await page.click("button:text('Refresh')")
+        await expect(page.locator(".chip")).to_be_visible()
+        assert repeated.id not in page.url
+        await page.click("text=What changed")
+        await expect(page.locator("#changes li")).to_contain_text("Nothing changed")
+
+        await page.goto(site.page(repeated))
+
+        await expect(page.locator("#changes")).to_contain_text("Nothing changed")
 
 
 async def test_somebody_elses_link_is_not_among_ones_own_answers(browser: Browser, site: Site, finished: ResearchJob):

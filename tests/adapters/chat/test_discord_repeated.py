@@ -1,0 +1,33 @@
+"""What stands below an answer that was given before, in a real bot that searches what is worth repeating."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.loopback.discord_data import ASKER, OTHER
+from tests.loopback.discord_house import discord_house
+
+TIDES = "What causes the tides?"
+
+
+async def test_a_repeated_answer_is_renewed_and_says_what_changed(tmp_path: Path):
+    """D12: after a restart too; Refresh makes one new answer, and What changed is told to who asks for it."""
+    async with discord_house(tmp_path, service="pubmed") as house:
+        first = await house.final(house.discord.slash("research", query=TIDES))
+        repeated = await house.final(house.discord.slash("research", query=TIDES, person=OTHER))
+        await house.restart_bot()
+
+        early = await house.final(house.discord.press(repeated, "What changed"))
+        renewed = await house.final(house.discord.press(repeated, "Refresh", person=OTHER))
+        twice = await house.final(house.discord.press(repeated, "Refresh"))
+        told = await house.final(house.discord.press(renewed, "What changed"))
+
+        assert "Refresh" not in first.buttons
+        assert f"for <@{ASKER['id']}>: {TIDES}" in repeated.text
+        assert repeated.pinged == []
+        assert early.is_ephemeral
+        assert "no newer answer" in early.text
+        assert "Research Complete" in renewed.text
+        assert twice.buttons["What changed"]["custom_id"] == renewed.buttons["What changed"]["custom_id"]
+        assert told.is_ephemeral
+        assert "Nothing changed" in told.text
