@@ -36,7 +36,6 @@ from core.trace import ToolTrace, trace_id_of
 from core.wording import CHECK_QUESTION, IMPROVE_IT
 
 MAX_FEEDBACK_CHARS = 1000  # of what is to be better
-
 MAX_LATELY = 50  # of a scope's newest jobs, looked through for one that still runs, or renews an answer
 
 log = logging.getLogger(__name__)
@@ -141,12 +140,11 @@ class Researcher:
         None where none of the two was lately asked to renew the other, or an answer is still missing or forgotten.
         """
         job = await self._visible(job_id, scope)
-        lately = [] if job.request.refreshes else await self.recent(scope, limit=MAX_LATELY)
-        job = next((one for one in lately if one.request.refreshes == job.id), job)
         if not job.request.refreshes:
-            return None
+            lately = await self.recent(scope, limit=MAX_LATELY)
+            job = next((one for one in lately if one.request.refreshes == job.id), job)
         before, now = await self.result(job.request.refreshes), await self.result(job.id)
-        if before is None or now is None or before.answer is None or now.answer is None:
+        if not (before and now and before.answer and now.answer):
             return None
         return await asyncio.to_thread(compare_answers, before.answer, now.answer)
 
@@ -158,12 +156,11 @@ class Researcher:
         job = await self._visible(job_id, scope)
         result = await self.result(job.id)
         try:
-            first = await self._deps.jobs.get(result.cached_job) if result and result.cached_job else None
+            first = await self._visible(result.cached_job if result else "", scope)
         except JobNotFound:
             return ""
-        if first is None or first.scope != job.scope or first.request.is_private:
-            return ""
-        return first.request.asker if first.request.asker != job.request.asker else ""
+        is_told = not first.request.is_private and first.request.asker != job.request.asker
+        return first.request.asker if is_told else ""
 
     async def improve(
         self,
