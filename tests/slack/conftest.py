@@ -1,4 +1,4 @@
-"""One process for all scenarios of a module: they differ in people and channels."""
+"""One process for all scenarios: they differ in people and channels."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest_asyncio
 from tests.slack.house import SlackHouse, slack_house
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[SlackHouse]:
     async with slack_house(tmp_path_factory.mktemp("gorkd")) as house:
         yield house

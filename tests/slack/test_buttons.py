@@ -11,7 +11,7 @@ from tests.loopback.openai_responders import Fault
 from tests.loopback.slack_limits import view_faults
 from tests.slack.house import SlackHouse
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 async def metric(house: SlackHouse, name: str) -> str:

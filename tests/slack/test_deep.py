@@ -17,7 +17,7 @@ from tests.loopback.slack_state import Message
 from tests.slack.house import SlackHouse
 
 ANSWERS = {**USUAL, **DEEP}
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 def stands(message: Message, words: str) -> bool:

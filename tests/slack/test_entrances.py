@@ -8,7 +8,7 @@ from tests.durable.outside import QUESTION
 from tests.loopback.web_world import PageSpec
 from tests.slack.house import COMPLETE, PUBLIC_URL, SlackHouse
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 ACK_S = 1.0
 
 

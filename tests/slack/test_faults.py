@@ -14,7 +14,7 @@ from tests.loopback.slack_api import Fault
 from tests.shared_data import shared_data
 from tests.slack.house import SlackHouse
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 @pytest.mark.parametrize("kind", ["lost", "broken"])
