@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from bots.research import Researcher
 from tests.findings.pages import INVENTED, PAGES, QUESTION, offer_web_search
 from tests.loopback.world import World
 from tests.shared_data import ROOT
@@ -87,3 +88,18 @@ async def test_modes_that_cannot_be_asked_for(world: World, tmp_path: Path, mode
 
     assert code == 2
     assert words in err
+
+
+async def test_the_python_call_gives_verified_findings(world: World, tmp_path: Path) -> None:
+    """S004-01, S004-08, S004-15: the same through Python, with the settings that it is handed."""
+    offer_web_search(world, also=[INVENTED])
+    researcher = Researcher(world.env(tmp_path, "tavily", model=True))
+
+    findings = await researcher.research_async(QUESTION, mode=["implementation", "freeform"], top_k=5)
+
+    assert findings.modes == ["implementation", "freeform"]
+    assert [found.dependencies for found in findings.implementations] == [("requests",)] * len(PAGES)
+    assert all(found.source.startswith(world.web.url("/")[:12]) for found in findings.implementations)
+    assert findings.report is not None
+    assert "## Methodology" in findings.report.content
+    assert findings.ideas == []

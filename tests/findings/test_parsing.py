@@ -1,0 +1,100 @@
+"""What the model writes, well-formed or not, is read: no item is lost and nothing raises."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.findings.parsing import NO_ITEMS, NO_WRAPPER, NOTHING, UNCLOSED, ReadItem, parse_research_result, read_output
+from core.findings.results import ALL_MODES, ResearchMode
+
+A, B = "https://a.example/1", "https://b.example/2"
+
+
+def item(source: str, content: str) -> str:
+    return f"<research_item>\n<source>{source}</source>\n<content>\n{content}\n</content>\n</research_item>"
+
+
+def wrapped(*items: str) -> str:
+    return "<research_result>\n" + "\n".join(items) + "\n</research_result>"
+
+
+CODE = "Reads tags.\n\n```html\n<content>x</content></research_item></research_result>\n```\n\nDependencies: none"
+
+
+@pytest.mark.parametrize(
+    ("raw", "items", "notes"),
+    [
+        pytest.param(wrapped(item(A, "One."), item(B, "Two.")), [(A, "One."), (B, "Two.")], (), id="well-formed"),
+        pytest.param(
+            f"I write <research_result>…</research_result> below.\n{wrapped(item(A, 'One.'))}",
+            [(A, "One.")], (), id="the analysis mentions the tags",
+        ),
+        pytest.param(wrapped(item(A, CODE), item(B, "Two.")), [(A, CODE), (B, "Two.")], (), id="code holds tags"),
+        pytest.param(item(A, "One."), [(A, "One.")], (NO_WRAPPER,), id="no wrapper"),
+        pytest.param(
+            wrapped(item(A, "One.")).replace("</research_result>", ""), [(A, "One.")], (UNCLOSED,), id="unclosed"
+        ),
+        pytest.param(
+            f"<research_result>{item(A, 'One.')}<research_item><source>{B}</source><content>Two, cut o",
+            [(A, "One."), (B, "Two, cut o")], (UNCLOSED,), id="broken off within an item",
+        ),
+        pytest.param(
+            f"Use queues, as {A} says, and wait.", [(A, f"Use queues, as {A} says, and wait.")],
+            (NO_WRAPPER, NO_ITEMS), id="prose only",
+        ),
+        pytest.param("", [], (NOTHING,), id="nothing"),
+    ],
+)  # fmt: skip
+def test_the_best_is_made_of_any_output(raw: str, items: list[tuple[str, str]], notes: tuple[str, ...]) -> None:
+    """S004-17, S004-09: with a plain note where the output was not as it should be."""
+    read = read_output(raw, "idea")
+
+    assert [(found.source, found.content) for found in read.items] == items
+    assert read.notes == notes
+
+
+def test_the_documents_own_parser_wants_the_wrapper_and_both_tags() -> None:
+    """S004-14: without a wrapper the findings are empty; an item needs a source and a content."""
+    half = f"<research_item><source>{B}</source></research_item>"
+
+    bare = parse_research_result(item(A, "One."), "idea", "q", 5)
+    whole = parse_research_result(wrapped(item(A, "One."), half), "idea", "q", 5)
+
+    assert (bare.ideas, bare.modes, bare.top_k) == ([], ["idea"], 5)
+    assert [idea.to_dict() for idea in whole.ideas] == [{"source": A, "content": "One."}]
+
+
+def test_a_report_is_what_stands_in_the_last_wrapper() -> None:
+    """S004-09, S004-13: also where it holds code with tags."""
+    report = "## Abstract\n\nThis report has enough words to count.\n\n```xml\n</research_result>\n```\n\nEnd."
+
+    read = read_output(f"Notes.\n<research_result>\n{report}\n</research_result>\nBye.", "freeform")
+
+    assert read.report == report
+
+
+@given(
+    st.text(st.sampled_from("<>/ abresearch_itultourcn`~\n") | st.characters(), max_size=400),
+    st.sampled_from(ALL_MODES),
+)
+def test_reading_never_raises(raw: str, mode: ResearchMode) -> None:
+    """S004-17: whatever a model writes."""
+    read = read_output(raw, mode)
+
+    assert isinstance(read.notes, tuple)
+
+
+WORDS = st.text(st.characters(codec="utf-8", exclude_characters="<>`~"), min_size=1).map(str.strip).filter(bool)
+FENCED = WORDS.map(lambda text: f"Before.\n\n```xml\n<content>{text}</content></research_item>\n```\n\nAfter.")
+
+
+@given(st.lists(st.one_of(WORDS, FENCED), min_size=1, max_size=6), WORDS)
+def test_no_item_is_lost(contents: list[str], analysis: str) -> None:
+    """S004-17: every well-formed item comes back as it was, whatever its code holds."""
+    items = [ReadItem(f"https://a.example/{number}", text) for number, text in enumerate(contents)]
+
+    read = read_output(f"{analysis}\n{wrapped(*(item(one.source, one.content) for one in items))}", "implementation")
+
+    assert list(read.items) == items
