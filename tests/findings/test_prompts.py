@@ -28,7 +28,8 @@ INSTRUCTIONS = {
     ],
     "freeform": [
         "academic researcher", "1. Original papers, arXiv, peer-reviewed", "2. Official documentation",
-        "3. Major vendors", "4. Well-known educators", "against several sources", "URL in parentheses", "brief notes", "## Abstract",
+        "3. Major vendors", "4. Well-known educators", "against several sources", "URL in parentheses",
+        "brief notes", "## Abstract",
         "Three to five sentences", "## Introduction", "## Literature Review", "## Methodology", "trade-offs",
         "## Implementations", "Inline URLs in parentheses", "Do NOT invent citations", "say so", "concise", "act on",
     ],
