@@ -32,12 +32,24 @@ def _json(job: ResearchJob, result: JobResult, sources: Sequence[Source]) -> str
     return json.dumps(job_json(job, result, sources), ensure_ascii=False, indent=2) + "\n"
 
 
+def _markdown(job: ResearchJob, result: JobResult, sources: Sequence[Source]) -> str:
+    return _of_section(result, "markdown") or answer_markdown(job, result, sources)
+
+
+def _bibtex(_: ResearchJob, result: JobResult, sources: Sequence[Source]) -> str:
+    return _of_section(result, "bibtex") or bibtex(cited_works(sources, result.answer))
+
+
+def _of_section(result: JobResult, field: str) -> str:
+    """What a written section has of its own, with the keys of its prose; "" for any other answer."""
+    text = result.details.get(field) if "sections" in result.details else None
+    return text if isinstance(text, str) else ""
+
+
 EXPORTS: Mapping[str, Export] = {
-    "md": Export("Markdown", "text/markdown", answer_markdown),
+    "md": Export("Markdown", "text/markdown", _markdown),
     "json": Export("JSON", "application/json", _json),
-    "bib": Export(
-        "BibTeX", "application/x-bibtex", lambda _, result, sources: bibtex(cited_works(sources, result.answer))
-    ),
+    "bib": Export("BibTeX", "application/x-bibtex", _bibtex),
     "ris": Export(
         "RIS",
         "application/x-research-info-systems",

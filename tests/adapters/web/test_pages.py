@@ -394,3 +394,15 @@ async def test_the_evidence_of_a_section_is_a_table_on_its_page(open_web: Open):
     assert "The wind raises the tide." in table
     assert "<script>x" not in page
     assert "<b>" not in table
+
+
+async def test_a_section_is_exported_with_the_keys_of_its_prose(open_web: Open):
+    """S001-24: Markdown and BibTeX are those of the section."""
+    details = {"sections": [], "markdown": "Said (smith2024quantum).", "bibtex": "@misc{smith2024quantum,\n}"}
+    web = await open_web(ScriptedResearcher(samples.COMPLETED, replace(samples.RESULT, details=details)))
+
+    markdown = await (await web.get(f"/jobs/{JOB}/answer.md")).text()
+    entries = await (await web.get(f"/jobs/{JOB}/answer.bib")).text()
+
+    assert markdown == details["markdown"]
+    assert entries == details["bibtex"]
