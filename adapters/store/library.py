@@ -23,7 +23,8 @@ from core.terms import STOPWORDS
 MAX_QUERY_WORDS = 40  # of a question; what comes later rarely says what it is about
 _FIND = """SELECT rowid, bm25(paper_words, 0.0, 1.0) FROM paper_words WHERE paper_words MATCH ?
     ORDER BY 2 LIMIT ?"""  # where a chunk stands says nothing of how well it fits
-_MERGED_PAGES = 2_000  # of 4 KB, at a time: other writers wait for 0.1 s and not for the whole index
+_MERGED_PAGES = 500  # of 4 KB, at a time: other writers wait for a quarter of a second, not for the whole index
+_MERGES = 20  # at a removal; a library of 10,000 papers would take half a minute, and later removals go on with it
 DROP_DELETED_WORDS = "INSERT INTO paper_words (paper_words) VALUES ('optimize')"  # FTS5 only marks them otherwise
 _CHUNK = """SELECT c.chunk, c.vector, c.paper_id, c.tenant, c.visibility, p.paper FROM paper_chunks c JOIN papers p
     ON (p.tenant, p.visibility, p.id) = (c.tenant, c.visibility, c.paper_id) WHERE c.number = ?"""
@@ -74,9 +75,10 @@ class SqliteLibrary:
             return gone > 0
 
         was_there = await self._database.write(change)
-        pages = -_MERGED_PAGES  # a negative number begins to merge everything into one
-        while await self._database.write(partial(_merge_words, pages=pages)):
-            pages = _MERGED_PAGES
+        for step in range(_MERGES):
+            pages = _MERGED_PAGES if step else -_MERGED_PAGES  # a negative number begins to merge everything into one
+            if not await self._database.write(partial(_merge_words, pages=pages)):
+                break
         return was_there
 
     async def papers(self, shelves: Sequence[Scope]) -> list[Paper]:

@@ -102,7 +102,7 @@ async def _measure(papers: int) -> str:
         Row("funnel by meaning, slowest", [max(meaning)], "ms", 0),
         Row("funnel by words, median", [float(np.median(words))], "ms", 0, Goal(300)),
         Row("funnel by words, slowest", [max(words)], "ms", 0),
-        Row("all chunks by meaning, median", [float(np.median(searched))], "ms", 0, Goal(300)),
+        Row("all chunks by meaning, median", [float(np.median(searched))], "ms", 0),
         Row("all chunks by words, median", [float(np.median(in_words))], "ms", 0),
         Row("replacing a paper", [float(np.median(changed))], "ms", 0),
         Row("the search after it", after_change, "ms", 0),

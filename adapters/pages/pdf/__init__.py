@@ -22,6 +22,7 @@ def extract_pdf(body: bytes, *, max_chars: int = MAX_TEXT_CHARS) -> Extraction:
     except pypdfium2.PdfiumError as exc:
         raise NoText(f"not a readable PDF: {exc}") from exc
     with closing(document):
+        own_labels = [document.get_page_label(number) for number in range(min(len(document), _MAX_PAGES))]
         metadata = document.get_metadata_dict(skip_empty=True)
         pages: list[tuple[list[Line], float, float]] = []
         room = max_chars
@@ -36,9 +37,10 @@ def extract_pdf(body: bytes, *, max_chars: int = MAX_TEXT_CHARS) -> Extraction:
         text += PAGE_BREAK  # else a document of one page with text would seem to have none
     if not text.strip(PAGE_BREAK).strip():
         raise NoText("a PDF without a text layer")
+    labels = tuple(printed or own for printed, own in zip(paper.labels, own_labels, strict=False))
     title = " ".join(metadata.get("Title", "").split()) or paper.title or _first_line(text)
     # The creation date is not used: it is when the file was made, often years after publication.
-    return Extraction(title, text, metadata.get("Author") or None, labels=paper.labels)
+    return Extraction(title, text, metadata.get("Author") or None, labels=labels)
 
 
 def _read_page(document: object, number: int) -> tuple[list[Line], float, float]:

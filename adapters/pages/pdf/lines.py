@@ -14,6 +14,7 @@ from dataclasses import dataclass
 GUTTER_EM = 1.5  # of the type size; word spaces stay below one, also where a line is stretched
 _MONO = re.compile(r"courier|mono|typewriter|consol|cmtt|menlo|inconsolata|code", re.IGNORECASE)
 _BOLD = re.compile(r"bold|black|heavy|semibold|demi|cmbx|-bd\b", re.IGNORECASE)
+_RAISED = 0.25  # of the type size above the line; superscripts are raised by a third
 _MAX_CHARS_A_PAGE = 60_000  # a dense page of a paper has 8,000
 _FONT_NAME_BYTES = 128
 
@@ -86,21 +87,35 @@ def _line(text_page: object, chars: list[_Char]) -> Iterator[Line]:
     seen = [char for char in chars if not char.text.isspace()]
     if not seen:
         return
-    text = "".join(char.text for char in chars).strip()
+    bottom = sorted(char.bottom for char in seen)[len(seen) // 2]  # of sub- and superscripts most letters are neither
+    size = _size(text_page, seen)
+    text = _with_raised(chars, bottom + _RAISED * size).strip()
     name = ctypes.create_string_buffer(_FONT_NAME_BYTES)
     pdfium.FPDFText_GetFontInfo(text_page, seen[0].index, name, _FONT_NAME_BYTES, ctypes.c_int())
     font = name.value.decode("utf-8", "replace")
     is_bold = bool(_BOLD.search(font)) or pdfium.FPDFText_GetFontWeight(text_page, seen[0].index) >= 600
-    bottom = sorted(char.bottom for char in seen)[len(seen) // 2]  # of sub- and superscripts most letters are neither
     yield Line(
         text,
         min(char.left for char in seen),
         max(char.right for char in seen),
         bottom,
-        _size(text_page, seen),
+        size,
         is_bold,
         bool(_MONO.search(font)),
     )
+
+
+def _with_raised(chars: list[_Char], above: float) -> str:
+    """The text; raised digits, of a note or a power, do not run into the word or the number before them."""
+    pieces: list[str] = []
+    last: _Char | None = None
+    for char in chars:
+        is_first_raised = char.text.isdecimal() and char.bottom > above and last is not None and last.bottom <= above
+        if is_first_raised and last is not None and last.text.isalnum():
+            pieces.append("^" if last.text.isdecimal() else " ")
+        pieces.append(char.text)
+        last = char
+    return "".join(pieces)
 
 
 def _size(text_page: object, chars: list[_Char]) -> float:

@@ -18,6 +18,16 @@ from adapters.pages.fetch import FetchLimits
 from adapters.pages.papers import PaperFiles, PapersElsewhere, record_of
 from core.chunking import chunk_text
 from core.library.ingest import PaperRecord, PaperUnreadable
+from tests.adapters.pages.pdf_files import (
+    bomb,
+    column,
+    encrypted,
+    form_loop,
+    huge_image,
+    nested,
+    page_tree_loop,
+    pdf_of,
+)
 from tests.loopback.web_world import PageSpec, WebWorld
 from tests.shared_data import SHARED, shared_data
 
@@ -120,6 +130,89 @@ async def test_twenty_thousand_pages_end_in_a_sentence(files: PaperFiles) -> Non
     """What is cut is bounded, whatever the file promises."""
     with pytest.raises(PaperUnreadable, match="scan"):
         await files.read("long.pdf", blank_pdf(20_000))
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        pytest.param(bomb(), "a.pdf cannot be read: it is a scan: its pages are images without text.", id="bomb"),
+        pytest.param(nested(), "a.pdf cannot be read: it is a scan: its pages are images without text.", id="nested"),
+        pytest.param(
+            page_tree_loop(), "a.pdf cannot be read: it is a scan: its pages are images without text.", id="loop"
+        ),
+        pytest.param(
+            huge_image(), "a.pdf cannot be read: it is a scan: its pages are images without text.", id="image"
+        ),
+        pytest.param(encrypted(), "a.pdf cannot be read: it is protected by a password.", id="password"),
+    ],
+)
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_hostile_paper_gets_one_sentence_and_the_next_is_read(
+    files: PaperFiles, content: bytes, sentence: str
+) -> None:
+    """Bombs, depths and loops cost a sentence, never the reader."""
+    with pytest.raises(PaperUnreadable) as refused:
+        await files.read("a.pdf", content)
+
+    assert refused.value.user_message == sentence
+    assert (await files.read("after.md", b"# Still here\n\nText.")).title == "Still here"
+
+
+@pytest.mark.slow
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_form_that_draws_itself_costs_its_worker_at_most(files: PaperFiles) -> None:
+    """What the parser cannot stop, the kernel does."""
+    with pytest.raises(PaperUnreadable, match="damaged"):
+        await files.read("a.pdf", form_loop())
+
+    assert (await files.read("after.md", b"# Still here\n\nText.")).title == "Still here"
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_the_files_own_page_numbers_stand_in_for_printed_ones(files: PaperFiles) -> None:
+    """A preface in roman numbers, then pages that begin with 7."""
+    pages = [column(["What this page says is said here."] * 5) for _ in range(3)]
+    labels = "/PageLabels << /Nums [0 << /S /r >> 2 << /S /D /St 7 >>] >>"
+
+    read = await files.read("a.pdf", pdf_of(pages, catalog=labels))
+
+    assert read.labels == ("i", "ii", "7")
+
+
+@pytest.mark.parametrize(
+    ("pages", "expected"),
+    [
+        pytest.param(
+            [[(60, 700, 10, "as was shown earlier"), (154, 704, 6, "12"), (163, 700, 10, "in large trials of drugs.")]],
+            "as was shown earlier 12 in large trials of drugs.",
+            id="a note behind a word",
+        ),
+        pytest.param(
+            [[(60, 700, 10, "The viral load was 10"), (155, 704, 6, "6"), (162, 700, 10, "copies per litre.")]],
+            "The viral load was 10^6 copies per litre.",
+            id="a power",
+        ),
+        pytest.param(
+            [[(80 + 150 * at, 600 - 14 * row, 9, f"cell {row}{at}") for row in range(3) for at in range(3)]],
+            "cell 00 cell 01 cell 02 cell 10 cell 11 cell 12 cell 20 cell 21 cell 22",
+            id="a table, row by row",
+        ),
+    ],
+)
+@pytest.mark.asyncio(loop_scope="module")
+async def test_small_things_of_type_are_read_as_they_are_meant(files: PaperFiles, pages, expected: str) -> None:
+    read = await files.read("a.pdf", pdf_of(pages))
+
+    assert " ".join(read.text.split()) == expected
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_turned_page_is_read(files: PaperFiles) -> None:
+    lines = [f"Line {number} of the turned page." for number in range(5)]
+
+    read = await files.read("a.pdf", pdf_of([column(lines)], page="/Rotate 90"))
+
+    assert " ".join(read.text.split()) == " ".join(lines)
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the folder of shared test data is absent")

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
 import pytest
 
+from adapters.store.archive import SqliteArchive
 from adapters.store.library import SqliteLibrary
 from adapters.store.memory_library import MemoryLibrary
 from adapters.store.postgres_library import PostgresLibrary
+from adapters.store.sqlite import Database
 from core.chunking import SectionType
+from core.forgetting import Whose
 from core.job import Scope
 from core.library.paper import Index, Library, Paper, PaperChunk, SearchResult
 
@@ -175,3 +179,59 @@ async def test_a_mirror_of_which_most_is_gone_starts_over(library):
 
     assert texts_of(left) == ["Text 5."]
     assert texts_of(await library.nearest([OURS], Index.CONTENT, unit(1, 0), limit=9)) == ["Text 6.", "Text 5."]
+
+
+@pytest.mark.parametrize("way", ["forgotten", "removed"])
+async def test_nothing_of_a_paper_is_left_in_the_files(tmp_path, way):
+    """Forgetting a workspace takes papers, words and vectors out of the file; removing a paper takes its words."""
+    database = await Database.open(tmp_path)
+    library = SqliteLibrary(database, tmp_path)
+    secret = "zanzibarlantern of the sea"
+    vector = unit(0.123, 0.456, 0.789)
+    await put(library, OURS, replace(paper(1), notes=secret), secret, vectors=[vector])
+    await put(library, THEIRS, paper(2), TIDES, vectors=[unit(1, 0, 0)])
+    await library.nearest([OURS], Index.CONTENT, vector, limit=1)
+
+    if way == "forgotten":
+        await SqliteArchive(database).erase(Whose(tenant=OURS.tenant), [])
+    else:
+        await library.remove(OURS, paper(1).id)
+    left = await library.papers([OURS])
+    found = await library.nearest([OURS], Index.CONTENT, vector, limit=9)
+    theirs = await library.matching([THEIRS], Index.CONTENT, "tides", limit=1)
+    await database.write(lambda connection: connection.execute("SELECT 1"))
+    await database.read(lambda connection: connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall())
+    kept = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    await database.aclose()
+
+    assert (left, found) == ([], [])
+    assert texts_of(theirs) == [TIDES]
+    assert b"zanzibarlantern" not in kept
+    assert b"zanzibar" not in kept
+    assert vector.tobytes() not in kept
+
+
+SHELVES = [OURS, CHANNEL, THEIRS, Scope("slack:T2", "channel:C1"), Scope("discord:T1", "workspace")]
+
+
+async def test_whatever_happens_a_shelf_shows_its_own_papers_alone(library):
+    """Puts and removals by chance, on five places with the same papers: every search sees exactly what is there."""
+    rng = random.Random(7)
+    there: dict[Scope, dict[str, str]] = {shelf: {} for shelf in SHELVES}
+    for step in range(60):
+        shelf, entry = rng.choice(SHELVES), paper(rng.randrange(4))
+        if rng.random() < 0.35:
+            was_there = await library.remove(shelf, entry.id)
+            assert was_there == (there[shelf].pop(entry.id, None) is not None)
+        else:
+            text = f"common words of step{step}"
+            await put(library, shelf, entry, text, vectors=[unit(1, step)])
+            there[shelf][entry.id] = text
+        asked = rng.choice(SHELVES)
+
+        listed = [entry.id for entry in await library.papers([asked])]
+        near = texts_of(await library.nearest([asked], Index.CONTENT, unit(1, 1), limit=99))
+        words = texts_of(await library.matching([asked], Index.CONTENT, "common", limit=99))
+
+        assert listed == sorted(there[asked])
+        assert sorted(near) == sorted(words) == sorted(there[asked].values())

@@ -44,15 +44,19 @@ TEXTS = {
 
 
 async def shelve(
-    library: MemoryLibrary, *papers: Paper, shelf: Scope = LOCAL, embedder: EmbeddingModel | None = None
+    library: MemoryLibrary,
+    *papers: Paper,
+    shelf: Scope = LOCAL,
+    embedder: EmbeddingModel | None = None,
+    text: str = "",
 ) -> None:
-    """Each paper with its text in chunks and its summary as one."""
+    """Each paper with its text (or `text`) in chunks and its summary as one."""
     for paper in papers:
-        text = TEXTS[paper.id]
+        whole = text or TEXTS[paper.id]
         parts = [(Index.SUMMARY, paper.summary, 0, len(paper.summary), None)]
-        parts += [(Index.CONTENT, chunk.text, chunk.start, chunk.end, chunk.page) for chunk in chunk_text(text)]
+        parts += [(Index.CONTENT, chunk.text, chunk.start, chunk.end, chunk.page) for chunk in chunk_text(whole)]
         vectors = await embedder.embed([part[1] for part in parts]) if embedder else [None] * len(parts)
         chunks: dict[Index, list[PaperChunk]] = {Index.SUMMARY: [], Index.CONTENT: []}
         for at, ((index, words, start, end, page), vector) in enumerate(zip(parts, vectors, strict=True)):
             chunks[index].append(PaperChunk(paper, at, words, start, end, page=page, embedding=vector))
-        await library.put(shelf, paper, text, dict(chunks), b"%PDF")
+        await library.put(shelf, paper, whole, dict(chunks), b"%PDF")
