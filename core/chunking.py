@@ -14,9 +14,12 @@ from core.llm import estimate_tokens
 from core.sentences import split_sentences
 
 MIN_TOKENS, MAX_TOKENS, OVERLAP_TOKENS = 300, 500, 100  # S001-04
-_HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t]*#*$", re.MULTILINE)
+_BEGIN, _END = r"(?:^|(?<=\f))", r"(?=[\n\f]|\Z)"  # of a line: a page's end is one too
+_HEADING = re.compile(rf"{_BEGIN}#{{1,6}}[ \t]+([^\n\f]+?)[ \t]*#*{_END}", re.MULTILINE)
 _WHOLE = re.compile(
-    r"^(```|~~~)[^\n]*\n.*?(?:^\1[ \t]*$|\Z)|^\$\$[ \t]*\n.*?(?:^\$\$[ \t]*$|\Z)", re.MULTILINE | re.DOTALL
+    rf"{_BEGIN}(```|~~~)[^\n\f]*\n.*?(?:{_BEGIN}\1[ \t]*{_END}|\Z)|"
+    rf"{_BEGIN}\$\$[ \t]*\n.*?(?:{_BEGIN}\$\$[ \t]*{_END}|\Z)",
+    re.MULTILINE | re.DOTALL,
 )
 _MAX_ABSTRACT_CHARS = 5_000  # journals allow 250 to 400 words; twice that is none
 _NUMBERING = re.compile(r"^(?:\d{1,2}(?:\.\d{1,2}){0,3}|[IVX]{1,5}|[A-Z])[.)]?\s+")

@@ -100,3 +100,20 @@ def test_a_chunk_knows_its_page() -> None:
 def test_sections_are_known_by_their_usual_names(heading: str, section: SectionType | None) -> None:
     """S001-03."""
     assert section_of(heading) is section
+
+
+def test_a_pages_end_ends_lines_too() -> None:
+    """S001-03, S001-06: headings, code and equations are known as the first and the last thing of a page."""
+    content = (
+        "## Abstract\fShort.\f```\nx = 1\n```\f## Methods\n\nWe measured.\n\n$$\na = b\n$$\f## Results\n\nIt rose."
+    )
+
+    chunks = chunk_text(content)
+
+    assert [(chunk.heading, chunk.section, chunk.page) for chunk in chunks] == [
+        ("Abstract", SectionType.ABSTRACT, 2),
+        ("Methods", SectionType.METHODS, 4),
+        ("Results", SectionType.RESULTS, 5),
+    ]
+    assert chunks[0].text.split() == ["Short.", "```", "x", "=", "1", "```"]
+    assert chunks[1].text.endswith("$$\na = b\n$$")

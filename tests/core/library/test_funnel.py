@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import inspect
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from core.library.funnel import (
     search_summary_index,
     select_diverse,
 )
-from core.library.paper import PaperChunk, SearchResult
+from core.library.paper import Index, PaperChunk, SearchResult
 from tests.core.library.samples import TIDES, YEAST, shelve
 
 
@@ -132,3 +133,30 @@ async def test_an_embedder_that_fails_is_told() -> None:
 
     with pytest.raises(ModelUnavailable):
         await search_summary_index(shelves, "tides")
+
+
+async def test_the_stages_keep_their_numbers() -> None:
+    """S000-04, S000-09, S000-43, S000-44: eight summaries and fifteen chunks, of however many there are."""
+    library = MemoryLibrary()
+    papers = [replace(TIDES, id=f"2401.{number:05}v1") for number in range(12)]
+    for paper in papers:
+        chunks = [PaperChunk(paper, at, f"tides of {paper.id} number {at}", 0, 9) for at in range(4)]
+        await library.put(LOCAL, paper, "", {Index.SUMMARY: chunks[:1], Index.CONTENT: chunks}, b"")
+    shelves = Shelves(library, (LOCAL,))
+
+    selected = papers_of(await search_summary_index(shelves, "tides"))
+    evidence = await search_content_index_filtered(shelves, "tides", selected)
+
+    assert (len(selected), len(evidence)) == (8, 15)
+    assert _defaults(search_summary_index) == {"k": 8, "use_mmr": True, "similarity_cutoff": 0.5, "mmr_alpha": 0.5}
+    assert _defaults(search_content_index_filtered) == {
+        "k": 15,
+        "use_mmr": True,
+        "similarity_cutoff": 0.6,
+        "mmr_alpha": 0.6,
+    }
+
+
+def _defaults(function) -> dict[str, object]:
+    parameters = inspect.signature(function).parameters.values()
+    return {entry.name: entry.default for entry in parameters if entry.default is not entry.empty}

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.store.memory_library import MemoryLibrary
+from core.chunking import SectionType
 from core.errors import ModelUnavailable
 from core.job import LOCAL, Scope
 from core.library.ingest import Ingestion, PaperRecord, PaperText, PaperUnreadable
@@ -163,3 +165,33 @@ async def test_whatever_a_paper_is_called_it_gets_a_name(title: str, authors: li
 
     assert added.paper.id.isascii()
     assert added.paper.id.isalnum()
+
+
+@dataclass
+class CountingEmbedder:
+    """One direction for everything, and how many texts came at once."""
+
+    name: str = "counting"
+    batches: list[int] = field(default_factory=list)
+
+    async def embed(self, texts):
+        self.batches.append(len(texts))
+        return [np.array([1.0, 0.0], dtype=np.float32) for _ in texts]
+
+
+async def test_embeddings_are_made_in_batches_and_stored_with_their_chunk() -> None:
+    """S001-07, S001-09: a long paper costs few calls; a search finds chunks of every section."""
+    sections = ("Abstract", "Introduction", "Methods", "Results", "Discussion")
+    body = " ".join(f"Sentence {number} tells of the tides and of the moon." for number in range(600))
+    paper = "\f".join(f"## {name}\n\n{body}" for name in sections)
+    embedder = CountingEmbedder()
+    library = MemoryLibrary()
+
+    await Ingestion(library, Reader(), now, embedder=embedder).add(LOCAL, "long.md", paper.encode())
+    found = await library.nearest([LOCAL], Index.CONTENT, np.array([1.0, 0.0], dtype=np.float32), limit=1_000)
+
+    assert len(found) > 64
+    assert max(embedder.batches) == 64
+    assert len(embedder.batches) <= 2 + len(found) // 64
+    assert {entry.chunk.section_type for entry in found} >= {SectionType(name.lower()) for name in sections}
+    assert all(entry.chunk.embedding is not None for entry in found)

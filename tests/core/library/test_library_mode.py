@@ -41,7 +41,7 @@ def messages(events: list[Event]) -> list[str]:
 
 
 async def test_an_answer_cites_paper_and_page_and_ends_with_its_references() -> None:
-    """S000-16, S000-19, S000-24 … S000-26, S000-42: the result in the words of the library."""
+    """S000-16, S000-19, S000-24, S000-25, S000-26, S000-42: the result in the words of the library."""
     model = FakeModel({"answer": written(f"{CAUSE} [2401.00001v1, page 2].")})
 
     _, job, result = await asked(model)
