@@ -31,7 +31,7 @@ class _Abstract:
     text: str
 
     @property
-    def is_held_out(self) -> bool:
+    def is_odd(self) -> bool:
         return bool(hashlib.sha256(self.question.encode()).digest()[0] % 2)
 
 
@@ -55,8 +55,8 @@ async def _print_retrieval(name: str, abstracts: list[_Abstract]) -> None:
             ranks = {entry.pmid: await _rank(library, entry) for entry in abstracts}
         finally:
             await database.aclose()
-    for half, held_out in (("even half (settings chosen on it)", False), ("odd half (held out)", True)):
-        found = [ranks[entry.pmid] for entry in abstracts if entry.is_held_out == held_out]
+    for half, is_odd_half in (("even half", False), ("odd half", True)):
+        found = [ranks[entry.pmid] for entry in abstracts if entry.is_odd == is_odd_half]
         first = sum(rank == 1 for rank in found) / len(found)
         among = sum(0 < rank <= 8 for rank in found) / len(found)
         print(

@@ -9,7 +9,10 @@ from tests.core.library.samples import TIDES, YEAST
 
 
 def test_an_answer_gets_the_list_of_what_it_cites() -> None:
-    """S000-20, S000-21, S000-23, S000-24, S000-25, S000-27, S000-46: each paper once, by arXiv id, with what is known of it, at the end."""
+    """S000-20, S000-21, S000-23, S000-24, S000-25, S000-27, S000-46.
+
+    Each paper once, by arXiv id, with what is known of it, at the end.
+    """
     answer = f"Yeast ferments [{YEAST.id}, page 2]. Tides rise [{TIDES.id}, page 1] and fall [{TIDES.id}, page 3]."
 
     text, cited = format_research_result(answer, [YEAST, replace(TIDES, id="2301.00009v1"), TIDES])
