@@ -155,7 +155,7 @@ async def test_without_a_model_the_papers_are_quoted_with_their_pages() -> None:
     """The library answers on its own: sentences of the papers, verbatim, with page numbers."""
     _, _, result = await asked(None)
 
-    assert f"{CAUSE}. [2401.00001v1, page 2]" in result.details["query_result"]["content"]
+    assert f"{CAUSE} [2401.00001v1, page 2]." in result.details["query_result"]["content"]
     assert all(citation.page for citation in result.answer.citations)
 
 
