@@ -22,8 +22,8 @@ class Snapshot:
     what a follow-up was taken to ask, `earlier` the question of the earlier answer that is shown while it is being
     confirmed, `seq` the last event's number. `started_at` is when the job's first event was told; `position` how
     many jobs must begin before this one, None once it has begun or where that is not known. `card` is the plan of
-    a job that researches in rounds and how far it is; `line` is the message as it stands in a terminal, with its
-    indent. All text is on one line and safe to print.
+    a job that researches in rounds and how far it is; `parts` are what runs at once, a line each;
+    `line` is the message as it stands in a terminal, with its indent. All text is on one line and safe to print.
     """
 
     stage: str = JobStatus.PENDING.value
@@ -40,6 +40,7 @@ class Snapshot:
     started_at: datetime | None = None
     position: int | None = None
     card: Card | None = None
+    parts: tuple[str, ...] = ()
     line: str = ""
     seq: int = 0
 
@@ -71,6 +72,7 @@ class Snapshot:
             earlier=_earlier(event, self.earlier),
             position=_ahead(event),
             card=read_card(event.data.get("data")) or self.card,
+            parts=_told(event, "parts") or self.parts,
             line=_line(event),
         )
 

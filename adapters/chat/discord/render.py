@@ -56,6 +56,8 @@ class DiscordVoice:
         lines = [_asked(job), "", f"**{plain(snapshot.message, LINE_ROOM)}** …"]
         if snapshot.card:
             lines += _plan(snapshot.card)
+        if len(snapshot.parts) > 1:
+            lines += [f"· {plain(part, LINE_ROOM)}" for part in snapshot.parts]
         if snapshot.queries:
             lines.append(f"-# {word('progress.queries')}: {plain(' · '.join(snapshot.queries), 2 * LINE_ROOM)}")
         if snapshot.earlier:

@@ -64,6 +64,8 @@ class SlackVoice:
         blocks = [section(f"{'🔍 ' if said[0].isalnum() else ''}*{said}* …")]
         if snapshot.earlier:
             blocks.append(section(plain(" ".join(snapshot.sentences.values()), SECTION_LIMIT) or "…"))
+        if len(snapshot.parts) > 1:
+            blocks.append(context("\n".join(f"• {plain(part, LINE_ROOM)}" for part in snapshot.parts)))
         if snapshot.queries:
             blocks.append(context(plain(" · ".join(f"“{query}”" for query in snapshot.queries), 2 * LINE_ROOM)))
         if snapshot.sources:
