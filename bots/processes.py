@@ -156,8 +156,11 @@ async def _listening(app: web.Application, settings: WebSettings) -> AsyncIterat
 async def _discord(env: Mapping[str, str], house: House) -> None:
     from adapters.chat.discord.bot import run_discord
     from adapters.chat.discord.settings import DiscordSettings
+    from bots.library import open_talks
 
-    await run_discord(house.researcher, DiscordSettings.from_env(env), links=page_links(env, house.settings))
+    links = page_links(env, house.settings)
+    async with open_talks(env, house) as talks:
+        await run_discord(house.researcher, DiscordSettings.from_env(env), links=links, talks=talks)
 
 
 async def _slack(env: Mapping[str, str], house: House) -> None:

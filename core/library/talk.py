@@ -101,7 +101,7 @@ class Talk:
 
     async def _run(self, conversation: Conversation, command: Command) -> tuple[Conversation, Reply]:
         if COMMANDS[command.name].changes_store and not self.is_admin:
-            return conversation, Reply("Only admins may change the library.")
+            return conversation, Reply(wording.ADMINS_ONLY)
         run: dict[str, Step] = {
             "find": self._find, "sem-search": self._sem_search, "research": self._research, "list": self._list,
             "summarize": self._summarize, "summary": self._summary, "open": self._open, "improve": self._improve,

@@ -89,7 +89,7 @@ class Rest:
                 authorised = request.headers.get("Authorization") == f"Bot {TOKEN}"
                 if not authorised:
                     return _error(Refused(401, 0, "401: Unauthorized"))
-            text = await request.text()
+            text = await self._payload(request)
             body = json.loads(text) if text else None
             try:
                 problems = described_problems(method, template, body) if body is not None else []
@@ -101,6 +101,16 @@ class Rest:
             return _fail(request, fault) if fault else done
 
         return answer
+
+    async def _payload(self, request: web.Request) -> str:
+        """The JSON of a request; files that come with it are kept by name."""
+        if not request.content_type.startswith("multipart/"):
+            return await request.text()
+        form = await request.post()
+        for part in form.values():
+            if isinstance(part, web.FileField):
+                self._world.files[f"uploaded/{part.filename}"] = part.file.read()
+        return str(form["payload_json"])
 
     async def unknown(self, request: web.Request) -> web.Response:
         self._world.problems.append(f"unknown route {request.method} {request.path}")

@@ -36,6 +36,7 @@ from core.job import ResearchJob, ResearchRequest
 from core.page_links import PageLinks
 
 if TYPE_CHECKING:
+    from core.library.session import LibraryTalks
     from core.researcher import Researcher
 
 GRACE_S = 30.0  # a stopping bot lets living messages end for this long (G-02)
@@ -46,9 +47,11 @@ MAX_REPLIES = 1000  # answers that go when their question is deleted; older ones
 _log = logging.getLogger(__name__)
 
 
-async def run_discord(researcher: Researcher, settings: DiscordSettings, *, links: PageLinks) -> None:
+async def run_discord(
+    researcher: Researcher, settings: DiscordSettings, *, links: PageLinks, talks: LibraryTalks | None = None
+) -> None:
     """Runs until cancelled, then lets living messages end. Raises `SetupError` when Discord refuses the token."""
-    async with ResearchBot(researcher, settings, links=links) as bot:
+    async with ResearchBot(researcher, settings, links=links, talks=talks) as bot:
         running = asyncio.create_task(bot.run_forever(), name="discord")
         try:
             await asyncio.shield(running)
@@ -59,11 +62,15 @@ async def run_discord(researcher: Researcher, settings: DiscordSettings, *, link
 
 
 class ResearchBot(discord.AutoShardedClient):
-    def __init__(self, researcher: Researcher, settings: DiscordSettings, *, links: PageLinks) -> None:
+    def __init__(
+        self, researcher: Researcher, settings: DiscordSettings, *, links: PageLinks, talks: LibraryTalks | None = None
+    ) -> None:
+        """Without `talks` there is no `/library`."""
         intents = discord.Intents(guilds=True, guild_messages=True, dm_messages=True)  # none of them is privileged
         super().__init__(intents=intents, allowed_mentions=discord.AllowedMentions.none(), max_messages=None)
         self.researcher = researcher
         self.settings = settings
+        self.talks = talks
         self.voice = DiscordVoice(links)
         self.live = LiveAnswers(researcher, self.voice, platform=PLATFORM, pace=PACE)
         self.traffic = Traffic()

@@ -10,6 +10,7 @@ import discord
 from discord import app_commands
 
 from adapters.chat.discord.acks import acknowledge
+from adapters.chat.discord.library import library_command
 from adapters.chat.discord.markup import is_linkable, plain
 from adapters.chat.discord.messages import conversation_of
 from adapters.chat.discord.payload import DiscordMessage
@@ -37,6 +38,8 @@ _contexts = app_commands.allowed_contexts(guilds=True, dms=True, private_channel
 def add_commands(bot: ResearchBot) -> None:
     for command in (_research(bot), _research_this(bot), _help(bot), _history(bot)):
         bot.tree.add_command(command)
+    if bot.talks is not None:
+        bot.tree.add_command(library_command(bot.talks))
 
     @bot.tree.error
     async def failed(interaction: Asked, error: app_commands.AppCommandError) -> None:

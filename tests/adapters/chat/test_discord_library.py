@@ -1,0 +1,67 @@
+"""The library in Discord, with the real bot process: add a PDF, search, open a page, save, and who may do what."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+
+from tests.loopback.discord_house import House, discord_house
+from tests.pdfs import make_pdf
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+PAPER = make_pdf(
+    ["Tides and the Moon", "Abstract. The tides of the oceans are studied."],
+    ["The gravity of the moon pulls the water", "of the oceans and causes the tides."],
+)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House]:
+    async with discord_house(tmp_path_factory.mktemp("data")) as running:
+        yield running
+
+
+async def said(house: House, command: str, **how: object) -> str:
+    """What `/library` answers in the end, as text."""
+    asked = house.discord.slash("library", channel=house.discord.direct(), command=command, **how)
+    message = await house.final(asked, within_s=20)
+    return f"{message.embed.get('title', '')}\n{message.embed.get('description', message.text)}".replace("\\", "")
+
+
+async def test_a_pdf_is_added_found_opened_and_saved(house: House) -> None:
+    """S000-50: the words of the machine, with the page as a picture and a file to keep."""
+    added = await said(house, "add", file=("2401.00001v1.pdf", "application/pdf", PAPER))
+    found = await said(house, "sem-search", argument="gravity of the moon and tides of the oceans")
+    saved = await said(house, "save")
+    opened = await said(house, "open", argument="1 page 2")
+    wrong = await said(house, "open", argument="7")
+
+    assert "2401.00001v1" in added
+    assert added.endswith("added.")
+    assert "page 1: Tides" in found
+    assert "causes the tides" in found
+    assert "Saving research results" in saved
+    (name,) = [name for name in house.discord.files if name.endswith(".md")]
+    assert b"2401.00001v1" in house.discord.files[name]
+    assert "page 2 of 2" in opened
+    assert house.discord.files["uploaded/page.png"].startswith(b"\x89PNG")
+    assert "There is no number 7; the list goes from 1 to 1." in wrong
+
+
+async def test_only_admins_change_a_servers_library(house: House) -> None:
+    """A member may look and ask; a server's papers do not show what somebody keeps for oneself."""
+    refused = await house.final(house.discord.slash("library", command="add", argument="2401.00001"))
+    listed = await house.final(house.discord.slash("library", command="list"))
+
+    assert "Only admins may change the library." in refused.text
+    assert "holds no papers yet" in listed.text
+
+
+async def test_commands_complete_themselves(house: House) -> None:
+    """What can be said is offered as one types."""
+    typing = house.discord.typing("library", "command", "sum")
+    await house.discord.until(lambda: typing.choices is not None)
+
+    assert [choice["value"] for choice in typing.choices or []] == ["summarize", "summary", "summarize-all"]
