@@ -134,7 +134,8 @@ async def test_a_session_that_becomes_invalid_during_a_job_costs_no_answer(house
     assert "Research Complete" in later.text
 
 
-@pytest.mark.parametrize("way", ["command", pytest.param("message", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["command", "message"])
 async def test_a_bot_that_is_killed_mid_job_answers_after_its_restart(house: House, way: str):
     """kill -9; the buttons and forms of before work as well, and commands are not registered again."""
     answered = await house.final(house.discord.slash("research", query=TIDES))
