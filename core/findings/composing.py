@@ -84,12 +84,12 @@ def texts_of(composed: Composed, modes: Sequence[ResearchMode]) -> tuple[str, st
         brief, rest = _report_texts(composed.report) if mode == "freeform" else _list_texts(mode, composed.items[mode])
         if not brief and not rest:
             brief = NOTHING_FOUND if len(modes) > 1 else ""
-        heading = [f"**{TITLES[mode]}**"] if len(modes) > 1 else []
+        heading = [f"{TITLES[mode]}:"] if len(modes) > 1 else []
         summary += [*heading, brief] if brief else []
         detail += [rest] if rest else []
     unverified = [item for items in composed.items.values() for item in items if item.why_unverified]
     if unverified:
-        detail.append("\n".join([f"**{NOT_VERIFIED}**", "", *map(_unverified_line, unverified)]))
+        detail.append("\n".join([f"{NOT_VERIFIED}:", "", *map(_unverified_line, unverified)]))
     return "\n\n".join(summary), "\n\n".join(detail)
 
 
@@ -163,7 +163,7 @@ def _block(number: int, item: JudgedItem) -> str:
         return ""
     needs = [f"Dependencies: {item.dependencies}"] if item.dependencies else []
     where = f" · {item.source.metadata.domain} [{item.source.number}]" if item.source else ""
-    return "\n\n".join([f"**Code {number}**{where}", fenced_code(code.text, code.language), *needs])
+    return "\n\n".join([f"Code {number}{where}", fenced_code(code.text, code.language), *needs])
 
 
 def fenced_code(code: str, language: str) -> str:

@@ -167,7 +167,7 @@ def _item_notes(mode: ResearchMode, composed: Composed, given: int, top_k: int) 
     verified = sum(not item.why_unverified for item in items)
     notes: list[str] = []
     if given > top_k:
-        notes.append(f"The model gave {given} results; the first {top_k} were taken.")
+        notes.append(f"The model gave {given} results; only the first {top_k} {'was' if top_k == 1 else 'were'} taken.")
     if len(items) - verified:
         notes.append(f"{counted(len(items) - verified, 'result')} could not be verified and is listed apart.")
     if mode == "idea" and any("```" in item.content for item in items):
