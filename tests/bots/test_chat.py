@@ -50,7 +50,7 @@ async def test_a_conversation_at_the_terminal(tmp_path: Path) -> None:
         "✍️  Stage 3: Synthesizing answer from evidence...",
     ]
     assert "─ 📝 Research Results ─" in out
-    assert re.search(r"causes the tides\.\s+\[2401\.00001v1, page\s+(│\s+│\s+)?2\]", out)
+    assert re.search(r"causes the tides\s+\[2401\.00001v1, page\s+(│\s+│\s+)?2\]", out)
     assert "💡 Next steps:\n• Use `save` to save these results\n" in out
     saved = re.search(r"💾 Saving research results\.\.\.\n✅ Research results saved to: (\S+)", out)
     assert saved is not None
