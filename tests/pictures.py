@@ -1,4 +1,4 @@
-"""The picture of docs/slack.md: `python -m tests.pictures` draws it anew with the chromium of this machine.
+"""The pictures of docs/slack.md and docs/discord.md: `python -m tests.pictures` draws them anew with chromium.
 
 It is the sample answer of the golden renderings, as `/jobs/{id}/preview` shows it.
 """
@@ -24,8 +24,9 @@ async def draw() -> None:
     async with TestServer(app) as server, async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         page = await browser.new_page(viewport={"width": 760, "height": 900}, device_scale_factor=1.5)
-        await page.goto(str(server.make_url(f"/jobs/{samples.COMPLETED.id}/preview?only=slack")))
-        await page.locator("#slack").screenshot(path=FOLDER / "slack.png")
+        for name in ("slack", "discord"):
+            await page.goto(str(server.make_url(f"/jobs/{samples.COMPLETED.id}/preview?only={name}")))
+            await page.locator(f"#{name}").screenshot(path=FOLDER / f"{name}.png")
         await browser.close()
 
 

@@ -71,7 +71,7 @@ def test_answer_goes_to_stdout_and_progress_to_stderr():
 @pytest.mark.parametrize(
     "part",
     [
-        "Confidence  High: 3 independent sources, 2 of 3 claims supported, 1 conflict",
+        "Confidence  Medium: 3 independent sources, 2 of 3 claims supported, 1 conflict",
         "  1  trinity.example – Eddystone Lighthouse\n     https://trinity.example/eddystone",
         "Conflict: height of the tower",
         "51 metres",
@@ -165,7 +165,7 @@ def test_json_prints_the_job():
 
     document = json.loads(ran.stdout)
     assert ran.exit_code == 0
-    assert document["answer"]["confidence"] == "high"
+    assert document["answer"]["confidence"] == "medium"
     assert document["sources"][0]["domain"] == "trinity.example"
 
 

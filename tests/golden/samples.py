@@ -86,7 +86,7 @@ _HELIPAD = _evidence("src_3", "counting the helipad added in 1980", Verdict.MOVE
 ANSWER = ResearchAnswer(
     summary="The Eddystone lighthouse is 49 metres tall [1][2].",
     detail="The tower is the fourth on its rock [2].\n\n- A helipad was added in 1980 [3].\n- It is built of granite.",
-    confidence=Confidence.HIGH,
+    confidence=Confidence.MEDIUM,
     confidence_reasons=("3 independent sources", "2 of 3 claims supported", "1 conflict"),
     citations=(
         Citation("The Eddystone lighthouse is 49 metres tall", "src_1", _TALL.quote, Verdict.SUPPORTED, 40, 89),

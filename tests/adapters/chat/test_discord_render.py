@@ -100,7 +100,7 @@ def test_embed_reads_as_the_documents_show_it():
     parts = [
         f"**Question**: {samples.QUESTION}",
         "**Answer**: The Eddystone lighthouse is 49 metres tall [1]✓[2]◐.",
-        "**Confidence**: High (3 corroborating sources)",
+        "**Confidence**: Medium (3 corroborating sources)",
         "**Sources**:\n1. [trinity.example](https://trinity.example/eddystone) - Eddystone Lighthouse\n2. ",
         f"[View Full Analysis]({PAGE})",
     ]

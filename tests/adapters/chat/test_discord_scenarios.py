@@ -39,7 +39,7 @@ def job_of(message: Message) -> str:
 
 
 async def test_a_command_is_acknowledged_at_once_and_answered_in_one_message(house: House):
-    """S003-20, G-02: one message that lives, ending in the embed."""
+    """C-01, C-05, S003-20, G-02: one message that lives, ending in the embed."""
     house.world.model.first_token_s = 0.8
 
     asked = house.discord.slash("research", query=TIDES)

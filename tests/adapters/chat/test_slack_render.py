@@ -79,7 +79,7 @@ def test_answer_has_every_part():
         "📊 Research Complete",
         f"*Question*: {samples.QUESTION}",
         "*Answer*: The Eddystone lighthouse is 49 metres tall [1]✓[2]◐.",
-        "*Confidence*: High (3 corroborating sources)\n3 independent sources, 2 of 3 claims supported, 1 conflict",
+        "*Confidence*: Medium (3 corroborating sources)\n3 independent sources, 2 of 3 claims supported, 1 conflict",
         "*Citations*: [1]✓ <https://trinity.example/eddystone|trinity.example>",
         "*Limitations*: newest source is from May 2024",
         "*Sources disagree on*: height of the tower",

@@ -164,7 +164,7 @@ async def test_preview_of_an_open_answer_tells_question_and_confidence(open_web:
     head = (await (await web.get(f"/jobs/{JOB}")).text()).partition("</head>")[0]
 
     assert f'<meta property="og:title" content="{samples.QUESTION}">' in head
-    assert 'content="High (3 corroborating sources) · The Eddystone lighthouse is 49 metres tall.">' in head
+    assert 'content="Medium (3 corroborating sources) · The Eddystone lighthouse is 49 metres tall.">' in head
 
 
 @pytest.mark.parametrize(

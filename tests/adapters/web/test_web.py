@@ -363,7 +363,7 @@ async def test_form_is_closed_to_others(open_web: Open):
     "part",
     [
         "<h1>How tall is the Eddystone lighthouse?</h1>",
-        "Confidence: High (3 corroborating sources)",
+        "Confidence: Medium (3 corroborating sources)",
         f'<a href="/jobs/{JOB}/sources/1?claim=summary-0#passage" aria-label="Source 1" title="trinity.example: “It is',
         '<span class="mark" title="partly supported">◐</span>',
         "<li>2 of 3 claims supported</li>",

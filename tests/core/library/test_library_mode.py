@@ -13,8 +13,9 @@ from core.job import LOCAL, JobStatus, Scope
 from core.library import wording
 from core.library.answer import to_source
 from core.library.pages import PageGrounder
-from core.library.paper import Index
+from core.library.paper import Index, PaperChunk
 from core.passages import Passage
+from core.prompts import load_prompt
 from core.runner import DirectSteps, run_job
 from tests.core.library.samples import TEXTS, TIDES, YEAST, shelve
 from tests.fakes import FakeModel, make_deps, make_job
@@ -41,7 +42,7 @@ def messages(events: list[Event]) -> list[str]:
 
 
 async def test_an_answer_cites_paper_and_page_and_ends_with_its_references() -> None:
-    """S000-16, S000-19, S000-24, S000-25, S000-26, S000-42: the result in the words of the library."""
+    """S000-16, S000-19, S000-24 … S000-26, S000-42, S000-48, D16: the result in the words of the library."""
     model = FakeModel({"answer": written(f"{CAUSE} [2401.00001v1, page 2].")})
 
     _, job, result = await asked(model)
@@ -70,7 +71,7 @@ async def test_an_answer_cites_paper_and_page_and_ends_with_its_references() -> 
     ],
 )
 async def test_a_wrong_page_is_put_right(cited: str, verdict: Verdict) -> None:
-    """S000-13, S000-16: whatever the writer said, the answer names the page that holds the sentence."""
+    """S000-13, S000-16, D3, D10: whatever the writer said, the answer names the page that holds the sentence."""
     _, _, result = await asked(FakeModel({"answer": written(f"{CAUSE} [{cited}].")}))
 
     (citation,) = result.answer.citations
@@ -206,3 +207,42 @@ async def test_a_paper_that_speaks_to_the_assistant_instructs_nobody() -> None:
         assert case["canary"] not in shown, case["id"]
         (source,) = await deps.sources.sources(job.id)
         assert source.instructs, case["id"]
+
+
+INSTRUCTIONS = (
+    "from the evidence above and from nothing else",
+    "into one coherent, well-structured answer in Markdown",
+    "Cite the paper and the page for every fact and every opinion, in exactly this form: $citation_format",
+    "[2509.10446v1, page 5]",
+    "no outside knowledge. Leave out what cannot be traced to a paper",
+    "Organise the answer with Markdown headings",
+    "Be thorough, and as short as that allows",
+)
+
+
+def test_the_synthesis_prompt_keeps_every_instruction_in_its_order() -> None:
+    """S000-17, S000-18, D17: in our own words, none left out; question, evidence and form have their places."""
+    prompt = " ".join(load_prompt("research_synthesis_v1").template.split())
+
+    places = [prompt.find(words) for words in ("$query", "$evidence_chunks", *INSTRUCTIONS)]
+    assert -1 not in places
+    assert places == sorted(places)
+
+
+async def test_an_answer_whose_citations_cannot_be_formatted_comes_with_a_warning() -> None:
+    """S000-34: a paper without pages has none to cite, and the answer is shown all the same."""
+    deps = make_deps(model=FakeModel({"answer": written(f"{CAUSE} [2401.00001v1, page 2].")}))
+    text = TEXTS[TIDES.id].replace("\f", " ")
+    chunks = {
+        Index.SUMMARY: [PaperChunk(TIDES, 0, TIDES.summary, 0, len(TIDES.summary))],
+        Index.CONTENT: [PaperChunk(TIDES, 0, text, 0, len(text))],
+    }
+    await deps.library.put(LOCAL, TIDES, text, chunks, b"")
+    job = await deps.jobs.save(make_job(QUESTION, modes=("library",)))
+
+    await run_job(job.id, deps, DirectSteps())
+
+    result = await deps.jobs.result(job.id)
+    view = result.details["query_result"]
+    assert CAUSE in view["content"]
+    assert view["message"] == wording.CITATIONS_ODD
