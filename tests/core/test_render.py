@@ -310,9 +310,13 @@ def test_footer(result: JobResult, count: int, expected: str):
 @pytest.mark.parametrize(
     ("answer", "headline"),
     [
-        pytest.param(samples.ANSWER, "High (3 corroborating sources)", id="as S003-20 shows it"),
         pytest.param(
-            replace(samples.ANSWER, citations=samples.ANSWER.citations[:1]), "High (1 corroborating source)", id="one"
+            replace(samples.ANSWER, confidence=Confidence.HIGH),
+            "High (3 corroborating sources)",
+            id="as S003-20 shows it",
+        ),
+        pytest.param(
+            replace(samples.ANSWER, citations=samples.ANSWER.citations[:1]), "Medium (1 corroborating source)", id="one"
         ),
         pytest.param(
             replace(samples.ANSWER, citations=samples.ANSWER.citations[2:3], confidence=Confidence.LOW),
