@@ -48,7 +48,7 @@ def test_json_has_every_field_of_s003():
     assert {key: answer[key] for key in ("summary", "detail", "confidence", "limitations")} == {
         "summary": samples.ANSWER.summary,
         "detail": samples.ANSWER.detail,
-        "confidence": "high",
+        "confidence": "medium",
         "limitations": list(samples.ANSWER.limitations),
     }
     assert (
