@@ -25,6 +25,7 @@ _ORGANISATION = regex.compile(
     r"|laboratory|library|ltd|ministry|museum|network|news|office|organi[sz]ation|press|project|service|society|staff"
     r"|team|trust|union|university|wikipedia)\b"
 )
+_LETTER = regex.compile(r"[\p{L}\p{N}]")
 _INITIALS = regex.compile(r"\p{Lu}{1,3}|(?:\p{Lu}\.[\s-]?){1,3}")
 _PARTICLE = regex.compile(r"[\p{Ll}'’]+")  # van, de la, bin: a family name begins with it
 _ET_AL = regex.compile(r",?\s+et\.? al\.?$|,?\s+and others$", regex.IGNORECASE)
@@ -110,7 +111,7 @@ def names_in(line: str) -> tuple[tuple[Name, ...], bool]:
     names: list[Name] = []
     for part in _BETWEEN.split(named):
         pieces = [piece.strip() for piece in part.split(",") if piece.strip()]
-        if len(pieces) == 2 and not _are_names(pieces):
+        if len(pieces) == 2 and not _are_names(pieces) and all(map(_LETTER.search, pieces)):
             names.append(Name(pieces[0], pieces[1]))  # `Moore, Ann`
         else:
             names += [_name(piece) for piece in pieces]
@@ -128,7 +129,7 @@ def _are_names(pieces: Sequence[str]) -> bool:
 
 def _name(text: str) -> Name:
     words = text.split()
-    if len(words) < 2 or len(words) > 5 or _ORGANISATION.search(text):
+    if len(words) < 2 or len(words) > 5 or _ORGANISATION.search(text) or not all(map(_LETTER.search, words)):
         return Name(text)
     if _INITIALS.fullmatch(words[-1]) and not _INITIALS.fullmatch(words[0]):
         return Name(" ".join(words[:-1]), words[-1])  # `Moore A`

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sqlite3
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -18,6 +19,7 @@ APPLICATION = "gorkd"
 VERSION = "1"  # pinned: a job begun by one release is resumed by the next; a journal that does not fit fails the job
 QUEUE = "gorkd"
 WORKFLOW = "research"
+WAL_WITHIN_S = 5.0  # as long as a write waits for another
 
 
 def open_client(settings: DurableSettings) -> DBOSClient:
@@ -65,4 +67,20 @@ def _prepare_file(file: Path) -> None:
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     file.touch(mode=0o600)
     with closing(sqlite3.connect(file, timeout=30)) as connection:
-        connection.execute("PRAGMA journal_mode = WAL")  # stays with the file; readers and the writer do not wait
+        _write_ahead(connection)
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Switch to a write-ahead log, which stays with the file: readers and the writer do not wait for each other.
+
+    SQLite does not wait for its time-out where two processes switch at once.
+    """
+    ends_at = time.monotonic() + WAL_WITHIN_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as exc:
+            if exc.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > ends_at:
+                raise
+        time.sleep(0.02)

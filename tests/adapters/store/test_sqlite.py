@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,7 +16,7 @@ from adapters.store.events import SqliteEventLog
 from adapters.store.jobs import SqliteJobStore
 from adapters.store.schema import MIGRATIONS
 from adapters.store.sources import SqliteSourceStore
-from adapters.store.sqlite import FILE_NAME, Database
+from adapters.store.sqlite import FILE_NAME, Database, _open
 from core.errors import JobNotFound, SetupError, StoreError
 from core.job import Scope
 from tests.adapters.store.processes import python
@@ -319,3 +320,15 @@ async def test_cancelled_writer_leaves_the_database_usable(database):
     await jobs.save(make_job(99))
 
     assert (await jobs.recent(CHANNEL, limit=1))[0].id == "job_99"
+
+
+def test_many_may_open_a_new_folder_at_once(tmp_path: Path) -> None:
+    """Processes that start together all get in: the switch to the write-ahead log waits for its turn."""
+    for number in range(10):
+        folder = tmp_path / str(number)
+        with ThreadPoolExecutor(8) as pool:
+            opened = [pool.submit(_open, folder, 5.0) for _ in range(8)]
+        connections = [one.result() for one in opened]
+        assert [one.execute("PRAGMA journal_mode").fetchone() for one in connections] == [("wal",)] * 8
+        for one in connections:
+            one.close()

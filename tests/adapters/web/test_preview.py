@@ -38,7 +38,7 @@ async def test_preview_shows_what_both_chats_show():
         assert part in slack
     assert "<blockquote>It is 49 metres tall and built of granite blocks.</blockquote>" in slack
     assert "<strong>Answer</strong>: The Eddystone lighthouse is 49 metres tall [1]✓[2]◐." in discord
-    assert 'fill="#2ecc71"' in discord
+    assert 'fill="#f1c40f"' in discord
     assert "style=" not in page
     assert "default-src 'none'" in policy
 
