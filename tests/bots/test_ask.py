@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import sys
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,6 +38,7 @@ class Ended:
     code: int
     out: str
     err: str
+    seconds: float
 
     @property
     def json(self) -> Any:
@@ -45,6 +47,7 @@ class Ended:
 
 async def ask(*arguments: str, env: Mapping[str, str], cwd: Path = ROOT) -> Ended:
     """Run the command to its end, with nothing of this machine's settings in its environment."""
+    started = time.monotonic()
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "bots", "ask", *arguments,
         cwd=cwd,
@@ -53,7 +56,7 @@ async def ask(*arguments: str, env: Mapping[str, str], cwd: Path = ROOT) -> Ende
     )  # fmt: skip
     out, err = await asyncio.wait_for(process.communicate(), 50)
     assert process.returncode is not None
-    return Ended(process.returncode, out.decode(), err.decode())
+    return Ended(process.returncode, out.decode(), err.decode(), time.monotonic() - started)
 
 
 def unreachable() -> dict[str, str]:
@@ -90,7 +93,7 @@ async def test_unreachable_providers_are_given_up_within_the_time_and_named(offl
     limitations = " ".join(offline.json["answer"]["limitations"]).casefold()
 
     assert offline.code == 0, offline.err
-    assert offline.json["metadata"]["duration_ms"] < 5000
+    assert offline.seconds < 5
     assert all(name in limitations for name in ("wikipedia", "pubmed", "arxiv"))
 
 
