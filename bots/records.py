@@ -16,6 +16,7 @@ from adapters.store.conversations import SqliteConversations
 from adapters.store.deliveries import SqliteDeliveries
 from adapters.store.events import SqliteEventLog
 from adapters.store.heartbeats import SqliteHeartbeats
+from adapters.store.installations import SqliteDepartures, SqliteOneTimeStates, SqliteTokens, SqliteTurns
 from adapters.store.jobs import SqliteJobStore
 from adapters.store.library import SqliteLibrary
 from adapters.store.limits import SqliteRateLimits, SqliteSingleFlight
@@ -38,6 +39,7 @@ from core.attachments import Attachments
 from core.backlog import Backlog
 from core.budget import Spending
 from core.delivery import Deliveries
+from core.departures import Departures
 from core.errors import SetupError
 from core.feedback import Ratings
 from core.forgetting import Archive, Register
@@ -46,7 +48,20 @@ from core.library.conversations import Conversations
 from core.library.paper import Library
 from core.limits import RateLimits, SingleFlight
 from core.page_links import LinkRevocations
-from core.ports import AnswerCache, CacheKeeping, Clock, EventLog, JobMemo, JobStore, Recorder, ReuseStore, SourceStore
+from core.ports import (
+    AnswerCache,
+    CacheKeeping,
+    Clock,
+    EventLog,
+    JobMemo,
+    JobStore,
+    OneTimeStates,
+    Recorder,
+    ReuseStore,
+    SourceStore,
+    TokenStore,
+    Turns,
+)
 from core.steering import SteeringStore
 from core.trace import TraceStore
 from core.tracing import TraceLog
@@ -77,6 +92,10 @@ class Records:
     spending: Spending
     backlog: Backlog
     revocations: LinkRevocations
+    tokens: TokenStore
+    states: OneTimeStates
+    turns: Turns
+    departures: Departures
     register: Register
     archives: tuple[Archive, ...]
 
@@ -89,8 +108,8 @@ async def open_records(
     if "DATABASE_URL" in env and missing:
         raise SetupError(f"DATABASE_URL needs {' and '.join(missing)} as well: please set what is missing.")
     redis = _open_redis(settings.redis_url, stack, clock=clock, recorder=recorder) if settings.redis_url else None
+    box = SecretBox.from_env(env, settings.data)
     if redis is not None and "DATABASE_URL" in env:
-        box = SecretBox.from_env(env, settings.data)
         return await _open_postgres(env["DATABASE_URL"], redis, box, stack, folder=settings.data, clock=clock)
     database = await Database.open(settings.data)
     stack.push_async_callback(database.aclose)
@@ -103,7 +122,7 @@ async def open_records(
         memo=SqliteJobMemo(database),
         tool_traces=SqliteTraceStore(database),
         steering=SqliteSteeringStore(database),
-        deliveries=SqliteDeliveries(database, SecretBox.from_env(env, settings.data), clock=clock),
+        deliveries=SqliteDeliveries(database, box, clock=clock),
         attachments=SqliteAttachments(database),
         ratings=SqliteRatings(database),
         library=SqliteLibrary(database, settings.data),
@@ -118,6 +137,10 @@ async def open_records(
         spending=SqliteSpending(database),
         backlog=SqliteBacklog(database),
         revocations=SqliteLinkRevocations(database),
+        tokens=SqliteTokens(database, box, clock=clock),
+        states=SqliteOneTimeStates(database, clock=clock),
+        turns=SqliteTurns(database, clock=clock),
+        departures=SqliteDepartures(database),
         register=archive,
         archives=(archive, redis.archive) if redis else (archive,),
     )
@@ -160,6 +183,12 @@ async def _open_postgres(
     from adapters.store.postgres_conversations import PostgresConversations
     from adapters.store.postgres_deliveries import PostgresDeliveries
     from adapters.store.postgres_heartbeats import PostgresHeartbeats
+    from adapters.store.postgres_installations import (
+        PostgresDepartures,
+        PostgresOneTimeStates,
+        PostgresTokens,
+        PostgresTurns,
+    )
     from adapters.store.postgres_jobs import PostgresJobStore
     from adapters.store.postgres_library import PostgresLibrary
     from adapters.store.postgres_memo import PostgresJobMemo
@@ -195,6 +224,10 @@ async def _open_postgres(
         spending=PostgresSpending(database),
         backlog=PostgresBacklog(database),
         revocations=PostgresLinkRevocations(database),
+        tokens=PostgresTokens(database, box, clock=clock),
+        states=PostgresOneTimeStates(database, clock=clock),
+        turns=PostgresTurns(database, clock=clock),
+        departures=PostgresDepartures(database),
         register=archive,
         archives=(archive, redis.archive),
     )

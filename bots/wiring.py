@@ -29,6 +29,7 @@ from bots.records import Records, open_records
 from core.backlog import watch_backlog
 from core.budget import Budget, check_budget, require_price
 from core.config import CacheSettings, Settings
+from core.departures import Leaving, Tenancy
 from core.deps import Deps
 from core.embedding import RememberingEmbeddings
 from core.forgetting import Archive, Forgotten, Retention, Whose, forget, keep_sweeping
@@ -67,6 +68,7 @@ class House:
     revocations: LinkRevocations
     limits: RateLimits
     conversations: Conversations
+    tenancy: Tenancy
 
     async def warm_up(self) -> None:
         """Load what is slow to load, so that the first question does not pay for it."""
@@ -118,9 +120,12 @@ async def open_house(
             await stack.enter_async_context(_in_background(sweeping))
         erase = partial(_erase, records, archives, queue)
         researcher = Researcher(deps, queue, admit=admit, erase=erase)
+        leaving = Leaving(records.departures, records.turns, erase, holder=secrets.token_hex(8), clock=utc_now)
+        await stack.enter_async_context(_in_background(leaving.keep_erasing()))
+        tenancy = Tenancy(records.tokens, records.states, records.turns, leaving)
         yield House(
             researcher, deps, metrics, settings, records.traces, records.revocations, records.limits,
-            records.conversations,
+            records.conversations, tenancy,
         )  # fmt: skip
 
 

@@ -295,6 +295,36 @@ class ReuseStore(Protocol):
         ...
 
 
+class TokenStore(Protocol):
+    """What a workspace gave the app when it was installed, one text a tenant, kept encrypted. Raises `StoreError`."""
+
+    async def put(self, tenant: str, text: str) -> None: ...
+
+    async def get(self, tenant: str) -> str | None: ...
+
+    async def erase(self, tenant: str) -> None: ...
+
+
+class OneTimeStates(Protocol):
+    """What was handed to a browser to bring back, of which nothing is kept but a digest. Raises `StoreError`."""
+
+    async def issue(self, state: str, *, ttl: timedelta) -> None: ...
+
+    async def redeem(self, state: str) -> bool:
+        """Whether it was issued and has not expired; true once only, among all processes."""
+        ...
+
+
+class Turns(Protocol):
+    """What one process at a time may do, among all that share the records. Raises `StoreError`."""
+
+    async def take(self, name: str, holder: str, *, ttl: timedelta) -> bool:
+        """Whether it is `holder`'s turn now. A turn that is not given back ends after `ttl`."""
+        ...
+
+    async def give_back(self, name: str, holder: str) -> None: ...
+
+
 class JobQueue(Protocol):
     async def enqueue(self, job: ResearchJob) -> None:
         """Idempotent by job id. Raises `QueueFull`."""

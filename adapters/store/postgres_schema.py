@@ -125,6 +125,14 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             PRIMARY KEY (tenant, visibility, thread))""",
         "CREATE INDEX conversations_by_age ON conversations (put_at)",
     ),
+    (
+        # What a workspace gave when it installed the app; a departure outlives what it removes, so it has no `tenant`.
+        "CREATE TABLE installations (tenant TEXT PRIMARY KEY, sealed TEXT NOT NULL, put_at TIMESTAMPTZ NOT NULL)",
+        "CREATE TABLE one_time_states (key BYTEA PRIMARY KEY, expires_at TIMESTAMPTZ NOT NULL)",
+        """CREATE TABLE departures (
+            account TEXT PRIMARY KEY, left_at TIMESTAMPTZ NOT NULL, is_erased BOOLEAN NOT NULL)""",
+        "CREATE TABLE turns (name TEXT PRIMARY KEY, holder TEXT NOT NULL, ends_at TIMESTAMPTZ NOT NULL)",
+    ),
 )
 
 

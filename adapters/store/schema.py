@@ -172,6 +172,15 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             PRIMARY KEY (tenant, visibility, thread)) WITHOUT ROWID""",
         "CREATE INDEX conversations_by_age ON conversations (put_at)",
     ),
+    (
+        # What a workspace gave when it installed the app; a departure outlives what it removes, so it has no `tenant`.
+        """CREATE TABLE installations (
+            tenant TEXT PRIMARY KEY, sealed TEXT NOT NULL, put_at REAL NOT NULL) WITHOUT ROWID""",
+        "CREATE TABLE one_time_states (key BLOB PRIMARY KEY, expires_at REAL NOT NULL) WITHOUT ROWID",
+        """CREATE TABLE departures (
+            account TEXT PRIMARY KEY, left_at REAL NOT NULL, is_erased INTEGER NOT NULL) WITHOUT ROWID""",
+        "CREATE TABLE turns (name TEXT PRIMARY KEY, holder TEXT NOT NULL, ends_at REAL NOT NULL) WITHOUT ROWID",
+    ),
 )
 
 

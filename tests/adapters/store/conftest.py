@@ -12,6 +12,7 @@ from adapters.store.cache import SqliteAnswerCache
 from adapters.store.deliveries import SqliteDeliveries
 from adapters.store.events import SqliteEventLog
 from adapters.store.heartbeats import SqliteHeartbeats
+from adapters.store.installations import SqliteDepartures, SqliteOneTimeStates, SqliteTokens, SqliteTurns
 from adapters.store.jobs import SqliteJobStore
 from adapters.store.memo import SqliteJobMemo
 from adapters.store.memory import (
@@ -32,6 +33,12 @@ from adapters.store.postgres_attachments import PostgresAttachments
 from adapters.store.postgres_deliveries import PostgresDeliveries
 from adapters.store.postgres_events import PostgresEventLog
 from adapters.store.postgres_heartbeats import PostgresHeartbeats
+from adapters.store.postgres_installations import (
+    PostgresDepartures,
+    PostgresOneTimeStates,
+    PostgresTokens,
+    PostgresTurns,
+)
 from adapters.store.postgres_jobs import PostgresJobStore
 from adapters.store.postgres_memo import PostgresJobMemo
 from adapters.store.postgres_ratings import PostgresRatings
@@ -202,6 +209,19 @@ def heartbeats(request):
     if request.param == "sqlite":
         return SqliteHeartbeats(request.getfixturevalue("database"))
     return PostgresHeartbeats(request.getfixturevalue("postgres"))
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def tenancy(request, clock):
+    """Tokens, one-time states, turns and departures, none yet."""
+    box = SecretBox(("a secret of this test",))
+    if request.param == "sqlite":
+        kept = request.getfixturevalue("database")
+        tokens, states = SqliteTokens(kept, box, clock=clock), SqliteOneTimeStates(kept, clock=clock)
+        return tokens, states, SqliteTurns(kept, clock=clock), SqliteDepartures(kept)
+    kept = request.getfixturevalue("postgres")
+    tokens, states = PostgresTokens(kept, box, clock=clock), PostgresOneTimeStates(kept, clock=clock)
+    return tokens, states, PostgresTurns(kept, clock=clock), PostgresDepartures(kept)
 
 
 @pytest.fixture(params=["memory", "sqlite", "redis"])
