@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 
 from sqlite_utils import Database as Connection
 
-from adapters.store.library import DROP_DELETED_WORDS
+from adapters.store.library import drop_deleted_words
 from adapters.store.sqlite import Database
 from core.errors import StoreError
 from core.forgetting import Filed, Whose
@@ -81,7 +81,7 @@ class SqliteArchive:
             elif whose.tenant:
                 gone += _delete_tenant(connection, whose.tenant)
             if whose.user_id or whose.tenant:
-                connection.execute(DROP_DELETED_WORDS)
+                drop_deleted_words(connection)
             return gone
 
         gone = await self._database.write(change)

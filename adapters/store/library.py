@@ -1,41 +1,36 @@
-"""The paper library in SQLite: full text by FTS5, vectors by one matrix a shelf."""
+"""The paper library in SQLite: words by FTS5, an index each for summaries and for full texts."""
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 from sqlite_utils import Database as Connection
 
 from adapters.store.digest import place_token
+from adapters.store.shelves import Scored, ShelvedPapers, blob_of, values_of
 from adapters.store.sqlite import Database
-from adapters.store.vectors import ROWS_A_READ, Place, VectorMirrors
+from adapters.store.vectors import ROWS_A_READ, Place
 from core.codec import decode, encode
 from core.job import Scope
 from core.library.paper import Index, Paper, PaperChunk, SearchResult, StoredChunk
-from core.ports import Vector
-from core.terms import STOPWORDS
 
-MAX_QUERY_WORDS = 40  # of a question; what comes later rarely says what it is about
-_FIND = """SELECT rowid, bm25(paper_words, 0.0, 1.0) FROM paper_words WHERE paper_words MATCH ?
-    ORDER BY 2 LIMIT ?"""  # where a chunk stands says nothing of how well it fits
+_WORDS = {Index.SUMMARY: "summary_words", Index.CONTENT: "content_words"}
 _MERGED_PAGES = 500  # of 4 KB, at a time: other writers wait for a quarter of a second, not for the whole index
 _MERGES = 20  # at a removal; a library of 10,000 papers would take half a minute, and later removals go on with it
-DROP_DELETED_WORDS = "INSERT INTO paper_words (paper_words) VALUES ('optimize')"  # FTS5 only marks them otherwise
 _CHUNK = """SELECT c.chunk, c.vector, c.paper_id, c.tenant, c.visibility, p.paper FROM paper_chunks c JOIN papers p
     ON (p.tenant, p.visibility, p.id) = (c.tenant, c.visibility, c.paper_id) WHERE c.number = ?"""
 
 
-class SqliteLibrary:
-    """A `Library`. `folder` is where mirrors of vectors may lie."""
+class SqliteLibrary(ShelvedPapers):
+    """A `Library`."""
 
     def __init__(self, database: Database, folder: Path) -> None:
+        super().__init__(folder)
         self._database = database
-        self._mirrors = VectorMirrors(folder, self._rows, self._count, self._numbers)
 
     async def put(
         self, shelf: Scope, paper: Paper, text: str, chunks: dict[Index, Sequence[PaperChunk]], file: bytes
@@ -46,23 +41,9 @@ class SqliteLibrary:
             connection.execute("DELETE FROM papers WHERE (tenant, visibility, id) = (?, ?, ?)", place)
             row = (*place, paper.content_hash, encode(paper), text, file)
             connection.execute("INSERT INTO papers VALUES (?, ?, ?, ?, ?, ?, ?)", row)
-            for kind, parts in chunks.items():
+            for index, parts in chunks.items():
                 for part in parts:
-                    values = (*place, kind.value, encode(StoredChunk.of(part)), blob_of(part.embedding))
-                    cursor = connection.execute(
-                        "INSERT INTO paper_chunks (tenant, visibility, paper_id, kind, chunk, vector) "
-                        "VALUES (?, ?, ?, ?, ?, ?)",
-                        values,
-                    )
-                    where = (shelf.tenant, shelf.visibility, kind.value)
-                    connection.execute(
-                        "INSERT INTO paper_words (rowid, place, text) VALUES (?, ?, ?)",
-                        (
-                            cursor.lastrowid,
-                            f"{place_token(*where)} {place_token(*where, paper.id)}",
-                            f"{paper.title}\n{part.heading}\n{part.chunk_text}",
-                        ),
-                    )
+                    _insert(connection, shelf, index, part)
 
         await self._database.write(change)
 
@@ -75,91 +56,60 @@ class SqliteLibrary:
             return gone > 0
 
         was_there = await self._database.write(change)
-        for step in range(_MERGES):
-            pages = _MERGED_PAGES if step else -_MERGED_PAGES  # a negative number begins to merge everything into one
-            if not await self._database.write(partial(_merge_words, pages=pages)):
-                break
+        for words in _WORDS.values():
+            await self._merge(words)
         return was_there
 
-    async def papers(self, shelves: Sequence[Scope]) -> list[Paper]:
-        found: dict[str, Paper] = {}
-        for shelf in shelves:
-            for paper_id, text in await self._database.read(_papers_on(shelf)):
-                if paper_id not in found:
-                    found[paper_id] = decode(text, Paper)
-        return [found[paper_id] for paper_id in sorted(found)]
+    async def _merge(self, words: str) -> None:
+        """Drop the words of what was deleted, which FTS5 only marks, a piece at a time."""
+        for step in range(_MERGES):
+            pages = _MERGED_PAGES if step else -_MERGED_PAGES  # a negative number begins to merge everything into one
+            if not await self._database.write(partial(_merge_words, words=words, pages=pages)):
+                return
 
-    async def text(self, shelves: Sequence[Scope], paper_id: str) -> str:
-        found = await self._column("text", shelves, paper_id)
-        return str(found) if found is not None else ""
+    async def _papers_on(self, shelf: Scope) -> list[str]:
+        query = "SELECT paper FROM papers WHERE (tenant, visibility) = (?, ?)"
+        return [text for (text,) in await self._rows(query, (shelf.tenant, shelf.visibility))]
 
-    async def file(self, shelves: Sequence[Scope], paper_id: str) -> bytes:
-        found = await self._column("file", shelves, paper_id)
-        return bytes(found) if isinstance(found, bytes) else b""
+    async def _column(self, name: str, shelf: Scope, paper_id: str) -> list[object]:
+        query = f"SELECT {name} FROM papers WHERE (tenant, visibility, id) = (?, ?, ?)"  # noqa: S608 -- our own names
+        return [value for (value,) in await self._rows(query, (shelf.tenant, shelf.visibility, paper_id))]
 
-    async def nearest(
-        self, shelves: Sequence[Scope], index: Index, vector: Vector, *, limit: int, papers: Sequence[str] | None = None
-    ) -> list[SearchResult]:
-        scored: list[tuple[int, float]] = []
-        for scope in shelves:
-            place = Place(scope, index)
-            if papers is None:
-                scored += await self._mirrors.nearest(place, vector, limit)
-            else:
-                scored += await self._among(place, vector, papers)
-        best = sorted(scored, key=lambda entry: -entry[1])[:limit]
-        return await self._results(best, shelves)
-
-    async def matching(
-        self, shelves: Sequence[Scope], index: Index, query: str, *, limit: int, papers: Sequence[str] | None = None
-    ) -> list[SearchResult]:
-        wanted = " OR ".join(f'"{word}"' for word in words_of(query))
-        if not wanted or not shelves or (papers is not None and not papers):
-            return []
-        places = [(shelf.tenant, shelf.visibility, index.value) for shelf in shelves]
-        tokens = [
-            place_token(*place, *paper)
-            for place in places
-            for paper in ([(one,) for one in papers] if papers else [()])
-        ]
-        asked = f"place : ({' OR '.join(tokens)}) AND text : ({wanted})"
-        rows = await self._database.read(lambda connection: connection.execute(_FIND, (asked, limit)).fetchall())
-        best = -rows[0][1] if rows else 1.0
-        return await self._results([(number, min(max(-score / best, 0.0), 1.0)) for number, score in rows], shelves)
-
-    async def _column(self, name: str, shelves: Sequence[Scope], paper_id: str) -> object:
-        for shelf in shelves:
-            place = (shelf.tenant, shelf.visibility, paper_id)
-            rows = await self._database.read(_find(name, place))
-            if rows:
-                return rows[0][0]
-        return None
-
-    async def _among(self, place: Place, vector: Vector, papers: Sequence[str]) -> list[tuple[int, float]]:
-        query = """SELECT number, vector FROM paper_chunks WHERE (tenant, visibility, kind) = (?, ?, ?)
-            AND paper_id IN (SELECT value FROM json_each(?)) AND vector IS NOT NULL"""
-        values = (*_values(place), json.dumps(list(papers)))
-        rows = await self._database.read(lambda connection: connection.execute(query, values).fetchall())
-        alike = [(number, np.frombuffer(blob, dtype="<f4")) for number, blob in rows]
-        return [(number, float(other @ vector)) for number, other in alike if other.size == vector.size]
-
-    async def _rows(self, place: Place, number: int) -> list[tuple[int, bytes]]:
+    async def _vectors_above(self, place: Place, number: int) -> list[tuple[int, bytes]]:
         query = """SELECT number, vector FROM paper_chunks WHERE (tenant, visibility, kind) = (?, ?, ?) AND number > ?
             AND vector IS NOT NULL ORDER BY number LIMIT ?"""
-        values = (*_values(place), number, ROWS_A_READ)
-        return await self._database.read(lambda connection: connection.execute(query, values).fetchall())
+        return await self._rows(query, (*values_of(place), number, ROWS_A_READ))
 
     async def _count(self, place: Place) -> int:
         query = "SELECT COUNT(*) FROM paper_chunks WHERE (tenant, visibility, kind) = (?, ?, ?) AND vector IS NOT NULL"
-        rows = await self._database.read(lambda connection: connection.execute(query, _values(place)).fetchall())
-        return int(rows[0][0])
+        ((count,),) = await self._rows(query, values_of(place))
+        return int(count)
 
     async def _numbers(self, place: Place) -> list[int]:
         query = "SELECT number FROM paper_chunks WHERE (tenant, visibility, kind) = (?, ?, ?) AND vector IS NOT NULL"
-        rows = await self._database.read(lambda connection: connection.execute(query, _values(place)).fetchall())
-        return [number for (number,) in rows]
+        return [number for (number,) in await self._rows(query, values_of(place))]
 
-    async def _results(self, scored: Sequence[tuple[int, float]], shelves: Sequence[Scope]) -> list[SearchResult]:
+    async def _vectors_of(self, place: Place, papers: Sequence[str]) -> list[tuple[int, bytes]]:
+        query = """SELECT number, vector FROM paper_chunks WHERE (tenant, visibility, kind) = (?, ?, ?)
+            AND paper_id IN (SELECT value FROM json_each(?)) AND vector IS NOT NULL"""
+        return await self._rows(query, (*values_of(place), json.dumps(list(papers))))
+
+    async def _texts_of(self, place: Place, papers: Sequence[str]) -> list[tuple[int, str]]:
+        words = _WORDS[place.index]
+        query = f"""SELECT c.number, w.text FROM paper_chunks c JOIN {words} w ON w.rowid = c.number
+            WHERE (tenant, visibility, kind) = (?, ?, ?) AND c.paper_id IN (SELECT value FROM json_each(?))"""  # noqa: S608 -- our own names
+        return await self._rows(query, (*values_of(place), json.dumps(list(papers))))
+
+    async def _matching(self, shelves: Sequence[Scope], index: Index, asked: Sequence[str], limit: int) -> Scored:
+        places = " OR ".join(place_token(shelf.tenant, shelf.visibility, index.value) for shelf in shelves)
+        wanted = " OR ".join(f'"{word}"' for word in asked)
+        words = _WORDS[index]
+        # Where a chunk stands says nothing of how well it fits; smaller is better.
+        query = f"""SELECT rowid, -bm25({words}, 0.0, 1.0) FROM {words} WHERE {words} MATCH ?
+            ORDER BY 2 DESC LIMIT ?"""  # noqa: S608 -- our own names
+        return await self._rows(query, (f"place : ({places}) AND text : ({wanted})", limit))
+
+    async def _results(self, scored: Scored, shelves: Sequence[Scope]) -> list[SearchResult]:
         def load(connection: Connection) -> list[SearchResult]:
             papers: dict[str, Paper] = {}
             found: list[SearchResult] = []
@@ -177,11 +127,33 @@ class SqliteLibrary:
 
         return await self._database.read(load)
 
+    async def _rows(self, query: str, values: Sequence[object]) -> list[Any]:
+        return await self._database.read(lambda connection: connection.execute(query, values).fetchall())
 
-def _merge_words(connection: Connection, *, pages: int) -> bool:
-    """Go on dropping the words of what was deleted, which FTS5 only marks; False when there are none left."""
+
+def drop_deleted_words(connection: Connection) -> None:
+    """All at once; FTS5 only marks them otherwise."""
+    for words in _WORDS.values():
+        connection.execute(f"INSERT INTO {words} ({words}) VALUES ('optimize')")  # noqa: S608 -- our own names
+
+
+def _insert(connection: Connection, shelf: Scope, index: Index, chunk: PaperChunk) -> None:
+    where = (shelf.tenant, shelf.visibility)
+    stored = (*where, chunk.paper.id, index.value, encode(StoredChunk.of(chunk)), blob_of(chunk.embedding))
+    cursor = connection.execute(
+        "INSERT INTO paper_chunks (tenant, visibility, paper_id, kind, chunk, vector) VALUES (?, ?, ?, ?, ?, ?)", stored
+    )
+    text = f"{chunk.paper.title}\n{chunk.heading}\n{chunk.chunk_text}"
+    connection.execute(
+        f"INSERT INTO {_WORDS[index]} (rowid, place, text) VALUES (?, ?, ?)",  # noqa: S608 -- our own names
+        (cursor.lastrowid, place_token(*where, index.value), text),
+    )
+
+
+def _merge_words(connection: Connection, *, words: str, pages: int) -> bool:
+    """A piece of the work; False when there is none left."""
     before = connection.conn.total_changes
-    connection.execute("INSERT INTO paper_words (paper_words, rank) VALUES ('merge', ?)", (pages,))
+    connection.execute(f"INSERT INTO {words} ({words}, rank) VALUES ('merge', ?)", (pages,))  # noqa: S608 -- our names
     return connection.conn.total_changes - before >= 2
 
 
@@ -194,27 +166,3 @@ def _shelf_of(connection: Connection, paper_id: str, shelves: Sequence[Scope]) -
         if connection.execute("SELECT 1 FROM papers WHERE (tenant, visibility, id) = (?, ?, ?)", place).fetchone():
             return shelf
     return None
-
-
-def words_of(query: str) -> list[str]:
-    """What a full-text search looks for: the words of a question that carry meaning, all of them if none does."""
-    found = list(dict.fromkeys(re.findall(r"\w+", query.casefold())))
-    return [word for word in found if word not in STOPWORDS][:MAX_QUERY_WORDS] or found[:MAX_QUERY_WORDS]
-
-
-def _papers_on(shelf: Scope) -> Callable[[Connection], list[tuple[str, str]]]:
-    query = "SELECT id, paper FROM papers WHERE (tenant, visibility) = (?, ?)"
-    return lambda connection: connection.execute(query, (shelf.tenant, shelf.visibility)).fetchall()
-
-
-def _find(column: str, place: tuple[str, str, str]) -> Callable[[Connection], list[tuple[object]]]:
-    query = f"SELECT {column} FROM papers WHERE (tenant, visibility, id) = (?, ?, ?)"  # noqa: S608 -- our own names
-    return lambda connection: connection.execute(query, place).fetchall()
-
-
-def _values(place: Place) -> tuple[str, str, str]:
-    return place.scope.tenant, place.scope.visibility, place.index.value
-
-
-def blob_of(vector: Vector | None) -> bytes | None:
-    return None if vector is None else np.asarray(vector, dtype="<f4").tobytes()

@@ -133,6 +133,12 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             account TEXT PRIMARY KEY, left_at TIMESTAMPTZ NOT NULL, is_erased BOOLEAN NOT NULL)""",
         "CREATE TABLE turns (name TEXT PRIMARY KEY, holder TEXT NOT NULL, ends_at TIMESTAMPTZ NOT NULL)",
     ),
+    (
+        # An index each: a search of a few summaries would read the places of its words in all full texts as well.
+        "DROP INDEX paper_chunks_by_words",
+        "CREATE INDEX summary_words ON paper_chunks USING gin (words) WHERE kind = 'summary'",
+        "CREATE INDEX content_words ON paper_chunks USING gin (words) WHERE kind = 'content'",
+    ),
 )
 
 

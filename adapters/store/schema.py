@@ -181,6 +181,21 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             account TEXT PRIMARY KEY, left_at REAL NOT NULL, is_erased INTEGER NOT NULL) WITHOUT ROWID""",
         "CREATE TABLE turns (name TEXT PRIMARY KEY, holder TEXT NOT NULL, ends_at REAL NOT NULL) WITHOUT ROWID",
     ),
+    (
+        # An index each: to rank a few summaries, FTS5 would count each word in all full texts as well.
+        """CREATE VIRTUAL TABLE summary_words
+            USING fts5 (place, text, tokenize = 'porter unicode61 remove_diacritics 2')""",
+        """INSERT INTO summary_words (rowid, place, text)
+            SELECT w.rowid, place_token(c.tenant, c.visibility, c.kind), w.text
+            FROM paper_chunks c JOIN paper_words w ON w.rowid = c.number WHERE c.kind = 'summary'""",
+        "DELETE FROM paper_words WHERE rowid IN (SELECT number FROM paper_chunks WHERE kind = 'summary')",
+        "DROP TRIGGER paper_words_forget",
+        "ALTER TABLE paper_words RENAME TO content_words",
+        """CREATE TRIGGER summary_words_forget AFTER DELETE ON paper_chunks WHEN old.kind = 'summary'
+            BEGIN DELETE FROM summary_words WHERE rowid = old.number; END""",
+        """CREATE TRIGGER content_words_forget AFTER DELETE ON paper_chunks WHEN old.kind = 'content'
+            BEGIN DELETE FROM content_words WHERE rowid = old.number; END""",
+    ),
 )
 
 
