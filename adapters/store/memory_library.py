@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from core.bm25 import bm25
 from core.job import Scope
 from core.library.paper import Index, Paper, PaperChunk, SearchResult
 from core.library.states import Conversation
 from core.ports import Vector
-from core.terms import terms
 
 
 class MemoryConversations:
@@ -36,7 +35,7 @@ class _Kept:
 
 
 class MemoryLibrary:
-    """A `Library`; texts are ranked by the share of rare words they have."""
+    """A `Library`."""
 
     def __init__(self) -> None:
         self._kept: dict[Scope, dict[str, _Kept]] = {}
@@ -77,11 +76,9 @@ class MemoryLibrary:
         self, shelves: Sequence[Scope], index: Index, query: str, *, limit: int, papers: Sequence[str] | None = None
     ) -> list[SearchResult]:
         chunks = self._chunks(shelves, index, papers)
-        bags = [set(terms(f"{chunk.paper.title} {chunk.heading} {chunk.chunk_text}")) for chunk in chunks]
-        asked = set(terms(query))
-        weights = {term: math.log(1 + len(bags) / (1 + sum(term in bag for bag in bags))) for term in asked}
-        scored = [(sum(weights[term] for term in asked & bag), chunk) for chunk, bag in zip(chunks, bags, strict=True)]
-        ranked = sorted((entry for entry in scored if entry[0] > 0), key=lambda entry: -entry[0])[:limit]
+        scores = bm25(query, [f"{chunk.paper.title}\n{chunk.heading}\n{chunk.chunk_text}" for chunk in chunks])
+        scored = [(score, chunk) for score, chunk in zip(scores, chunks, strict=True) if score > 0]
+        ranked = sorted(scored, key=lambda entry: -entry[0])[:limit]
         return [SearchResult(chunk, score / ranked[0][0]) for score, chunk in ranked]
 
     def _find(self, shelves: Sequence[Scope], paper_id: str) -> _Kept | None:

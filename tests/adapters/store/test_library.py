@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -10,14 +12,17 @@ import numpy as np
 import pytest
 
 from adapters.store.archive import SqliteArchive
+from adapters.store.digest import place_token
 from adapters.store.library import SqliteLibrary
 from adapters.store.memory_library import MemoryLibrary
 from adapters.store.postgres_library import PostgresLibrary
-from adapters.store.sqlite import Database
+from adapters.store.schema import MIGRATIONS
+from adapters.store.sqlite import FILE_NAME, Database
 from core.chunking import SectionType
+from core.codec import encode
 from core.forgetting import Whose
 from core.job import Scope
-from core.library.paper import Index, Library, Paper, PaperChunk, SearchResult
+from core.library.paper import Index, Library, Paper, PaperChunk, SearchResult, StoredChunk
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 OURS = Scope("slack:T1", "workspace")
@@ -209,6 +214,40 @@ async def test_nothing_of_a_paper_is_left_in_the_files(tmp_path, way):
     assert b"zanzibarlantern" not in kept
     assert b"zanzibar" not in kept
     assert vector.tobytes() not in kept
+
+
+async def test_papers_of_an_earlier_gorkd_are_still_found(tmp_path):
+    """Words that stood in one index are found in the index of their kind, and leave with their paper."""
+    before = next(number for number, statements in enumerate(MIGRATIONS) if "summary_words" in str(statements))
+    entry, place = paper(1), (OURS.tenant, OURS.visibility, paper(1).id)
+    with closing(sqlite3.connect(tmp_path / FILE_NAME)) as connection, connection:
+        connection.create_function("place_token", -1, place_token, deterministic=True)
+        connection.execute("CREATE TABLE schema_version (version INTEGER PRIMARY KEY, applied_at REAL)")
+        connection.execute("INSERT INTO schema_version VALUES (?, 0)", (before,))
+        for statement in (statement for statements in MIGRATIONS[:before] for statement in statements):
+            connection.execute(statement)
+        connection.execute(
+            "INSERT INTO papers VALUES (?, ?, ?, ?, ?, ?, ?)", (*place, "hash", encode(entry), TIDES, b"")
+        )
+        for number, (kind, text) in enumerate((("summary", YEAST), ("content", TIDES)), start=1):
+            chunk = encode(StoredChunk(0, text, 0, len(text), SectionType.RESULTS, 1, ""))
+            connection.execute(
+                "INSERT INTO paper_chunks VALUES (?, ?, ?, ?, ?, ?, NULL)", (number, *place, kind, chunk)
+            )
+            tokens = f"{place_token(*place[:2], kind)} {place_token(*place[:2], kind, place[2])}"
+            connection.execute("INSERT INTO paper_words (rowid, place, text) VALUES (?, ?, ?)", (number, tokens, text))
+
+    database = await Database.open(tmp_path)
+    library = SqliteLibrary(database, tmp_path)
+    found = {index: texts_of(await library.matching([OURS], index, "tides or yeast", limit=9)) for index in Index}
+    among = await library.matching([OURS], Index.CONTENT, "tides", limit=9, papers=[entry.id])
+    await library.remove(OURS, entry.id)
+    left = [await library.matching([OURS], index, "tides or yeast", limit=9) for index in Index]
+    await database.aclose()
+
+    assert found == {Index.SUMMARY: [YEAST], Index.CONTENT: [TIDES]}
+    assert texts_of(among) == [TIDES]
+    assert left == [[], []]
 
 
 SHELVES = [OURS, CHANNEL, THEIRS, Scope("slack:T2", "channel:C1"), Scope("discord:T1", "workspace")]
