@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 from core.answer import JobResult
+from core.delivery import Address
 from core.errors import GorkdError, JobNotFound
 from core.events import Event
-from core.job import JobStatus, ResearchRequest, Scope
+from core.job import JobStatus, ResearchJob, ResearchRequest, Scope
 from core.library import wording
 from core.library.conversations import Conversations
 from core.library.desk import LibraryDesk
@@ -35,7 +36,8 @@ _TOLD = frozenset({JobStatus.PENDING.value, "searching", "fetching", "synthesizi
 class Speaker:
     """Who speaks where. `thread` is the conversation, valid in `scope`; `is_admin` may change the library.
 
-    `key` names the message, so that one that is delivered twice is researched once; "" for none.
+    `key` names the message, so that one that is delivered twice is researched once; "" for none. `address` is the
+    message that waits for what is researched: it is kept with the job, and a restarted bot says the same there again.
     """
 
     scope: Scope
@@ -44,14 +46,20 @@ class Speaker:
     is_admin: bool = False
     is_private: bool = False
     key: str = ""
+    address: Address | None = None
+
+    @property
+    def dedupe_key(self) -> str:
+        return f"library:{self.key}" if self.key else ""
 
 
 @dataclass(frozen=True)
 class Said:
-    """A reply, and the PNG of the page that it shows, b"" if none."""
+    """A reply, the PNG of the page that it shows, b"" if none, and where the conversation stands now."""
 
     reply: Reply
     picture: bytes = b""
+    after: Conversation = field(default_factory=Conversation)
 
 
 class LibraryTalks:
@@ -82,12 +90,29 @@ class LibraryTalks:
             after, reply = await talk.say(before, text)
             at = self._clock()
             await self._conversations.put(speaker.scope, speaker.thread, after, asker=speaker.asker, at=at)
-        return Said(reply, await self._picture(speaker, after, reply))
+        return Said(reply, await self._picture(speaker, after, reply), after)
 
     async def is_spoken_to(self, scope: Scope, thread: str, text: str) -> bool:
         """Whether words in a thread are meant for its conversation with the library."""
         conversation = await self._conversations.get(scope, thread)
         return conversation is not None and (bool(conversation.offered) or read_command(text) is not None)
+
+    async def attach(self, speaker: Speaker) -> bool:
+        """Remember that the message stands at `speaker.address` now; False while no job waits for it.
+
+        Raises `StoreError`.
+        """
+        job = await self._asked(speaker)
+        if job is None or speaker.address is None:
+            return False
+        await self._researcher.attach(job.id, speaker.address)
+        return True
+
+    async def delivered(self, speaker: Speaker) -> None:
+        """The reply has arrived; nobody need say the same again. Raises `StoreError`."""
+        job = await self._asked(speaker)
+        if job is not None:
+            await self._researcher.delivered(job.id)
 
     async def papers(self, scope: Scope) -> list[Paper]:
         return await self.desk.library.papers(shelves_of(scope))
@@ -98,6 +123,9 @@ class LibraryTalks:
 
     async def add_reference(self, scope: Scope, reference: str) -> Ingested:
         return await self.desk.add_reference(scope, reference)
+
+    async def _asked(self, speaker: Speaker) -> ResearchJob | None:
+        return await self._researcher.asked(speaker.dedupe_key, scope=speaker.scope) if speaker.key else None
 
     async def _research(self, speaker: Speaker, query: str, feedback: str, basis: str, tell: Tell) -> Researched:
         """Run a job to its end. Raises a `GorkdError` in the job's own words when it failed."""
@@ -114,13 +142,14 @@ class LibraryTalks:
         )
         if feedback:
             await tell(wording.IMPROVING)
-        job = await self._researcher.submit(request, dedupe_key=f"library:{speaker.key}" if speaker.key else "")
+        job = await self._researcher.submit(request, dedupe_key=speaker.dedupe_key, address=speaker.address)
         try:
             async for event in self._researcher.follow(job.id):
                 if not feedback and (line := _line(event)):
                     await tell(line)
         except asyncio.CancelledError:
-            await self._researcher.cancel(job.id)
+            if speaker.address is None:  # nobody will come back for it
+                await self._researcher.cancel(job.id)
             raise
         ended, result = await self._researcher.job(job.id), await self._researcher.result(job.id)
         if ended.status is not JobStatus.COMPLETED or result is None or result.answer is None:

@@ -23,6 +23,7 @@ NEXT_STEPS = (
 IMPROVING = "✍️  Improving research answer with your feedback..."
 SAVING = "💾 Saving research results..."
 SAVED = "✅ Research results saved to: {place}"
+SAY_AGAIN = "I am being restarted; please say that again in a moment."
 ADMINS_ONLY = "Only admins may change the library."
 EMPTY_LIBRARY = (
     "The library holds no papers yet: add some with `gorkd library add`, or drop a PDF with “add to library”."
