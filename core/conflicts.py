@@ -15,7 +15,7 @@ from core.answer import Claim, Conflict, ConflictPosition, Verdict
 from core.citations import strip_markers
 from core.differences import Difference, find_difference
 from core.independence import same_voice
-from core.sentences import split_sentences
+from core.sentences import sentences_of
 from core.source import Source
 from core.verification.reading import read
 
@@ -83,7 +83,7 @@ def _statements(source: Source, text: str) -> Iterator[_Statement]:
 def _read(text: str) -> tuple[tuple[str, str, frozenset[str]], ...]:
     """Quote, text and words of every statement."""
     found: list[tuple[str, str, frozenset[str]]] = []
-    for sentence in split_sentences(text):
+    for sentence in sentences_of(text):
         if sentence.asserts and len(sentence.text) <= _MAX_SENTENCE_CHARS:
             plain = strip_markers(sentence.plain)
             words = _words(plain)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.answer import Evidence
-from core.sentences import split_sentences
+from core.sentences import sentences_of
 from core.source import Source
 from core.verification.quotes import quotations_in, verify_quote
 from core.verification.reading import ROOT_MATCH, SYNONYM_MATCH, NumberLine, match_tokens, read
@@ -221,7 +221,7 @@ def _best_of_run(similarities: Sequence[float], size: int) -> NDArray[np.float32
 
 
 def _sentence_spans(text: str) -> list[Span]:
-    return [span for sentence in split_sentences(text) for span in _cut(text, sentence.start, sentence.end)]
+    return [span for sentence in sentences_of(text) for span in _cut(text, sentence.start, sentence.end)]
 
 
 def _cut(text: str, start: int, end: int) -> list[Span]:

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import regex
 
-from core.sentences import Sentence, split_sentences
+from core.sentences import Sentence, sentences_of
 from core.source import Source
 from core.terms import inverse_frequency, question_terms, terms
 
@@ -49,7 +49,7 @@ def split_passages(content: str) -> tuple[Passage, ...]:
             found.append(Passage(start, end, content[start:end], heading, tuple(pending)))
             pending.clear()
 
-    for sentence in split_sentences(content):
+    for sentence in sentences_of(content):
         titled = _HEADING.match(sentence.text.strip()) if len(sentence.text) < _MAX_HEADING_CHARS else None
         if titled and not sentence.asserts:
             flush()

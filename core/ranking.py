@@ -84,9 +84,8 @@ def coverage_of(sources: Sequence[Source], question: str) -> list[float]:
     """
     asked = frozenset(question_terms(question))
     found = [
-        [(asked & passage) | (asked & title) for passage in passage_terms(source.trusted_content)[:400]]
-        or [asked & title]
-        for source, title in ((source, frozenset(terms(source.title))) for source in sources)
+        [(asked & passage) | titled for passage in passage_terms(source.trusted_content)[:400]] or [titled]
+        for source, titled in ((source, asked & frozenset(terms(source.title))) for source in sources)
     ]
     pool = [passage for own in found for passage in own]
     weights = inverse_frequency(pool)

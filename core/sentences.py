@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 
 from core.assertions import CLUSTER, LEAD, is_title, states
 
@@ -54,6 +55,7 @@ class _Block:
 
 _STOPS = ".!?…。！？｡؟۔।॥።"
 _HARD_STOPS = "。！？｡؟۔।॥።"  # end a sentence also without a blank behind them
+_END = re.compile(f"[{_STOPS}\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _STOP_RUN = re.compile(f"[{_STOPS}]+")
 _CLOSERS = re.compile(r"[\"'”’»)\]}」』）】》*_]*")
 _OPENERS = re.compile(r"[\s\"'“‘«„(\[{「『（《<*_¿¡>•–—-]*")
@@ -92,6 +94,17 @@ def split_sentences(text: str) -> list[Sentence]:
     return sentences
 
 
+@lru_cache(maxsize=256)
+def sentences_of(text: str) -> tuple[Sentence, ...]:
+    """`split_sentences` of a page as read. Several stages ask for them; a page is cut once."""
+    return tuple(split_sentences(text))
+
+
+def may_end(text: str, start: int) -> bool:
+    """Whether a sentence can end behind `start` before the text does; cheap, and never wrongly False."""
+    return _END.search(text, start) is not None
+
+
 def _is_title(text: str, block: _Block | None) -> bool:
     if block is None or block.lines > 1 or block.kind not in (_Kind.PROSE, _Kind.ITEM):
         return False
@@ -114,10 +127,12 @@ _INLINE_CODE = re.compile(r"(?<!`)(`{1,2})(?!`)[^\n]{1,400}?(?<!`)\1(?!`)")
 
 
 def _fences(text: str) -> list[tuple[int, int]]:
+    if "```" not in text and "~~~" not in text:
+        return []
     spans: list[tuple[int, int]] = []
     opened, begin, position = "", 0, 0
     for line in text.splitlines(keepends=True):
-        fence = _FENCE.match(line) if "```" in line or "~~~" in line else None
+        fence = _FENCE.match(line)
         if fence and not opened:
             opened, begin = fence[1], position
         elif fence and fence[1].startswith(opened) and not line[fence.end() :].strip():

@@ -13,7 +13,7 @@ from core.grounding import Grounder, Judged
 from core.llm import SECTIONS, AnswerStream, DraftAnswer, estimate_usage
 from core.ports import ChatModel, ChatRequest
 from core.progress import Progress
-from core.sentences import Sentence, split_sentences
+from core.sentences import Sentence, may_end, split_sentences
 
 log = logging.getLogger(__name__)
 
@@ -80,6 +80,8 @@ class Writing:
         if not text.startswith(self._seen.get(section, "")):
             await self._start_over(section)
         start, paragraph = self._read.get(section, 0), self._paragraphs.get(section, 0)
+        if not (is_final or may_end(text, start)):
+            return  # most pieces are words within a sentence: cutting anew for each of them cost more than all checks
         for sentence in split_sentences(text[paragraph:]):
             first, end = max(start, paragraph + sentence.start), paragraph + sentence.end
             if end <= start:

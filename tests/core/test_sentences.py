@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.citations import render_keys, render_numbers, render_urls
-from core.sentences import code_spans, split_sentences
+from core.sentences import code_spans, may_end, split_sentences
 from tests.shared_data import shared_data
 
 
@@ -312,3 +312,9 @@ def test_real_pages_give_sentences_of_readable_length() -> None:
     assert len(lengths) > 1000
     assert sum(length > 500 for length in lengths) < 0.02 * len(lengths)
     assert lower < 0.1 * len(lengths)
+
+
+@given(st.text(max_size=80))
+def test_nothing_ends_where_neither_a_stop_nor_a_line_end_stands(text: str) -> None:
+    """`may_end` is never wrongly False: a text that it calls open is one sentence at most."""
+    assert may_end(text, 0) or len(split_sentences(text)) <= 1
