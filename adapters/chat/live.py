@@ -21,6 +21,7 @@ from core.attachments import Attachment
 from core.delivery import Address, Delivery
 from core.errors import GorkdError, JobNotFound
 from core.job import TERMINAL_STATUSES, JobStatus, ResearchJob, ResearchRequest, Scope
+from core.library.session import Waiting
 from core.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ class LiveAnswers(Generic[Payload]):
         """
         resumed = 0
         for delivery in await self._researcher.undelivered(self._platform):
-            if delivery.job.id in self._following:
+            if delivery.job.id in self._following or Waiting.of(delivery) is not None:  # adapters/chat/library.py
                 continue
             reply = await reopen(delivery)
             if reply is None:

@@ -3,31 +3,35 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 from core.answer import JobResult
-from core.delivery import Address
+from core.delivery import Address, Delivery
 from core.errors import GorkdError, JobNotFound
 from core.events import Event
 from core.job import JobStatus, ResearchJob, ResearchRequest, Scope
 from core.library import wording
+from core.library.adding import Added, Incoming
 from core.library.conversations import Conversations
 from core.library.desk import LibraryDesk
-from core.library.ingest import Ingested
+from core.library.ingest import MAX_PAPER_BYTES, Ingested, PaperUnreadable
 from core.library.paper import Paper
 from core.library.pictures import PaperViews
-from core.library.states import Conversation, read_command
+from core.library.states import Conversation, State
 from core.library.talk import Reply, Researched, Talk
+from core.library.words import ALSO_OF_ANSWERS, MAX_ADDED, Addition, Words, is_going_on, read_addition, read_words
 from core.modes.library import shelves_of
 from core.ports import Clock
+from core.render import one_line
 from core.wording import failure_sentence
 
 if TYPE_CHECKING:
     from core.researcher import Researcher
 
+_SAID, _KEY = "library_said", "library_key"  # in an address
 Tell = Callable[[str], Awaitable[None]]
 _TOLD = frozenset({JobStatus.PENDING.value, "searching", "fetching", "synthesizing"})  # planning is no stage of S000
 
@@ -62,6 +66,34 @@ class Said:
     after: Conversation = field(default_factory=Conversation)
 
 
+@dataclass(frozen=True)
+class Waiting:
+    """Words whose answer is still awaited, and the message where: saying them again gives the job that runs."""
+
+    speaker: Speaker
+    text: str
+    delivery: Delivery
+
+    @classmethod
+    def of(cls, delivery: Delivery) -> Waiting | None:
+        """None for the answer of a question that was no word to the library."""
+        data = dict(delivery.address.data)
+        text, key = data.pop(_SAID, None), data.pop(_KEY, "")
+        if not isinstance(text, str):
+            return None
+        request = delivery.job.request
+        speaker = Speaker(
+            request.scope, request.thread, request.asker, is_private=request.is_private, key=str(key),
+            address=delivery.address,
+        )  # fmt: skip
+        return cls(speaker, text, Delivery(delivery.job, replace(delivery.address, data=data)))
+
+
+def waiting_at(address: Address, key: str, text: str) -> Address:
+    """`address` with what was said there; `Waiting.of` reads it again."""
+    return replace(address, data={**address.data, _SAID: text, _KEY: key})
+
+
 class LibraryTalks:
     """The library on every interface: what somebody says in a thread, and what is answered."""
 
@@ -77,8 +109,7 @@ class LibraryTalks:
 
     async def say(self, speaker: Speaker, text: str, tell: Tell) -> Said:
         """One message after the other in a thread; `tell` is given each line of progress. Raises `StoreError`."""
-        turn = self._turns.setdefault((speaker.scope, speaker.thread), asyncio.Lock())
-        async with turn:
+        async with self._turn(speaker):
             before = await self._conversations.get(speaker.scope, speaker.thread) or Conversation()
 
             async def research(query: str, feedback: str) -> Researched:
@@ -88,21 +119,71 @@ class LibraryTalks:
             shelves = shelves_of(speaker.scope)
             talk = Talk(self.desk, speaker.scope, shelves, research, self._clock, speaker.is_admin)
             after, reply = await talk.say(before, text)
-            at = self._clock()
-            await self._conversations.put(speaker.scope, speaker.thread, after, asker=speaker.asker, at=at)
+            await self._keep(speaker, after)
         return Said(reply, await self._picture(speaker, after, reply), after)
 
-    async def is_spoken_to(self, scope: Scope, thread: str, text: str) -> bool:
-        """Whether words in a thread are meant for its conversation with the library."""
-        conversation = await self._conversations.get(scope, thread)
-        return conversation is not None and (bool(conversation.offered) or read_command(text) is not None)
+    async def hear(
+        self, scope: Scope, thread: str, text: str, *, has_files: bool = False, is_addressed: bool = True
+    ) -> Words | Addition | None:
+        """What of a message is meant for the library: words to `say`, papers to `add`; None for a question.
+
+        `is_addressed` says that it was for the bot, not just heard in a thread. Raises `StoreError`.
+        """
+        addition = read_addition(text, has_files=has_files) if is_addressed else None
+        if addition is not None:
+            return addition
+        words = read_words(text, await self._conversations.get(scope, thread), is_addressed=is_addressed)
+        if words is None or words.is_certain or words.command not in ALSO_OF_ANSWERS:
+            return words
+        last = await self._researcher.latest(thread, scope=scope)
+        return words if last is None or "library" in last.request.modes else None
+
+    async def add(self, speaker: Speaker, addition: Addition, files: Sequence[Incoming], tell: Tell) -> Said:
+        """Put papers on the shelf of that place, one after the other; what cannot be read is told. Raises `StoreError`.
+
+        Where nobody talks with the library yet, what was added is the list that numbers refer to.
+        """
+        if not speaker.is_admin:
+            return Said(Reply(wording.ADMINS_ONLY))
+        if not files and not addition.references:
+            return Said(Reply(wording.ADD_WHAT))
+        added = Added()
+        for file in files[:MAX_ADDED]:
+            await tell(wording.READING.format(name=one_line(file.name)))
+            await added.take(self._add_incoming(speaker.scope, file))
+        for reference in addition.references:
+            await tell(wording.FETCHING.format(name=reference))
+            await added.take(self.desk.add_reference(speaker.scope, reference))
+        return Said(Reply(added.sentence), after=await self._begun(speaker, added.papers))
+
+    async def _add_incoming(self, shelf: Scope, file: Incoming) -> Ingested:
+        if file.size > MAX_PAPER_BYTES:
+            words = wording.TOO_LARGE.format(name=one_line(file.name), megabytes=MAX_PAPER_BYTES // 1_000_000)
+            raise PaperUnreadable(f"{file.size} bytes", user_message=words)
+        return await self.desk.add_file(shelf, one_line(file.name), await file.load())
+
+    async def _begun(self, speaker: Speaker, papers: Sequence[Paper]) -> Conversation:
+        """The conversation as it goes on; one that did not begins with the papers that were added."""
+        async with self._turn(speaker):
+            before = await self._conversations.get(speaker.scope, speaker.thread)
+            if before is not None and (is_going_on(before) or not papers):
+                return before
+            begun = Conversation().said("add").found(State.SELECT_VIEW, [paper.id for paper in papers])
+            if papers:
+                await self._keep(speaker, begun)
+            return begun
+
+    async def waiting(self, platform: str) -> list[Waiting]:
+        """What was said there and has no answer yet: what a restarted bot says again. Raises `StoreError`."""
+        found = [Waiting.of(delivery) for delivery in await self._researcher.undelivered(platform)]
+        return [one for one in found if one is not None]
 
     async def attach(self, speaker: Speaker) -> bool:
         """Remember that the message stands at `speaker.address` now; False while no job waits for it.
 
         Raises `StoreError`.
         """
-        job = await self._asked(speaker)
+        job = await self._job(speaker)
         if job is None or speaker.address is None:
             return False
         await self._researcher.attach(job.id, speaker.address)
@@ -110,22 +191,22 @@ class LibraryTalks:
 
     async def delivered(self, speaker: Speaker) -> None:
         """The reply has arrived; nobody need say the same again. Raises `StoreError`."""
-        job = await self._asked(speaker)
+        job = await self._job(speaker)
         if job is not None:
             await self._researcher.delivered(job.id)
 
     async def papers(self, scope: Scope) -> list[Paper]:
         return await self.desk.library.papers(shelves_of(scope))
 
-    async def add_file(self, scope: Scope, name: str, content: bytes) -> Ingested:
-        """To the shelf of that place. Raises as `LibraryDesk.add_file`."""
-        return await self.desk.add_file(scope, name, content)
-
-    async def add_reference(self, scope: Scope, reference: str) -> Ingested:
-        return await self.desk.add_reference(scope, reference)
-
-    async def _asked(self, speaker: Speaker) -> ResearchJob | None:
+    async def _job(self, speaker: Speaker) -> ResearchJob | None:
         return await self._researcher.asked(speaker.dedupe_key, scope=speaker.scope) if speaker.key else None
+
+    def _turn(self, speaker: Speaker) -> asyncio.Lock:
+        return self._turns.setdefault((speaker.scope, speaker.thread), asyncio.Lock())
+
+    async def _keep(self, speaker: Speaker, conversation: Conversation) -> None:
+        at = self._clock()
+        await self._conversations.put(speaker.scope, speaker.thread, conversation, asker=speaker.asker, at=at)
 
     async def _research(self, speaker: Speaker, query: str, feedback: str, basis: str, tell: Tell) -> Researched:
         """Run a job to its end. Raises a `GorkdError` in the job's own words when it failed."""

@@ -43,6 +43,11 @@ class CommandRule:
     changes_store: bool = False
     needs_argument: bool = True
 
+    @property
+    def takes_paper(self) -> bool:
+        """Whether it is about one paper, by number or id."""
+        return self.argument.startswith(("<number", "<id"))
+
 
 COMMANDS: dict[str, CommandRule] = {
     "find": CommandRule("<query>", "look for new papers on arXiv"),

@@ -29,6 +29,7 @@ from core.library.states import (
     read_command,
     refusal,
 )
+from core.library.words import NO, YES
 from core.markers import Grammar, PageRef
 from core.ports import Clock
 from core.render import cut
@@ -39,8 +40,6 @@ MAX_PAGE_CHARS = 1_500  # of a page, beside its picture
 NEVER = datetime.min.replace(tzinfo=UTC)
 MAX_QUOTE_CHARS = 300
 _PAGE = re.compile(r"(?:p\.|page)? ?(\d{1,5})", re.IGNORECASE)
-YES = frozenset({"yes", "y", "ok", "please", "ja"})
-NO = frozenset({"no", "n", "nein", "not now"})
 
 
 @dataclass(frozen=True)

@@ -28,3 +28,9 @@ ADMINS_ONLY = "Only admins may change the library."
 EMPTY_LIBRARY = (
     "The library holds no papers yet: add some with `gorkd library add`, or drop a PDF with “add to library”."
 )
+ADD_WHAT = "Attach a PDF or a Markdown file, or name an arXiv id, a DOI or an address, and say “add to library”."
+READING = "📄 Reading {name} …"
+FETCHING = "📥 Fetching {name} …"
+ADDED = "✅ Added {id}, {title}{pages}."
+THERE_ALREADY = "{id}, {title}, is in the library already."
+TOO_LARGE = "{name} is larger than {megabytes} MB; please send a smaller file."

@@ -17,10 +17,10 @@ from adapters.chat.discord.words import word
 from core import wording
 from core.errors import GorkdError
 from core.job import Scope
-from core.library import wording as library_wording
-from core.library.ingest import MAX_PAPER_BYTES
+from core.library.adding import Incoming
 from core.library.session import LibraryTalks, Said, Speaker
 from core.library.states import COMMANDS
+from core.library.words import Addition
 from core.render import one_line
 
 MAX_CHOICES = 25
@@ -106,17 +106,12 @@ async def _say(talks: LibraryTalks, interaction: Asked, text: str) -> None:
 
 
 async def _add(talks: LibraryTalks, interaction: Asked, reference: str, file: discord.Attachment | None) -> str:
-    speaker = _speaker(interaction)
-    if not speaker.is_admin:
-        return library_wording.ADMINS_ONLY
-    if file is not None:
-        if file.size > MAX_PAPER_BYTES:
-            return word("asking.file_too_large", name=one_line(file.filename), megabytes=MAX_PAPER_BYTES // 1_000_000)
-        added = await talks.add_file(speaker.scope, one_line(file.filename), await file.read())
-    else:
-        added = await talks.add_reference(speaker.scope, reference)
-    state = "added" if added.is_new else "there already"
-    return f"{added.paper.id}, {one_line(added.paper.title)}: {state}."
+    async def tell(_: str) -> None:
+        pass  # Discord says that the bot is thinking
+
+    files = [Incoming(file.filename, file.size, file.read)] if file else []
+    addition = Addition((reference,) if reference else ())
+    return (await talks.add(_speaker(interaction), addition, files, tell)).reply.text
 
 
 def _speaker(interaction: Asked) -> Speaker:

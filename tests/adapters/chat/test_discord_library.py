@@ -39,7 +39,7 @@ async def test_a_pdf_is_added_found_opened_and_saved(house: House) -> None:
     wrong = await said(house, "open", argument="7")
 
     assert "2401.00001v1" in added
-    assert added.endswith("added.")
+    assert "✅ Added 2401.00001v1, Tides and the Moon (2 pages)." in added
     assert "page 1: Tides" in found
     assert "causes the tides" in found
     assert "Saving research results" in saved

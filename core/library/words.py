@@ -1,0 +1,120 @@
+"""Which words in a chat are meant for the library: commands of its conversation, and papers that are to be added.
+
+Pure. The same words are English too, so a sentence that merely begins with one stays a question.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from core.library.paper import ARXIV_ID
+from core.library.states import COMMANDS, Command, Conversation, read_command
+
+MAX_ADDED = 10  # papers a message; what Discord and Slack attach at most to one
+YES = frozenset({"yes", "y", "ok", "please", "ja"})
+NO = frozenset({"no", "n", "nein", "not now"})
+ALSO_OF_ANSWERS = frozenset({"improve", "help", "history"})  # words under every answer (core/conversation.py)
+
+_LEAD = re.compile(r"library\b\s*[:,]?\s*", re.IGNORECASE)
+_POLITE = re.compile(r"(?:[\s,]+(?:please|pls|bitte|thanks|thank you))?[\s.!]*$", re.IGNORECASE)
+_ADDS = re.compile(
+    r"\badd(?:ed|ing)?\b.{0,1000}?\b(?:to|into)\s+(?:(?:the|our|my|your|this)\s+)?(?:paper\s+)?library\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_BEGINS_TO_ADD = re.compile(r"(?:(?:please|pls|can you|could you|would you)[\s,]+)*add\b", re.IGNORECASE)
+_REFERENCE = re.compile(
+    rf"https?://[^\s<>|]+|(?:doi:\s*)?\b10\.\d{{4,9}}/[^\s<>|]+|(?<![\w./-])(?:arxiv:\s*)?(?:{ARXIV_ID.pattern})(?![\w/])",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Words:
+    """What to say to the conversation. `is_certain` when it named the library itself."""
+
+    text: str
+    is_certain: bool = False
+
+    @property
+    def command(self) -> str:
+        """The command's name, "" for a yes or a no."""
+        command = read_command(self.text)
+        return command.name if command else ""
+
+
+@dataclass(frozen=True)
+class Addition:
+    """Papers that are to be added: these arXiv ids, DOIs and addresses, and the files that came along."""
+
+    references: tuple[str, ...] = ()
+
+
+def is_going_on(conversation: Conversation | None) -> bool:
+    """Whether something was said that `clear` has not ended."""
+    return conversation is not None and bool(conversation.history)
+
+
+def read_addition(text: str, *, has_files: bool) -> Addition | None:
+    """`add to library` with files, or `add 2401.00001 to the library`; None for what adds nothing.
+
+    Neither with a file nor a reference, it is an addition that lacks both, unless it is a question.
+    """
+    said = text.strip()
+    lead = _LEAD.match(said)
+    rest = said[lead.end() :] if lead else said
+    is_order = bool(_BEGINS_TO_ADD.match(rest)) if lead else bool(_ADDS.search(said))
+    if not is_order:
+        return None
+    references = tuple(dict.fromkeys(found.rstrip(".,;:!?)\"'") for found in _REFERENCE.findall(rest)))[:MAX_ADDED]
+    is_question = said.endswith("?") and not _BEGINS_TO_ADD.match(rest)
+    if is_question and not has_files:
+        return None
+    return Addition(references)
+
+
+def read_words(text: str, conversation: Conversation | None, *, is_addressed: bool = True) -> Words | None:
+    """The command in a message; None for a question.
+
+    `is_addressed` says that the message was for the bot, not just heard in a thread. `library …` always speaks to the
+    library; without it and before anything was said there, only what can be nothing else does.
+    """
+    said = _POLITE.sub("", text.strip())
+    if conversation is not None and conversation.offered and said.casefold() in YES | NO:
+        return Words(said)
+    lead = _LEAD.match(said) if is_addressed else None
+    if lead:
+        rest = said[lead.end() :]
+        return Words(rest or "help", is_certain=True) if not rest or _has_shape(read_command(rest)) else None
+    command = read_command(said)
+    if not _has_shape(command) or (text.strip().endswith("?") and _first_word(said) in ("improve", "notes")):
+        return None
+    if is_going_on(conversation):
+        return Words(said)
+    return Words(said) if is_addressed and command is not None and _can_be_nothing_else(command) else None
+
+
+def _has_shape(command: Command | None) -> bool:
+    """Whether what follows the word is what the command takes: `open 2`, not `open source licences`."""
+    if command is None:
+        return False
+    rule, words = COMMANDS[command.name], command.argument.split()
+    if not rule.argument:
+        return not words
+    if not rule.takes_paper or len(words) <= 1:
+        return True
+    return any(char.isdigit() for char in words[0]) or (command.name == "open" and words[0].startswith("p"))
+
+
+def _can_be_nothing_else(command: Command) -> bool:
+    """Of a word that was said where nobody talks with the library yet."""
+    rule, first = COMMANDS[command.name], command.argument.partition(" ")[0]
+    if command.name in ALSO_OF_ANSWERS:
+        return False
+    if rule.takes_paper:
+        return first.isdecimal() or ARXIV_ID.fullmatch(first) is not None
+    return not rule.argument or "-" in command.name
+
+
+def _first_word(said: str) -> str:
+    return said.partition(" ")[0].casefold().rstrip(":")
