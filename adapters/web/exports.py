@@ -13,6 +13,7 @@ from core.answer import JobResult
 from core.bibliography import cited_works
 from core.bibtex import bibtex
 from core.errors import JobNotFound
+from core.findings.document import findings_markdown
 from core.job import ResearchJob
 from core.render import answer_markdown, job_json
 from core.ris import ris
@@ -33,7 +34,8 @@ def _json(job: ResearchJob, result: JobResult, sources: Sequence[Source]) -> str
 
 
 def _markdown(job: ResearchJob, result: JobResult, sources: Sequence[Source]) -> str:
-    return _of_section(result, "markdown") or answer_markdown(job, result, sources)
+    own = _of_section(result, "markdown") or findings_markdown(job, result, sources)
+    return own or answer_markdown(job, result, sources)
 
 
 def _bibtex(_: ResearchJob, result: JobResult, sources: Sequence[Source]) -> str:

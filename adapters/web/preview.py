@@ -28,7 +28,8 @@ Preview = Callable[[ResearchJob, JobResult | None, Sequence[Source]], str]  # th
 PREVIEWS: web.AppKey[Mapping[str, Preview]] = web.AppKey("previews")
 
 _EMOJI = {"📊": "bars", "🔎": "lens", "🔍": "lens", "⚠️": "warning", "👍": "up", "👎": "down"}
-_SLACK_BLOCKS = ("header", "section", "context", "divider", "actions", "context_actions")
+_SLACK_BLOCKS = ("header", "section", "context", "divider", "actions", "context_actions", "rich_text")
+_DISCORD_FENCE = regex.compile(r"^```(?:[a-z0-9_+.#-]+\n)?\n*(.*?)\n*```", regex.DOTALL | regex.MULTILINE)
 _SLACK_TOKENS = regex.compile(
     r"<(?P<url>https?://[^|>\s]+)(?:\|(?P<label>[^>]*))?>|<@(?P<user>[A-Z0-9]+)>"
     r"|(?<![\w*])\*(?P<bold>\S(?:[^*\n]*\S)?)\*(?![\w*])|(?<![\w_])_(?P<italic>\S(?:[^_\n]*\S)?)_(?![\w_])"
@@ -143,9 +144,18 @@ def mrkdwn(text: str) -> Markup:
 
 
 def discord_markdown(text: str) -> Markup:
-    """What Discord makes of an embed's text: bold, small print, quotes, labelled links, escaped signs."""
+    """What Discord makes of an embed's text: bold, small print, quotes, labelled links, escaped signs, code."""
+    pieces: list[Markup] = []
+    end = 0
+    for code in _DISCORD_FENCE.finditer(text):
+        pieces += [_discord_lines(text[end : code.start()].rstrip("\n")), Markup("<pre>{}</pre>").format(code[1])]
+        end = code.end()
+    return Markup("").join([*pieces, _discord_lines(text[end:].removeprefix("\n"))])
+
+
+def _discord_lines(text: str) -> Markup:
     lines: list[Markup] = []
-    for line in text.split("\n"):
+    for line in text.split("\n") if text else ():
         tag, shown = "div", line
         for prefix, name in (("-# ", "small"), ("> ", "blockquote")):
             if line.startswith(prefix):
@@ -162,6 +172,9 @@ def _slack_part(block: Payload) -> Part:
     if kind == "context_actions":
         pair = [one[side] for one in block["elements"] for side in ("positive_button", "negative_button")]
         return Part(kind, buttons=tuple(Button(_pictured(one["text"]["text"]), "", "thumb") for one in pair))
+    if kind == "rich_text":
+        texts = [part["text"] for one in block["elements"] for part in one["elements"]]
+        return Part(kind, Markup("<pre>{}</pre>").format("".join(texts)))
     if kind == "header":
         return Part(kind, _pictured(block["text"]["text"]))
     texts = [block["text"]["text"]] if "text" in block else [one["text"] for one in block.get("elements") or ()]

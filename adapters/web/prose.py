@@ -15,16 +15,23 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline, emphasis
 from markupsafe import Markup, escape
 
+from adapters.web.code import highlighted
 from core.answer import Claim, Verdict
 from core.citations import MARKS
 from core.render import one_line, printable
 from core.wording import MARK_MEANINGS
 
-_TAGS = {"p", "br", "em", "strong", "del", "ul", "ol", "li", "blockquote", "pre", "code", "hr"} | {
+_TAGS = {"span", "p", "br", "em", "strong", "del", "ul", "ol", "li", "blockquote", "pre", "code", "hr"} | {
     "h1", "h2", "h3", "h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td",
 }  # fmt: skip
+
+
+def _coloured(code: str, language: str, _: str) -> str:
+    return f"<pre><code>{highlighted(code, language)}</code></pre>"
+
+
 _MARKDOWN = (
-    MarkdownIt("commonmark", {"html": False, "linkify": False})
+    MarkdownIt("commonmark", {"html": False, "linkify": False, "highlight": _coloured})
     .enable(["table", "strikethrough"])
     .disable(["link", "image", "autolink", "reference", "html_block", "html_inline", "lheading"])
 )
@@ -36,6 +43,7 @@ def _stars_only(state: StateInline, silent: bool) -> bool:
 
 
 _MARKDOWN.inline.ruler.at("emphasis", _stars_only)
+_ATTRIBUTES = {"ol": {"start"}, "span": {"class"}}  # spans are our own: HTML of the text is escaped before
 _MEANINGS = {MARKS[verdict]: MARK_MEANINGS[verdict] for verdict in Verdict}
 _TAG = "\ue000{}\ue001"  # private use: means nothing in any text, and nothing in Markdown
 _CITED = regex.compile(
@@ -63,7 +71,7 @@ def claim_tag(claim: Claim) -> str:
 
 def prose(text: str, cite: Cite) -> Markup:
     """Markdown as HTML in which `[1]✓` leads where `cite(1, claim id or "")` says, if anywhere."""
-    html = nh3.clean(_MARKDOWN.render(printable(text)), tags=_TAGS, attributes={"ol": {"start"}}, link_rel=None)
+    html = nh3.clean(_MARKDOWN.render(printable(text)), tags=_TAGS, attributes=_ATTRIBUTES, link_rel=None)
     html = _CITED.sub(lambda found: _citation(found, cite), html)
     return Markup(regex.sub(r"\ue000[a-z]+-\d+\ue001", "", html))  # noqa: S704 -- cleaned by nh3 just above
 

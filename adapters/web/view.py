@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from adapters.web.evidence_table import EvidenceRow, evidence_rows
+from adapters.web.findings_view import FindingsPage, findings_page
 from adapters.web.links import JobLinks
 from adapters.web.prose import Target, claim_tag, prose
 from adapters.web.source_view import Passage, SourceView, hint_of, passages_of, place_of, source_view
@@ -15,6 +16,7 @@ from core import wording
 from core.answer import Claim, Confidence, ConfidencePart, JobResult, RemovedSentence, ResearchAnswer
 from core.citations import strip_markers
 from core.confidence import HIGH_SCORE, MEDIUM_SCORE
+from core.findings.viewing import read_view
 from core.job import LOCAL, TERMINAL_STATUSES, JobStatus, ResearchJob
 from core.markers import Grammar
 from core.page_links import is_private
@@ -70,6 +72,9 @@ class RemovedView:
 
 @dataclass(frozen=True)
 class AnswerView:
+    """`findings` are shown instead of summary and detail, None where there are none."""
+
+    findings: FindingsPage | None
     summary: Markup
     detail: Markup
     level: str
@@ -158,14 +163,16 @@ def job_view(
         preview=_preview(job, answer),
         queries=tuple(one_line(query) for query in result.queries) if result else (),
         providers=result.providers if result else (),
-        answer=_answer_view(answer, sources, links) if answer else None,
+        answer=_answer_view(result, answer, sources, links) if answer else None,
         cited=tuple(views[source.id] for source in sources if is_used(source, answer)),
         uncited=tuple(views[source.id] for source in sources if not is_used(source, answer)),
         evidence=evidence_rows(result),
     )
 
 
-def _answer_view(answer: ResearchAnswer, sources: Sequence[Source], links: JobLinks) -> AnswerView:
+def _answer_view(
+    result: JobResult | None, answer: ResearchAnswer, sources: Sequence[Source], links: JobLinks
+) -> AnswerView:
     by_number = {source.number: source for source in sources}
     passages = {source.number: {one.id: one for one in passages_of(source, answer)} for source in sources}
 
@@ -177,7 +184,10 @@ def _answer_view(answer: ResearchAnswer, sources: Sequence[Source], links: JobLi
         return Target(links.source(number, passage.id if passage else ""), hint)
 
     is_insufficient = answer.confidence is Confidence.INSUFFICIENT
+    found = read_view(result)
+    addresses = {source.id: links.source(source.number) for source in sources}
     return AnswerView(
+        findings=findings_page(found, answer, sources, cite, addresses) if found and found.has_any else None,
         summary=prose(marked_section(answer, "summary", tag=claim_tag), cite),
         detail=prose(marked_section(answer, "detail", tag=claim_tag), cite),
         level=answer.confidence.value,

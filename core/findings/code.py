@@ -111,6 +111,17 @@ def code_blocks(text: str) -> list[CodeBlock]:
     return [block for block in blocks if block.text.strip()]
 
 
+def split_fences(text: str) -> list[tuple[str, str, bool]]:
+    """Everything in order, `(text, language, is_code)`; code without its fence."""
+    pieces: list[tuple[str, str, bool]] = []
+    end = 0
+    for found in _FENCE.finditer(text):
+        pieces.append((text[end : found.start()], "", False))
+        pieces.append((found["code"].strip("\n"), _language(found["language"], found["code"]), True))
+        end = found.end()
+    return [*pieces, (text[end:], "", False)]
+
+
 def first_code(text: str) -> CodeBlock | None:
     """The block that is the snippet: the first that is no mere installation, else the first."""
     blocks = code_blocks(text)

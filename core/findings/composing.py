@@ -105,7 +105,8 @@ def findings_of(
     urls = {source.number: source.url for source in sources}
     ideas = [item for item in composed.items.get("idea", []) if not item.why_unverified]
     found = [item for item in composed.items.get("implementation", []) if not item.why_unverified]
-    report = _whole_report(composed.report, urls) if composed.report else ""
+    parts = [f"## {title}\n\n{text}" if title else text for title, text in sections_of(composed)]
+    report = with_addresses("\n\n".join(parts), urls)
     return ResearchFindings(
         query=query,
         modes=[*modes],
@@ -124,6 +125,15 @@ def view_of(composed: Composed) -> list[FoundItem]:
         rows += [_found(mode, number, item) for number, item in enumerate(verified, start=1)]
         rows += [_found(mode, 0, item) for item in items if item.why_unverified]
     return rows
+
+
+def sections_of(composed: Composed) -> list[tuple[str, str]]:
+    """The report's sections with their markers, in S004's order; none where nothing of it stands."""
+    texts = {section.title: section_text(section) for section in composed.report.sections} if composed.report else {}
+    if not any(texts.values()):
+        return []
+    before = [("", texts[""])] if texts.get("") else []
+    return [*before, *((title, texts[title] or NOTHING_CONFIRMED) for title in SECTIONS if title in texts)]
 
 
 def with_addresses(text: str, urls: Mapping[int, str]) -> str:
@@ -187,15 +197,6 @@ def _report_texts(report: JudgedReport | None) -> tuple[str, str]:
     return (texts.get("Abstract", ""), "\n\n".join(rest)) if has_anything else ("", "")
 
 
-def _whole_report(report: JudgedReport, urls: Mapping[int, str]) -> str:
-    texts = {section.title: section_text(section) for section in report.sections}
-    if not any(texts.values()):
-        return ""
-    before = [texts[""]] if texts.get("") else []
-    parts = [f"## {title}\n\n{texts[title] or NOTHING_CONFIRMED}" for title in SECTIONS if title in texts]
-    return with_addresses("\n\n".join([*before, *parts]), urls)
-
-
 def _plain(item: JudgedItem) -> str:
     """What of an item stands, without markers."""
     texts = [entry.claim.text if entry.claim else entry.shown or "" for entry in item.shown]
@@ -221,6 +222,7 @@ def _found(mode: ResearchMode, number: int, item: JudgedItem) -> FoundItem:
         code=item.code.text if item.code else "",
         language=item.code.language if item.code else "",
         dependencies=item.dependencies,
+        text=" ".join(one_line(entry.shown or "") for entry in item.shown) if number else "",
     )
 
 

@@ -13,7 +13,7 @@ from functools import partial
 from core.answer import JobResult, ResearchAnswer
 from core.errors import SetupError
 from core.events import Json
-from core.findings.composing import Composed, findings_of, placed, texts_of, view_of
+from core.findings.composing import Composed, findings_of, placed, sections_of, texts_of, view_of
 from core.findings.drafting import WEB_SEARCH, Drafts, draft_all
 from core.findings.judging import find_corroborators, judge_item, rank_items, settle_item
 from core.findings.opening import Opened, open_addresses
@@ -91,7 +91,8 @@ async def _checked(work: Work, model: ChatModel, modes: Sequence[ResearchMode], 
         metadata=usage_metadata(work.deps, usage, seconds=seconds),
     )
     findings = findings_of(composed, modes, opened.sources, query=work.job.query, top_k=work.job.request.top_k)
-    return _result(work, drafts, opened, answer, partial(findings_json, findings, view_of(composed), notes=notes))
+    view = partial(findings_json, findings, view_of(composed), notes=notes, sections=sections_of(composed))
+    return _result(work, drafts, opened, answer, view)
 
 
 class _Mute(Progress):

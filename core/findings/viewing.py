@@ -15,8 +15,8 @@ class FoundItem:
     """One idea or implementation with its marks.
 
     `number` counts from 1 within its mode, 0 for what is not verified; `url` is as the model gave it, `source_id` the
-    source that was read ("" without one). `standing` says what sort of place it is, `remarks` what checking found, in
-    a few words each; `why_unverified` is "" for what its source carries.
+    source that was read ("" without one). `text` is `content` with its citation markers. `standing` says what sort of
+    place it is, `remarks` what checking found, in a few words each; `why_unverified` is "" for what its source carries.
     """
 
     mode: ResearchMode
@@ -30,6 +30,7 @@ class FoundItem:
     code: str = ""
     language: str = ""
     dependencies: str = ""
+    text: str = ""
 
     @property
     def is_verified(self) -> bool:
@@ -38,27 +39,52 @@ class FoundItem:
 
 @dataclass(frozen=True)
 class FindingsView:
-    """What was found, as S004's own object, and each item with its marks. `searched` says by which means."""
+    """What was found, as S004's own object, and each item with its marks. `searched` says by which means.
+
+    `sections` are the report's, title and text with citation markers.
+    """
 
     findings: ResearchFindings
     items: tuple[FoundItem, ...] = ()
     notes: tuple[str, ...] = ()
     searched: str = ""
+    sections: tuple[tuple[str, str], ...] = ()
 
     @property
-    def code_items(self) -> list[FoundItem]:
-        return [item for item in self.items if item.mode == "implementation" and item.code and item.is_verified]
+    def has_any(self) -> bool:
+        """Whether there is a list or a report to show."""
+        return bool(self.sections) or any(item.is_verified for item in self.items)
+
+    def found(self, mode: ResearchMode) -> list[FoundItem]:
+        """What is verified of one mode, best first."""
+        return [item for item in self.items if item.mode == mode and item.is_verified]
+
+    @property
+    def unverified(self) -> list[FoundItem]:
+        return [item for item in self.items if not item.is_verified]
 
 
 def findings_json(
-    findings: ResearchFindings, items: Sequence[FoundItem], *, notes: Sequence[str], searched: str
+    findings: ResearchFindings,
+    items: Sequence[FoundItem],
+    *,
+    notes: Sequence[str],
+    searched: str,
+    sections: Sequence[tuple[str, str]] = (),
 ) -> dict[str, Json]:
     """The view of a result that `read_view` reads: S004's fields under `findings`, unchanged."""
     rows: list[Json] = []
     for item in items:
         row: dict[str, Json] = asdict(item) | {"remarks": [*item.remarks], "verified": item.is_verified}
         rows.append(row)
-    return {"findings": findings.to_dict(), "items": rows, "notes": [*notes], "searched": searched}
+    written: list[Json] = [{"title": title, "text": text} for title, text in sections]
+    return {
+        "findings": findings.to_dict(),
+        "items": rows,
+        "report": written,
+        "notes": [*notes],
+        "searched": searched,
+    }
 
 
 def read_view(result: JobResult | None) -> FindingsView | None:
@@ -66,12 +92,15 @@ def read_view(result: JobResult | None) -> FindingsView | None:
     findings = read_findings(result.details.get("findings")) if result else None
     if result is None or findings is None:
         return None
-    rows, notes = result.details.get("items"), result.details.get("notes")
+    rows, notes, written = (result.details.get(name) for name in ("items", "notes", "report"))
     return FindingsView(
         findings,
         tuple(_item(row) for row in rows if isinstance(row, dict)) if isinstance(rows, list) else (),
         tuple(note for note in notes if isinstance(note, str)) if isinstance(notes, list) else (),
         str(result.details.get("searched") or ""),
+        tuple((str(one.get("title") or ""), str(one.get("text") or "")) for one in written if isinstance(one, dict))
+        if isinstance(written, list)
+        else (),
     )
 
 
@@ -89,4 +118,5 @@ def _item(row: dict[str, Json]) -> FoundItem:
         code=str(row.get("code") or ""),
         language=str(row.get("language") or ""),
         dependencies=str(row.get("dependencies") or ""),
+        text=str(row.get("text") or row.get("content") or ""),
     )

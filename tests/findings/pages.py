@@ -29,6 +29,27 @@ PAGES = {
 }
 
 
+LONG = "\n".join(
+    [
+        "import json",
+        "",
+        "import requests",
+        "",
+        "",
+        "def stream(url, prompt):",
+        '    """Give each token as it comes."""',
+        "    reply = requests.post(url, json={'prompt': prompt, 'stream': True}, stream=True, timeout=60)",
+        *(f"    if reply.status_code == {500 + number}:\n        raise OSError('refused by {number}')"
+          for number in range(12)),
+        "    for line in reply.iter_lines():",
+        "        if line.startswith(b'data: '):",
+        "            yield json.loads(line[6:])['token']",
+    ]
+)  # fmt: skip
+TICKED = "# Write a fence\n\n```sh\ncurl -N https://api.example/stream\n```\n\nAnd `that` is all."
+CODES = {"/sse": ("python", LONG), "/batch": ("markdown", TICKED)}
+
+
 def seen_in(world: World) -> list[Seen]:
     """The pages as a searching model knows them."""
     return [

@@ -7,9 +7,10 @@ test hands it.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 from tests.loopback.openai_responders import ChatCall, sources_in
 
@@ -19,17 +20,33 @@ SNIPPET = "import json\n\nimport requests\n\n\ndef fetch(url):\n    return json.
 
 @dataclass(frozen=True)
 class Seen:
-    """A page as the model knows it: its address and sentences of it."""
+    """A page as the model knows it: its address, sentences of it, and what code an implementation takes from it."""
 
     url: str
     sentences: tuple[str, ...]
+    code: str = SNIPPET
+    language: str = "python"
 
 
 def findings_responder(call: ChatCall) -> str:
     """The answer of the mode that the prompt names, from the sources in the prompt."""
-    addresses = dict(re.findall(r"(?m)^Source (\d+): (\S+)$", call.user))
-    pages = [Seen(addresses[source.number], _sentences(source.text)) for source in sources_in(call.user)]
-    return findings_text(mode_in(call.system), [page for page in pages if page.sentences])
+    return writing({})(call)
+
+
+def writing(codes: Mapping[str, tuple[str, str]]) -> Callable[[ChatCall], str]:
+    """As `findings_responder`, with language and code of an implementation by the path of its page."""
+
+    def respond(call: ChatCall) -> str:
+        addresses = dict(re.findall(r"(?m)^Source (\d+): (\S+)$", call.user))
+        pages = [_seen(addresses[source.number], source.text, codes) for source in sources_in(call.user)]
+        return findings_text(mode_in(call.system), [page for page in pages if page.sentences])
+
+    return respond
+
+
+def _seen(url: str, text: str, codes: Mapping[str, tuple[str, str]]) -> Seen:
+    language, code = codes.get(urlsplit(url).path, ("python", SNIPPET))
+    return Seen(url, _sentences(text), code, language)
 
 
 def mode_in(system: str) -> str:
@@ -56,7 +73,8 @@ def report_text(pages: Sequence[Seen]) -> str:
 def _item(mode: str, page: Seen) -> str:
     content = page.sentences[0]
     if mode == "implementation":
-        content += f"\n\n```python\n{SNIPPET}\n```\n\nDependencies: pip install requests"
+        fence = "`" * (4 if "```" in page.code else 3)
+        content += f"\n\n{fence}{page.language}\n{page.code}\n{fence}\n\nDependencies: pip install requests"
     return f"<research_item>\n<source>{page.url}</source>\n<content>\n{content}\n</content>\n</research_item>"
 
 

@@ -17,7 +17,9 @@ from tests.shared_data import SHARED
 Json = Any
 
 MRKDWN_LIMITS = {"section": 3000, "context": 3000}
-BLOCK_TYPES = {"header", "section", "divider", "context", "actions", "image", "input", "markdown", "context_actions"}
+BLOCK_TYPES = {
+    "header", "section", "divider", "context", "actions", "image", "input", "markdown", "context_actions", "rich_text",
+}  # fmt: skip
 VIEW_BLOCKS = {"header", "section", "divider", "context", "actions", "image", "input"}
 TEXT_CUT = 40_000
 MARKDOWN_TOTAL = 12_000
@@ -164,7 +166,25 @@ def _markdown(at: str, block: Mapping[str, Json]) -> Iterator[str]:
         yield f"{at}: empty markdown"
 
 
+def _rich_text(at: str, block: Mapping[str, Json]) -> Iterator[str]:
+    """As docs.slack.dev describes it: preformatted text holds text and links, nothing blank, and no other property."""
+    elements = block.get("elements") or []
+    if not elements:
+        yield f"{at}: no elements"
+    for element in elements:
+        if element.get("type") != "rich_text_preformatted" or set(element) - {"type", "elements", "border"}:
+            yield f"{at}: element {sorted(element)} of type {element.get('type')!r}"
+            continue
+        if not element.get("elements"):
+            yield f"{at}: an element without elements"
+        for part in element.get("elements") or []:
+            if part.get("type") not in ("text", "link") or not part.get("text"):
+                yield f"{at}: part {part}"
+            yield from _surrogates(at, part.get("text") or "")
+
+
 _CHECKS = {
+    "rich_text": _rich_text,
     "header": _header,
     "section": _section,
     "context": _context,

@@ -35,10 +35,16 @@ def prose(text: str, limit: int, *, more: str = "…") -> str:
 
 def source_line(source: Source) -> str:
     """`1. [nejm.org](https://…) - Lecanemab in Early Alzheimer's Disease`; the label is the address's own host."""
+    linked = source_link(source)
+    return f"{source.number}. {linked} - {_title(source)}" if linked.startswith("[") else name_line(source)
+
+
+def source_link(source: Source) -> str:
+    """`[nejm.org](https://…)`; the place's name alone where its address may not be a link."""
     host, address = true_link(source.url)
     if not host or len(address) > ADDRESS_ROOM or _INVITE.search(address):
-        return name_line(source)
-    return f"{source.number}. [{_escaped(host)}]({address}) - {_title(source)}"
+        return plain(source.metadata.domain or source.metadata.provider, TITLE_ROOM)
+    return f"[{_escaped(host)}]({address})"
 
 
 def name_line(source: Source) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import discord
 
+from adapters.chat.discord.findings import findings_text, prose_with_code
 from adapters.chat.discord.markup import is_linkable, name_line, page_link, plain, prose, source_line
 from adapters.chat.discord.payload import DiscordMessage, JobButton, LinkButton, Press, Row
 from adapters.chat.discord.words import word
@@ -19,6 +20,7 @@ from core import wording
 from core.answer import Confidence, JobResult, ResearchAnswer
 from core.changes import AnswerChanges
 from core.deep.card import Card
+from core.findings.viewing import read_view
 from core.job import JobStatus, ResearchJob
 from core.page_links import PageLinks
 from core.render import is_used, marked_section, one_line
@@ -32,6 +34,7 @@ TOP_SOURCES = 3  # G-02; all of them are behind Show Sources
 QUESTION_ROOM = 300  # a longer question is recognised by its beginning
 LINE_ROOM = 200
 LEAST_ANSWER = 600  # the answer's room; what would leave it less is left out
+LEAST_FOUND = 0.6  # of all the room, where lists and code are the answer
 
 COLOURS = {
     Confidence.HIGH: 0x2ECC71,
@@ -165,7 +168,8 @@ class DiscordVoice:
     def _details(self, parts: _Answer) -> list[discord.Embed]:
         """What a thread under the answer holds: the detail, and all sources."""
         more = f"… {page_link(parts.page_url)}".rstrip()
-        detail = prose(marked_section(parts.answer, "detail"), DESCRIPTION_LIMIT, more=more)
+        write = prose_with_code if read_view(parts.result) else prose
+        detail = write(marked_section(parts.answer, "detail"), DESCRIPTION_LIMIT, more=more)
         listed = sources_text(parts.sources, parts.answer, limit=DESCRIPTION_LIMIT)
         shown = [(word("answer.details"), detail), (word("answer.sources"), listed if parts.sources else "")]
         colour = COLOURS[parts.answer.confidence]
@@ -186,14 +190,19 @@ class _Answer:
 
     def within(self, limit: int) -> str:
         """S003-20's text. The answer gets the room that the other parts leave; the last of them yield to it."""
-        before = f"{_asked(self.job)}\n{self._understood()}\n**{word('answer.answer')}**: "
+        found = read_view(self.result)
+        has_found = found is not None and found.has_any
+        name = "" if has_found else f"**{word('answer.answer')}**: "
+        before = f"{_asked(self.job)}\n{self._understood()}\n{name}"
         view = page_link(self.page_url)
         tail = "\n\n".join(["", self._confidence(), *([view] if view else [])])
-        for part in self._optional():
+        for part in self._optional(names_sources=not has_found):
             wider = tail.removesuffix(view).rstrip("\n") + f"\n\n{part}" + (f"\n\n{view}" if view else "")
-            if limit - units(before) - units(wider) >= LEAST_ANSWER:
+            if limit - units(before) - units(wider) >= (limit * LEAST_FOUND if has_found else LEAST_ANSWER):
                 tail = wider
         room = limit - units(before) - units(tail)
+        if found and has_found:
+            return before + findings_text(found, self.answer, self.sources, room, more=view) + tail
         return before + prose(self._shown(), room, more=f"… {view}".rstrip()) + tail
 
     def _shown(self) -> str:
@@ -217,11 +226,11 @@ class _Answer:
         said = wording.earlier_answer(self.job, self.result, asker=asker, write=lambda asked: plain(asked, LINE_ROOM))
         return f"*{said}*\n" if said else ""
 
-    def _optional(self) -> list[str]:
-        """Most wanted first."""
+    def _optional(self, *, names_sources: bool) -> list[str]:
+        """Most wanted first; sources only where the answer's own text does not name them."""
         parts = [f"*{wording.OFFER_DEEP}*"] if self.offers_deep else []
         shown = [source for source in self.sources if is_used(source, self.answer)][:TOP_SOURCES]
-        if shown:
+        if shown and names_sources:
             parts.append("\n".join([f"**{word('answer.sources')}**:", *map(source_line, shown)]))
         if self.answer.limitations:
             limitations = plain("; ".join(self.answer.limitations), 2 * LINE_ROOM)

@@ -17,6 +17,7 @@ from core.render import one_line
 Block = dict[str, Json]
 
 SECTION_LIMIT = 3000  # characters of a section's or context's text (docs.slack.dev, blocks)
+CODE_LIMIT = 3000  # Slack publishes none for rich text; a section's is taken
 HEADER_LIMIT = 150
 LABEL_LIMIT = 75  # of a button
 VALUE_LIMIT = 2000
@@ -86,6 +87,12 @@ def section(text: str) -> Block:
 def context(text: str) -> Block:
     """`text` is mrkdwn that has been escaped and fitted."""
     return {"type": "context", "elements": [mrkdwn(text)]}
+
+
+def preformatted(code: str) -> Block:
+    """Code as it stands: rich text takes its characters literally, so that nothing in it ends the block or pings."""
+    text: Block = {"type": "text", "text": fit(code, CODE_LIMIT) or "…"}
+    return {"type": "rich_text", "elements": [{"type": "rich_text_preformatted", "elements": [text]}]}
 
 
 def divider() -> Block:

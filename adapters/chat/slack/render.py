@@ -30,6 +30,7 @@ from adapters.chat.slack.blocks import (
     thumbs,
 )
 from adapters.chat.slack.checks import check_blocks
+from adapters.chat.slack.findings import finding_blocks
 from adapters.chat.slack.places import place_of
 from core import wording
 from core.answer import Citation, Confidence, JobResult, ResearchAnswer
@@ -37,6 +38,7 @@ from core.changes import AnswerChanges
 from core.checks import read_checks
 from core.citations import MARKS
 from core.deep.card import Card
+from core.findings.viewing import read_view
 from core.job import JobStatus, ResearchJob
 from core.page_links import PageLinks
 from core.render import is_used, marked_section, one_line, printable
@@ -96,9 +98,10 @@ class SlackVoice:
         title = wording.title(job, result)
         is_insufficient = answer.confidence is Confidence.INSUFFICIENT
         blocks = [header(f"{'🔎' if is_insufficient else '📊'} {title}"), _question(job, result)]
+        found = read_view(result)
         blocks += [
             *_earlier(job, result, first_asker),
-            section(_answer_text(answer)),
+            *(finding_blocks(found, answer, sources) if found and found.has_any else [section(_answer_text(answer))]),
             *check_blocks(read_checks(result), sources),
             *_remarks(answer),
         ]

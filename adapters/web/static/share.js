@@ -22,6 +22,21 @@ if (print) {
   print.addEventListener("click", () => window.print());
 }
 
+for (const button of document.querySelectorAll("[data-copies]")) {
+  const code = button.closest("figure").querySelector("code");
+  button.hidden = false;
+  button.addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(code.textContent);
+      button.textContent = "Copied";
+    } catch {
+      window.getSelection().selectAllChildren(code); // no clipboard without a secure connection
+      button.textContent = "Selected";
+    }
+    setTimeout(() => { button.textContent = "Copy"; }, 2000);
+  });
+}
+
 // Nothing folded is lost on paper.
 window.addEventListener("beforeprint", () => {
   for (const folded of document.querySelectorAll("article details:not(.menu)")) folded.open = true;

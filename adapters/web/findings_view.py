@@ -1,0 +1,114 @@
+"""Ideas, implementations and a report as a job's page shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from adapters.web.code import highlighted
+from adapters.web.prose import Cite, claim_tag, prose
+from core.answer import ResearchAnswer
+from core.findings.code import CodeBlock
+from core.findings.standing import OTHER_LEVEL, level_name
+from core.findings.telling import TITLES
+from core.findings.viewing import FindingsView, FoundItem
+from core.render import marked_text, one_line, printable
+from core.source import Source
+
+
+@dataclass(frozen=True)
+class CodeView:
+    """`install` is what installs the dependencies, "" where they are none or not Python's."""
+
+    language: str
+    html: Markup
+    dependencies: str
+    install: str
+
+
+@dataclass(frozen=True)
+class ItemView:
+    """`standing` is "" for a place of which nothing is known. `address` leads to the source's text here."""
+
+    number: int
+    text: Markup
+    place: str
+    address: str
+    standing: str
+    remarks: tuple[str, ...]
+    code: CodeView | None
+
+
+@dataclass(frozen=True)
+class ListView:
+    """`kind` is the mode's name."""
+
+    kind: str
+    title: str
+    items: tuple[ItemView, ...]
+
+
+@dataclass(frozen=True)
+class SectionView:
+    id: str
+    title: str
+    text: Markup
+
+
+@dataclass(frozen=True)
+class FindingsPage:
+    """`lists` and `report` in the order asked for; `unverified` are pairs of an address, shown as text, and why."""
+
+    lists: tuple[ListView, ...]
+    report: tuple[SectionView, ...]
+    report_title: str
+    unverified: tuple[tuple[str, str], ...]
+    searched: str
+
+
+def findings_page(
+    view: FindingsView, answer: ResearchAnswer, sources: Sequence[Source], cite: Cite, addresses: dict[str, str]
+) -> FindingsPage:
+    """`addresses` are those of the sources' texts here, by id."""
+    by_id = {source.id: source for source in sources}
+    lists = [
+        ListView(mode, TITLES[mode], tuple(_item(item, answer, by_id, cite, addresses) for item in view.found(mode)))
+        for mode in view.findings.modes
+        if mode != "freeform"
+    ]
+    report = [
+        SectionView(title.casefold().replace(" ", "-") or "report", title, _prose(text, answer, cite))
+        for title, text in view.sections
+    ]
+    unverified = [(one_line(item.url) or "no address", item.why_unverified) for item in view.unverified]
+    return FindingsPage(tuple(lists), tuple(report), TITLES["freeform"], tuple(unverified), view.searched)
+
+
+def _item(
+    item: FoundItem, answer: ResearchAnswer, sources: dict[str, Source], cite: Cite, addresses: dict[str, str]
+) -> ItemView:
+    source = sources.get(item.source_id)
+    place = (source.metadata.domain or source.metadata.provider) if source else ""
+    is_known = item.standing != level_name(OTHER_LEVEL, item.mode)
+    return ItemView(
+        item.number,
+        _prose(item.text, answer, cite),
+        place,
+        addresses.get(item.source_id, ""),
+        item.standing if is_known else "",
+        item.remarks[item.remarks[:1] == (item.language,) :],
+        _code(item) if item.code else None,
+    )
+
+
+def _code(item: FoundItem) -> CodeView:
+    block = CodeBlock(item.language, printable(item.code))
+    has_packages = item.dependencies not in ("", "none")
+    install = f"pip install {item.dependencies.replace(',', '')}" if has_packages and item.language == "python" else ""
+    return CodeView(block.language, highlighted(block.text, block.language), one_line(item.dependencies), install)
+
+
+def _prose(text: str, answer: ResearchAnswer, cite: Cite) -> Markup:
+    return prose(marked_text(text, answer.claims, tag=claim_tag), cite)
