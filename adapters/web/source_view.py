@@ -10,8 +10,10 @@ from adapters.web.links import JobLinks, live_link
 from core import wording
 from core.answer import ResearchAnswer, Verdict
 from core.citations import MARKS
+from core.library.paper import PAPER_SCHEME
 from core.render import cut, one_line
 from core.source import Source, SourceKind
+from core.urls import domain_of
 
 _HINT_CHARS = 240  # of a passage, shown when one points at its citation
 _HINTS_CHARS = 2_000  # of all hints of a page; more citations have shorter ones, and all are one click away
@@ -202,9 +204,11 @@ def remarks_on(source: Source) -> list[str]:
 
 
 def place_of(source: Source) -> str:
-    """The true domain; of a file its name and heading, never the folder it lies in."""
+    """The true domain; a paper's own id; of a file its name and heading, never the folder it lies in."""
+    if source.url.startswith(PAPER_SCHEME):
+        return one_line(source.url.removeprefix(PAPER_SCHEME))
     if not source.url.startswith("file://"):
-        return one_line(source.metadata.domain) or "unknown place"
+        return one_line(source.metadata.domain or domain_of(source.url)) or "unknown place"
     address, _, fragment = source.url.partition("#")
     name, heading = PurePosixPath(unquote(address)).name, unquote(fragment)
     return one_line(f"{name} § {heading}" if heading else name)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
+from core.authority import kind_of
 from core.deps import Deps
 from core.injection import instructions_in
 from core.job import ResearchJob
 from core.library.pages import PageGrounder
-from core.library.paper import Paper, PaperChunk
+from core.library.paper import PAPER_SCHEME, Paper, PaperChunk
 from core.llm import estimate_tokens
 from core.passages import Passage
 from core.ports import ChatRequest
@@ -22,14 +23,16 @@ _FRAME_TOKENS = 600  # the prompt without its evidence, and the question
 
 
 def to_source(number: int, paper: Paper, text: str, score: float) -> Source:
-    """A paper as a source of a job; `score` is that of its best chunk."""
-    kind = (
-        SourceKind.PREPRINT if "." in paper.base_id and paper.base_id.replace(".", "").isdigit() else SourceKind.LOCAL
-    )
+    """A paper as a source of a job; `score` is that of its best chunk.
+
+    Where it is published says what it is, never its name: anybody may call a file like a preprint.
+    """
+    kind = kind_of(paper.url, hint=None if paper.url else SourceKind.LOCAL)
+    kind = SourceKind.LOCAL if kind is SourceKind.UNKNOWN else kind  # chosen by whoever keeps the library
     share = min(max(score, 0.0), 1.0)
     return Source(
         id=f"src_{number}",
-        url=paper.url or f"paper:{paper.id}",
+        url=paper.url or f"{PAPER_SCHEME}{paper.id}",
         title=paper.title,
         content=text,
         content_hash=paper.content_hash,

@@ -7,7 +7,9 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, count
 from pathlib import PurePath
+from string import ascii_lowercase
 from typing import Protocol
 
 from core.chunking import Chunk, SectionType, chunk_text
@@ -24,9 +26,11 @@ from core.terms import STOPWORDS
 
 MAX_PAPER_BYTES = 100_000_000
 MAX_SUMMARY_SOURCE_CHARS = 24_000  # of a paper: its beginning and its end hold what a summary needs
+ARXIV_ABSTRACTS = "https://arxiv.org/abs/"
 _FALLBACK_SUMMARY_CHARS = 2_000
 _EMBED_BATCH = 64
-_STAMP = re.compile(rf"arXiv:\s*({ARXIV_ID.pattern})", re.IGNORECASE)
+# What arXiv prints on a first page: the id with its version, then its subject or its day; a reference has neither.
+_STAMP = re.compile(rf"arXiv:\s*({ARXIV_ID.pattern})(?<=\dv\d|v\d\d)\s*(?:\[[\w.-]+\]|\d{{1,2}}\s+[A-Z][a-z]{{2}}\s)")
 _SUMMARY_TIMEOUT_S = 60.0
 _SUMMARY_SCHEMA: Mapping[str, Json] = {
     "type": "object",
@@ -209,23 +213,27 @@ class Ingestion:
 
 def _described(read: PaperText, name: str, record: PaperRecord, same: Paper | None) -> PaperRecord:
     """What is known without asking anybody: the catalogue's word first, then what stood here, then the file's."""
+    stamped = _stamped_id(read.text)
     named = tuple(part.strip() for part in re.split(r"[,;]| and ", read.authors) if part.strip())
     return PaperRecord(
-        id=record.id or (same.id if same else _arxiv_id(name, read.text)),
+        id=record.id or (same.id if same else _id_in(name) or stamped),
         title=record.title or (same.title if same else read.title),
         authors=record.authors or (same.authors if same else named),
         published=record.published or (same.published if same else ""),
         doi=record.doi or (same.doi if same else ""),
-        url=record.url or (same.url if same else ""),
+        url=record.url or (same.url if same else "") or (f"{ARXIV_ABSTRACTS}{stamped}" if stamped else ""),
         abstract=record.abstract or _abstract(read.text),
     )
 
 
-def _arxiv_id(name: str, text: str) -> str:
-    """By the file's name, else by the stamp on the first page; "" for a paper from elsewhere."""
+def _id_in(name: str) -> str:
+    """The id that a file is named after, "" if none."""
     stem = PurePath(name).stem
-    if ARXIV_ID.fullmatch(stem):
-        return stem
+    return stem if ARXIV_ID.fullmatch(stem) else ""
+
+
+def _stamped_id(text: str) -> str:
+    """What arXiv has printed on the first page, "" for a paper from elsewhere."""
     stamp = _STAMP.search(text.partition("\f")[0])
     return stamp[1] if stamp else ""
 
@@ -239,14 +247,13 @@ def _abstract(text: str) -> str:
 
 
 def _free_name(record: PaperRecord, taken: set[str]) -> str:
-    """`smith2024quantum`: first author, year, first telling word of the title; with a letter where that is taken."""
+    """`smith2024quantum`: first author, year, first telling word of the title; more where that is taken."""
     names = [name.partition(",")[0].split() or name.replace(",", " ").split() for name in record.authors]
     author = next((_plain(parts[-1]) for parts in names if parts), "")
     words = [_plain(word) for word in record.title.split() if word.casefold().strip(".,:;") not in STOPWORDS]
     stem = f"{author or 'anonymous'}{record.published[:4]}{next((word for word in words if len(word) > 2), 'paper')}"
-    return next(
-        name for name in (f"{stem}{letter}" for letter in ("", *"abcdefghijklmnopqrstuvwxyz")) if name not in taken
-    )
+    endings = chain(("",), ascii_lowercase, map(str, count(1)))
+    return next(name for name in (f"{stem}{ending}" for ending in endings) if name not in taken)
 
 
 def _plain(word: str) -> str:

@@ -16,6 +16,7 @@ from core.job import Scope
 from core.ports import Vector
 
 ARXIV_ID = re.compile(r"(?:\d{4}\.\d{4,5}|[a-z-]+(?:\.[A-Z]{2})?/\d{7})(?:v\d+)?")
+PAPER_SCHEME = "paper:"  # before the id of a paper that has no address elsewhere
 _VERSION = re.compile(r"v\d+$")
 _YEAR = re.compile(r"(?:19|20)\d{2}")
 

@@ -52,6 +52,7 @@ async def test_the_cited_page_stands_beside_the_text(site) -> None:
     picture = await client.get(f"{path}/sources/1/page.png?claim=summary-0{sig}")
     file = await client.get(f"{path}/sources/1/paper.pdf?{sig}")
 
+    assert "<b>2401.00001v1</b> · Smith, J., Doe, A. · local file" in page  # not where it might have come from
     assert 'alt="Page 2 of the paper, the cited sentence marked"' in page
     assert f"{path}/sources/1/page.png?claim=summary-0" in page
     assert (await picture.read()).decode() == f"%PDF 2 {CAUSE}."

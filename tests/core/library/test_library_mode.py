@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -17,6 +18,7 @@ from core.library.paper import Index, PaperChunk
 from core.passages import Passage
 from core.prompts import load_prompt
 from core.runner import DirectSteps, run_job
+from core.source import SourceKind
 from tests.core.library.samples import TEXTS, TIDES, YEAST, shelve
 from tests.fakes import FakeModel, make_deps, make_job
 from tests.shared_data import shared_data
@@ -180,6 +182,22 @@ async def test_a_page_that_says_it_whole_goes_before_one_that_was_read_and_says_
 
     assert judged.claim is not None
     assert [(entry.page, entry.verdict) for entry in judged.claim.evidence] == [(2, Verdict.MOVED)]
+
+
+@pytest.mark.parametrize(
+    ("paper_id", "url", "kind"),
+    [
+        pytest.param("0603.10002", "", SourceKind.LOCAL, id="a file named like a preprint"),
+        pytest.param("2401.00001v1", "https://arxiv.org/abs/2401.00001v1", SourceKind.PREPRINT, id="from arXiv"),
+        pytest.param("smith2024tides", "https://journals.plos.org/a", SourceKind.PEER_REVIEWED, id="from a journal"),
+        pytest.param("smith2024tides", "https://smith.example/a.pdf", SourceKind.LOCAL, id="from anywhere"),
+    ],
+)
+def test_what_a_paper_counts_for_is_told_by_where_it_is_published(paper_id: str, url: str, kind: SourceKind) -> None:
+    """Nobody makes a preprint of a file by its name; what nobody knows is a file that somebody chose."""
+    source = to_source(1, replace(TIDES, id=paper_id, url=url), "Text.", 1.0)
+
+    assert source.metadata.kind is kind
 
 
 async def test_a_paper_that_speaks_to_the_assistant_instructs_nobody() -> None:
