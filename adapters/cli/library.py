@@ -15,6 +15,7 @@ from core import wording
 from core.errors import GorkdError, InvalidQuery
 from core.events import Json
 from core.job import Scope
+from core.library import wording as library_wording
 from core.library.desk import LibraryDesk
 from core.library.ingest import MAX_PAPER_BYTES, Ingested
 from core.library.paper import Paper
@@ -99,6 +100,8 @@ async def _add(operating: Operating, what: list[str], shelf: Scope) -> Exit:
             state = "added" if done.is_new else "is there already"
             sys.stdout.write(f"{head}{done.paper.id}  {one_line(done.paper.title)}  {state}\n")
             sys.stdout.flush()
+            if done.paper.gap:
+                say(library_wording.not_whole(done.paper.gap))
     say(f"{wording.counted(added, 'paper')} added, {len(things) - added - failed} there already, {failed} not readable")
     return Exit.INVALID_INPUT if failed else Exit.ANSWERED
 
@@ -159,6 +162,7 @@ def _card(paper: Paper) -> str:
         "DOI": paper.doi,
         "From": paper.url,
         "Added": wording.day(paper.added_at),
+        "Missing": paper.gap,
     }
     lines = [f"{name:10} {one_line(value)}" for name, value in rows.items() if value]
     return "\n".join([*lines, "", paper.summary or "No summary.", *(["", paper.notes] if paper.notes else []), ""])

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import PurePath
 
-from adapters.pages.extraction import MAX_TEXT_CHARS, Document, DocumentKind
+from adapters.pages.extraction import Document, DocumentKind
 from adapters.pages.media import document_kind, media_type
+from adapters.pages.reasons import plain_reason
 from adapters.pages.workers import ExtractionWorkers
 from core.attachments import MAX_ATTACHMENT_BYTES, Attachment, AttachmentUnreadable
 from core.errors import FetchError, PageTimeout
@@ -35,13 +36,10 @@ class AttachedFiles:
         kind, charset = _kind(name, media_type, content)
         try:
             found = await self._workers.extract(Document(f"attachment:{name}", kind, charset, content))
-        except PageTimeout as exc:
-            raise _unreadable(name, "reading it took too long") from exc
         except FetchError as exc:
-            reason = str(exc).partition(": ")[2].removeprefix(f"{name}: ")
-            raise _unreadable(name, _plain(kind, reason)) from exc
-        is_cut = len(found.text) >= MAX_TEXT_CHARS - 1
-        cut = f"Only the first {MAX_TEXT_CHARS:,} characters of {name} were read." if is_cut else ""
+            is_known = kind == "pdf" or isinstance(exc, PageTimeout)
+            raise _unreadable(name, plain_reason(exc) if is_known else "it holds no readable text") from exc
+        cut = f"Of {name} {found.gap}." if found.gap else ""
         return Attachment(name, media_type, found.title or name, found.text, cut)
 
 
@@ -52,14 +50,6 @@ def _kind(name: str, label: str, content: bytes) -> tuple[DocumentKind, str]:
     if found is None or (found == "pdf" and b"%PDF-" not in content[:1024]):
         raise _unreadable(name, f"it is not one of the kinds I read ({_READABLE})")
     return found, charset
-
-
-def _plain(kind: DocumentKind, reason: str) -> str:
-    if "text layer" in reason:
-        return "it holds no text, only images of pages"
-    if kind == "pdf":
-        return "it is damaged or protected by a password"
-    return "it holds no readable text"
 
 
 def _unreadable(name: str, why: str) -> AttachmentUnreadable:

@@ -34,7 +34,8 @@ def extract(document: Document) -> Extraction:
     else:
         text = decode_page(document.body, document.charset)
         found = extract_html(text, document.url) if document.kind == "html" else _extract_text(text)
-    text = _tidy(found.text, document.max_chars)
+    whole = _tidy(found.text)
+    text = whole[: document.max_chars].rstrip(" \t\n")
     if not text.strip():
         raise NoText("the page holds no text")
     return Extraction(
@@ -43,6 +44,8 @@ def extract(document: Document) -> Extraction:
         author=" ".join(_CONTROLS.sub("", found.author).split())[:200] if found.author else None,
         published_on=found.published_on,
         labels=found.labels,
+        gap=found.gap
+        or (f"only the first {document.max_chars:,} characters were read" if len(whole) > document.max_chars else ""),
     )
 
 
@@ -62,7 +65,7 @@ def _extract_text(text: str) -> Extraction:
     return Extraction(first.lstrip("# ")[:200], text)
 
 
-def _tidy(text: str, max_chars: int) -> str:
+def _tidy(text: str) -> str:
     text = _CONTROLS.sub("", _LINE_BREAKS.sub("\n", text))
     text = _MANY_BLANK_LINES.sub("\n\n", _BLANKS_AT_LINE_END.sub("", text))
-    return text.strip(" \t\n")[:max_chars].rstrip(" \t\n")
+    return text.strip(" \t\n")

@@ -10,6 +10,10 @@ from typing import Literal
 DocumentKind = Literal["html", "text", "pdf"]
 MAX_TEXT_CHARS = 200_000  # some 35,000 words: longer than what any model's window could use of one source
 MAX_PAPER_CHARS = 2_000_000  # a thesis of 700 pages
+MAX_GAP_CHARS = 200
+NO_TEXT_LAYER = "a PDF without a text layer"
+EMPTY_PAGES = "a PDF of empty pages"
+NO_PAGES = "a PDF none of whose pages can be read"
 
 
 @dataclass(frozen=True)
@@ -33,7 +37,8 @@ class Document:
 class Extraction:
     """The readable part: paragraphs parted by blank lines, pages of a PDF by form feeds.
 
-    `published_on` is an ISO date; `labels` are the numbers printed on a PDF's pages, "" where none is.
+    `published_on` is an ISO date; `labels` are the numbers printed on a PDF's pages, "" where none is; `gap` says what
+    of the document is missing in `text`, "" for nothing.
     """
 
     title: str
@@ -41,6 +46,7 @@ class Extraction:
     author: str | None = None
     published_on: str | None = None
     labels: tuple[str, ...] = ()
+    gap: str = ""
 
     def to_json(self) -> bytes:
         return json.dumps(asdict(self)).encode()
@@ -52,13 +58,14 @@ class Extraction:
         if not isinstance(title, str) or not isinstance(text, str):
             raise ValueError("an extraction without title or text")
         author, published_on = fields.get("author"), fields.get("published_on")
-        labels = fields.get("labels")
+        labels, gap = fields.get("labels"), fields.get("gap")
         return cls(
             title=title,
             text=text[:MAX_PAPER_CHARS],
             author=author if isinstance(author, str) else None,
             published_on=published_on if isinstance(published_on, str) else None,
             labels=tuple(str(label) for label in labels) if isinstance(labels, list) else (),
+            gap=gap[:MAX_GAP_CHARS] if isinstance(gap, str) else "",
         )
 
 

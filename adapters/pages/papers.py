@@ -14,8 +14,9 @@ from urllib.parse import urljoin, urlsplit
 from adapters.pages.extraction import MAX_PAPER_CHARS, Document, DocumentKind
 from adapters.pages.fetch import Downloaded, WebPages
 from adapters.pages.media import document_kind
+from adapters.pages.reasons import plain_reason
 from adapters.pages.workers import ExtractionWorkers
-from core.errors import FetchError, PageTimeout
+from core.errors import FetchError
 from core.library.ingest import MAX_PAPER_BYTES, FoundPaper, PaperRecord, PaperText, PaperUnreadable
 from core.library.paper import ARXIV_ID
 
@@ -50,11 +51,9 @@ class PaperFiles:
             raise _unreadable(name, "it is empty" if not content else "it is neither a PDF nor Markdown")
         try:
             found = await self._workers.extract(Document(f"paper:{name}", kind, "", content, MAX_PAPER_CHARS))
-        except PageTimeout as exc:
-            raise _unreadable(name, "reading it took too long") from exc
         except FetchError as exc:
-            raise _unreadable(name, _plain(str(exc))) from exc
-        return PaperText(found.title or PurePath(name).stem, found.text, found.labels, found.author or "")
+            raise _unreadable(name, plain_reason(exc)) from exc
+        return PaperText(found.title or PurePath(name).stem, found.text, found.labels, found.author or "", found.gap)
 
     async def aclose(self) -> None:
         await self._workers.aclose()
@@ -141,14 +140,6 @@ class PapersElsewhere:
 
     async def _download(self, url: str) -> Downloaded:
         return await self._pages.download(url, max_bytes=MAX_PAPER_BYTES, within_s=DOWNLOAD_S)
-
-
-def _plain(reason: str) -> str:
-    if "text layer" in reason:
-        return "it is a scan: its pages are images without text"
-    if "assword" in reason or "ncrypt" in reason:
-        return "it is protected by a password"
-    return "it is damaged"
 
 
 def _unreadable(name: str, why: str) -> PaperUnreadable:

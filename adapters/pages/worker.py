@@ -20,6 +20,7 @@ from typing import cast
 
 from adapters.pages.extract import extract, warm_up
 from adapters.pages.extraction import Document, DocumentKind, NoText
+from adapters.pages.reasons import TOO_MUCH_MEMORY
 
 LENGTH = struct.Struct(">I")
 READY = b'{"ready": true}'
@@ -59,7 +60,7 @@ def _answer(document: Document) -> bytes:
     except NoText as exc:
         return _failure(str(exc), is_fit=True)
     except MemoryError:
-        return _failure("needs too much memory", is_fit=False)
+        return _failure(TOO_MUCH_MEMORY, is_fit=False)
     except RecursionError:
         return _failure("nested too deeply", is_fit=True)
     except Exception as exc:  # noqa: BLE001 - the process border: any parser bug costs this page only, and is named

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adapters.pages.extraction import Document, Extraction
+from adapters.pages.reasons import BROKE_READER
 from core.errors import FetchError, PageTimeout, PageUnreadable, SetupError
 
 EXTRACTION_LIMIT_S = 5.0
@@ -100,7 +101,7 @@ class ExtractionWorkers:
             except TimeoutError as exc:
                 raise PageTimeout(document.url, f"could not be parsed within {self._limit_s:g} s") from exc
             except (OSError, ValueError) as exc:
-                raise PageUnreadable(document.url, f"the parser died: {exc}") from exc
+                raise PageUnreadable(document.url, f"{BROKE_READER}: {exc}") from exc
             worker.served += 1
             fields = _parsed(answer, document.url)
             worker.is_between_documents = bool(fields.get("fit", True))

@@ -45,7 +45,8 @@ class Added:
         pages = f" ({counted(done.paper.pages, 'page')})" if done.paper.pages else ""
         self.new += done.is_new
         self.papers.append(done.paper)
-        self.lines.append(words.format(id=done.paper.id, title=one_line(done.paper.title), pages=pages))
+        line = words.format(id=done.paper.id, title=one_line(done.paper.title), pages=pages)
+        self.lines.append(f"{line} {wording.not_whole(done.paper.gap)}".strip())
 
     @property
     def sentence(self) -> str:

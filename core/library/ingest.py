@@ -53,12 +53,15 @@ class PaperUnreadable(GorkdError):
 
 @dataclass(frozen=True)
 class PaperText:
-    """A file as read: Markdown, its pages parted by form feeds; `labels` are the numbers printed on them."""
+    """A file as read: Markdown, its pages parted by form feeds; `labels` are the numbers printed on them, `gap` says
+    what of the file is missing, "" for nothing.
+    """
 
     title: str
     text: str
     labels: tuple[str, ...] = ()
     authors: str = ""
+    gap: str = ""
 
 
 @dataclass(frozen=True)
@@ -144,6 +147,7 @@ class Ingestion:
             labels=read.labels,
             summary=summary,
             notes=same.notes if same else "",
+            gap=read.gap,
         )
         file = content if b"%PDF-" in content[:1024] else b""
         await self.library.put(shelf, paper, read.text, await self._chunks(paper, read.text), file)

@@ -33,7 +33,8 @@ class Paper:
     """`id` is the arXiv id with its version, or a name made from author, year and title.
 
     `published` is an ISO date, a month or a year, "" when unknown; `labels` are the numbers printed on the pages, ""
-    where none is; `content_hash` is the SHA-256 of the file. `summary` and `notes` are Markdown.
+    where none is; `content_hash` is the SHA-256 of the file. `summary` and `notes` are Markdown. `gap` says what of the
+    file was not read, "" for nothing.
     """
 
     id: str
@@ -48,6 +49,7 @@ class Paper:
     labels: tuple[str, ...] = ()
     summary: str = ""
     notes: str = ""
+    gap: str = ""
 
     @property
     def year(self) -> str:

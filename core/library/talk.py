@@ -183,7 +183,7 @@ class Talk:
         text = await self.desk.library.text(self.shelves, paper.id)
         page = _page_said(said, paper) or _cited_page(conversation.draft, paper)
         shown = conversation.chose(paper.id, conversation.draft or paper.summary)
-        beginning = text.split("\f")[(page or 1) - 1].strip()[:MAX_PAGE_CHARS]
+        beginning = "".join(text.split("\f")[(page or 1) - 1 :][:1]).strip()[:MAX_PAGE_CHARS]
         where = f", page {page or 1} of {paper.pages}" if paper.pages else ""
         return shown, Reply(f"{paper.title}{where}\n\n{beginning}", f"Paper Content: {paper.id}", page=(paper, page))
 
@@ -282,6 +282,7 @@ def _card(paper: Paper) -> Reply:
     """S000-41."""
     rows = [f"- Paper id: {paper.id}", f"- Authors: {', '.join(paper.authors) or 'unknown'}"]
     rows += [f"- Published: {paper.published}"] if paper.published else []
+    rows += [f"- {wording.not_whole(paper.gap)}"] if paper.gap else []
     notes = f"\n\n## Notes\n\n{paper.notes}" if paper.notes else ""
     rows_text = "\n".join(rows)
     return Reply(f"# {paper.title}\n\n{rows_text}\n\n{paper.summary}{notes}", "📝 Response")

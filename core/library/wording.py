@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from core.render import one_line
+
 STAGE_1 = "🔍 Stage 1: Searching summaries for relevant papers..."
 STAGE_2 = "📚 Stage 2: Gathering detailed evidence from {papers} papers..."
 STAGE_3 = "✍️  Stage 3: Synthesizing answer from evidence..."
@@ -34,3 +36,8 @@ FETCHING = "📥 Fetching {name} …"
 ADDED = "✅ Added {id}, {title}{pages}."
 THERE_ALREADY = "{id}, {title}, is in the library already."
 TOO_LARGE = "{name} is larger than {megabytes} MB; please send a smaller file."
+
+
+def not_whole(gap: str) -> str:
+    """`gap` (of a `Paper`) as a sentence, "" for none."""
+    return f"⚠️ {gap[0].upper()}{one_line(gap[1:])}." if gap else ""

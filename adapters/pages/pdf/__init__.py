@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence, Sized
 from contextlib import closing
 
-from adapters.pages.extraction import MAX_TEXT_CHARS, Extraction, NoText
+from adapters.pages.extraction import EMPTY_PAGES, MAX_TEXT_CHARS, NO_PAGES, NO_TEXT_LAYER, Extraction, NoText
 from adapters.pages.pdf.layout import lay_out
 from adapters.pages.pdf.lines import Line, read_lines
 from adapters.pages.pdf.markdown import to_markdown
 
 PAGE_BREAK = "\f"  # the n-th page is `text.split("\f")[n - 1]`
-_MAX_PAGES = 2_000
+MAX_PAGES = 2_000
+_PAGES_LOOKED_AT = 20
 
 
 def extract_pdf(body: bytes, *, max_chars: int = MAX_TEXT_CHARS) -> Extraction:
@@ -22,25 +24,50 @@ def extract_pdf(body: bytes, *, max_chars: int = MAX_TEXT_CHARS) -> Extraction:
     except pypdfium2.PdfiumError as exc:
         raise NoText(f"not a readable PDF: {exc}") from exc
     with closing(document):
-        own_labels = [document.get_page_label(number) for number in range(min(len(document), _MAX_PAGES))]
+        of_file = len(document)
+        own_labels = [document.get_page_label(number) for number in range(min(of_file, MAX_PAGES))]
         metadata = document.get_metadata_dict(skip_empty=True)
-        pages: list[tuple[list[Line], float, float]] = []
-        room = max_chars
-        for number in range(min(len(document), _MAX_PAGES)):
-            pages.append(_read_page(document, number))
-            room -= sum(len(line.text) + 1 for line in pages[-1][0])
-            if room <= 0:
-                break
+        pages = _read_pages(document, max_chars)
+        if not any(lines for lines, _, _ in pages):
+            raise NoText(_why_silent(document, pages))
     paper = to_markdown(lay_out(pages))
-    text = PAGE_BREAK.join(page.replace(PAGE_BREAK, "") for page in paper.pages)[:max_chars].rstrip()
+    whole = PAGE_BREAK.join(page.replace(PAGE_BREAK, "") for page in paper.pages)
+    text = whole[:max_chars].rstrip()
+    kept = len(pages) if len(whole) <= max_chars else text.count(PAGE_BREAK) + 1
     if PAGE_BREAK not in text:
         text += PAGE_BREAK  # else a document of one page with text would seem to have none
-    if not text.strip(PAGE_BREAK).strip():
-        raise NoText("a PDF without a text layer")
-    labels = tuple(printed or own for printed, own in zip(paper.labels, own_labels, strict=False))
+    labels = tuple(printed or own for printed, own in zip(paper.labels[:kept], own_labels, strict=False))
     title = " ".join(metadata.get("Title", "").split()) or paper.title or _first_line(text)
+    gap = f"only the first {kept:,} of {of_file:,} pages were read" if kept < of_file else ""
+    gap = gap or ("its last page was not read to the end" if len(whole) > max_chars else "")
     # The creation date is not used: it is when the file was made, often years after publication.
-    return Extraction(title, text, metadata.get("Author") or None, labels=labels)
+    return Extraction(title, text, metadata.get("Author") or None, labels=labels, gap=gap)
+
+
+def _read_pages(document: Sized, max_chars: int) -> list[tuple[list[Line], float, float]]:
+    """As many as there is room for."""
+    pages: list[tuple[list[Line], float, float]] = []
+    room = max_chars
+    for number in range(min(len(document), MAX_PAGES)):
+        pages.append(_read_page(document, number))
+        room -= sum(len(line.text) + 1 for line in pages[-1][0])
+        if room <= 0:
+            break
+    return pages
+
+
+def _why_silent(document: object, pages: Sequence[tuple[list[Line], float, float]]) -> str:
+    """Why there is no text on any page: scanned pages draw something, others nothing."""
+    import pypdfium2.raw as pdfium
+
+    sound = [number for number, (_, _, height) in enumerate(pages) if height]
+    if not sound:
+        return NO_PAGES
+    for number in sound[:_PAGES_LOOKED_AT]:
+        with closing(document[number]) as page:  # type: ignore[index]
+            if pdfium.FPDFPage_CountObjects(page):
+                return NO_TEXT_LAYER
+    return EMPTY_PAGES
 
 
 def _read_page(document: object, number: int) -> tuple[list[Line], float, float]:

@@ -51,8 +51,8 @@ def column(lines: Sequence[str], *, left: float = 60, top: float = 700, size: fl
 
 
 def bomb() -> bytes:
-    """A page whose content is 800 MB of nothing, packed three times over into a few bytes."""
-    packed = b" " * 8_000_000 * 100
+    """A page whose content is 200 MB of nothing, packed three times over into a few bytes."""
+    packed = b" " * 200_000_000
     for _ in range(3):
         packed = zlib.compress(packed, 9)
     stream = b"<< /Length %d /Filter [/FlateDecode /FlateDecode /FlateDecode] >>\nstream\n%b\nendstream" % (

@@ -7,6 +7,7 @@ import io
 import json
 from collections.abc import AsyncIterator
 from ipaddress import ip_network
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
@@ -14,6 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.pages import WebPages
+from adapters.pages.extract import extract
+from adapters.pages.extraction import Document
 from adapters.pages.fetch import FetchLimits
 from adapters.pages.papers import PaperFiles, PapersElsewhere, record_of
 from core.chunking import chunk_text
@@ -112,8 +115,9 @@ async def test_markdown_is_read_like_a_paper(files: PaperFiles) -> None:
         pytest.param(
             "a.zip", b"PK\x03\x04\x00", "a.zip cannot be read: it is neither a PDF nor Markdown.", id="archive"
         ),
+        pytest.param("a.pdf", blank_pdf(), "a.pdf cannot be read: its pages are empty.", id="blank"),
         pytest.param(
-            "a.pdf", blank_pdf(), "a.pdf cannot be read: it is a scan: its pages are images without text.", id="scan"
+            "password.pdf", b"%PDF-1.7\nnonsense", "password.pdf cannot be read: it is damaged.", id="a misleading name"
         ),
     ],
 )
@@ -126,45 +130,64 @@ async def test_what_is_no_paper_gets_one_sentence(files: PaperFiles, name: str, 
 
 
 @pytest.mark.asyncio(loop_scope="module")
-async def test_twenty_thousand_pages_end_in_a_sentence(files: PaperFiles) -> None:
-    """What is cut is bounded, whatever the file promises."""
-    with pytest.raises(PaperUnreadable, match="scan"):
-        await files.read("long.pdf", blank_pdf(20_000))
+async def test_twenty_thousand_pages_are_read_to_a_bound_and_said_to_be(files: PaperFiles) -> None:
+    """What is cut is bounded, whatever the file promises; its pages are those that were read."""
+    read = await files.read("long.pdf", pdf_of([[(60, 700, 10, "One line of many.")]] * 20_000))
+
+    assert read.gap == "only the first 2,000 of 20,000 pages were read"
+    assert len(read.labels) == read.text.count("\f") + 1 == 2_000
 
 
 @pytest.mark.parametrize(
-    ("content", "sentence"),
+    ("max_chars", "gap", "pages"),
     [
-        pytest.param(bomb(), "a.pdf cannot be read: it is a scan: its pages are images without text.", id="bomb"),
-        pytest.param(nested(), "a.pdf cannot be read: it is a scan: its pages are images without text.", id="nested"),
-        pytest.param(
-            page_tree_loop(), "a.pdf cannot be read: it is a scan: its pages are images without text.", id="loop"
-        ),
-        pytest.param(
-            huge_image(), "a.pdf cannot be read: it is a scan: its pages are images without text.", id="image"
-        ),
-        pytest.param(encrypted(), "a.pdf cannot be read: it is protected by a password.", id="password"),
+        pytest.param(1_200, "only the first 3 of 4 pages were read", 3, id="pages left out"),
+        pytest.param(1_990, "its last page was not read to the end", 4, id="a part of the last page left out"),
+        pytest.param(2_100, "", 4, id="whole"),
     ],
 )
+def test_what_there_was_no_room_for_is_said(max_chars: int, gap: str, pages: int) -> None:
+    """Each page has 499 characters."""
+    body = pdf_of([column(["word " * 25] * 4, size=5)] * 4)
+
+    read = extract(Document("long.pdf", "pdf", "", body, max_chars))
+
+    assert read.gap == gap
+    assert len(read.text) <= max_chars
+    assert len(read.labels) == read.text.count("\f") + 1 == pages
+
+
 @pytest.mark.asyncio(loop_scope="module")
-async def test_a_hostile_paper_gets_one_sentence_and_the_next_is_read(
-    files: PaperFiles, content: bytes, sentence: str
+async def test_what_was_not_read_of_long_markdown_is_said(files: PaperFiles) -> None:
+    read = await files.read("long.md", b"# Long\n\n" + b"and so on " * 200_001)
+
+    assert read.gap == "only the first 2,000,000 characters were read"
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        pytest.param(bomb(), "its pages are empty", id="decompression bomb"),
+        pytest.param(nested(), "its pages are empty", id="nested 200,000 deep"),
+        pytest.param(page_tree_loop(), "it is damaged: none of its pages can be opened", id="page tree in a loop"),
+        pytest.param(huge_image(), "it is a scan: its pages are images without text", id="60,000 points square"),
+        pytest.param(encrypted(), "it is protected by a password", id="password"),
+        pytest.param(blank_pdf(20_000), "its pages are empty", id="20,000 blank pages"),
+        pytest.param(
+            form_loop(), "the reader broke on it, so it is damaged or made to do harm", id="form that draws itself",
+            marks=pytest.mark.slow,
+        ),
+    ],
+)  # fmt: skip
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_hostile_paper_gets_its_true_reason_and_the_next_is_read(
+    files: PaperFiles, content: bytes, reason: str
 ) -> None:
-    """Bombs, depths and loops cost a sentence, never the reader."""
+    """Bombs, depths and loops cost a sentence, never the reader; what the parser cannot stop, the kernel does."""
     with pytest.raises(PaperUnreadable) as refused:
         await files.read("a.pdf", content)
 
-    assert refused.value.user_message == sentence
-    assert (await files.read("after.md", b"# Still here\n\nText.")).title == "Still here"
-
-
-@pytest.mark.slow
-@pytest.mark.asyncio(loop_scope="module")
-async def test_a_form_that_draws_itself_costs_its_worker_at_most(files: PaperFiles) -> None:
-    """What the parser cannot stop, the kernel does."""
-    with pytest.raises(PaperUnreadable, match="damaged"):
-        await files.read("a.pdf", form_loop())
-
+    assert refused.value.user_message == f"a.pdf cannot be read: {reason}."
     assert (await files.read("after.md", b"# Still here\n\nText.")).title == "Still here"
 
 
@@ -215,13 +238,17 @@ async def test_a_turned_page_is_read(files: PaperFiles) -> None:
     assert " ".join(read.text.split()) == " ".join(lines)
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="the folder of shared test data is absent")
+HOSTILE = SHARED / "data" / "hostile_sample" / "files"
+
+
+@pytest.mark.parametrize("path", sorted(HOSTILE.glob("*")) or [HOSTILE], ids=lambda path: path.name)
 @pytest.mark.asyncio(loop_scope="module")
-async def test_hostile_files_neither_hang_nor_kill_the_reader(files: PaperFiles) -> None:
+async def test_a_hostile_file_neither_hangs_nor_kills_the_reader(files: PaperFiles, path: Path) -> None:
     """Loops, lies about counts, other formats: each is read or refused, and the next file is read as ever."""
-    for path in sorted(shared_data("hostile_sample", "files").iterdir()):
-        with contextlib.suppress(PaperUnreadable):
-            await files.read(path.name, path.read_bytes())
+    content = shared_data("hostile_sample", "files", path.name).read_bytes()
+
+    with contextlib.suppress(PaperUnreadable):
+        await files.read(path.name, content)
 
     assert (await files.read("after.md", b"# Still here\n\nText.")).title == "Still here"
 
