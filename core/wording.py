@@ -5,7 +5,7 @@ Plain text without markup; each interface adds its own. Nothing here comes from 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from core.answer import Confidence, JobResult, ResearchAnswer, Verdict
@@ -37,6 +37,7 @@ ASK_AGAIN = "Ask Again"
 RETRY = "Retry"
 CANCEL = "Cancel"
 RESEARCH_THIS = "Research This"
+EXPORT = "Export"
 IMPROVE_IT = "Give a better answer: more complete, and more exact."
 START = "Start"
 NOT_NOW = "Not now"
@@ -145,6 +146,12 @@ def please_wait(seconds: int) -> str:
 def heard(kind: str) -> str:
     """For who has said something to a running job; `kind` is a steering's (core/steering.py)."""
     return HEARD_ANSWER_NOW if kind == "answer_now" else HEARD
+
+
+def files_elsewhere(names: Sequence[str]) -> str:
+    """Where the files of an answer are that could not be attached to it."""
+    them = "it is" if len(names) == 1 else "they are"
+    return f"{', '.join(names)} could not be attached; {them} on the page of this answer, under {EXPORT}."
 
 
 def understood_as(question: str) -> str:

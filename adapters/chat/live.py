@@ -13,15 +13,18 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from adapters.chat.reply import AddressDead, Pace, Reply, Voice
+from adapters.chat.reply import AddressDead, FilesRefused, Pace, Reply, Voice
 from core import wording
+from core.answer_files import AnswerFile
 from core.attachments import Attachment
 from core.delivery import Address, Delivery
 from core.errors import GorkdError, JobNotFound
 from core.job import TERMINAL_STATUSES, JobStatus, ResearchJob, ResearchRequest, Scope
 from core.library.session import Waiting
+from core.modes import files_of
 from core.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -258,9 +261,9 @@ class LiveAnswers(Generic[Payload]):
                 sources = await self._researcher.sources(job.id)
                 result = await self._researcher.result(job.id)
                 first = await self._researcher.first_asker(job.id, scope=job.scope)
-                payload = self._voice.outcome(job, result, sources, first_asker=first)
-                async with asyncio.timeout(self._pace.edit_timeout_s):
-                    await self._place(live, payload, may_repost=number >= len(self._pace.backoff_s))
+                outcome = partial(self._voice.outcome, job, result, sources, first_asker=first)
+                may_repost = number >= len(self._pace.backoff_s)
+                await self._place_with_files(live, outcome, files_of(job, result), may_repost=may_repost)
                 await self._researcher.delivered(job.id)
             except JobNotFound:
                 raise
@@ -276,16 +279,40 @@ class LiveAnswers(Generic[Payload]):
                 await self._ping(live.reply, job)
                 return
 
+    async def _place_with_files(
+        self, live: _Live[Payload], outcome: Callable[..., Payload], files: Sequence[AnswerFile], *, may_repost: bool
+    ) -> None:
+        """The answer with its files, else with words on where they are: no file may cost an answer."""
+        try:
+            if files:
+                await self._take(live, files)
+            await self._place(live, outcome(), may_repost=may_repost)
+        except FilesRefused as exc:
+            _log.warning("answer without its files", extra={"job": live.job.id, "reason": str(exc)})
+            await live.reply.take(())
+            await self._place(live, outcome(unattached=files), may_repost=may_repost)
+
+    async def _take(self, live: _Live[Payload], files: Sequence[AnswerFile]) -> None:
+        try:
+            async with asyncio.timeout(self._pace.upload_timeout_s):
+                await live.reply.take(files)
+        except Exception as exc:  # whatever the platform raised
+            raise FilesRefused(f"{type(exc).__name__}: {exc}") from exc
+        await self._attach(live)
+
     async def _place(self, live: _Live[Payload], payload: Payload, *, may_repost: bool) -> None:
         """In the message, else in a new one. Raises what the platform raises."""
-        try:
-            await live.reply.edit(payload)
-        except AddressDead:
-            await live.reply.repost(payload, live.job.id)
-        except Exception:  # whatever the platform raised
-            if not may_repost:
+        async with asyncio.timeout(self._pace.edit_timeout_s):
+            try:
+                await live.reply.edit(payload)
+            except FilesRefused:
                 raise
-            await live.reply.repost(payload, live.job.id)
+            except AddressDead:
+                await live.reply.repost(payload, live.job.id)
+            except Exception:  # whatever the platform raised
+                if not may_repost:
+                    raise
+                await live.reply.repost(payload, live.job.id)
 
     async def _ping(self, reply: Reply[Payload], job: ResearchJob) -> None:
         ran_s = ((job.completed_at or job.created_at) - job.created_at).total_seconds()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from core.answer import JobResult
+from core.answer_files import AnswerFile
 from core.delivery import Address
 from core.job import ResearchJob
 from core.snapshot import Snapshot
@@ -20,16 +21,30 @@ class AddressDead(Exception):
     """The message can never be edited again: deleted, its token expired, the bot removed."""
 
 
+class FilesRefused(Exception):
+    """The platform does not take the files; the message can still be shown without them."""
+
+
 class Reply(Protocol[Payload_contra]):
-    """The message that lives. Any error but `AddressDead` may pass when it is tried again."""
+    """The message that lives. Any error but these two may pass when it is tried again."""
 
     @property
     def address(self) -> Address:
         """Where it is, or is to be while it is not yet posted; may change with each call below."""
         ...
 
+    async def take(self, files: Sequence[AnswerFile], /) -> None:
+        """Bring what the last edit is to show to the platform, where nobody sees it yet; none takes it back.
+
+        Once the address is kept, whoever comes after a restart need not bring it again. Raises `FilesRefused`.
+        """
+        ...
+
     async def edit(self, payload: Payload_contra, /) -> None:
-        """Show `payload`; the first call posts the message where it is not there yet. Raises `AddressDead`."""
+        """Show `payload`, and with an answer the files that were taken, once.
+
+        The first call posts the message where it is not there yet. Raises `AddressDead`, `FilesRefused`.
+        """
         ...
 
     async def repost(self, payload: Payload_contra, job_id: str, /) -> None:
@@ -50,9 +65,18 @@ class Voice(Protocol[Payload_co]):
     def progress(self, job: ResearchJob, snapshot: Snapshot, elapsed_s: float) -> Payload_co: ...
 
     def outcome(
-        self, job: ResearchJob, result: JobResult | None, sources: Sequence[Source], *, first_asker: str = ""
+        self,
+        job: ResearchJob,
+        result: JobResult | None,
+        sources: Sequence[Source],
+        *,
+        first_asker: str = "",
+        unattached: Sequence[AnswerFile] = (),
     ) -> Payload_co:
-        """`first_asker` is who asked first what is answered once more, "" where nobody is to be named."""
+        """`first_asker` is who asked first what is answered once more, "" where nobody is to be named.
+
+        Of `unattached` files it is said where they are.
+        """
         ...
 
     def refusal(self, sentence: str) -> Payload_co: ...
@@ -65,6 +89,7 @@ class Pace:
     edit_every_s: float = 2.0  # Discord shares a lock per token; Slack allows 50 updates a minute
     refresh_every_s: float = 10.0  # so that the elapsed time moves although nothing happens
     edit_timeout_s: float = 30.0  # an edit may wait for the platform's rate limit
+    upload_timeout_s: float = 60.0  # all files of one answer
     farewell_s: float = 2.0  # to tell of a shutdown before the process goes
     ping_after_s: float = 60.0  # who waited so long has looked away
     backoff_s: tuple[float, ...] = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)  # between tries to deliver into the message

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from core.answer import JobResult
+from core.answer_files import AnswerFile
 from core.errors import InvalidQuery
+from core.job import JobStatus, ResearchJob
 from core.modes import check, deep, freeform, idea, implementation, library, quick, section
 from core.modes.mode import Mode
 
@@ -38,3 +41,10 @@ def check_modes(names: Sequence[str]) -> None:
     if any(mode.run is not modes[0].run for mode in modes):
         together = ", ".join(mode.name for mode in MODES.values() if mode.run is idea.MODE.run)
         raise InvalidQuery(f"Only these modes can be named together: {together}.", rule="modes-together")
+
+
+def files_of(job: ResearchJob, result: JobResult | None) -> tuple[AnswerFile, ...]:
+    """The files that a job's answer has; none before it is complete."""
+    if result is None or job.status is not JobStatus.COMPLETED:
+        return ()
+    return find_mode(job.request.modes[0]).files(result)

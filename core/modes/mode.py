@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from core.answer import JobResult
+from core.answer_files import AnswerFile
 from core.deps import Deps
 from core.job import ResearchJob
 from core.ports import Steps
@@ -41,11 +42,16 @@ class Work:
     deadline: Deadline
 
 
+def no_files(result: JobResult) -> tuple[AnswerFile, ...]:
+    return ()
+
+
 @dataclass(frozen=True)
 class Mode:
     """`run` ends within `deadline_s`; it raises a `GorkdError` when the job has failed.
 
-    One that `is_steerable` hears what people say to it while it runs (core/steering.py).
+    One that `is_steerable` hears what people say to it while it runs (core/steering.py). `files` are those that its
+    result has.
     """
 
     name: str
@@ -54,3 +60,4 @@ class Mode:
     deadline_s: float
     run: Callable[[Work], Awaitable[JobResult]] = field(repr=False)
     is_steerable: bool = False
+    files: Callable[[JobResult], tuple[AnswerFile, ...]] = field(default=no_files, repr=False)

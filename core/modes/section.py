@@ -21,7 +21,7 @@ from core.modes.library import shelves_of
 from core.modes.mode import Mode, Work
 from core.ports import ChatModel
 from core.section.brief import Brief, PaperConcept, is_brief, read_brief
-from core.section.document import Document, DocumentPart
+from core.section.document import Document, DocumentPart, document_files
 from core.section.evidence import KeptEvidence
 from core.section.gathering import Gathering
 from core.section.keys import assign_keys
@@ -258,4 +258,5 @@ MODE = Mode(
     description="Writes a section of a paper from your library, citing BibTeX keys",
     deadline_s=1800.0,
     run=run,
+    files=document_files,
 )

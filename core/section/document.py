@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import regex
 
 from core.agent import Refusal
-from core.answer import Claim
+from core.answer import Claim, JobResult
+from core.answer_files import AnswerFile
 from core.bibtex import latex_text
 from core.citations import parse_markers
 from core.events import Json
@@ -166,6 +167,25 @@ class Document:
             pieces += [latex_text(before.rstrip()), "~" if before.strip() else "", f"\\cite{{{','.join(keys)}}}"]
             end = stop
         return "".join([*pieces, latex_text(text[end:])])
+
+
+def document_files(result: JobResult) -> tuple[AnswerFile, ...]:
+    """A document of `Document.view` as files; none for what is no such view."""
+    sections = result.details.get("sections")
+    if not isinstance(sections, list):
+        return ()
+    named = [str(section.get("section")) for section in sections if isinstance(section, dict)]
+    name = named[0] if len(named) == 1 else "paper"
+    texts = {kind: result.details.get(field) for kind, field in _FILES.items()}
+    return tuple(
+        AnswerFile(f"{name}.{kind}", _MEDIA_TYPES[kind], text)
+        for kind, text in texts.items()
+        if isinstance(text, str) and text.strip()
+    )
+
+
+_FILES = {"md": "markdown", "tex": "latex", "bib": "bibtex"}
+_MEDIA_TYPES = {"md": "text/markdown", "tex": "application/x-tex", "bib": "application/x-bibtex"}
 
 
 def _search(search: Searched) -> dict[str, Json]:

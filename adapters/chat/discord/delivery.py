@@ -6,9 +6,10 @@ where the bot may not write there, the page's link does.
 
 from __future__ import annotations
 
+import io
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, cast
@@ -19,7 +20,8 @@ from adapters.chat.discord.payload import DiscordMessage
 from adapters.chat.discord.render import DiscordVoice
 from adapters.chat.discord.view import view_of
 from adapters.chat.discord.words import word
-from adapters.chat.reply import AddressDead
+from adapters.chat.reply import AddressDead, FilesRefused
+from core.answer_files import AnswerFile
 from core.delivery import Address
 from core.job import ResearchJob
 
@@ -30,6 +32,8 @@ SWITCH_SHARE = 13 / 15  # of that life, after which the message moves
 GONE = {10003, 10008, 10015, 50001, 50027, 40094}  # channel, message, webhook, access, token; too many follow-ups
 UNKNOWN_MESSAGE = 10008
 MISSING_PERMISSIONS = 50013
+TOO_LARGE, ENTITY_TOO_LARGE = 413, 40005  # as an HTTP status, and as Discord's own code
+MAX_FILES_BYTES = 10_000_000  # of one message; what a server without boosts takes is 10 MiB
 NO_HISTORY = 160002  # who may not read a channel's history may not reply there, only write
 
 _log = logging.getLogger(__name__)
@@ -85,10 +89,19 @@ class DiscordReply:
     is_dismissed: bool = False
     has_said_where: bool = False
     has_shown: bool = False
+    files: tuple[AnswerFile, ...] = ()
 
     @property
     def address(self) -> Address:
         return self.spot.to_address()
+
+    async def take(self, files: Sequence[AnswerFile], /) -> None:
+        """They go with the last edit itself, which replaces what an earlier try has attached."""
+        if sum(len(file.content) for file in files) > MAX_FILES_BYTES:
+            raise FilesRefused(f"more than {MAX_FILES_BYTES:,} bytes")
+        if files and not self._may_attach():
+            raise FilesRefused(f"may not attach files in {self.spot.channel_id}")
+        self.files = tuple(files)
 
     async def edit(self, payload: DiscordMessage, /) -> None:
         if self.is_dismissed or (self.spot.token and self.spot.must_move):
@@ -150,15 +163,16 @@ class DiscordReply:
 
     async def _send(self, payload: DiscordMessage, nonce: str) -> Spot:
         body = self._body(payload) | self._reference(self.spot.question_id)
-        sent: discord.Message = await self._channel().send(**body, nonce=nonce)
+        sent: discord.Message = await self._channel().send(**body, files=self._files(payload), nonce=nonce)
         return replace(self.spot, message_id=sent.id)
 
     async def _edit_message(self, payload: DiscordMessage) -> None:
         message = self._channel().get_partial_message(self.spot.message_id)
-        await message.edit(**self._body(payload))
+        await message.edit(**self._body(payload), **self._attached(payload))
 
     async def _edit_response(self, payload: DiscordMessage) -> None:
-        shown = await self._webhook(self.spot).edit_message(_ORIGINAL, **self._body(payload))
+        webhook = self._webhook(self.spot)
+        shown = await webhook.edit_message(_ORIGINAL, **self._body(payload), **self._attached(payload))
         self.spot = replace(self.spot, message_id=shown.id)
 
     async def _say_last(self, spot: Spot, payload: DiscordMessage) -> None:
@@ -168,7 +182,10 @@ class DiscordReply:
             _log.warning("old message left as it was", extra={"error": str(exc)})
 
     async def _try(self, send: Callable[..., Awaitable[Any]], payload: DiscordMessage, *rest: str) -> Any:
-        """`send`, without the embed where embeds are not allowed. Raises `AddressDead` where there is no way."""
+        """`send`, without the embed where embeds are not allowed.
+
+        Raises `AddressDead` where there is no way, `FilesRefused` where there is one without files.
+        """
         try:
             return await send(payload, *rest)
         except discord.HTTPException as exc:
@@ -178,6 +195,9 @@ class DiscordReply:
             if exc.code == NO_HISTORY and self.spot.can_reply:
                 self.spot = replace(self.spot, can_reply=False)
                 return await self._try(send, payload, *rest)
+            is_too_large = exc.status == TOO_LARGE or exc.code == ENTITY_TOO_LARGE
+            if self.files and payload.job_id and (is_too_large or exc.code == MISSING_PERMISSIONS):
+                raise FilesRefused(str(exc)) from exc
             self.is_dismissed = exc.code == UNKNOWN_MESSAGE
             if exc.code in GONE or exc.code == MISSING_PERMISSIONS:
                 raise AddressDead(str(exc)) from exc
@@ -188,6 +208,22 @@ class DiscordReply:
         if self.spot.can_embed:
             return {"content": None, "embed": payload.embed, **body}
         return {"content": payload.text, "embed": None, **body}
+
+    def _files(self, payload: DiscordMessage) -> list[discord.File]:
+        """Of an answer; read anew by each try, since sending uses them up."""
+        files = self.files if payload.job_id else ()
+        return [discord.File(io.BytesIO(file.content), file.name) for file in files]
+
+    def _attached(self, payload: DiscordMessage) -> dict[str, Any]:
+        """For an edit, which leaves what is attached as it is unless it names something else."""
+        return {"attachments": files} if (files := self._files(payload)) else {}
+
+    def _may_attach(self) -> bool:
+        """True where it is not known: Discord then says so itself."""
+        channel = self.client.get_channel(self.spot.channel_id)
+        if self.spot.token or not isinstance(channel, discord.abc.GuildChannel | discord.Thread):
+            return True
+        return channel.permissions_for(channel.guild.me).attach_files
 
     def _channel(self) -> discord.PartialMessageable:
         return self.client.get_partial_messageable(self.spot.channel_id)

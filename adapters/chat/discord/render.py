@@ -18,6 +18,7 @@ from adapters.chat.discord.words import word
 from adapters.chat.fitting import fit, units
 from core import wording
 from core.answer import Confidence, JobResult, ResearchAnswer
+from core.answer_files import AnswerFile
 from core.changes import AnswerChanges
 from core.deep.card import Card
 from core.findings.viewing import read_view
@@ -83,6 +84,7 @@ class DiscordVoice:
         *,
         may_offer: bool = True,
         first_asker: str = "",
+        unattached: Sequence[AnswerFile] = (),
     ) -> DiscordMessage:
         """`may_offer` is False once deep research was declined below this answer (D9)."""
         answer = result.answer if result and job.status is JobStatus.COMPLETED else None
@@ -92,7 +94,7 @@ class DiscordVoice:
         title = f"{'📊' if is_answered else '🔎'} {wording.title(job, result)}"
         embed = discord.Embed(title=title, colour=COLOURS[answer.confidence])
         offers_deep = may_offer and wording.offers_deep(job, result)
-        parts = _Answer(job, result, answer, sources, self.links.link(job), offers_deep, first_asker)
+        parts = _Answer(job, result, answer, sources, self.links.link(job), offers_deep, first_asker, unattached)
         rows = self._rows(job, result, sources, offers_deep=offers_deep)
         message = _composed(embed, parts, wording.footer(result, len(sources)), rows)
         if not is_answered:
@@ -187,6 +189,7 @@ class _Answer:
     page_url: str
     offers_deep: bool
     first_asker: str
+    unattached: Sequence[AnswerFile]
 
     def within(self, limit: int) -> str:
         """S003-20's text. The answer gets the room that the other parts leave; the last of them yield to it."""
@@ -229,6 +232,8 @@ class _Answer:
     def _optional(self, *, names_sources: bool) -> list[str]:
         """Most wanted first; sources only where the answer's own text does not name them."""
         parts = [f"*{wording.OFFER_DEEP}*"] if self.offers_deep else []
+        if self.unattached:
+            parts.append(plain(wording.files_elsewhere([file.name for file in self.unattached]), 2 * LINE_ROOM))
         shown = [source for source in self.sources if is_used(source, self.answer)][:TOP_SOURCES]
         if shown and names_sources:
             parts.append("\n".join([f"**{word('answer.sources')}**:", *map(source_line, shown)]))

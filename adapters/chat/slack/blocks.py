@@ -33,13 +33,15 @@ _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 class SlackMessage:
     """`text` is what notifications and screen readers get; without it an update would drop the blocks.
 
-    `threaded` goes into the message's thread. `is_aside` says that it is for the asker alone and no answer.
+    `threaded` goes into the message's thread, and so do the files of what `is_answer`. `is_aside` says that it is
+    for the asker alone and no answer.
     """
 
     text: str
     blocks: tuple[Block, ...]
     threaded: SlackMessage | None = None
     is_aside: bool = False
+    is_answer: bool = False
 
     def without(self, action_id: str) -> SlackMessage:
         """The same without a button."""

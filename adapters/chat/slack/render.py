@@ -34,6 +34,7 @@ from adapters.chat.slack.findings import finding_blocks
 from adapters.chat.slack.places import place_of
 from core import wording
 from core.answer import Citation, Confidence, JobResult, ResearchAnswer
+from core.answer_files import AnswerFile
 from core.changes import AnswerChanges
 from core.checks import read_checks
 from core.citations import MARKS
@@ -90,6 +91,7 @@ class SlackVoice:
         *,
         may_offer: bool = True,
         first_asker: str = "",
+        unattached: Sequence[AnswerFile] = (),
     ) -> SlackMessage:
         """`may_offer` is False once deep research was declined below this answer (D9)."""
         answer = result.answer if result and job.status is JobStatus.COMPLETED else None
@@ -105,6 +107,9 @@ class SlackVoice:
             *check_blocks(read_checks(result), sources),
             *_remarks(answer),
         ]
+        if unattached:
+            names = [file.name for file in unattached]
+            blocks.append(context(plain(wording.files_elsewhere(names), 2 * LINE_ROOM)))
         blocks += _searched(result) if is_insufficient else _cited(answer, sources)
         blocks += [
             divider(),
@@ -115,7 +120,8 @@ class SlackVoice:
         if may_offer and wording.offers_deep(job, result):
             start = button(START, wording.START, job.id, style="primary")
             blocks += [section(wording.OFFER_DEEP), *actions([start, button(NOT_NOW, wording.NOT_NOW, job.id)])]
-        return replace(message(f"{title}: {_prose(answer)}", blocks), threaded=sources_message(sources, answer))
+        threaded = sources_message(sources, answer)
+        return replace(message(f"{title}: {_prose(answer)}", blocks), threaded=threaded, is_answer=True)
 
     def refusal(self, sentence: str) -> SlackMessage:
         text = plain(sentence, SECTION_LIMIT) or wording.SOMETHING_BROKE

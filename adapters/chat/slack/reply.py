@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from aiohttp import ClientSession, ClientTimeout
@@ -16,6 +16,8 @@ from adapters.chat.slack.client import FAULTS, Workspace, reason
 from adapters.chat.slack.poster import Mark, Part, Spot, as_json, find, post, update
 from adapters.chat.slack.render import SHARE, ready_message
 from adapters.chat.slack.translate import PLATFORM
+from adapters.chat.slack.uploads import share, upload
+from core.answer_files import AnswerFile
 from core.delivery import Address
 from core.events import Json
 from core.job import ResearchJob
@@ -33,7 +35,8 @@ class Lodging:
     """All that is kept of a message, to find it again after a restart.
 
     `key` marks it in Slack. `channel` "" means the direct messages of `user`, which are opened when they are
-    needed; `ts` "" means that it is not posted yet, or that this is not known.
+    needed; `ts` "" means that it is not posted yet, or that this is not known. `files` are the ids, with commas, of
+    the files that go with the answer.
     """
 
     team: str
@@ -44,6 +47,7 @@ class Lodging:
     ts: str = ""
     conversation: str = ""
     response_url: str = ""
+    files: str = ""
 
     @classmethod
     def read(cls, data: Mapping[str, Json]) -> Lodging:
@@ -75,8 +79,15 @@ class SlackReply:
         is_elsewhere = not at.channel  # direct messages that are yet to be opened: not worth a look
         return bool(at.ts) or is_elsewhere or bool(await find(self._client, Spot(at.channel, at.thread_ts), self._mark))
 
+    async def take(self, files: Sequence[AnswerFile], /) -> None:
+        """Upload them, unless whoever kept the address had done so: what nobody shares, Slack drops again."""
+        if files and self.lodging.files:
+            return
+        ids = [await upload(self._client, file) for file in files]
+        self.lodging = replace(self.lodging, files=",".join(ids))
+
     async def edit(self, message: SlackMessage, /) -> None:
-        """Raises one of `FAULTS`, or `AddressDead`."""
+        """Raises one of `FAULTS`, `AddressDead`, or `FilesRefused`."""
         at = self.lodging
         if message.is_aside and not at.ts and at.response_url and await self.respond(message):
             return
@@ -91,6 +102,8 @@ class SlackReply:
                 raise
         if message.threaded:
             await self._post_in_thread(message.threaded, "sources")
+        if message.is_answer and self.lodging.files:
+            await share(self._client, self.lodging.files.split(","), self._thread)
 
     async def repost(self, message: SlackMessage, job_id: str, /) -> None:
         """In a new message where the old one was. Raises as `edit` does."""
@@ -134,7 +147,7 @@ class SlackReply:
     async def _post_in_thread(self, message: SlackMessage, part: Part) -> None:
         """Once, however often it is asked for, and by whom."""
         at = self.lodging
-        mark, spot = Mark(at.key, part, at.conversation), Spot(at.channel, at.thread_ts or at.ts)
+        mark, spot = Mark(at.key, part, at.conversation), self._thread
         may_be_there = self._is_doubtful or part in self._threaded
         self._threaded.add(part)
         if not (may_be_there and await find(self._client, spot, mark)):
@@ -158,6 +171,10 @@ class SlackReply:
     def _fitting(self, message: SlackMessage) -> SlackMessage:
         """Nobody else reads direct messages, so nothing is shared from there."""
         return message.without(SHARE) if self.lodging.channel.startswith("D") else message
+
+    @property
+    def _thread(self) -> Spot:
+        return Spot(self.lodging.channel, self.lodging.thread_ts or self.lodging.ts)
 
     @property
     def _mark(self) -> Mark:

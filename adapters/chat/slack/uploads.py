@@ -1,0 +1,70 @@
+"""Files of an answer, brought to Slack in two steps: uploaded, where nobody sees them, then shared in a thread, once.
+
+What was uploaded and never shared, Slack drops by itself (docs.slack.dev, files.completeUploadExternal).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from aiohttp import ClientSession, ClientTimeout
+from slack_sdk.web.async_client import AsyncWebClient
+
+from adapters.chat.reply import FilesRefused
+from adapters.chat.slack.client import FAULTS, reason
+from adapters.chat.slack.poster import Spot
+from core.answer_files import AnswerFile
+
+UPLOAD_TIMEOUT_S = 20.0  # of one file
+TRIES = 2
+
+_log = logging.getLogger(__name__)
+
+
+async def upload(client: AsyncWebClient, file: AnswerFile) -> str:
+    """The id that Slack gives it. Raises `FilesRefused`."""
+    content, why = file.content, ""
+    for _ in range(TRIES):
+        try:
+            given = await client.files_getUploadURLExternal(filename=file.name, length=len(content))
+            async with (
+                ClientSession(timeout=ClientTimeout(total=UPLOAD_TIMEOUT_S)) as session,
+                session.post(str(given["upload_url"]), data=content) as response,
+            ):
+                if response.status == 200:
+                    return str(given["file_id"])
+                why = f"status {response.status}"
+        except FAULTS as exc:
+            why = reason(exc)
+        _log.warning("file not uploaded", extra={"reason": why})
+    raise FilesRefused(f"{file.name}: {why}")
+
+
+async def share(client: AsyncWebClient, ids: Sequence[str], spot: Spot) -> None:
+    """Show the uploaded files in the thread, unless they stand there already. Raises `FilesRefused`."""
+    why = ""
+    for _ in range(TRIES):
+        if await _is_shared(client, ids[0], spot.channel):
+            return
+        try:
+            files: Any = [{"id": file_id} for file_id in ids]
+            await client.files_completeUploadExternal(files=files, channel_id=spot.channel, thread_ts=spot.thread_ts)
+            return
+        except FAULTS as exc:
+            why = reason(exc)
+            _log.warning("files not shared yet", extra={"reason": why})
+    if not await _is_shared(client, ids[0], spot.channel):
+        raise FilesRefused(why)
+
+
+async def _is_shared(client: AsyncWebClient, file_id: str, channel: str) -> bool:
+    """Before it is shared Slack does not know the file. All files of an answer are shared by one call."""
+    try:
+        found = await client.files_info(file=file_id)
+    except FAULTS as exc:
+        _log.debug("file not to be seen", extra={"reason": reason(exc)})
+        return False
+    shares: Mapping[str, Mapping[str, Any]] = (found.get("file") or {}).get("shares") or {}
+    return any(channel in places for places in shares.values())
