@@ -10,11 +10,13 @@ from aiohttp import web
 
 from adapters.web.access import RESEARCHER, readable_job
 from core.answer import JobResult
+from core.answer_files import AnswerFile
 from core.bibliography import cited_works
 from core.bibtex import bibtex
 from core.errors import JobNotFound
 from core.findings.document import findings_markdown
 from core.job import ResearchJob
+from core.modes import files_of
 from core.render import answer_markdown, job_json
 from core.ris import ris
 from core.source import Source
@@ -34,18 +36,11 @@ def _json(job: ResearchJob, result: JobResult, sources: Sequence[Source]) -> str
 
 
 def _markdown(job: ResearchJob, result: JobResult, sources: Sequence[Source]) -> str:
-    own = _of_section(result, "markdown") or findings_markdown(job, result, sources)
-    return own or answer_markdown(job, result, sources)
+    return findings_markdown(job, result, sources) or answer_markdown(job, result, sources)
 
 
 def _bibtex(_: ResearchJob, result: JobResult, sources: Sequence[Source]) -> str:
-    return _of_section(result, "bibtex") or bibtex(cited_works(sources, result.answer))
-
-
-def _of_section(result: JobResult, field: str) -> str:
-    """What a written section has of its own, with the keys of its prose; "" for any other answer."""
-    text = result.details.get(field) if "sections" in result.details else None
-    return text if isinstance(text, str) else ""
+    return bibtex(cited_works(sources, result.answer))
 
 
 EXPORTS: Mapping[str, Export] = {
@@ -59,21 +54,36 @@ EXPORTS: Mapping[str, Export] = {
     ),
 }
 
+OWN_KINDS: Mapping[str, str] = {"tex": "LaTeX"}  # that only some answers have
+
+
+def exports_of(job: ResearchJob, result: JobResult | None, sources: Sequence[Source]) -> dict[str, Export]:
+    """By kind. A file that the answer has of its own comes before the one that is made of any answer."""
+    own = {file.kind: file for file in files_of(job, result, sources)}
+    names = {**{kind: export.name for kind, export in EXPORTS.items()}, **OWN_KINDS}
+    made = {kind: Export(name, own[kind].media_type, _as_is(own[kind])) for kind, name in names.items() if kind in own}
+    return {**EXPORTS, **made}
+
+
+def _as_is(file: AnswerFile) -> Callable[[ResearchJob, JobResult, Sequence[Source]], str]:
+    return lambda job, result, sources: file.text
+
 
 def add_routes(app: web.Application) -> None:
-    kinds = "|".join(EXPORTS)
+    kinds = "|".join([*EXPORTS, *OWN_KINDS])
     app.router.add_get(f"/jobs/{{job_id}}/answer.{{kind:{kinds}}}", get_export)
 
 
 async def get_export(request: web.Request) -> web.Response:
-    """404 too for a job that has not ended: there is nothing to keep yet."""
+    """404 too for a job that has not ended, and for a kind that its answer has not: there is nothing to keep."""
     job, researcher = await readable_job(request), request.app[RESEARCHER]
     result = await researcher.result(job.id)
-    if result is None:
+    kind, sources = request.match_info["kind"], await researcher.sources(job.id)
+    export = exports_of(job, result, sources).get(kind)
+    if result is None or export is None:
         raise JobNotFound(job.id)
-    kind = request.match_info["kind"]
-    text = EXPORTS[kind].write(job, result, await researcher.sources(job.id))
+    text = export.write(job, result, sources)
     headers = {"Content-Disposition": f'attachment; filename="{job.id}.{kind}"', "Cache-Control": "no-store"}
     return web.Response(
-        body=text.encode("utf-8", "replace"), content_type=EXPORTS[kind].media_type, charset="utf-8", headers=headers
+        body=text.encode("utf-8", "replace"), content_type=export.media_type, charset="utf-8", headers=headers
     )

@@ -52,7 +52,7 @@ class JobLinks:
         return f"/v1{self._at('/stream')}"
 
     def export(self, form: str) -> str:
-        """`form` is `md`, `json`, `bib` or `ris`."""
+        """`form` is one of the kinds of exports.py."""
         return self._at(f"/answer.{form}")
 
     def source(self, number: int, passage_id: str = "", *, start: int | None = None) -> str:

@@ -5,6 +5,7 @@ Everything works without a script; the scripts in `static/` make it live.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, get_args
 
@@ -12,7 +13,7 @@ import aiohttp_jinja2
 from aiohttp import web
 
 from adapters.web.access import LINKS, RESEARCHER, may_ask, readable_job
-from adapters.web.exports import EXPORTS
+from adapters.web.exports import Export, exports_of
 from adapters.web.faults import Forbidden
 from adapters.web.links import JobLinks
 from adapters.web.papers import shown_papers
@@ -96,7 +97,11 @@ async def get_job(request: web.Request) -> web.Response:
         changes = None
         if view.is_renewable or job.request.refreshes:
             changes = await researcher.changes(job.id, scope=job.scope)
-        page = _page("job.html", request, context | _finished(request, view) | {"changes": changes})
+        page = _page(
+            "job.html",
+            request,
+            context | _finished(request, view, exports_of(job, result, sources)) | {"changes": changes},
+        )
     if context["may_ask"]:
         page.headers["Referrer-Policy"] = FORM_REFERRER
     return page
@@ -184,10 +189,10 @@ async def _running(request: web.Request, job: ResearchJob) -> dict[str, object]:
     }
 
 
-def _finished(request: web.Request, view: JobView) -> dict[str, object]:
+def _finished(request: web.Request, view: JobView, exports: Mapping[str, Export]) -> dict[str, object]:
     verdicts = {citation.verdict for citation in view.answer.raw.citations} if view.answer else set()
     return {
-        "exports": [(kind, export.name) for kind, export in EXPORTS.items()],
+        "exports": [(kind, export.name) for kind, export in exports.items()],
         "link": f"{request.app[LINKS].public_url}{view.links.page}",
         "shares": wording.SHARES_PRIVATE if view.is_private else wording.SHARES,
         "shown_removed": SHOWN_REMOVED,

@@ -10,6 +10,7 @@ from core.errors import InvalidQuery
 from core.job import JobStatus, ResearchJob
 from core.modes import check, deep, freeform, idea, implementation, library, quick, section
 from core.modes.mode import Mode
+from core.source import Source
 
 _ALL = (quick, deep, library, section, idea, implementation, freeform)
 MODES: dict[str, Mode] = {module.MODE.name: module.MODE for module in _ALL}
@@ -43,8 +44,8 @@ def check_modes(names: Sequence[str]) -> None:
         raise InvalidQuery(f"Only these modes can be named together: {together}.", rule="modes-together")
 
 
-def files_of(job: ResearchJob, result: JobResult | None) -> tuple[AnswerFile, ...]:
+def files_of(job: ResearchJob, result: JobResult | None, sources: Sequence[Source]) -> tuple[AnswerFile, ...]:
     """The files that a job's answer has; none before it is complete."""
     if result is None or job.status is not JobStatus.COMPLETED:
         return ()
-    return find_mode(job.request.modes[0]).files(result)
+    return find_mode(job.request.modes[0]).files(job, result, sources)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from core.answer import JobResult
@@ -12,6 +12,7 @@ from core.deps import Deps
 from core.job import ResearchJob
 from core.ports import Steps
 from core.progress import Progress
+from core.source import Source
 from core.stages.search import Gathering
 
 
@@ -42,7 +43,10 @@ class Work:
     deadline: Deadline
 
 
-def no_files(result: JobResult) -> tuple[AnswerFile, ...]:
+FilesOf = Callable[[ResearchJob, JobResult, Sequence[Source]], tuple[AnswerFile, ...]]
+
+
+def no_files(job: ResearchJob, result: JobResult, sources: Sequence[Source]) -> tuple[AnswerFile, ...]:
     return ()
 
 
@@ -60,4 +64,4 @@ class Mode:
     deadline_s: float
     run: Callable[[Work], Awaitable[JobResult]] = field(repr=False)
     is_steerable: bool = False
-    files: Callable[[JobResult], tuple[AnswerFile, ...]] = field(default=no_files, repr=False)
+    files: FilesOf = field(default=no_files, repr=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import regex
@@ -13,6 +13,7 @@ from core.answer_files import AnswerFile
 from core.bibtex import latex_text
 from core.citations import parse_markers
 from core.events import Json
+from core.job import ResearchJob
 from core.library.paper import Paper
 from core.markers import Grammar, KeyRef
 from core.section.evidence import KeptEvidence, Searched
@@ -21,6 +22,7 @@ from core.section.prose import with_keys
 from core.section.sections import PLANS, Section
 from core.section.usage import PhaseUsage, usage_by_phase
 from core.section.writing import Written
+from core.source import Source
 from core.wording import counted
 
 _PARAGRAPH = regex.compile(r"\n\s*\n")
@@ -169,7 +171,7 @@ class Document:
         return "".join([*pieces, latex_text(text[end:])])
 
 
-def document_files(result: JobResult) -> tuple[AnswerFile, ...]:
+def document_files(job: ResearchJob, result: JobResult, sources: Sequence[Source]) -> tuple[AnswerFile, ...]:
     """A document of `Document.view` as files; none for what is no such view."""
     sections = result.details.get("sections")
     if not isinstance(sections, list):

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-VIEW, SEND, EMBED, HISTORY = 1 << 10, 1 << 11, 1 << 14, 1 << 16
+VIEW, SEND, EMBED, ATTACH, HISTORY = 1 << 10, 1 << 11, 1 << 14, 1 << 15, 1 << 16
 THREADS, IN_THREADS = 1 << 35, 1 << 38
 REACT, COMMANDS = 1 << 6, 1 << 31
-ALL = VIEW | SEND | EMBED | HISTORY | THREADS | IN_THREADS | REACT | COMMANDS
+ALL = VIEW | SEND | EMBED | ATTACH | HISTORY | THREADS | IN_THREADS | REACT | COMMANDS
 
 TEXT, DM, GROUP_DM, PUBLIC_THREAD = 0, 1, 3, 11
 EPHEMERAL, LOADING, SUPPRESS_EMBEDS, HAS_THREAD = 1 << 6, 1 << 7, 1 << 2, 1 << 5

@@ -11,6 +11,7 @@ from aiohttp import web
 
 from tests.loopback import discord_data as data
 from tests.loopback.discord_data import APPLICATION_ID, Channel, Interaction, Message
+from tests.loopback.discord_files import Upload, attach_files, read_payload
 from tests.loopback.discord_limits import (
     choices_problems,
     command_problems,
@@ -89,11 +90,12 @@ class Rest:
                 authorised = request.headers.get("Authorization") == f"Bot {TOKEN}"
                 if not authorised:
                     return _error(Refused(401, 0, "401: Unauthorized"))
-            text = await self._payload(request)
+            text, uploads = await read_payload(request)
             body = json.loads(text) if text else None
             try:
                 problems = described_problems(method, template, body) if body is not None else []
                 self._judge(name, problems)
+                self._take_files(name, request, body, uploads)
                 done: web.StreamResponse = await handler(request, body)
             except Refused as refused:
                 done = _error(refused)
@@ -102,15 +104,14 @@ class Rest:
 
         return answer
 
-    async def _payload(self, request: web.Request) -> str:
-        """The JSON of a request; files that come with it are kept by name."""
-        if not request.content_type.startswith("multipart/"):
-            return await request.text()
-        form = await request.post()
-        for part in form.values():
-            if isinstance(part, web.FileField):
-                self._world.files[f"uploaded/{part.filename}"] = part.file.read()
-        return str(form["payload_json"])
+    def _take_files(self, name: str, request: web.Request, body: Any, uploads: dict[str, Upload]) -> None:
+        if uploads and name.startswith("message."):
+            self._require(self._channel(request), data.ATTACH)
+        if sum(len(content) for _, content in uploads.values()) > self._world.files_limit:
+            raise Refused(413, 40005, "Request entity too large")
+        shown = (body.get("data") if name == "callback" else body) if isinstance(body, dict) else None
+        if shown:
+            attach_files(self._world, shown, uploads)
 
     async def unknown(self, request: web.Request) -> web.Response:
         self._world.problems.append(f"unknown route {request.method} {request.path}")
@@ -341,6 +342,7 @@ class Rest:
     def _change(self, message: Message, body: dict[str, Any]) -> None:
         """What is not named in an edit stays; an answer that was awaited is no longer."""
         flags = message.flags & ~data.LOADING
+        message.attachments = body.get("attachments", message.attachments)
         message.versions.append({**message.versions[-1], **body, "flags": flags})
         self._world.notify()
 

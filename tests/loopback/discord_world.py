@@ -56,6 +56,7 @@ class DiscordWorld:
     requests: list[tuple[str, str]] = field(default_factory=list)
     reactions: list[tuple[str, str]] = field(default_factory=list)
     files: dict[str, bytes] = field(default_factory=dict)
+    files_limit: int = 10_485_760  # bytes of one message's files, where no server is boosted
     ids: data.Snowflakes = field(default_factory=data.Snowflakes)
 
     def __post_init__(self) -> None:
@@ -199,6 +200,7 @@ class DiscordWorld:
     def add_message(self, channel: Channel, author: dict[str, Any], body: dict[str, Any], **more: Any) -> Message:
         guild_id = channel.guild_id if channel.kind not in (data.DM, data.GROUP_DM) else None
         message = Message(self.ids.next(), channel.id, author, [dict(body)], guild_id or None, **more)
+        message.attachments = list(body.get("attachments") or [])
         self.messages[message.id] = message
         self.notify()
         return message

@@ -27,6 +27,7 @@ from tests.loopback.slack_state import (
     Message,
     State,
 )
+from tests.loopback.slack_uploads import UploadRefused, Uploads
 
 Json = Any
 TRIGGER_S = 3.0
@@ -78,11 +79,16 @@ class Api:
     response_urls: dict[str, ResponseUrl] = field(default_factory=dict)
     changed: asyncio.Condition = field(default_factory=asyncio.Condition)
     opens_socket: Callable[[], str] = str
+    base_url: str = ""
+
+    def __post_init__(self) -> None:
+        self.uploads = Uploads(self.state)
 
     def add_routes(self, app: web.Application) -> None:
         app.router.add_route("*", "/api/{method}", self._call)
         app.router.add_post("/response/{name}", self._respond)
         app.router.add_get("/files/{name}", self._download)
+        self.uploads.add_routes(app)
 
     def named(self, method: str) -> list[dict[str, Json]]:
         return [call.arguments for call in self.calls if call.method == method and call.ok]
@@ -109,7 +115,7 @@ class Api:
             self._judge(request, method, arguments)
             answered = self._do(method, arguments)
             body = {"ok": True, **answered}
-        except Refused as refusal:
+        except (Refused, UploadRefused) as refusal:
             call.ok = False
             body = {"ok": False, "error": str(refusal)}
         await self.notify()
@@ -150,19 +156,17 @@ class Api:
             "conversations": self._conversations,
             "views": self._view,
             "assistant.threads": self._assistant,
+            "files": self._files,
         }
         return families.get(family, self._lookup)(method, given)
 
     def _lookup(self, method: str, given: Mapping[str, Json]) -> dict[str, Json]:
         bot = {"user_id": BOT_USER, "bot_id": BOT, "team_id": TEAM, "url": "https://t.slack.test/"}
-        if method == "files.info" and given["file"] not in self.state.files:
-            raise Refused("file_not_found")
         answers: dict[str, Callable[[], dict[str, Json]]] = {
             "auth.test": lambda: {"team": "Loop", "user": "gorkd", **bot},
             "apps.connections.open": lambda: {"url": self.opens_socket()},
             "team.info": lambda: {"team": {"id": TEAM, "name": "Loop", "domain": "loop"}},
             "users.info": lambda: {"user": {"id": given["user"], "locale": "en-GB"}},
-            "files.info": lambda: {"file": self.state.files[given["file"]][0]},
         }
         if method not in answers:
             raise Refused("unknown_method")
@@ -246,6 +250,16 @@ class Api:
         view = {**given["view"], "id": self.state.new_id("V")}
         self.state.views.append(view)
         return {"view": view}
+
+    def _files(self, method: str, given: Mapping[str, Json]) -> dict[str, Json]:
+        if method == "files.getUploadURLExternal":
+            return self.uploads.begin(given, self.base_url)
+        if method == "files.completeUploadExternal":
+            self._require_channel(given["channel_id"])
+            return self.uploads.complete(given)
+        if method == "files.info":
+            return self.uploads.described(given["file"])
+        raise Refused("unknown_method")
 
     def _assistant(self, method: str, given: Mapping[str, Json]) -> dict[str, Json]:
         if method.endswith("setStatus"):

@@ -28,6 +28,8 @@ METHOD_SCOPES = {
     "assistant.threads.setTitle": "assistant:write",
     "assistant.threads.setSuggestedPrompts": "assistant:write",
     "files.info": "files:read",
+    "files.getUploadURLExternal": "files:write",
+    "files.completeUploadExternal": "files:write",
     "users.info": "users:read",
     "team.info": "team:read",
     "conversations.open": "im:write",
@@ -72,6 +74,7 @@ class Message:
     metadata: dict[str, Json] = field(default_factory=dict)
     versions: list[str] = field(default_factory=list)
     is_deleted: bool = False
+    files: list[Json] = field(default_factory=list)
 
     def described(self, *, with_metadata: bool) -> dict[str, Json]:
         said: dict[str, Json] = {"type": "message", "ts": self.ts, "user": self.user, "text": self.text}
@@ -79,6 +82,8 @@ class Message:
             said |= {"bot_id": BOT, "app_id": APP}
         if self.blocks:
             said["blocks"] = self.blocks
+        if self.files:
+            said |= {"files": self.files, "upload": True}
         if self.thread_ts:
             said["thread_ts"] = self.thread_ts
         if with_metadata and self.metadata:

@@ -56,7 +56,7 @@ class SlackWorld:
         socket.add_routes(app)
         async with TestServer(app) as server:
             url = str(server.make_url("")).rstrip("/")
-            socket.base_url, api.opens_socket = url, socket.open
+            socket.base_url, api.base_url, api.opens_socket = url, url, socket.open
             yield cls(state, api, socket, url, socket)
             for session in list(socket.sessions):
                 await session.close()

@@ -24,7 +24,14 @@ EVENT_SCOPES = {
     "message.groups": "groups:history",
     "message.im": "im:history",
 }
-METHODS = ("chat.postMessage", "conversations.info", "conversations.open", "files.info", "assistant.threads.setTitle")
+METHODS = (
+    "chat.postMessage",
+    "conversations.info",
+    "conversations.open",
+    "files.info",
+    "files.completeUploadExternal",
+    "assistant.threads.setTitle",
+)
 
 
 def test_slack_takes_the_manifest():

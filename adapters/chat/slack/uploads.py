@@ -5,6 +5,7 @@ What was uploaded and never shared, Slack drops by itself (docs.slack.dev, files
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -19,6 +20,7 @@ from core.answer_files import AnswerFile
 
 UPLOAD_TIMEOUT_S = 20.0  # of one file
 TRIES = 2
+PAUSE_S = 0.5
 
 _log = logging.getLogger(__name__)
 
@@ -55,6 +57,7 @@ async def share(client: AsyncWebClient, ids: Sequence[str], spot: Spot) -> None:
         except FAULTS as exc:
             why = reason(exc)
             _log.warning("files not shared yet", extra={"reason": why})
+        await asyncio.sleep(PAUSE_S)  # what was shared is not to be seen at once
     if not await _is_shared(client, ids[0], spot.channel):
         raise FilesRefused(why)
 

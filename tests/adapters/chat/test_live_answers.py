@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
@@ -12,12 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adapters.chat.live import LiveAnswers
-from adapters.chat.reply import AddressDead, Pace
+from adapters.chat.reply import AddressDead, FilesRefused, Pace
 from core import wording
 from core.answer import JobResult
+from core.answer_files import AnswerFile
 from core.budget import BudgetSpent
 from core.delivery import Address, Delivery
 from core.deps import Deps
+from core.events import Json
 from core.job import JobStatus, ResearchJob, ResearchRequest, Scope
 from core.researcher import Researcher
 from core.snapshot import Snapshot
@@ -38,9 +40,16 @@ class Plain:
         return f"progress: {snapshot.message}"
 
     def outcome(
-        self, job: ResearchJob, result: JobResult | None, sources: Sequence[Source], *, first_asker: str = ""
+        self,
+        job: ResearchJob,
+        result: JobResult | None,
+        sources: Sequence[Source],
+        *,
+        first_asker: str = "",
+        unattached: Sequence[AnswerFile] = (),
     ) -> str:
-        return f"outcome: {job.status.value}"
+        missing = f" without {', '.join(file.name for file in unattached)}" if unattached else ""
+        return f"outcome: {job.status.value}{missing}"
 
     def refusal(self, sentence: str) -> str:
         return f"refusal: {sentence}"
@@ -86,10 +95,17 @@ class BoardReply:
     pings: int = 0
     is_gone: bool = False
     seen: asyncio.Event = field(default_factory=asyncio.Event)
+    take_fault: Exception | None = None
+    taken: tuple[AnswerFile, ...] = ()
 
     @property
     def address(self) -> Address:
         return Address("discord", {"message": self.message_id})
+
+    async def take(self, files: Sequence[AnswerFile], /) -> None:
+        if files and self.take_fault:
+            raise self.take_fault
+        self.taken = tuple(files)
 
     async def edit(self, payload: str, /) -> None:
         fault = self.faults.pop(0) if self.faults else None
@@ -137,11 +153,12 @@ class World:
     def bot(self) -> LiveAnswers[str]:
         return LiveAnswers(self.researcher, Plain(), platform="discord", pace=PACE, now=lambda: NOW)
 
-    async def end(self, job_id: str, *, after: timedelta = timedelta(seconds=5)) -> None:
+    async def end(
+        self, job_id: str, *, after: timedelta = timedelta(seconds=5), details: Mapping[str, Json] | None = None
+    ) -> None:
         job = await self.deps.jobs.get(job_id)
-        await self.deps.jobs.finish(
-            replace(job, status=JobStatus.COMPLETED, completed_at=job.created_at + after), JobResult(answer=None)
-        )
+        ended = replace(job, status=JobStatus.COMPLETED, completed_at=job.created_at + after)
+        await self.deps.jobs.finish(ended, JobResult(answer=None, details=details or {}))
         await self.deps.events.append(job_id, 1, "complete", {})
 
     async def jobs_waiting(self) -> list[str]:
@@ -157,9 +174,11 @@ def world() -> World:
     return World(deps, Researcher(deps, Waiting()))
 
 
-async def asked(world: World, bot: LiveAnswers[str], reply: BoardReply, key: str = "k") -> asyncio.Task[object]:
+async def asked(
+    world: World, bot: LiveAnswers[str], reply: BoardReply, key: str = "k", request: ResearchRequest = REQUEST
+) -> asyncio.Task[object]:
     """A question whose placeholder is there and whose job is not yet done."""
-    task: asyncio.Task[object] = asyncio.create_task(bot.answer(REQUEST, reply, dedupe_key=key))
+    task: asyncio.Task[object] = asyncio.create_task(bot.answer(request, reply, dedupe_key=key))
     await reply.seen.wait()
     return task
 
@@ -263,6 +282,37 @@ async def test_a_stopping_bot_promises_and_the_next_one_delivers(world: World) -
     assert promised == [f"refusal: {wording.BACK_SOON}"]
     assert world.board.last_words() == ["outcome: completed"]
     assert list(world.board.shown) == [1]
+
+
+SECTION: Mapping[str, Json] = {"sections": [{"section": "methods"}], "markdown": "## Methods", "latex": " "}
+
+
+@pytest.mark.parametrize(
+    ("take_fault", "faults", "words", "taken"),
+    [
+        pytest.param(None, [], "outcome: completed", ["methods.md"], id="taken"),
+        pytest.param(ConnectionError("away"), [], "outcome: completed without methods.md", [], id="not uploaded"),
+        pytest.param(
+            None, [FilesRefused("large")], "outcome: completed without methods.md", [], id="refused with the edit"
+        ),
+        pytest.param(None, [ConnectionError("away")], "outcome: completed", ["methods.md"], id="edit tried again"),
+    ],
+)
+async def test_no_file_costs_an_answer(
+    world: World, take_fault: Exception | None, faults: list[Exception], words: str, taken: list[str]
+) -> None:
+    """An answer has the files of its mode, empty ones aside; where a platform refuses them it says so."""
+    reply = BoardReply(world.board, faults=[None], take_fault=take_fault)
+    bot = LiveAnswers(world.researcher, Plain(), platform="discord", pace=replace(PACE, edit_every_s=10.0))
+    task = await asked(world, bot, reply, request=replace(REQUEST, modes=("section",)))
+    reply.faults += faults
+
+    await world.end("job_1", details=SECTION)
+    await task
+
+    assert world.board.last_words() == [words]
+    assert [file.name for file in reply.taken] == taken
+    assert await world.jobs_waiting() == []
 
 
 @pytest.mark.parametrize("when", ["running", "resumed", "delivered"])

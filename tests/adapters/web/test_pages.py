@@ -397,12 +397,25 @@ async def test_the_evidence_of_a_section_is_a_table_on_its_page(open_web: Open):
 
 
 async def test_a_section_is_exported_with_the_keys_of_its_prose(open_web: Open):
-    """S001-24: Markdown and BibTeX are those of the section."""
-    details = {"sections": [], "markdown": "Said (smith2024quantum).", "bibtex": "@misc{smith2024quantum,\n}"}
-    web = await open_web(ScriptedResearcher(samples.COMPLETED, replace(samples.RESULT, details=details)))
+    """S001-24: Markdown, LaTeX and BibTeX are those of the section; another answer has no LaTeX."""
+    texts = {
+        "md": "Said (smith2024quantum).",
+        "tex": r"Said~\cite{smith2024quantum}.",
+        "bib": "@misc{smith2024quantum,\n}",
+    }
+    details = {
+        "sections": [{"section": "methods"}],
+        "markdown": texts["md"],
+        "latex": texts["tex"],
+        "bibtex": texts["bib"],
+    }
+    job = replace(samples.COMPLETED, request=replace(samples.COMPLETED.request, modes=("section",)))
+    web = await open_web(ScriptedResearcher(job, replace(samples.RESULT, details=details)))
+    other = await open_web(ScriptedResearcher(samples.COMPLETED, samples.RESULT))
 
-    markdown = await (await web.get(f"/jobs/{JOB}/answer.md")).text()
-    entries = await (await web.get(f"/jobs/{JOB}/answer.bib")).text()
+    exported = {kind: await (await web.get(f"/jobs/{JOB}/answer.{kind}")).text() for kind in texts}
+    page = await (await web.get(f"/jobs/{JOB}")).text()
 
-    assert markdown == details["markdown"]
-    assert entries == details["bibtex"]
+    assert exported == texts
+    assert f'href="/jobs/{JOB}/answer.tex" download>LaTeX<' in page
+    assert (await other.get(f"/jobs/{JOB}/answer.tex")).status == 404
