@@ -1,4 +1,4 @@
-"""Addresses of job pages, signed where a page is not for everybody who knows its id.
+"""Addresses of job pages, signed where a page is not for everybody who knows its id; and of papers, always signed.
 
 Pure. A signature is `<expiry>-<mac>`: HMAC-SHA256 over the job, its scope and the expiry. It can be
 taken back: what was signed up to a moment of revocation no longer opens the page.
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from core.job import ResearchJob
+from core.job import ResearchJob, Scope
 from core.ports import Clock
 
 LINK_LIFE = timedelta(days=30)  # as long as traces are kept: who comes back later asks again in the channel
@@ -52,23 +52,67 @@ class PageLinks:
         """`path`, with `?sig=` where the job's page is not for everybody."""
         return f"{path}?sig={self.sign(job)}" if is_private(job) else path
 
+    def paper(self, place: PaperPlace, *, page: int | None = None) -> str:
+        """The address of a paper's PDF, for whoever may look where `place` is; at `page`, which counts from 1."""
+        expiry = self._expiry()
+        at = f"#page={page}" if page else ""
+        path = f"/papers/{place.token}/paper.pdf?sig={expiry}-{_mac(self.keys[0], place.signed, expiry)}{at}"
+        return f"{self.public_url.rstrip('/')}{path}"
+
     def sign(self, job: ResearchJob) -> str:
         """A signature that holds for `LINK_LIFE` from now."""
-        expiry = int((self.clock() + LINK_LIFE).timestamp())
-        return f"{expiry}-{_mac(self.keys[0], job, expiry)}"
+        expiry = self._expiry()
+        return f"{expiry}-{_mac(self.keys[0], _signed(job), expiry)}"
 
     def allows(self, job: ResearchJob, sig: str, now: datetime, *, revoked_at: datetime | None = None) -> bool:
         """Whether who presents `sig` ("" for none) may read the job."""
         if not is_private(job):
             return True
-        digits, _, mac = sig.partition("-")
-        if not (digits.isascii() and digits.isdigit() and len(digits) <= _EXPIRY_DIGITS and mac.isascii()):
-            return False
-        expiry = int(digits)
-        genuine = [hmac.compare_digest(_mac(key, job, expiry), mac) for key in self.keys]  # all: time tells nothing
-        if not any(genuine) or now.timestamp() >= expiry:
+        expiry = self._genuine(_signed(job), sig, now)
+        if not expiry:
             return False
         return revoked_at is None or expiry - LINK_LIFE.total_seconds() > revoked_at.timestamp()
+
+    def allows_paper(self, place: PaperPlace, sig: str, now: datetime) -> bool:
+        return bool(self._genuine(place.signed, sig, now))
+
+    def _expiry(self) -> int:
+        return int((self.clock() + LINK_LIFE).timestamp())
+
+    def _genuine(self, signed: Sequence[str], sig: str, now: datetime) -> int:
+        """The expiry in a signature, 0 for one that is not ours or has expired."""
+        digits, _, mac = sig.partition("-")
+        if not (digits.isascii() and digits.isdigit() and len(digits) <= _EXPIRY_DIGITS and mac.isascii()):
+            return 0
+        expiry = int(digits)
+        genuine = [hmac.compare_digest(_mac(key, signed, expiry), mac) for key in self.keys]  # all: time tells nothing
+        return expiry if any(genuine) and now.timestamp() < expiry else 0
+
+
+@dataclass(frozen=True)
+class PaperPlace:
+    """A paper, and the scope from whose shelves it is read."""
+
+    scope: Scope
+    paper_id: str
+
+    @property
+    def token(self) -> str:
+        """It all in a part of a path."""
+        return _base64(json.dumps([self.scope.tenant, self.scope.visibility, self.paper_id]).encode())
+
+    @property
+    def signed(self) -> tuple[str, ...]:
+        return "paper", self.scope.tenant, self.scope.visibility, self.paper_id
+
+    @classmethod
+    def read(cls, token: str) -> PaperPlace | None:
+        """None for a token that is none of ours."""
+        try:
+            tenant, visibility, paper_id = json.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
+        except (ValueError, TypeError):
+            return None
+        return cls(Scope(str(tenant), str(visibility)), str(paper_id))
 
 
 def is_private(job: ResearchJob) -> bool:
@@ -76,6 +120,13 @@ def is_private(job: ResearchJob) -> bool:
     return job.scope.visibility != "workspace" or job.request.is_private or bool(job.request.attachments)
 
 
-def _mac(key: bytes, job: ResearchJob, expiry: int) -> str:
-    signed = json.dumps([job.id, job.scope.tenant, job.scope.visibility, expiry]).encode()
-    return base64.urlsafe_b64encode(hmac.digest(key, signed, hashlib.sha256)).decode().rstrip("=")
+def _signed(job: ResearchJob) -> tuple[str, ...]:
+    return job.id, job.scope.tenant, job.scope.visibility
+
+
+def _mac(key: bytes, signed: Sequence[str], expiry: int) -> str:
+    return _base64(hmac.digest(key, json.dumps([*signed, expiry]).encode(), hashlib.sha256))
+
+
+def _base64(content: bytes) -> str:
+    return base64.urlsafe_b64encode(content).decode().rstrip("=")

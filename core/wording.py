@@ -76,7 +76,6 @@ SHARES = "Everyone who reaches this address can read the answer."
 SHARES_PRIVATE = "Private: everyone who has this link can read the answer until the link expires."
 NO_ANSWER = "I couldn't find reliable sources that answer this."
 BACK_SOON = "I am being restarted; your answer will appear here."
-ASK_ONCE_MORE = "I am being restarted; please say that again in a minute."
 SOMETHING_BROKE = "Something went wrong on our side; please try again."
 
 CHECKED_BY_RULES = "compared by rules; no language model judged what they left open"

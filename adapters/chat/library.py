@@ -17,6 +17,7 @@ from adapters.chat.reply import AddressDead, Pace, Reply
 from core import wording
 from core.delivery import Delivery
 from core.errors import GorkdError
+from core.library import wording as library_wording
 from core.library.adding import Incoming
 from core.library.session import LibraryTalks, Said, Speaker, Tell, waiting_at
 from core.library.words import Addition
@@ -48,10 +49,10 @@ class LiveTalks(Generic[Payload]):
         self._voice, self._platform, self._pace = voice, platform, pace
         self._speaking: dict[str, asyncio.Task[None]] = {}
 
-    async def say(self, speaker: Speaker, text: str, reply: Reply[Payload]) -> None:
+    async def say(self, speaker: Speaker, text: str, reply: Reply[Payload], *, about: str = "") -> None:
         """Answer words in `reply`; returns when the answer stands there. `speaker.key` must name the message."""
         speaker = replace(speaker, address=waiting_at(reply.address, speaker.key, text))
-        await self._once(speaker, text, reply, partial(self.talks.say, speaker, text))
+        await self._once(speaker, text, reply, partial(self.talks.say, speaker, text, about=about))
 
     async def add(self, speaker: Speaker, addition: Addition, files: Sequence[Incoming], reply: Reply[Payload]) -> None:
         """Put papers into the library, telling in `reply` how far it is."""
@@ -114,7 +115,7 @@ class LiveTalks(Generic[Payload]):
         except asyncio.CancelledError:
             working.cancel()
             await asyncio.gather(working, return_exceptions=True)
-            farewell = wording.BACK_SOON if await self._attach(speaker, asked, reply) else wording.ASK_ONCE_MORE
+            farewell = wording.BACK_SOON if await self._attach(speaker, asked, reply) else library_wording.SAY_AGAIN
             await self._try(reply, self._voice.refusal(farewell), speaker.key, timeout_s=self._pace.farewell_s)
             raise
 

@@ -1,4 +1,6 @@
-"""Papers of a library, for whoever may read an answer from it: a cited page as a picture, and the file itself."""
+"""Papers of a library: a cited page as a picture, and the file itself, for whoever may read an answer from it, or was
+given the paper's own signed address in a chat.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,7 @@ from collections.abc import Sequence
 
 from aiohttp import web
 
-from adapters.web.access import RESEARCHER, readable_job
+from adapters.web.access import LINKS, RESEARCHER, readable_job
 from adapters.web.source_view import passages_of
 from core.errors import GorkdError, JobNotFound
 from core.job import ResearchJob
@@ -14,7 +16,7 @@ from core.library.ingest import PaperUnreadable
 from core.library.paper import Paper
 from core.library.pictures import PaperViews
 from core.modes.library import shelves_of
-from core.page_links import is_private
+from core.page_links import PaperPlace, is_private
 from core.source import Source
 
 PAPERS: web.AppKey[PaperViews] = web.AppKey("papers")
@@ -26,6 +28,7 @@ def add_routes(app: web.Application, views: PaperViews) -> None:
     app[PAPERS] = views
     app.router.add_get("/jobs/{job_id}/sources/{number}/page.png", get_picture)
     app.router.add_get("/jobs/{job_id}/sources/{number}/paper.pdf", get_paper)
+    app.router.add_get("/papers/{token}/paper.pdf", get_opened)
 
 
 async def shown_papers(request: web.Request, job: ResearchJob, sources: Sequence[Source]) -> frozenset[str]:
@@ -58,6 +61,18 @@ async def get_picture(request: web.Request) -> web.Response:
 async def get_paper(request: web.Request) -> web.Response:
     job, _, paper = await _asked(request)
     return _file(job, await request.app[PAPERS].file(shelves_of(job.scope), paper), "application/pdf")
+
+
+async def get_opened(request: web.Request) -> web.Response:
+    """A paper that somebody opened in a chat. Unknown, removed, expired and not signed look the same."""
+    place, links = PaperPlace.read(request.match_info["token"]), request.app[LINKS]
+    if place is None or not links.allows_paper(place, request.query.get("sig", ""), links.clock()):
+        raise web.HTTPNotFound
+    file = await request.app[PAPERS].library.file(shelves_of(place.scope), place.paper_id)
+    if not file:
+        raise web.HTTPNotFound
+    headers = {"Cache-Control": "no-store", "Content-Disposition": "inline"}
+    return web.Response(body=file, content_type="application/pdf", headers=headers)
 
 
 async def _asked(request: web.Request) -> tuple[ResearchJob, Source, Paper]:

@@ -107,10 +107,15 @@ class LibraryTalks:
         self._clock = clock
         self._turns: WeakValueDictionary[tuple[Scope, str], asyncio.Lock] = WeakValueDictionary()
 
-    async def say(self, speaker: Speaker, text: str, tell: Tell) -> Said:
-        """One message after the other in a thread; `tell` is given each line of progress. Raises `StoreError`."""
+    async def say(self, speaker: Speaker, text: str, tell: Tell, *, about: str = "") -> Said:
+        """One message after the other in a thread; `tell` is given each line of progress. Raises `StoreError`.
+
+        `about` is the `tag` of what a button stands under: it does nothing to what has come since.
+        """
         async with self._turn(speaker):
             before = await self._conversations.get(speaker.scope, speaker.thread) or Conversation()
+            if about and before.tag != about:
+                return Said(Reply(wording.MOVED_ON), after=before)
 
             async def research(query: str, feedback: str) -> Researched:
                 basis = before.job_id if feedback else ""

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from hashlib import sha256
 
 from core.errors import InvalidQuery
 from core.library.desk import pick
@@ -84,7 +85,8 @@ class Command:
 class Conversation:
     """`last_query_set` are ids in arXiv's order, `offered` the paper whose missing summary was offered, "" if none.
 
-    `job_id` is the job whose answer gave the list, "" for other lists.
+    `job_id` is the job whose answer gave the list, "" for other lists. `beneath` is `research` or `sem-search` while a
+    page is shown that was opened from such results: they are still the draft, to be improved and saved.
     """
 
     state: State = State.INITIAL
@@ -95,6 +97,17 @@ class Conversation:
     offered: str = ""
     history: tuple[str, ...] = ()
     job_id: str = ""
+    beneath: State = State.INITIAL
+
+    @property
+    def works_on(self) -> State:
+        """The state in which what is shown came to be: what `improve` and `save` are about."""
+        return self.state if self.beneath is State.INITIAL else self.beneath
+
+    @property
+    def tag(self) -> str:
+        """Names the draft, so that a button under an older one does not act on what came later; "" for none."""
+        return sha256(f"{self.original_query}\n{self.draft}".encode()).hexdigest()[:12] if self.draft else ""
 
     def found(
         self, state: State, paper_ids: Sequence[str], *, draft: str = "", query: str = "", job_id: str = ""
@@ -109,8 +122,16 @@ class Conversation:
         """A paper is shown; one from elsewhere ends the set that numbers refer to."""
         kept = self.last_query_set if paper_id in self.last_query_set else ()
         return replace(
-            self, state=State.SUMMARIZED, last_query_set=kept, selected_paper=paper_id, draft=draft, offered=""
-        )
+            self, state=State.SUMMARIZED, last_query_set=kept, selected_paper=paper_id, draft=draft, offered="",
+            beneath=State.INITIAL,
+        )  # fmt: skip
+
+    def opened(self, paper: Paper) -> Conversation:
+        """A page is shown, above the results that its paper was opened from, if any."""
+        results = self.works_on if paper.id in self.last_query_set else State.INITIAL
+        if results not in _RESULTS:
+            return self.chose(paper.id, paper.summary)
+        return replace(self.chose(paper.id, self.draft), beneath=results)
 
     def revised(self, draft: str) -> Conversation:
         return replace(self, draft=draft, offered="")
@@ -132,7 +153,7 @@ def read_command(text: str) -> Command | None:
 def refusal(conversation: Conversation, command: Command) -> str:
     """Why this cannot be said now, "" when it can (S000-51)."""
     rule = COMMANDS[command.name]
-    if conversation.state not in rule.states:
+    if not _is_known(conversation, rule):
         return f"`{command.name}` has nothing to work on yet; {_hint(rule)}."
     if rule.argument and rule.needs_argument and not command.argument:
         return f"Say what: `{command.name} {rule.argument}`."
@@ -141,7 +162,7 @@ def refusal(conversation: Conversation, command: Command) -> str:
 
 def known_now(conversation: Conversation) -> list[str]:
     """The commands that can be said now, each with its argument and what it does."""
-    rules = [(name, rule) for name, rule in COMMANDS.items() if conversation.state in rule.states]
+    rules = [(name, rule) for name, rule in COMMANDS.items() if _is_known(conversation, rule)]
     return [f"`{f'{name} {rule.argument}'.strip()}` – {rule.does}" for name, rule in rules]
 
 
@@ -167,6 +188,10 @@ def chosen_paper(conversation: Conversation, command: Command, papers: Sequence[
     if not ARXIV_ID.fullmatch(wanted) and not any(paper.id == wanted for paper in papers):
         raise InvalidQuery(f'"{wanted[:80]}" is neither a number nor the id of a paper here.', rule="paper")
     return pick(papers, wanted)
+
+
+def _is_known(conversation: Conversation, rule: CommandRule) -> bool:
+    return conversation.state in rule.states or conversation.works_on in rule.states
 
 
 def _hint(rule: CommandRule) -> str:

@@ -39,6 +39,7 @@ MAX_FOUND = 10
 MAX_PAGE_CHARS = 1_500  # of a page, beside its picture
 NEVER = datetime.min.replace(tzinfo=UTC)
 MAX_QUOTE_CHARS = 300
+_PAGE_ALONE = re.compile(r"(?:p\.?|page) ?(\d{1,5})", re.IGNORECASE)
 _PAGE = re.compile(r"(?:p\.|page)? ?(\d{1,5})", re.IGNORECASE)
 
 
@@ -178,22 +179,22 @@ class Talk:
         return await self._answered(conversation, text)
 
     async def _open(self, conversation: Conversation, command: Command) -> tuple[Conversation, Reply]:
-        wanted, _, said = command.argument.partition(" ")
+        wanted, said = _paper_and_page(conversation, command.argument)
         paper = chosen_paper(conversation, Command(command.name, wanted), await self._papers())
         text = await self.desk.library.text(self.shelves, paper.id)
         page = _page_said(said, paper) or _cited_page(conversation.draft, paper)
-        shown = conversation.chose(paper.id, conversation.draft or paper.summary)
+        shown = conversation.opened(paper)
         beginning = "".join(text.split("\f")[(page or 1) - 1 :][:1]).strip()[:MAX_PAGE_CHARS]
         where = f", page {page or 1} of {paper.pages}" if paper.pages else ""
         return shown, Reply(f"{paper.title}{where}\n\n{beginning}", f"Paper Content: {paper.id}", page=(paper, page))
 
     async def _improve(self, conversation: Conversation, command: Command) -> tuple[Conversation, Reply]:
-        if conversation.state is State.SUMMARIZED:
+        if conversation.works_on is State.SUMMARIZED:
             paper = await self.desk.find(self.shelves, conversation.selected_paper)
             paper = await self.desk.ingestion.summarise(self.shelf, paper, feedback=command.argument)
             return conversation.revised(paper.summary), _card(paper)
         again = Command(command.name, conversation.original_query)
-        if conversation.state is State.RESEARCH:
+        if conversation.works_on is State.RESEARCH:
             return await self._research(conversation, again, command.argument)
         wider = Command(command.name, f"{conversation.original_query} {command.argument}")
         now, reply = await self._sem_search(conversation, wider)
@@ -311,6 +312,23 @@ def _cited_page(draft: str, paper: Paper) -> int | None:
     """The first page of the paper that the answer shown cites."""
     marks = (mark.target for mark in parse_markers(draft, Grammar.PAGE))
     return next((target.page for target in marks if isinstance(target, PageRef) and target.paper_id == paper.id), None)
+
+
+def _paper_and_page(conversation: Conversation, argument: str) -> tuple[str, str]:
+    """`2 page 3` apart; `page 3` alone is of the paper that is shown, or the one that is cited there.
+
+    Raises `InvalidQuery` where that could be several.
+    """
+    alone = _PAGE_ALONE.fullmatch(argument)
+    if alone is None:
+        wanted, _, said = argument.partition(" ")
+        return wanted, said
+    marks = (mark.target for mark in parse_markers(conversation.draft, Grammar.PAGE))
+    cited = {target.paper_id for target in marks if isinstance(target, PageRef) and target.page == int(alone[1])}
+    for meant in ({conversation.selected_paper} - {""}, set(conversation.last_query_set), cited):
+        if len(meant) == 1:
+            return meant.pop(), argument
+    raise InvalidQuery("Say of which paper: `open <number|id> page 3`.", rule="paper")
 
 
 def _page_said(said: str, paper: Paper) -> int | None:

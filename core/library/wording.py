@@ -36,6 +36,7 @@ FETCHING = "📥 Fetching {name} …"
 ADDED = "✅ Added {id}, {title}{pages}."
 THERE_ALREADY = "{id}, {title}, is in the library already."
 TOO_LARGE = "{name} is larger than {megabytes} MB; please send a smaller file."
+MOVED_ON = "The conversation has moved on since; this button is about what was shown then. Please ask again."
 
 
 def not_whole(gap: str) -> str:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.job import ResearchJob, Scope
-from core.page_links import LINK_LIFE, PageLinks, is_private
+from core.page_links import LINK_LIFE, PageLinks, PaperPlace, is_private
 from tests.golden.samples import COMPLETED, LINKS, NOON
 
 SECOND = timedelta(seconds=1)
@@ -96,3 +96,20 @@ def test_whatever_else_is_presented_opens_nothing(sig: str):
 def test_no_key_is_shown():
     """A dataclass tells its fields to whoever prints it."""
     assert "key" not in repr(LINKS)
+
+
+@given(st.text(max_size=20), st.text(max_size=20), st.text(max_size=40))
+def test_a_paper_is_read_from_its_token_again(tenant: str, visibility: str, paper_id: str):
+    """Whatever it is called; and its signature ends with its time."""
+    place = PaperPlace(Scope(tenant, visibility), paper_id)
+    sig = LINKS.paper(place).partition("?sig=")[2]
+
+    assert PaperPlace.read(place.token) == place
+    assert LINKS.allows_paper(place, sig, NOON)
+    assert not LINKS.allows_paper(place, sig, NOON + LINK_LIFE)
+    assert not LINKS.allows_paper(replace(place, paper_id=f"{paper_id}v2"), sig, NOON)
+
+
+@given(st.text())
+def test_any_token_is_read_or_is_none(token: str):
+    assert PaperPlace.read(token) is None or isinstance(PaperPlace.read(token), PaperPlace)

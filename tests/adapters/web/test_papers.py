@@ -11,6 +11,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from adapters.store.memory_library import MemoryLibrary
 from core.job import LOCAL, Scope
 from core.library.pictures import PaperViews
+from core.page_links import PaperPlace
 from tests.adapters.web.serving import web_app
 from tests.core.library.samples import TIDES, shelve
 from tests.core.library.test_library_mode import CAUSE, asked, written
@@ -82,3 +83,21 @@ async def test_without_the_link_of_a_private_answer_there_is_no_page_and_no_file
     }
 
     assert statuses == ({200} if scope == LOCAL else {404})
+
+
+async def test_a_paper_that_was_opened_in_a_chat_has_its_own_address(site) -> None:
+    """Signed wherever it is: for that paper on the shelves of that place, and for no other."""
+    client, _, scope = site
+    link = samples.LINKS.paper(PaperPlace(scope, TIDES.id), page=2)
+    path, _, sig = link.removeprefix("https://gorkd.test").partition("#")[0].partition("?")
+    elsewhere = samples.LINKS.paper(PaperPlace(Scope("slack:T2", "workspace"), TIDES.id))
+    other = PaperPlace(scope, "2402.00002v1").token
+
+    opened = await client.get(f"{path}?{sig}")
+    refused = [path, f"{path}?{elsewhere.partition('?')[2]}", f"/papers/{other}/paper.pdf?{sig}", "/papers/x/paper.pdf"]
+
+    assert link.endswith("#page=2")
+    assert (opened.status, await opened.read(), opened.content_type) == (200, b"%PDF", "application/pdf")
+    assert opened.headers["Cache-Control"] == "no-store"
+    assert {(await client.get(address)).status for address in refused} == {404}
+    assert (await client.get(elsewhere.removeprefix("https://gorkd.test"))).status == 404

@@ -208,6 +208,30 @@ async def test_open_shows_the_page_that_the_answer_cites() -> None:
     assert reply.text.startswith("Tides and the Moon, page 2 of 3\n\nThe gravity of the moon")
 
 
+async def test_a_page_is_opened_above_the_answer_which_is_then_improved_and_saved() -> None:
+    """The order of the done-means: open page 3, improve, save; the picture stands above what one works on."""
+    opened, page = await said("research tides", "open page 2")
+    improved, _ = await said("research tides", "open page 2", "improve more on the sun")
+    _, saved = await said("research tides", "open page 2", "improve more on the sun", "save")
+    _, at_once = await said("research tides", "open 1 page 3", "save")
+    _, card = await said("research tides", "open 1", "summary 2402.00002v1", "save")
+
+    assert (opened.state, opened.works_on, opened.draft) == (State.SUMMARIZED, State.RESEARCH, CONTENT)
+    assert page.page == (TIDES, 2)
+    assert (improved.state, improved.draft) == (State.RESEARCH, f"{CONTENT}more on the sun")
+    assert saved.file == ("tides_2026-06-01_12-00-00.md", f"{CONTENT}more on the sun\n")
+    assert at_once.file == ("tides_2026-06-01_12-00-00.md", CONTENT)
+    assert "nothing to work on yet" in card.text
+
+
+@pytest.mark.parametrize("before", [[], ["list"], ["research tides", "open 2409.00009v1", "list"]])
+async def test_a_page_of_no_paper_in_particular_is_asked_back(before: list[str]) -> None:
+    """S000-51."""
+    _, reply = await said(*before, "open page 1")
+
+    assert reply.text == "Say of which paper: `open <number|id> page 3`."
+
+
 async def test_notes_are_kept_with_the_paper_and_found() -> None:
     """S000-02: summaries and notes are one index."""
     spoken = await talk()
