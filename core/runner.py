@@ -20,7 +20,7 @@ from core.deps import Deps
 from core.errors import GorkdError, JobNotFound, StaleAttempt, StoreError
 from core.job import TERMINAL_STATUSES, JobError, JobStatus, ResearchJob
 from core.memo import RememberingModel
-from core.modes import find_mode
+from core.modes import find_modes
 from core.modes.mode import Deadline, Work
 from core.ports import Steps
 from core.progress import Progress
@@ -130,7 +130,7 @@ async def _research(job: ResearchJob, deps: Deps, steps: Steps, progress: Progre
     if earlier:
         await deliver_result(progress.job, deps, earlier, started=started)
         return
-    mode = find_mode(job.request.modes[0])
+    mode = find_modes(job.request.modes)
     model = deps.models.get(mode.name, deps.model)
     if model is not None:
         deps = replace(deps, model=RememberingModel(model, deps.memo, job.id))

@@ -163,7 +163,7 @@ def offers_deep(job: ResearchJob, result: JobResult | None) -> bool:
     it is not sure.
     """
     answer = result.answer if result else None
-    if answer is None or job.status is not JobStatus.COMPLETED or "quick" not in job.request.modes:
+    if answer is None or job.status is not JobStatus.COMPLETED or job.request.modes != ("quick",):
         return False
     return answer.metadata.model != "" and answer.confidence in (Confidence.LOW, Confidence.INSUFFICIENT)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from adapters.durable.settings import DurableSettings
 from core.errors import JobNotFound, QueueFull, StoreError
 from core.job import TERMINAL_STATUSES, JobStatus, ResearchJob
-from core.modes import find_mode
+from core.modes import find_modes
 from core.ports import JobStore
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ class DurableQueue:
 
 def _priority(job: ResearchJob) -> int:
     """Low goes first; unset would go before all."""
-    return 1 if find_mode(job.request.modes[0]).deadline_s <= INTERACTIVE_S else 2
+    return 1 if find_modes(job.request.modes).deadline_s <= INTERACTIVE_S else 2
 
 
 def _turn(job: ResearchJob) -> tuple[int, datetime, str]:

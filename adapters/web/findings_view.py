@@ -13,7 +13,7 @@ from core.answer import ResearchAnswer
 from core.findings.code import CodeBlock
 from core.findings.standing import OTHER_LEVEL, level_name
 from core.findings.telling import TITLES
-from core.findings.viewing import FindingsView, FoundItem
+from core.findings.viewing import FindingsView, FoundItem, OtherAnswer
 from core.render import marked_text, one_line, printable
 from core.source import Source
 
@@ -59,11 +59,16 @@ class SectionView:
 
 @dataclass(frozen=True)
 class FindingsPage:
-    """`lists` and `report` in the order asked for; `unverified` are pairs of an address, shown as text, and why."""
+    """`lists` in the order asked for; `unverified` are pairs of an address, shown as text, and why.
 
+    `before` and `after` are what modes of other kinds answered.
+    """
+
+    before: tuple[SectionView, ...]
     lists: tuple[ListView, ...]
     report: tuple[SectionView, ...]
     report_title: str
+    after: tuple[SectionView, ...]
     unverified: tuple[tuple[str, str], ...]
     searched: str
 
@@ -83,7 +88,20 @@ def findings_page(
         for title, text in view.sections
     ]
     unverified = [(one_line(item.url) or "no address", item.why_unverified) for item in view.unverified]
-    return FindingsPage(tuple(lists), tuple(report), TITLES["freeform"], tuple(unverified), view.searched)
+    before, after = (
+        tuple(
+            SectionView(f"part-{side}-{place}", one_line(other.title), _prose(_whole(other), answer, cite))
+            for place, other in enumerate(others)
+        )
+        for side, others in (("before", view.before), ("after", view.after))
+    )
+    return FindingsPage(
+        before, tuple(lists), tuple(report), TITLES["freeform"], after, tuple(unverified), view.searched
+    )
+
+
+def _whole(other: OtherAnswer) -> str:
+    return "\n\n".join(filter(None, [other.summary, other.detail]))
 
 
 def _item(

@@ -8,7 +8,7 @@ from dataclasses import replace
 from core.answer import JobResult
 from core.findings.composing import fenced_code
 from core.findings.telling import TITLES
-from core.findings.viewing import FindingsView, FoundItem, read_view
+from core.findings.viewing import FindingsView, FoundItem, OtherAnswer, read_view
 from core.job import ResearchJob
 from core.render import answer_markdown, one_line
 from core.source import Source
@@ -25,7 +25,7 @@ def findings_markdown(job: ResearchJob, result: JobResult, sources: Sequence[Sou
 
 def _body(view: FindingsView, sources: Sequence[Source]) -> str:
     by_id = {source.id: source for source in sources}
-    parts: list[str] = []
+    parts = [_other(other) for other in view.before]
     for mode in view.findings.modes:
         if mode == "freeform":
             parts += [f"## {TITLES[mode]}"] if view.sections else []
@@ -34,6 +34,7 @@ def _body(view: FindingsView, sources: Sequence[Source]) -> str:
         items = view.found(mode)
         parts += [f"## {TITLES[mode]}"] if items else []
         parts += [_item(item, by_id) for item in items]
+    parts += [_other(other) for other in view.after]
     if view.unverified:
         lines = [
             f"- `{one_line(item.url).replace('`', '') or 'no address'}`: {item.why_unverified}"
@@ -41,6 +42,10 @@ def _body(view: FindingsView, sources: Sequence[Source]) -> str:
         ]
         parts.append("\n".join(["## Not verified", "", *lines]))
     return "\n\n".join(parts)
+
+
+def _other(other: OtherAnswer) -> str:
+    return "\n\n".join(filter(None, [f"## {one_line(other.title)}", other.summary, other.detail]))
 
 
 def _item(item: FoundItem, sources: dict[str, Source]) -> str:

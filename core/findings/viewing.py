@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from core.answer import JobResult
@@ -38,10 +38,20 @@ class FoundItem:
 
 
 @dataclass(frozen=True)
+class OtherAnswer:
+    """What another mode answered that ran at the same time, as texts with citation markers."""
+
+    title: str
+    summary: str
+    detail: str
+
+
+@dataclass(frozen=True)
 class FindingsView:
     """What was found, as S004's own object, and each item with its marks. `searched` says by which means.
 
-    `sections` are the report's, title and text with citation markers.
+    `sections` are the report's, title and text with citation markers. `before` and `after` are what modes of other
+    kinds answered that were named before and after these.
     """
 
     findings: ResearchFindings
@@ -49,6 +59,8 @@ class FindingsView:
     notes: tuple[str, ...] = ()
     searched: str = ""
     sections: tuple[tuple[str, str], ...] = ()
+    before: tuple[OtherAnswer, ...] = ()
+    after: tuple[OtherAnswer, ...] = ()
 
     @property
     def has_any(self) -> bool:
@@ -92,6 +104,7 @@ def read_view(result: JobResult | None) -> FindingsView | None:
     findings = read_findings(result.details.get("findings")) if result else None
     if result is None or findings is None:
         return None
+    before, after = _others(result.details.get("parts"))
     rows, notes, written = (result.details.get(name) for name in ("items", "notes", "report"))
     return FindingsView(
         findings,
@@ -101,7 +114,40 @@ def read_view(result: JobResult | None) -> FindingsView | None:
         tuple((str(one.get("title") or ""), str(one.get("text") or "")) for one in written if isinstance(one, dict))
         if isinstance(written, list)
         else (),
+        before,
+        after,
     )
+
+
+def renumbered_view(
+    details: Mapping[str, Json], text_of: Callable[[str], str], id_of: Callable[[str], str]
+) -> dict[str, Json]:
+    """What of `findings_json` names sources, with other numbers in its texts and ids."""
+    rows, written = details.get("items"), details.get("report")
+    return {
+        "items": [
+            {**row, "text": text_of(str(row.get("text") or "")), "source_id": id_of(str(row.get("source_id") or ""))}
+            for row in (rows if isinstance(rows, list) else [])
+            if isinstance(row, dict)
+        ],
+        "report": [
+            {**part, "text": text_of(str(part.get("text") or ""))}
+            for part in (written if isinstance(written, list) else [])
+            if isinstance(part, dict)
+        ],
+    }
+
+
+def _others(parts: Json) -> tuple[tuple[OtherAnswer, ...], tuple[OtherAnswer, ...]]:
+    before: list[OtherAnswer] = []
+    after: list[OtherAnswer] = []
+    side = before
+    for part in parts if isinstance(parts, list) else []:
+        if isinstance(part, dict) and part.get("is_findings"):
+            side = after
+        elif isinstance(part, dict):
+            side.append(OtherAnswer(*(str(part.get(name) or "") for name in ("title", "summary", "detail"))))
+    return tuple(before), tuple(after)
 
 
 def _item(row: dict[str, Json]) -> FoundItem:

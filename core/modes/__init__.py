@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import regex
+
 from core.answer import JobResult
 from core.answer_files import AnswerFile
 from core.errors import InvalidQuery
 from core.job import JobStatus, ResearchJob
 from core.modes import check, deep, freeform, idea, implementation, library, quick, section
 from core.modes.mode import Mode
+from core.modes.several import together
 from core.source import Source
 
 _ALL = (quick, deep, library, section, idea, implementation, freeform)
@@ -17,6 +20,7 @@ MODES: dict[str, Mode] = {module.MODE.name: module.MODE for module in _ALL}
 
 # Not to be chosen: each is what a button or a command of its own does.
 _ACTIONS: dict[str, Mode] = {check.MODE.name: check.MODE}
+DEFAULT_MODE = quick.MODE.name
 _RETIRED = {"both": "freeform"}
 
 
@@ -31,21 +35,33 @@ def find_mode(name: str) -> Mode:
     return mode
 
 
+def find_modes(names: Sequence[str]) -> Mode:
+    """The mode, or several as one that runs them at once. Raises `InvalidQuery` as `check_modes` does."""
+    check_modes(names)
+    return together([find_mode(name) for name in dict.fromkeys(names)])
+
+
+def read_modes(text: str) -> tuple[str, ...]:
+    """Names as people write them, `idea, Freeform` or `idea+freeform`; each once. They may be unknown."""
+    named = tuple(dict.fromkeys(name for name in regex.split(r"[\s,;+]+", text.strip().casefold()) if name))
+    return named or (DEFAULT_MODE,)
+
+
 def can_be_steered(modes: Sequence[str]) -> bool:
     """Whether a job of these modes hears what is said to it while it runs."""
     return any(MODES[name].is_steerable for name in modes if name in MODES)
 
 
 def check_modes(names: Sequence[str]) -> None:
-    """Raises `InvalidQuery` for modes that are unknown or cannot run together: only those of one function can."""
-    modes = [find_mode(name) for name in names]
-    if any(mode.run is not modes[0].run for mode in modes):
-        together = ", ".join(mode.name for mode in MODES.values() if mode.run is idea.MODE.run)
-        raise InvalidQuery(f"Only these modes can be named together: {together}.", rule="modes-together")
+    """Raises `InvalidQuery` for modes that are unknown or retired, and for what a button does beside anything else."""
+    for name in names or ("",):
+        find_mode(name)
+    if len(set(names)) > 1 and any(name in _ACTIONS for name in names):
+        raise InvalidQuery("A message is checked by itself; please name no other mode.", rule="modes-together")
 
 
 def files_of(job: ResearchJob, result: JobResult | None, sources: Sequence[Source]) -> tuple[AnswerFile, ...]:
     """The files that a job's answer has; none before it is complete."""
     if result is None or job.status is not JobStatus.COMPLETED:
         return ()
-    return find_mode(job.request.modes[0]).files(job, result, sources)
+    return find_modes(job.request.modes).files(job, result, sources)

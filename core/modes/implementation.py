@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from core.config import FindingsSettings
+from core.findings.files import finding_files
 from core.findings.research import conduct
 from core.modes.mode import Mode
 
@@ -12,4 +13,5 @@ MODE = Mode(
     description="Working code with its dependencies and source",
     deadline_s=FindingsSettings().deadline_s,
     run=conduct,
+    files=finding_files,
 )

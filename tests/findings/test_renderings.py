@@ -112,8 +112,8 @@ def test_code_with_a_fence_ends_no_block() -> None:
 
     assert text.count("```") == 2
     assert TICKED in text.replace("\u200b", "")
-    assert "also as implementation-1.md" in text
-    assert attached(result) == {"implementation-1.md": f"{TICKED}\n"}
+    assert "also as implementation-1.markdown" in text
+    assert attached(result) == {"implementation-1.markdown": f"{TICKED}\n"}
     assert codes_in(slack_message(job, result)) == [TICKED]
 
 

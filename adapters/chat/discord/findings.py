@@ -16,7 +16,7 @@ from adapters.chat.fitting import units
 from core.answer import ResearchAnswer
 from core.findings.files import FENCE
 from core.findings.telling import TITLES
-from core.findings.viewing import FindingsView, FoundItem
+from core.findings.viewing import FindingsView, FoundItem, OtherAnswer
 from core.render import marked_text
 from core.source import Source
 from core.wording import counted
@@ -24,6 +24,7 @@ from core.wording import counted
 ITEM_ROOM = 420  # of what an item says
 ABOUT_ROOM = 240
 ABSTRACT_ROOM = 1600
+OTHER_ROOM = 1200  # of what a mode of another kind answered
 LEAST_CODE = 60  # less shows nothing of it
 NOTE_ROOM = 60  # of the line that tells where the rest of the code is
 _ANY = 1_000_000
@@ -86,7 +87,7 @@ def code_block(code: str, language: str) -> str:
 
 
 def _entries(view: FindingsView, answer: ResearchAnswer, sources: Mapping[str, Source]) -> list[_Entry]:
-    entries: list[_Entry] = []
+    entries = [_other(other, answer) for other in view.before]
     for mode in view.findings.modes:
         gap = "\n" if entries else ""
         if mode == "freeform":
@@ -95,9 +96,15 @@ def _entries(view: FindingsView, answer: ResearchAnswer, sources: Mapping[str, S
         found = view.found(mode)
         entries += [_Entry(f"{gap}**{TITLES[mode]}**")] if found else []
         entries += [_Entry(_item_text(item, answer, sources), item) for item in found]
+    entries += [_Entry(f"\n{_other(other, answer).text}") for other in view.after]
     if view.unverified:
         entries.append(_Entry(f"\n-# Not verified, not shown: {counted(len(view.unverified), 'result')}"))
     return entries
+
+
+def _other(other: OtherAnswer, answer: ResearchAnswer) -> _Entry:
+    """What a mode of another kind answered."""
+    return _Entry(f"**{plain(other.title, 80)}**\n{prose(marked_text(other.summary, answer.claims), OTHER_ROOM)}")
 
 
 def _report(view: FindingsView, answer: ResearchAnswer, gap: str) -> list[_Entry]:

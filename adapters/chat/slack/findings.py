@@ -11,7 +11,7 @@ from adapters.chat.slack.places import place_of
 from core.answer import ResearchAnswer
 from core.findings.files import MAX_CODE_CHARS, fits_in_chat
 from core.findings.telling import TITLES
-from core.findings.viewing import FindingsView, FoundItem
+from core.findings.viewing import FindingsView, FoundItem, OtherAnswer
 from core.render import marked_text, printable
 from core.source import Source
 from core.wording import counted
@@ -26,7 +26,7 @@ def finding_blocks(view: FindingsView, answer: ResearchAnswer, sources: Sequence
     """Everything that was found, mode by mode in the order asked for; at most 40 blocks."""
     by_id = {source.id: source for source in sources}
     room = SHOWN_ITEMS // max(1, sum(bool(view.found(mode)) for mode in view.findings.modes))
-    blocks: list[Block] = []
+    blocks = [block for other in view.before for block in _other(other, answer)]
     for mode in view.findings.modes:
         if mode == "freeform":
             blocks += _report(view, answer)
@@ -37,9 +37,16 @@ def finding_blocks(view: FindingsView, answer: ResearchAnswer, sources: Sequence
             blocks += _item(item, view, answer, by_id)
         if len(found) > room:
             blocks.append(context(f"and {counted(len(found) - room, 'more result')} on the page"))
+    blocks += [block for other in view.after for block in _other(other, answer)]
     if view.unverified:
         blocks.append(context(f"Not verified, not shown: {counted(len(view.unverified), 'result')}"))
     return blocks
+
+
+def _other(other: OtherAnswer, answer: ResearchAnswer) -> list[Block]:
+    """What a mode of another kind answered."""
+    text = printable(marked_text(other.summary, answer.claims)).strip() or "…"
+    return [section(f"*{plain(other.title, 80)}*"), section(fit(text, SECTION_LIMIT, escaped))]
 
 
 def _item(item: FoundItem, view: FindingsView, answer: ResearchAnswer, sources: Mapping[str, Source]) -> list[Block]:
