@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from adapters.chat.reply import AddressDead, FilesRefused, Pace, Reply, Voice
+from adapters.chat.reply import AddressDead, FilesRefused, Pace, Reply, StoppedByPerson, Voice
 from core import wording
 from core.answer_files import AnswerFile
 from core.attachments import Attachment
@@ -208,17 +208,22 @@ class LiveAnswers(Generic[Payload]):
                     await self._edit(live, await self._progress(live))
 
     async def _pause(self, live: _Live[Payload], reading: asyncio.Task[None]) -> None:
-        """Until the next edit is due, or the job has ended, or there is an earlier answer to show (D12: at once)."""
+        """Until the next edit is due, or the job has ended, or there is something to show at once.
+
+        That is an earlier answer (D12), and the first sentence where sentences are streamed.
+        """
+        every_s = self._pace.stream_every_s if live.reply.is_streaming else self._pace.edit_every_s
         async with _reading(live.urgent.wait()) as urgent:
-            await asyncio.wait({reading, urgent}, timeout=self._pace.edit_every_s, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({reading, urgent}, timeout=every_s, return_when=asyncio.FIRST_COMPLETED)
         live.urgent.clear()
 
     async def _read(self, live: _Live[Payload]) -> None:
         async for event in self._researcher.follow(live.job.id):
-            had = live.snapshot.earlier
+            had, had_sentences = live.snapshot.earlier, bool(live.snapshot.sentences)
             live.snapshot = live.snapshot.after(event)
             is_whole = event.type == "status" and bool(live.snapshot.sentences)
-            if (live.snapshot.earlier and is_whole) or (had and not live.snapshot.earlier):
+            is_first = live.reply.is_streaming and bool(live.snapshot.sentences) and not had_sentences
+            if (live.snapshot.earlier and is_whole) or (had and not live.snapshot.earlier) or is_first:
                 live.urgent.set()
 
     async def _progress(self, live: _Live[Payload]) -> Payload:
@@ -229,13 +234,18 @@ class LiveAnswers(Generic[Payload]):
         return self._voice.progress(live.job, snapshot, max(0.0, elapsed_s))
 
     async def _edit(self, live: _Live[Payload], payload: Payload) -> None:
-        """A progress edit that fails costs that edit, not the answer; a dead message is replaced."""
+        """A progress edit that fails costs that edit, not the answer; a dead message is replaced.
+
+        The platform's own Stop is a Cancel.
+        """
         try:
             async with asyncio.timeout(self._pace.edit_timeout_s):
                 try:
                     await live.reply.edit(payload)
                 except AddressDead:
                     await live.reply.repost(payload, live.job.id)
+                except StoppedByPerson:
+                    await self._researcher.cancel(live.job.id)
         except Exception:  # noqa: BLE001 -- whatever the platform raised; the next edit may succeed
             _log.warning("message could not be edited", exc_info=True)
         await self._attach(live)

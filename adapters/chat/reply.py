@@ -25,12 +25,21 @@ class FilesRefused(Exception):
     """The platform does not take the files; the message can still be shown without them."""
 
 
+class StoppedByPerson(Exception):
+    """Somebody pressed the platform's own Stop on the message."""
+
+
 class Reply(Protocol[Payload_contra]):
     """The message that lives. Any error but these two may pass when it is tried again."""
 
     @property
     def address(self) -> Address:
         """Where it is, or is to be while it is not yet posted; may change with each call below."""
+        ...
+
+    @property
+    def is_streaming(self) -> bool:
+        """Whether each sentence is shown as it comes; edits are then worth their while more often."""
         ...
 
     async def take(self, files: Sequence[AnswerFile], /) -> None:
@@ -43,7 +52,8 @@ class Reply(Protocol[Payload_contra]):
     async def edit(self, payload: Payload_contra, /) -> None:
         """Show `payload`, and with an answer the files that were taken, once.
 
-        The first call posts the message where it is not there yet. Raises `AddressDead`, `FilesRefused`.
+        The first call posts the message where it is not there yet. Raises `AddressDead`, `FilesRefused`, and
+        `StoppedByPerson` while the job runs.
         """
         ...
 
@@ -87,6 +97,7 @@ class Pace:
     """Times in seconds."""
 
     edit_every_s: float = 2.0  # Discord shares a lock per token; Slack allows 50 updates a minute
+    stream_every_s: float = 1.0  # Slack allows 100 appends a minute, for all streams of a workspace
     refresh_every_s: float = 10.0  # so that the elapsed time moves although nothing happens
     edit_timeout_s: float = 30.0  # an edit may wait for the platform's rate limit
     upload_timeout_s: float = 60.0  # all files of one answer

@@ -27,16 +27,13 @@ from tests.loopback.slack_state import (
     Message,
     State,
 )
+from tests.loopback.slack_streams import Refused, Streams, refusal_of
 from tests.loopback.slack_uploads import UploadRefused, Uploads
 
 Json = Any
 TRIGGER_S = 3.0
 RESPONSE_URL_S = 30 * 60
 RESPONSE_URL_USES = 5
-
-
-class Refused(Exception):
-    """`{"ok": false, "error": …}`."""
 
 
 @dataclass
@@ -83,6 +80,7 @@ class Api:
 
     def __post_init__(self) -> None:
         self.uploads = Uploads(self.state)
+        self.streams = Streams(self.state)
 
     def add_routes(self, app: web.Application) -> None:
         app.router.add_route("*", "/api/{method}", self._call)
@@ -137,7 +135,7 @@ class Api:
         faults = method_faults(method, arguments)
         if faults:
             self.violations += [f"{method}: {fault}" for fault in faults]
-            raise Refused("invalid_blocks" if any("block" in fault for fault in faults) else "invalid_arguments")
+            raise Refused(refusal_of(method, faults))
         scope = METHOD_SCOPES.get(method) or self._history_scope(method, arguments)
         if scope and self.state.scopes and scope not in self.state.scopes:
             raise Refused("missing_scope")
@@ -175,6 +173,8 @@ class Api:
     def _chat(self, method: str, given: Mapping[str, Json]) -> dict[str, Json]:
         channel = self.state.direct(given["channel"]) if given["channel"].startswith("U") else given["channel"]
         self._require_channel(channel)
+        if method.endswith("Stream"):
+            return self.streams.call(method, channel, given)
         if method == "chat.postEphemeral":
             if given["user"] not in self.state.channels[channel].members:
                 raise Refused("user_not_in_channel")
@@ -206,6 +206,8 @@ class Api:
 
     def _update(self, found: Message, given: Mapping[str, Json]) -> None:
         """Text without blocks removes the blocks; metadata stays unless it is given."""
+        if self.streams.is_open(found):
+            raise Refused("streaming_state_conflict")
         found.text = given.get("text", found.text)
         found.blocks = given.get("blocks") or []
         found.metadata = given.get("metadata") or found.metadata

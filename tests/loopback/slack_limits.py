@@ -32,6 +32,8 @@ def method_faults(method: str, arguments: Mapping[str, Json]) -> list[str]:
     faults = [*_spec_faults(method, arguments)]
     if method in ("chat.postMessage", "chat.update", "chat.postEphemeral"):
         faults += message_faults(arguments)
+    if method.startswith("chat.") and method.endswith("Stream"):
+        faults += stream_faults(method, arguments)
     if method.startswith("views.") and isinstance(arguments.get("view"), dict):
         faults += view_faults(arguments["view"])
     if method == "assistant.threads.setSuggestedPrompts":
@@ -59,6 +61,54 @@ def message_faults(message: Mapping[str, Json]) -> list[str]:
     metadata = message.get("metadata")
     if metadata and not (metadata.get("event_type") and isinstance(metadata.get("event_payload"), dict)):
         faults.append("metadata without event_type and event_payload")
+    return faults
+
+
+def stream_faults(method: str, given: Mapping[str, Json]) -> list[str]:
+    """Of a call that begins, continues or ends a stream, whatever state the stream is in."""
+    faults: list[str] = []
+    chunks = given.get("chunks") or []
+    if not isinstance(chunks, list):
+        return ["chunks: not a list"]
+    if given.get("markdown_text") and chunks:
+        faults.append("cannot_provide_both_markdown_text_and_chunks")
+    if method == "chat.appendStream" and not given.get("markdown_text") and not chunks:
+        faults.append("no_text")
+    if given.get("task_display_mode") not in (None, "timeline", "plan", "dense"):
+        faults.append(f"task_display_mode {given['task_display_mode']!r}")
+    faults += _length("markdown_text", given.get("markdown_text") or "", MARKDOWN_TOTAL)
+    for number, chunk in enumerate(chunks):
+        faults += _chunk_faults(f"chunks[{number}]", chunk)
+    faults += _block_faults(given.get("blocks") or [], BLOCK_TYPES)
+    return faults
+
+
+CHUNK_KEYS = {
+    "markdown_text": {"text"},
+    "plan_update": {"title"},
+    "task_update": {"id", "title", "status", "details", "output", "sources"},
+    "blocks": {"blocks"},
+}
+TASK_TEXT = 256  # of details and output (docs.slack.dev, chat.appendStream)
+
+
+def _chunk_faults(at: str, chunk: Json) -> list[str]:
+    kind = chunk.get("type") if isinstance(chunk, dict) else None
+    if kind not in CHUNK_KEYS:
+        return [f"{at}: chunk {kind!r}"]
+    faults = [f"{at}: {kind} has no {name!r}" for name in chunk.keys() - CHUNK_KEYS[kind] - {"type"}]
+    if kind == "blocks":
+        blocks = chunk.get("blocks") or []
+        if not 1 <= len(blocks) <= 50:
+            faults.append(f"{at}: {len(blocks)} blocks; 1 to 50 are allowed")
+        return faults + _block_faults(blocks, BLOCK_TYPES)
+    needed = {"markdown_text": ("text",), "plan_update": ("title",), "task_update": ("id", "title", "status")}[kind]
+    faults += [f"{at}: {kind} without {name}" for name in needed if not str(chunk.get(name) or "").strip()]
+    limit = MARKDOWN_TOTAL if kind == "markdown_text" else TASK_TEXT
+    for name in ("text", "title", "details", "output"):
+        faults += [*_length(f"{at}.{name}", chunk.get(name) or "", limit), *_surrogates(at, chunk.get(name) or "")]
+    if kind == "task_update" and chunk.get("status") not in ("pending", "in_progress", "complete", "error"):
+        faults.append(f"{at}: status {chunk.get('status')!r}")
     return faults
 
 
@@ -271,6 +321,9 @@ def _spec_faults(method: str, arguments: Mapping[str, Json]) -> list[str]:
     faults += [
         f"{method} needs {name!r}"
         for name, described in spec.items()
-        if described.get("required") and not arguments.get(name) and arguments.get(name) != ""
+        if described.get("required")
+        and not arguments.get(name)
+        and arguments.get(name) != ""
+        and not (name == "markdown_text" and arguments.get("chunks"))  # either will do
     ]
     return faults

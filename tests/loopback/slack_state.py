@@ -24,6 +24,9 @@ METHOD_SCOPES = {
     "chat.update": "chat:write",
     "chat.delete": "chat:write",
     "chat.postEphemeral": "chat:write",
+    "chat.startStream": "chat:write",
+    "chat.appendStream": "chat:write",
+    "chat.stopStream": "chat:write",
     "assistant.threads.setStatus": "assistant:write",
     "assistant.threads.setTitle": "assistant:write",
     "assistant.threads.setSuggestedPrompts": "assistant:write",
@@ -62,6 +65,22 @@ class Channel:
 
 
 @dataclass
+class StreamState:
+    """`mode` is `chunks` or `text`, None until the first content; `plan` are its tasks by id, in order.
+
+    `sent` are all chunks with the time each came, in seconds of `time.monotonic()`.
+    """
+
+    began_at: float = field(default_factory=time.monotonic)
+    mode: str | None = None
+    title: str = ""
+    plan: dict[str, dict[str, Json]] = field(default_factory=dict)
+    is_open: bool = True
+    is_stopped_by_person: bool = False
+    sent: list[tuple[float, dict[str, Json]]] = field(default_factory=list)
+
+
+@dataclass
 class Message:
     """As Slack keeps it; `versions` are the texts it has had, newest last."""
 
@@ -75,6 +94,7 @@ class Message:
     versions: list[str] = field(default_factory=list)
     is_deleted: bool = False
     files: list[Json] = field(default_factory=list)
+    stream: StreamState | None = None
 
     def described(self, *, with_metadata: bool) -> dict[str, Json]:
         said: dict[str, Json] = {"type": "message", "ts": self.ts, "user": self.user, "text": self.text}

@@ -131,6 +131,16 @@ class SlackWorld:
         }  # fmt: skip
         return await self.send("interactive", payload)
 
+    async def stops(self, user: str, message: Message, *, is_heard: bool = True) -> None:
+        """Somebody presses Slack's own Stop on a stream; `is_heard` is whether the app has subscribed to that event."""
+        self.api.streams.stopped_by_person(message)
+        event = {
+            "type": "agent_session_stopped", "channel": message.channel, "thread_ts": message.thread_ts, "user": user,
+            "streaming_message_ts": [message.ts], "event_ts": self.state.new_ts(),
+        }  # fmt: skip
+        if is_heard:
+            await self.send("event", self._event_body(event))
+
     async def submits(self, user: str, view: Mapping[str, Json], values: Mapping[str, Json]) -> Ack:
         """Somebody sends a modal off; `values` by block id and action id."""
         payload = {"type": "view_submission", "view": {**view, "state": {"values": values}}}

@@ -103,6 +103,11 @@ class DiscordReply:
             raise FilesRefused(f"may not attach files in {self.spot.channel_id}")
         self.files = tuple(files)
 
+    @property
+    def is_streaming(self) -> bool:
+        """Discord has no streams."""
+        return False
+
     async def edit(self, payload: DiscordMessage, /) -> None:
         if self.is_dismissed or (self.spot.token and self.spot.must_move):
             raise AddressDead(f"message in {self.spot.channel_id}")

@@ -8,11 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import regex
 
 from adapters.chat.fitting import fit
 from core import wording
 from core.events import Json
 from core.render import one_line
+
+if TYPE_CHECKING:
+    from adapters.chat.slack.plan import Plan
 
 Block = dict[str, Json]
 
@@ -34,7 +40,7 @@ class SlackMessage:
     """`text` is what notifications and screen readers get; without it an update would drop the blocks.
 
     `threaded` goes into the message's thread, and so do the files of what `is_answer`. `is_aside` says that it is
-    for the asker alone and no answer.
+    for the asker alone and no answer. `plan` is what a stream shows instead, None where only an update can say it.
     """
 
     text: str
@@ -42,6 +48,7 @@ class SlackMessage:
     threaded: SlackMessage | None = None
     is_aside: bool = False
     is_answer: bool = False
+    plan: Plan | None = None
 
     def without(self, action_id: str) -> SlackMessage:
         """The same without a button."""
@@ -54,6 +61,11 @@ class SlackMessage:
             left = [one for one in elements if isinstance(one, dict) and one.get("action_id") != action_id]
             kept += actions(left)
         return replace(self, blocks=tuple(kept))
+
+
+def prose(text: str) -> str:
+    """Markdown as Slack writes it: its own bold, no heading signs. Not escaped yet."""
+    return regex.sub(r"^#{1,6}\s+", "", regex.sub(r"\*\*(\S(?:[^*\n]*\S)?)\*\*", r"*\1*", text), flags=regex.MULTILINE)
 
 
 def plain(text: str, limit: int) -> str:

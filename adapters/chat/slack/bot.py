@@ -28,6 +28,7 @@ from adapters.chat.slack.poster import as_json
 from adapters.chat.slack.render import SlackVoice
 from adapters.chat.slack.settings import SlackSettings
 from adapters.chat.slack.socket import keep_connected
+from adapters.chat.slack.stream import StreamGate
 from adapters.chat.slack.translate import PLATFORM
 from core.errors import SetupError
 from core.page_links import PageLinks
@@ -61,7 +62,8 @@ async def open_app(researcher: Researcher, settings: SlackSettings, *, links: Pa
     """
     async with ClientSession(timeout=ClientTimeout(total=API_TIMEOUT_S)) as session:
         client = web_client(settings.bot_token, session=session, api_url=settings.api_url)
-        workspaces, voice = OneWorkspace(client), SlackVoice(links)
+        streams = StreamGate() if settings.streams else None
+        workspaces, voice = OneWorkspace(client, streams), SlackVoice(links)
         try:
             await workspaces.find("")
         except SlackApiError as exc:
@@ -122,9 +124,14 @@ def _add_events(app: AsyncApp, desk: Desk) -> None:
 
     async def done() -> None: ...
 
+    async def stopped(event: Body, context: Body, next: Next) -> None:
+        await desk.stopped(event, _team(context))
+        await next()
+
     app.event("app_mention", middleware=[mentioned])(done)
     app.event("message", middleware=[messaged])(done)
     app.event("assistant_thread_started", middleware=[pane_opened])(done)
+    app.event("agent_session_stopped", middleware=[stopped])(done)
 
 
 def _add_commands(app: AsyncApp, desk: Desk) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from aiohttp import ClientError, ClientSession
 from slack_sdk.errors import SlackApiError
@@ -18,9 +18,13 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from adapters.chat.slack.settings import SLACK_API
 
+if TYPE_CHECKING:
+    from adapters.chat.slack.stream import StreamGate
+
 API_TIMEOUT_S = 10.0
 LONGEST_WAIT_S = 60.0  # Slack seldom asks for more; whoever waits longer had better say so
-REPEATABLE = ("chat.update", "conversations.", "auth.test", "files.info", "assistant.threads.")
+REPEATABLE = ("chat.update", "chat.stopStream", "conversations.", "auth.test", "files.info", "assistant.threads.")
+IMPATIENT = ("chat.startStream", "chat.appendStream")  # what a limit keeps from being streamed is shown otherwise
 FAULTS = (SlackApiError, ClientError, TimeoutError, OSError)  # all that a call may raise
 
 _log = logging.getLogger(__name__)
@@ -28,12 +32,16 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Workspace:
-    """A team that has installed the app, and the client that speaks with its token."""
+    """A team that has installed the app, and the client that speaks with its token.
+
+    `streams` is None where progress is shown by updates alone.
+    """
 
     team_id: str
     bot_id: str
     bot_user_id: str
     client: AsyncWebClient
+    streams: StreamGate | None = None
 
 
 class Workspaces(Protocol):
@@ -47,8 +55,8 @@ class Workspaces(Protocol):
 class OneWorkspace:
     """The workspace of the one token in the settings; events of guests' teams in shared channels are its own too."""
 
-    def __init__(self, client: AsyncWebClient) -> None:
-        self._client = client
+    def __init__(self, client: AsyncWebClient, streams: StreamGate | None = None) -> None:
+        self._client, self._streams = client, streams
         self._known: Workspace | None = None
         self._asking = asyncio.Lock()
 
@@ -57,7 +65,7 @@ class OneWorkspace:
             if self._known is None:
                 said = await self._client.auth_test()
                 team, bot, user = (str(said.get(key) or "") for key in ("team_id", "bot_id", "user_id"))
-                self._known = Workspace(team, bot, user, self._client)
+                self._known = Workspace(team, bot, user, self._client, self._streams)
         return self._known
 
 
@@ -72,7 +80,9 @@ class RateLimited(AsyncRetryHandler):
         response: HttpResponse | None = None,
         error: Exception | None = None,
     ) -> bool:
-        return response is not None and response.status_code == 429 and _wait_s(response.headers) <= LONGEST_WAIT_S
+        if response is None or response.status_code != 429 or request.url.endswith(IMPATIENT):
+            return False
+        return wait_s(response.headers) <= LONGEST_WAIT_S
 
     async def prepare_for_next_attempt_async(
         self,
@@ -82,10 +92,10 @@ class RateLimited(AsyncRetryHandler):
         response: HttpResponse | None = None,
         error: Exception | None = None,
     ) -> None:
-        wait_s = _wait_s(response.headers if response else {})
-        _log.warning("Slack asks to wait", extra={"method": request.url.rpartition("/")[2], "seconds": wait_s})
+        seconds = wait_s(response.headers if response else {})
+        _log.warning("Slack asks to wait", extra={"method": request.url.rpartition("/")[2], "seconds": seconds})
         state.next_attempt_requested = True
-        await asyncio.sleep(wait_s)
+        await asyncio.sleep(seconds)
         state.increment_current_attempt()
 
 
@@ -120,7 +130,8 @@ def reason(error: Exception) -> str:
     return type(error).__name__
 
 
-def _wait_s(headers: Mapping[str, list[str] | str]) -> float:
+def wait_s(headers: Mapping[str, list[str] | str]) -> float:
+    """What `Retry-After` says; 1 where it says nothing."""
     for name, value in headers.items():
         if name.lower() == "retry-after":
             first = value[0] if isinstance(value, list) else value

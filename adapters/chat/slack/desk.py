@@ -126,6 +126,18 @@ class Desk:
         except FAULTS as exc:
             _log.info("no prompts suggested", extra={"reason": reason(exc)})
 
+    async def stopped(self, event: Payload, team_id: str) -> None:
+        """Slack's own Stop: whoever Slack lets press it cancels what it was pressed on, else all in that thread."""
+        channel, thread_ts = str(event.get("channel") or ""), str(event.get("thread_ts") or "")
+        pressed = {str(ts) for ts in event.get("streaming_message_ts") or ()}
+        workspace = await self.workspaces.find(team_id)
+        for delivery in await self.researcher.undelivered(translate.PLATFORM):
+            at = Lodging.read(delivery.address.data)
+            if (at.team, at.channel) != (workspace.team_id, channel):
+                continue
+            if at.ts in pressed or (not pressed and at.thread_ts == thread_ts):
+                await self.researcher.cancel(delivery.job.id)
+
     async def reopen(self, delivery: Delivery) -> SlackReply:
         """The message behind an address that an earlier process has kept."""
         lodging = Lodging.read(delivery.address.data)

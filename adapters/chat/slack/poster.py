@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -21,6 +21,7 @@ ATTEMPTS = 4
 PAUSE_S = 0.5  # before looking for a message whose reply was lost; doubled each time
 LOOK_BACK = 15  # messages; what Slack gives an unlisted app at most
 EVENT_TYPE = "gorkd_answer"
+ENDED = frozenset({"message_not_in_streaming_state", "stopped_by_user"})
 Part = Literal["answer", "sources", "ready", "shared"]
 
 _log = logging.getLogger(__name__)
@@ -46,6 +47,11 @@ class Mark:
     conversation: str = ""
 
     @property
+    def task_prefix(self) -> str:
+        """Before the ids of the tasks in a stream, which has no metadata until it ends."""
+        return f"{self.key}|{self.part}|"
+
+    @property
     def metadata(self) -> dict[str, object]:
         payload = {"key": self.key, "part": self.part, "conversation": self.conversation}
         return {"event_type": EVENT_TYPE, "event_payload": payload}
@@ -54,7 +60,12 @@ class Mark:
         metadata: Mapping[str, Any] = message.get("metadata") or {}
         payload: Mapping[str, Any] = metadata.get("event_payload") or {}
         is_same = (payload.get("key"), payload.get("part")) == (self.key, self.part)
-        return metadata.get("event_type") == EVENT_TYPE and is_same
+        return (metadata.get("event_type") == EVENT_TYPE and is_same) or self._has_tasks(message)
+
+    def _has_tasks(self, message: Mapping[str, Any]) -> bool:
+        blocks: Sequence[Mapping[str, Any]] = message.get("blocks") or ()
+        tasks = [task for block in blocks for task in (block.get("tasks") or [block])]
+        return any(str(task.get("task_id") or "").startswith(self.task_prefix) for task in tasks)
 
 
 async def post(client: AsyncWebClient, spot: Spot, message: SlackMessage, mark: Mark) -> str:
@@ -107,9 +118,42 @@ async def conversation_of(client: AsyncWebClient, channel: str, ts: str) -> str:
     return ""
 
 
-async def update(client: AsyncWebClient, channel: str, ts: str, message: SlackMessage) -> None:
-    """An update may be repeated, and is (client.py). Raises one of `FAULTS`."""
-    await client.chat_update(channel=channel, ts=ts, text=message.text, blocks=as_json(message))
+async def update(
+    client: AsyncWebClient, channel: str, ts: str, message: SlackMessage, mark: Mark | None = None
+) -> None:
+    """An update may be repeated, and is (client.py). Raises one of `FAULTS`.
+
+    With a `mark` the message can be found by it from now on. A stream that is still open is stopped first.
+    """
+
+    async def update_once() -> None:
+        metadata = mark.metadata if mark else None
+        await client.chat_update(channel=channel, ts=ts, text=message.text, blocks=as_json(message), metadata=metadata)
+
+    try:
+        await update_once()
+    except SlackApiError as exc:
+        if reason(exc) != "streaming_state_conflict":
+            raise
+        await stop_stream(client, channel, ts, mark)
+        await update_once()
+
+
+async def stop_stream(client: AsyncWebClient, channel: str, ts: str, mark: Mark | None = None) -> None:
+    """End a stream; it may have ended by itself, or by somebody's Stop. Raises one of `FAULTS`."""
+    try:
+        await client.chat_stopStream(channel=channel, ts=ts, metadata=mark.metadata if mark else None)
+    except SlackApiError as exc:
+        if reason(exc) not in ENDED:
+            raise
+
+
+async def remove(client: AsyncWebClient, channel: str, ts: str) -> None:
+    """A message that has been replaced; one that is gone, or may not be removed, stays as it is."""
+    try:
+        await client.chat_delete(channel=channel, ts=ts)
+    except FAULTS as exc:
+        _log.info("replaced message stays", extra={"reason": reason(exc)})
 
 
 async def whisper(client: AsyncWebClient, spot: Spot, user: str, message: SlackMessage) -> bool:

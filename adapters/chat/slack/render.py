@@ -25,6 +25,7 @@ from adapters.chat.slack.blocks import (
     link_button,
     message,
     plain,
+    prose,
     section,
     sentence_message,
     thumbs,
@@ -32,6 +33,7 @@ from adapters.chat.slack.blocks import (
 from adapters.chat.slack.checks import check_blocks
 from adapters.chat.slack.findings import finding_blocks
 from adapters.chat.slack.places import place_of
+from adapters.chat.slack.plan import passed_sentences, read_plan, sentence_text
 from core import wording
 from core.answer import Citation, Confidence, JobResult, ResearchAnswer
 from core.answer_files import AnswerFile
@@ -67,6 +69,8 @@ class SlackVoice:
         blocks = [section(f"{'🔍 ' if said[0].isalnum() else ''}*{said}* …")]
         if snapshot.earlier:
             blocks.append(section(plain(" ".join(snapshot.sentences.values()), SECTION_LIMIT) or "…"))
+        elif passed := passed_sentences(snapshot):
+            blocks.append(section(sentence_text(" ".join(text for _, text in passed))))
         if len(snapshot.parts) > 1:
             blocks.append(context("\n".join(f"• {plain(part, LINE_ROOM)}" for part in snapshot.parts)))
         if snapshot.queries:
@@ -79,9 +83,12 @@ class SlackVoice:
         if snapshot.sources:
             facts.append(wording.counted(len(snapshot.sources), "source"))
         blocks.append(context(" · ".join(facts)))
+        cancel = button(CANCEL, wording.CANCEL, job.id)
         steer = [button(DEEPER, wording.GO_DEEPER, job.id), button(ANSWER_NOW, wording.ANSWER_NOW, job.id)]
-        blocks += actions([*(steer if snapshot.card else []), button(CANCEL, wording.CANCEL, job.id)])
-        return message(f"{one_line(snapshot.message)} …", blocks)
+        steer = steer if snapshot.card else []
+        plan = read_plan(snapshot, elapsed_s, [*actions([cancel]), *actions(steer)])
+        blocks += actions([*steer, cancel])
+        return replace(message(f"{one_line(snapshot.message)} …", blocks), plan=plan)
 
     def outcome(
         self,
@@ -248,8 +255,7 @@ def _question(job: ResearchJob, result: JobResult | None) -> Block:
 def _prose(answer: ResearchAnswer) -> str:
     """The short answer as Slack writes it: its own bold instead of Markdown's, no heading signs."""
     text = regex.sub(r"\n{3,}", "\n\n", printable(marked_section(answer, "summary"))).strip()
-    text = regex.sub(r"^#{1,6}\s+", "", regex.sub(r"\*\*(\S(?:[^*\n]*\S)?)\*\*", r"*\1*", text), flags=regex.MULTILINE)
-    return text.strip() or wording.NO_ANSWER
+    return prose(text).strip() or wording.NO_ANSWER
 
 
 def _answer_text(answer: ResearchAnswer) -> str:

@@ -13,8 +13,10 @@ from slack_sdk.web.async_client import AsyncWebClient
 from adapters.chat.reply import AddressDead
 from adapters.chat.slack.blocks import SlackMessage, sentence_message
 from adapters.chat.slack.client import FAULTS, Workspace, reason
-from adapters.chat.slack.poster import Mark, Part, Spot, as_json, find, post, update
+from adapters.chat.slack.plan import Plan
+from adapters.chat.slack.poster import Mark, Part, Spot, as_json, find, post, remove, update
 from adapters.chat.slack.render import SHARE, ready_message
+from adapters.chat.slack.stream import Stream
 from adapters.chat.slack.translate import PLATFORM
 from adapters.chat.slack.uploads import share, upload
 from core.answer_files import AnswerFile
@@ -24,7 +26,16 @@ from core.job import ResearchJob
 
 RESPOND_TIMEOUT_S = 5
 IN_MESSAGES = "I am not in that channel, so I answer in our direct messages."
-GONE = frozenset({"message_not_found", "cant_update_message", "edit_window_closed", "is_inactive"})
+GONE = frozenset(
+    {
+        "message_not_found",
+        "message_not_owned_by_app",
+        "cant_update_message",
+        "edit_window_closed",
+        "is_inactive",
+        "block_mismatch",
+    }
+)
 CLOSED = frozenset({"not_in_channel", "channel_not_found", "is_archived", "restricted_action", "missing_scope"})
 
 _log = logging.getLogger(__name__)
@@ -36,7 +47,8 @@ class Lodging:
 
     `key` marks it in Slack. `channel` "" means the direct messages of `user`, which are opened when they are
     needed; `ts` "" means that it is not posted yet, or that this is not known. `files` are the ids, with commas, of
-    the files that go with the answer.
+    the files that go with the answer. `streamed` is not "" for a message that began as a stream, which may lack its
+    mark.
     """
 
     team: str
@@ -48,6 +60,7 @@ class Lodging:
     conversation: str = ""
     response_url: str = ""
     files: str = ""
+    streamed: str = ""
 
     @classmethod
     def read(cls, data: Mapping[str, Json]) -> Lodging:
@@ -62,6 +75,7 @@ class SlackReply:
         self._client = workspace.client
         self._is_doubtful = is_doubtful
         self._threaded: set[Part] = set()
+        self._stream: Stream | None = None
         self.lodging = lodging
 
     @property
@@ -71,6 +85,10 @@ class SlackReply:
     @property
     def address(self) -> Address:
         return Address(PLATFORM, dict(asdict(self.lodging)))
+
+    @property
+    def is_streaming(self) -> bool:
+        return self._stream is not None
 
     async def is_posted(self) -> bool:
         """Whether the message is known to stand where it belongs, or is at least to be seen there."""
@@ -87,7 +105,10 @@ class SlackReply:
         self.lodging = replace(self.lodging, files=",".join(ids))
 
     async def edit(self, message: SlackMessage, /) -> None:
-        """Raises one of `FAULTS`, `AddressDead`, or `FilesRefused`."""
+        """Raises one of `FAULTS`, `AddressDead`, `FilesRefused`, or `StoppedByPerson`."""
+        if message.plan is not None and await self._streamed(message.plan):
+            return
+        await self._end_stream()
         at = self.lodging
         if message.is_aside and not at.ts and at.response_url and await self.respond(message):
             return
@@ -95,7 +116,8 @@ class SlackReply:
             await self._settle(message)
         if self.lodging.ts and self.lodging.ts == at.ts:
             try:
-                await update(self._client, at.channel, at.ts, self._fitting(message))
+                mark = self._mark if at.streamed else None
+                await update(self._client, at.channel, at.ts, self._fitting(message), mark)
             except SlackApiError as exc:
                 if reason(exc) in GONE | CLOSED:
                     raise AddressDead(reason(exc)) from exc
@@ -107,13 +129,43 @@ class SlackReply:
 
     async def repost(self, message: SlackMessage, job_id: str, /) -> None:
         """In a new message where the old one was. Raises as `edit` does."""
-        self.lodging = replace(self.lodging, ts="", key=f"{self.lodging.key}+")
-        self._is_doubtful = True
+        old = self.lodging
+        self.lodging = replace(old, ts="", key=f"{old.key}+", streamed="")
+        self._is_doubtful, self._stream = True, None
         await self.edit(message)
+        if old.streamed:
+            await remove(self._client, old.channel, old.ts)
 
     async def ping(self, job: ResearchJob, /) -> None:
         if job.request.asker:
             await self._post_in_thread(ready_message(job.request.asker), "ready")
+
+    async def _streamed(self, plan: Plan) -> bool:
+        """Whether `plan` is shown in a stream; a message that was posted, or may have been, becomes none."""
+        if self._stream is not None:
+            return await self._stream.show(plan)
+        at, gate = self.lodging, self._workspace.streams
+        if gate is None or at.ts or self._is_doubtful:
+            return False
+        spot = Spot(at.channel, at.thread_ts)
+        stream = await Stream.start(self._client, gate, spot, self._mark, plan, user=at.user, team=at.team)
+        if stream is None:
+            return False
+        self._stream = stream
+        self.lodging = replace(at, ts=stream.ts, streamed="yes")
+        return True
+
+    async def _end_stream(self) -> None:
+        if self._stream is None:
+            return
+        try:
+            await self._stream.stop()
+        except SlackApiError as exc:
+            if reason(exc) in GONE | CLOSED:
+                self._stream = None
+                raise AddressDead(reason(exc)) from exc
+            raise
+        self._stream = None
 
     async def _settle(self, message: SlackMessage) -> None:
         """Post it where it was asked, else in the asker's direct messages. What was found there is updated."""
@@ -133,7 +185,7 @@ class SlackReply:
         spot = Spot(self.lodging.channel, self.lodging.thread_ts)
         found = await find(self._client, spot, self._mark) if self._is_doubtful else ""
         if found:
-            await update(self._client, spot.channel, found, self._fitting(message))
+            await update(self._client, spot.channel, found, self._fitting(message), self._mark)
         ts = found or await post(self._client, spot, self._fitting(message), self._mark)
         self.lodging = replace(self.lodging, ts=ts)
 

@@ -98,6 +98,8 @@ class BoardReply:
     take_fault: Exception | None = None
     taken: tuple[AnswerFile, ...] = ()
 
+    is_streaming: bool = False
+
     @property
     def address(self) -> Address:
         return Address("discord", {"message": self.message_id})

@@ -42,6 +42,7 @@ class Message:
 
     edits: list[str] = field(default_factory=list)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
+    is_streaming: bool = False
     address: Address = field(default_factory=lambda: Address("discord", {"message": 1}))
 
     async def edit(self, payload: str, /) -> None:
