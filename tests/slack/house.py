@@ -30,6 +30,11 @@ class SlackHouse:
     env: Mapping[str, str]
     process: Process
 
+    @property
+    def first_call(self) -> str:
+        """What makes the message that lives, in a thread."""
+        return "chat.postMessage" if "GORKD_SLACK_STREAMING" in self.env else "chat.startStream"
+
     def person(self, *channels: str) -> str:
         """Somebody new, who is in these channels."""
         user = self.slack.state.new_id("U")

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from tests.durable.outside import QUESTION, hang_at, heal
+from tests.durable.outside import QUESTION, heal
 from tests.loopback.openai_responders import Fault
 from tests.loopback.slack_limits import view_faults
 from tests.slack.house import SlackHouse
@@ -129,28 +129,6 @@ async def test_bad_vote_counts_although_its_trigger_expired(house: SlackHouse) -
     await house.slack.until(lambda: "Thank you." in house.whispers(ada))
 
     assert len(house.slack.state.views) == views
-
-
-async def test_only_who_asked_can_cancel(house: SlackHouse) -> None:
-    """G-03: Cancel while it runs; what was cancelled says so."""
-    ada, ben = house.person(), house.person()
-    channel = house.channel(ada)
-    house.slack.state.channels[channel].members.add(ben)
-    hang_at("answer", hang_first=True)(house.world)
-
-    await house.slack.mentions(ada, channel, "Which tides are caused by the Moon?")
-    await asyncio.wait_for(house.world.model.hanging.wait(), 20)
-    await house.slack.until(lambda: house.slack.state.of_bot(channel))
-    running = house.slack.state.of_bot(channel)[0]
-    await house.slack.clicks(ben, running, "cancel")
-    await house.slack.until(lambda: house.whispers(ben))
-    await house.slack.clicks(ada, running, "cancel")
-    ended = await house.ended(channel)
-    heal(house.world)
-
-    assert house.whispers(ben) == ["Only the person who asked can do that."]
-    assert ended.text.startswith("Research Cancelled")
-    assert ended.ts == running.ts
 
 
 async def test_failed_question_can_be_retried_in_its_own_message(house: SlackHouse) -> None:

@@ -12,23 +12,6 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 ACK_S = 1.0
 
 
-async def test_mention_in_a_channel_is_answered_in_its_thread(house: SlackHouse) -> None:
-    """S003-21, G-03: acknowledged at once, one living message in the thread, its sources as a second one."""
-    ada = house.person()
-    channel = house.channel(ada)
-
-    asked = await house.slack.mentions(ada, channel, QUESTION)
-    answer = await house.ended(channel)
-    sources = await house.sources_of(asked.ts)
-
-    assert house.slack.acks[-1].seconds < ACK_S
-    assert (answer.thread_ts, sources.thread_ts) == (asked.ts, asked.ts)
-    assert answer.stream is not None
-    assert "The tides are caused by the gravity of the Moon and of the Sun [1]✓." in answer.shown
-    assert "> The tides are caused by the gravity of the Moon" in sources.shown
-    assert len(house.slack.state.of_bot(channel)) == 2
-
-
 async def test_answer_of_a_private_channel_has_a_signed_link(house: SlackHouse) -> None:
     """Nothing private leaks: the page of an answer asked in a private channel needs more than its address."""
     ada = house.person()

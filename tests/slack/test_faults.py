@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 
 import pytest
 
@@ -11,24 +10,9 @@ from core.job import ResearchRequest, Scope
 from tests.durable.outside import QUESTION, hang_at, heal
 from tests.durable.processes import front
 from tests.loopback.slack_api import Fault
-from tests.shared_data import shared_data
 from tests.slack.house import SlackHouse
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
-
-
-@pytest.mark.parametrize("kind", ["lost", "broken"])
-async def test_lost_reply_to_a_post_does_not_post_twice(house: SlackHouse, kind: str) -> None:
-    """The message is there although nobody heard of it: it is found by its metadata, and updated."""
-    ada = house.person()
-    channel = house.channel(ada)
-    house.slack.api.faults["chat.postMessage"] = Fault(kind)
-
-    asked = await house.slack.mentions(ada, channel, QUESTION)
-    await house.ended(channel)
-    await house.sources_of(asked.ts)
-
-    assert len(house.slack.state.of_bot(channel)) == 2
 
 
 @pytest.mark.slow
@@ -41,23 +25,6 @@ async def test_post_that_never_arrived_is_made_again(house: SlackHouse) -> None:
     await house.sources_of(asked.ts)
 
     assert (await house.ended(channel)).text.startswith("Research Complete")
-    assert len(house.slack.state.of_bot(channel)) == 2
-
-
-@pytest.mark.parametrize("method", ["chat.postMessage", "chat.update"])
-async def test_limit_is_waited_for(house: SlackHouse, method: str) -> None:
-    """429 is honoured: the same call comes again when Slack has said so, and not before."""
-    ada = house.person()
-    channel = house.channel(ada)
-    house.slack.api.faults[method] = Fault("limited", retry_after_s=1)
-
-    asked = await house.slack.mentions(ada, channel, QUESTION)
-    await house.ended(channel)
-    await house.sources_of(asked.ts)
-
-    calls = [call for call in house.slack.api.calls if call.method == method]
-    refused = next(number for number, call in enumerate(calls) if not call.ok and call.arguments["channel"] == channel)
-    assert calls[refused + 1].at - calls[refused].at >= 1
     assert len(house.slack.state.of_bot(channel)) == 2
 
 
@@ -76,24 +43,6 @@ async def test_final_update_is_tried_until_it_works(house: SlackHouse) -> None:
     heal(house.world)
 
     assert ended.text.startswith("Research Cancelled")
-    assert len(house.slack.state.of_bot(channel)) == 1
-
-
-async def test_deleted_placeholder_is_replaced_once(house: SlackHouse) -> None:
-    ada = house.person()
-    channel = house.channel(ada)
-    hang_at("answer", hang_first=True)(house.world)
-    await house.slack.mentions(ada, channel, "Which tides does the Sun cause?")
-    await asyncio.wait_for(house.world.model.hanging.wait(), 20)
-    await house.slack.until(lambda: house.slack.state.of_bot(channel))
-    placeholder = house.slack.state.of_bot(channel)[0]
-
-    placeholder.is_deleted = True
-    await house.slack.clicks(ada, placeholder, "cancel")
-    ended = await house.ended(channel)
-    heal(house.world)
-
-    assert ended.ts != placeholder.ts
     assert len(house.slack.state.of_bot(channel)) == 1
 
 
@@ -185,25 +134,6 @@ async def test_dropped_connection_is_made_again_and_the_event_comes_again(house:
 
     assert answer.text.startswith("Research Complete")
     assert len(house.endings(channel)) == 1
-
-
-@pytest.mark.slow
-async def test_known_mention_and_link_tricks_are_answered_harmlessly(house: SlackHouse) -> None:
-    """Whatever is asked, Slack accepts the reply and it mentions nobody."""
-    lines = shared_data("hostile_sample", "mention_link_cases.jsonl").read_text("utf-8").splitlines()
-    payloads = [json.loads(line)["payload"] for line in lines][::4]
-
-    for payload in payloads:
-        ada = house.person()
-        channel = house.channel(ada)
-        await house.slack.mentions(ada, channel, f"Is this true about tides: {payload}")
-        await house.slack.until(lambda channel=channel: house.slack.state.of_bot(channel))
-        await house.slack.until(
-            lambda channel=channel: house.slack.state.of_bot(channel)[0].text != "Waiting for a free worker …"
-        )
-        for posted in house.slack.state.of_bot(channel):
-            assert "<!" not in posted.shown + posted.text
-            assert "<@" not in posted.shown + posted.text
 
 
 @pytest.mark.slow

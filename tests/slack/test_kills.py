@@ -18,6 +18,8 @@ from tests.loopback.slack_state import ADA, GENERAL, Message
 from tests.loopback.slack_world import SlackWorld
 from tests.loopback.world import World
 
+FIRST_CALL = {"auto": "chat.startStream", "off": "chat.postMessage"}  # by how progress is shown
+
 
 @dataclass
 class Two:
@@ -49,9 +51,9 @@ class Two:
 
 
 @asynccontextmanager
-async def two_processes(data: Path) -> AsyncIterator[Two]:
+async def two_processes(data: Path, streaming: str) -> AsyncIterator[Two]:
     async with World.of(PAGES) as world, SlackWorld.open() as slack:
-        env = {**world.env(data, "tavily", model=True), **slack.env()}
+        env = {**world.env(data, "tavily", model=True), **slack.env(), "GORKD_SLACK_STREAMING": streaming}
         worker = await Process.start("worker", env)
         app = await Process.start("slack", env, wait=False)
         two = Two(world, slack, env, app, worker)
@@ -63,10 +65,14 @@ async def two_processes(data: Path) -> AsyncIterator[Two]:
             await two.worker.killed()
 
 
-async def test_app_that_is_killed_right_after_the_acknowledgement_answers_after_its_restart(tmp_path: Path) -> None:
+@pytest.mark.parametrize("streaming", ["auto", pytest.param("off", marks=pytest.mark.slow)])
+async def test_app_that_is_killed_right_after_the_acknowledgement_answers_after_its_restart(
+    tmp_path: Path, streaming: str
+) -> None:
     """Ack is not done: the question was stored before it, with the place its answer belongs to."""
-    async with two_processes(tmp_path) as two:
-        two.slack.api.faults["chat.postMessage"] = Fault("down", times=1000)
+    async with two_processes(tmp_path, streaming) as two:
+        for method in FIRST_CALL.values():
+            two.slack.api.faults[method] = Fault("down", times=1000)
         await two.slack.mentions(ADA, GENERAL, QUESTION)
         await two.app.killed()
         two.slack.api.faults.clear()
@@ -78,11 +84,14 @@ async def test_app_that_is_killed_right_after_the_acknowledgement_answers_after_
 
 
 @pytest.mark.slow
-async def test_app_that_is_killed_after_posting_and_before_noting_where_finds_its_message(tmp_path: Path) -> None:
+@pytest.mark.parametrize("streaming", ["auto", "off"])
+async def test_app_that_is_killed_after_posting_and_before_noting_where_finds_its_message(
+    tmp_path: Path, streaming: str
+) -> None:
     """The placeholder is found by its metadata; there is no second one."""
-    async with two_processes(tmp_path) as two:
+    async with two_processes(tmp_path, streaming) as two:
         hang_at("answer", hang_first=True)(two.world)
-        two.slack.api.faults["chat.postMessage"] = Fault("lost", times=1)
+        two.slack.api.faults[FIRST_CALL[streaming]] = Fault("lost", times=1)
         two.slack.api.faults["conversations.replies"] = Fault("down", times=1000)
         await two.slack.mentions(ADA, GENERAL, QUESTION)
         await two.slack.until(lambda: two.slack.state.of_bot(GENERAL))
@@ -96,8 +105,9 @@ async def test_app_that_is_killed_after_posting_and_before_noting_where_finds_it
 
 
 @pytest.mark.slow
-async def test_app_that_is_killed_mid_job_goes_on_with_its_message(tmp_path: Path) -> None:
-    async with two_processes(tmp_path) as two:
+@pytest.mark.parametrize("streaming", ["auto", "off"])
+async def test_app_that_is_killed_mid_job_goes_on_with_its_message(tmp_path: Path, streaming: str) -> None:
+    async with two_processes(tmp_path, streaming) as two:
         hang_at("answer", hang_first=True)(two.world)
         await two.slack.mentions(ADA, GENERAL, QUESTION)
         await two.slack.until(lambda: two.slack.state.of_bot(GENERAL))
@@ -112,8 +122,9 @@ async def test_app_that_is_killed_mid_job_goes_on_with_its_message(tmp_path: Pat
 
 
 @pytest.mark.slow
-async def test_answer_that_was_finished_while_the_app_was_away_is_delivered(tmp_path: Path) -> None:
-    async with two_processes(tmp_path) as two:
+@pytest.mark.parametrize("streaming", ["auto", "off"])
+async def test_answer_that_was_finished_while_the_app_was_away_is_delivered(tmp_path: Path, streaming: str) -> None:
+    async with two_processes(tmp_path, streaming) as two:
         hang_at("answer", hang_first=True)(two.world)
         await two.slack.mentions(ADA, GENERAL, QUESTION)
         await asyncio.wait_for(two.world.model.hanging.wait(), 20)
@@ -133,8 +144,9 @@ async def test_answer_that_was_finished_while_the_app_was_away_is_delivered(tmp_
 
 
 @pytest.mark.slow
-async def test_worker_that_is_killed_mid_job_costs_no_second_message(tmp_path: Path) -> None:
-    async with two_processes(tmp_path) as two:
+@pytest.mark.parametrize("streaming", ["auto", "off"])
+async def test_worker_that_is_killed_mid_job_costs_no_second_message(tmp_path: Path, streaming: str) -> None:
+    async with two_processes(tmp_path, streaming) as two:
         hang_at("answer", hang_first=True)(two.world)
         await two.slack.mentions(ADA, GENERAL, QUESTION)
         await asyncio.wait_for(two.world.model.hanging.wait(), 20)
@@ -145,9 +157,10 @@ async def test_worker_that_is_killed_mid_job_costs_no_second_message(tmp_path: P
 
 
 @pytest.mark.slow
-async def test_stopped_app_says_that_the_answer_will_come_and_it_does(tmp_path: Path) -> None:
+@pytest.mark.parametrize("streaming", ["auto", "off"])
+async def test_stopped_app_says_that_the_answer_will_come_and_it_does(tmp_path: Path, streaming: str) -> None:
     """SIGTERM: nothing is left "thinking"."""
-    async with two_processes(tmp_path) as two:
+    async with two_processes(tmp_path, streaming) as two:
         hang_at("answer", hang_first=True)(two.world)
         await two.slack.mentions(ADA, GENERAL, QUESTION)
         await asyncio.wait_for(two.world.model.hanging.wait(), 20)
@@ -164,9 +177,12 @@ async def test_stopped_app_says_that_the_answer_will_come_and_it_does(tmp_path: 
 
 
 @pytest.mark.slow
-async def test_event_sent_to_an_app_that_is_away_comes_again_and_is_answered_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("streaming", ["auto", "off"])
+async def test_event_sent_to_an_app_that_is_away_comes_again_and_is_answered_once(
+    tmp_path: Path, streaming: str
+) -> None:
     """Slack sends an event four times over some minutes."""
-    async with two_processes(tmp_path) as two:
+    async with two_processes(tmp_path, streaming) as two:
         await two.app.killed()
         two.slack.socket.connected.clear()
         two.slack.retry_delays_s = (0.0, 0.5, 5.0)

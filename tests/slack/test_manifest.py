@@ -18,6 +18,7 @@ SCOPES: set[str] = set(MANIFEST["oauth_config"]["scopes"]["bot"])
 
 # What an event needs (docs.slack.dev, events); what a method needs stands in Slack's own description of it.
 EVENT_SCOPES = {
+    "agent_session_stopped": "assistant:write",
     "app_mention": "app_mentions:read",
     "assistant_thread_started": "assistant:write",
     "message.channels": "channels:history",

@@ -75,7 +75,7 @@ async def post(client: AsyncWebClient, spot: Spot, message: SlackMessage, mark: 
         try:
             return await _post_once(client, spot, message, mark)
         except FAULTS as exc:
-            if _was_refused(exc) or attempt == ATTEMPTS:
+            if was_refused(exc) or attempt == ATTEMPTS:
                 raise
             _log.warning("reply to a post was lost", extra={"reason": reason(exc), "attempt": attempt})
         await asyncio.sleep(pause_s)
@@ -189,6 +189,6 @@ async def _post_once(client: AsyncWebClient, spot: Spot, message: SlackMessage, 
     return str(posted["ts"])
 
 
-def _was_refused(error: Exception) -> bool:
+def was_refused(error: Exception) -> bool:
     """Whether Slack said no, so that nothing was posted; a server error says nothing."""
     return isinstance(error, SlackApiError) and error.response.status_code < 500

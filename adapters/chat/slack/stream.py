@@ -17,7 +17,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from adapters.chat.reply import StoppedByPerson
 from adapters.chat.slack.client import FAULTS, reason, wait_s
 from adapters.chat.slack.plan import Plan
-from adapters.chat.slack.poster import Mark, Spot, find, stop_stream
+from adapters.chat.slack.poster import Mark, Spot, find, stop_stream, was_refused
 
 STREAM_LIFE_S = 270.0  # Slack ends a stream about 5 min after its start
 LIMITED = frozenset({"ratelimited", "rate_limited"})
@@ -42,7 +42,7 @@ class StreamGate:
         """Remember why; a limit passes, and other refusals would come again."""
         if isinstance(error, SlackApiError) and reason(error) in LIMITED:
             self.quiet_until = self.clock() + wait_s(error.response.headers)
-        elif isinstance(error, SlackApiError):
+        elif was_refused(error):
             self.refusing.add(channel)
 
 
@@ -63,7 +63,7 @@ class Stream:
 
         When Slack's reply is lost the message is looked for; a stream that is found is not added to any more.
         """
-        if not spot.thread_ts or not gate.is_open(spot.channel):
+        if not (spot.channel and spot.thread_ts) or not gate.is_open(spot.channel):
             return None
         try:
             started = await client.chat_startStream(
@@ -77,7 +77,7 @@ class Stream:
         except FAULTS as exc:
             _log.info("no stream here", extra={"channel": spot.channel, "reason": reason(exc)})
             gate.refused(spot.channel, exc)
-            found = "" if isinstance(exc, SlackApiError) else await find(client, spot, mark)
+            found = "" if was_refused(exc) else await find(client, spot, mark)
             if not found:
                 return None
             stream = cls(client, gate, spot.channel, found, mark)

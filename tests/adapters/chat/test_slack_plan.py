@@ -1,0 +1,116 @@
+"""What is streamed into a Slack message: only what passed, nothing twice, and always what Slack takes."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from adapters.chat.slack.plan import Plan, passed_sentences, read_plan, sentence_text
+from core.deep.card import Card, CardItem
+from core.deep.state import Coverage
+from core.job import JobStatus
+from core.snapshot import Snapshot
+from tests.golden.strategies import texts
+from tests.loopback.slack_limits import stream_faults
+
+MARKS = ["✓", "◐", "↪", "?", "✗", ""]
+_items = st.builds(CardItem, st.integers(1, 40).map(str), texts, st.sampled_from(Coverage))
+_cards = st.builds(
+    Card, texts, st.lists(_items, max_size=30).map(tuple), st.integers(0, 5), st.just(5), st.integers(0, 99), texts
+)
+
+
+@st.composite
+def runs(draw: st.DrawFn) -> list[Snapshot]:
+    """A job's snapshots in order: sentences are only added, all else may change."""
+    told = draw(st.lists(st.tuples(texts, st.sampled_from(MARKS), st.sampled_from(["summary", "detail"])), max_size=50))
+    ends = sorted(draw(st.lists(st.integers(0, len(told)), min_size=1, max_size=4)))
+    found = []
+    for end in ends:
+        ids = [f"{section}-{place}" for place, (_, _, section) in enumerate(told[:end])]
+        found.append(
+            Snapshot(
+                stage=draw(st.sampled_from(JobStatus)).value,
+                message=draw(texts),
+                queries=tuple(draw(st.lists(texts, max_size=3))),
+                sources=tuple(draw(st.lists(texts, max_size=5))),
+                sentences=dict(zip(ids, (text for text, _, _ in told[:end]), strict=True)),
+                marks=dict(zip(ids, (mark for _, mark, _ in told[:end]), strict=True)),
+                card=draw(st.none() | _cards),
+                parts=tuple(draw(st.lists(texts, max_size=3))),
+            )
+        )
+    return found
+
+
+def plans_of(run: list[Snapshot]) -> list[Plan]:
+    found = [read_plan(snapshot, 1.0, [{"type": "divider"}]) for snapshot in run]
+    return [plan for plan in found if plan is not None]
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], deadline=None)
+@given(runs())
+def test_whatever_is_streamed_slack_takes_it_and_it_pings_nobody(run: list[Snapshot]):
+    """Every call is within the limits of chunks, all calls together within those of a message."""
+    shown: Plan | None = None
+    calls = []
+    for plan in plans_of(run):
+        calls.append(plan.chunks(shown, prefix="C1:1.1|answer|"))
+        shown = plan
+
+    chunks = [chunk for call in calls for chunk in call]
+    blocks = [block for chunk in chunks if chunk["type"] == "blocks" for block in chunk["blocks"]]
+    assert [stream_faults("chat.startStream", {"chunks": call}) for call in calls] == [[]] * len(calls)
+    assert len(blocks) <= 50
+    assert sum(len(block["text"]["text"]) for block in blocks if block["type"] == "section") <= 12_000
+    assert not set("<>") & set(json.dumps(chunks, ensure_ascii=False))
+    assert not re.search(r"\]\(", json.dumps([chunk for chunk in chunks if chunk["type"] == "task_update"]))
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], deadline=None)
+@given(runs())
+def test_sentences_that_were_streamed_are_those_that_passed_each_once_and_in_order(run: list[Snapshot]):
+    plans = plans_of(run)
+    streamed = []
+    for shown, plan in zip([None, *plans], plans, strict=False):
+        assert shown is None or not plan.takes_back(shown)
+        for chunk in plan.chunks(shown, prefix=""):
+            if chunk["type"] == "blocks":
+                streamed += [block["text"]["text"] for block in chunk["blocks"] if block["type"] == "section"]
+
+    assert streamed == [sentence_text(text) for _, text in passed_sentences(run[-1])]
+    assert all(run[-1].marks[name] in "✓◐↪" for name, _ in passed_sentences(run[-1]))
+    assert all(name.startswith("summary-") for name, _ in passed_sentences(run[-1]))
+
+
+def test_checklist_of_a_deep_research_is_tasks_and_what_is_dropped_is_done():
+    items = (
+        CardItem("1", "Height", Coverage.SATISFIED),
+        CardItem("2", "Light [x](https://evil.test)", Coverage.PARTIAL),
+    )
+    running = Snapshot(stage="searching", message="Round 1", card=Card("q", items, 1, 5, 3, "1–3 minutes"))
+    dropped = replace(running, card=Card("q", items[:1], 2, 5, 3, "1–3 minutes"))
+    before, after = plans_of([running, dropped])
+
+    chunks = after.chunks(before, prefix="k|")
+
+    assert [(task.title, task.status) for task in before.tasks[4:]] == [
+        ("1. Height", "complete"),
+        ("2. Light [x] (https://evil.test)", "in_progress"),
+    ]
+    assert {"type": "task_update", "id": "k|item-2", "title": before.tasks[5].title, "status": "complete"} in chunks
+
+
+def test_output_of_a_task_is_told_once_since_slack_adds_to_it():
+    """Two sources, then three: the task says what was known when it was complete."""
+    two = Snapshot(stage="synthesizing", message="Writing", sources=("a.example – A", "b.example – B"))
+    three = replace(two, sources=(*two.sources, "c.example – C"))
+    before, after = plans_of([two, three])
+
+    told = [chunk.get("output") for chunk in [*before.chunks(None, prefix=""), *after.chunks(before, prefix="")]]
+
+    assert [output for output in told if output] == ["2 sources: a.example, b.example"]
