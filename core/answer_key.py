@@ -30,7 +30,7 @@ def normalise_question(query: str) -> str:
 
 
 def answer_key(request: ResearchRequest, intent: QueryIntent, *, now: datetime) -> str:
-    """Question, modes, options, context and language; for questions of the day also the day.
+    """Question, modes, options, context, language and permitted sources; for questions of the day also the day.
 
     The scope is not part of the key: the cache keeps each scope apart by itself. A question that leans on its
     thread is another one in each thread; once it is understood, it has the key of what it means.
@@ -49,5 +49,6 @@ def answer_group(request: ResearchRequest, intent: QueryIntent, *, now: datetime
         request.thread if needs_context(request.query) else "",
         intent.language,
         now.date().isoformat() if is_of_the_day(request.query, intent) else "",
+        *([request.policy.key] if request.policy.key else []),
     )
     return "\x1f".join(parts)

@@ -17,6 +17,9 @@ from core.llm import cost_usd
 from core.prices import Prices
 
 
+OPERATOR = "whoever runs gorkd"
+
+
 class BudgetSpent(GorkdError):
     """This month's budget of the asker or of the workspace is used up."""
 
@@ -63,15 +66,23 @@ def require_price(budget: Budget, model: str, prices: Prices) -> None:
         )
 
 
-async def check_budget(request: ResearchRequest, budget: Budget, spending: Spending, *, now: datetime) -> None:
-    """Raises `BudgetSpent` when the asker's month or the workspace's is used up; `StoreError` as it comes."""
-    if not budget.is_limited:
+async def check_budget(
+    request: ResearchRequest, budget: Budget, spending: Spending, *, now: datetime, own_usd: float | None = None
+) -> None:
+    """Raises `BudgetSpent` when the asker's month or the workspace's is used up; `StoreError` as it comes.
+
+    `budget` is the operator's, `own_usd` what the workspace has set itself.
+    """
+    if not budget.is_limited and own_usd is None:
         return
     spent = await spending.spent(request.scope.tenant, request.asker, month_of(now))
     if budget.user_usd is not None and request.asker and spent.user_usd >= budget.user_usd:
-        _refuse("Your", spent.user_usd, budget.user_usd, now)
+        _refuse("Your", spent.user_usd, budget.user_usd, now, raised_by=OPERATOR)
     if budget.workspace_usd is not None and spent.workspace_usd >= budget.workspace_usd:
-        _refuse("The workspace's", spent.workspace_usd, budget.workspace_usd, now)
+        _refuse("The workspace's", spent.workspace_usd, budget.workspace_usd, now, raised_by=OPERATOR)
+    if own_usd is not None and spent.workspace_usd >= own_usd:
+        admin = f"an admin with {wording.settings_command(request.scope.tenant)}"
+        _refuse("The workspace's", spent.workspace_usd, own_usd, now, raised_by=admin)
 
 
 def month_of(moment: datetime) -> str:
@@ -79,12 +90,12 @@ def month_of(moment: datetime) -> str:
     return f"{moment:%Y-%m}"
 
 
-def _refuse(whose: str, spent_usd: float, budget_usd: float, now: datetime) -> None:
+def _refuse(whose: str, spent_usd: float, budget_usd: float, now: datetime, *, raised_by: str) -> None:
     begins = (now.replace(day=1) + timedelta(days=32)).replace(day=1)
     raise BudgetSpent(
         f"budget spent: ${spent_usd:.4f} of ${budget_usd:.2f} in {month_of(now)}",
         user_message=(
             f"{whose} research budget for {now:%B} is used up (${spent_usd:.2f} of ${budget_usd:.2f}); "
-            f"new questions can be asked from {wording.day(begins)} on."
+            f"new questions can be asked from {wording.day(begins)} on, and it can be raised by {raised_by}."
         ),
     )

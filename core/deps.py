@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 
 from core.attachments import AttachmentReader, Attachments
@@ -17,6 +17,7 @@ from core.job import ResearchRequest
 from core.library.paper import Library
 from core.limits import SingleFlight
 from core.ports import (
+    WEB_SEARCH,
     AnswerCache,
     ChatModel,
     Clock,
@@ -31,6 +32,7 @@ from core.ports import (
     SourceStore,
     WebSearchModel,
 )
+from core.settings.policy import SourcePolicy
 from core.steering import SteeringStore
 from core.telemetry import Measurement
 from core.trace import TraceStore
@@ -79,6 +81,13 @@ class Deps:
     models: Mapping[str, ChatModel] = field(default_factory=dict)
     embedder: EmbeddingModel | None = None
     web_model: WebSearchModel | None = None
+
+    def within(self, policy: SourcePolicy) -> Deps:
+        """With the search providers alone that a tenant allows; a model's own web search is one of them."""
+        if not policy.providers:
+            return self
+        allowed = {name: one for name, one in self.providers.items() if policy.permits_provider(name)}
+        return replace(self, providers=allowed, web_model=self.web_model if policy.permits_provider(WEB_SEARCH) else None)
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:

@@ -10,6 +10,7 @@
     │   ├── ProviderRejected    key refused, request refused
     │   └── ProviderGarbled     an answer that cannot be read
     ├── SearchFailed            every provider failed
+    ├── NoProviderAllowed       an admin can mend it: the settings leave nothing to search with
     ├── FetchError              one page
     │   ├── AddressBlocked      private, link-local or otherwise not to be dialled
     │   ├── RobotsDisallowed
@@ -30,6 +31,9 @@
     ├── QuotaExceeded           retryable, after `retry_after_s`: asked too often (core/quotas.py)
     ├── AttachmentUnreadable    the asker can send another file (core/attachments.py)
     ├── BudgetSpent             a month's money is spent (core/budget.py)
+    ├── NotAnsweredHere         an admin can mend it: a channel that is not to be answered (core/admission.py)
+    ├── SettingsRefused         a setting that cannot be (core/settings/fields.py)
+    ├── SettingsChanged         somebody else has saved meanwhile (core/settings/desk.py)
     └── StoreError              the database; `StaleAttempt` when a newer attempt owns the job
 
 `str(error)` is for the log. `user_message` is the one sentence a person reads, and `retryable`
@@ -117,6 +121,12 @@ class SearchFailed(GorkdError):
             user_message=f"No search provider could be reached: {named}. Check the connection and retry.",
         )
         self.failures = failures
+
+
+class NoProviderAllowed(GorkdError):
+    """The tenant's settings leave nothing to search with."""
+
+    code = "SEARCH_FAILED"
 
 
 class FetchError(GorkdError):

@@ -10,6 +10,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Literal
 
+from core.settings.policy import SourcePolicy
+
 MAX_ROUNDS = 20  # of research that goes in rounds (S002-03)
 Depth = Literal["light", "deep"]
 Importance = Literal["normal", "high"]
@@ -59,7 +61,8 @@ class ResearchRequest:
     scope; `basis` an earlier job of the scope whose sources this one starts from; `feedback` what is to be
     better than in that job; `quoted` a message whose claims are to be checked; `attachments` the names of
     the files that came along, whose texts are kept by job (core/attachments.py); `refreshes` the job whose
-    repeated answer is to be renewed.
+    repeated answer is to be renewed. `channel` is the platform's id of where it was asked, of a thread its
+    parent's, "" in direct messages; `policy` is the tenant's, as it was when the question was admitted.
     """
 
     query: str
@@ -78,6 +81,8 @@ class ResearchRequest:
     quoted: str = ""
     attachments: tuple[str, ...] = ()
     refreshes: str = ""
+    channel: str = ""
+    policy: SourcePolicy = SourcePolicy()
 
     @property
     def stands_alone(self) -> bool:

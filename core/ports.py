@@ -24,6 +24,7 @@ T = TypeVar("T")
 Vector = NDArray[np.float32]
 
 Clock = Callable[[], datetime]
+WEB_SEARCH = "web_search"  # the name, as a provider, of a model's own search
 
 
 ProviderStrength = Literal["factual", "conceptual", "reference", "scholarly", "files"]

@@ -10,6 +10,7 @@ from core import wording
 from core.errors import GorkdError
 from core.job import ResearchRequest
 from core.limits import RateLimits
+from core.settings.tenant import DEFAULTS, TenantSettings
 
 SECONDS_A_MINUTE = 60.0
 
@@ -34,19 +35,25 @@ class QuotaExceeded(GorkdError):
         self.retry_after_s = retry_after_s
 
 
-async def check_quota(request: ResearchRequest, quotas: Mapping[str, Quota], limits: RateLimits) -> None:
+async def check_quota(
+    request: ResearchRequest, quotas: Mapping[str, Quota], limits: RateLimits, own: TenantSettings = DEFAULTS
+) -> None:
     """Takes one question from the asker's quota, then from the workspace's. Raises `QuotaExceeded`.
 
-    `quotas` are by platform (the first word of a tenant); a platform that has none is not limited. The asker
-    comes first, so that one who asks too often uses up nothing of the others'.
+    `quotas` are the operator's by platform (the first word of a tenant); a platform that has none is not limited.
+    `own` may say less for its tenant alone. The asker comes first, so that one who asks too often uses up nothing of
+    the others'.
     """
-    platform = request.scope.tenant.partition(":")[0]
+    tenant = request.scope.tenant
+    platform = tenant.partition(":")[0]
     quota = quotas.get(platform)
-    if quota is None:
-        return
-    if request.asker:
+    if request.asker and own.user_per_min is not None:
+        await _take(limits, f"quota:{tenant}:user:{request.asker}", own.user_per_min)
+    if request.asker and quota is not None:
         await _take(limits, f"quota:{platform}:user:{request.asker}", quota.user_per_min)
-    await _take(limits, f"quota:{request.scope.tenant}", quota.tenant_per_min)
+    most = [per_min for per_min in (own.workspace_per_min, quota and quota.tenant_per_min) if per_min is not None]
+    if most:
+        await _take(limits, f"quota:{tenant}", min(most))
 
 
 async def _take(limits: RateLimits, bucket: str, per_min: int) -> None:

@@ -49,10 +49,10 @@ class Researcher:
         deps: Deps,
         queue: JobQueue,
         *,
-        admit: Callable[[ResearchRequest], Awaitable[None]] | None = None,
+        admit: Callable[[ResearchRequest], Awaitable[ResearchRequest]] | None = None,
         erase: Callable[[Whose], Awaitable[Forgotten]] | None = None,
     ) -> None:
-        """`admit` raises a `GorkdError` for a request that may not be researched now (core/budget.py, quotas.py).
+        """`admit` gives a request its tenant's policy, or raises a `GorkdError` where it may not be researched now.
 
         `erase` lets go of everything that is somebody's (core/forgetting.py); None where nothing is kept.
         """
@@ -82,7 +82,7 @@ class Researcher:
             await self._begin(twin, attachments, is_new=False)
             return twin
         if self._admit is not None:
-            await self._admit(request)
+            request = await self._admit(request)
         job = ResearchJob(
             id=self._deps.new_id(),
             request=request,

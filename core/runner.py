@@ -134,6 +134,7 @@ async def _research(job: ResearchJob, deps: Deps, steps: Steps, progress: Progre
     model = deps.models.get(mode.name, deps.model)
     if model is not None:
         deps = replace(deps, model=RememberingModel(model, deps.memo, job.id))
+    deps = deps.within(job.request.policy)
     gathering = Gathering(job, deps)
     try:
         work = Work(job, deps, steps, progress, gathering, Deadline.after(mode.deadline_s))

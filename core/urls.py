@@ -64,6 +64,15 @@ def domain_of(url: str) -> str:
     return host.removeprefix("www.") if urlsplit(url).scheme in _DEFAULT_PORTS else ""
 
 
+def ascii_host(host: str) -> str:
+    """A host as it is looked up: ASCII, lower case, no trailing dot; as it is where it cannot be a name."""
+    host = unquote(host).strip().rstrip(".").lower()
+    try:
+        return host.encode("idna").decode()
+    except UnicodeError:
+        return host
+
+
 def is_web_url(url: str) -> bool:
     """An absolute http(s) address with a host, without credentials."""
     try:

@@ -66,6 +66,13 @@ HELP = (
 )
 NO_HISTORY = "You have not asked anything yet."
 FORGOTTEN = "Forgotten: the question, its answer and its sources."
+SETTINGS = "Settings"
+SETTINGS_ADMINS_ONLY = "Only admins can see and change the settings; please ask one of them."
+SETTINGS_CHANGED = "Somebody else has saved other settings meanwhile, so yours were not saved; please look again."
+SETTINGS_UNCHANGED = "Nothing has changed."
+SETTINGS_SAVED = "Saved. It holds from the next question on."
+NO_CHANGES_YET = "Nobody has changed anything yet."
+SITE_EXCLUDED = "this place's settings exclude it"
 NOT_YOURS = "Only the person who asked can do that."
 NO_LONGER_KEPT = "That answer is no longer kept; please ask again."
 THANKS = "Thank you."
@@ -135,6 +142,23 @@ def evidence_line(quote: str, *, is_for: bool, is_whole: bool) -> str:
     """What a source says for or against a claim, in its own words."""
     side = ("For" if is_whole else "For a part of it") if is_for else "Against"
     return f"{side}: “{quote}”"
+
+
+def settings_command(tenant: str) -> str:
+    """What an admin of this tenant types to see and change its settings."""
+    commands = {"slack": "/research settings", "discord": "/research-settings"}
+    return commands.get(tenant.partition(":")[0], f"gorkd settings set --tenant {tenant}")
+
+
+def not_answered_here(tenant: str) -> str:
+    """For who asks in a channel that is not among those where questions are answered."""
+    how = settings_command(tenant)
+    return f"I do not answer in this channel; ask me in a direct message, or have an admin add it with {how}."
+
+
+def no_provider_allowed(tenant: str) -> str:
+    how = settings_command(tenant)
+    return f"The settings here leave me nothing to search with; an admin can allow a provider with {how}."
 
 
 def please_wait(seconds: int) -> str:

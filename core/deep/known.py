@@ -118,6 +118,8 @@ async def _still_true(work: Work, fact: EarlierFact) -> Source | None:
         return None
     if source is None or is_retracted(source):
         return None
+    if not work.job.request.policy.permits(source.url, source.metadata.kind):
+        return None
     return source if verify_quote(fact.quote, source.trusted_content) else None
 
 

@@ -19,7 +19,7 @@ from core.job import JobStatus
 from core.llm import estimate_usage, retry_once
 from core.memo import remembered
 from core.modes.mode import Work
-from core.ports import ChatModel, ChatRequest, FoundPage, SearchedText, WebSearchModel
+from core.ports import WEB_SEARCH, ChatModel, ChatRequest, FoundPage, SearchedText, WebSearchModel
 from core.source import SearchMetadata, SearchPlan, SearchQuery, Source
 from core.stages.given import read_given
 from core.stages.plan import MAX_QUERY_TEXT_CHARS, keywords, plan_by_rules
@@ -27,7 +27,6 @@ from core.stages.search import Gathering, collect_sources
 
 log = logging.getLogger(__name__)
 
-WEB_SEARCH = "web_search"
 NOT_OFFERED = "searching by our own means; the model's endpoint offers no web search"
 NOT_USED = "searching by our own means; the model did not search by itself"
 BROKE_OFF = "The model's answer broke off; what had come is shown."

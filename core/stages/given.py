@@ -72,7 +72,8 @@ async def earlier_sources(job: ResearchJob, deps: Deps) -> list[Source]:
     try:
         if (await deps.jobs.get(job.request.basis)).scope != job.scope:
             return []
-        return await deps.sources.sources(job.request.basis)
+        found, policy = await deps.sources.sources(job.request.basis), job.request.policy
+        return [source for source in found if policy.permits(source.url, source.metadata.kind)]
     except JobNotFound:
         return []
     except StoreError as exc:

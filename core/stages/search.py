@@ -20,6 +20,7 @@ from core.embedding import similarities_to
 from core.errors import (
     FetchError,
     ModelError,
+    NoProviderAllowed,
     PageTimeout,
     ProviderError,
     ProviderRateLimited,
@@ -45,6 +46,7 @@ from core.source import (
 from core.stages.reuse import reused_hits, reused_page
 from core.telemetry import Measurement
 from core.urls import canonical_url, domain_of
+from core.wording import SITE_EXCLUDED, no_provider_allowed
 
 log = logging.getLogger(__name__)
 
@@ -67,6 +69,7 @@ class Gathering:
     _searches: dict[tuple[str, SearchQuery], asyncio.Task[Sequence[SearchHit]]] = field(default_factory=dict)
     _pages: dict[str, asyncio.Task[Page]] = field(default_factory=dict)
     _slots: asyncio.Semaphore | None = None
+    _permitted: set[str] = field(default_factory=set)  # pages of hits that the policy lets pass
 
     def search(self, provider: str, query: SearchQuery) -> asyncio.Task[Sequence[SearchHit]]:
         key = (provider, query)
@@ -98,11 +101,26 @@ class Gathering:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _search(self, provider: str, query: SearchQuery) -> Sequence[SearchHit]:
+        query = self._within_policy(provider, query)
+
         async def pay() -> SearchHits:
             ask = partial(self._ask, provider, query)
             return SearchHits(await reused_hits(self.job, self.deps, provider, query, ask))
 
-        return (await remembered(self.deps.memo, self.job.id, f"search:{provider}:{query}", SearchHits, pay)).hits
+        key = f"search:{provider}:{query}"
+        hits = (await remembered(self.deps.memo, self.job.id, key, SearchHits, pay)).hits
+        policy = self.job.request.policy
+        permitted = [hit for hit in hits if policy.permits(hit.url, kind_of(hit.url, hint=hit.kind))]
+        self._permitted.update(canonical_url(hit.url) for hit in permitted)
+        return permitted
+
+    def _within_policy(self, provider: str, query: SearchQuery) -> SearchQuery:
+        """Who is told which sites count finds more of them; files have none."""
+        policy, filters = self.job.request.policy, query.filters
+        if not (policy.allow or policy.block) or self.deps.providers[provider].strength == "files":
+            return query
+        allowed, blocked = (*filters.include_domains, *policy.allow), (*filters.exclude_domains, *policy.block)
+        return replace(query, filters=replace(filters, include_domains=allowed, exclude_domains=blocked))
 
     async def _ask(self, provider: str, query: SearchQuery) -> Sequence[SearchHit]:
         settings = self.deps.settings.search
@@ -119,8 +137,13 @@ class Gathering:
             self.deps.recorder.record(Measurement("search_provider_latency_seconds", seconds, provider))
 
     async def _read(self, url: str) -> Page:
-        key = f"page:{canonical_url(url)}"
-        return await remembered(self.deps.memo, self.job.id, key, Page, lambda: self._get(url))
+        place, policy = canonical_url(url), self.job.request.policy
+        if place not in self._permitted and not policy.permits(url, kind_of(url)):
+            raise FetchError(url, SITE_EXCLUDED)
+        page = await remembered(self.deps.memo, self.job.id, f"page:{place}", Page, lambda: self._get(url))
+        if not policy.permits_site(page.url):
+            raise FetchError(url, SITE_EXCLUDED)
+        return page
 
     async def _get(self, url: str) -> Page:
         page = await reused_page(self.job, self.deps, url, partial(self._fetch, url))
@@ -213,6 +236,9 @@ async def _search_all(
         for query in plan.queries
         if not query.only or provider in query.only
     }
+    if not calls:
+        said = no_provider_allowed(gathering.job.scope.tenant)
+        raise NoProviderAllowed("the plan names no provider", user_message=said)
     done, _ = await asyncio.wait(calls, timeout=within_s)
     hits: list[SearchHit] = []
     failures: dict[str, str] = {}
