@@ -29,6 +29,7 @@ from adapters.store.redis_limits import RedisRateLimits, RedisSingleFlight
 from adapters.store.redis_reuse import RedisReuseStore
 from adapters.store.reuse import SqliteReuseStore
 from adapters.store.revocations import SqliteLinkRevocations
+from adapters.store.settings import SqliteSettings
 from adapters.store.sources import SqliteSourceStore
 from adapters.store.sqlite import Database
 from adapters.store.steering import SqliteSteeringStore
@@ -42,7 +43,7 @@ from core.delivery import Deliveries
 from core.departures import Departures
 from core.errors import SetupError
 from core.feedback import Ratings
-from core.forgetting import Archive, Register
+from core.forgetting import Ages, Archive, Register
 from core.heartbeats import Heartbeats
 from core.library.conversations import Conversations
 from core.library.paper import Library
@@ -62,6 +63,7 @@ from core.ports import (
     TokenStore,
     Turns,
 )
+from core.settings.desk import SettingsStore
 from core.steering import SteeringStore
 from core.trace import TraceStore
 from core.tracing import TraceLog
@@ -96,7 +98,9 @@ class Records:
     states: OneTimeStates
     turns: Turns
     departures: Departures
+    settings: SettingsStore
     register: Register
+    ages: Ages
     archives: tuple[Archive, ...]
 
 
@@ -141,7 +145,9 @@ async def open_records(
         states=SqliteOneTimeStates(database, clock=clock),
         turns=SqliteTurns(database, clock=clock),
         departures=SqliteDepartures(database),
+        settings=SqliteSettings(database),
         register=archive,
+        ages=archive,
         archives=(archive, redis.archive) if redis else (archive,),
     )
 
@@ -194,6 +200,7 @@ async def _open_postgres(
     from adapters.store.postgres_memo import PostgresJobMemo
     from adapters.store.postgres_ratings import PostgresRatings
     from adapters.store.postgres_revocations import PostgresLinkRevocations
+    from adapters.store.postgres_settings import PostgresSettings
     from adapters.store.postgres_sources import PostgresSourceStore
     from adapters.store.postgres_steering import PostgresSteeringStore
     from adapters.store.postgres_tracelog import PostgresSpending, PostgresTraceLog
@@ -228,6 +235,8 @@ async def _open_postgres(
         states=PostgresOneTimeStates(database, clock=clock),
         turns=PostgresTurns(database, clock=clock),
         departures=PostgresDepartures(database),
+        settings=PostgresSettings(database),
         register=archive,
+        ages=archive,
         archives=(archive, redis.archive),
     )

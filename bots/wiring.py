@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -26,25 +26,30 @@ from adapters.search.rates import shared_rates
 from bots.config import BotSettings, default_files, secrets_in
 from bots.observing import observed
 from bots.records import Records, open_records
+from core.admission import Admission
+from core.answer import ModelUsage
 from core.backlog import watch_backlog
-from core.budget import Budget, check_budget, require_price
+from core.budget import Budget, require_price
 from core.config import CacheSettings, Settings
 from core.departures import Leaving, Tenancy
 from core.deps import Deps
 from core.embedding import RememberingEmbeddings
-from core.forgetting import Archive, Forgotten, Retention, Whose, forget, keep_sweeping
+from core.forgetting import Archive, Forgotten, Retention, Whose, forget, keep_sweeping, keep_sweeping_tenants
 from core.heartbeats import Heartbeats
-from core.job import TERMINAL_STATUSES, JobError, JobStatus, ResearchRequest
+from core.job import TERMINAL_STATUSES, JobError, JobStatus
 from core.library.conversations import Conversations
 from core.limited import LimitedSearch
 from core.limits import RateLimits
+from core.llm import cost_usd
 from core.modes import MODES
 from core.page_links import LinkRevocations
-from core.ports import JobQueue
+from core.ports import WEB_SEARCH, ChatModel, JobQueue
 from core.prices import read_prices
-from core.quotas import Quota, check_quota
+from core.quotas import Quota
 from core.researcher import Researcher
 from core.runner import DirectSteps, run_job
+from core.settings.desk import SettingsDesk
+from core.settings.tenant import Ceilings
 from core.stages.deliver import deliver_failure
 from core.tracing import TraceLog
 from core.wording import SOMETHING_BROKE
@@ -69,6 +74,7 @@ class House:
     limits: RateLimits
     conversations: Conversations
     tenancy: Tenancy
+    settings_desk: SettingsDesk
 
     async def warm_up(self) -> None:
         """Load what is slow to load, so that the first question does not pay for it."""
@@ -99,8 +105,9 @@ async def open_house(
         metrics = PrometheusRecorder()
         records = await open_records(env, settings, stack, clock=utc_now, recorder=metrics)
         deps = _open_deps(env, settings, records, metrics, stack)
-        deps = replace(deps, check_budget=_budget(settings, deps, records))
-        admit = _admission(settings, deps, records)
+        admission = _admission(settings, deps, records)
+        desk = SettingsDesk(records.settings, _ceilings(admission, settings, deps), clock=utc_now)
+        deps = replace(deps, check_budget=admission.check_budget)
         deps = await stack.enter_async_context(observed(deps, records.traces, secrets=secrets_in(env)))
         archives: list[Archive] = [*records.archives]
         queue: JobQueue
@@ -118,42 +125,59 @@ async def open_house(
         if role != "front":
             sweeping = keep_sweeping(archives, Retention.of_days(settings.retention_days), clock=utc_now)
             await stack.enter_async_context(_in_background(sweeping))
+            of_tenants = keep_sweeping_tenants(records.settings, records.ages, archives, clock=utc_now)
+            await stack.enter_async_context(_in_background(of_tenants))
         erase = partial(_erase, records, archives, queue)
-        researcher = Researcher(deps, queue, admit=admit, erase=erase)
+        researcher = Researcher(deps, queue, admit=admission.admit, erase=erase)
         leaving = Leaving(records.departures, records.turns, erase, holder=secrets.token_hex(8), clock=utc_now)
         await stack.enter_async_context(_in_background(leaving.keep_erasing()))
         tenancy = Tenancy(records.tokens, records.states, records.turns, leaving)
         yield House(
             researcher, deps, metrics, settings, records.traces, records.revocations, records.limits,
-            records.conversations, tenancy,
+            records.conversations, tenancy, desk,
         )  # fmt: skip
 
 
-def _budget(settings: BotSettings, deps: Deps, records: Records) -> Callable[[ResearchRequest], Awaitable[None]]:
-    """Refuses who has spent this month's budget. Raises `SetupError` for a budget that cannot be counted."""
+def _admission(settings: BotSettings, deps: Deps, records: Records) -> Admission:
+    """Raises `SetupError` for a budget that cannot be counted."""
     budget = Budget(settings.budget_user_usd, settings.budget_workspace_usd)
-    for model in (deps.model, *deps.models.values()):
-        if model is not None:
-            require_price(budget, model.name, deps.settings.prices_usd_per_million)
-
-    async def check(request: ResearchRequest) -> None:
-        await check_budget(request, budget, records.spending, now=utc_now())
-
-    return check
-
-
-def _admission(settings: BotSettings, deps: Deps, records: Records) -> Callable[[ResearchRequest], Awaitable[None]]:
-    """Refuses who has spent this month's budget or asks too often."""
+    for model in _models(deps):
+        require_price(budget, model.name, deps.settings.prices_usd_per_million)
     quotas = {
         "discord": Quota(settings.discord_user_per_min, settings.discord_guild_per_min),
         "slack": Quota(settings.slack_user_per_min, settings.slack_workspace_per_min),
     }
+    return Admission(
+        records.settings, records.limits, records.spending, quotas, budget, _provider_names(deps), deps.clock
+    )
 
-    async def admit(request: ResearchRequest) -> None:
-        await deps.check_budget(request)
-        await check_quota(request, quotas, records.limits)
 
-    return admit
+def _ceilings(admission: Admission, settings: BotSettings, deps: Deps) -> Callable[[str], Ceilings]:
+    """By tenant: what the operator has set for its platform."""
+    prices = deps.settings.prices_usd_per_million
+    is_priced = all(cost_usd(ModelUsage(), model.name, prices) is not None for model in _models(deps))
+
+    def ceilings(tenant: str) -> Ceilings:
+        quota = admission.quotas.get(tenant.partition(":")[0])
+        return Ceilings(
+            providers=admission.providers,
+            user_per_min=quota.user_per_min if quota else None,
+            workspace_per_min=quota.tenant_per_min if quota else None,
+            monthly_usd=admission.budget.workspace_usd,
+            retention_days=settings.retention_days or None,
+            is_priced=is_priced,
+        )
+
+    return ceilings
+
+
+def _models(deps: Deps) -> list[ChatModel]:
+    return [model for model in (deps.model, *deps.models.values()) if model is not None]
+
+
+def _provider_names(deps: Deps) -> tuple[str, ...]:
+    """What may be allowed; a model's own web search is one of them."""
+    return (*deps.providers, *([WEB_SEARCH] if deps.web_model else []))
 
 
 async def _erase(records: Records, archives: Sequence[Archive], queue: JobQueue, whose: Whose) -> Forgotten:

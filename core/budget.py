@@ -16,7 +16,6 @@ from core.job import ResearchRequest
 from core.llm import cost_usd
 from core.prices import Prices
 
-
 OPERATOR = "whoever runs gorkd"
 
 

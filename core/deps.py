@@ -87,7 +87,9 @@ class Deps:
         if not policy.providers:
             return self
         allowed = {name: one for name, one in self.providers.items() if policy.permits_provider(name)}
-        return replace(self, providers=allowed, web_model=self.web_model if policy.permits_provider(WEB_SEARCH) else None)
+        return replace(
+            self, providers=allowed, web_model=self.web_model if policy.permits_provider(WEB_SEARCH) else None
+        )
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:

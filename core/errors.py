@@ -13,6 +13,7 @@
     ├── NoProviderAllowed       an admin can mend it: the settings leave nothing to search with
     ├── FetchError              one page
     │   ├── AddressBlocked      private, link-local or otherwise not to be dialled
+    │   ├── SiteExcluded        an admin can mend it: the tenant's settings permit no such source
     │   ├── RobotsDisallowed
     │   ├── PageTooLarge
     │   ├── PageTimeout         retryable
@@ -141,6 +142,10 @@ class FetchError(GorkdError):
 
 class AddressBlocked(FetchError):
     reason = "address not allowed"
+
+
+class SiteExcluded(FetchError):
+    reason = "the settings here exclude its site"
 
 
 class RobotsDisallowed(FetchError):

@@ -14,11 +14,13 @@ from typing import Protocol
 
 from core.errors import GorkdError, JobNotFound
 from core.ports import Clock
+from core.settings.desk import SettingsStore
 
 log = logging.getLogger(__name__)
 
 TRACES_KEPT = timedelta(days=30)  # prompts, traces and events: long enough to look into a complaint
 SWEEP_EVERY = timedelta(days=1)
+SWEEP_TENANTS_EVERY = timedelta(hours=1)  # an admin who shortens the time sees it happen
 RETRY_SWEEP = timedelta(hours=1)
 MAX_ROUNDS = 5  # of looking for jobs that were asked while others were being forgotten
 CANCELLED_AT_ONCE = 8
@@ -27,7 +29,9 @@ TOLD_S = 0.5  # followers in other processes look every 0.15 s; without their la
 
 @dataclass(frozen=True)
 class Whose:
-    """What is to be forgotten: one job, all of a user (within `tenant` when given), or all of a tenant."""
+    """What is to be forgotten: one job, all of a user (within `tenant` when given), all of a tenant, or, when all
+    are empty, nothing beyond the jobs that are named with it.
+    """
 
     job_id: str = ""
     user_id: str = ""
@@ -68,6 +72,18 @@ class Retention:
 class Register(Protocol):
     async def jobs_of(self, whose: Whose) -> list[Filed]:
         """Raises `StoreError`."""
+        ...
+
+
+class Ages(Protocol):
+    """What of one tenant is older than it is to be. Each method raises `StoreError`."""
+
+    async def outlived(self, tenant: str, *, before: datetime) -> list[str]:
+        """Jobs that were asked before and have ended."""
+        ...
+
+    async def drop_talks(self, tenant: str, *, before: datetime) -> int:
+        """Remove conversations that nobody has gone on with since; how many went."""
         ...
 
 
@@ -151,6 +167,45 @@ async def keep_sweeping(
     while True:
         is_clean = await sweep(archives, retention, now=clock())
         await sleep((SWEEP_EVERY if is_clean else RETRY_SWEEP).total_seconds())
+
+
+async def sweep_tenants(settings: SettingsStore, ages: Ages, archives: Sequence[Archive], *, now: datetime) -> int:
+    """Remove of each tenant what is older than it has set; how many jobs went. A tenant that fails waits."""
+    gone = 0
+    for tenant in await settings.tenants():
+        days = (await settings.get(tenant)).settings.retention_days
+        if days is None:
+            continue
+        before = now - timedelta(days=days)
+        try:
+            await ages.drop_talks(tenant, before=before)
+            old = await ages.outlived(tenant, before=before)
+            for archive in archives if old else ():
+                await archive.erase(Whose(), old)
+        except GorkdError as exc:
+            log.warning("old entries stay", extra={"tenant": tenant, "error": str(exc)})
+            continue
+        gone += len(old)
+        if old:
+            log.info("old entries removed", extra={"tenant": tenant, "entries": len(old)})
+    return gone
+
+
+async def keep_sweeping_tenants(
+    settings: SettingsStore,
+    ages: Ages,
+    archives: Sequence[Archive],
+    *,
+    clock: Clock,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> None:
+    """`sweep_tenants` now and every hour, until it is cancelled."""
+    while True:
+        try:
+            await sweep_tenants(settings, ages, archives, now=clock())
+        except GorkdError as exc:
+            log.warning("old entries stay", extra={"error": str(exc)})
+        await sleep(SWEEP_TENANTS_EVERY.total_seconds())
 
 
 async def _cancel_all(job_ids: Sequence[str], cancel: Callable[[str], Awaitable[None]]) -> None:

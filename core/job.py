@@ -10,7 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Literal
 
-from core.settings.policy import SourcePolicy
+from core.settings.policy import EVERYTHING, SourcePolicy
 
 MAX_ROUNDS = 20  # of research that goes in rounds (S002-03)
 Depth = Literal["light", "deep"]
@@ -82,7 +82,7 @@ class ResearchRequest:
     attachments: tuple[str, ...] = ()
     refreshes: str = ""
     channel: str = ""
-    policy: SourcePolicy = SourcePolicy()
+    policy: SourcePolicy = EVERYTHING
 
     @property
     def stands_alone(self) -> bool:

@@ -51,9 +51,10 @@ async def check_quota(
         await _take(limits, f"quota:{tenant}:user:{request.asker}", own.user_per_min)
     if request.asker and quota is not None:
         await _take(limits, f"quota:{platform}:user:{request.asker}", quota.user_per_min)
-    most = [per_min for per_min in (own.workspace_per_min, quota and quota.tenant_per_min) if per_min is not None]
-    if most:
-        await _take(limits, f"quota:{tenant}", min(most))
+    together = [own.workspace_per_min, quota.tenant_per_min if quota else None]
+    allowed = [per_min for per_min in together if per_min is not None]
+    if allowed:
+        await _take(limits, f"quota:{tenant}", min(allowed))
 
 
 async def _take(limits: RateLimits, bucket: str, per_min: int) -> None:

@@ -72,7 +72,6 @@ SETTINGS_CHANGED = "Somebody else has saved other settings meanwhile, so yours w
 SETTINGS_UNCHANGED = "Nothing has changed."
 SETTINGS_SAVED = "Saved. It holds from the next question on."
 NO_CHANGES_YET = "Nobody has changed anything yet."
-SITE_EXCLUDED = "this place's settings exclude it"
 NOT_YOURS = "Only the person who asked can do that."
 NO_LONGER_KEPT = "That answer is no longer kept; please ask again."
 THANKS = "Thank you."

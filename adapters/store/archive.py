@@ -41,11 +41,15 @@ _MAKE_NAMELESS = """
 _OWN_SPENDING = "DELETE FROM spending WHERE asker = :user AND (:tenant = '' OR tenant = :tenant)"
 _OWN_TRACES = "DELETE FROM tool_traces WHERE user_id = :user AND (:tenant = '' OR tenant = :tenant)"
 _OWN_RATINGS = "DELETE FROM ratings WHERE asker = :user AND (:tenant = '' OR tenant = :tenant)"
+_OWN_CHANGES = "UPDATE setting_changes SET who = '' WHERE who = :user AND (:tenant = '' OR tenant = :tenant)"
 _OWN_TALKS = "DELETE FROM conversations WHERE asker = :user AND (:tenant = '' OR tenant = :tenant)"
 
 _ENDED = "status IN (" + ", ".join(f"'{status.value}'" for status in sorted(TERMINAL_STATUSES)) + ")"
 _OLD_EVENTS = f"DELETE FROM events WHERE at < ? AND job_id IN (SELECT id FROM jobs WHERE {_ENDED})"  # noqa: S608  # our words
 _OLD_JOBS = f"SELECT id FROM jobs WHERE created_at < ? AND {_ENDED}"  # noqa: S608  # our words
+
+_OUTLIVED = f"SELECT id FROM jobs WHERE tenant = ? AND created_at < ? AND {_ENDED}"  # noqa: S608  # our words
+_OLD_TALKS = "DELETE FROM conversations WHERE tenant = ? AND put_at < ?"
 
 
 class SqliteArchive:
@@ -86,6 +90,23 @@ class SqliteArchive:
 
         gone = await self._database.write(change)
         await self._scrub()
+        return gone
+
+    async def outlived(self, tenant: str, *, before: datetime) -> list[str]:
+        values = (tenant, before.timestamp())
+        rows = await self._database.read(lambda connection: connection.execute(_OUTLIVED, values).fetchall())
+        return [job_id for (job_id,) in rows]
+
+    async def drop_talks(self, tenant: str, *, before: datetime) -> int:
+        values = (tenant, before.timestamp())
+
+        def change(connection: Connection) -> int:
+            connection.execute("PRAGMA secure_delete = ON")
+            return int(connection.execute(_OLD_TALKS, values).rowcount)
+
+        gone = await self._database.write(change)
+        if gone:
+            await self._scrub()
         return gone
 
     async def expire(self, *, answers_before: datetime | None, traces_before: datetime) -> int:
@@ -145,9 +166,10 @@ def _delete_jobs(connection: Connection, job_ids: Sequence[str]) -> int:
 
 
 def _delete_user(connection: Connection, whose: Whose) -> int:
-    """What a workspace has spent stays true, but says no longer who spent it."""
+    """What a workspace has spent and set stays true, but says no longer by whom."""
     values = {"user": whose.user_id, "tenant": whose.tenant}
     connection.execute(_MAKE_NAMELESS, values)
+    connection.execute(_OWN_CHANGES, values)
     connection.execute("DELETE FROM buckets WHERE instr(key, ?)", (whose.user_id,))
     own = (_OWN_SPENDING, _OWN_TRACES, _OWN_RATINGS, _OWN_TALKS)
     gone = sum(connection.execute(statement, values).rowcount for statement in own)

@@ -37,6 +37,7 @@ _MAKE_NAMELESS = """
 _OWN_SPENDING = "DELETE FROM spending WHERE asker = %(user)s AND (%(tenant)s = '' OR tenant = %(tenant)s)"
 _OWN_TRACES = "DELETE FROM tool_traces WHERE user_id = %(user)s AND (%(tenant)s = '' OR tenant = %(tenant)s)"
 _OWN_RATINGS = "DELETE FROM ratings WHERE asker = %(user)s AND (%(tenant)s = '' OR tenant = %(tenant)s)"
+_OWN_CHANGES = "UPDATE setting_changes SET who = '' WHERE who = %(user)s AND (%(tenant)s = '' OR tenant = %(tenant)s)"
 _OWN_TALKS = "DELETE FROM conversations WHERE asker = %(user)s AND (%(tenant)s = '' OR tenant = %(tenant)s)"
 _TOMBSTONE = "INSERT INTO forgotten (job_id, at) VALUES (%s, %s) ON CONFLICT (job_id) DO UPDATE SET at = excluded.at"
 _OLD_EVENTS = "DELETE FROM events WHERE at < %s AND job_id IN (SELECT id FROM jobs WHERE status = ANY(%s))"
@@ -75,6 +76,14 @@ class PostgresArchive:
         await self._scrub()
         return gone
 
+    async def outlived(self, tenant: str, *, before: datetime) -> list[str]:
+        query = "SELECT id FROM jobs WHERE tenant = %s AND created_at < %s AND status = ANY(%s)"
+        return [job_id for (job_id,) in await self._database.rows(query, (tenant, before, _ENDED))]
+
+    async def drop_talks(self, tenant: str, *, before: datetime) -> int:
+        query = "DELETE FROM conversations WHERE tenant = %s AND put_at < %s"
+        return await self._database.execute(query, (tenant, before))
+
     async def expire(self, *, answers_before: datetime | None, traces_before: datetime) -> int:
         """Events of a job stay until it has ended. Raises `StoreError`."""
         tombstones_before = datetime.now(UTC) - timedelta(seconds=TOMBSTONES_KEPT_S)
@@ -111,9 +120,10 @@ async def _delete_jobs(connection: AsyncConnection, job_ids: Sequence[str]) -> i
 
 
 async def _delete_user(connection: AsyncConnection, whose: Whose) -> int:
-    """What a workspace has spent stays true, but says no longer who spent it."""
+    """What a workspace has spent and set stays true, but says no longer by whom."""
     values = _values(whose)
     await connection.execute(_MAKE_NAMELESS, values)
+    await connection.execute(_OWN_CHANGES, values)
     gone = 0
     for statement in (_OWN_SPENDING, _OWN_TRACES, _OWN_RATINGS, _OWN_TALKS):
         gone += (await connection.execute(statement, values)).rowcount

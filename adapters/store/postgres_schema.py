@@ -139,6 +139,13 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX summary_words ON paper_chunks USING gin (words) WHERE kind = 'summary'",
         "CREATE INDEX content_words ON paper_chunks USING gin (words) WHERE kind = 'content'",
     ),
+    (
+        "CREATE TABLE tenant_settings (tenant TEXT PRIMARY KEY, version INTEGER NOT NULL, settings TEXT NOT NULL)",
+        """CREATE TABLE setting_changes (
+            number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, tenant TEXT NOT NULL, key TEXT NOT NULL,
+            before TEXT NOT NULL, after TEXT NOT NULL, who TEXT NOT NULL, at TIMESTAMPTZ NOT NULL)""",
+        "CREATE INDEX setting_changes_by_tenant ON setting_changes (tenant, number)",
+    ),
 )
 
 

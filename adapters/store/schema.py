@@ -196,6 +196,15 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         """CREATE TRIGGER content_words_forget AFTER DELETE ON paper_chunks WHEN old.kind = 'content'
             BEGIN DELETE FROM content_words WHERE rowid = old.number; END""",
     ),
+    (
+        # What a tenant has set for itself, and every change of it.
+        """CREATE TABLE tenant_settings (
+            tenant TEXT PRIMARY KEY, version INTEGER NOT NULL, settings TEXT NOT NULL) WITHOUT ROWID""",
+        """CREATE TABLE setting_changes (
+            number INTEGER PRIMARY KEY AUTOINCREMENT, tenant TEXT NOT NULL, key TEXT NOT NULL, before TEXT NOT NULL,
+            after TEXT NOT NULL, who TEXT NOT NULL, at REAL NOT NULL)""",
+        "CREATE INDEX setting_changes_by_tenant ON setting_changes (tenant, number)",
+    ),
 )
 
 

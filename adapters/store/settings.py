@@ -46,10 +46,11 @@ class SqliteSettings:
         return await self._database.write(change)
 
     async def changes(self, tenant: str, *, limit: int) -> list[SettingChange]:
-        rows = await self._database.read(
-            lambda connection: connection.execute(_CHANGES, (tenant, limit)).fetchall()
-        )
-        return [SettingChange(*texts, datetime.fromtimestamp(at, UTC)) for *texts, at in rows]
+        rows = await self._database.read(lambda connection: connection.execute(_CHANGES, (tenant, limit)).fetchall())
+        return [
+            SettingChange(key, before, after, who, datetime.fromtimestamp(at, UTC))
+            for key, before, after, who, at in rows
+        ]
 
     async def tenants(self) -> list[str]:
         query = "SELECT tenant FROM tenant_settings ORDER BY tenant"

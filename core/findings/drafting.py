@@ -19,7 +19,7 @@ from core.job import JobStatus
 from core.llm import estimate_usage, retry_once
 from core.memo import remembered
 from core.modes.mode import Work
-from core.ports import WEB_SEARCH, ChatModel, ChatRequest, FoundPage, SearchedText, WebSearchModel
+from core.ports import ChatModel, ChatRequest, FoundPage, SearchedText, WebSearchModel
 from core.source import SearchMetadata, SearchPlan, SearchQuery, Source
 from core.stages.given import read_given
 from core.stages.plan import MAX_QUERY_TEXT_CHARS, keywords, plan_by_rules

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 import regex
 
 from core.errors import FetchError
-from core.findings.drafting import WEB_SEARCH, Drafts
+from core.findings.drafting import Drafts
 from core.findings.parsing import ReadOutput
 from core.findings.results import ResearchMode
 from core.modes.mode import Work
+from core.ports import WEB_SEARCH
 from core.source import SearchHit, Source
 from core.stages.search import make_source, renumbered
 from core.urls import canonical_url, is_web_url

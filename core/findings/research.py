@@ -14,7 +14,7 @@ from core.answer import JobResult, ResearchAnswer
 from core.errors import SetupError
 from core.events import Json
 from core.findings.composing import Composed, findings_of, placed, sections_of, texts_of, view_of
-from core.findings.drafting import WEB_SEARCH, Drafts, draft_all
+from core.findings.drafting import Drafts, draft_all
 from core.findings.judging import find_corroborators, judge_item, rank_items, settle_item
 from core.findings.opening import Opened, open_addresses
 from core.findings.parsing import ReadOutput, read_output
@@ -25,7 +25,7 @@ from core.findings.viewing import findings_json
 from core.grounding import Grounder
 from core.job import JobStatus
 from core.modes.mode import Work
-from core.ports import ChatModel
+from core.ports import WEB_SEARCH, ChatModel
 from core.progress import Progress
 from core.source import SourceCollection
 from core.stages.synthesize import Draft as AnswerDraft

@@ -6,7 +6,7 @@ Settings are read from the store whenever a question comes, so that a change hol
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -15,7 +15,7 @@ from core import wording
 from core.errors import GorkdError
 from core.ports import Clock
 from core.settings.fields import FIELDS, SettingsRefused, refusals, write_setting
-from core.settings.tenant import Ceilings, TenantSettings
+from core.settings.tenant import DEFAULTS, Ceilings, TenantSettings
 
 OPERATOR = "operator"  # who changes settings by the command line
 
@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 class KeptSettings:
     """`version` counts the changes; 0 is the defaults, which nobody has changed yet."""
 
-    settings: TenantSettings = TenantSettings()
+    settings: TenantSettings = DEFAULTS
     version: int = 0
 
 
@@ -69,7 +69,9 @@ class SettingsChanged(GorkdError):
 
 
 class SettingsDesk:
-    def __init__(self, store: SettingsStore, ceilings: Ceilings, *, clock: Clock) -> None:
+    """`ceilings` says what the operator lets a tenant decide."""
+
+    def __init__(self, store: SettingsStore, ceilings: Callable[[str], Ceilings], *, clock: Clock) -> None:
         self._store = store
         self._clock = clock
         self.ceilings = ceilings
@@ -78,9 +80,7 @@ class SettingsDesk:
         """Raises `StoreError`."""
         return await self._store.get(tenant)
 
-    async def save(
-        self, tenant: str, settings: TenantSettings, *, version: int, who: str
-    ) -> tuple[SettingChange, ...]:
+    async def save(self, tenant: str, settings: TenantSettings, *, version: int, who: str) -> tuple[SettingChange, ...]:
         """What has changed from version `version`; what is saved already changes nothing.
 
         Raises `SettingsRefused`, `SettingsChanged`, `StoreError`.
@@ -88,7 +88,7 @@ class SettingsDesk:
         before = await self._store.get(tenant)
         if before.version != version:
             raise SettingsChanged(tenant)
-        refused = refusals(settings, self.ceilings)
+        refused = refusals(settings, self.ceilings(tenant))
         if refused:
             raise SettingsRefused(refused)
         changes = _changes(before.settings, settings, who, self._clock())
@@ -103,8 +103,6 @@ class SettingsDesk:
         return await self._store.changes(tenant, limit=limit)
 
 
-def _changes(
-    before: TenantSettings, after: TenantSettings, who: str, at: datetime
-) -> tuple[SettingChange, ...]:
+def _changes(before: TenantSettings, after: TenantSettings, who: str, at: datetime) -> tuple[SettingChange, ...]:
     texts = ((key, write_setting(key, before), write_setting(key, after)) for key in FIELDS)
     return tuple(SettingChange(key, old, new, who, at) for key, old, new in texts if old != new)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import regex
 
@@ -22,7 +22,7 @@ MAX_LISTED = 50  # entries of one list: what a form shows and a person still ove
 MAX_PER_MIN = 10_000
 MAX_DAYS = 36_500
 MAX_USD = 1_000_000
-_CHANNEL = regex.compile(r"[A-Z0-9]{2,25}")
+_CHANNEL = regex.compile(r"[CG][A-Z0-9]{7,24}|[0-9]{15,25}")  # Slack's and Discord's ids
 _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 _DOMAIN = regex.compile(rf"(?:{_LABEL}\.)+{_LABEL}|edu|gov|mil|int")  # the suffixes that only institutions register
 _SCHEME = regex.compile(r"^(?:[a-z]+://)?(?:\*\.)?(?:www\.)?", regex.IGNORECASE)
@@ -78,8 +78,8 @@ def read_setting(key: str, text: str, settings: TenantSettings) -> TenantSetting
         value = getattr(TenantSettings(), key) if is_unset else field.read(text)
     except ValueError as exc:
         raise SettingsRefused({key: str(exc)}) from exc
-    changed: TenantSettings = replace(settings, **{key: value})
-    return changed
+    changes: dict[str, Any] = {key: value}  # the table pairs each key with what reads it
+    return replace(settings, **changes)
 
 
 def read_settings(given: Mapping[str, str], settings: TenantSettings) -> TenantSettings:
@@ -123,7 +123,7 @@ def _listed(text: str, one: Callable[[str], str]) -> tuple[str, ...]:
 
 def _channels(text: str) -> tuple[str, ...]:
     def channel(part: str) -> str:
-        bare = part.strip("<#>").partition("|")[0].upper()
+        bare = part.strip("<#>").partition("|")[0]
         if not _CHANNEL.fullmatch(bare):
             raise ValueError(f"{part[:80]} is not a channel's id; it looks like C0123456789 or 1234567890123456789.")
         return bare

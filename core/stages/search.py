@@ -26,6 +26,7 @@ from core.errors import (
     ProviderRateLimited,
     ProviderTimeout,
     SearchFailed,
+    SiteExcluded,
 )
 from core.injection import instructions_in
 from core.job import ResearchJob
@@ -46,7 +47,7 @@ from core.source import (
 from core.stages.reuse import reused_hits, reused_page
 from core.telemetry import Measurement
 from core.urls import canonical_url, domain_of
-from core.wording import SITE_EXCLUDED, no_provider_allowed
+from core.wording import no_provider_allowed
 
 log = logging.getLogger(__name__)
 
@@ -101,7 +102,9 @@ class Gathering:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _search(self, provider: str, query: SearchQuery) -> Sequence[SearchHit]:
-        query = self._within_policy(provider, query)
+        policy = self.job.request.policy
+        if self.deps.providers[provider].strength != "files":  # files have no site
+            query = replace(query, filters=policy.narrow(query.filters))
 
         async def pay() -> SearchHits:
             ask = partial(self._ask, provider, query)
@@ -109,18 +112,9 @@ class Gathering:
 
         key = f"search:{provider}:{query}"
         hits = (await remembered(self.deps.memo, self.job.id, key, SearchHits, pay)).hits
-        policy = self.job.request.policy
         permitted = [hit for hit in hits if policy.permits(hit.url, kind_of(hit.url, hint=hit.kind))]
         self._permitted.update(canonical_url(hit.url) for hit in permitted)
         return permitted
-
-    def _within_policy(self, provider: str, query: SearchQuery) -> SearchQuery:
-        """Who is told which sites count finds more of them; files have none."""
-        policy, filters = self.job.request.policy, query.filters
-        if not (policy.allow or policy.block) or self.deps.providers[provider].strength == "files":
-            return query
-        allowed, blocked = (*filters.include_domains, *policy.allow), (*filters.exclude_domains, *policy.block)
-        return replace(query, filters=replace(filters, include_domains=allowed, exclude_domains=blocked))
 
     async def _ask(self, provider: str, query: SearchQuery) -> Sequence[SearchHit]:
         settings = self.deps.settings.search
@@ -139,10 +133,10 @@ class Gathering:
     async def _read(self, url: str) -> Page:
         place, policy = canonical_url(url), self.job.request.policy
         if place not in self._permitted and not policy.permits(url, kind_of(url)):
-            raise FetchError(url, SITE_EXCLUDED)
+            raise SiteExcluded(url, "not permitted")
         page = await remembered(self.deps.memo, self.job.id, f"page:{place}", Page, lambda: self._get(url))
         if not policy.permits_site(page.url):
-            raise FetchError(url, SITE_EXCLUDED)
+            raise SiteExcluded(url, "not permitted")
         return page
 
     async def _get(self, url: str) -> Page:

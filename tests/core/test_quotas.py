@@ -85,8 +85,9 @@ async def test_a_question_sent_again_counts_once() -> None:
     """The platform repeats events; only the first is an asking."""
     limits = MemoryRateLimits(clock=StandingClock())
 
-    async def admit(request: ResearchRequest) -> None:
+    async def admit(request: ResearchRequest) -> ResearchRequest:
         await check_quota(request, QUOTAS, limits)
+        return request
 
     researcher = Researcher(make_deps(), Idle(), admit=admit)
     first = await researcher.submit(QUESTION, dedupe_key="discord:1")

@@ -28,6 +28,7 @@ from adapters.store.memory import (
     MemoryTraceStore,
 )
 from adapters.store.memory_cache import MemoryAnswerCache
+from adapters.store.memory_settings import MemorySettings
 from adapters.store.postgres import PostgresDatabase
 from adapters.store.postgres_attachments import PostgresAttachments
 from adapters.store.postgres_deliveries import PostgresDeliveries
@@ -42,12 +43,14 @@ from adapters.store.postgres_installations import (
 from adapters.store.postgres_jobs import PostgresJobStore
 from adapters.store.postgres_memo import PostgresJobMemo
 from adapters.store.postgres_ratings import PostgresRatings
+from adapters.store.postgres_settings import PostgresSettings
 from adapters.store.postgres_sources import PostgresSourceStore
 from adapters.store.postgres_steering import PostgresSteeringStore
 from adapters.store.postgres_traces import PostgresTraceStore
 from adapters.store.ratings import SqliteRatings
 from adapters.store.redis import RedisAnswerCache
 from adapters.store.redis_events import RedisEventLog
+from adapters.store.settings import SqliteSettings
 from adapters.store.sources import SqliteSourceStore
 from adapters.store.sqlite import Database
 from adapters.store.steering import SqliteSteeringStore
@@ -222,6 +225,16 @@ def tenancy(request, clock):
     kept = request.getfixturevalue("postgres")
     tokens, states = PostgresTokens(kept, box, clock=clock), PostgresOneTimeStates(kept, clock=clock)
     return tokens, states, PostgresTurns(kept, clock=clock), PostgresDepartures(kept)
+
+
+@pytest.fixture(params=DURABLE)
+def settings_store(request):
+    """Settings, nobody's yet."""
+    if request.param == "memory":
+        return MemorySettings()
+    if request.param == "sqlite":
+        return SqliteSettings(request.getfixturevalue("database"))
+    return PostgresSettings(request.getfixturevalue("postgres"))
 
 
 @pytest.fixture(params=["memory", "sqlite", "redis"])

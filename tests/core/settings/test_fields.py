@@ -1,0 +1,164 @@
+"""Settings as text, what may be set, and what it means for sources."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.settings.fields import FIELDS, GROUPS, SettingsRefused, read_setting, read_settings, refusals, write_setting
+from core.settings.policy import SourcePolicy
+from core.settings.tenant import Ceilings, TenantSettings
+from core.source import SearchFilters, SourceKind
+
+PROVIDERS = ("tavily", "exa", "wikipedia", "pubmed", "arxiv", "files", "web_search")
+
+
+def some(values: st.SearchStrategy[str]) -> st.SearchStrategy[tuple[str, ...]]:
+    return st.lists(values, unique=True, max_size=5).map(tuple)
+
+
+def maybe(most: int) -> st.SearchStrategy[int | None]:
+    return st.none() | st.integers(1, most)
+
+
+LABELS = st.from_regex(r"[a-z0-9]([a-z0-9-]{0,8}[a-z0-9])?", fullmatch=True).filter(lambda text: text[2:4] != "--")
+DOMAINS = st.lists(LABELS, min_size=2, max_size=4).map(".".join).filter(lambda text: not text.startswith("www."))
+SETTINGS = st.builds(
+    TenantSettings,
+    channels=some(st.from_regex(r"C[A-Z0-9]{8,10}|[0-9]{17,20}", fullmatch=True)),
+    visibility=st.sampled_from(["workspace", "channel", "private"]),
+    threads=st.sampled_from(["auto", "always", "never"]),
+    retention_days=maybe(36_500),
+    user_per_min=maybe(10_000),
+    workspace_per_min=maybe(10_000),
+    monthly_usd=st.none() | st.integers(1, 10_000_000).map(lambda cents: cents / 100),
+    providers=some(st.sampled_from(PROVIDERS)),
+    primary_only=st.booleans(),
+    allow_domains=some(DOMAINS),
+    block_domains=some(DOMAINS),
+)
+
+
+@given(SETTINGS, SETTINGS)
+def test_what_is_written_is_read_back(settings, others):
+    """Round trip, from whatever was set before; every setting is in the table."""
+    written = {key: write_setting(key, settings) for key in FIELDS}
+
+    assert read_settings(written, others) == settings
+    assert set(written) == set(TenantSettings.__dataclass_fields__)
+    assert {FIELDS[key].group for key in FIELDS} == set(GROUPS)
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "expected"),
+    [
+        pytest.param("channels", "<#C0123ABCD|general>, C0456EFGH", ("C0123ABCD", "C0456EFGH"), id="mentions"),
+        pytest.param("allow_domains", "https://www.WHO.int/a\n*.un.org;who.int", ("who.int", "un.org"), id="addresses"),
+        pytest.param("block_domains", "bücher.example", ("xn--bcher-kva.example",), id="another script"),
+        pytest.param("allow_domains", "edu", ("edu",), id="institutions' suffix"),
+        pytest.param("monthly_usd", "$12.5", 12.5, id="dollars"),
+        pytest.param("monthly_usd", "", None, id="empty is no limit"),
+        pytest.param("retention_days", "none", None, id="none"),
+        pytest.param("providers", "PubMed arxiv", ("pubmed", "arxiv"), id="providers"),
+        pytest.param("primary_only", "YES", True, id="yes"),
+    ],
+)  # fmt: skip
+def test_what_people_write_is_understood(key, text, expected):
+    assert getattr(read_setting(key, text, TenantSettings()), key) == expected
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "says"),
+    [
+        pytest.param("channels", "#general", "#general is not a channel's id", id="channel's name"),
+        pytest.param("allow_domains", "nature", "nature is not a domain", id="no domain"),
+        pytest.param("allow_domains", "a..b", "a..b is not a domain", id="empty label"),
+        pytest.param("allow_domains", " ".join(f"d{n}.com" for n in range(51)), "at most 50", id="too many"),
+        pytest.param("user_per_min", "0", "from 1 to 10000", id="nothing a minute"),
+        pytest.param("user_per_min", "٣", "whole number", id="other digits"),
+        pytest.param("monthly_usd", "0", "in dollars", id="no money"),
+        pytest.param("monthly_usd", "1e3", "in dollars", id="exponent"),
+        pytest.param("visibility", "everyone", "one of workspace, channel, private", id="choice"),
+        pytest.param("primary_only", "maybe", "one of yes, no", id="maybe"),
+        pytest.param("colour", "red", "There is no setting colour", id="unknown"),
+    ],
+)
+def test_what_cannot_be_is_said_by_its_key(key, text, says):
+    """The settings stay as they are, and the sentence says what to write instead."""
+    with pytest.raises(SettingsRefused) as refused:
+        read_setting(key, text, TenantSettings())
+
+    assert set(refused.value.refusals) == {key}
+    assert says in refused.value.refusals[key]
+    assert says in refused.value.user_message
+
+
+def test_every_field_that_cannot_be_is_told_at_once():
+    with pytest.raises(SettingsRefused) as refused:
+        read_settings({"user_per_min": "x", "channels": "C0123ABCD", "monthly_usd": "much"}, TenantSettings())
+
+    assert set(refused.value.refusals) == {"user_per_min", "monthly_usd"}
+
+
+def test_nobody_goes_beyond_what_the_operator_allows():
+    ceilings = Ceilings(("pubmed",), user_per_min=5, workspace_per_min=20, monthly_usd=50, retention_days=90)
+    greedy = TenantSettings(
+        user_per_min=6, workspace_per_min=20, monthly_usd=50.01, retention_days=91, providers=("pubmed", "exa"),
+        allow_domains=("who.int",), block_domains=("who.int",),
+    )  # fmt: skip
+
+    found = refusals(greedy, ceilings)
+
+    assert set(found) == {"user_per_min", "monthly_usd", "retention_days", "providers", "block_domains"}
+    assert found["user_per_min"] == "At most 5 here; whoever runs gorkd can allow more."
+    assert refusals(TenantSettings(workspace_per_min=20, monthly_usd=50, providers=("pubmed",)), ceilings) == {}
+    assert set(refusals(TenantSettings(monthly_usd=1), Ceilings(is_priced=False))) == {"monthly_usd"}
+
+
+@pytest.mark.parametrize(
+    ("policy", "url", "is_permitted"),
+    [
+        pytest.param(SourcePolicy(allow=("who.int",)), "https://www.who.int/a", True, id="allowed"),
+        pytest.param(SourcePolicy(allow=("who.int",)), "https://who.int.evil.example/", False, id="look-alike"),
+        pytest.param(SourcePolicy(allow=("who.int",)), "https://notwho.int/", False, id="same ending"),
+        pytest.param(SourcePolicy(block=("example.com",)), "https://a.EXAMPLE.com./x", False, id="below a blocked one"),
+        pytest.param(SourcePolicy(block=("example.com",)), "http://example%2ecom/x", False, id="escaped"),
+        pytest.param(SourcePolicy(block=("xn--bcher-kva.org",)), "https://bücher.org/", False, id="other script"),
+        pytest.param(SourcePolicy(allow=("b.com",), block=("a.b.com",)), "https://a.b.com/", False, id="block first"),
+        pytest.param(SourcePolicy(allow=("who.int",)), "file:///papers/a.md", True, id="a file has no site"),
+        pytest.param(SourcePolicy(allow=("who.int",)), "attachment:a.pdf", True, id="nor has an attachment"),
+    ],
+)  # fmt: skip
+def test_a_site_is_its_domain_and_all_below(policy, url, is_permitted):
+    assert policy.permits(url, SourceKind.OFFICIAL) is is_permitted
+    assert policy.permits_site(url) is is_permitted
+
+
+@pytest.mark.parametrize("kind", list(SourceKind), ids=str)
+def test_primary_sources_are_officials_standards_and_journals(kind):
+    """Of web pages; the team's own files are not judged by it."""
+    policy = SourcePolicy(primary_only=True)
+
+    is_primary = kind in (SourceKind.OFFICIAL, SourceKind.STANDARDS, SourceKind.PEER_REVIEWED)
+
+    assert policy.permits("https://example.com/", kind) is is_primary
+    assert policy.permits("file:///a.md", kind)
+
+
+@given(SETTINGS, SETTINGS)
+def test_policies_that_permit_otherwise_have_other_keys(one, other):
+    """So that an answer made under one is never given under the other; the order of entries does not matter."""
+    first, second = (
+        (set(policy.providers), set(policy.allow), set(policy.block), policy.primary_only)
+        for policy in (one.policy, other.policy)
+    )
+
+    assert (one.policy.key == other.policy.key) is (first == second)
+    assert SourcePolicy().key == ""
+
+
+def test_an_engine_is_told_which_sites_count():
+    narrowed = SourcePolicy(allow=("who.int",), block=("x.com",)).narrow(SearchFilters("week", ("nih.gov",)))
+
+    assert narrowed == SearchFilters("week", ("nih.gov", "who.int"), ("x.com",))
