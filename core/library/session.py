@@ -59,11 +59,16 @@ class Speaker:
 
 @dataclass(frozen=True)
 class Said:
-    """A reply, the PNG of the page that it shows, b"" if none, and where the conversation stands now."""
+    """A reply, the PNG of the page that it shows, b"" if none, and where the conversation stands now.
+
+    `job` is what was researched for it; `added` are the papers that were to be added and are in the library now.
+    """
 
     reply: Reply
     picture: bytes = b""
     after: Conversation = field(default_factory=Conversation)
+    job: ResearchJob | None = None
+    added: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -125,7 +130,8 @@ class LibraryTalks:
             talk = Talk(self.desk, speaker.scope, shelves, research, self._clock, speaker.is_admin)
             after, reply = await talk.say(before, text)
             await self._keep(speaker, after)
-        return Said(reply, await self._picture(speaker, after, reply), after)
+        job = await self._researcher.job(reply.job_id) if reply.job_id else None
+        return Said(reply, await self._picture(speaker, after, reply), after, job)
 
     async def hear(
         self, scope: Scope, thread: str, text: str, *, has_files: bool = False, is_addressed: bool = True
@@ -159,7 +165,8 @@ class LibraryTalks:
         for reference in addition.references:
             await tell(wording.FETCHING.format(name=reference))
             await added.take(self.desk.add_reference(speaker.scope, reference))
-        return Said(Reply(added.sentence), after=await self._begun(speaker, added.papers))
+        ids = tuple(dict.fromkeys(paper.id for paper in added.papers))
+        return Said(Reply(added.sentence), after=await self._begun(speaker, added.papers), added=ids)
 
     async def _add_incoming(self, shelf: Scope, file: Incoming) -> Ingested:
         if file.size > MAX_PAPER_BYTES:

@@ -10,6 +10,7 @@ from typing import Any
 VIEW, SEND, EMBED, ATTACH, HISTORY = 1 << 10, 1 << 11, 1 << 14, 1 << 15, 1 << 16
 THREADS, IN_THREADS = 1 << 35, 1 << 38
 REACT, COMMANDS = 1 << 6, 1 << 31
+MANAGE_GUILD = 1 << 5
 ALL = VIEW | SEND | EMBED | ATTACH | HISTORY | THREADS | IN_THREADS | REACT | COMMANDS
 
 TEXT, DM, GROUP_DM, PUBLIC_THREAD = 0, 1, 3, 11
@@ -232,7 +233,8 @@ class Interaction:
         else:
             place |= {
                 "guild_id": guild.id, "guild": {"id": guild.id, "locale": "en-US", "features": []},
-                "guild_locale": "en-US", "member": member(self.person), "context": 0,
+                "guild_locale": "en-US", "member": member(self.person, permissions=_permissions(self.person)),
+                "context": 0,
             }  # fmt: skip
         return {
             "id": self.id, "application_id": APPLICATION_ID, "type": self.kind, "data": self.data, "version": 1,
@@ -241,3 +243,8 @@ class Interaction:
             "attachment_size_limit": 10_485_760, **place,
             **({"message": self.message.to_json()} if self.message else {}),
         }  # fmt: skip
+
+
+def _permissions(person: dict[str, Any]) -> int:
+    """Who owns the server may do anything there."""
+    return ALL | (MANAGE_GUILD if person == ASKER else 0)

@@ -88,7 +88,7 @@ class House:
 def is_final(message: Message) -> bool:
     """Whether it is no longer a placeholder or a progress report."""
     title = str(message.embed.get("title") or message.text)
-    passing = ("Researching", "being restarted; your answer will")
+    passing = ("Researching", "📚 Library", "being restarted; your answer will")
     return not message.is_thinking and bool(message.text) and not any(words in title for words in passing)
 
 

@@ -41,6 +41,17 @@ async def acknowledge(interaction: Asked, *, ephemeral: bool = False, in_place: 
     return _spot(interaction, ephemeral=ephemeral, in_place=in_place)
 
 
+async def open_form(interaction: Asked, form: discord.ui.Modal) -> None:
+    """A form must be the first answer; one whose reply was lost stands open all the same."""
+    try:
+        await interaction.response.send_modal(form)
+    except (aiohttp.ClientError, OSError) as exc:
+        _log.warning("form perhaps not opened", extra={"error": str(exc)})
+    except discord.HTTPException as exc:
+        if exc.code != ALREADY_ACKED:
+            _log.warning("form not opened", extra={"error": str(exc)})
+
+
 def _spot(interaction: Asked, *, ephemeral: bool, in_place: bool) -> Spot:
     message = interaction.message if in_place else None
     is_hidden = ephemeral or bool(message and message.flags.ephemeral)

@@ -19,15 +19,18 @@ from discord import app_commands
 from adapters.chat.discord.commands import add_commands, is_registered
 from adapters.chat.discord.delivery import PLATFORM, DiscordReply, Spot
 from adapters.chat.discord.files import read_files
+from adapters.chat.discord.library import press_library
+from adapters.chat.discord.library_render import DiscordLibraryVoice
 from adapters.chat.discord.messages import forget_message, hear
-from adapters.chat.discord.payload import DiscordMessage, Press
+from adapters.chat.discord.payload import DiscordMessage, LibraryButton, Press
 from adapters.chat.discord.presses import press_button, submit_form
 from adapters.chat.discord.render import DiscordVoice
 from adapters.chat.discord.settings import DiscordSettings
 from adapters.chat.discord.threads import Traffic, spread
 from adapters.chat.discord.translate import Asked
-from adapters.chat.discord.view import JobItem, form_of
+from adapters.chat.discord.view import JobItem, LibraryItem, form_of, wish_of
 from adapters.chat.discord.words import word
+from adapters.chat.library import LiveTalks
 from adapters.chat.live import LiveAnswers
 from adapters.chat.reply import Pace
 from core.delivery import Address, Delivery
@@ -65,14 +68,14 @@ class ResearchBot(discord.AutoShardedClient):
     def __init__(
         self, researcher: Researcher, settings: DiscordSettings, *, links: PageLinks, talks: LibraryTalks | None = None
     ) -> None:
-        """Without `talks` there is no `/library`."""
+        """Without `talks` there is no library."""
         intents = discord.Intents(guilds=True, guild_messages=True, dm_messages=True)  # none of them is privileged
         super().__init__(intents=intents, allowed_mentions=discord.AllowedMentions.none(), max_messages=None)
         self.researcher = researcher
         self.settings = settings
-        self.talks = talks
         self.voice = DiscordVoice(links)
         self.live = LiveAnswers(researcher, self.voice, platform=PLATFORM, pace=PACE)
+        self.library = LiveTalks(talks, DiscordLibraryVoice(links), platform=PLATFORM, pace=PACE) if talks else None
         self.traffic = Traffic()
         self.replies: OrderedDict[int, DiscordReply] = OrderedDict()  # by the message that is answered
         self.is_retiring = False
@@ -94,7 +97,7 @@ class ResearchBot(discord.AutoShardedClient):
                 await asyncio.sleep(wait_s)
 
     async def setup_hook(self) -> None:
-        self.add_dynamic_items(JobItem)
+        self.add_dynamic_items(JobItem, LibraryItem)
         # As Discord sent them: `fetch_commands` of discord.py 2.7.1 loses where a command may be used.
         registered = cast("Sequence[Mapping[str, Any]]", await self.http.get_global_commands(self.application_id or 0))
         if not is_registered(self.tree, registered):
@@ -104,13 +107,16 @@ class ResearchBot(discord.AutoShardedClient):
     async def retire(self) -> None:
         """Take no more questions, and give those being answered their time."""
         self.is_retiring = True
-        await self.live.settle(GRACE_S)
-        await self.live.aclose()
+        library = self.library
+        await asyncio.gather(self.live.settle(GRACE_S), *([library.settle(GRACE_S)] if library else []))
+        await asyncio.gather(self.live.aclose(), *([library.aclose()] if library else []))
 
     # What Discord tells
 
     async def on_ready(self) -> None:
         resumed = await self.live.resume(self._reopen)
+        if self.library is not None:
+            resumed += await self.library.resume(self._reopen)
         _log.info("discord is ready", extra={"guilds": len(self.guilds), "resumed": resumed})
 
     async def on_message(self, message: discord.Message) -> None:
@@ -122,12 +128,17 @@ class ResearchBot(discord.AutoShardedClient):
 
     async def on_interaction(self, interaction: Asked) -> None:
         """Commands and buttons find their own way; submitted forms come here, so that they outlive a restart."""
-        form = form_of(interaction)
+        form, wish = form_of(interaction), wish_of(interaction)
         if form is not None:
             await submit_form(self, interaction, *form)
+        elif wish is not None:
+            await self.said_by_button(interaction, wish)
 
     async def pressed(self, interaction: Asked, press: Press, job_id: str) -> None:
         await press_button(self, interaction, press, job_id)
+
+    async def said_by_button(self, interaction: Asked, button: LibraryButton) -> None:
+        await press_library(self, interaction, button)
 
     # What the parts of the bot share
 

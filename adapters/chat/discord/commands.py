@@ -38,8 +38,8 @@ _contexts = app_commands.allowed_contexts(guilds=True, dms=True, private_channel
 def add_commands(bot: ResearchBot) -> None:
     for command in (_research(bot), _research_this(bot), _help(bot), _history(bot)):
         bot.tree.add_command(command)
-    if bot.talks is not None:
-        bot.tree.add_command(library_command(bot.talks))
+    if bot.library is not None:
+        bot.tree.add_command(library_command(bot, bot.library))
 
     @bot.tree.error
     async def failed(interaction: Asked, error: app_commands.AppCommandError) -> None:

@@ -194,13 +194,15 @@ class DiscordReply:
         try:
             return await send(payload, *rest)
         except discord.HTTPException as exc:
+            is_too_large = exc.status == TOO_LARGE or exc.code == ENTITY_TOO_LARGE
+            if payload.files and (is_too_large or exc.code == MISSING_PERMISSIONS):
+                return await self._try(send, payload.without_files, *rest)
             if exc.code == MISSING_PERMISSIONS and self.spot.can_embed:
                 self.spot = replace(self.spot, can_embed=False)
                 return await self._try(send, payload, *rest)
             if exc.code == NO_HISTORY and self.spot.can_reply:
                 self.spot = replace(self.spot, can_reply=False)
                 return await self._try(send, payload, *rest)
-            is_too_large = exc.status == TOO_LARGE or exc.code == ENTITY_TOO_LARGE
             if self.files and payload.job_id and (is_too_large or exc.code == MISSING_PERMISSIONS):
                 raise FilesRefused(str(exc)) from exc
             self.is_dismissed = exc.code == UNKNOWN_MESSAGE
@@ -215,9 +217,10 @@ class DiscordReply:
         return {"content": payload.text, "embed": None, **body}
 
     def _files(self, payload: DiscordMessage) -> list[discord.File]:
-        """Of an answer; read anew by each try, since sending uses them up."""
-        files = self.files if payload.job_id else ()
-        return [discord.File(io.BytesIO(file.content), file.name) for file in files]
+        """Its own and those of an answer; read anew by each try, since sending uses them up."""
+        own = [(file.name, file.content) for file in payload.files]
+        files = [(file.name, file.content) for file in self.files] if payload.job_id else []
+        return [discord.File(io.BytesIO(content), name) for name, content in (*own, *files)]
 
     def _attached(self, payload: DiscordMessage) -> dict[str, Any]:
         """For an edit, which leaves what is attached as it is unless it names something else."""

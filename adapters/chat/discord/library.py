@@ -1,38 +1,54 @@
-"""`/library`: the conversation with a team's papers in Discord, one a channel or thread."""
+"""The conversation with a team's papers in Discord, one a channel or thread: commands, words, buttons, files."""
 
 from __future__ import annotations
 
-import io
-import logging
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import discord
 from discord import app_commands
 
-from adapters.chat.discord.acks import acknowledge
-from adapters.chat.discord.markup import plain, prose
-from adapters.chat.discord.translate import Asked, place_of_interaction
+from adapters.chat.discord.acks import acknowledge, open_form
+from adapters.chat.discord.delivery import Spot
+from adapters.chat.discord.files import incoming
+from adapters.chat.discord.payload import DiscordMessage, LibraryButton
+from adapters.chat.discord.translate import Asked, Place, place_of_interaction
+from adapters.chat.discord.view import WishForm
 from adapters.chat.discord.words import word
-from core import wording
+from adapters.chat.library import LiveTalks
 from core.errors import GorkdError
-from core.job import Scope
-from core.library.adding import Incoming
-from core.library.session import LibraryTalks, Said, Speaker
+from core.job import ResearchJob
+from core.library.session import LibraryTalks, Speaker
 from core.library.states import COMMANDS
-from core.library.words import Addition
+from core.library.words import ALSO_OF_ANSWERS, Addition, Words
 from core.render import one_line
+
+if TYPE_CHECKING:
+    from adapters.chat.discord.bot import ResearchBot
 
 MAX_CHOICES = 25
 CHOICE_LENGTH = 100
-TEXT_ROOM = 4_000  # of an embed's 4,096
-TITLE_ROOM = 250
-OF_A_PAPER = frozenset({"summary", "open", "reindex-paper", "remove-paper"})
-
-_log = logging.getLogger(__name__)
 
 
-def library_command(talks: LibraryTalks) -> app_commands.Command[Any, ..., None]:
+@dataclass(frozen=True)
+class Turn:
+    """Somebody has said something, which `key` names, at a place; it is answered at `spot`."""
+
+    place: Place
+    spot: Spot
+    key: str
+
+    @property
+    def speaker(self) -> Speaker:
+        """Whoever may manage the server may change its library; in a direct message it is one's own."""
+        place = self.place
+        is_admin = place.is_direct or place.is_manager
+        key = f"discord:{self.key}"
+        return Speaker(place.scope, _thread_of(place), str(place.user_id), is_admin=is_admin, key=key)
+
+
+def library_command(bot: ResearchBot, library: LiveTalks[DiscordMessage]) -> app_commands.Command[Any, ..., None]:
     @app_commands.command(name="library", description=word("library.command"))
     @app_commands.guild_install()
     @app_commands.allowed_contexts(guilds=True, dms=True, private_channels=False)
@@ -41,33 +57,94 @@ def library_command(talks: LibraryTalks) -> app_commands.Command[Any, ..., None]
         argument=word("library.option_argument"),
         file=word("library.option_file"),
     )
-    async def library(
+    async def command(
         interaction: Asked,
         command: app_commands.Range[str, 1, 50],
         argument: app_commands.Range[str, 0, 1000] = "",
         file: discord.Attachment | None = None,
     ) -> None:
-        if await acknowledge(interaction) is None:
+        spot = await acknowledge(interaction)
+        if spot is None:
             return
-        try:
-            if command == "add":
-                await _show(interaction, text=await _add(talks, interaction, argument, file))
-            else:
-                await _say(talks, interaction, f"{command} {argument}".strip())
-        except GorkdError as error:
-            await _show(interaction, text=error.user_message)
-        except discord.HTTPException as exc:
-            _log.warning("library reply lost", extra={"error": str(exc)})
-        except Exception:  # noqa: BLE001 -- a chat's process boundary: the person must not be left waiting
-            _log.exception("library command failed")
-            await _show(interaction, text=wording.SOMETHING_BROKE)
+        turn = Turn(place_of_interaction(interaction), spot, str(interaction.id))
+        if command == "add":
+            addition = Addition((argument,) if argument else ())
+            await _add(bot, library, turn, addition, [file] if file else [])
+        else:
+            await _say(bot, library, turn, f"{command} {argument}".strip())
 
     async def complete_argument(interaction: Asked, current: str) -> list[app_commands.Choice[str]]:
-        return await _papers_like(talks, interaction, current)
+        return await _papers_like(library.talks, interaction, current)
 
-    library.autocomplete("command")(_complete_command)
-    library.autocomplete("argument")(complete_argument)
-    return library
+    command.autocomplete("command")(_complete_command)
+    command.autocomplete("argument")(complete_argument)
+    return command
+
+
+async def hear_library(
+    bot: ResearchBot, message: discord.Message, said: str, turn: Turn, answered: ResearchJob | None
+) -> bool:
+    """Whether a message was for the library, which has then answered it. `answered` is the job that it replies to.
+
+    Raises `StoreError`.
+    """
+    library = bot.library
+    if library is None:
+        return False
+    has_files = bool(message.attachments)
+    heard = await library.talks.hear(turn.place.scope, _thread_of(turn.place), said, has_files=has_files)
+    if isinstance(heard, Addition):
+        await _add(bot, library, turn, heard, message.attachments)
+    elif heard is not None and not _is_of_answer(heard, answered):
+        await _say(bot, library, turn, heard.text)
+    else:
+        return False
+    return True
+
+
+async def press_library(bot: ResearchBot, interaction: Asked, button: LibraryButton) -> None:
+    """A button, or the form that one has opened."""
+    if button.words == "improve":
+        await open_form(interaction, WishForm(button))
+        return
+    spot = await acknowledge(interaction)
+    if spot is None:
+        return
+    if bot.library is None:
+        await bot.reply(spot).edit(bot.voice.refusal(word("asking.nothing_here")))
+        return
+    turn = Turn(place_of_interaction(interaction), spot, str(interaction.id))
+    await _say(bot, bot.library, turn, button.words, about=button.tag)
+
+
+async def _say(bot: ResearchBot, library: LiveTalks[DiscordMessage], turn: Turn, text: str, *, about: str = "") -> None:
+    if bot.is_retiring:
+        await bot.reply(turn.spot).edit(bot.voice.refusal(word("asking.restarting")))
+    else:
+        await library.say(turn.speaker, text, bot.reply(turn.spot), about=about)
+
+
+async def _add(
+    bot: ResearchBot,
+    library: LiveTalks[DiscordMessage],
+    turn: Turn,
+    addition: Addition,
+    files: Sequence[discord.Attachment],
+) -> None:
+    if bot.is_retiring:
+        await bot.reply(turn.spot).edit(bot.voice.refusal(word("asking.restarting")))
+    else:
+        await library.add(turn.speaker, addition, [incoming(file) for file in files], bot.reply(turn.spot))
+
+
+def _thread_of(place: Place) -> str:
+    return f"discord:{place.channel_id}"
+
+
+def _is_of_answer(heard: Words, answered: ResearchJob | None) -> bool:
+    """Whether a word that both know is about the answer that it replies to."""
+    is_other = answered is not None and "library" not in answered.request.modes
+    return is_other and not heard.is_certain and heard.command in ALSO_OF_ANSWERS
 
 
 async def _complete_command(_: Asked, current: str) -> list[app_commands.Choice[str]]:
@@ -82,7 +159,8 @@ async def _complete_command(_: Asked, current: str) -> list[app_commands.Choice[
 
 async def _papers_like(talks: LibraryTalks, interaction: Asked, current: str) -> list[app_commands.Choice[str]]:
     """Papers by id or title, where the command takes one."""
-    if getattr(interaction.namespace, "command", "") not in OF_A_PAPER:
+    rule = COMMANDS.get(getattr(interaction.namespace, "command", ""))
+    if rule is None or not rule.takes_paper:
         return []
     wanted = current.casefold().strip()
     try:
@@ -92,47 +170,3 @@ async def _papers_like(talks: LibraryTalks, interaction: Asked, current: str) ->
     shown = [(paper.id, f"{paper.id} {one_line(paper.title)}"[:CHOICE_LENGTH]) for paper in papers]
     fitting = [app_commands.Choice(name=name, value=id_) for id_, name in shown if wanted in name.casefold()]
     return fitting[:MAX_CHOICES]
-
-
-async def _say(talks: LibraryTalks, interaction: Asked, text: str) -> None:
-    lines: list[str] = []
-
-    async def tell(line: str) -> None:
-        lines.append(line.rstrip())
-        await _show(interaction, text="\n".join(lines))
-
-    said = await talks.say(_speaker(interaction), text, tell)
-    await _show(interaction, text=said.reply.text, title=said.reply.title, files=_files(said))
-
-
-async def _add(talks: LibraryTalks, interaction: Asked, reference: str, file: discord.Attachment | None) -> str:
-    async def tell(_: str) -> None:
-        pass  # Discord says that the bot is thinking
-
-    files = [Incoming(file.filename, file.size, file.read)] if file else []
-    addition = Addition((reference,) if reference else ())
-    return (await talks.add(_speaker(interaction), addition, files, tell)).reply.text
-
-
-def _speaker(interaction: Asked) -> Speaker:
-    """Whoever may manage the server may change its library; in a direct message it is one's own."""
-    place = place_of_interaction(interaction)
-    scope: Scope = place.scope
-    is_admin = place.is_direct or bool(place.guild_id and interaction.permissions.manage_guild)
-    thread = f"discord:{place.channel_id}"
-    return Speaker(scope, thread, str(place.user_id), is_admin=is_admin, key=str(interaction.id))
-
-
-def _files(said: Said) -> list[discord.File]:
-    files = [discord.File(io.BytesIO(said.picture), "page.png")] if said.picture else []
-    if said.reply.file is not None:
-        name, content = said.reply.file
-        files.append(discord.File(io.BytesIO(content.encode()), name))
-    return files
-
-
-async def _show(interaction: Asked, *, text: str, title: str = "", files: Sequence[discord.File] = ()) -> None:
-    embed = discord.Embed(title=plain(title, TITLE_ROOM) or None, description=prose(text, TEXT_ROOM))
-    if any(file.filename == "page.png" for file in files):
-        embed.set_image(url="attachment://page.png")
-    await interaction.edit_original_response(embed=embed, attachments=list(files))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import discord
 
 from adapters.chat.discord.delivery import Spot
+from adapters.chat.discord.library import Turn, hear_library
 from adapters.chat.discord.render import sources_text
 from adapters.chat.discord.translate import Place, place_of_message, question_of
 from adapters.chat.discord.view import job_of
@@ -89,10 +90,13 @@ async def conversation_of(bot: ResearchBot, channel: object, asked_id: int, job_
 async def _respond(bot: ResearchBot, message: discord.Message, place: Place, spot: Spot, reply: Reply) -> None:
     above = message.reference.resolved if message.reference else None
     answered = job_of(above) if isinstance(above, discord.Message) and above.author == bot.user else ""
+    said = question_of(message.content, bot.user.id if bot.user else 0)
+    if await hear_library(bot, message, said, Turn(place, spot, str(message.id)), await _known(bot, answered)):
+        return
     thread = await conversation_of(bot, message.channel, message.id, answered)
     running = await _steerable(bot, place, thread, answered)
     if running is not None and reply.kind not in ("sources", "help", "history", "forget"):
-        await _steer(bot, running, place, spot, question_of(message.content, bot.user.id if bot.user else 0))
+        await _steer(bot, running, place, spot, said)
     elif reply.kind == "question":
         request = ResearchRequest(reply.rest, place.scope, asker=str(place.user_id), thread=thread)
         await bot.ask(request, spot, key=f"discord:{message.id}", files=message.attachments)
@@ -104,6 +108,13 @@ async def _respond(bot: ResearchBot, message: discord.Message, place: Place, spo
             await bot.reply(spot).edit(bot.voice.refusal(word("asking.nothing_here")))
         else:
             await _act(bot, job, place, spot, reply, key=f"discord:{message.id}")
+
+
+async def _known(bot: ResearchBot, job_id: str) -> ResearchJob | None:
+    try:
+        return await bot.researcher.job(job_id) if job_id else None
+    except JobNotFound:
+        return None
 
 
 async def _steerable(bot: ResearchBot, place: Place, thread: str, answered: str) -> ResearchJob | None:

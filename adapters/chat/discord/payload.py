@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Literal
 
 import discord
 
+from adapters.chat.discord.words import word
+
+CUSTOM_ID_LIMIT = 100
 JOB_ID = r"[0-9A-Za-z_-]{1,80}"
 
 
@@ -50,7 +53,33 @@ class LinkButton:
     url: str
 
 
-Row = tuple[JobButton | LinkButton, ...]
+@dataclass(frozen=True)
+class LibraryButton:
+    """Says `words` to the library; with a `tag` only while what it stands under is what is shown."""
+
+    words: str
+    label: str
+    tag: str = ""
+    style: Literal["primary", "secondary", "danger"] = "secondary"
+
+    @property
+    def custom_id(self) -> str:
+        return f"library:{self.tag}:{self.words}"
+
+    @property
+    def fits(self) -> bool:
+        return len(self.custom_id) <= CUSTOM_ID_LIMIT
+
+
+@dataclass(frozen=True)
+class Upload:
+    """A file that is shown with the message."""
+
+    name: str
+    content: bytes = field(repr=False)
+
+
+Row = tuple[JobButton | LibraryButton | LinkButton, ...]
 
 
 @dataclass(frozen=True)
@@ -58,7 +87,7 @@ class DiscordMessage:
     """`text` says the same within 2000 characters, for places where the bot may not embed.
 
     `job_id` is the job whose end this is, "" before the end; `page_url` where it can be read as well. `details`
-    is what goes to a thread under it, which is called `thread_name`.
+    is what goes to a thread under it, which is called `thread_name`. `files` come with this very edit.
     """
 
     embed: discord.Embed
@@ -68,3 +97,12 @@ class DiscordMessage:
     page_url: str = ""
     thread_name: str = ""
     details: tuple[discord.Embed, ...] = ()
+    files: tuple[Upload, ...] = ()
+
+    @property
+    def without_files(self) -> DiscordMessage:
+        """For where nothing may be attached."""
+        embed = self.embed.copy().set_image(url=None)
+        said = word("library.not_attached")
+        embed.description = f"{embed.description or ''}\n-# {said}"
+        return replace(self, embed=embed, text=f"{self.text}\n-# {said}", files=())

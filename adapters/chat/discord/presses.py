@@ -8,10 +8,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-import aiohttp
 import discord
 
-from adapters.chat.discord.acks import ALREADY_ACKED, acknowledge
+from adapters.chat.discord.acks import acknowledge, open_form
 from adapters.chat.discord.payload import DiscordMessage, JobButton, Press
 from adapters.chat.discord.render import sources_text
 from adapters.chat.discord.talking import whisper
@@ -41,7 +40,7 @@ class NotYours(GorkdError):
 async def press_button(bot: ResearchBot, interaction: Asked, press: Press, job_id: str) -> None:
     """Every press is acknowledged, and ends in words or an answer."""
     if press in (Press.IMPROVE, Press.BAD):
-        await _open_form(interaction, JobForm(press, job_id))
+        await open_form(interaction, JobForm(press, job_id))
         if press is Press.BAD:  # the vote counts although nobody says why
             await _vote(bot, interaction, job_id, good=False)
         return
@@ -199,17 +198,6 @@ async def _vote(bot: ResearchBot, interaction: Asked, job_id: str, *, good: bool
         await bot.researcher.rate(job.id, str(interaction.user.id), good=good, scope=job.scope)
     except GorkdError as error:
         _log.info("vote not kept", extra={"reason": str(error)})
-
-
-async def _open_form(interaction: Asked, form: JobForm) -> None:
-    """A form must be the first answer; one whose reply was lost stands open all the same."""
-    try:
-        await interaction.response.send_modal(form)
-    except (aiohttp.ClientError, OSError) as exc:
-        _log.warning("form perhaps not opened", extra={"error": str(exc)})
-    except discord.HTTPException as exc:
-        if exc.code != ALREADY_ACKED:
-            _log.warning("form not opened", extra={"error": str(exc)})
 
 
 async def _visible(bot: ResearchBot, interaction: Asked, job_id: str) -> ResearchJob:

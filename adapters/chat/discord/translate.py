@@ -18,7 +18,7 @@ class Place:
 
     `audience_id` is the channel whose members can read it: of a public thread its parent. `guild_id` is 0
     outside guilds and where the bot is no member. `is_open` says that the channel is known to be readable
-    by everyone in the guild.
+    by everyone in the guild; `is_manager` that this person may change what belongs to all of it.
     """
 
     user_id: int
@@ -27,6 +27,7 @@ class Place:
     audience_id: int = 0
     is_direct: bool = False
     is_open: bool = False
+    is_manager: bool = False
 
     @property
     def scope(self) -> Scope:
@@ -62,6 +63,7 @@ def place_of_message(message: discord.Message) -> Place:
         audience_id=audience_of(message.channel),
         is_direct=isinstance(message.channel, discord.DMChannel),
         is_open=is_open(message.channel),
+        is_manager=isinstance(message.author, discord.Member) and message.author.guild_permissions.manage_guild,
     )
 
 
@@ -75,6 +77,7 @@ def place_of_interaction(interaction: Asked) -> Place:
         audience_id=audience_of(interaction.channel),
         is_direct=bool(interaction.context.dm_channel),
         is_open=is_member and is_open(interaction.channel),
+        is_manager=is_member and interaction.permissions.manage_guild,
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any, Protocol, cast
 
 import discord
 
-from adapters.chat.discord.payload import JOB_ID, DiscordMessage, JobButton, LinkButton, Press
+from adapters.chat.discord.payload import JOB_ID, DiscordMessage, JobButton, LibraryButton, LinkButton, Press
 from adapters.chat.discord.translate import Asked
 from adapters.chat.discord.words import word
 
@@ -17,6 +17,7 @@ STYLES = {
     "danger": discord.ButtonStyle.danger,
 }
 _TEMPLATE = rf"(?P<press>{'|'.join(Press)}):(?P<job_id>{JOB_ID})"
+_LIBRARY = r"library:(?P<tag>[0-9a-f]{0,12}):(?P<words>.{1,90})"
 REASON_LIMIT = 1000  # characters of what somebody writes into a form
 
 
@@ -43,6 +44,26 @@ class JobItem(discord.ui.DynamicItem[discord.ui.Button[Any]], template=_TEMPLATE
 
     async def callback(self, interaction: discord.Interaction[Any]) -> None:
         await cast(Pressable, interaction.client).pressed(interaction, self.button.press, self.button.job_id)
+
+
+class LibraryPressable(Protocol):
+    async def said_by_button(self, interaction: Asked, button: LibraryButton) -> None: ...
+
+
+class LibraryItem(discord.ui.DynamicItem[discord.ui.Button[Any]], template=_LIBRARY):
+    """A button that says something to the library."""
+
+    def __init__(self, button: LibraryButton) -> None:
+        super().__init__(discord.ui.Button(label=button.label, custom_id=button.custom_id, style=STYLES[button.style]))
+        self.button = button
+
+    @classmethod
+    async def from_custom_id(cls, _: Any, item: discord.ui.Item[Any], match: re.Match[str], /) -> LibraryItem:
+        label = cast("discord.ui.Button[Any]", item).label or "·"
+        return cls(LibraryButton(match["words"], label, match["tag"]))
+
+    async def callback(self, interaction: discord.Interaction[Any]) -> None:
+        await cast(LibraryPressable, interaction.client).said_by_button(interaction, self.button)
 
 
 def view_of(payload: DiscordMessage) -> discord.ui.View | None:
@@ -80,6 +101,27 @@ class JobForm(discord.ui.Modal):
         self.add_item(discord.ui.Label(text=word(f"feedback.{kind}_label"), component=field))
 
 
+class WishForm(discord.ui.Modal):
+    """What `improve` is to mind in the library; read from the interaction itself, as `JobForm`."""
+
+    def __init__(self, button: LibraryButton) -> None:
+        super().__init__(title=word("feedback.improve_title"), custom_id=button.custom_id, timeout=15 * 60.0)
+        field: discord.ui.TextInput[Any] = discord.ui.TextInput(
+            style=discord.TextStyle.paragraph, placeholder=word("feedback.improve_hint"), max_length=REASON_LIMIT
+        )
+        self.add_item(discord.ui.Label(text=word("feedback.improve_label"), component=field))
+
+
+def wish_of(interaction: Asked) -> LibraryButton | None:
+    """What a submitted `WishForm` says to the library; None for any other interaction."""
+    submitted = cast("dict[str, Any]", interaction.data or {})
+    found = re.fullmatch(_LIBRARY, str(submitted.get("custom_id") or ""))
+    if interaction.type is not discord.InteractionType.modal_submit or found is None:
+        return None
+    wish = " ".join(_values(submitted.get("components") or []))
+    return LibraryButton(f"{found['words']} {wish}", "", found["tag"])
+
+
 def form_of(interaction: Asked) -> tuple[Press, str, str] | None:
     """Of a submitted form: what it is for, which job, and what was written; None for any other interaction."""
     submitted = cast("dict[str, Any]", interaction.data or {})
@@ -98,9 +140,9 @@ def _values(components: list[dict[str, Any]]) -> list[str]:
     return found
 
 
-def _item(button: JobButton | LinkButton, row: int) -> discord.ui.Item[Any]:
+def _item(button: JobButton | LibraryButton | LinkButton, row: int) -> discord.ui.Item[Any]:
     if isinstance(button, LinkButton):
         return discord.ui.Button(label=button.label, url=button.url, row=row)
-    item = JobItem(button)
+    item = LibraryItem(button) if isinstance(button, LibraryButton) else JobItem(button)
     item.row = row
     return item

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
+from tests.loopback.discord_data import OTHER
 from tests.loopback.discord_house import House, discord_house
 from tests.pdfs import make_pdf
 
@@ -52,7 +53,7 @@ async def test_a_pdf_is_added_found_opened_and_saved(house: House) -> None:
 
 async def test_only_admins_change_a_servers_library(house: House) -> None:
     """A member may look and ask; a server's papers do not show what somebody keeps for oneself."""
-    refused = await house.final(house.discord.slash("library", command="add", argument="2401.00001"))
+    refused = await house.final(house.discord.slash("library", person=OTHER, command="add", argument="2401.00001"))
     listed = await house.final(house.discord.slash("library", command="list"))
 
     assert "Only admins may change the library." in refused.text

@@ -1,0 +1,202 @@
+"""What the paper library says, as Discord messages: a reply, its progress, and the buttons that go on from it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import discord
+import regex
+
+from adapters.chat.discord.markup import is_linkable, plain, prose
+from adapters.chat.discord.payload import (
+    DiscordMessage,
+    LibraryButton,
+    LinkButton,
+    Row,
+    Upload,
+)
+from adapters.chat.discord.render import COLOUR_FAILED, COLOUR_RUNNING
+from adapters.chat.discord.words import word
+from adapters.chat.fitting import units
+from core import wording as common
+from core.job import Scope
+from core.library import wording
+from core.library.session import Said, Speaker
+from core.library.states import COMMANDS, Conversation, State
+from core.page_links import PageLinks, PaperPlace
+from core.render import printable
+
+COLOUR = 0x3498DB
+TEXT_ROOM = 3_800  # of an embed's 4,096
+PLAIN_ROOM = 1_700  # of a message's 2,000, where the bot may not embed
+TITLE_ROOM = 250
+LINE_ROOM = 1_000
+ASKED_ROOM = 200
+PAPER_BUTTONS = 10  # two rows; the others are named by number
+PICTURE = "page.png"
+_CODE = regex.compile(r"`([\w<>|\[\] .:/-]{1,80})`")
+_ITEM = regex.compile(r"(?P<space>\s*)[-*•]\s+(?P<text>.+)")
+_HEADING = regex.compile(r"#{1,6}\s+(.+?)\s*#*")
+_BOLD = regex.compile(r"\*\*(\S(?:[^*\n]*\S)?)\*\*")
+_ALONE = frozenset({"Help", "Status", ""})  # replies about the conversation: nothing goes on from them
+_OF_NUMBER = {State.SELECT_NEW: "summarize", State.SELECT_VIEW: "summary"}  # what a number's button does; else open
+
+
+@dataclass(frozen=True)
+class DiscordLibraryVoice:
+    """A `LibraryVoice`; `links` gives the address of a paper and of an answer's page."""
+
+    links: PageLinks
+
+    def told(self, asked: str, lines: Sequence[str]) -> DiscordMessage:
+        told = [plain(line, ASKED_ROOM) for line in lines if line.strip()]
+        text = "\n".join([f"**{plain(asked, ASKED_ROOM)}**", "", *(told or ["…"])])
+        title = f"📚 {word('library.working')}"
+        return DiscordMessage(
+            discord.Embed(title=title, description=text, colour=COLOUR_RUNNING), f"**{title}**\n{text}"
+        )
+
+    def said(self, speaker: Speaker, said: Said) -> DiscordMessage:
+        text, files = said.reply.text, _files(said)
+        if said.reply.file:
+            text = f"{text}\n{wording.SAVED.format(place=said.reply.file[0])}"
+        failed = text.startswith("❌")
+        title = plain(said.reply.title, TITLE_ROOM)
+        embed = discord.Embed(title=title or None, colour=COLOUR_FAILED if failed else COLOUR)
+        embed.description = rich(text, TEXT_ROOM)
+        if said.picture:
+            embed.set_image(url=f"attachment://{PICTURE}")
+        if said.reply.title == wording.PANEL_TITLE:
+            embed.set_footer(text=word("library.next"))
+        head = f"**{title}**\n" if title else ""
+        rows = self._rows(speaker, said)
+        return DiscordMessage(embed, f"{head}{rich(text, PLAIN_ROOM)}", rows, files=files)
+
+    def refusal(self, sentence: str) -> DiscordMessage:
+        said = rich(sentence, LINE_ROOM) or common.SOMETHING_BROKE
+        return DiscordMessage(discord.Embed(description=said, colour=COLOUR_FAILED), said)
+
+    def _rows(self, speaker: Speaker, said: Said) -> tuple[Row, ...]:
+        """Only under what one goes on from: not under help, a refusal or a file."""
+        now, reply = said.after, said.reply
+        if reply.file is not None:
+            return ()
+        if now.offered:
+            return (
+                (LibraryButton("yes", word("library.yes"), style="primary"), LibraryButton("no", word("library.no"))),
+            )
+        if reply.page is not None:
+            return _kept([_paging(said), [*self._pdf(speaker.scope, said), *_working_on(now)]])
+        if reply.title in _ALONE and not said.added:
+            return ()
+        shown = [LibraryButton(f"open {now.selected_paper}", word("library.open"))] if now.selected_paper else []
+        papers = [] if shown else _numbered(now, said.added)
+        return _kept([papers[:5], papers[5:], [*shown, *_working_on(now), *self._page(said)]])
+
+    def _pdf(self, scope: Scope, said: Said) -> list[LinkButton]:
+        if said.reply.page is None:
+            return []
+        paper, page = said.reply.page
+        url = self.links.paper(PaperPlace(scope, paper.id), page=page or 1)
+        return [LinkButton(word("library.pdf"), url)] if paper.pages and is_linkable(url) else []
+
+    def _page(self, said: Said) -> list[LinkButton]:
+        """Where the whole answer is with its sources."""
+        url = self.links.link(said.job) if said.job else ""
+        return [LinkButton(common.VIEW_FULL_ANALYSIS, url)] if is_linkable(url) else []
+
+
+def rich(text: str, limit: int) -> str:
+    """Markdown as Discord shows it in at most `limit` units: headings and bold, dots for lists, words to type as code.
+
+    Everything else literally. What is too long ends after a whole line, else within it, with an ellipsis.
+    """
+    shown: list[str] = []
+    room = limit
+    for line in regex.sub(r"\n{3,}", "\n\n", printable(text)).strip().split("\n"):
+        written = _line(line, max(room, 1))
+        if units(written) + 3 > room:
+            return "\n".join([*shown, "…"]).strip()
+        shown.append(written)
+        room -= units(written) + 1
+    return "\n".join(shown)
+
+
+def _line(line: str, room: int) -> str:
+    heading, item = _HEADING.fullmatch(line), _ITEM.fullmatch(line)
+    if heading:
+        return f"**{plain(heading[1], LINE_ROOM)}**"
+    if item:
+        return f"{item['space']}• {_words(item['text'], room)}"
+    return _words(line, room)
+
+
+def _words(text: str, room: int) -> str:
+    """Escaped, but for bold and for code that is just words."""
+    pieces: list[str] = []
+    end = 0
+    for found in regex.finditer(rf"{_CODE.pattern}|{_BOLD.pattern}", text):
+        code, bold = found[1], found[2]
+        pieces += [_literal(text[end : found.start()], room), f"`{code}`" if code else f"**{plain(bold, LINE_ROOM)}**"]
+        end = found.end()
+    return "".join([*pieces, _literal(text[end:], room)])
+
+
+def _literal(text: str, room: int) -> str:
+    """As `prose`, with the blanks at its ends."""
+    inner = text.strip()
+    if not inner:
+        return text
+    start = text.index(inner)
+    return f"{text[:start]}{prose(inner, max(room - 3, 2))}{text[start + len(inner) :]}"
+
+
+def _files(said: Said) -> tuple[Upload, ...]:
+    files = [Upload(PICTURE, said.picture)] if said.picture else []
+    if said.reply.file is not None:
+        name, content = said.reply.file
+        files.append(Upload(name, content.encode()))
+    return tuple(files)
+
+
+def _numbered(now: Conversation, added: Sequence[str]) -> list[LibraryButton]:
+    """A button a paper of the list, by its number; under papers that were added, what they are about."""
+    ids = added or now.last_query_set
+    verb = "summary" if added else _OF_NUMBER.get(now.state, "open")
+    labels = {"open": word("library.open"), "summary": word("library.summary"), "summarize": word("library.summarize")}
+    return [
+        LibraryButton(f"{verb} {paper_id}", f"{labels[verb]} {at}")
+        for at, paper_id in enumerate(ids[:PAPER_BUTTONS], 1)
+    ]
+
+
+def _paging(said: Said) -> list[LibraryButton]:
+    """To the page before and the page after."""
+    if said.reply.page is None:
+        return []
+    paper, page = said.reply.page[0], said.reply.page[1] or 1
+    around = [(page - 1, "◀ {}"), (page + 1, "{} ▶")]
+    return [
+        LibraryButton(f"open {paper.id} page {at}", label.format(word("library.page", page=at)))
+        for at, label in around
+        if 1 <= at <= paper.pages
+    ]
+
+
+def _working_on(now: Conversation) -> list[LibraryButton]:
+    """What can be done to what is shown, tied to it."""
+    made = (
+        [LibraryButton("improve", word("buttons.improve"), now.tag)]
+        if now.works_on in COMMANDS["improve"].states
+        else []
+    )
+    if now.works_on in COMMANDS["save"].states:
+        made.append(LibraryButton("save", word("library.save"), now.tag))
+    return made
+
+
+def _kept(rows: Iterable[Sequence[LibraryButton | LinkButton]]) -> tuple[Row, ...]:
+    """Without what Discord could not carry: ids over 100 characters, and empty rows."""
+    fitting = [[one for one in row if isinstance(one, LinkButton) or one.fits] for row in rows]
+    return tuple(tuple(row) for row in fitting if row)
