@@ -11,7 +11,6 @@ import sys
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -19,7 +18,7 @@ from rich.console import Console
 
 from adapters.cli.answer import print_answer, print_sources
 from adapters.cli.operating import Operating
-from adapters.cli.operator_commands import add_operator_commands, run_command
+from adapters.cli.operator_commands import add_operator_commands
 from adapters.cli.progress import open_progress
 from adapters.cli.saying import Exit, code_of, make_encodable, print_json, report, say
 from adapters.cli.section import add_section_commands
@@ -60,7 +59,7 @@ def build_app(
         pretty_exceptions_enable=False,
     )
     app.command("ask")(_ask_command(open_researcher))
-    add_section_commands(app, open_researcher, partial(run_command, as_json=False))
+    add_section_commands(app, open_researcher)
     for name, description in processes.items():
         app.command(name, help=description)(_process_command(name, run_process))
     if run_mcp is not None:

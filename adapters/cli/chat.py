@@ -6,7 +6,7 @@ import asyncio
 import re
 import sys
 import threading
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +18,7 @@ from rich.markdown import Markdown
 from rich.panel import Panel
 from rich.text import Text
 
+from adapters.cli.running import run_command
 from adapters.cli.saying import Exit, say
 from core.errors import GorkdError, InvalidQuery
 from core.job import LOCAL
@@ -43,10 +44,9 @@ class Chatting:
 
 
 OpenChatting = Callable[[], AbstractAsyncContextManager[Chatting]]
-Run = Callable[[Callable[[], Coroutine[None, None, Exit]]], None]
 
 
-def chat_command(open_chatting: OpenChatting, run: Run) -> Callable[..., None]:
+def chat_command(open_chatting: OpenChatting) -> Callable[..., None]:
     def chat(
         *,
         thread: Annotated[
@@ -54,7 +54,7 @@ def chat_command(open_chatting: OpenChatting, run: Run) -> Callable[..., None]:
         ] = THREAD,
     ) -> None:
         """Talk with your library of papers: find, research, open, improve, save; `help` says the rest."""
-        run(lambda: _chat(open_chatting, thread.strip() or THREAD))
+        run_command(lambda: _chat(open_chatting, thread.strip() or THREAD))
 
     return chat
 

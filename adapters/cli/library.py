@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from adapters.cli.operating import Operating
+from adapters.cli.running import run_command
 from adapters.cli.saying import Exit, print_json, say
 from core import wording
 from core.errors import GorkdError, InvalidQuery
@@ -23,7 +24,6 @@ from core.library.references import format_reference, in_order
 from core.modes.library import papers_view
 from core.render import one_line, printable
 
-Run = Callable[[Callable[[], Coroutine[None, None, Exit]]], None]
 _SUFFIXES = frozenset({".pdf", ".md", ".markdown"})
 _Workspace = Annotated[
     str, typer.Option("--workspace", metavar="TENANT", help="Whose library: local, discord:<guild> or slack:<team>.")
@@ -33,7 +33,7 @@ _Json = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 _Paper = Annotated[str, typer.Argument(help="The paper's id.", metavar="ID", show_default=False)]
 
 
-def library_app(operating: Operating, run: Run) -> typer.Typer:
+def library_app(operating: Operating) -> typer.Typer:
     """`run` carries a command to its exit code."""
     app = typer.Typer(no_args_is_help=True, help="Look after a library of papers that questions are answered from.")
 
@@ -45,22 +45,22 @@ def library_app(operating: Operating, run: Run) -> typer.Typer:
         channel: _Channel = "",
     ) -> None:
         """Add papers; what is there already is left as it is, so the same command goes on where it was stopped."""
-        run(lambda: _add(operating, what, _shelf(workspace, channel)))
+        run_command(lambda: _add(operating, what, _shelf(workspace, channel)))
 
     @app.command("list")
     def list_papers(*, workspace: _Workspace = "local", channel: _Channel = "", as_json: _Json = False) -> None:
         """List the papers by id."""
-        run(lambda: _list(operating, _shelf(workspace, channel), as_json=as_json))
+        run_command(lambda: _list(operating, _shelf(workspace, channel), as_json=as_json))
 
     @app.command()
     def show(paper: _Paper, *, workspace: _Workspace = "local", channel: _Channel = "", as_json: _Json = False) -> None:
         """Show what is known of a paper, with its summary."""
-        run(lambda: _show(operating, paper, _shelf(workspace, channel), as_json=as_json))
+        run_command(lambda: _show(operating, paper, _shelf(workspace, channel), as_json=as_json))
 
     @app.command()
     def remove(paper: _Paper, *, workspace: _Workspace = "local", channel: _Channel = "") -> None:
         """Remove a paper with its text, file and index."""
-        run(lambda: _remove(operating, paper, _shelf(workspace, channel)))
+        run_command(lambda: _remove(operating, paper, _shelf(workspace, channel)))
 
     @app.command()
     def reindex(
@@ -70,12 +70,12 @@ def library_app(operating: Operating, run: Run) -> typer.Typer:
         channel: _Channel = "",
     ) -> None:
         """Read papers anew: text, summary, chunks and embeddings."""
-        run(lambda: _reindex(operating, paper, _shelf(workspace, channel)))
+        run_command(lambda: _reindex(operating, paper, _shelf(workspace, channel)))
 
     @app.command()
     def validate(*, workspace: _Workspace = "local", channel: _Channel = "") -> None:
         """Say which papers cannot be found or cited as they should be."""
-        run(lambda: _validate(operating, _shelf(workspace, channel)))
+        run_command(lambda: _validate(operating, _shelf(workspace, channel)))
 
     return app
 

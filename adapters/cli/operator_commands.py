@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import logging
 import sys
 from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
@@ -17,16 +15,15 @@ from adapters.cli.chat import chat_command
 from adapters.cli.checkup import findings_json, print_findings
 from adapters.cli.library import library_app
 from adapters.cli.operating import Operating
-from adapters.cli.saying import Exit, make_encodable, print_json, report, say
+from adapters.cli.running import run_command
+from adapters.cli.saying import Exit, print_json, say
 from adapters.cli.trace import print_trace, trace_json
 from core import wording
 from core.checkup import is_healthy
-from core.errors import GorkdError, InvalidQuery
+from core.errors import InvalidQuery
 from core.forgetting import Forgotten, Whose
 from core.page_links import is_private
 from core.trace import trace_id_of
-
-_log = logging.getLogger(__name__)
 
 _Json = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 
@@ -37,9 +34,9 @@ def add_operator_commands(app: typer.Typer, operating: Operating) -> None:
     app.command("forget")(_forget_command(operating))
     app.command("cache")(_cache_command(operating))
     app.command("link")(_link_command(operating))
-    app.add_typer(library_app(operating, partial(run_command, as_json=False)), name="library")
+    app.add_typer(library_app(operating), name="library")
     if operating.open_chatting is not None:
-        app.command("chat")(chat_command(operating.open_chatting, partial(run_command, as_json=False)))
+        app.command("chat")(chat_command(operating.open_chatting))
 
 
 def _trace_command(operating: Operating) -> Callable[..., None]:
@@ -117,24 +114,6 @@ def _link_command(operating: Operating) -> Callable[..., None]:
         run_command(lambda: _link(operating, job.strip(), is_revoking=revoke, as_json=as_json), as_json=as_json)
 
     return link
-
-
-def run_command(command: Callable[[], Coroutine[None, None, Exit]], *, as_json: bool) -> None:
-    """Carry a command to its exit code; whatever goes wrong becomes a sentence."""
-    make_encodable()
-    try:
-        code = asyncio.run(command())
-    except KeyboardInterrupt:
-        code = Exit.INTERRUPTED
-    except GorkdError as error:
-        code = report(error, as_json=as_json)
-    except (typer.Abort, BrokenPipeError):  # typer ends quietly when whoever read along has seen enough (`| head`)
-        raise
-    except Exception as error:  # noqa: BLE001 -- the process boundary: a person gets a sentence, the log the rest
-        _log.debug("command failed", exc_info=True)
-        say(f"{wording.SOMETHING_BROKE} ({type(error).__name__}; GORKD_LOG_LEVEL=debug shows more)")
-        code = Exit.FAILED
-    raise typer.Exit(code)
 
 
 async def _trace(operating: Operating, job_id: str, *, with_prompts: bool, as_json: bool) -> Exit:

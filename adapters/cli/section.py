@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adapters.cli.progress import open_progress
+from adapters.cli.running import run_command
 from adapters.cli.saying import Exit, code_of, print_json, say
 from core import wording
 from core.answer import JobResult
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from core.researcher import Researcher
 
 OpenResearcher = Callable[[], "AbstractAsyncContextManager[Researcher]"]
-Run = Callable[[Callable[[], Coroutine[None, None, Exit]]], None]
 _Context = Annotated[
     Path, typer.Option("--context", metavar="FILE", help="What the paper is about: YAML or JSON with `concept:`.")
 ]
@@ -40,9 +40,7 @@ _Output = Annotated[
 _Json = Annotated[bool, typer.Option("--json", help="Print the job as JSON, with the evidence table.")]
 
 
-def add_section_commands(app: typer.Typer, open_researcher: OpenResearcher, run: Run) -> None:
-    """`run` carries a command to its exit code."""
-
+def add_section_commands(app: typer.Typer, open_researcher: OpenResearcher) -> None:
     @app.command()
     def section(
         name: Annotated[str, typer.Argument(help="introduction, methods, results, …", metavar="SECTION")],
@@ -54,7 +52,7 @@ def add_section_commands(app: typer.Typer, open_researcher: OpenResearcher, run:
     ) -> None:
         """Write one section of a paper from the library, citing BibTeX keys that are checked."""
         files = (context, experiment)
-        run(lambda: _write(open_researcher, f"Write the section: {name}", files, output, as_json=as_json))
+        run_command(lambda: _write(open_researcher, f"Write the section: {name}", files, output, as_json=as_json))
 
     @app.command()
     def paper(
@@ -62,7 +60,7 @@ def add_section_commands(app: typer.Typer, open_researcher: OpenResearcher, run:
     ) -> None:
         """Write all sections of a paper, in order and with the same keys."""
         files = (context, experiment)
-        run(lambda: _write(open_researcher, "Write the whole paper", files, output, as_json=as_json))
+        run_command(lambda: _write(open_researcher, "Write the whole paper", files, output, as_json=as_json))
 
 
 async def _write(

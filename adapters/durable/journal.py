@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-import time
 from contextlib import closing
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from adapters.durable.serializer import JsonSerializer
 from adapters.durable.settings import DurableSettings
+from adapters.write_ahead import switch_to_write_ahead
 from core.errors import SetupError
 
 APPLICATION = "gorkd"
@@ -67,20 +67,4 @@ def _prepare_file(file: Path) -> None:
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     file.touch(mode=0o600)
     with closing(sqlite3.connect(file, timeout=30)) as connection:
-        _write_ahead(connection)
-
-
-def _write_ahead(connection: sqlite3.Connection) -> None:
-    """Switch to a write-ahead log, which stays with the file: readers and the writer do not wait for each other.
-
-    SQLite does not wait for its time-out where two processes switch at once.
-    """
-    ends_at = time.monotonic() + WAL_WITHIN_S
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-            return
-        except sqlite3.OperationalError as exc:
-            if exc.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > ends_at:
-                raise
-        time.sleep(0.02)
+        switch_to_write_ahead(connection, within_s=WAL_WITHIN_S)

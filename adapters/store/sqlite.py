@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import TypeVar
 from sqlite_utils import Database as Connection
 
 from adapters.store.schema import migrate
+from adapters.write_ahead import switch_to_write_ahead
 from core.errors import SetupError, StoreError
 
 T = TypeVar("T")
@@ -111,7 +111,7 @@ def _open(folder: Path, busy_timeout_s: float) -> Connection:
         raise _unusable(folder, exc) from exc
     try:
         connection = Connection(handle, execute_plugins=False)
-        _write_ahead(connection, busy_timeout_s)
+        switch_to_write_ahead(handle, within_s=busy_timeout_s)
         connection.execute("PRAGMA synchronous = NORMAL")  # survives kill -9; a power cut may cost the last moments
         connection.execute("PRAGMA foreign_keys = ON")
         migrate(connection, folder)
@@ -122,19 +122,6 @@ def _open(folder: Path, busy_timeout_s: float) -> Connection:
         handle.close()
         raise
     return connection
-
-
-def _write_ahead(connection: Connection, within_s: float) -> None:
-    """Switch to a write-ahead log. SQLite does not wait for its time-out where two processes switch at once."""
-    ends_at = time.monotonic() + within_s
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-            return
-        except sqlite3.OperationalError as exc:
-            if exc.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > ends_at:
-                raise
-        time.sleep(0.02)
 
 
 def _unusable(folder: Path, exc: OSError | sqlite3.Error) -> SetupError:
