@@ -33,7 +33,7 @@ async def run_all(env: Mapping[str, str], settings: BotSettings) -> None:
         group.create_task(house.warm_up())
         if "DISCORD_TOKEN" in env:
             group.create_task(_discord(env, house))
-        if "SLACK_BOT_TOKEN" in env and not _takes_slack_requests(env):
+        if "SLACK_APP_TOKEN" in env and _speaks_slack(env):
             group.create_task(_slack(env, house))
         await asyncio.Event().wait()
 
@@ -129,6 +129,8 @@ async def _serving(env: Mapping[str, str], house: House) -> AsyncIterator[None]:
         stack.push_async_callback(painter.aclose)
         if _takes_slack_requests(env):
             await stack.enter_async_context(_slack_events(app, env, house))
+        if "SLACK_CLIENT_ID" in env:
+            await stack.enter_async_context(_slack_installing(app, env, house))
         async with _listening(app, settings):
             yield
 
@@ -167,19 +169,35 @@ async def _slack(env: Mapping[str, str], house: House) -> None:
     from adapters.chat.slack.bot import run_slack
     from adapters.chat.slack.settings import SlackSettings
 
-    await run_slack(house.researcher, SlackSettings.from_env(env), links=page_links(env, house.settings))
+    links = page_links(env, house.settings)
+    await run_slack(house.researcher, SlackSettings.from_env(env), links=links, tenancy=house.tenancy)
+
+
+def _speaks_slack(env: Mapping[str, str]) -> bool:
+    """For one workspace by its bot's token, or for all that install the app."""
+    return "SLACK_BOT_TOKEN" in env or "SLACK_CLIENT_ID" in env
 
 
 def _takes_slack_requests(env: Mapping[str, str]) -> bool:
     """Slack's HTTP mode: an app-level token would mean Socket Mode."""
-    return "SLACK_BOT_TOKEN" in env and "SLACK_SIGNING_SECRET" in env and "SLACK_APP_TOKEN" not in env
+    return _speaks_slack(env) and "SLACK_SIGNING_SECRET" in env and "SLACK_APP_TOKEN" not in env
 
 
 def _slack_events(app: web.Application, env: Mapping[str, str], house: House) -> AbstractAsyncContextManager[None]:
     from adapters.chat.slack.bot import serve_events
     from adapters.chat.slack.settings import SlackSettings
 
-    return serve_events(app, house.researcher, SlackSettings.from_env(env), links=page_links(env, house.settings))
+    links = page_links(env, house.settings)
+    return serve_events(app, house.researcher, SlackSettings.from_env(env), links=links, tenancy=house.tenancy)
+
+
+def _slack_installing(app: web.Application, env: Mapping[str, str], house: House) -> AbstractAsyncContextManager[None]:
+    from adapters.chat.slack.bot import serve_installing
+    from adapters.chat.slack.settings import SlackSettings
+    from adapters.web.notice import notice_page
+
+    links = page_links(env, house.settings)
+    return serve_installing(app, SlackSettings.from_env(env), notice_page, links=links, tenancy=house.tenancy)
 
 
 def _previews(env: Mapping[str, str], house: House) -> Mapping[str, Preview]:

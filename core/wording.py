@@ -58,6 +58,11 @@ CHECKING_EARLIER = "Earlier answer, checking that it is the same question"
 NOTHING_TO_COMPARE = "There is no newer answer to compare with yet: press Refresh, and ask again when it has come."
 ALREADY_BEGUN = "That has been started already; its answer appears further up."
 
+WELCOME = "Thank you for inviting gorkd"
+WHAT_IT_IS = "Ask a question, and gorkd answers with sources that say it: each sentence is checked against its source."
+YOUR_QUESTIONS = "Your questions"
+OPEN_QUESTIONS = "Asked in open channels"
+
 ASK_WHAT = "Ask me a question and I will answer it with sources."
 ON_IT = "On it …"
 HELP = (

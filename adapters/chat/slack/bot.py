@@ -10,26 +10,41 @@ import logging
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from aiohttp import ClientSession, ClientTimeout, web
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 from slack_sdk.errors import SlackApiError
+from slack_sdk.oauth.token_rotation.async_rotator import AsyncTokenRotator
 from slack_sdk.web.async_client import AsyncWebClient
 
 from adapters.chat.live import LiveAnswers
 from adapters.chat.slack.buttons import Buttons
-from adapters.chat.slack.client import API_TIMEOUT_S, FAULTS, OneWorkspace, Workspaces, reason, web_client
+from adapters.chat.slack.client import (
+    API_TIMEOUT_S,
+    FAULTS,
+    NotInstalled,
+    OneWorkspace,
+    Workspaces,
+    reason,
+    web_client,
+)
 from adapters.chat.slack.desk import Desk
 from adapters.chat.slack.events import add_events_route
+from adapters.chat.slack.home import Home
+from adapters.chat.slack.installations import Installations, InstalledWorkspaces
 from adapters.chat.slack.modals import FEEDBACK
+from adapters.chat.slack.oauth import InstallFlow, ShowPage, add_install_routes
 from adapters.chat.slack.poster import as_json
 from adapters.chat.slack.render import SlackVoice
 from adapters.chat.slack.settings import SlackSettings
 from adapters.chat.slack.socket import keep_connected
 from adapters.chat.slack.stream import StreamGate
 from adapters.chat.slack.translate import PLATFORM
+from adapters.chat.slack.uninstalling import hear_departure
+from core.departures import Tenancy
 from core.errors import SetupError
 from core.page_links import PageLinks
 
@@ -45,36 +60,34 @@ Next = Callable[[], Awaitable[None]]
 _log = logging.getLogger(__name__)
 
 
-async def run_slack(researcher: Researcher, settings: SlackSettings, *, links: PageLinks) -> None:
+async def run_slack(researcher: Researcher, settings: SlackSettings, *, links: PageLinks, tenancy: Tenancy) -> None:
     """Run in Socket Mode until cancelled. Raises `SetupError` when Slack refuses a token."""
     if not settings.is_socket_mode:
         raise SetupError("Without SLACK_APP_TOKEN Slack sends its events to the web process: run `gorkd web`.")
-    async with open_app(researcher, settings, links=links) as app:
+    async with open_app(researcher, settings, links=links, tenancy=tenancy) as app:
         await _check_app_token(app.client, settings)
         await keep_connected(app, settings.app_token)
 
 
 @asynccontextmanager
-async def open_app(researcher: Researcher, settings: SlackSettings, *, links: PageLinks) -> AsyncIterator[AsyncApp]:
+async def open_app(
+    researcher: Researcher, settings: SlackSettings, *, links: PageLinks, tenancy: Tenancy
+) -> AsyncIterator[AsyncApp]:
     """The app with its listeners; while it is open, answers that still wait are followed.
 
     Raises `SetupError` when Slack refuses the bot's token.
     """
-    async with ClientSession(timeout=ClientTimeout(total=API_TIMEOUT_S)) as session:
-        client = web_client(settings.bot_token, session=session, api_url=settings.api_url)
-        streams = StreamGate() if settings.streams else None
-        workspaces, voice = OneWorkspace(client, streams), SlackVoice(links)
-        try:
-            await workspaces.find("")
-        except SlackApiError as exc:
-            raise SetupError(f"Slack refused SLACK_BOT_TOKEN: {reason(exc)}.") from exc
-        except FAULTS as exc:
-            _log.warning("Slack cannot be reached yet", extra={"reason": reason(exc)})
+    async with (
+        ClientSession(timeout=ClientTimeout(total=API_TIMEOUT_S)) as session,
+        _open_workspaces(settings, tenancy, session) as workspaces,
+    ):
+        voice = SlackVoice(links)
         live = LiveAnswers(researcher, voice, platform=PLATFORM)
         desk = Desk(researcher, live, voice, workspaces, session, settings.api_url)
         resuming = asyncio.create_task(_keep_resuming(desk), name="slack resume")
+        client = web_client(settings.bot_token, session=session, api_url=settings.api_url)
         try:
-            yield build_app(desk, client)
+            yield build_app(desk, client, Home(researcher, links), tenancy)
         finally:
             resuming.cancel()
             await asyncio.gather(resuming, return_exceptions=True)
@@ -82,25 +95,66 @@ async def open_app(researcher: Researcher, settings: SlackSettings, *, links: Pa
 
 
 @asynccontextmanager
+async def _open_workspaces(
+    settings: SlackSettings, tenancy: Tenancy, session: ClientSession
+) -> AsyncIterator[Workspaces]:
+    """All that have installed the app, or the one of the bot's token. Raises `SetupError`."""
+    client_of = partial(web_client, session=session, api_url=settings.api_url)
+    if settings.is_installable:
+        rotator = AsyncTokenRotator(
+            client_id=settings.client_id, client_secret=settings.client_secret, client=client_of("")
+        )
+        installed = InstalledWorkspaces(
+            Installations(tenancy.tokens), tenancy.turns, rotator, client_of, may_stream=settings.streams
+        )
+        try:
+            yield installed
+        finally:
+            await installed.aclose()
+        return
+    workspace = OneWorkspace(client_of(settings.bot_token), StreamGate() if settings.streams else None)
+    try:
+        await workspace.find("")
+    except SlackApiError as exc:
+        raise SetupError(f"Slack refused SLACK_BOT_TOKEN: {reason(exc)}.") from exc
+    except FAULTS as exc:
+        _log.warning("Slack cannot be reached yet", extra={"reason": reason(exc)})
+    yield workspace
+
+
+@asynccontextmanager
 async def serve_events(
-    app: web.Application, researcher: Researcher, settings: SlackSettings, *, links: PageLinks
+    app: web.Application, researcher: Researcher, settings: SlackSettings, *, links: PageLinks, tenancy: Tenancy
 ) -> AsyncIterator[None]:
     """HTTP mode: take Slack's requests in the web process, within the block."""
-    async with open_app(researcher, settings, links=links) as bolt:
+    async with open_app(researcher, settings, links=links, tenancy=tenancy) as bolt:
         add_events_route(app, bolt, settings.signing_secret)
         yield
 
 
-def build_app(desk: Desk, client: AsyncWebClient) -> AsyncApp:
+@asynccontextmanager
+async def serve_installing(
+    app: web.Application, settings: SlackSettings, show: ShowPage, *, links: PageLinks, tenancy: Tenancy
+) -> AsyncIterator[None]:
+    """Let workspaces install the app through the web process, within the block."""
+    async with ClientSession(timeout=ClientTimeout(total=API_TIMEOUT_S)) as session:
+        client = web_client("", session=session, api_url=settings.api_url)
+        add_install_routes(app, InstallFlow(settings, tenancy, client, public_url=links.public_url), show)
+        yield
+
+
+def build_app(desk: Desk, client: AsyncWebClient, home: Home, tenancy: Tenancy) -> AsyncApp:
     """The listeners, on whatever brings the events: signatures are events.py's business."""
     app = AsyncApp(
         name="gorkd",
         client=client,
-        authorize=_authorizer(desk.workspaces),
+        authorize=_authorizer(desk.workspaces),  # type: ignore[arg-type]  # bolt itself takes None: not installed
+        user_facing_authorize_error_message=NotInstalled("").user_message,
         request_verification_enabled=False,
         attaching_conversation_kwargs_enabled=False,
     )
     _add_events(app, desk)
+    _add_comings(app, desk, home, tenancy)
     _add_commands(app, desk)
     _add_buttons(app, Buttons(desk))
     _acknowledge_the_rest(app)
@@ -132,6 +186,21 @@ def _add_events(app: AsyncApp, desk: Desk) -> None:
     app.event("message", middleware=[messaged])(done)
     app.event("assistant_thread_started", middleware=[pane_opened])(done)
     app.event("agent_session_stopped", middleware=[stopped])(done)
+
+
+def _add_comings(app: AsyncApp, desk: Desk, home: Home, tenancy: Tenancy) -> None:
+    async def home_opened(event: Body, context: Body) -> None:
+        await home.opened(event, await desk.workspaces.find(_team(context)))
+
+    async def removed(body: Body, next: Next) -> None:
+        await hear_departure(body, tenancy)
+        await next()
+
+    async def done() -> None: ...
+
+    app.event("app_home_opened")(home_opened)
+    app.event("app_uninstalled", middleware=[removed])(done)
+    app.event("tokens_revoked", middleware=[removed])(done)
 
 
 def _add_commands(app: AsyncApp, desk: Desk) -> None:
@@ -172,9 +241,14 @@ def _acknowledge_the_rest(app: AsyncApp) -> None:
     app.view_closed(ANY)(acknowledge)
 
 
-def _authorizer(workspaces: Workspaces) -> Callable[..., Awaitable[AuthorizeResult]]:
-    async def authorize(enterprise_id: str | None, team_id: str | None) -> AuthorizeResult:
-        known = await workspaces.find(team_id or "")
+def _authorizer(workspaces: Workspaces) -> Callable[..., Awaitable[AuthorizeResult | None]]:
+    """Bolt's own would ask Slack before each acknowledgement, or rotate one token twice at once."""
+
+    async def authorize(enterprise_id: str | None, team_id: str | None) -> AuthorizeResult | None:
+        try:
+            known = await workspaces.find(team_id or "")
+        except NotInstalled:
+            return None
         return AuthorizeResult(
             enterprise_id=enterprise_id,
             team_id=known.team_id,

@@ -17,6 +17,7 @@ from slack_sdk.http_retry.state import RetryState
 from slack_sdk.web.async_client import AsyncWebClient
 
 from adapters.chat.slack.settings import SLACK_API
+from core.errors import GorkdError
 
 if TYPE_CHECKING:
     from adapters.chat.slack.stream import StreamGate
@@ -44,11 +45,21 @@ class Workspace:
     streams: StreamGate | None = None
 
 
+class NotInstalled(GorkdError):
+    """A team that has not installed the app, or has removed it."""
+
+    def __init__(self, team_id: str) -> None:
+        super().__init__(
+            f"team {team_id} has not installed the app",
+            user_message="gorkd is not installed in this workspace; an admin can add it again.",
+        )
+
+
 class Workspaces(Protocol):
     """Which token belongs to a team."""
 
     async def find(self, team_id: str) -> Workspace:
-        """Raises `SlackApiError` when Slack refuses the token."""
+        """Raises `SlackApiError` when Slack refuses the token, `NotInstalled`, `StoreError`."""
         ...
 
 

@@ -17,7 +17,7 @@ from aiohttp import ClientSession
 from adapters.chat.live import LiveAnswers
 from adapters.chat.slack import translate
 from adapters.chat.slack.blocks import SlackMessage, sentence_message
-from adapters.chat.slack.client import FAULTS, Workspace, Workspaces, reason
+from adapters.chat.slack.client import FAULTS, NotInstalled, Workspace, Workspaces, reason
 from adapters.chat.slack.files import read_files
 from adapters.chat.slack.poster import Mark, Spot, post, whisper
 from adapters.chat.slack.render import SlackVoice, all_sources_message, history_message
@@ -138,10 +138,13 @@ class Desk:
             if at.ts in pressed or (not pressed and at.thread_ts == thread_ts):
                 await self.researcher.cancel(delivery.job.id)
 
-    async def reopen(self, delivery: Delivery) -> SlackReply:
-        """The message behind an address that an earlier process has kept."""
+    async def reopen(self, delivery: Delivery) -> SlackReply | None:
+        """The message behind an address that an earlier process has kept; None where the app has been removed."""
         lodging = Lodging.read(delivery.address.data)
-        return SlackReply(await self.workspaces.find(lodging.team), lodging, is_doubtful=True)
+        try:
+            return SlackReply(await self.workspaces.find(lodging.team), lodging, is_doubtful=True)
+        except NotInstalled:
+            return None
 
     async def begin(self, submit: Submit, reply: SlackReply, scope: Scope) -> bool:
         """Store what `submit` makes under `key_of(reply)`, with its message. The answer comes by itself.

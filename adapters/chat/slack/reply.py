@@ -37,6 +37,7 @@ GONE = frozenset(
     }
 )
 CLOSED = frozenset({"not_in_channel", "channel_not_found", "is_archived", "restricted_action", "missing_scope"})
+LAPSED = frozenset({"token_expired", "token_revoked", "account_inactive", "invalid_auth"})  # until a new one is there
 
 _log = logging.getLogger(__name__)
 
@@ -174,6 +175,8 @@ class SlackReply:
         try:
             await self._post_or_find(message)
         except SlackApiError as exc:
+            if reason(exc) in LAPSED:
+                raise
             if reason(exc) not in CLOSED or self.lodging.channel.startswith("D"):
                 raise AddressDead(reason(exc)) from exc
             _log.info("may not post here", extra={"channel": self.lodging.channel, "reason": reason(exc)})
@@ -193,6 +196,8 @@ class SlackReply:
         try:
             opened = await self._client.conversations_open(users=self.lodging.user)
         except SlackApiError as exc:
+            if reason(exc) in LAPSED:
+                raise
             raise AddressDead(reason(exc)) from exc
         self.lodging = replace(self.lodging, channel=str(opened["channel"]["id"]), thread_ts="")
 

@@ -1,4 +1,4 @@
-"""What the Slack app may be told: its tokens, and where Slack is."""
+"""What the Slack app may be told: its tokens, or how workspaces install it by themselves, and where Slack is."""
 
 from __future__ import annotations
 
@@ -8,34 +8,67 @@ from dataclasses import dataclass, field
 from core.errors import SetupError
 
 SLACK_API = "https://slack.com/api/"
+SCOPES = (  # manifest.yml has the same; docs/slack.md says what each is for
+    "app_mentions:read",
+    "assistant:write",
+    "channels:history",
+    "channels:read",
+    "chat:write",
+    "commands",
+    "files:read",
+    "groups:history",
+    "im:history",
+    "im:write",
+    "users:read",
+)
 
 
 @dataclass(frozen=True)
 class SlackSettings:
     """With an `app_token` events come by Socket Mode, else as HTTP requests signed with `signing_secret`.
 
-    `streams` is whether progress is streamed where Slack allows it.
+    A `bot_token` serves the one workspace it is of; with `client_id` and `client_secret` any workspace may install
+    the app at the pages' address. `streams` is whether progress is streamed where Slack allows it.
     """
 
-    bot_token: str = field(repr=False)
+    bot_token: str = field(default="", repr=False)
     app_token: str = field(default="", repr=False)
     signing_secret: str = field(default="", repr=False)
     api_url: str = SLACK_API
     streams: bool = True
+    client_id: str = ""
+    client_secret: str = field(default="", repr=False)
 
     @property
     def is_socket_mode(self) -> bool:
         return bool(self.app_token)
 
+    @property
+    def is_installable(self) -> bool:
+        """Whether workspaces install the app by themselves."""
+        return bool(self.client_id)
+
+    @property
+    def authorize_url(self) -> str:
+        """Where a browser is sent to allow an installation."""
+        return f"{self.api_url.removesuffix('/').removesuffix('/api')}/oauth/v2/authorize"
+
     @classmethod
     def from_env(cls, env: Mapping[str, str]) -> SlackSettings:
-        """Reads `SLACK_BOT_TOKEN SLACK_APP_TOKEN SLACK_SIGNING_SECRET SLACK_API_BASE_URL GORKD_SLACK_STREAMING`.
-
-        Raises `SetupError`.
+        """Reads `SLACK_BOT_TOKEN SLACK_APP_TOKEN SLACK_SIGNING_SECRET SLACK_API_BASE_URL GORKD_SLACK_STREAMING`, and for
+        many workspaces `SLACK_CLIENT_ID SLACK_CLIENT_SECRET` instead of the bot's token. Raises `SetupError`.
         """
         bot_token, app_token = env.get("SLACK_BOT_TOKEN", ""), env.get("SLACK_APP_TOKEN", "")
         signing_secret = env.get("SLACK_SIGNING_SECRET", "")
-        if not bot_token.startswith("xoxb-"):
+        client_id, client_secret = env.get("SLACK_CLIENT_ID", ""), env.get("SLACK_CLIENT_SECRET", "")
+        if bool(client_id) != bool(client_secret):
+            raise SetupError("SLACK_CLIENT_ID and SLACK_CLIENT_SECRET belong together; please set both, or neither.")
+        if client_id and bot_token:
+            raise SetupError(
+                "SLACK_BOT_TOKEN is for one workspace, SLACK_CLIENT_ID and SLACK_CLIENT_SECRET are for many: "
+                "please set either."
+            )
+        if not client_id and not bot_token.startswith("xoxb-"):
             raise SetupError("SLACK_BOT_TOKEN is not set; it begins with xoxb- and stands in the Slack app's settings.")
         if app_token and not app_token.startswith("xapp-"):
             raise SetupError("SLACK_APP_TOKEN is not an app-level token; it begins with xapp-.")
@@ -45,4 +78,4 @@ class SlackSettings:
         if streaming not in ("auto", "off"):
             raise SetupError("GORKD_SLACK_STREAMING is auto or off.")
         api_url = env.get("SLACK_API_BASE_URL") or SLACK_API
-        return cls(bot_token, app_token, signing_secret, api_url, streams=streaming == "auto")
+        return cls(bot_token, app_token, signing_secret, api_url, streaming == "auto", client_id, client_secret)

@@ -20,6 +20,11 @@ _OPTION = re.compile(
 _YES = ("yes", "true", "on", "1")
 
 
+def tenant_of(team_id: str) -> str:
+    """`slack:<team>`."""
+    return f"{PLATFORM}:{team_id}"
+
+
 @dataclass(frozen=True)
 class Place:
     """Where a question was asked. `is_open` says that the channel is known to be open to the whole workspace."""
@@ -35,7 +40,7 @@ class Place:
 
     @property
     def tenant(self) -> str:
-        return f"{PLATFORM}:{self.team_id}"
+        return tenant_of(self.team_id)
 
     @property
     def scope(self) -> Scope:
