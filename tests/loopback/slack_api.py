@@ -18,11 +18,9 @@ from tests.loopback.slack_limits import message_faults, method_faults
 from tests.loopback.slack_state import (
     APP_TOKEN,
     BOT,
-    BOT_TOKEN,
     BOT_USER,
     CHANNEL_SCOPES,
     METHOD_SCOPES,
-    TEAM,
     Ephemeral,
     Message,
     State,
@@ -76,6 +74,7 @@ class Api:
     response_urls: dict[str, ResponseUrl] = field(default_factory=dict)
     changed: asyncio.Condition = field(default_factory=asyncio.Condition)
     opens_socket: Callable[[], str] = str
+    token: str = ""
     base_url: str = ""
 
     def __post_init__(self) -> None:
@@ -83,7 +82,7 @@ class Api:
         self.streams = Streams(self.state)
 
     def add_routes(self, app: web.Application) -> None:
-        app.router.add_route("*", "/api/{method}", self._call)
+        app.router.add_route("*", "/api/{method}", self.call)
         app.router.add_post("/response/{name}", self._respond)
         app.router.add_get("/files/{name}", self._download)
         self.uploads.add_routes(app)
@@ -95,9 +94,9 @@ class Api:
         async with self.changed:
             self.changed.notify_all()
 
-    async def _call(self, request: web.Request) -> web.StreamResponse:
+    async def call(self, request: web.Request) -> web.StreamResponse:
         method = request.match_info["method"]
-        arguments = await _arguments_of(request)
+        arguments = await arguments_of(request)
         call = Call(method, arguments, time.monotonic())
         self.calls.append(call)
         fault = self._take_fault(method)
@@ -130,8 +129,10 @@ class Api:
 
     def _judge(self, request: web.Request, method: str, arguments: Mapping[str, Json]) -> None:
         token = request.headers.get("Authorization", "").removeprefix("Bearer ") or arguments.get("token", "")
-        if token != (APP_TOKEN if method == "apps.connections.open" else BOT_TOKEN):
-            raise Refused("invalid_auth")
+        known = {APP_TOKEN: ""} if method == "apps.connections.open" else self.state.tokens
+        if refusal := known.get(token, "invalid_auth"):
+            raise Refused(refusal)
+        self.token = token
         faults = method_faults(method, arguments)
         if faults:
             self.violations += [f"{method}: {fault}" for fault in faults]
@@ -159,16 +160,24 @@ class Api:
         return families.get(family, self._lookup)(method, given)
 
     def _lookup(self, method: str, given: Mapping[str, Json]) -> dict[str, Json]:
-        bot = {"user_id": BOT_USER, "bot_id": BOT, "team_id": TEAM, "url": "https://t.slack.test/"}
+        bot = {"user_id": BOT_USER, "bot_id": BOT, "team_id": self.state.team, "url": "https://t.slack.test/"}
         answers: dict[str, Callable[[], dict[str, Json]]] = {
             "auth.test": lambda: {"team": "Loop", "user": "gorkd", **bot},
             "apps.connections.open": lambda: {"url": self.opens_socket()},
-            "team.info": lambda: {"team": {"id": TEAM, "name": "Loop", "domain": "loop"}},
-            "users.info": lambda: {"user": {"id": given["user"], "locale": "en-GB"}},
+            "team.info": lambda: {"team": {"id": self.state.team, "name": "Loop", "domain": "loop"}},
+            "users.info": lambda: {"user": self._person(given["user"])},
+            "auth.revoke": self._revoke,
         }
         if method not in answers:
             raise Refused("unknown_method")
         return answers[method]()
+
+    def _person(self, user: str) -> dict[str, Json]:
+        return {"id": user, "team_id": self.state.team, "locale": "en-GB", "is_restricted": user in self.state.guests}
+
+    def _revoke(self) -> dict[str, Json]:
+        self.state.tokens[self.token] = "token_revoked"
+        return {"revoked": True}
 
     def _chat(self, method: str, given: Mapping[str, Json]) -> dict[str, Json]:
         channel = self.state.direct(given["channel"]) if given["channel"].startswith("U") else given["channel"]
@@ -250,6 +259,9 @@ class Api:
             if time.monotonic() - opened_at > TRIGGER_S:
                 raise Refused("expired_trigger_id")
         view = {**given["view"], "id": self.state.new_id("V")}
+        if method == "views.publish":
+            self.state.homes[given["user_id"]] = view
+            return {"view": view}
         self.state.views.append(view)
         return {"view": view}
 
@@ -295,13 +307,15 @@ class Api:
 
     async def _download(self, request: web.Request) -> web.Response:
         """Without the token Slack shows its sign-in page, with status 200."""
-        if request.headers.get("Authorization") != f"Bearer {BOT_TOKEN}":
+        if request.headers.get("Authorization") not in [
+            f"Bearer {token}" for token, refusal in self.state.tokens.items() if not refusal
+        ]:
             return web.Response(text="<html><title>Sign in to Slack</title></html>", content_type="text/html")
         described, content = self.state.files[request.match_info["name"]]
         return web.Response(body=content, content_type=described["mimetype"])
 
 
-async def _arguments_of(request: web.Request) -> dict[str, Json]:
+async def arguments_of(request: web.Request) -> dict[str, Json]:
     """JSON bodies as they are; of forms, what looks like JSON is read and words for truth become truth."""
     if request.content_type == "application/json":
         return {name: value for name, value in (await request.json()).items() if value is not None}

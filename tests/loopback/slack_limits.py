@@ -35,7 +35,7 @@ def method_faults(method: str, arguments: Mapping[str, Json]) -> list[str]:
     if method.startswith("chat.") and method.endswith("Stream"):
         faults += stream_faults(method, arguments)
     if method.startswith("views.") and isinstance(arguments.get("view"), dict):
-        faults += view_faults(arguments["view"])
+        faults += view_faults(arguments["view"], method)
     if method == "assistant.threads.setSuggestedPrompts":
         prompts = arguments.get("prompts") or []
         if not 1 <= len(prompts) <= 4:
@@ -112,7 +112,7 @@ def _chunk_faults(at: str, chunk: Json) -> list[str]:
     return faults
 
 
-def view_faults(view: Mapping[str, Json]) -> list[str]:
+def view_faults(view: Mapping[str, Json], method: str = "views.open") -> list[str]:
     faults = []
     if view.get("type") not in ("modal", "home"):
         faults.append(f"view of type {view.get('type')!r}")
@@ -124,6 +124,10 @@ def view_faults(view: Mapping[str, Json]) -> list[str]:
         has_input = any(block.get("type") == "input" for block in view.get("blocks", []))
         if has_input and "submit" not in view:
             faults.append("a modal with an input needs submit")
+    if method == "views.publish" and view.get("type") != "home":
+        faults.append("only a home is published")
+    if method in ("views.open", "views.push") and view.get("type") != "modal":
+        faults.append("only a modal is opened")
     if len(view.get("blocks") or []) > 100:
         faults.append("more than 100 blocks in a view")
     faults += _length("private_metadata", view.get("private_metadata", ""), 3000)

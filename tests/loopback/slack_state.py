@@ -145,8 +145,16 @@ class Ephemeral:
 
 @dataclass
 class State:
-    """The team T1 with a public channel and a private one the bot is in, and a private one it is not in."""
+    """A team with a public channel and a private one the bot is in, and a private one it is not in.
 
+    `tokens` are the bot's, each with what Slack says to it, "" where it is taken. `homes` are what people see when they
+    open the app, by person; `guests` are people who see only the channels they are in.
+    """
+
+    team: str = TEAM
+    tokens: dict[str, str] = field(default_factory=lambda: {BOT_TOKEN: ""})
+    homes: dict[str, dict[str, Json]] = field(default_factory=dict)
+    guests: set[str] = field(default_factory=set)
     channels: dict[str, Channel] = field(default_factory=dict)
     messages: dict[tuple[str, str], Message] = field(default_factory=dict)
     ephemerals: list[Ephemeral] = field(default_factory=list)

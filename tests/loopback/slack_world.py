@@ -25,7 +25,6 @@ from tests.loopback.slack_state import (
     BOT_TOKEN,
     BOT_USER,
     SIGNING_SECRET,
-    TEAM,
     Message,
     State,
 )
@@ -103,7 +102,7 @@ class SlackWorld:
     async def commands(self, user: str, channel: str, text: str, *, trigger: str = "") -> Ack:
         """Somebody types `/research`."""
         payload = {
-            "command": "/research", "text": text, "team_id": TEAM, "team_domain": "loop", "api_app_id": APP,
+            "command": "/research", "text": text, "team_id": self.state.team, "team_domain": "loop", "api_app_id": APP,
             "channel_id": channel, "channel_name": channel.lower(), "user_id": user, "user_name": user.lower(),
             "trigger_id": trigger or self.state.new_trigger(), "response_url": self.response_url(channel, user),
         }  # fmt: skip
@@ -144,7 +143,9 @@ class SlackWorld:
     async def submits(self, user: str, view: Mapping[str, Json], values: Mapping[str, Json]) -> Ack:
         """Somebody sends a modal off; `values` by block id and action id."""
         payload = {"type": "view_submission", "view": {**view, "state": {"values": values}}}
-        return await self.send("interactive", payload | {"user": {"id": user}, "team": {"id": TEAM}, "api_app_id": APP})
+        return await self.send(
+            "interactive", payload | {"user": {"id": user}, "team": {"id": self.state.team}, "api_app_id": APP}
+        )
 
     def attaches(self, name: str, mimetype: str, content: bytes) -> dict[str, Json]:
         """A file as events describe it; its bytes need the app's token."""
@@ -161,7 +162,7 @@ class SlackWorld:
         event = {"type": kind, "user": said.user, "text": said.text, "ts": said.ts, "channel": said.channel}
         if said.thread_ts:
             event["thread_ts"] = said.thread_ts
-        return self._event_body({**event, "event_ts": said.ts, "team": TEAM, **changes})
+        return self._event_body({**event, "event_ts": said.ts, "team": self.state.team, **changes})
 
     async def send(self, kind: str, payload: Mapping[str, Json]) -> Ack:
         ack = await deliver(self.delivery, kind, payload, retry_delays_s=self.retry_delays_s)
@@ -174,13 +175,14 @@ class SlackWorld:
         return f"{self.url}/response/{name}"
 
     def _event_body(self, event: Mapping[str, Json]) -> dict[str, Json]:
-        authorized = [{"team_id": TEAM, "user_id": BOT_USER, "is_bot": True, "enterprise_id": None}]
-        known = {"type": "event_callback", "team_id": TEAM, "api_app_id": APP, "authorizations": authorized}
+        authorized = [{"team_id": self.state.team, "user_id": BOT_USER, "is_bot": True, "enterprise_id": None}]
+        known = {"type": "event_callback", "team_id": self.state.team, "api_app_id": APP, "authorizations": authorized}
         return {**known, "event_id": self.state.new_id("Ev"), "event_time": int(time.time()), "event": dict(event)}
 
     def _interaction(self, user: str, channel: str) -> dict[str, Json]:
+        team = self.state.team
         return {
-            "team": {"id": TEAM, "domain": "loop"}, "user": {"id": user, "team_id": TEAM}, "api_app_id": APP,
+            "team": {"id": team, "domain": "loop"}, "user": {"id": user, "team_id": team}, "api_app_id": APP,
             "channel": {"id": channel, "name": channel.lower()}, "trigger_id": self.state.new_trigger(),
             "response_url": self.response_url(channel, user),
         }  # fmt: skip

@@ -74,7 +74,9 @@ class Desk:
         is_for_us = is_mention or said.channel_id.startswith("D") or self._may_follow_up(said, workspace)
         if is_for_us or await self._speaks_to_running(workspace, said):
             key = f"{said.channel_id}:{said.ts}"
-            await self._once(key, lambda: self._take(workspace, said, key, is_asked=is_mention))
+            await self._once(
+                f"{workspace.team_id}:{key}", lambda: self._take(workspace, said, key, is_asked=is_mention)
+            )
 
     async def commanded(self, command: Payload) -> SlackMessage:
         """`/research …`; gives what the asker alone is told at once."""
