@@ -144,6 +144,27 @@ def slack_probe(token: str, app_token: str = "", *, base_url: str = "https://sla
     return Probe("Slack", lambda: _check_slack(token, app_token, base_url))
 
 
+def slack_install_probe(public_url: str, api_test: str) -> Probe:
+    """Of an app that any workspace may install: whether browsers can come back. `api_test` answers without a token."""
+
+    async def run() -> str:
+        import aiohttp
+
+        if not public_url.startswith("https://"):
+            raise Doubt("Slack sends browsers back to https alone; set GORKD_PUBLIC_URL to an address with https")
+        try:
+            async with (
+                aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=CONNECT_TIMEOUT_S)) as session,
+                session.post(api_test) as response,
+            ):
+                response.raise_for_status()
+        except (aiohttp.ClientError, OSError, TimeoutError) as exc:
+            raise SetupError(f"Slack cannot be reached ({type(exc).__name__}); check the network") from exc
+        return f"workspaces install the app at {public_url.rstrip('/')}/slack/install"
+
+    return Probe("Slack", run)
+
+
 def _check_folder(folder: Path) -> str:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -178,12 +178,14 @@ def _slack_probe(env: Mapping[str, str]) -> Probe:
     from adapters import doctor
     from adapters.chat.slack.settings import SlackSettings
 
-    if "SLACK_BOT_TOKEN" not in env:
+    if "SLACK_BOT_TOKEN" not in env and "SLACK_CLIENT_ID" not in env:
         return doctor.slack_probe("")
     try:
         slack = SlackSettings.from_env(env)
     except SetupError as exc:
         return _broken("Slack", exc)
+    if slack.is_installable:
+        return doctor.slack_install_probe(env.get("GORKD_PUBLIC_URL", ""), f"{slack.api_url}api.test")
     return doctor.slack_probe(slack.bot_token, slack.app_token, base_url=slack.api_url)
 
 

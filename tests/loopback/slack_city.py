@@ -83,7 +83,7 @@ class SlackCity:
         async with TestServer(app) as server:
             city.url = str(server.make_url("")).rstrip("/")
             for team, world in worlds.items():
-                world.url = f"{city.url}/{team}"
+                world.url = world.api.base_url = f"{city.url}/{team}"
             yield city
         faults = city.violations + [fault for world in worlds.values() for fault in world.api.violations]
         assert faults == [], faults

@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 import yaml
 
-from adapters.chat.slack import events
+from adapters.chat.slack import events, oauth, settings
 from tests.loopback.slack_limits import method_scopes
 from tests.shared_data import ROOT, shared_spec
 
@@ -25,12 +25,14 @@ EVENT_SCOPES = {
     "message.groups": "groups:history",
     "message.im": "im:history",
 }
+NEEDS_NONE = {"app_home_opened", "app_uninstalled", "tokens_revoked"}
 METHODS = (
     "chat.postMessage",
     "conversations.info",
     "conversations.open",
     "files.info",
     "files.completeUploadExternal",
+    "users.info",
     "assistant.threads.setTitle",
 )
 
@@ -50,7 +52,20 @@ def test_slack_takes_the_manifest():
 
 
 def test_every_event_has_its_scope():
-    assert {EVENT_SCOPES[event] for event in MANIFEST["settings"]["event_subscriptions"]["bot_events"]} <= SCOPES
+    events_ = set(MANIFEST["settings"]["event_subscriptions"]["bot_events"])
+
+    assert {EVENT_SCOPES[event] for event in events_ - NEEDS_NONE} <= SCOPES
+
+
+def test_whoever_installs_the_app_by_themselves_is_asked_for_the_same():
+    """G-03: the scopes of `/slack/install` are the manifest's, and its way back is allowed there."""
+    (back,) = MANIFEST["oauth_config"]["redirect_urls"]
+
+    assert set(settings.SCOPES) == SCOPES
+    assert back.endswith(oauth.REDIRECT)
+    assert MANIFEST["settings"]["org_deploy_enabled"] is False
+    assert NEEDS_NONE <= set(MANIFEST["settings"]["event_subscriptions"]["bot_events"])
+    assert MANIFEST["features"]["app_home"]["home_tab_enabled"] is True
 
 
 def test_no_scope_is_asked_for_without_a_use():

@@ -16,6 +16,7 @@ SCOPES = (  # manifest.yml has the same; docs/slack.md says what each is for
     "chat:write",
     "commands",
     "files:read",
+    "files:write",
     "groups:history",
     "im:history",
     "im:write",
@@ -55,8 +56,9 @@ class SlackSettings:
 
     @classmethod
     def from_env(cls, env: Mapping[str, str]) -> SlackSettings:
-        """Reads `SLACK_BOT_TOKEN SLACK_APP_TOKEN SLACK_SIGNING_SECRET SLACK_API_BASE_URL GORKD_SLACK_STREAMING`, and for
-        many workspaces `SLACK_CLIENT_ID SLACK_CLIENT_SECRET` instead of the bot's token. Raises `SetupError`.
+        """Reads `SLACK_BOT_TOKEN SLACK_APP_TOKEN SLACK_SIGNING_SECRET SLACK_API_BASE_URL GORKD_SLACK_STREAMING`.
+
+        For many workspaces `SLACK_CLIENT_ID SLACK_CLIENT_SECRET` stand instead of the bot's token. Raises `SetupError`.
         """
         bot_token, app_token = env.get("SLACK_BOT_TOKEN", ""), env.get("SLACK_APP_TOKEN", "")
         signing_secret = env.get("SLACK_SIGNING_SECRET", "")
