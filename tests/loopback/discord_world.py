@@ -99,6 +99,7 @@ class DiscordWorld:
 
     def press(self, message: Message, label: str, *, person: dict[str, Any] = data.ASKER) -> Interaction:
         """Somebody presses a button; an ephemeral message is pressed by whom it was shown to."""
+        assert label in message.buttons, message.text
         item = message.buttons[label]
         asked = {"custom_id": item["custom_id"], "component_type": 2, "id": 1}
         return self._begin(3, asked, person, self.channels[message.channel_id], message=message)
