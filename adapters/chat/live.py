@@ -70,6 +70,7 @@ class LiveAnswers(Generic[Payload]):
         self._researcher, self._voice, self._platform = researcher, voice, platform
         self._pace, self._now, self._sleep = pace, now, sleep
         self._following: dict[str, asyncio.Task[None]] = {}
+        self._accepting: list[Address] = []  # of messages whose job is being stored: not left behind by anybody
 
     async def answer(
         self,
@@ -106,6 +107,8 @@ class LiveAnswers(Generic[Payload]):
 
         None when the question was refused (which `reply` says then) or `known` to be answered elsewhere.
         """
+        address = reply.address
+        self._accepting.append(address)
         try:
             job = await submit()
             if known and await self._is_taken(job):
@@ -121,6 +124,8 @@ class LiveAnswers(Generic[Payload]):
             _log.exception("question failed")
             await self._show(reply, self._voice.refusal(wording.SOMETHING_BROKE))
             return None
+        finally:
+            self._accepting.remove(address)
         return job
 
     def follow(self, job: ResearchJob, reply: Reply[Payload]) -> asyncio.Task[None]:
@@ -138,7 +143,9 @@ class LiveAnswers(Generic[Payload]):
         """
         resumed = 0
         for delivery in await self._researcher.undelivered(self._platform):
-            if delivery.job.id in self._following or Waiting.of(delivery) is not None:  # adapters/chat/library.py
+            if delivery.job.id in self._following or delivery.address in self._accepting:
+                continue
+            if Waiting.of(delivery) is not None:  # adapters/chat/library.py
                 continue
             reply = await reopen(delivery)
             if reply is None:

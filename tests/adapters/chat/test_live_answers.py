@@ -333,6 +333,26 @@ async def test_an_event_sent_again_is_answered_once(world: World, when: str) -> 
     assert list(world.board.shown) == [1]
 
 
+async def test_a_question_asked_while_the_bot_takes_up_what_was_left_is_not_taken_for_left(world: World) -> None:
+    """Its job is stored with its message's address before the bot follows it; whoever asked keeps the message."""
+    bot, reply = world.bot(), BoardReply(world.board, 7)
+    resumed: list[int] = []
+
+    async def submit() -> ResearchJob:
+        job = await world.researcher.submit(REQUEST, address=reply.address)
+        resumed.append(await bot.resume(world.reopen))
+        return job
+
+    task = asyncio.create_task(bot.answer_job(submit, reply))
+    await asyncio.wait_for(reply.seen.wait(), 5)
+    await world.end("job_1")
+    ended = await task
+
+    assert resumed == [0]
+    assert ended is not None
+    assert world.board.last_words() == ["outcome: completed"]
+
+
 async def test_a_refused_question_ends_in_its_sentence(world: World) -> None:
     """And leaves no job and no address."""
 
