@@ -50,6 +50,14 @@ class LibraryDesk:
         """The paper of that id; without a version the only one there is. Raises `NoSuchPaper`."""
         return pick(await self.library.papers(shelves), paper_id)
 
+    async def place(self, shelves: Sequence[Scope], paper_id: str) -> tuple[Scope, Paper]:
+        """As `find`, with the shelf that it stands on: what changes a paper changes it there."""
+        paper = await self.find(shelves, paper_id)
+        for shelf in shelves[:-1]:
+            if any(entry.id == paper.id for entry in await self.library.papers([shelf])):
+                return shelf, paper
+        return shelves[-1], paper
+
     async def remove(self, shelf: Scope, paper_id: str) -> Paper:
         """Raises `NoSuchPaper`."""
         paper = await self.find([shelf], paper_id)

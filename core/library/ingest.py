@@ -13,11 +13,12 @@ from string import ascii_lowercase
 from typing import Protocol
 
 from core.chunking import Chunk, SectionType, chunk_text
-from core.errors import GorkdError, ModelError, ModelGarbled
+from core.errors import GorkdError, InvalidQuery, ModelError, ModelGarbled
 from core.events import Json
 from core.growing_json import parse_object
 from core.job import Scope
 from core.library.paper import ARXIV_ID, Index, Library, Paper, PaperChunk
+from core.library.wording import REWRITING_NEEDS_MODEL
 from core.llm import complete
 from core.ports import ChatModel, ChatRequest, Clock, EmbeddingModel
 from core.prompts import load_prompt
@@ -153,18 +154,26 @@ class Ingestion:
         await self.library.put(shelf, paper, read.text, await self._chunks(paper, read.text), file)
         return Ingested(paper, is_new=True)
 
-    async def summarise(self, shelf: Scope, paper: Paper, *, feedback: str = "") -> Paper:
-        """A new summary, by the reader's feedback if any; without a model the abstract. Raises `ModelError`."""
+    async def write_summary(self, shelf: Scope, paper: Paper, *, feedback: str = "") -> str:
+        """By the reader's feedback if any; without a model the abstract. Raises `ModelError`, `InvalidQuery`."""
         text = await self.library.text([shelf], paper.id)
         if self.model is None:
-            return await self.update(shelf, replace(paper, summary=_abstract(text)))
+            if feedback:
+                raise InvalidQuery(REWRITING_NEEDS_MODEL, rule="model")
+            return _abstract(text)
         record = PaperRecord(title=paper.title)
         request = _summary_request(record, text, earlier=paper.summary if feedback else "", feedback=feedback)
         told = parse_object((await complete(self.model, request)).text)
         summary = str(told.get("summary") or "").strip()
         if not summary:
             raise ModelGarbled("no summary", user_message="The model's summary could not be read; please try again.")
-        return await self.update(shelf, replace(paper, summary=summary))
+        return summary
+
+    async def summarise(self, shelf: Scope, paper: Paper, *, feedback: str = "") -> Paper:
+        """As `write_summary`, and stored on the shelf that it stands on."""
+        return await self.update(
+            shelf, replace(paper, summary=await self.write_summary(shelf, paper, feedback=feedback))
+        )
 
     async def update(self, shelf: Scope, paper: Paper) -> Paper:
         """Store what is said of a paper anew (summary, notes), and index it. Raises `ModelError`, `StoreError`."""

@@ -61,7 +61,9 @@ COMMANDS: dict[str, CommandRule] = {
     "summary": CommandRule("<number|id>", "show a paper's summary", numbers=_VIEWS),
     "open": CommandRule("<number|id> [page]", "show a page of a paper", numbers=_VIEWS | {State.SUMMARIZED}),
     "improve": CommandRule("<feedback>", "rewrite what is shown", states=_RESULTS | {State.SUMMARIZED}),
-    "notes": CommandRule("<text>", "add notes to the paper that is shown", states=frozenset({State.SUMMARIZED})),
+    "notes": CommandRule(
+        "<text>", "add notes to the paper that is shown", states=frozenset({State.SUMMARIZED}), changes_store=True
+    ),
     "save": CommandRule("", "save the results as Markdown", states=_RESULTS),
     "reindex-paper": CommandRule("<id>", "read a paper anew", changes_store=True),
     "summarize-all": CommandRule("", "summarise every paper that has no summary", changes_store=True),

@@ -156,14 +156,15 @@ class Talk:
         wanted = chosen_id(conversation, command)
         known = find_papers(await self._papers(), wanted)
         added = known[0] if len(known) == 1 else (await self.desk.add_reference(self.shelf, wanted)).paper
-        paper = added if added.summary else await self.desk.ingestion.summarise(self.shelf, added)
+        paper = added if added.summary else await self._summarised(added.id)
         return conversation.chose(paper.id, paper.summary), _card(paper)
 
     async def _summary(self, conversation: Conversation, command: Command) -> tuple[Conversation, Reply]:
         paper = chosen_paper(conversation, command, await self._papers())
         if not paper.summary:
-            offer = replace(conversation, offered=paper.id)
-            return offer, Reply(f"{paper.id} has no summary yet. Shall I write one? Say `yes` or `no`.")
+            if not self.is_admin:
+                return conversation, Reply(wording.NO_SUMMARY.format(id=paper.id))
+            return replace(conversation, offered=paper.id), Reply(wording.OFFER_SUMMARY.format(id=paper.id))
         return conversation.chose(paper.id, paper.summary), _card(paper)
 
     async def _offered(self, conversation: Conversation, text: str) -> tuple[Conversation, Reply]:
@@ -171,8 +172,9 @@ class Talk:
         offered, conversation = conversation.offered, replace(conversation, offered="")
         word = text.strip(" .!").casefold()
         if word in YES:
-            paper = await self.desk.find(self.shelves, offered)
-            paper = await self.desk.ingestion.summarise(self.shelf, paper)
+            if not self.is_admin:
+                return conversation, Reply(wording.ADMINS_ONLY)
+            paper = await self._summarised(offered)
             return conversation.chose(paper.id, paper.summary), _card(paper)
         if word in NO:
             return conversation, Reply("All right, no summary.")
@@ -190,11 +192,12 @@ class Talk:
 
     async def _improve(self, conversation: Conversation, command: Command) -> tuple[Conversation, Reply]:
         if conversation.works_on is State.SUMMARIZED:
-            paper = await self.desk.find(self.shelves, conversation.selected_paper)
-            paper = await self.desk.ingestion.summarise(self.shelf, paper, feedback=command.argument)
+            paper = await self._summarised(conversation.selected_paper, command.argument)
             return conversation.revised(paper.summary), _card(paper)
         again = Command(command.name, conversation.original_query)
         if conversation.works_on is State.RESEARCH:
+            if self.desk.ingestion.model is None:
+                raise InvalidQuery(wording.REWRITING_NEEDS_MODEL, rule="model")
             return await self._research(conversation, again, command.argument)
         wider = Command(command.name, f"{conversation.original_query} {command.argument}")
         now, reply = await self._sem_search(conversation, wider)
@@ -202,10 +205,17 @@ class Talk:
             conversation, reply
         )  # fmt: skip
 
+    async def _summarised(self, paper_id: str, feedback: str = "") -> Paper:
+        """With a new summary, which is kept where whoever speaks may change the library, and is shown in any case."""
+        shelf, paper = await self.desk.place(self.shelves, paper_id)
+        if self.is_admin:
+            return await self.desk.ingestion.summarise(shelf, paper, feedback=feedback)
+        return replace(paper, summary=await self.desk.ingestion.write_summary(shelf, paper, feedback=feedback))
+
     async def _notes(self, conversation: Conversation, command: Command) -> tuple[Conversation, Reply]:
-        paper = await self.desk.find([self.shelf], conversation.selected_paper)
+        shelf, paper = await self.desk.place(self.shelves, conversation.selected_paper)
         noted = replace(paper, notes=f"{paper.notes}\n{command.argument}".strip())
-        await self.desk.ingestion.update(self.shelf, noted)
+        await self.desk.ingestion.update(shelf, noted)
         return conversation, Reply(f"Noted with {paper.id}.")
 
     async def _save(self, conversation: Conversation, _: Command) -> tuple[Conversation, Reply]:
@@ -213,7 +223,8 @@ class Talk:
         return conversation, Reply(wording.SAVING, file=(name, f"{conversation.draft.rstrip()}\n"))
 
     async def _reindex(self, conversation: Conversation, command: Command) -> tuple[Conversation, Reply]:
-        paper = await self.desk.reindex(self.shelf, command.argument)
+        shelf, paper = await self.desk.place(self.shelves, command.argument)
+        paper = await self.desk.reindex(shelf, paper.id)
         return conversation, Reply(f"Read anew: {paper.id}, {paper.title}.")
 
     async def _rebuild(self, conversation: Conversation, _: Command) -> tuple[Conversation, Reply]:
@@ -231,7 +242,8 @@ class Talk:
         return conversation.cleared(), Reply(_tally("summarised", done))
 
     async def _remove(self, conversation: Conversation, command: Command) -> tuple[Conversation, Reply]:
-        paper = await self.desk.remove(self.shelf, command.argument)
+        shelf, paper = await self.desk.place(self.shelves, command.argument)
+        await self.desk.remove(shelf, paper.id)
         return conversation, Reply(f"Removed {paper.id}, {paper.title}.")
 
     async def _validate(self, conversation: Conversation, _: Command) -> tuple[Conversation, Reply]:

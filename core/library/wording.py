@@ -23,9 +23,12 @@ NEXT_STEPS = (
     "• Use `open <number>` to view full papers (e.g., `open 2`)",
 )
 IMPROVING = "✍️  Improving research answer with your feedback..."
+OFFER_SUMMARY = "{id} has no summary yet. Shall I write one? Say `yes` or `no`."
+NO_SUMMARY = "{id} has no summary yet; an admin can write one with `summarize {id}`."
 SAVING = "💾 Saving research results..."
 SAVED = "✅ Research results saved to: {place}"
 SAY_AGAIN = "I am being restarted; please say that again in a moment."
+REWRITING_NEEDS_MODEL = "Rewriting needs a language model: set OPENAI_API_KEY, or OPENAI_BASE_URL for a local one."
 ADMINS_ONLY = "Only admins may change the library."
 EMPTY_LIBRARY = (
     "The library holds no papers yet: add some with `gorkd library add`, or drop a PDF with “add to library”."

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from adapters.store.memory_library import MemoryLibrary
 from core.answer import Confidence, JobResult, ResearchAnswer
 from core.errors import ModelUnavailable
-from core.job import LOCAL
+from core.job import LOCAL, Scope
 from core.library.desk import LibraryDesk
 from core.library.ingest import Ingestion
 from core.library.states import COMMANDS, Conversation, State, read_command
 from core.library.talk import Researched, Talk, slug
-from tests.core.library.samples import TIDES, YEAST, shelve
+from tests.core.library.samples import TEXTS, TIDES, YEAST, shelve
 from tests.core.library.test_desk import Finder
 from tests.core.library.test_ingest import Reader
 from tests.fakes import FakeModel, now
@@ -168,7 +168,7 @@ async def test_improve_rewrites_what_is_shown() -> None:
     """S000-39: an answer by the same question with feedback, a summary by the model; the state stays."""
     model = FakeModel({"summary": json.dumps({"title": "", "authors": [], "year": "", "summary": "Shorter."})})
 
-    answer, _ = await said("research tides", "improve say more of the sun")
+    answer, _ = await said("research tides", "improve say more of the sun", model=model)
     summary, card = await said("summary 2401.00001v1", "improve shorter", model=model)
 
     assert (answer.state, answer.draft) == (State.RESEARCH, f"{CONTENT}say more of the sun")
@@ -211,8 +211,8 @@ async def test_open_shows_the_page_that_the_answer_cites() -> None:
 async def test_a_page_is_opened_above_the_answer_which_is_then_improved_and_saved() -> None:
     """The order of the done-means: open page 3, improve, save; the picture stands above what one works on."""
     opened, page = await said("research tides", "open page 2")
-    improved, _ = await said("research tides", "open page 2", "improve more on the sun")
-    _, saved = await said("research tides", "open page 2", "improve more on the sun", "save")
+    improved, _ = await said("research tides", "open page 2", "improve more on the sun", model=FakeModel({}))
+    _, saved = await said("research tides", "open page 2", "improve more on the sun", "save", model=FakeModel({}))
     _, at_once = await said("research tides", "open 1 page 3", "save")
     _, card = await said("research tides", "open 1", "summary 2402.00002v1", "save")
 
@@ -245,9 +245,50 @@ async def test_notes_are_kept_with_the_paper_and_found() -> None:
 
 @pytest.mark.parametrize("name", [name for name, rule in COMMANDS.items() if rule.changes_store])
 async def test_only_admins_change_the_store(name: str) -> None:
-    _, reply = await said(f"{name} 2401.00001v1", is_admin=False)
+    _, reply = await said("summary 2401.00001v1", f"{name} 2401.00001v1", is_admin=False)
 
     assert reply.text == "Only admins may change the library."
+
+
+async def test_what_others_say_of_a_summary_stays_in_their_conversation() -> None:
+    """A missing summary is written by an admin; a reader's own wording of one is shown and not kept."""
+    model = FakeModel({"summary": json.dumps({"title": "", "authors": [], "year": "", "summary": "Short."})})
+    spoken = await talk(model, is_admin=False)
+
+    _, missing = await said("summary 2409.00009v1", is_admin=False)
+    conversation, _ = await spoken.say(Conversation(), "summary 2401.00001v1")
+    conversation, card = await spoken.say(conversation, "improve shorter")
+    _, again = await spoken.say(conversation, "summary 2401.00001v1")
+
+    assert missing.text == "2409.00009v1 has no summary yet; an admin can write one with `summarize 2409.00009v1`."
+    assert (conversation.draft, "Short." in card.text) == ("Short.", True)
+    assert TIDES.summary in again.text
+
+
+@pytest.mark.parametrize("shown", ["summary 2401.00001v1", "research tides"])
+async def test_without_a_model_nothing_is_rewritten_and_that_is_said(shown: str) -> None:
+    conversation, reply = await said(shown, "improve shorter")
+
+    assert reply.text.startswith("Rewriting needs a language model: set OPENAI_API_KEY")
+    assert conversation.draft != ""
+
+
+async def test_from_a_channel_a_paper_is_changed_where_it_stands() -> None:
+    """The workspace's paper keeps its text, whatever is done to it in a channel that has a library of its own."""
+    spoken = await talk(FakeModel({"summary": json.dumps({"summary": "Short."})}))
+    channel = Scope("local", "channel:C1")
+    spoken = replace(spoken, shelf=channel, shelves=(channel, LOCAL))
+    conversation = Conversation()
+
+    for line in ("summary 2401.00001v1", "improve shorter", "notes see page 3", "summary 2409.00009v1", "yes"):
+        conversation, _ = await spoken.say(conversation, line)
+    _, removed = await spoken.say(conversation, "remove-paper 2402.00002v1")
+
+    kept = {paper.id: (paper.summary, paper.notes) for paper in await spoken.desk.library.papers([LOCAL])}
+    assert kept == {"2401.00001v1": ("Short.", "see page 3"), "2409.00009v1": ("Short.", "")}
+    assert await spoken.desk.library.papers([channel]) == []
+    assert await spoken.desk.library.text([channel, LOCAL], "2401.00001v1") == TEXTS["2401.00001v1"]
+    assert removed.text == "Removed 2402.00002v1, Fermentation by Yeast."
 
 
 async def test_an_empty_library_says_how_to_fill_it() -> None:
