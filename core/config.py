@@ -166,7 +166,8 @@ class FindingsSettings:
     check_reserve_s: float = 40.0  # of the deadline, kept for fetching and checking what was cited
     max_prompt_tokens: int = 14_000  # twice a quick answer's: a report draws on whole pages
     max_answer_tokens: int = 6000  # analysis, and five implementations or a report of some 2500 words
-    max_pages: int = 24  # addresses of one job that are opened and checked
+    max_pages: int = 16  # addresses of one job that are opened and checked
+    deep_max_pages: int = 32  # the same at depth `deep`
     deep_pages: int = 24  # read by our own search at depth `deep`, instead of those of a quick answer
     deep_sources: int = 16
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from core.answer import JobResult, ModelUsage
 from core.events import Event, EventType, Json
-from core.job import ResearchJob, Scope
+from core.job import Depth, ResearchJob, Scope
 from core.source import Page, SearchHit, SearchQuery, Source
 from core.telemetry import Measurement
 
@@ -143,8 +143,11 @@ class WebSearchModel(Protocol):
     @property
     def name(self) -> str: ...
 
-    async def search_and_write(self, request: ChatRequest) -> SearchedText:
-        """The schema of the request is not used. Raises `ModelError`, `WebSearchUnavailable` where it cannot search."""
+    async def search_and_write(self, request: ChatRequest, *, depth: Depth) -> SearchedText:
+        """At depth `deep` it takes in more of what it finds. The schema of the request is not used.
+
+        Raises `ModelError`, `WebSearchUnavailable` where it cannot search.
+        """
         ...
 
 

@@ -17,7 +17,7 @@ from typing import Protocol, runtime_checkable
 
 from core.answer import ModelUsage
 from core.errors import FetchError, GorkdError, ProviderError, StoreError, WebSearchUnavailable
-from core.job import Scope
+from core.job import Depth, Scope
 from core.llm import cost_usd, estimate_usage
 from core.ports import (
     ChatDelta,
@@ -213,11 +213,11 @@ class WatchedWebSearch:
     def name(self) -> str:
         return self._model.name
 
-    async def search_and_write(self, request: ChatRequest) -> SearchedText:
+    async def search_and_write(self, request: ChatRequest, *, depth: Depth) -> SearchedText:
         started = perf_counter()
         searched, outcome = SearchedText(""), GIVEN_UP
         try:
-            searched = await self._model.search_and_write(request)
+            searched = await self._model.search_and_write(request, depth=depth)
             outcome = "done"
         except WebSearchUnavailable:
             outcome = "web_search is not offered; our own search follows"

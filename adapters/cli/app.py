@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -26,7 +26,8 @@ from core import wording
 from core.answer import Confidence, JobResult
 from core.errors import GorkdError, InvalidQuery
 from core.job import Depth, JobStatus, ResearchJob, ResearchRequest
-from core.modes import MODES, check_modes
+from core.modes import DEFAULT_MODE, MODES, check_modes, option_words, read_modes
+from core.modes.options import DEPTH, ROUNDS, TOP_K
 from core.render import job_json
 from core.source import Source
 
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from core.researcher import Researcher
 
 OpenResearcher = Callable[[], "AbstractAsyncContextManager[Researcher]"]
-DEFAULT_MODE = "quick"
 
 _log = logging.getLogger(__name__)
 
@@ -74,13 +74,16 @@ def _ask_command(open_researcher: OpenResearcher) -> Callable[..., None]:
         question: Annotated[list[str], typer.Argument(help="The question.", metavar="QUESTION", show_default=False)],
         *,
         mode: Annotated[
-            str, typer.Option("--mode", metavar="M[,M]", help=f"How to research it: {', '.join(MODES)}.")
+            str,
+            typer.Option("--mode", metavar="M[,M]", help=f"How to research it, one or several: {', '.join(MODES)}."),
         ] = DEFAULT_MODE,
-        depth: Annotated[Literal["light", "deep"], typer.Option("--depth", help="How much to read.")] = "light",
-        top_k: Annotated[int, typer.Option("--top-k", min=1, max=20, help="Items, in modes that list them.")] = 5,
+        depth: Annotated[Depth, typer.Option("--depth", help=f"{option_words(DEPTH)}.")] = DEPTH.default,
+        top_k: Annotated[
+            int, typer.Option("--top-k", min=TOP_K.least, max=TOP_K.most, help=f"{option_words(TOP_K)}.")
+        ] = TOP_K.default,
         max_iterations: Annotated[
-            int, typer.Option("--max-iterations", min=1, max=20, help="Rounds, in modes that have them.")
-        ] = 10,
+            int, typer.Option("--max-iterations", min=ROUNDS.least, max=ROUNDS.most, help=f"{option_words(ROUNDS)}.")
+        ] = ROUNDS.default,
         context: Annotated[str, typer.Option("--context", metavar="TEXT", help="What the question is about.")] = "",
         fresh: Annotated[bool, typer.Option("--fresh", help="Do not repeat an earlier answer.")] = False,
         as_json: Annotated[bool, typer.Option("--json", help="Print the job as JSON.")] = False,
@@ -138,8 +141,8 @@ def _process_command(name: str, run_process: Callable[[str], None]) -> Callable[
 
 def _request(query: str, mode: str, depth: Depth, *, top_k: int, context: str, is_fresh: bool) -> ResearchRequest:
     """Raises `InvalidQuery` for an unknown mode and for bytes that are no text."""
-    modes = tuple(dict.fromkeys(name.strip() for name in mode.split(",") if name.strip()))
-    check_modes(modes or ("",))
+    modes = read_modes(mode)
+    check_modes(modes)
     for text in (query, context):
         if any("\ud800" <= char <= "\udfff" for char in text):  # what Python makes of bytes that are not UTF-8
             raise InvalidQuery("The question is not readable text (invalid UTF-8).", rule="not-text")

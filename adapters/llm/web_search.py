@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from adapters.llm.endpoint import Connection, Endpoint, timeout
 from adapters.llm.failures import GARBLED, SLOW, call_failures, declined, model_error, safe_cause
@@ -17,6 +17,7 @@ from adapters.llm.openai import chat_endpoint
 from adapters.llm.reading import attribute
 from core.answer import ModelUsage
 from core.errors import ModelGarbled, ModelTimeout, WebSearchUnavailable
+from core.job import Depth
 from core.llm import estimate_usage
 from core.ports import ChatRequest, FoundPage, SearchedText
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 MAX_PAGES = 200  # of one answer; a model opens a few dozen
+_CONTEXT_SIZES: dict[Depth, Literal["medium", "high"]] = {"light": "medium", "deep": "high"}
 _NO_SUCH_THING = frozenset({404, 405, 501})
 _REFUSED = frozenset({400, 422})
 
@@ -53,13 +55,13 @@ class OpenAIWebSearch:
     async def aclose(self) -> None:
         await self._connection.aclose()
 
-    async def search_and_write(self, request: ChatRequest) -> SearchedText:
+    async def search_and_write(self, request: ChatRequest, *, depth: Depth) -> SearchedText:
         """See `WebSearchModel`. An answer cut at `max_tokens` is given as far as it came."""
         if not self._is_offered:
             raise WebSearchUnavailable(f"{self._endpoint.host} offers no web_search")
         try:
             async with asyncio.timeout(request.timeout_s):
-                response = await self._create(request)
+                response = await self._create(request, depth)
         except TimeoutError as exc:
             said = f"{self._endpoint.host} did not end a web search in {request.timeout_s:g} s"
             raise ModelTimeout(said, user_message=SLOW) from exc
@@ -67,17 +69,17 @@ class OpenAIWebSearch:
             raise model_error(exc, self._endpoint) from safe_cause(exc, self._endpoint)
         return self._read(response, request)
 
-    async def _create(self, request: ChatRequest) -> Response:
+    async def _create(self, request: ChatRequest, depth: Depth) -> Response:
         import openai
 
         client = await self._connection.client()
         try:
-            return await self._ask(client, request)
+            return await self._ask(client, request, depth)
         except openai.APIStatusError as exc:
             said = str(exc).lower()
             if self._lists_sources and exc.status_code in _REFUSED and "include" in said:
                 self._lists_sources = False
-                return await self._ask(client, request)
+                return await self._ask(client, request, depth)
             if exc.status_code in _NO_SUCH_THING or (
                 exc.status_code in _REFUSED and ("tool" in said or "web_search" in said)
             ):
@@ -86,14 +88,14 @@ class OpenAIWebSearch:
                 raise WebSearchUnavailable(f"{self._endpoint.host}: HTTP {exc.status_code}") from exc
             raise
 
-    async def _ask(self, client: openai.AsyncOpenAI, request: ChatRequest) -> Response:
+    async def _ask(self, client: openai.AsyncOpenAI, request: ChatRequest, depth: Depth) -> Response:
         import openai
 
         return await client.responses.create(
             model=self._endpoint.model,
             instructions=request.system,
             input=request.user,
-            tools=[{"type": "web_search"}],
+            tools=[{"type": "web_search", "search_context_size": _CONTEXT_SIZES[depth]}],
             include=["web_search_call.action.sources"] if self._lists_sources else openai.omit,
             max_output_tokens=request.max_tokens,
             store=False,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import hmac
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 from aiohttp import web
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -15,7 +15,9 @@ from adapters.web.faults import Forbidden
 from adapters.web.limits import MAX_BODY_BYTES
 from core.errors import InvalidQuery
 from core.events import Json
-from core.job import LOCAL, ResearchRequest, Scope
+from core.job import LOCAL, Depth, ResearchRequest, Scope
+from core.modes import DEFAULT_MODE, read_modes
+from core.modes.options import DEPTH, ROUNDS, TOP_K
 from core.render import job_json, sources_json
 from core.steering import MAX_STEERING_CHARS, Steering, SteeringKind
 
@@ -28,10 +30,10 @@ class Question(BaseModel):
     model_config = ConfigDict(frozen=True, str_max_length=32_000)
 
     query: str
-    mode: str | tuple[str, ...] = "quick"
-    depth: Literal["light", "deep"] = "light"
-    top_k: int = Field(default=5, ge=1, le=20)
-    max_iterations: int = Field(default=10, ge=1, le=20)
+    mode: str | tuple[str, ...] = DEFAULT_MODE
+    depth: Depth = DEPTH.default
+    top_k: int = Field(default=TOP_K.default, ge=TOP_K.least, le=TOP_K.most)
+    max_iterations: int = Field(default=ROUNDS.default, ge=ROUNDS.least, le=ROUNDS.most)
     context: str = ""
     private: bool = False
     fresh: bool = False
@@ -40,7 +42,7 @@ class Question(BaseModel):
         return ResearchRequest(
             self.query,
             scope=scope,
-            modes=(self.mode,) if isinstance(self.mode, str) else self.mode or ("quick",),
+            modes=read_modes(self.mode if isinstance(self.mode, str) else ",".join(self.mode)) or (DEFAULT_MODE,),
             depth=self.depth,
             top_k=self.top_k,
             context=self.context,

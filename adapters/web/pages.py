@@ -26,8 +26,9 @@ from core.answer import Verdict
 from core.citations import MARKS
 from core.deep.viewing import trace_lines
 from core.errors import InvalidQuery, JobNotFound
-from core.job import LOCAL, MAX_ROUNDS, TERMINAL_STATUSES, ResearchJob, ResearchRequest
-from core.modes import MODES, can_be_steered
+from core.job import LOCAL, TERMINAL_STATUSES, ResearchJob, ResearchRequest
+from core.modes import DEFAULT_MODE, MODES, can_be_steered, option_words, read_modes
+from core.modes.options import DEPTH, ROUNDS, TOP_K, NumberOption
 from core.snapshot import Snapshot
 from core.steering import Steering, SteeringKind, read_steering
 
@@ -72,10 +73,11 @@ async def post_ask(request: web.Request) -> web.Response:
     form = await request.post()
     asked = ResearchRequest(
         str(form.get("query", "")),
-        modes=tuple(str(mode) for mode in form.getall("mode", ()) if mode) or ("quick",),
+        modes=read_modes(",".join(str(mode) for mode in form.getall("mode", ()))) or (DEFAULT_MODE,),
         depth="deep" if form.get("depth") == "deep" else "light",
+        top_k=_bounded(str(form.get("top_k", "")), TOP_K),
         context=str(form.get("context", ""))[:_MAX_CONTEXT_CHARS].strip(),
-        max_iterations=_rounds(str(form.get("max_iterations", ""))),
+        max_iterations=_bounded(str(form.get("max_iterations", "")), ROUNDS),
         is_fresh=form.get("fresh") == "1",
     )
     try:
@@ -209,10 +211,10 @@ def _number(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS else None
 
 
-def _rounds(text: str) -> int:
-    """1…20; the default for what is no number."""
-    rounds = _number(text.strip())
-    return ResearchRequest.max_iterations if rounds is None else min(max(1, rounds), MAX_ROUNDS)
+def _bounded(text: str, option: NumberOption) -> int:
+    """Within the option's bounds; its default for what is no number."""
+    number = _number(text.strip())
+    return option.default if number is None else min(max(option.least, number), option.most)
 
 
 def _ask_page(request: web.Request, asked: ResearchRequest, *, refusal: str = "") -> web.Response:
@@ -220,7 +222,9 @@ def _ask_page(request: web.Request, asked: ResearchRequest, *, refusal: str = ""
         "asked": asked,
         "defaults": ResearchRequest(""),
         "max_context_chars": _MAX_CONTEXT_CHARS,
-        "max_rounds": MAX_ROUNDS,
+        "options": (TOP_K, ROUNDS),
+        "depth_words": option_words(DEPTH),
+        "option_words": option_words,
         "refusal": refusal,
         "modes": list(MODES.values()),
         "examples": EXAMPLES,

@@ -113,12 +113,13 @@ def _left_s(work: Work) -> float:
 
 async def _search_and_write(work: Work, model: WebSearchModel, mode: ResearchMode) -> SearchedText:
     request = web_search_request(work.job, mode, work.deps, timeout_s=_left_s(work))
+    depth = work.job.request.depth
     return await remembered(
         work.deps.memo,
         work.job.id,
         f"web_search:{mode}",
         SearchedText,
-        lambda: retry_once(lambda: model.search_and_write(request), remaining_s=lambda: _left_s(work)),
+        lambda: retry_once(lambda: model.search_and_write(request, depth=depth), remaining_s=lambda: _left_s(work)),
     )
 
 

@@ -53,7 +53,8 @@ async def open_addresses(work: Work, drafts: Drafts, outputs: Mapping[ResearchMo
     titles = {canonical_url(page.url): page.title for draft in drafts.drafts for page in draft.pages}
     known = {canonical_url(source.url) for source in own}
     wanted = _wanted(drafts, outputs, listed=titles.keys(), known=known)
-    limit = work.deps.settings.findings.max_pages
+    settings = work.deps.settings.findings
+    limit = settings.deep_max_pages if work.job.request.depth == "deep" else settings.max_pages
     ends_at = asyncio.get_running_loop().time() + work.deadline.remaining(
         reserve_s=work.deps.settings.findings.check_reserve_s / 2
     )

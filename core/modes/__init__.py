@@ -12,6 +12,7 @@ from core.errors import InvalidQuery
 from core.job import JobStatus, ResearchJob
 from core.modes import check, deep, freeform, idea, implementation, library, quick, section
 from core.modes.mode import Mode
+from core.modes.options import Option
 from core.modes.several import together
 from core.source import Source
 
@@ -42,9 +43,14 @@ def find_modes(names: Sequence[str]) -> Mode:
 
 
 def read_modes(text: str) -> tuple[str, ...]:
-    """Names as people write them, `idea, Freeform` or `idea+freeform`; each once. They may be unknown."""
-    named = tuple(dict.fromkeys(name for name in regex.split(r"[\s,;+]+", text.strip().casefold()) if name))
-    return named or (DEFAULT_MODE,)
+    """Names as people write them, `idea, Freeform` or `idea+freeform`; each once. They may be unknown, or none."""
+    return tuple(dict.fromkeys(name for name in regex.split(r"[\s,;+]+", text.strip().casefold()) if name))
+
+
+def option_words(option: Option) -> str:
+    """`How many results to list (idea, implementation)`: what an option does, and in which modes."""
+    names = [mode.name for mode in MODES.values() if option in mode.options]
+    return f"{option.description} ({', '.join(names)})"
 
 
 def can_be_steered(modes: Sequence[str]) -> bool:

@@ -7,6 +7,7 @@ from core.deep.asking import NEEDS_MODEL
 from core.deep.research import conduct
 from core.errors import SetupError
 from core.modes.mode import Mode, Work
+from core.modes.options import ROUNDS
 
 
 async def run(work: Work) -> JobResult:
@@ -23,4 +24,5 @@ MODE = Mode(
     deadline_s=600.0,
     run=run,
     is_steerable=True,
+    options=(ROUNDS,),
 )

@@ -6,6 +6,7 @@ from core.config import FindingsSettings
 from core.findings.files import finding_files
 from core.findings.research import conduct
 from core.modes.mode import Mode
+from core.modes.options import DEPTH, TOP_K
 
 MODE = Mode(
     name="implementation",
@@ -14,4 +15,8 @@ MODE = Mode(
     deadline_s=FindingsSettings().deadline_s,
     run=conduct,
     files=finding_files,
+    options=(
+        TOP_K,
+        DEPTH,
+    ),
 )

@@ -10,6 +10,7 @@ from core.answer import JobResult
 from core.answer_files import AnswerFile
 from core.deps import Deps
 from core.job import ResearchJob
+from core.modes.options import Option
 from core.ports import Steps
 from core.progress import Progress
 from core.source import Source
@@ -55,7 +56,7 @@ class Mode:
     """`run` ends within `deadline_s`; it raises a `GorkdError` when the job has failed.
 
     One that `is_steerable` hears what people say to it while it runs (core/steering.py). `files` are those that its
-    result has.
+    result has, `options` what can be chosen within it.
     """
 
     name: str
@@ -65,3 +66,4 @@ class Mode:
     run: Callable[[Work], Awaitable[JobResult]] = field(repr=False)
     is_steerable: bool = False
     files: FilesOf = field(default=no_files, repr=False)
+    options: tuple[Option, ...] = ()

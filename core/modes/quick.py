@@ -9,6 +9,7 @@ from core.conversation import read_turns
 from core.events import Json
 from core.job import JobStatus, ResearchJob
 from core.modes.mode import Mode, Work
+from core.modes.options import DEPTH
 from core.source import SearchMetadata, SourceCollection
 from core.stages.cache import cached_result
 from core.stages.given import Given, earlier_sources, read_given, without_addresses
@@ -150,4 +151,5 @@ MODE = Mode(
     description="One search, one cited answer, usually in seconds",
     deadline_s=60.0,
     run=run,
+    options=(DEPTH,),
 )

@@ -125,7 +125,7 @@ async def test_a_part_that_is_done_is_not_done_again_after_a_crash() -> None:
 @pytest.mark.parametrize(
     ("text", "names"),
     [
-        ("", ("quick",)),
+        (" , ", ()),
         ("idea", ("idea",)),
         (" Idea, freeform,idea ", ("idea", "freeform")),
         ("deep+library", ("deep", "library")),

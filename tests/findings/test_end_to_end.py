@@ -62,7 +62,7 @@ async def test_the_models_own_web_search_is_opened_and_checked(world: World, tmp
     traced, table, _ = await command(world, tmp_path, "trace", job["job_id"])
 
     assert code == traced == 0
-    assert world.model.searches[0]["tools"] == [{"type": "web_search"}]
+    assert world.model.searches[0]["tools"] == [{"type": "web_search", "search_context_size": "medium"}]
     assert {source["provider"] for source in job["sources"]} == {"web_search"}
     assert all("invented" not in idea["source"] for idea in job["result"]["findings"]["ideas"])
     marked = [item for item in job["result"]["items"] if not item["verified"]]

@@ -19,7 +19,8 @@ from adapters.chat.discord.translate import Asked, place_of_interaction, text_of
 from adapters.chat.discord.words import word
 from core import wording
 from core.job import Depth, ResearchRequest
-from core.modes import MODES
+from core.modes import DEFAULT_MODE, MODES, option_words, read_modes
+from core.modes.options import DEPTH, ROUNDS, TOP_K
 
 if TYPE_CHECKING:
     from adapters.chat.discord.bot import ResearchBot
@@ -58,9 +59,9 @@ def _research(bot: ResearchBot) -> app_commands.Command[Any, ..., None]:
     @app_commands.describe(
         query=word("commands.research_query"),
         mode=word("commands.research_mode"),
-        depth=word("commands.research_depth"),
-        top_k=word("commands.research_top_k"),
-        max_iterations=word("commands.research_max_iterations"),
+        depth=option_words(DEPTH),
+        top_k=option_words(TOP_K),
+        max_iterations=option_words(ROUNDS),
         context=word("commands.research_context"),
         private=word("commands.research_private"),
         file=word("commands.research_file"),
@@ -68,10 +69,10 @@ def _research(bot: ResearchBot) -> app_commands.Command[Any, ..., None]:
     async def research(  # noqa: PLR0917  # discord.py reads the options from the signature
         interaction: Asked,
         query: str,
-        mode: str = "quick",
-        depth: Depth = "light",
-        top_k: app_commands.Range[int, 1, 20] = 5,
-        max_iterations: app_commands.Range[int, 1, 20] = 10,
+        mode: str = DEFAULT_MODE,
+        depth: Depth = DEPTH.default,
+        top_k: app_commands.Range[int, TOP_K.least, TOP_K.most] = TOP_K.default,
+        max_iterations: app_commands.Range[int, ROUNDS.least, ROUNDS.most] = ROUNDS.default,
         context: app_commands.Range[str, 0, 2000] = "",
         private: bool = False,
         file: discord.Attachment | None = None,
@@ -83,7 +84,7 @@ def _research(bot: ResearchBot) -> app_commands.Command[Any, ..., None]:
         request = ResearchRequest(
             query,
             place.own_scope if private else place.scope,
-            modes=tuple(name.strip() for name in mode.split(",")),
+            modes=read_modes(mode),
             depth=depth,
             top_k=top_k,
             max_iterations=max_iterations,

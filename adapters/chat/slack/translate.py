@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from core.errors import InvalidQuery
-from core.job import Depth, ResearchRequest, Scope
+from core.job import ResearchRequest, Scope
+from core.modes import read_modes
+from core.modes.options import DEPTH, ROUNDS, TOP_K
 
 Payload = Mapping[str, Any]  # Slack's JSON, read here and in bot.py, and nowhere else
 
@@ -123,24 +124,22 @@ def read_options(text: str, scope: Scope, own_scope: Scope) -> ResearchRequest:
     """
     given = {name.lower(): value for name, value in _OPTION.findall(text)}
     request = ResearchRequest(" ".join(_OPTION.sub(" ", text).split()) if given else text.strip(), scope)
-    depth: Depth = "deep" if given.get("depth", "").lower() == "deep" else "light"
-    numbers = {"top_k": request.top_k, "max_iterations": request.max_iterations}
-    for name in numbers.keys() & given.keys():
-        if not given[name].isdecimal() or not 1 <= int(given[name]) <= 20:
-            raise InvalidQuery(f"{name} must be a number from 1 to 20.", rule=name)
-        numbers[name] = int(given[name])
     is_private = given.get("private", "").lower() in _YES
     return replace(
         request,
         scope=own_scope if is_private else scope,
-        modes=tuple(given["mode"].lower().split(",")) if "mode" in given else request.modes,
-        depth=depth,
-        top_k=numbers["top_k"],
-        max_iterations=numbers["max_iterations"],
-        context=given.get("context", "").strip('"“”'),
+        modes=read_modes(_unquoted(given["mode"])) if "mode" in given else request.modes,
+        depth=DEPTH.read(given["depth"]) if "depth" in given else request.depth,
+        top_k=TOP_K.read(given["top_k"]) if "top_k" in given else request.top_k,
+        max_iterations=ROUNDS.read(given["max_iterations"]) if "max_iterations" in given else request.max_iterations,
+        context=_unquoted(given.get("context", "")),
         is_private=is_private,
         is_fresh=given.get("fresh", "").lower() in _YES,
     )
+
+
+def _unquoted(value: str) -> str:
+    return value.strip('"“”')
 
 
 def text_of_message(message: Payload) -> str:

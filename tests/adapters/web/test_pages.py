@@ -193,10 +193,13 @@ async def test_asking_again_is_fresh_and_keeps_mode_and_depth(open_web: Open):
     researcher = ScriptedResearcher()
     web = await open_web(researcher)
 
-    await web.post("/", data={"query": "How tall?", "mode": ["quick", "quick"], "depth": "deep", "fresh": "1"})
+    await web.post(
+        "/",
+        data={"query": "How tall?", "mode": ["quick", "idea", "quick"], "top_k": "3", "depth": "deep", "fresh": "1"},
+    )
 
     asked = researcher.requests[0]
-    assert (asked.is_fresh, asked.modes, asked.depth) == (True, ("quick", "quick"), "deep")
+    assert (asked.is_fresh, asked.modes, asked.depth, asked.top_k) == (True, ("quick", "idea"), "deep", 3)
 
 
 async def test_question_in_the_address_fills_the_field(open_web: Open):
