@@ -25,7 +25,7 @@ from core.modes import MODES, can_be_steered, check_modes
 from core.ports import JobQueue
 from core.progress import Progress
 from core.render import job_json, one_line
-from core.section.asking import asks_for_section
+from core.section.asking import read_section_request
 from core.source import Source
 from core.stages.cache import cached_result
 from core.stages.deliver import deliver_failure, deliver_result
@@ -387,8 +387,7 @@ def _read_request(request: ResearchRequest, attachments: Sequence[Attachment]) -
         raise InvalidQuery(f"Please attach at most {MAX_ATTACHMENTS} files to one question.", rule="attachments")
     check_modes(request.modes)
     names = tuple(attachment.name for attachment in attachments)
-    if request.modes == ("quick",) and asks_for_section(request.query, attachments):
-        request = replace(request, modes=("section",))
+    request = read_section_request(request, attachments)
     if "check" in request.modes or request.quoted:
         return replace(
             request,

@@ -20,20 +20,20 @@ from core.library.paper import Paper
 from core.modes.library import shelves_of
 from core.modes.mode import Mode, Work
 from core.ports import ChatModel
+from core.section.asking import NO_BRIEF
 from core.section.brief import Brief, PaperConcept, is_brief, read_brief
 from core.section.document import Document, DocumentPart, document_files
 from core.section.evidence import KeptEvidence
 from core.section.gathering import Gathering
 from core.section.keys import assign_keys
 from core.section.prose import BRIEF_ID
-from core.section.sections import PLANS, Section, default_queries, sections_in
+from core.section.sections import PLANS, Section, possible_sections, sections_in
 from core.section.writing import Writer, Written, select_for_writing
 from core.source import Source, SourceKind, SourceMetadata, SourceScores
 from core.stages.synthesize import UNCHECKED_NOTICE, usage_metadata
 
 NEEDS_MODEL = "Writing a section needs a language model: set OPENAI_API_KEY, or OPENAI_BASE_URL for a local one."
 NO_PAPERS = "The paper library is empty; add papers with `gorkd library add`, then ask again."
-NO_BRIEF = "A section needs a context: attach a YAML or JSON file with `concept:` and `description:` to your message."
 NO_MATERIAL = "{title} is left out: the brief has none of {fields}."
 NO_EMBEDDER = "No embedding model is set: BM25's rank stands for the vector score."
 NOT_JUDGED = "{count} of {all} passages could not be judged by the model and were left out."
@@ -57,7 +57,7 @@ async def run(work: Work) -> JobResult:
         raise SetupError("a section without a model", user_message=NEEDS_MODEL)
     brief = await _brief(work)
     wanted = sections_in(work.job.query)
-    sections = _possible(wanted, brief)
+    sections = possible_sections(wanted, brief)
     shelves = Shelves(work.deps.library, shelves_of(work.job.scope), work.deps.embedder)
     papers = {paper.id: paper for paper in await work.deps.library.papers(shelves.scopes)}
     if not papers:
@@ -220,21 +220,6 @@ async def _brief(work: Work) -> Brief:
     answers = "\n\n".join(turn.answer for turn in turns if turn.answer)
     questions = "\n".join(turn.question for turn in turns)
     return Brief(PaperConcept(answers or questions, open_questions=questions))
-
-
-def _possible(sections: Sequence[Section], brief: Brief) -> list[Section]:
-    """Those that the brief has something for. Raises `InvalidQuery` when it has nothing for any."""
-    possible: list[Section] = []
-    problem: InvalidQuery | None = None
-    for section in sections:
-        try:
-            default_queries(section, brief)
-            possible.append(section)
-        except InvalidQuery as exc:
-            problem = exc
-    if problem is not None and not possible:
-        raise problem
-    return possible
 
 
 def _brief_source(brief: Brief, at: datetime) -> Source:

@@ -25,6 +25,7 @@ from core.section.writing import Written
 from core.source import Source
 from core.wording import counted
 
+SHOWN_KEYS = 12  # in the summary; the bibliography has them all
 _PARAGRAPH = regex.compile(r"\n\s*\n")
 
 
@@ -90,11 +91,24 @@ class Document:
         }
 
     def summary(self) -> str:
-        """One line on what was written."""
-        words = sum(len(part.written.text.split()) for part in self.parts)
-        cited = {source_id for part in self.parts for source_id in self._cited(part)}
+        """What was written: how long, which papers it cites by their keys, and what was taken out again."""
         titles = ", ".join(PLANS[part.section].title for part in self.parts)
-        return f"{titles}: {counted(words, 'word')}, {counted(len(cited), 'paper')} cited."
+        words = sum(len(part.written.text.split()) for part in self.parts)
+        keys = list(dict.fromkeys(self.keys[source_id] for part in self.parts for source_id in self._cited(part)))
+        shown = ", ".join(keys[:SHOWN_KEYS]) + (f" and {len(keys) - SHOWN_KEYS} more" if len(keys) > SHOWN_KEYS else "")
+        cited = f"{counted(len(keys), 'paper')} cited" + (f": {shown}" if keys else "")
+        return f"{titles}: {counted(words, 'word')}. {cited}. {self._removed()}"
+
+    def _removed(self) -> str:
+        unsaid = sum(
+            entry.claim is not None and entry.shown is None for part in self.parts for entry in part.written.judged
+        )
+        quoted = sum(len(part.written.cut) for part in self.parts)
+        unknown = len({key for part in self.parts for key in part.written.unknown_keys})
+        removed = [f"{counted(unsaid, 'sentence')} that nothing says"] if unsaid else []
+        removed += [f"{counted(quoted, 'quotation')}"] if quoted else []
+        removed += [f"{counted(unknown, 'key')} that no paper has"] if unknown else []
+        return f"Removed: {', '.join(removed)}." if removed else "Nothing had to be removed."
 
     def _cited(self, part: DocumentPart) -> list[str]:
         """Source ids of the papers that the section cites, in the order in which it does (S001-34)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
@@ -58,6 +58,21 @@ def sections_in(text: str) -> tuple[Section, ...]:
         return tuple(Section)
     known = ", ".join(section.value for section in Section)
     raise InvalidQuery(f"Which section shall I write? One of: {known}; or: paper.", rule="section")
+
+
+def possible_sections(sections: Sequence[Section], brief: Brief) -> list[Section]:
+    """Those that the brief has something for. Raises `InvalidQuery` when it has nothing for any."""
+    possible: list[Section] = []
+    problem: InvalidQuery | None = None
+    for section in sections:
+        try:
+            default_queries(section, brief)
+            possible.append(section)
+        except InvalidQuery as exc:
+            problem = exc
+    if problem is not None and not possible:
+        raise problem
+    return possible
 
 
 def _ran(brief: Brief) -> ExperimentResult:

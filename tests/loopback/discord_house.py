@@ -94,7 +94,7 @@ def is_final(message: Message) -> bool:
 
 @asynccontextmanager
 async def discord_house(
-    data: Path, *, service: str = "tavily", env: Mapping[str, str] | None = None, **how: Any
+    data: Path, *, service: str = "tavily", embedder: bool = False, env: Mapping[str, str] | None = None, **how: Any
 ) -> AsyncIterator[House]:
     """A bot and a worker that are ready and search with `service`; `how` sets attributes of the Discord.
 
@@ -102,7 +102,7 @@ async def discord_house(
     """
     async with discord_world(**how) as discord, World.of(PAGES) as world:
         settings = {
-            **world.env(data, service, model=True),
+            **world.env(data, service, model=True, embedder=embedder),
             **SETTINGS,
             "DISCORD_TOKEN": TOKEN,
             "LOOPBACK_DISCORD": discord.url,

@@ -268,6 +268,9 @@ def _element(at: str, element: Mapping[str, Json]) -> Iterator[str]:
         for option in options:
             yield from _text_faults(f"{at}.option", option.get("text"), 75, {"plain_text", "mrkdwn"})
             yield from _length(f"{at}.option.value", option.get("value") or "", 150)
+    elif kind == "file_input":
+        if not 1 <= (element.get("max_files") or 10) <= 10:
+            yield f"{at}: max_files {element['max_files']}"
     elif kind == "plain_text_input":
         if (element.get("max_length") or 3000) > 3000:
             yield f"{at}: max_length {element['max_length']}"

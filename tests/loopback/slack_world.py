@@ -99,10 +99,12 @@ class SlackWorld:
         await self.send("event", self._event_body(event))
         return root.ts
 
-    async def commands(self, user: str, channel: str, text: str, *, trigger: str = "") -> Ack:
-        """Somebody types `/research`."""
+    async def commands(
+        self, user: str, channel: str, text: str, *, trigger: str = "", command: str = "/research"
+    ) -> Ack:
+        """Somebody types a slash command."""
         payload = {
-            "command": "/research", "text": text, "team_id": self.state.team, "team_domain": "loop", "api_app_id": APP,
+            "command": command, "text": text, "team_id": self.state.team, "team_domain": "loop", "api_app_id": APP,
             "channel_id": channel, "channel_name": channel.lower(), "user_id": user, "user_name": user.lower(),
             "trigger_id": trigger or self.state.new_trigger(), "response_url": self.response_url(channel, user),
         }  # fmt: skip

@@ -54,7 +54,9 @@ class World:
             async with SearchWorld(documents, latency_s=search_s) as search, openai_world() as model:
                 yield cls(web, search, model)
 
-    def env(self, data: Path, *services: str, model: bool = False, files: Path | None = None) -> dict[str, str]:
+    def env(
+        self, data: Path, *services: str, model: bool = False, embedder: bool = False, files: Path | None = None
+    ) -> dict[str, str]:
         """Settings for a process that lives in this world and asks the named services (all when none is named)."""
         names = services or ("tavily", "exa", "wikipedia", "pubmed", "arxiv")
         env = {
@@ -67,4 +69,6 @@ class World:
             env["GORKD_FILES"] = str(files)
         if model:
             env |= {"OPENAI_BASE_URL": self.model.url, "OPENAI_API_KEY": "sk-test-0123456789", "GORKD_MODEL": "loop-1"}
+        if embedder:
+            env |= {"GORKD_EMBEDDING_MODEL": "hashing", "GORKD_EMBEDDING_BASE_URL": self.model.url}
         return env

@@ -88,13 +88,13 @@ def manifest_scopes() -> set[str]:
 
 @asynccontextmanager
 async def slack_house(
-    data: Path, *, http: bool = False, service: str = "tavily", **changes: str
+    data: Path, *, http: bool = False, service: str = "tavily", embedder: bool = False, **changes: str
 ) -> AsyncIterator[SlackHouse]:
     """Everything in one process, that searches with `service`. `changes` are more settings."""
     async with World.of(PAGES) as world, SlackWorld.open() as slack:
         slack.state.scopes = manifest_scopes()
         env = {
-            **world.env(data, service, model=True),
+            **world.env(data, service, model=True, embedder=embedder),
             **slack.env(http=http),
             "PORT": "0",
             "GORKD_PUBLIC_URL": PUBLIC_URL,

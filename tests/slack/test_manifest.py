@@ -45,7 +45,8 @@ def test_slack_takes_the_manifest():
     over_http["settings"]["socket_mode_enabled"] = False
     over_http["settings"]["event_subscriptions"]["request_url"] = address
     over_http["settings"]["interactivity"]["request_url"] = address
-    over_http["features"]["slash_commands"][0]["url"] = address
+    for command in over_http["features"]["slash_commands"]:
+        command["url"] = address
 
     for manifest in (MANIFEST, over_http):
         jsonschema.validate(manifest, schema)
@@ -83,6 +84,6 @@ def test_no_scope_is_asked_for_without_a_use():
 def test_shortcut_and_command_are_those_that_are_listened_to():
     features = MANIFEST["features"]
 
-    assert [command["command"] for command in features["slash_commands"]] == ["/research"]
+    assert [command["command"] for command in features["slash_commands"]] == ["/research", "/section"]
     assert [shortcut["callback_id"] for shortcut in features["shortcuts"]] == ["research_this"]
     assert len(MANIFEST["display_information"]["long_description"]) >= 174

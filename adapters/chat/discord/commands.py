@@ -14,6 +14,7 @@ from adapters.chat.discord.library import library_command
 from adapters.chat.discord.markup import is_linkable, plain
 from adapters.chat.discord.messages import conversation_of
 from adapters.chat.discord.payload import DiscordMessage
+from adapters.chat.discord.section import section_command
 from adapters.chat.discord.talking import whisper
 from adapters.chat.discord.translate import Asked, place_of_interaction, text_of
 from adapters.chat.discord.words import word
@@ -37,7 +38,7 @@ _contexts = app_commands.allowed_contexts(guilds=True, dms=True, private_channel
 
 
 def add_commands(bot: ResearchBot) -> None:
-    for command in (_research(bot), _research_this(bot), _help(bot), _history(bot)):
+    for command in (_research(bot), _research_this(bot), section_command(bot), _help(bot), _history(bot)):
         bot.tree.add_command(command)
     if bot.library is not None:
         bot.tree.add_command(library_command(bot, bot.library))

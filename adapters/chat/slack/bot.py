@@ -39,6 +39,7 @@ from adapters.chat.slack.modals import FEEDBACK
 from adapters.chat.slack.oauth import InstallFlow, ShowPage, add_install_routes
 from adapters.chat.slack.poster import as_json
 from adapters.chat.slack.render import SlackVoice
+from adapters.chat.slack.sections import SECTION_COMMAND, SECTION_FORM, Sections
 from adapters.chat.slack.settings import SlackSettings
 from adapters.chat.slack.socket import keep_connected
 from adapters.chat.slack.stream import StreamGate
@@ -209,10 +210,26 @@ def _add_commands(app: AsyncApp, desk: Desk) -> None:
         told = await desk.commanded(command)
         await ack(text=told.text, blocks=as_json(told))
 
+    sections = Sections(desk)
+
+    @app.command(SECTION_COMMAND)
+    async def section(ack: Ack, command: Body) -> None:
+        told = await sections.commanded(command)
+        await (ack(text=told) if told else ack())
+
+    app.view(SECTION_FORM)(_submitting(sections))
+
     @app.shortcut("research_this")
     async def shortcut(ack: Ack, body: Body) -> None:
         await desk.research_this(body)
         await ack()
+
+
+def _submitting(sections: Sections) -> Callable[..., Awaitable[None]]:
+    async def submitted(ack: Ack, body: Body) -> None:
+        await sections.submitted(body, ack)
+
+    return submitted
 
 
 def _add_buttons(app: AsyncApp, buttons: Buttons) -> None:

@@ -306,7 +306,9 @@ async def test_no_file_costs_an_answer(
     """An answer has the files of its mode, empty ones aside; where a platform refuses them it says so."""
     reply = BoardReply(world.board, faults=[None], take_fault=take_fault)
     bot = LiveAnswers(world.researcher, Plain(), platform="discord", pace=replace(PACE, edit_every_s=10.0))
-    task = await asked(world, bot, reply, request=replace(REQUEST, modes=("section",)))
+    task = await asked(
+        world, bot, reply, request=replace(REQUEST, query="Write the methods", modes=("section",), thread="discord:2")
+    )
     reply.faults += faults
 
     await world.end("job_1", details=SECTION)

@@ -14,8 +14,9 @@ from core.chunking import SectionType
 from core.codec import decode, encode
 from core.job import JobStatus
 from core.library.paper import StoredChunk
-from core.modes.section import NEEDS_MODEL, NO_BRIEF, NO_PAPERS
+from core.modes.section import NEEDS_MODEL, NO_PAPERS
 from core.runner import DirectSteps, run_job
+from core.section.asking import NO_BRIEF
 from core.section.evidence import KeptEvidence
 from core.section.writing import select_for_writing
 from tests.core.section.samples import BRIEF, KEYS, PAPERS, SENTENCES, Agent, model, shelve, written

@@ -1,0 +1,163 @@
+"""`/section`: a modal that takes a context and perhaps an experiment as files, and the job that it makes.
+
+What is wrong with a file is said in the modal, below the file, as long as Slack waits for that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from adapters.chat.slack.blocks import TITLE_LIMIT, Block, context, label, sentence_message
+from adapters.chat.slack.client import FAULTS, Workspace, reason
+from adapters.chat.slack.desk import Desk, key_of
+from adapters.chat.slack.files import read_files
+from adapters.chat.slack.reply import Lodging, SlackReply
+from adapters.chat.slack.translate import PLATFORM, SlackFile, described_file
+from core import wording
+from core.attachments import Attachment
+from core.errors import GorkdError
+from core.job import ResearchJob, ResearchRequest
+from core.section.asking import CHOICES, check_request, words_for
+
+SECTION_COMMAND, SECTION_FORM = "/section", "section"
+WHICH, CONTEXT, EXPERIMENT = "which", "context", "experiment"
+ANSWER_WITHIN_S = 2.2  # of the 3 s that Slack waits; the rest is the way there and back
+FORM_TITLE = "Write a section"
+FORM_HELP = "Its sources are the papers of this channel. What a file may hold, with examples: docs/section.md"
+
+_log = logging.getLogger(__name__)
+Ack = Callable[..., Awaitable[Any]]
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """Where the command was typed, which the modal carries along."""
+
+    team: str
+    channel: str
+    user: str
+    response_url: str
+
+
+@dataclass(frozen=True)
+class Sections:
+    desk: Desk
+
+    async def commanded(self, command: Mapping[str, Any]) -> str:
+        """Open the modal; gives what the asker is told when it does not open, else ""."""
+        workspace = await self.desk.workspaces.find(str(command.get("team_id") or ""))
+        names = ("team_id", "channel_id", "user_id", "response_url")
+        asked = _Asked(*(str(command.get(name) or "") for name in names))
+        chosen = str(command.get("text") or "").strip().lower()
+        try:
+            await workspace.client.views_open(
+                trigger_id=str(command["trigger_id"]), view=section_modal(json.dumps(asdict(asked)), chosen)
+            )
+        except FAULTS as exc:
+            _log.warning("modal did not open", extra={"reason": reason(exc)})
+            return wording.SOMETHING_BROKE
+        return ""
+
+    async def submitted(self, body: Mapping[str, Any], ack: Ack) -> None:
+        """Store the job that the modal asks for, then acknowledge."""
+        view = body.get("view") or {}
+        asked = _Asked(**json.loads(str(view.get("private_metadata") or "{}")))
+        workspace = await self.desk.workspaces.find(asked.team)
+        which, files = chosen_in(view)
+        reading = asyncio.create_task(self._read(workspace, which, files), name="section files")
+        done, _ = await asyncio.wait({reading}, timeout=ANSWER_WITHIN_S)
+        if not done:
+            await ack()
+        try:
+            attachments = await reading
+        except GorkdError as error:
+            if done:
+                await ack(response_action="errors", errors={_block_of(error, files): error.user_message})
+            else:
+                lodging = Lodging(asked.team, asked.user, "", response_url=asked.response_url)
+                await SlackReply(workspace, lodging).respond(sentence_message(error.user_message))
+            return
+        await self._begin(workspace, asked, str(view.get("id") or ""), which, attachments)
+        if done:
+            await ack()
+
+    async def _read(self, workspace: Workspace, which: str, files: Sequence[SlackFile]) -> list[Attachment]:
+        """Raises `GorkdError` for files that cannot be read, or that no section can be begun from."""
+        desk = self.desk
+        attachments = await read_files(files, workspace, desk.session, desk.researcher, api_url=desk.api_url)
+        check_request(words_for(which), attachments, is_in_thread=False)
+        return attachments
+
+    async def _begin(
+        self, workspace: Workspace, asked: _Asked, view_id: str, which: str, attachments: Sequence[Attachment]
+    ) -> None:
+        desk, key = self.desk, f"{SECTION_FORM}:{view_id}"
+        place = await desk.threads.place(workspace, asked.channel, asked.user)
+        conversation = f"{PLATFORM}:{asked.channel}:{key}"
+        lodging = Lodging(
+            place.team_id, place.user_id, key, place.channel_id,
+            conversation=conversation, response_url=asked.response_url,
+        )  # fmt: skip
+        reply = SlackReply(workspace, lodging)
+        request = ResearchRequest(
+            words_for(which), place.scope, modes=("section",), asker=place.user_id, thread=conversation
+        )
+
+        async def submit() -> ResearchJob:
+            return await desk.researcher.submit(request, dedupe_key=key_of(reply), attachments=attachments)
+
+        await desk.begin(submit, reply, request.scope)
+
+
+def section_modal(asked: str, chosen: str = "") -> Block:
+    """`asked` comes back with what is submitted; `chosen` is the section that stands there first."""
+    options: list[Block] = [{"text": label(title, 75), "value": name} for name, title in CHOICES.items()]
+    which: Block = {"type": "static_select", "action_id": WHICH, "options": [*options]}
+    initial = next((option for option in options if option["value"] == chosen), None)
+    if initial is not None:
+        which["initial_option"] = initial
+    return {
+        "type": "modal",
+        "callback_id": SECTION_FORM,
+        "private_metadata": asked,
+        "title": label(FORM_TITLE, TITLE_LIMIT),
+        "submit": label("Write", TITLE_LIMIT),
+        "close": label(wording.CANCEL, TITLE_LIMIT),
+        "blocks": [
+            {"type": "input", "block_id": WHICH, "label": label("Section", 150), "element": which},
+            _file_input(CONTEXT, "Context: what the paper is about", "YAML or JSON with concept.description"),
+            _file_input(EXPERIMENT, "Experiment: what was done and found", "YAML or JSON", is_optional=True),
+            context(FORM_HELP),
+        ],
+    }
+
+
+def _file_input(name: str, text: str, hint: str, *, is_optional: bool = False) -> Block:
+    element: Block = {"type": "file_input", "action_id": name, "filetypes": ["yaml", "yml", "json"], "max_files": 1}
+    return {
+        "type": "input", "block_id": name, "optional": is_optional,
+        "label": label(text, 150), "hint": label(hint, 150), "element": element,
+    }  # fmt: skip
+
+
+def chosen_in(view: Mapping[str, Any]) -> tuple[str, list[SlackFile]]:
+    """The section and the files of a submitted modal, the context first."""
+    values = (view.get("state") or {}).get("values") or {}
+    option = ((values.get(WHICH) or {}).get(WHICH) or {}).get("selected_option") or {}
+    files = [
+        described_file(file)
+        for name in (CONTEXT, EXPERIMENT)
+        for file in ((values.get(name) or {}).get(name) or {}).get("files") or ()
+        if file.get("id")
+    ]
+    return str(option.get("value") or ""), files
+
+
+def _block_of(error: GorkdError, files: Sequence[SlackFile]) -> str:
+    """Below which file the error is shown: the one that it names."""
+    return EXPERIMENT if len(files) > 1 and files[1].name in error.user_message else CONTEXT
