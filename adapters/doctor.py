@@ -236,10 +236,12 @@ async def _check_discord(token: str) -> str:
     import discord
     from discord.http import HTTPClient
 
+    from adapters.chat.discord.settings import invitation
+
     http = HTTPClient(asyncio.get_running_loop())
     try:
         user = await http.static_login(token)
-        return f"the token is accepted as {user['username']}"
+        return f"the token is accepted as {user['username']}; invite it with {invitation(str(user['id']))}"
     except discord.LoginFailure as exc:
         raise SetupError("Discord refuses DISCORD_TOKEN; copy the bot's token anew from the developer portal") from exc
     except (discord.HTTPException, OSError) as exc:

@@ -162,7 +162,8 @@ async def _discord(env: Mapping[str, str], house: House) -> None:
 
     links = page_links(env, house.settings)
     async with open_talks(env, house) as talks:
-        await run_discord(house.researcher, DiscordSettings.from_env(env), links=links, talks=talks)
+        settings, leaving = DiscordSettings.from_env(env), house.tenancy.leaving
+        await run_discord(house.researcher, settings, links=links, talks=talks, leaving=leaving)
 
 
 async def _slack(env: Mapping[str, str], house: House) -> None:

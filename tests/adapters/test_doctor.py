@@ -260,7 +260,8 @@ async def test_the_discord_token_is_tried_with_a_login(monkeypatch: pytest.Monke
         right = await found(doctor.discord_probe("right"))
         wrong = await found(doctor.discord_probe("wrong"))
 
-    assert right == Finding("Discord", "ok", "the token is accepted as gorkd")
+    assert right.says.startswith("the token is accepted as gorkd; invite it with https://discord.com/oauth2/authorize?")
+    assert "client_id=1&" in right.says
     assert wrong.state == "failed"
     assert "DISCORD_TOKEN" in wrong.says
 

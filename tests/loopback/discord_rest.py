@@ -328,7 +328,8 @@ class Rest:
         channel = self._world.channels.get(request.match_info["channel_id"])
         if channel is None:
             raise Refused(404, 10003, "Unknown Channel")
-        if channel.kind == data.GROUP_DM or self._world.guild_of(channel) is self._world.foreign:
+        is_foreign = self._world.guild_of(channel) is self._world.foreign and not self._world.joined
+        if channel.kind == data.GROUP_DM or is_foreign:
             raise Refused(403, 50001, "Missing Access")
         return channel
 

@@ -57,6 +57,7 @@ class DiscordWorld:
     reactions: list[tuple[str, str]] = field(default_factory=list)
     files: dict[str, bytes] = field(default_factory=dict)
     files_limit: int = 10_485_760  # bytes of one message's files, where no server is boosted
+    joined: bool = False
     ids: data.Snowflakes = field(default_factory=data.Snowflakes)
 
     def __post_init__(self) -> None:
@@ -74,6 +75,19 @@ class DiscordWorld:
         self.no_send = self._channel("read-only", denied=data.SEND)
         self.elsewhere = self._add(Channel(self.ids.next(), "elsewhere", guild_id=self.foreign.id))
         self.foreign.channels.append(self.elsewhere)
+
+    def invites(self) -> Channel:
+        """The owner of the other server invites the bot there; gives the channel in which Discord greets."""
+        self.joined = True
+        told = {**self.foreign.to_json(), "system_channel_id": self.elsewhere.id}
+        del told["unavailable"]  # says that the guild comes back from an outage
+        self.gateway.dispatch("GUILD_CREATE", told)
+        return self.elsewhere
+
+    def removes(self) -> None:
+        """It is removed again."""
+        self.joined = False
+        self.gateway.dispatch("GUILD_DELETE", {"id": self.foreign.id})
 
     # What people do
 
@@ -227,7 +241,7 @@ class DiscordWorld:
         self, kind: int, asked: dict[str, Any], person: dict[str, Any], channel: Channel, message: Message | None = None
     ) -> Interaction:
         guild = self.guild_of(channel)
-        is_member = guild is self.guild or channel.kind == data.DM
+        is_member = guild is self.guild or channel.kind == data.DM or (self.joined and guild is self.foreign)
         token = "aW50ZXJhY3Rpb24." + secrets.token_hex(60)
         interaction = Interaction(self.ids.next(), token, kind, channel, person, is_member, asked, message)
         self.interactions[interaction.id] = interaction

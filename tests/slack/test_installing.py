@@ -6,7 +6,7 @@ import asyncio
 import html
 import re
 import sqlite3
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +19,7 @@ from yarl import URL
 
 from tests.durable.outside import PAGES, QUESTION, calls, hang_at, heal
 from tests.durable.processes import Process
+from tests.durable.tables import rows_of, until
 from tests.loopback.slack_city import TOKEN_S, SlackCity
 from tests.loopback.slack_delivery import SignedHttp, deliver
 from tests.loopback.slack_state import ADA, BEN, BOT_USER, GENERAL, SECRET, Message
@@ -109,10 +110,7 @@ class Town:
         await until(lambda: calls(self.world, "answer") > before)
 
     def rows(self, tenant: str) -> dict[str, int]:
-        """How many rows of every table say that they are a tenant's, in any column."""
-        with closing(sqlite3.connect(f"file:{self.data}/gorkd.db?mode=ro", uri=True)) as connection:
-            tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-            return {table: count for table in tables if (count := _count(connection, table, tenant))}
+        return rows_of(self.data, tenant)
 
     async def left(self, tenant: str) -> None:
         """Wait until nothing is kept of a tenant but that it left."""
@@ -123,20 +121,6 @@ class Town:
         with closing(sqlite3.connect(f"file:{self.data}/gorkd.db?mode=ro", uri=True)) as connection:
             rows = connection.execute("SELECT status FROM jobs WHERE tenant = ? ORDER BY created_at", (tenant,))
             return [status for (status,) in rows]
-
-
-async def until(condition: Callable[[], object], within_s: float = 30.0) -> None:
-    """Wait for what is seen in files and counters, which tell nobody."""
-    async with asyncio.timeout(within_s):
-        while not condition():  # noqa: ASYNC110 -- there is nothing that would set an event
-            await asyncio.sleep(0.02)
-
-
-def _count(connection: sqlite3.Connection, table: str, tenant: str) -> int:
-    columns = [name for _, name, *_ in connection.execute(f'PRAGMA table_info("{table}")')]
-    where = " OR ".join(f'CAST("{column}" AS TEXT) = :tenant' for column in columns)
-    (count,) = connection.execute(f'SELECT COUNT(*) FROM "{table}" WHERE {where}', {"tenant": tenant}).fetchone()
-    return int(count)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

@@ -16,6 +16,7 @@ import aiohttp
 import discord
 from discord import app_commands
 
+from adapters.chat.discord.comings import leave_guild, welcome_guild
 from adapters.chat.discord.commands import add_commands, is_registered
 from adapters.chat.discord.delivery import PLATFORM, DiscordReply, Spot
 from adapters.chat.discord.files import read_files
@@ -39,6 +40,7 @@ from core.job import ResearchJob, ResearchRequest
 from core.page_links import PageLinks
 
 if TYPE_CHECKING:
+    from core.departures import Leaving
     from core.library.session import LibraryTalks
     from core.researcher import Researcher
 
@@ -51,10 +53,15 @@ _log = logging.getLogger(__name__)
 
 
 async def run_discord(
-    researcher: Researcher, settings: DiscordSettings, *, links: PageLinks, talks: LibraryTalks | None = None
+    researcher: Researcher,
+    settings: DiscordSettings,
+    *,
+    links: PageLinks,
+    talks: LibraryTalks | None = None,
+    leaving: Leaving | None = None,
 ) -> None:
     """Runs until cancelled, then lets living messages end. Raises `SetupError` when Discord refuses the token."""
-    async with ResearchBot(researcher, settings, links=links, talks=talks) as bot:
+    async with ResearchBot(researcher, settings, links=links, talks=talks, leaving=leaving) as bot:
         running = asyncio.create_task(bot.run_forever(), name="discord")
         try:
             await asyncio.shield(running)
@@ -66,13 +73,20 @@ async def run_discord(
 
 class ResearchBot(discord.AutoShardedClient):
     def __init__(
-        self, researcher: Researcher, settings: DiscordSettings, *, links: PageLinks, talks: LibraryTalks | None = None
+        self,
+        researcher: Researcher,
+        settings: DiscordSettings,
+        *,
+        links: PageLinks,
+        talks: LibraryTalks | None = None,
+        leaving: Leaving | None = None,
     ) -> None:
-        """Without `talks` there is no library."""
+        """Without `talks` there is no library; without `leaving` nothing of a server that removes the bot is erased."""
         intents = discord.Intents(guilds=True, guild_messages=True, dm_messages=True)  # none of them is privileged
         super().__init__(intents=intents, allowed_mentions=discord.AllowedMentions.none(), max_messages=None)
         self.researcher = researcher
         self.settings = settings
+        self.leaving = leaving
         self.voice = DiscordVoice(links)
         self.live = LiveAnswers(researcher, self.voice, platform=PLATFORM, pace=PACE)
         self.library = LiveTalks(talks, DiscordLibraryVoice(links), platform=PLATFORM, pace=PACE) if talks else None
@@ -122,6 +136,12 @@ class ResearchBot(discord.AutoShardedClient):
     async def on_message(self, message: discord.Message) -> None:
         self.traffic.note(message.channel.id)
         await hear(self, message)
+
+    async def on_guild_join(self, guild: discord.Guild) -> None:
+        await welcome_guild(self, guild)
+
+    async def on_guild_remove(self, guild: discord.Guild) -> None:
+        await leave_guild(self, guild)
 
     async def on_raw_message_delete(self, event: discord.RawMessageDeleteEvent) -> None:
         await forget_message(self, event)

@@ -8,7 +8,14 @@ from typing import Literal, get_args
 
 from core.errors import SetupError
 
+PERMISSIONS = 309237730304  # docs/discord.md says what each of them is for
 Threads = Literal["busy", "always", "never"]
+
+
+def invitation(client_id: str) -> str:
+    """Where somebody invites the bot to their server, with no more permissions than it uses."""
+    asked = f"client_id={client_id}&scope=bot+applications.commands&permissions={PERMISSIONS}"
+    return f"https://discord.com/oauth2/authorize?{asked}"
 
 
 @dataclass(frozen=True)

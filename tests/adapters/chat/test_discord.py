@@ -12,7 +12,7 @@ import pytest
 
 from adapters.chat.discord.bot import ResearchBot
 from adapters.chat.discord.delivery import Spot, nonce_of
-from adapters.chat.discord.settings import DiscordSettings
+from adapters.chat.discord.settings import PERMISSIONS, DiscordSettings
 from adapters.chat.discord.threads import BUSY_MESSAGES, Traffic
 from adapters.chat.discord.translate import Place, is_open, question_of
 from core.errors import SetupError
@@ -151,6 +151,7 @@ def test_the_invitation_asks_for_the_permissions_that_are_explained():
     """docs/discord.md: the integer in the link is the table below it."""
     page = (ROOT / "docs" / "discord.md").read_text("utf-8")
     invited = discord.Permissions(int(re.findall(r"permissions=(\d+)", page)[0]))
+    assert invited.value == PERMISSIONS
     explained = re.findall(r"^\| ([A-Z][A-Za-z ]+) \| ", page.partition("| Permission |")[2].partition("\n\n")[0], re.M)
 
     named = {name for name, is_set in invited if is_set}

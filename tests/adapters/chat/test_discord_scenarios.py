@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
+from tests.durable.tables import rows_of, until
 from tests.loopback.discord_data import ASKER, OTHER, Message
 from tests.loopback.discord_house import House, discord_house, is_final
 from tests.loopback.openai_responders import Fault
@@ -485,3 +487,32 @@ async def test_hostile_text_pings_nobody_and_hides_no_link(house: House):
     answers = [await house.final(one) for one in asked]
 
     assert [answer.pinged for answer in answers] == [[] for _ in asked]
+
+
+async def test_a_server_that_invites_the_bot_is_welcomed_and_one_that_removes_it_leaves_nothing(house: House):
+    """G-02: what runs there is cancelled, everything of it is gone and nothing of others; it may come back at once."""
+    discord, data = house.discord, Path(house.env["GORKD_DATA"])
+    tenant = f"discord:{discord.foreign.id}"
+    await until(lambda: house.bot.said("discord is ready"))  # until then discord.py takes a new server for an old one
+    greeted = discord.invites()
+    await discord.until(lambda: len(discord.said_in(greeted)) == 1)
+    welcome = discord.said_in(greeted)[0]
+    await house.final(discord.slash("research", query=TIDES))
+    await house.final(discord.slash("research", query=TIDES, channel=greeted))
+    kept, others = rows_of(data, tenant), rows_of(data, f"discord:{discord.guild.id}")
+    house.hang_at("answer")
+    discord.slash("research", query="How often do spring tides occur?", channel=greeted)
+    await until(lambda: rows_of(data, tenant)["jobs"] == 2)
+
+    discord.removes()
+    await until(lambda: set(rows_of(data, tenant)) == {"departures"})
+    discord.invites()
+    await discord.until(lambda: len(discord.said_in(greeted)) >= 2)
+    house.at_rest()
+    await house.final(discord.slash("research", query=TIDES, channel=greeted))
+
+    assert "/research" in welcome.text
+    assert {"jobs", "sources", "spending"} <= set(kept)
+    assert rows_of(data, f"discord:{discord.guild.id}")["jobs"] >= others["jobs"]
+    assert rows_of(data, tenant)["jobs"] == 1
+    assert "departures" not in rows_of(data, tenant)

@@ -1,0 +1,60 @@
+"""Servers that invite the bot, and servers that remove it: a word of welcome, and nothing left behind."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+import discord
+
+from adapters.chat.discord.commands import help_text
+from adapters.chat.discord.delivery import PLATFORM
+from core import wording
+from core.errors import GorkdError
+
+if TYPE_CHECKING:
+    from adapters.chat.discord.bot import ResearchBot
+
+_log = logging.getLogger(__name__)
+
+
+async def welcome_guild(bot: ResearchBot, guild: discord.Guild) -> None:
+    """How to ask, where the bot may write. A server that had removed the bot begins anew."""
+    try:
+        if bot.leaving is not None:
+            await bot.leaving.settle(_tenant(guild))
+        channel = _place_to_greet(guild)
+        if channel is None:
+            return
+        text = f"**{wording.WELCOME}**\n{help_text()}"
+        if channel.permissions_for(guild.me).embed_links:
+            await channel.send(embed=bot.voice.notice(text).embed, nonce=f"w{guild.id}")
+        else:
+            await channel.send(f"**{wording.WELCOME}**\n{wording.WHAT_IT_IS}", nonce=f"w{guild.id}")
+    except GorkdError as error:
+        _log.warning("what was kept before is not gone yet", extra={"guild": guild.id, "error": str(error)})
+    except discord.HTTPException as exc:
+        _log.warning("nobody was welcomed", extra={"guild": guild.id, "error": str(exc)})
+
+
+async def leave_guild(bot: ResearchBot, guild: discord.Guild) -> None:
+    """The bot was removed from a server: what runs is cancelled, and everything of it erased."""
+    if bot.leaving is not None:
+        try:
+            await bot.leaving.leave(_tenant(guild))
+        except GorkdError as error:
+            _log.error("a server's departure is not noted", extra={"guild": guild.id, "error": str(error)})
+
+
+def _place_to_greet(guild: discord.Guild) -> discord.TextChannel | None:
+    """Where Discord itself greets, else the first channel in which the bot may write."""
+    channels = [guild.system_channel] if guild.system_channel else []
+    for channel in [*channels, *guild.text_channels]:
+        may = channel.permissions_for(guild.me)
+        if may.view_channel and may.send_messages:
+            return channel
+    return None
+
+
+def _tenant(guild: discord.Guild) -> str:
+    return f"{PLATFORM}:{guild.id}"
