@@ -74,7 +74,6 @@ class House:
     limits: RateLimits
     conversations: Conversations
     tenancy: Tenancy
-    settings_desk: SettingsDesk
 
     async def warm_up(self) -> None:
         """Load what is slow to load, so that the first question does not pay for it."""
@@ -131,10 +130,10 @@ async def open_house(
         researcher = Researcher(deps, queue, admit=admission.admit, erase=erase)
         leaving = Leaving(records.departures, records.turns, erase, holder=secrets.token_hex(8), clock=utc_now)
         await stack.enter_async_context(_in_background(leaving.keep_erasing()))
-        tenancy = Tenancy(records.tokens, records.states, records.turns, leaving)
+        tenancy = Tenancy(records.tokens, records.states, records.turns, leaving, desk)
         yield House(
             researcher, deps, metrics, settings, records.traces, records.revocations, records.limits,
-            records.conversations, tenancy, desk,
+            records.conversations, tenancy,
         )  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from typing import Protocol
 from core.errors import GorkdError, StoreError
 from core.forgetting import Forgotten, Whose
 from core.ports import Clock, OneTimeStates, TokenStore, Turns
+from core.settings.desk import SettingsDesk
 
 LATE = timedelta(minutes=1)  # what a cancelled step or an open conversation may still write is erased after it
 LOOK_EVERY_S = 15.0
@@ -134,9 +135,10 @@ class Leaving:
 
 @dataclass(frozen=True)
 class Tenancy:
-    """What a platform's app needs to be installed by many, and to be removed again."""
+    """What a platform's app needs to be installed by many, to be set up by each of them, and to be removed again."""
 
     tokens: TokenStore
     states: OneTimeStates
     turns: Turns
     leaving: Leaving
+    settings: SettingsDesk

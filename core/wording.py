@@ -76,6 +76,7 @@ SETTINGS_ADMINS_ONLY = "Only admins can see and change the settings; please ask 
 SETTINGS_CHANGED = "Somebody else has saved other settings meanwhile, so yours were not saved; please look again."
 SETTINGS_UNCHANGED = "Nothing has changed."
 SETTINGS_SAVED = "Saved. It holds from the next question on."
+SETTINGS_LOG = "Changes of the settings"
 NO_CHANGES_YET = "Nobody has changed anything yet."
 NOT_YOURS = "Only the person who asked can do that."
 NO_LONGER_KEPT = "That answer is no longer kept; please ask again."

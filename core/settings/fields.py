@@ -19,6 +19,7 @@ Group = Literal["answers", "limits", "sources"]
 Value = str | int | float | bool | tuple[str, ...] | None
 
 MAX_LISTED = 50  # entries of one list: what a form shows and a person still overlooks
+MAX_CHARS = 2500  # of one list: a text input of Slack's holds 3,000
 MAX_PER_MIN = 10_000
 MAX_DAYS = 36_500
 MAX_USD = 1_000_000
@@ -116,8 +117,8 @@ def refusals(settings: TenantSettings, ceilings: Ceilings) -> dict[str, str]:
 
 def _listed(text: str, one: Callable[[str], str]) -> tuple[str, ...]:
     found = tuple(dict.fromkeys(one(part) for part in _BETWEEN.split(text) if part))
-    if len(found) > MAX_LISTED:
-        raise ValueError(f"That are {len(found)}; at most {MAX_LISTED} are possible.")
+    if len(found) > MAX_LISTED or sum(map(len, found)) > MAX_CHARS:
+        raise ValueError(f"That is too much; at most {MAX_LISTED} are possible.")
     return found
 
 

@@ -21,6 +21,7 @@ from slack_sdk.oauth.token_rotation.async_rotator import AsyncTokenRotator
 from slack_sdk.web.async_client import AsyncWebClient
 
 from adapters.chat.live import LiveAnswers
+from adapters.chat.slack.administering import Administration
 from adapters.chat.slack.buttons import Buttons
 from adapters.chat.slack.client import (
     API_TIMEOUT_S,
@@ -41,6 +42,7 @@ from adapters.chat.slack.poster import as_json
 from adapters.chat.slack.render import SlackVoice
 from adapters.chat.slack.sections import SECTION_COMMAND, SECTION_FORM, Sections
 from adapters.chat.slack.settings import SlackSettings
+from adapters.chat.slack.settings_modal import OPEN_SETTINGS, SETTINGS, home_entries
 from adapters.chat.slack.socket import keep_connected
 from adapters.chat.slack.stream import StreamGate
 from adapters.chat.slack.translate import PLATFORM
@@ -84,11 +86,11 @@ async def open_app(
     ):
         voice = SlackVoice(links)
         live = LiveAnswers(researcher, voice, platform=PLATFORM)
-        desk = Desk(researcher, live, voice, workspaces, session, settings.api_url)
+        desk = Desk(researcher, live, voice, workspaces, session, settings.api_url, Administration(tenancy.settings))
         resuming = asyncio.create_task(_keep_resuming(desk), name="slack resume")
         client = web_client(settings.bot_token, session=session, api_url=settings.api_url)
         try:
-            yield build_app(desk, client, Home(researcher, links), tenancy)
+            yield build_app(desk, client, Home(researcher, links, entries=home_entries()), tenancy)
         finally:
             resuming.cancel()
             await asyncio.gather(resuming, return_exceptions=True)
@@ -158,6 +160,7 @@ def build_app(desk: Desk, client: AsyncWebClient, home: Home, tenancy: Tenancy) 
     _add_comings(app, desk, home, tenancy)
     _add_commands(app, desk)
     _add_buttons(app, Buttons(desk))
+    _add_settings(app, desk)
     _acknowledge_the_rest(app)
     return app
 
@@ -208,7 +211,7 @@ def _add_commands(app: AsyncApp, desk: Desk) -> None:
     @app.command("/research")
     async def commanded(ack: Ack, command: Body) -> None:
         told = await desk.commanded(command)
-        await ack(text=told.text, blocks=as_json(told))
+        await (ack(text=told.text, blocks=as_json(told)) if told else ack())
 
     sections = Sections(desk)
 
@@ -243,6 +246,21 @@ def _add_buttons(app: AsyncApp, buttons: Buttons) -> None:
     for action_id, act in buttons.actions.items():
         app.action(action_id)(listener(act))
     app.view(FEEDBACK)(listener(buttons.explained))
+
+
+def _add_settings(app: AsyncApp, desk: Desk) -> None:
+    """Saved before the acknowledgement, which carries what is wrong with a field."""
+
+    @app.view(SETTINGS)
+    async def submitted(ack: Ack, body: Body, context: Body) -> None:
+        workspace = await desk.workspaces.find(_team(context))
+        await ack(**await desk.administration.submitted(workspace, body))
+
+    @app.action(OPEN_SETTINGS)
+    async def pressed(ack: Ack, body: Body, context: Body) -> None:
+        await ack()
+        workspace = await desk.workspaces.find(_team(context))
+        await desk.administration.pressed(workspace, body)
 
 
 def _acknowledge_the_rest(app: AsyncApp) -> None:

@@ -16,6 +16,7 @@ from aiohttp import ClientSession
 
 from adapters.chat.live import LiveAnswers
 from adapters.chat.slack import translate
+from adapters.chat.slack.administering import Administration
 from adapters.chat.slack.blocks import SlackMessage, sentence_message
 from adapters.chat.slack.client import FAULTS, NotInstalled, Workspace, Workspaces, reason
 from adapters.chat.slack.files import read_files
@@ -58,6 +59,7 @@ class Desk:
     workspaces: Workspaces
     session: ClientSession
     api_url: str
+    administration: Administration
     threads: Threads = field(default_factory=Threads)
     _taking: dict[str, asyncio.Task[None]] = field(default_factory=dict)
     _taken: Remembered[bool] = field(default_factory=Remembered)
@@ -78,25 +80,30 @@ class Desk:
                 f"{workspace.team_id}:{key}", lambda: self._take(workspace, said, key, is_asked=is_mention)
             )
 
-    async def commanded(self, command: Payload) -> SlackMessage:
-        """`/research …`; gives what the asker alone is told at once."""
+    async def commanded(self, command: Payload) -> SlackMessage | None:
+        """`/research …`; gives what the asker alone is told at once, None when there is something else to see."""
         workspace = await self.workspaces.find(str(command.get("team_id") or ""))
         text = str(command.get("text") or "").strip()
         if not text or text.lower() == "help":
             return sentence_message(wording.HELP if text else wording.ASK_WHAT)
-        place = await self.threads.place(workspace, str(command["channel_id"]), str(command["user_id"]))
+        word, _, rest = text.lower().partition(" ")
+        if word == "settings" and rest.strip() in ("", "log"):
+            user, trigger_id = str(command["user_id"]), str(command["trigger_id"])
+            return await self.administration.commanded(workspace, user, trigger_id, rest.strip())
+        place = await self.place(workspace, str(command["channel_id"]), str(command["user_id"]))
         if text.lower() == "history":
             return await self._history(place)
         key = str(command["trigger_id"])
         lodging = self._lodging(place, key, response_url=str(command.get("response_url") or ""))
         try:
-            request = translate.read_options(text, place.scope, place.own_scope)
+            is_private = place.settings.visibility == "private"
+            request = translate.read_options(text, place.scope, place.own_scope, is_private=is_private)
         except GorkdError as error:
             return sentence_message(error.user_message)
         if request.is_private and not place.is_direct:
             lodging = replace(lodging, channel="")
         lodging = replace(lodging, conversation=f"{translate.PLATFORM}:{lodging.channel}:{key}")
-        request = replace(request, asker=place.user_id, thread=lodging.conversation)
+        request = replace(request, asker=place.user_id, thread=lodging.conversation, channel=place.public_id)
         await self._submit(request, SlackReply(workspace, lodging))
         return sentence_message(wording.ON_IT)
 
@@ -107,13 +114,15 @@ class Desk:
         ts = str(message.get("ts") or shortcut.get("message_ts") or "")
         thread_ts = str(message.get("thread_ts") or ts)
         user = str((shortcut.get("user") or {}).get("id") or "")
-        place = await self.threads.place(workspace, channel, user)
+        place = await self.place(workspace, channel, user)
         conversation = f"{translate.PLATFORM}:{channel}:{thread_ts}"
         response_url = str(shortcut.get("response_url") or "")
         key = f"check:{channel}:{ts}:{shortcut.get('trigger_id') or shortcut.get('action_ts')}"
         lodging = self._lodging(place, key, thread_ts, conversation, response_url=response_url)
         quoted = translate.text_of_message(message)
-        request = ResearchRequest("", place.scope, ("check",), quoted=quoted, asker=user, thread=conversation)
+        request = ResearchRequest(
+            "", place.scope, ("check",), quoted=quoted, asker=user, thread=conversation, channel=place.public_id
+        )
         await self._submit(request, SlackReply(workspace, lodging))
 
     async def pane_opened(self, event: Payload, team_id: str) -> None:
@@ -161,6 +170,11 @@ class Desk:
             self.live.follow(job, reply)
         return job is not None or not is_known
 
+    async def place(self, workspace: Workspace, channel: str, user: str) -> Place:
+        """With the workspace's settings as they are now. Raises `StoreError`."""
+        place = await self.threads.place(workspace, channel, user)
+        return replace(place, settings=(await self.administration.desk.show(place.tenant)).settings)
+
     async def latest(self, place: Place, conversation: str) -> ResearchJob | None:
         return await self.researcher.latest(conversation, scope=place.scope)
 
@@ -174,7 +188,7 @@ class Desk:
         """Without asking Slack which thread it is: every message of every thread comes by here."""
         if not said.thread_ts or said.thread_ts == said.ts or "<@" in said.raw:
             return False
-        place = await self.threads.place(workspace, said.channel_id, said.user_id)
+        place = await self.place(workspace, said.channel_id, said.user_id)
         running = await self._running(place, self.threads.remembered(workspace, said))
         return running is not None and running.request.asker == said.user_id
 
@@ -209,9 +223,9 @@ class Desk:
         self._taken.put(key, value=True)
 
     async def _take(self, workspace: Workspace, said: Said, key: str, *, is_asked: bool) -> None:
-        place = await self.threads.place(workspace, said.channel_id, said.user_id)
+        place = await self.place(workspace, said.channel_id, said.user_id)
         conversation = await self.threads.conversation(workspace, said)
-        thread_ts = said.thread_ts or ("" if place.is_direct else said.ts)
+        thread_ts = said.thread_ts or ("" if place.is_direct or place.settings.threads == "never" else said.ts)
         reply = SlackReply(workspace, self._lodging(place, key, thread_ts, conversation))
         asked = read_reply(said.text)
         running = await self._running(place, conversation) if said.thread_ts else None
@@ -244,7 +258,7 @@ class Desk:
             return
         if request.is_private and not place.is_direct:
             reply.lodging = replace(reply.lodging, channel="", thread_ts="")
-        request = replace(request, asker=said.user_id, thread=reply.lodging.conversation)
+        request = replace(request, asker=said.user_id, thread=reply.lodging.conversation, channel=place.public_id)
         await self._submit(request, reply, attachments)
 
     async def _read_files(self, workspace: Workspace, said: Said) -> list[Attachment]:
@@ -312,7 +326,7 @@ class Desk:
         """Who deletes a question takes it back."""
         channel, ts = str(event.get("channel") or ""), str(event.get("deleted_ts") or "")
         user = str((event.get("previous_message") or {}).get("user") or "")
-        place = await self.threads.place(workspace, channel, user)
+        place = await self.place(workspace, channel, user)
         await self.researcher.forget_asked(f"{translate.PLATFORM}:{place.team_id}:{channel}:{ts}", scope=place.scope)
 
     def _lodging(

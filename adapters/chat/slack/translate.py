@@ -11,6 +11,7 @@ from typing import Any
 from core.job import ResearchRequest, Scope
 from core.modes import read_modes
 from core.modes.options import DEPTH, ROUNDS, TOP_K
+from core.settings.tenant import DEFAULTS, TenantSettings
 
 Payload = Mapping[str, Any]  # Slack's JSON, read here and in bot.py, and nowhere else
 
@@ -34,6 +35,7 @@ class Place:
     channel_id: str
     user_id: str
     is_open: bool = False
+    settings: TenantSettings = DEFAULTS
 
     @property
     def is_direct(self) -> bool:
@@ -48,7 +50,13 @@ class Place:
         """Unknown means the channel; a direct message is the user's own."""
         if self.is_direct:
             return self.own_scope
-        return Scope(self.tenant, "workspace" if self.is_open else f"channel:{self.channel_id}")
+        is_shared = self.is_open and self.settings.visibility == "workspace"
+        return Scope(self.tenant, "workspace" if is_shared else f"channel:{self.channel_id}")
+
+    @property
+    def public_id(self) -> str:
+        """The channel; "" for direct messages."""
+        return "" if self.is_direct else self.channel_id
 
     @property
     def own_scope(self) -> Scope:
@@ -117,14 +125,15 @@ def question_of(text: str, bot_user_id: str) -> str:
     return html.unescape(links_as_typed).strip()
 
 
-def read_options(text: str, scope: Scope, own_scope: Scope) -> ResearchRequest:
+def read_options(text: str, scope: Scope, own_scope: Scope, *, is_private: bool = False) -> ResearchRequest:
     """A question with `mode:deep depth:deep top_k:8 max_iterations:4 context:"…" private:yes fresh:yes` in it.
 
-    Raises `InvalidQuery`.
+    `is_private` is what it is where nothing is said of it. Raises `InvalidQuery`.
     """
     given = {name.lower(): value for name, value in _OPTION.findall(text)}
     request = ResearchRequest(" ".join(_OPTION.sub(" ", text).split()) if given else text.strip(), scope)
-    is_private = given.get("private", "").lower() in _YES
+    if "private" in given:
+        is_private = given["private"].lower() in _YES
     return replace(
         request,
         scope=own_scope if is_private else scope,
