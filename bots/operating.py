@@ -19,6 +19,7 @@ from core.forgetting import Forgotten, Whose, forget
 from core.job import JobStatus
 from core.library.desk import LibraryDesk
 from core.render import job_json
+from core.settings.desk import SettingsDesk
 from core.telemetry import Silence
 
 
@@ -27,6 +28,7 @@ def build_operating() -> Operating:
         open_kept=open_kept,
         examine=examine_installation,
         open_library=open_library,
+        open_settings=open_settings,
         open_chatting=open_chatting,
     )
 
@@ -83,6 +85,16 @@ async def open_library() -> AsyncIterator[LibraryDesk]:
     async with AsyncExitStack() as stack:
         records = await open_records(env, settings, stack, clock=utc_now, recorder=Silence())
         yield library_desk(env, records.library, stack)
+
+
+@asynccontextmanager
+async def open_settings() -> AsyncIterator[SettingsDesk]:
+    """Raises `SetupError`."""
+    from bots.wiring import open_house
+
+    env, settings = _surroundings()
+    async with open_house(env, settings, grace_s=0.0, role="front") as house:
+        yield house.tenancy.settings
 
 
 @asynccontextmanager

@@ -42,6 +42,7 @@ COMMANDS = (
     "doctor",
     "forget",
     "cache",
+    "settings",
     "link",
     "library",
     "chat",

@@ -12,6 +12,7 @@ from core.forgetting import Forgotten, Whose
 from core.library.desk import LibraryDesk
 from core.page_links import LinkRevocations, PageLinks
 from core.ports import CacheKeeping, JobStore, ReuseStore
+from core.settings.desk import SettingsDesk
 from core.trace import TraceStore
 from core.tracing import TraceLog
 
@@ -32,7 +33,8 @@ class Kept:
 
 @dataclass(frozen=True)
 class Operating:
-    """`open_kept` opens the stores for one command, `open_library` the papers; `examine` looks at every part.
+    """`open_kept` opens the stores for one command, `open_library` the papers, `open_settings` what tenants have set;
+    `examine` looks at every part.
 
     `open_chatting` opens all that a conversation with the library needs; None where there is none.
     """
@@ -40,4 +42,5 @@ class Operating:
     open_kept: Callable[[], AbstractAsyncContextManager[Kept]]
     examine: Callable[[], Awaitable[list[Finding]]]
     open_library: Callable[[], AbstractAsyncContextManager[LibraryDesk]]
+    open_settings: Callable[[], AbstractAsyncContextManager[SettingsDesk]]
     open_chatting: OpenChatting | None = None

@@ -1,4 +1,4 @@
-"""The commands of who looks after an installation: `trace`, `doctor`, `forget`, `cache`, `link`, `library`."""
+"""The commands of who looks after an installation: `trace`, `doctor`, `forget`, `cache`, `link`, and what is beside."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from adapters.cli.library import library_app
 from adapters.cli.operating import Operating
 from adapters.cli.running import run_command
 from adapters.cli.saying import Exit, print_json, say
+from adapters.cli.settings import settings_app
 from adapters.cli.trace import print_trace, trace_json
 from core import wording
 from core.checkup import is_healthy
@@ -35,6 +36,7 @@ def add_operator_commands(app: typer.Typer, operating: Operating) -> None:
     app.command("cache")(_cache_command(operating))
     app.command("link")(_link_command(operating))
     app.add_typer(library_app(operating), name="library")
+    app.add_typer(settings_app(operating, partial(run_command, as_json=False)), name="settings")
     if operating.open_chatting is not None:
         app.command("chat")(chat_command(operating.open_chatting))
 

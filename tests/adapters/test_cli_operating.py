@@ -16,12 +16,16 @@ from adapters.cli import build_app
 from adapters.cli.operating import Kept, Operating
 from adapters.store.memory import MemoryJobStore, MemoryLinkRevocations, MemoryTraceStore
 from adapters.store.memory_cache import MemoryAnswerCache, MemoryReuseStore
+from adapters.store.memory_settings import MemorySettings
 from core.checkup import Finding
 from core.errors import SetupError
 from core.forgetting import Forgotten, Whose
 from core.job import ResearchJob, Scope
 from core.library.desk import LibraryDesk
+from core.settings.desk import SettingsDesk
+from core.settings.tenant import Ceilings
 from core.tracing import Exchange, TraceEntry
+from tests.adapters.store.samples import StandingClock
 from tests.core.library.test_desk import desk as library_desk
 from tests.core.library.test_ingest import ABSTRACT, PAPER
 from tests.golden import samples
@@ -59,6 +63,11 @@ class Desk:
     reuse: MemoryReuseStore = field(default_factory=lambda: MemoryReuseStore(clock=lambda: datetime.now(UTC)))
 
     library: LibraryDesk = field(default_factory=library_desk)
+    settings: SettingsDesk = field(
+        default_factory=lambda: SettingsDesk(
+            MemorySettings(), lambda tenant: Ceilings(("pubmed", "wikipedia"), user_per_min=5), clock=StandingClock()
+        )
+    )
 
     async def append(self, job_id: str, entries: Sequence[TraceEntry]) -> None: ...
 
@@ -88,12 +97,16 @@ class Desk:
     async def opened_library(self) -> AsyncIterator[LibraryDesk]:
         yield self.library
 
+    @asynccontextmanager
+    async def opened_settings(self) -> AsyncIterator[SettingsDesk]:
+        yield self.settings
+
     def run(self, *arguments: str, columns: int = 120) -> Result:
         @asynccontextmanager
         async def researcher() -> AsyncIterator[ScriptedResearcher]:
             yield ScriptedResearcher()
 
-        operating = Operating(self.opened, self.examine, self.opened_library)
+        operating = Operating(self.opened, self.examine, self.opened_library, self.opened_settings)
         app = build_app(researcher, lambda name: None, {"all": "Everything."}, operating)
         return CliRunner().invoke(app, list(arguments), env={"COLUMNS": str(columns)})
 
@@ -412,3 +425,42 @@ def test_each_channel_has_its_own_shelf() -> None:
     ]
 
     assert [bool(text) for text in seen] == [True, False, False]
+
+
+def test_settings_are_shown_set_and_logged_by_tenant() -> None:
+    """What is set by the command line says so, and no other tenant has it."""
+    desk = Desk()
+
+    first = desk.run("settings", "set", "monthly_usd", "25", "--tenant", "slack:T1")
+    second = desk.run("settings", "set", "providers", "pubmed", "--tenant", "slack:T1")
+    shown = json.loads(desk.run("settings", "show", "--tenant", "slack:T1", "--json").stdout)
+    other = desk.run("settings", "show", "--tenant", "slack:T2").stdout
+    log = desk.run("settings", "log", "--tenant", "slack:T1").stdout.splitlines()
+
+    assert first.stdout == "monthly_usd: no limit → 25.00\n"
+    assert second.exit_code == 0
+    assert (shown["settings"]["monthly_usd"], shown["settings"]["providers"]) == ("25.00", "pubmed")
+    assert "25.00" not in other
+    assert "pubmed" not in other
+    assert [line.partition("  ")[2] for line in log] == [
+        "operator  providers: all → pubmed",
+        "operator  monthly_usd: no limit → 25.00",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        pytest.param(("colour", "red"), "There is no setting colour", id="unknown"),
+        pytest.param(("user_per_min", "6"), "At most 5 here", id="beyond the ceiling"),
+        pytest.param(("allow_domains", "nature"), "nature is not a domain", id="no domain"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused_in_a_sentence(arguments: tuple[str, str], says: str) -> None:
+    desk = Desk()
+
+    ran = desk.run("settings", "set", *arguments)
+
+    assert ran.exit_code == 2
+    assert says in ran.stderr
+    assert "no limit" in desk.run("settings", "show").stdout

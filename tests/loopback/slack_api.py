@@ -173,7 +173,8 @@ class Api:
         return answers[method]()
 
     def _person(self, user: str) -> dict[str, Json]:
-        return {"id": user, "team_id": self.state.team, "locale": "en-GB", "is_restricted": user in self.state.guests}
+        may = {"is_restricted": user in self.state.guests, "is_admin": user in self.state.admins, "is_owner": False}
+        return {"id": user, "team_id": self.state.team, "locale": "en-GB", **may}
 
     def _revoke(self) -> dict[str, Json]:
         self.state.tokens[self.token] = "token_revoked"

@@ -135,6 +135,17 @@ def view_faults(view: Mapping[str, Json], method: str = "views.open") -> list[st
     return faults + _block_faults(view.get("blocks") or [], VIEW_BLOCKS)
 
 
+def view_answer_faults(view: Mapping[str, Json], answer: Mapping[str, Json]) -> list[str]:
+    """Of what an app says to a modal that was sent off: errors name its inputs, each in a sentence."""
+    if answer.get("response_action") in ("update", "push"):
+        return view_faults(answer["view"])
+    if answer.get("response_action") != "errors":
+        return []
+    inputs = {block["block_id"] for block in view["blocks"] if block["type"] == "input"}
+    errors = answer.get("errors") or {}
+    return [f"view errors: {errors}"] if not errors or errors.keys() - inputs or not all(errors.values()) else []
+
+
 def _block_faults(blocks: list[Json], types: set[str]) -> list[str]:
     faults: list[str] = []
     ids = [block["block_id"] for block in blocks if "block_id" in block]
@@ -261,21 +272,57 @@ def _element(at: str, element: Mapping[str, Json]) -> Iterator[str]:
         if element.get("style") not in (None, "primary", "danger"):
             yield f"{at}: style {element['style']!r}"
         yield from _confirm(at, element)
-    elif kind in ("radio_buttons", "checkboxes", "static_select"):
-        options = element.get("options") or []
-        if not 1 <= len(options) <= (100 if kind == "static_select" else 10):
-            yield f"{at}: {len(options)} options"
-        for option in options:
-            yield from _text_faults(f"{at}.option", option.get("text"), 75, {"plain_text", "mrkdwn"})
-            yield from _length(f"{at}.option.value", option.get("value") or "", 150)
     elif kind == "file_input":
         if not 1 <= (element.get("max_files") or 10) <= 10:
             yield f"{at}: max_files {element['max_files']}"
+    elif kind in _FIELDS:
+        yield from _FIELDS[kind](at, element)
     elif kind == "plain_text_input":
         if (element.get("max_length") or 3000) > 3000:
             yield f"{at}: max_length {element['max_length']}"
+        yield from _length(f"{at}.initial_value", element.get("initial_value") or "", element.get("max_length") or 3000)
     else:
         yield f"{at}: element {kind!r}"
+
+
+def _choice(at: str, element: Mapping[str, Json]) -> Iterator[str]:
+    options = element.get("options") or []
+    if not 1 <= len(options) <= (100 if element["type"].endswith("static_select") else 10):
+        yield f"{at}: {len(options)} options"
+    for option in options:
+        yield from _text_faults(f"{at}.option", option.get("text"), 75, {"plain_text", "mrkdwn"})
+        yield from _length(f"{at}.option.value", option.get("value") or "", 150)
+    initial = element.get("initial_options", [element["initial_option"]] if "initial_option" in element else None)
+    if initial is not None and (not initial or any(option not in options for option in initial)):
+        yield f"{at}: initial options that are none of the options"
+
+
+def _number(at: str, element: Mapping[str, Json]) -> Iterator[str]:
+    if not isinstance(element.get("is_decimal_allowed"), bool):
+        yield f"{at}: number_input without is_decimal_allowed"
+    numbers = [element.get(name) for name in ("min_value", "initial_value", "max_value")]
+    if any(number is not None and not isinstance(number, str) for number in numbers):
+        yield f"{at}: numbers are written as text"
+    known = [float(number) for number in numbers if number is not None]
+    if known != sorted(known):
+        yield f"{at}: {numbers} do not ascend"
+
+
+def _conversations(at: str, element: Mapping[str, Json]) -> Iterator[str]:
+    if "initial_conversations" in element and not element["initial_conversations"]:
+        yield f"{at}: no initial_conversations"
+    if set(element.get("filter", {}).get("include", ["im"])) - {"im", "mpim", "private", "public"}:
+        yield f"{at}: filter {element['filter']}"
+
+
+_FIELDS = {
+    "radio_buttons": _choice,
+    "checkboxes": _choice,
+    "static_select": _choice,
+    "multi_static_select": _choice,
+    "number_input": _number,
+    "multi_conversations_select": _conversations,
+}
 
 
 def _confirm(at: str, element: Mapping[str, Json]) -> Iterator[str]:

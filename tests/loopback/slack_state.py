@@ -155,6 +155,7 @@ class State:
     tokens: dict[str, str] = field(default_factory=lambda: {BOT_TOKEN: ""})
     homes: dict[str, dict[str, Json]] = field(default_factory=dict)
     guests: set[str] = field(default_factory=set)
+    admins: set[str] = field(default_factory=set)
     channels: dict[str, Channel] = field(default_factory=dict)
     messages: dict[tuple[str, str], Message] = field(default_factory=dict)
     ephemerals: list[Ephemeral] = field(default_factory=list)

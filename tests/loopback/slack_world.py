@@ -19,6 +19,7 @@ from aiohttp.test_utils import TestServer
 
 from tests.loopback.slack_api import Api, ResponseUrl
 from tests.loopback.slack_delivery import Ack, Delivery, SignedHttp, SocketMode, deliver
+from tests.loopback.slack_limits import view_answer_faults
 from tests.loopback.slack_state import (
     APP,
     APP_TOKEN,
@@ -145,9 +146,22 @@ class SlackWorld:
     async def submits(self, user: str, view: Mapping[str, Json], values: Mapping[str, Json]) -> Ack:
         """Somebody sends a modal off; `values` by block id and action id."""
         payload = {"type": "view_submission", "view": {**view, "state": {"values": values}}}
-        return await self.send(
-            "interactive", payload | {"user": {"id": user}, "team": {"id": self.state.team}, "api_app_id": APP}
-        )
+        person = {"user": {"id": user}, "team": {"id": self.state.team}, "api_app_id": APP}
+        ack = await self.send("interactive", payload | person)
+        self.api.violations += view_answer_faults(view, ack.payload)
+        if ack.payload.get("response_action") == "update":
+            self.state.views.append({**ack.payload["view"], "id": view["id"]})
+        return ack
+
+    async def clicks_home(self, user: str, action_id: str) -> Ack:
+        """Somebody clicks a button on their page in the app's home."""
+        action = {"type": "button", "action_id": action_id, "block_id": "b", "action_ts": self.state.new_ts()}
+        payload = {
+            "type": "block_actions", "actions": [action], "container": {"type": "view"},
+            "view": self.state.homes[user], "trigger_id": self.state.new_trigger(),
+            "user": {"id": user}, "team": {"id": self.state.team}, "api_app_id": APP,
+        }  # fmt: skip
+        return await self.send("interactive", payload)
 
     def attaches(self, name: str, mimetype: str, content: bytes) -> dict[str, Json]:
         """A file as events describe it; its bytes need the app's token."""
