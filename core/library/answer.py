@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
+from core.answer import ResearchAnswer
 from core.authority import kind_of
 from core.deps import Deps
 from core.injection import instructions_in
 from core.job import ResearchJob
-from core.library.pages import PageGrounder
+from core.library.pages import PageGrounder, page_markers
 from core.library.paper import PAPER_SCHEME, Paper, PaperChunk
 from core.llm import estimate_tokens
 from core.passages import Passage
 from core.ports import ChatRequest
+from core.progress import Progress
 from core.prompts import load_prompt
-from core.source import Source, SourceKind, SourceMetadata, SourceScores
+from core.source import SearchMetadata, Source, SourceCollection, SourceKind, SourceMetadata, SourceScores
 from core.stages.prompting import ANSWER_SCHEMA, Script, fenced, language_name
+from core.stages.synthesize import answer_question
 
 CITATION_FORMAT = "[PAPER_ID, page PAGE_NO]"
 _FRAME_TOKENS = 600  # the prompt without its evidence, and the question
@@ -41,6 +44,38 @@ def to_source(number: int, paper: Paper, text: str, score: float) -> Source:
         scores=SourceScores(relevance=share, total=share),
         instructs=tuple(instructions_in(text)),
     )
+
+
+async def synthesize_research_answer(
+    job: ResearchJob,
+    evidence_chunks: Sequence[PaperChunk],
+    sources: Sequence[Source],
+    *,
+    deps: Deps,
+    progress: Progress,
+    within_s: float,
+) -> ResearchAnswer:
+    """S000-45: the job's question answered from these chunks alone, every sentence checked against its page.
+
+    `sources` are the papers that the chunks are of, as `to_source` makes them; `answer_text` gives the text with its
+    pages. Without a model the chunks are quoted. Raises `ModelError` when the model fails twice.
+    """
+    papers = {chunk.paper.content_hash: chunk.paper for chunk in evidence_chunks}
+    by_source = {source.id: papers[source.content_hash] for source in sources}
+    evidence = {
+        source_id: [chunk for chunk in evidence_chunks if chunk.paper.id == paper.id]
+        for source_id, paper in by_source.items()
+    }
+    metadata = SearchMetadata((job.query,), ("library",), len(evidence_chunks))
+    found = SourceCollection(tuple(sources), metadata, len(sources))
+    script = partial(synthesis_script, job, sources, evidence, by_source, deps)
+    return await answer_question(job, found, deps, progress, usage=(), within_s=within_s, script=script)
+
+
+def answer_text(answer: ResearchAnswer, papers: Mapping[str, Paper]) -> str:
+    """The answer as Markdown with `[PAPER_ID, page PAGE_NO]` behind its sentences; `papers` by source id."""
+    text = "\n\n".join(part for part in (answer.summary, answer.detail) if part)
+    return page_markers(text, answer.citations, papers)
 
 
 def synthesis_script(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -11,14 +11,12 @@ from core.errors import GorkdError, ModelError
 from core.events import Json
 from core.job import JobStatus, Scope
 from core.library import wording
-from core.library.answer import synthesis_script, to_source
+from core.library.answer import answer_text, synthesize_research_answer, to_source
 from core.library.funnel import Shelves, papers_of, search_content_index_filtered, search_summary_index
-from core.library.pages import page_markers
 from core.library.paper import Paper, PaperChunk, SearchResult
 from core.library.references import format_research_result
 from core.modes.mode import Mode, Work
-from core.source import SearchMetadata, Source, SourceCollection
-from core.stages.synthesize import answer_question
+from core.source import Source
 
 
 @dataclass(frozen=True)
@@ -54,8 +52,12 @@ async def run(work: Work) -> JobResult:
             "no chunk in the selected papers", user_message=f"{wording.NO_CONTENT} {wording.SUGGEST_REBUILD}"
         )
     papers = {paper.id: paper for paper in await work.deps.library.papers(shelves.scopes)}
-    sources = await work.deps.sources.sources(work.job.id)
-    cited = {source.id: papers[paper_id] for source, paper_id in zip(sources, gathered.paper_ids, strict=True)}
+    kept = zip(await work.deps.sources.sources(work.job.id), gathered.paper_ids, strict=True)
+    sources, cited = [], dict[str, Paper]()
+    for source, paper_id in kept:
+        if paper_id in papers:  # else it has been removed since it was found
+            sources.append(source)
+            cited[source.id] = papers[paper_id]
     answer = await work.steps.run("synthesize", partial(_synthesize, work, sources, gathered, cited), ResearchAnswer)
     return _result(work, answer, sources, cited)
 
@@ -110,29 +112,19 @@ async def _sources(shelves: Shelves, results: Sequence[SearchResult]) -> list[So
 
 
 async def _synthesize(
-    work: Work, sources: Sequence[Source], gathered: Gathered, papers: dict[str, Paper]
+    work: Work, sources: Sequence[Source], gathered: Gathered, papers: Mapping[str, Paper]
 ) -> ResearchAnswer:
     await work.progress.status(JobStatus.SYNTHESIZING, message=wording.STAGE_3, data={"sources": len(sources)})
-    by_id = {source.id: source for source in sources}
-    evidence = {
-        source_id: [
-            PaperChunk(papers[source_id], at, by_id[source_id].content[start:end], start, end)
-            for at, (start, end) in enumerate(spans)
-        ]
-        for source_id, spans in gathered.spans.items()
-    }
-    metadata = SearchMetadata((work.job.query,), ("library",), sum(map(len, gathered.spans.values())))
-    found = SourceCollection(tuple(sources), metadata, len(gathered.paper_ids))
+    chunks = [
+        PaperChunk(papers[source.id], at, source.content[start:end], start, end)
+        for source in sources
+        for at, (start, end) in enumerate(gathered.spans[source.id])
+    ]
+    within_s = work.deadline.remaining(reserve_s=2.0)
     with work.deps.stage("synthesize"):
         try:
-            return await answer_question(
-                work.job,
-                found,
-                work.deps,
-                work.progress,
-                usage=(),
-                within_s=work.deadline.remaining(reserve_s=2.0),
-                script=partial(synthesis_script, work.job, sources, evidence, papers, work.deps),
+            return await synthesize_research_answer(
+                work.job, chunks, sources, deps=work.deps, progress=work.progress, within_s=within_s
             )
         except ModelError as exc:
             words = wording.SYNTHESIS_FAILED.format(reason=exc.user_message)
@@ -150,9 +142,8 @@ def _nothing(work: Work) -> JobResult:
     return JobResult(answer=answer, queries=(work.job.query,), providers=("library",))
 
 
-def _result(work: Work, answer: ResearchAnswer, sources: Sequence[Source], papers: dict[str, Paper]) -> JobResult:
-    text = "\n\n".join(part for part in (answer.summary, answer.detail) if part)
-    content, cited = format_research_result(page_markers(text, answer.citations, papers), list(papers.values()))
+def _result(work: Work, answer: ResearchAnswer, sources: Sequence[Source], papers: Mapping[str, Paper]) -> JobResult:
+    content, cited = format_research_result(answer_text(answer, papers), list(papers.values()))
     is_answered = answer.confidence is not Confidence.INSUFFICIENT
     view: dict[str, Json] = {
         "success": is_answered,

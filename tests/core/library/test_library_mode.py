@@ -12,10 +12,11 @@ from core.errors import ModelUnavailable
 from core.events import Event
 from core.job import LOCAL, JobStatus, Scope
 from core.library import wording
-from core.library.answer import to_source
+from core.library.answer import answer_text, synthesize_research_answer, to_source
 from core.library.pages import PageGrounder
 from core.library.paper import Index, PaperChunk
 from core.passages import Passage
+from core.progress import Progress
 from core.prompts import load_prompt
 from core.runner import DirectSteps, run_job
 from core.source import SourceKind
@@ -144,6 +145,41 @@ async def test_papers_without_indexed_text_are_a_failure_that_names_the_way_out(
     ended = await deps.jobs.get(job.id)
     assert ended.status is JobStatus.FAILED
     assert ended.error.message == f"{wording.NO_CONTENT} {wording.SUGGEST_REBUILD}"
+
+
+async def test_chunks_become_an_answer_with_their_pages() -> None:
+    """S000-45: from a question and chunks to text; nothing else of the library is read."""
+    deps = make_deps(model=FakeModel({"answer": written(f"{CAUSE} [2401.00001v1, page 2].")}))
+    job = make_job(QUESTION)
+    source = to_source(1, TIDES, TEXTS[TIDES.id], 1.0)
+    start = source.content.index(CAUSE)
+    chunks = [PaperChunk(TIDES, 0, source.content[start : start + 200], start, start + 200)]
+
+    answer = await synthesize_research_answer(
+        job, chunks, [source], deps=deps, progress=Progress(job, deps), within_s=10.0
+    )
+
+    assert answer_text(answer, {source.id: TIDES}) == f"{CAUSE} [2401.00001v1, page 2]."
+
+
+async def test_a_paper_that_is_removed_meanwhile_is_left_out() -> None:
+    """Whoever removes a paper while a question is answered costs the answer that paper, and nothing else."""
+    deps = make_deps(model=None)
+    await shelve(deps.library, TIDES, YEAST)
+    job = await deps.jobs.save(make_job("Does the moon or does yeast ferment sugar?", modes=("library",)))
+
+    class Removing(DirectSteps):
+        async def run(self, name, work, expected):
+            done = await super().run(name, work, expected)
+            if name == "gather":
+                await deps.library.remove(LOCAL, TIDES.id)
+            return done
+
+    await run_job(job.id, deps, Removing())
+
+    result = await deps.jobs.result(job.id)
+    assert (await deps.jobs.get(job.id)).status is JobStatus.COMPLETED
+    assert result.details["query_result"]["paper_ids"] == [YEAST.id]
 
 
 async def test_a_model_that_fails_twice_is_a_failure_in_the_given_words() -> None:
