@@ -42,7 +42,8 @@ _OWN_SPENDING = "DELETE FROM spending WHERE asker = :user AND (:tenant = '' OR t
 _OWN_TRACES = "DELETE FROM tool_traces WHERE user_id = :user AND (:tenant = '' OR tenant = :tenant)"
 _OWN_RATINGS = "DELETE FROM ratings WHERE asker = :user AND (:tenant = '' OR tenant = :tenant)"
 _OWN_CHANGES = "UPDATE setting_changes SET who = '' WHERE who = :user AND (:tenant = '' OR tenant = :tenant)"
-_OWN_TALKS = "DELETE FROM conversations WHERE asker = :user AND (:tenant = '' OR tenant = :tenant)"
+_OWN_TALKS = """DELETE FROM conversations WHERE (:tenant = '' OR tenant = :tenant)
+    AND instr(char(10) || asker || char(10), char(10) || :user || char(10))"""
 
 _ENDED = "status IN (" + ", ".join(f"'{status.value}'" for status in sorted(TERMINAL_STATUSES)) + ")"
 _OLD_EVENTS = f"DELETE FROM events WHERE at < ? AND job_id IN (SELECT id FROM jobs WHERE {_ENDED})"  # noqa: S608  # our words

@@ -11,9 +11,13 @@ from core.library.states import Conversation
 
 _GET = "SELECT conversation FROM conversations WHERE (tenant, visibility, thread) = (?, ?, ?)"
 _PUT = """
-    INSERT OR REPLACE INTO conversations (tenant, visibility, thread, asker, job_id, put_at, conversation)
+    INSERT INTO conversations AS kept (tenant, visibility, thread, asker, job_id, put_at, conversation)
     VALUES (?, ?, ?, ?, ?, ?, ?)
-"""
+    ON CONFLICT (tenant, visibility, thread) DO UPDATE SET
+        asker = CASE WHEN instr(char(10) || kept.asker || char(10), char(10) || excluded.asker || char(10))
+            THEN kept.asker ELSE kept.asker || char(10) || excluded.asker END,
+        job_id = excluded.job_id, put_at = excluded.put_at, conversation = excluded.conversation
+"""  # `asker` is everybody who has spoken there, a line each
 
 
 class SqliteConversations:

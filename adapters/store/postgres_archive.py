@@ -38,7 +38,8 @@ _OWN_SPENDING = "DELETE FROM spending WHERE asker = %(user)s AND (%(tenant)s = '
 _OWN_TRACES = "DELETE FROM tool_traces WHERE user_id = %(user)s AND (%(tenant)s = '' OR tenant = %(tenant)s)"
 _OWN_RATINGS = "DELETE FROM ratings WHERE asker = %(user)s AND (%(tenant)s = '' OR tenant = %(tenant)s)"
 _OWN_CHANGES = "UPDATE setting_changes SET who = '' WHERE who = %(user)s AND (%(tenant)s = '' OR tenant = %(tenant)s)"
-_OWN_TALKS = "DELETE FROM conversations WHERE asker = %(user)s AND (%(tenant)s = '' OR tenant = %(tenant)s)"
+_OWN_TALKS = """DELETE FROM conversations WHERE %(user)s = ANY(string_to_array(asker, chr(10)))
+    AND (%(tenant)s = '' OR tenant = %(tenant)s)"""
 _TOMBSTONE = "INSERT INTO forgotten (job_id, at) VALUES (%s, %s) ON CONFLICT (job_id) DO UPDATE SET at = excluded.at"
 _OLD_EVENTS = "DELETE FROM events WHERE at < %s AND job_id IN (SELECT id FROM jobs WHERE status = ANY(%s))"
 _TABLES_WITH = """

@@ -11,12 +11,13 @@ from core.library.states import Conversation
 
 _GET = "SELECT conversation FROM conversations WHERE (tenant, visibility, thread) = (%s, %s, %s)"
 _PUT = """
-    INSERT INTO conversations (tenant, visibility, thread, asker, job_id, put_at, conversation)
+    INSERT INTO conversations AS kept (tenant, visibility, thread, asker, job_id, put_at, conversation)
     VALUES (%s, %s, %s, %s, %s, %s, %s)
     ON CONFLICT (tenant, visibility, thread) DO UPDATE SET
-        asker = excluded.asker, job_id = excluded.job_id, put_at = excluded.put_at,
-        conversation = excluded.conversation
-"""
+        asker = CASE WHEN excluded.asker = ANY(string_to_array(kept.asker, chr(10)))
+            THEN kept.asker ELSE kept.asker || chr(10) || excluded.asker END,
+        job_id = excluded.job_id, put_at = excluded.put_at, conversation = excluded.conversation
+"""  # `asker` is everybody who has spoken there, a line each
 
 
 class PostgresConversations:

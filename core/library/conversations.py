@@ -17,5 +17,5 @@ class Conversations(Protocol):
         ...
 
     async def put(self, scope: Scope, thread: str, conversation: Conversation, *, asker: str, at: datetime) -> None:
-        """Add or replace. It goes with the job whose answer it shows, and with whoever spoke last."""
+        """Add or replace. It is forgotten with the job whose answer it shows, and with everybody who spoke in it."""
         ...

@@ -57,16 +57,18 @@ async def test_a_thread_keeps_its_conversation(conversations):
     ("whose", "job_ids"),
     [
         pytest.param(Whose(job_id="job_1"), ["job_1"], id="the job whose answer it shows"),
-        pytest.param(Whose(user_id="9"), [], id="whoever spoke"),
+        pytest.param(Whose(user_id="9"), [], id="whoever spoke last"),
+        pytest.param(Whose(user_id="10", tenant=CHANNEL.tenant), [], id="whoever spoke before"),
         pytest.param(Whose(tenant=CHANNEL.tenant), [], id="the workspace"),
     ],
 )
 async def test_a_conversation_is_forgotten_with(kept, whose, job_ids):
     """What somebody asked goes with the job, the person and the workspace it belongs to, and nobody else's does."""
     conversations, archive = kept
-    await conversations.put(CHANNEL, "discord:7", SHOWN, asker="9", at=NOON)
+    for speaker in ("9", "10", "10", "9"):
+        await conversations.put(CHANNEL, "discord:7", SHOWN, asker=speaker, at=NOON)
     other = Scope("discord:3", "workspace")
-    await conversations.put(other, "discord:7", Conversation(draft="theirs"), asker="8", at=NOON)
+    await conversations.put(other, "discord:7", Conversation(draft="theirs"), asker="109", at=NOON)
 
     await archive.erase(whose, job_ids)
 
