@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import secrets
 from typing import TYPE_CHECKING
 
 import discord
@@ -26,11 +27,11 @@ async def welcome_guild(bot: ResearchBot, guild: discord.Guild) -> None:
         channel = _place_to_greet(guild)
         if channel is None:
             return
-        text = f"**{wording.WELCOME}**\n{help_text()}"
+        text, nonce = f"**{wording.WELCOME}**\n{help_text()}", secrets.token_hex(8)
         if channel.permissions_for(guild.me).embed_links:
-            await channel.send(embed=bot.voice.notice(text).embed, nonce=f"w{guild.id}")
+            await channel.send(embed=bot.voice.notice(text).embed, nonce=nonce)
         else:
-            await channel.send(f"**{wording.WELCOME}**\n{wording.WHAT_IT_IS}", nonce=f"w{guild.id}")
+            await channel.send(f"**{wording.WELCOME}**\n{wording.WHAT_IT_IS}", nonce=nonce)
     except GorkdError as error:
         _log.warning("what was kept before is not gone yet", extra={"guild": guild.id, "error": str(error)})
     except discord.HTTPException as exc:
