@@ -35,7 +35,7 @@ _SLACK_TOKENS = regex.compile(
     r"|(?<![\w*])\*(?P<bold>\S(?:[^*\n]*\S)?)\*(?![\w*])|(?<![\w_])_(?P<italic>\S(?:[^_\n]*\S)?)_(?![\w_])"
 )
 _DISCORD_TOKENS = regex.compile(
-    r"\\(?P<literal>[^\w\s])|\[(?P<label>[^\]\n]+)\]\(<?(?P<url>https?://[^\s)>]+)>?\)|\*\*(?P<bold>[^\n]+?)\*\*"
+    r"\\(?P<literal>[^\w\s]|_)|\[(?P<label>[^\]\n]+)\]\(<?(?P<url>https?://[^\s)>]+)>?\)|\*\*(?P<bold>[^\n]+?)\*\*"
     r"|\*(?P<italic>[^*\n]+)\*|<@!?(?P<user>\d+)>"
 )
 

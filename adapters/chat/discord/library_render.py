@@ -30,13 +30,16 @@ from core.render import printable
 COLOUR = 0x3498DB
 TEXT_ROOM = 3_800  # of an embed's 4,096
 PLAIN_ROOM = 1_700  # of a message's 2,000, where the bot may not embed
+PAGE_ROOM = 600  # of a page's text above its picture
 TITLE_ROOM = 250
 LINE_ROOM = 1_000
+LEAST_ROOM = 80  # for the beginning of a line that is too long
 ASKED_ROOM = 200
 PAPER_BUTTONS = 10  # two rows; the others are named by number
 PICTURE = "page.png"
 _CODE = regex.compile(r"`([\w<>|\[\] .:/-]{1,80})`")
 _ITEM = regex.compile(r"(?P<space>\s*)[-*•]\s+(?P<text>.+)")
+_BELOW = regex.compile(r" {3,}(\S.*)")  # what stands below an entry of a list: authors, date
 _HEADING = regex.compile(r"#{1,6}\s+(.+?)\s*#*")
 _BOLD = regex.compile(r"\*\*(\S(?:[^*\n]*\S)?)\*\*")
 _ALONE = frozenset({"Help", "Status", ""})  # replies about the conversation: nothing goes on from them
@@ -64,7 +67,7 @@ class DiscordLibraryVoice:
         failed = text.startswith("❌")
         title = plain(said.reply.title, TITLE_ROOM)
         embed = discord.Embed(title=title or None, colour=COLOUR_FAILED if failed else COLOUR)
-        embed.description = rich(text, TEXT_ROOM)
+        embed.description = rich(text, PAGE_ROOM if said.picture else TEXT_ROOM)
         if said.picture:
             embed.set_image(url=f"attachment://{PICTURE}")
         if said.reply.title == wording.PANEL_TITLE:
@@ -88,10 +91,12 @@ class DiscordLibraryVoice:
             )
         if reply.page is not None:
             return _kept([_paging(said), [*self._pdf(speaker.scope, said), *_working_on(now)]])
-        if reply.title in _ALONE and not said.added:
+        if said.added:
+            return _kept([_numbered(now, said.added)[:5]])
+        if reply.title in _ALONE:
             return ()
         shown = [LibraryButton(f"open {now.selected_paper}", word("library.open"))] if now.selected_paper else []
-        papers = [] if shown else _numbered(now, said.added)
+        papers = [] if shown else _numbered(now)
         return _kept([papers[:5], papers[5:], [*shown, *_working_on(now), *self._page(said)]])
 
     def _pdf(self, scope: Scope, said: Said) -> list[LinkButton]:
@@ -115,20 +120,23 @@ def rich(text: str, limit: int) -> str:
     shown: list[str] = []
     room = limit
     for line in regex.sub(r"\n{3,}", "\n\n", printable(text)).strip().split("\n"):
-        written = _line(line, max(room, 1))
+        written = _line(line, limit)
         if units(written) + 3 > room:
-            return "\n".join([*shown, "…"]).strip()
+            rest = _line(line, room - 3) if room > LEAST_ROOM else "…"
+            return "\n".join([*shown, rest if units(rest) <= room else "…"]).strip()
         shown.append(written)
         room -= units(written) + 1
     return "\n".join(shown)
 
 
 def _line(line: str, room: int) -> str:
-    heading, item = _HEADING.fullmatch(line), _ITEM.fullmatch(line)
+    heading, item, small = _HEADING.fullmatch(line), _ITEM.fullmatch(line), _BELOW.fullmatch(line)
     if heading:
         return f"**{plain(heading[1], LINE_ROOM)}**"
     if item:
         return f"{item['space']}• {_words(item['text'], room)}"
+    if small:
+        return f"-# {_words(small[1], room)}"
     return _words(line, room)
 
 
@@ -160,11 +168,13 @@ def _files(said: Said) -> tuple[Upload, ...]:
     return tuple(files)
 
 
-def _numbered(now: Conversation, added: Sequence[str]) -> list[LibraryButton]:
+def _numbered(now: Conversation, added: Sequence[str] = ()) -> list[LibraryButton]:
     """A button a paper of the list, by its number; under papers that were added, what they are about."""
     ids = added or now.last_query_set
     verb = "summary" if added else _OF_NUMBER.get(now.state, "open")
     labels = {"open": word("library.open"), "summary": word("library.summary"), "summarize": word("library.summarize")}
+    if len(added) == 1:
+        return [LibraryButton(f"{verb} {added[0]}", labels[verb])]
     return [
         LibraryButton(f"{verb} {paper_id}", f"{labels[verb]} {at}")
         for at, paper_id in enumerate(ids[:PAPER_BUTTONS], 1)

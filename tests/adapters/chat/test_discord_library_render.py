@@ -1,0 +1,114 @@
+"""What the library says in Discord: never more than Discord takes, nothing that pings, and lasting buttons."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adapters.chat.discord.library_render import DiscordLibraryVoice, rich
+from adapters.chat.discord.payload import LibraryButton
+from adapters.chat.discord.view import LibraryItem, view_of
+from adapters.chat.fitting import units
+from core.job import Scope
+from core.library.session import Said, Speaker
+from core.library.states import Conversation, State
+from core.library.talk import Reply
+from tests.core.library.samples import TIDES
+from tests.golden.samples import COMPLETED, LINKS
+from tests.loopback.discord_limits import message_problems
+
+VOICE = DiscordLibraryVoice(LINKS)
+SPEAKER = Speaker(Scope("discord:1", "workspace"), "discord:2", key="k")
+FOUND = Conversation(
+    State.RESEARCH, ("2401.00001v1", "2402.00002v1"), draft="Tides.", original_query="tides", history=("research",)
+)
+
+
+def labels(said: Said) -> list[str]:
+    return [button.label for row in VOICE.said(SPEAKER, said).rows for button in row]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("# Tides\n\n- by the *moon*", "**Tides**\n\n• by the \\*moon\\*"),
+        ("Say `open <number|id> page 3`.", "Say `open <number|id> page 3`."),
+        ("1. 2401.00001v1 - Tides\n   Authors: A. Writer", "1. 2401.00001v1 - Tides\n-# Authors: A. Writer"),
+        ("They **follow** the moon [2401.00001v1, page 2].", "They **follow** the moon \\[2401.00001v1, page 2\\]."),
+        ("@everyone `<@1>` [a](https://b.org)", "@\u200beveryone \\`\\<@\u200b1\\>\\` \\[a\\](https:\u200b//b.org)"),
+    ],
+)
+def test_markdown_is_shown_as_discord_writes_it(text: str, shown: str) -> None:
+    """Headings, lists, bold and words to type; everything else literally, and nobody is pinged."""
+    assert rich(text, 500) == shown
+
+
+@given(st.text(), st.integers(20, 300))
+def test_no_text_is_longer_than_its_room_or_pings(text: str, limit: int) -> None:
+    shown = rich(text, limit)
+
+    assert units(shown) <= limit
+    assert not re.search(r"@(?!\u200b)", shown)
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        (Said(Reply("…", "📝 Research Results", job_id="job_1"), after=FOUND), ["Open 1", "Open 2", "Improve", "Save"]),
+        (Said(Reply("…", "Papers"), after=replace(FOUND, state=State.SELECT_VIEW)), ["Summary 1", "Summary 2"]),
+        (Said(Reply("…", "Found on arXiv"), after=replace(FOUND, state=State.SELECT_NEW)), ["Add 1", "Add 2"]),
+        (Said(Reply("…", "📝 Response"), after=FOUND.chose(TIDES.id, "S.")), ["Open", "Improve"]),
+        (
+            Said(Reply("…", "Paper Content", page=(TIDES, 2)), after=FOUND.opened(TIDES)),
+            ["◀ Page 1", "Page 3 ▶", "PDF", "Improve", "Save"],
+        ),
+        (Said(Reply("Shall I?"), after=replace(FOUND, offered=TIDES.id)), ["Yes", "No"]),
+        (Said(Reply("Added."), after=FOUND, added=(TIDES.id,)), ["Summary"]),
+        (Said(Reply("There is no number 7."), after=FOUND), []),
+        (Said(Reply("…", "Help"), after=FOUND), []),
+        (Said(Reply("Saving", file=("a.md", "# A")), after=FOUND), []),
+    ],
+    ids=["answer", "list", "found", "summary", "page", "offer", "added", "refusal", "help", "saved"],
+)
+def test_buttons_say_what_one_goes_on_with(said: Said, expected: list[str]) -> None:
+    """And none stands under what is only about the conversation."""
+    shown = [label for label in labels(said) if label != "View Full Analysis"]
+
+    assert shown == expected
+
+
+async def test_a_button_is_found_again_by_its_id_after_a_restart() -> None:
+    """What it says and what it is about stand in its id, whatever process reads it."""
+    message = VOICE.said(SPEAKER, Said(Reply("…", "📝 Research Results"), after=FOUND, job=COMPLETED))
+    view = view_of(message)
+    assert view is not None
+    pattern = LibraryItem.__discord_ui_compiled_template__
+
+    read = [pattern.fullmatch(item.custom_id) for item in view.children if isinstance(item, LibraryItem)]
+
+    assert [found and (found["words"], found["tag"]) for found in read] == [
+        ("open 2401.00001v1", ""),
+        ("open 2402.00002v1", ""),
+        ("improve", FOUND.tag),
+        ("save", FOUND.tag),
+    ]
+    assert not LibraryButton(f"open {'x' * 90}", "Open").fits
+
+
+def test_a_page_and_a_saved_file_come_with_their_message_and_within_its_limits() -> None:
+    """Where nothing may be attached, that is said instead."""
+    page = VOICE.said(SPEAKER, Said(Reply("x" * 9_000, "Paper Content", page=(TIDES, 2)), b"\x89PNG", FOUND))
+    file = VOICE.said(SPEAKER, Said(Reply("💾 Saving", file=("tides_1.md", "# Tides"))))
+
+    assert page.embed.image.url == "attachment://page.png"
+    assert [one.name for one in page.files] == ["page.png"]
+    assert "✅ Research results saved to: tides\\_1.md" in (file.embed.description or "")
+    for message in (page, page.without_files, file):
+        body = {"content": message.text, "embeds": [message.embed.to_dict()], "allowed_mentions": {}}
+        assert message_problems(body) == []
+    assert page.without_files.embed.image.url is None
+    assert "I may not attach files here" in page.without_files.text

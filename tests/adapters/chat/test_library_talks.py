@@ -1,0 +1,225 @@
+"""The library in a chat, on any platform: one message a thing that is said, which ends in words."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+import pytest
+
+from adapters.chat.library import LiveTalks
+from adapters.chat.live import LiveAnswers
+from adapters.chat.reply import AddressDead
+from adapters.queue import InProcessQueue
+from adapters.store.memory_library import MemoryConversations
+from core.delivery import Delivery
+from core.job import JobStatus, Scope
+from core.library.adding import Incoming
+from core.library.desk import LibraryDesk
+from core.library.ingest import MAX_PAPER_BYTES, Ingestion
+from core.library.pictures import PaperViews
+from core.library.session import LibraryTalks, Said, Speaker
+from core.library.states import State
+from core.library.words import Addition, Words
+from core.ports import JobStore
+from core.researcher import Researcher
+from core.runner import DirectSteps, run_job
+from tests.adapters.chat.test_live_answers import PACE, Board, BoardReply, Plain
+from tests.adapters.web.test_papers import Painter
+from tests.core.library.samples import TIDES, YEAST, shelve
+from tests.core.library.test_desk import Finder
+from tests.core.library.test_ingest import PAPER, Reader
+from tests.core.library.test_library_mode import CAUSE, written
+from tests.fakes import FakeModel, make_deps, make_job, now
+
+CHANNEL = Scope("discord:1", "channel:2")
+ADMIN = Speaker(CHANNEL, "discord:2", "7", is_admin=True, key="discord:1")
+QUERY = "research What causes the tides of the oceans?"
+
+
+class PlainLibrary(Plain):
+    """Payloads are words."""
+
+    def told(self, asked: str, lines: Sequence[str]) -> str:
+        return f"progress: {asked}: {'; '.join(line.strip() for line in lines)}"
+
+    def said(self, speaker: Speaker, said: Said) -> str:
+        return f"outcome: {said.reply.text}"
+
+
+@dataclass
+class House:
+    """A chat's bot: `go` lets the worker begin, which stands still before."""
+
+    talks: LibraryTalks
+    researcher: Researcher
+    board: Board
+    go: asyncio.Event
+    jobs: JobStore
+
+    def live(self) -> LiveTalks[str]:
+        return LiveTalks(self.talks, PlainLibrary(), platform="discord", pace=PACE)
+
+
+@pytest.fixture
+async def house() -> House:
+    deps = make_deps(model=FakeModel({"answer": written(f"{CAUSE} [2401.00001v1, page 2].")}))
+    await shelve(deps.library, TIDES, YEAST, shelf=CHANNEL)
+    go = asyncio.Event()
+
+    async def run(job_id: str) -> None:
+        await go.wait()
+        await run_job(job_id, deps, DirectSteps())
+
+    queue = InProcessQueue(run, concurrency=1, limit=10, on_cancelled=run)
+    researcher = Researcher(deps, queue)
+    desk = LibraryDesk(Ingestion(deps.library, Reader(), now), Finder())
+    views = PaperViews(deps.library, Painter())
+    talks = LibraryTalks(researcher, desk, MemoryConversations(), views, now)
+    return House(talks, researcher, Board(), go, deps.jobs)
+
+
+def file(name: str, content: bytes) -> Incoming:
+    async def load() -> bytes:
+        return content
+
+    return Incoming(name, len(content), load)
+
+
+async def test_a_research_tells_its_progress_and_then_its_answer_once(house: House) -> None:
+    """S000-36, S000-47: in one message, whose address is forgotten when the answer stands in it."""
+    house.go.set()
+
+    await house.live().say(ADMIN, QUERY, BoardReply(house.board))
+
+    assert house.board.answers() == house.board.last_words()
+    assert "[2401.00001v1, page 2]" in house.board.last_words()[0]
+    assert await house.researcher.undelivered("discord") == []
+
+
+async def test_an_answer_that_a_bot_did_not_live_to_give_is_given_by_the_next(house: House) -> None:
+    """What was said is kept with the job; said again it is the same job, and one message in the end."""
+    first, reply = house.live(), BoardReply(house.board)
+    speaking = asyncio.create_task(first.say(ADMIN, QUERY, reply))
+    await reply.seen.wait()
+    speaking.cancel()
+    await first.aclose()
+    farewell = house.board.last_words()
+    second, ordinary = house.live(), LiveAnswers(house.researcher, PlainLibrary(), platform="discord", pace=PACE)
+
+    async def reopen(delivery: Delivery) -> BoardReply:
+        assert set(delivery.address.data) == {"message"}
+        return BoardReply(house.board, message_id=int(str(delivery.address.data["message"])))
+
+    left_alone = await ordinary.resume(reopen)
+    resumed = await second.resume(reopen)
+    house.go.set()
+    await second.settle(10)
+
+    assert farewell == ["refusal: I am being restarted; your answer will appear here."]
+    assert (left_alone, resumed) == (0, 1)
+    assert len(house.board.shown) == 1
+    assert "[2401.00001v1, page 2]" in house.board.answers()[0]
+    assert len(await house.researcher.recent(CHANNEL, limit=9)) == 1
+    assert await house.researcher.undelivered("discord") == []
+
+
+async def test_a_message_that_is_gone_is_posted_anew(house: House) -> None:
+    """An interaction's response dies after a quarter of an hour."""
+    await house.live().say(ADMIN, "list", BoardReply(house.board, faults=[AddressDead("gone")]))
+
+    assert house.board.shown[100][-1].startswith("outcome: 1. 2401.00001v1")
+
+
+async def test_a_failing_platform_costs_no_last_word(house: House) -> None:
+    reply = BoardReply(house.board, faults=[RuntimeError("platform"), None])
+
+    await house.live().say(ADMIN, "list", reply)
+
+    assert house.board.last_words()[0].startswith("outcome: 1. 2401.00001v1")
+
+
+@pytest.mark.parametrize(
+    ("files", "references", "said"),
+    [
+        ([file("2403.00003v1.pdf", PAPER.encode())], (), "✅ Added 2403.00003v1, Tides and the Moon (2 pages)."),
+        ([], ("2401.00009v1",), "✅ Added 2401.00009v1, Tides (2 pages)."),
+        ([file("empty.pdf", b" ")], (), "empty.pdf cannot be read: it is empty."),
+        ([], ("2409.00001",), "2409.00001 cannot be read: arXiv does not know it."),
+        ([Incoming("big.pdf", MAX_PAPER_BYTES + 1, file("", b"").load)], (), "big.pdf is larger than 100 MB"),
+        ([], (), "Attach a PDF or a Markdown file, or name an arXiv id, a DOI or an address"),
+        (
+            [file("a.pdf", b"%PDF-1.7\nAbstract. A."), file("empty.pdf", b" ")],
+            ("2401.00009v1",),
+            "2 papers added, 1 not readable.",
+        ),
+    ],
+    ids=["file", "reference", "empty", "unknown", "too large", "nothing", "several"],
+)
+async def test_papers_are_added_with_one_clear_sentence(
+    house: House, files: list[Incoming], references: tuple[str, ...], said: str
+) -> None:
+    await house.live().add(ADMIN, Addition(references), files, BoardReply(house.board))
+
+    assert f"outcome: {said}" in house.board.last_words()[0]
+
+
+async def test_what_was_added_is_the_list_where_nobody_talked_yet(house: House) -> None:
+    """So `open 1` and `summary 1` mean it; a conversation that goes on keeps its own list."""
+    paper = [file("2403.00003v1.pdf", PAPER.encode())]
+
+    begun = await house.talks.add(ADMIN, Addition(), paper, _nobody)
+    heard = await house.talks.hear(CHANNEL, ADMIN.thread, "open 1")
+    listed = await house.talks.say(ADMIN, "list", _nobody)
+    kept = await house.talks.add(ADMIN, Addition(("2401.00009v1",)), [], _nobody)
+
+    assert (begun.after.state, begun.after.last_query_set) == (State.SELECT_VIEW, ("2403.00003v1",))
+    assert begun.added == ("2403.00003v1",)
+    assert heard == Words("open 1")
+    assert kept.after.last_query_set == listed.after.last_query_set
+
+
+async def test_only_admins_add(house: House) -> None:
+    """S000-50: a member's file is not even fetched."""
+
+    async def never() -> bytes:
+        raise AssertionError("fetched")
+
+    said = await house.talks.add(replace(ADMIN, is_admin=False), Addition(), [Incoming("a.pdf", 1, never)], _nobody)
+
+    assert said.reply.text == "Only admins may change the library."
+
+
+@pytest.mark.parametrize(("mode", "is_for_it"), [("library", True), ("quick", False)])
+async def test_a_word_that_every_answer_knows_is_about_the_last_one(
+    house: House, mode: str, *, is_for_it: bool
+) -> None:
+    """`improve` under an ordinary answer improves that, although the library was spoken to before."""
+    await house.talks.say(ADMIN, "list", _nobody)
+    job = make_job("Why?", id="job_last", scope=CHANNEL, modes=(mode,), thread=ADMIN.thread)
+    await house.jobs.save(replace(job, status=JobStatus.COMPLETED, created_at=now() - timedelta(minutes=1)))
+
+    for text in ("improve it with dates", "help", "history"):
+        heard = await house.talks.hear(CHANNEL, ADMIN.thread, text)
+        assert (heard is not None) is is_for_it, text
+    assert await house.talks.hear(CHANNEL, ADMIN.thread, "open 1") == Words("open 1")
+    assert await house.talks.hear(replace(CHANNEL, visibility="channel:3"), ADMIN.thread, "list the causes") is None
+
+
+async def test_a_button_does_nothing_to_what_came_later(house: House) -> None:
+    """Its tag names what it stands under; a restart changes nothing about that."""
+    house.go.set()
+    found = await house.talks.say(ADMIN, QUERY, _nobody)
+    saved = await house.talks.say(ADMIN, "save", _nobody, about=found.after.tag)
+    await house.talks.say(ADMIN, "sem-search the moon and the tides", _nobody)
+    late = await house.talks.say(ADMIN, "save", _nobody, about=found.after.tag)
+
+    assert saved.reply.file is not None
+    assert late.reply.file is None
+    assert "The conversation has moved on since" in late.reply.text
+
+
+async def _nobody(line: str) -> None:
+    pass
