@@ -28,6 +28,7 @@ EVENT_SCOPES = {
 NEEDS_NONE = {"app_home_opened", "app_uninstalled", "tokens_revoked"}
 METHODS = (
     "chat.postMessage",
+    "chat.startStream",
     "conversations.info",
     "conversations.open",
     "files.info",
