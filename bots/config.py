@@ -57,7 +57,9 @@ def secrets_in(env: Mapping[str, str]) -> list[str]:
     """Values that must never reach a log."""
     marks = ("KEY", "TOKEN", "SECRET", "PASSWORD")
     values = [value for name, value in env.items() if any(mark in name.upper() for mark in marks)]
-    return [part for value in values for part in value.split(",") if len(part) >= 8]
+    parts = [part for value in values for part in value.split(",")]
+    parts += [part.partition("=")[2] for part in parts]  # a tenant's token
+    return [part for part in parts if len(part) >= 8]
 
 
 def default_files() -> list[Path]:

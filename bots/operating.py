@@ -71,6 +71,7 @@ async def open_kept() -> AsyncIterator[Kept]:
             records.reuse,
             partial(page_links, env, settings),
             records.revocations,
+            records.usage,
         )
 
 

@@ -124,6 +124,7 @@ async def _serving(env: Mapping[str, str], house: House) -> AsyncIterator[None]:
         limits=house.limits,
         previews=_previews(env, house),
         library=pictures,
+        usage=house.usage,
     )
     async with AsyncExitStack() as stack:
         stack.push_async_callback(painter.aclose)

@@ -35,6 +35,7 @@ from adapters.store.sqlite import Database
 from adapters.store.steering import SqliteSteeringStore
 from adapters.store.tracelog import SqliteSpending, SqliteTraceLog
 from adapters.store.traces import SqliteTraceStore
+from adapters.store.usage import PostgresUsageLog, SqliteUsageLog
 from bots.config import BotSettings
 from core.attachments import Attachments
 from core.backlog import Backlog
@@ -67,6 +68,7 @@ from core.settings.desk import SettingsStore
 from core.steering import SteeringStore
 from core.trace import TraceStore
 from core.tracing import TraceLog
+from core.usage import UsageLog
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,7 @@ class Records:
     traces: TraceLog
     spending: Spending
     backlog: Backlog
+    usage: UsageLog
     revocations: LinkRevocations
     tokens: TokenStore
     states: OneTimeStates
@@ -140,6 +143,7 @@ async def open_records(
         traces=SqliteTraceLog(database),
         spending=SqliteSpending(database),
         backlog=SqliteBacklog(database),
+        usage=SqliteUsageLog(database),
         revocations=SqliteLinkRevocations(database),
         tokens=SqliteTokens(database, box, clock=clock),
         states=SqliteOneTimeStates(database, clock=clock),
@@ -230,6 +234,7 @@ async def _open_postgres(
         traces=PostgresTraceLog(database),
         spending=PostgresSpending(database),
         backlog=PostgresBacklog(database),
+        usage=PostgresUsageLog(database),
         revocations=PostgresLinkRevocations(database),
         tokens=PostgresTokens(database, box, clock=clock),
         states=PostgresOneTimeStates(database, clock=clock),

@@ -52,6 +52,7 @@ from core.settings.desk import SettingsDesk
 from core.settings.tenant import Ceilings
 from core.stages.deliver import deliver_failure
 from core.tracing import TraceLog
+from core.usage import UsageLog
 from core.wording import SOMETHING_BROKE
 
 log = logging.getLogger(__name__)
@@ -73,6 +74,7 @@ class House:
     revocations: LinkRevocations
     limits: RateLimits
     conversations: Conversations
+    usage: UsageLog
     tenancy: Tenancy
 
     async def warm_up(self) -> None:
@@ -133,7 +135,7 @@ async def open_house(
         tenancy = Tenancy(records.tokens, records.states, records.turns, leaving, desk)
         yield House(
             researcher, deps, metrics, settings, records.traces, records.revocations, records.limits,
-            records.conversations, tenancy,
+            records.conversations, records.usage, tenancy,
         )  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
 
 from adapters.store.memory import (
@@ -31,6 +31,7 @@ from core.ports import ChatDelta, ChatModel, ChatRequest, ProviderStrength
 from core.source import Page, SearchHit, SearchQuery, Source, SourceMetadata
 from core.stages.intake import parse_intent
 from core.telemetry import Measurement
+from core.usage import Period, Usage, UsageKey
 
 NOW = datetime(2026, 6, 1, 12, 0, tzinfo=UTC)
 
@@ -196,3 +197,26 @@ def make_deps(
         settings=settings or Settings(),
         model=model,
     )
+
+
+@dataclass
+class KeptUsage:
+    """A `UsageLog` over entries by tenant and day; what a day or a tenant has is their sum."""
+
+    entries: Sequence[Usage] = ()
+    asked: list[tuple[Period, str, UsageKey]] = field(default_factory=list)
+
+    async def usage(self, period: Period, *, tenant: str = "", by: UsageKey = "tenant and day") -> list[Usage]:
+        self.asked.append((period, tenant, by))
+        sums: dict[tuple[str, str], Usage] = {}
+        for entry in self.entries:
+            if tenant not in ("", entry.tenant):
+                continue
+            key = ("" if by == "day" else entry.tenant, "" if by == "tenant" else entry.day)
+            before = sums.get(key, Usage(*key))
+            numbers = {name: getattr(before, name) + getattr(entry, name) for name in _SUMMED}
+            sums[key] = replace(before, **numbers, p50_s=entry.p50_s, p95_s=entry.p95_s)
+        return [sums[key] for key in sorted(sums)]
+
+
+_SUMMED = [one.name for one in fields(Usage) if one.name not in ("tenant", "day", "p50_s", "p95_s")]

@@ -38,6 +38,7 @@ COMMANDS = (
     "section",
     "paper",
     "mcp",
+    "stats",
     "trace",
     "doctor",
     "forget",

@@ -15,6 +15,7 @@ from core.ports import CacheKeeping, JobStore, ReuseStore
 from core.settings.desk import SettingsDesk
 from core.trace import TraceStore
 from core.tracing import TraceLog
+from core.usage import UsageLog
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class Kept:
     reuse: ReuseStore
     links: Callable[[], PageLinks]
     revocations: LinkRevocations
+    usage: UsageLog
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from adapters.cli.operating import Operating
 from adapters.cli.running import run_command
 from adapters.cli.saying import Exit, print_json, say
 from adapters.cli.settings import settings_app
+from adapters.cli.stats import stats_command
 from adapters.cli.trace import print_trace, trace_json
 from core import wording
 from core.checkup import is_healthy
@@ -35,6 +36,7 @@ def add_operator_commands(app: typer.Typer, operating: Operating) -> None:
     app.command("forget")(_forget_command(operating))
     app.command("cache")(_cache_command(operating))
     app.command("link")(_link_command(operating))
+    app.command("stats")(stats_command(operating))
     app.add_typer(library_app(operating), name="library")
     app.add_typer(settings_app(operating, partial(run_command, as_json=False)), name="settings")
     if operating.open_chatting is not None:

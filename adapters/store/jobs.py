@@ -7,6 +7,7 @@ from datetime import datetime
 
 from sqlite_utils import Database as Connection
 
+from adapters.store.figures import figures_of
 from adapters.store.sqlite import Database
 from core.answer import JobResult
 from core.codec import decode, encode
@@ -15,13 +16,18 @@ from core.job import TERMINAL_STATUSES, ResearchJob, Scope
 
 _UPSERT = """
     INSERT INTO jobs (id, tenant, visibility, status, attempt, created_at, thread, asker, dedupe_key, job,
-        result)
-    VALUES (:id, :tenant, :visibility, :status, :attempt, :created_at, :thread, :asker, :dedupe_key, :job, :result)
+        result, seconds, confidence, cost_usd, is_cached)
+    VALUES (:id, :tenant, :visibility, :status, :attempt, :created_at, :thread, :asker, :dedupe_key, :job, :result,
+        :seconds, :confidence, :cost_usd, :is_cached)
     ON CONFLICT (id) DO UPDATE SET
         tenant = excluded.tenant, visibility = excluded.visibility, status = excluded.status,
         attempt = excluded.attempt, created_at = excluded.created_at, job = excluded.job,
         dedupe_key = COALESCE(excluded.dedupe_key, dedupe_key),
-        result = CASE WHEN :keep_result THEN result ELSE excluded.result END
+        result = CASE WHEN :keep_result THEN result ELSE excluded.result END,
+        seconds = CASE WHEN :keep_result THEN seconds ELSE excluded.seconds END,
+        confidence = CASE WHEN :keep_result THEN confidence ELSE excluded.confidence END,
+        cost_usd = CASE WHEN :keep_result THEN cost_usd ELSE excluded.cost_usd END,
+        is_cached = CASE WHEN :keep_result THEN is_cached ELSE excluded.is_cached END
 """
 _IN_THREAD = """
     SELECT job FROM jobs WHERE tenant = ? AND visibility = ? AND thread = ? AND thread != '' AND status = 'completed'
@@ -66,7 +72,13 @@ class SqliteJobStore:
 
         def change(connection: Connection) -> None:
             _refuse_stale(connection, job)
-            row = {**_row(job), "dedupe_key": None, "result": encode(result), "keep_result": False}
+            row = {
+                **_row(job),
+                **figures_of(result),
+                "dedupe_key": None,
+                "result": encode(result),
+                "keep_result": False,
+            }
             connection.execute(_UPSERT, row)
 
         await self._database.write(change)
@@ -136,4 +148,5 @@ def _row(job: ResearchJob) -> dict[str, str | int | float | None]:
         "asker": job.request.asker,
         "job": encode(job),
         "result": None,
+        **figures_of(None),
     }

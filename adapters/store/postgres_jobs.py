@@ -8,6 +8,7 @@ from psycopg import AsyncConnection
 from psycopg.errors import UniqueViolation
 
 from adapters.store.digest import digest
+from adapters.store.figures import figures_of
 from adapters.store.postgres import PostgresDatabase, fetch
 from core.answer import JobResult
 from core.codec import decode, encode
@@ -17,14 +18,18 @@ from core.job import TERMINAL_STATUSES, ResearchJob, Scope
 # The row's lock makes of the fence and the write one step.
 _UPSERT = """
     INSERT INTO jobs (id, tenant, visibility, status, attempt, created_at, thread, asker, dedupe_key, job,
-        result)
+        result, seconds, confidence, cost_usd, is_cached)
     VALUES (%(id)s, %(tenant)s, %(visibility)s, %(status)s, %(attempt)s, %(created_at)s, %(thread)s, %(asker)s,
-        %(dedupe_key)s, %(job)s, %(result)s)
+        %(dedupe_key)s, %(job)s, %(result)s, %(seconds)s, %(confidence)s, %(cost_usd)s, %(is_cached)s)
     ON CONFLICT (id) DO UPDATE SET
         tenant = excluded.tenant, visibility = excluded.visibility, status = excluded.status,
         attempt = excluded.attempt, created_at = excluded.created_at, job = excluded.job,
         dedupe_key = COALESCE(excluded.dedupe_key, jobs.dedupe_key),
-        result = CASE WHEN %(keep_result)s THEN jobs.result ELSE excluded.result END
+        result = CASE WHEN %(keep_result)s THEN jobs.result ELSE excluded.result END,
+        seconds = CASE WHEN %(keep_result)s THEN jobs.seconds ELSE excluded.seconds END,
+        confidence = CASE WHEN %(keep_result)s THEN jobs.confidence ELSE excluded.confidence END,
+        cost_usd = CASE WHEN %(keep_result)s THEN jobs.cost_usd ELSE excluded.cost_usd END,
+        is_cached = CASE WHEN %(keep_result)s THEN jobs.is_cached ELSE excluded.is_cached END
         WHERE jobs.attempt <= excluded.attempt
 """
 _TWIN = "SELECT job FROM jobs WHERE tenant = %s AND visibility = %s AND dedupe_key = %s"
@@ -77,7 +82,8 @@ class PostgresJobStore:
         if job.status not in TERMINAL_STATUSES:
             raise ValueError(f"{job.id} is {job.status}, which is not an end")
         async with self._database.transaction() as connection:
-            await _upsert(connection, job, {**_row(job), "result": encode(result), "keep_result": False})
+            row = {**_row(job), **figures_of(result), "result": encode(result), "keep_result": False}
+            await _upsert(connection, job, row)
 
     async def result(self, job_id: str) -> JobResult | None:
         rows = await self._database.rows("SELECT result FROM jobs WHERE id = %s", (job_id,))
@@ -123,4 +129,5 @@ def _row(job: ResearchJob) -> dict[str, object]:
         "dedupe_key": None,
         "job": encode(job),
         "result": None,
+        **figures_of(None),
     }

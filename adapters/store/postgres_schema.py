@@ -146,6 +146,18 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             before TEXT NOT NULL, after TEXT NOT NULL, who TEXT NOT NULL, at TIMESTAMPTZ NOT NULL)""",
         "CREATE INDEX setting_changes_by_tenant ON setting_changes (tenant, number)",
     ),
+    (
+        # The figures of a result, which usage is counted from; the index holds them, so that counting reads no answer.
+        """ALTER TABLE jobs ADD COLUMN seconds DOUBLE PRECISION, ADD COLUMN confidence TEXT,
+            ADD COLUMN cost_usd DOUBLE PRECISION, ADD COLUMN is_cached INTEGER""",
+        # JSON with an escaped NUL cannot be looked into; such an old answer counts as a question only.
+        r"""UPDATE jobs SET seconds = (result::json #>> '{value,duration_s}')::double precision,
+            confidence = result::json #>> '{value,answer,confidence}',
+            cost_usd = (result::json #>> '{value,answer,metadata,cost_usd}')::double precision,
+            is_cached = ((result::json #>> '{value,cached_at}') IS NOT NULL)::integer
+            WHERE result IS NOT NULL AND position('\u0000' IN result) = 0""",
+        "CREATE INDEX jobs_by_day ON jobs (tenant, created_at, status, seconds, confidence, cost_usd, is_cached)",
+    ),
 )
 
 

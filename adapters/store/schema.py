@@ -205,6 +205,19 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             after TEXT NOT NULL, who TEXT NOT NULL, at REAL NOT NULL)""",
         "CREATE INDEX setting_changes_by_tenant ON setting_changes (tenant, number)",
     ),
+    (
+        # The figures of a result, which usage is counted from; the index holds them, so that counting reads no answer.
+        "ALTER TABLE jobs ADD COLUMN seconds REAL",
+        "ALTER TABLE jobs ADD COLUMN confidence TEXT",
+        "ALTER TABLE jobs ADD COLUMN cost_usd REAL",
+        "ALTER TABLE jobs ADD COLUMN is_cached INTEGER",
+        """UPDATE jobs SET seconds = json_extract(result, '$.value.duration_s'),
+            confidence = json_extract(result, '$.value.answer.confidence'),
+            cost_usd = json_extract(result, '$.value.answer.metadata.cost_usd'),
+            is_cached = json_extract(result, '$.value.cached_at') IS NOT NULL
+            WHERE result IS NOT NULL""",
+        "CREATE INDEX jobs_by_day ON jobs (tenant, created_at, status, seconds, confidence, cost_usd, is_cached)",
+    ),
 )
 
 

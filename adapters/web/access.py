@@ -40,6 +40,14 @@ def may_ask(request: web.Request) -> bool:
     return _has_session(request, tokens) or (is_local_peer(request) and _is_own_host(request))
 
 
+def may_look_after(request: web.Request) -> str | None:
+    """Whose usage may be seen: the tenant of one's token, "" for all who may ask here, None for nobody."""
+    for tenant, token in request.app[SETTINGS].tenant_tokens:
+        if matches_token(_bearer(request), [token]) or _has_session(request, [token]):
+            return tenant
+    return "" if may_ask(request) else None
+
+
 async def readable_job(request: web.Request) -> ResearchJob:
     """The job of the path. Raises `JobNotFound`: unknown, private, expired and revoked look the same."""
     job = await request.app[RESEARCHER].job(request.match_info["job_id"])

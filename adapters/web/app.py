@@ -12,7 +12,7 @@ import jinja2
 from aiohttp import web
 from markupsafe import Markup
 
-from adapters.web import access, api, description, exports, pages, papers, preview, sign_in, stream
+from adapters.web import access, admin, api, description, exports, pages, papers, preview, sign_in, stream
 from adapters.web.access_log import log_requests
 from adapters.web.faults import Handler, show_faults
 from adapters.web.limits import LIMITS, MAX_GUEST_BYTES, STREAMS, keep_limits, refuse_large, tell_allowance
@@ -25,6 +25,7 @@ from core.render import printable
 if TYPE_CHECKING:
     from core.researcher import Researcher
     from core.tracing import TraceLog
+    from core.usage import UsageLog
 
 _HERE = Path(__file__).parent
 _METRICS: web.AppKey[Callable[[], bytes]] = web.AppKey("metrics")
@@ -53,11 +54,12 @@ def build_web(
     limits: RateLimits,
     previews: Mapping[str, preview.Preview] | None = None,
     library: PaperViews | None = None,
+    usage: UsageLog | None = None,
 ) -> web.Application:
     """`metrics_render` gives the metrics in Prometheus' text format; without `traces` there is nothing to look up.
 
     `previews` draw an answer as chats show it, by platform; without any there is no such page. `library` shows the
-    papers that answers cite.
+    papers that answers cite, `usage` is what /admin shows.
     """
     app = web.Application(
         client_max_size=MAX_GUEST_BYTES, middlewares=[log_requests, show_faults, keep_limits, refuse_large, compress]
@@ -87,6 +89,8 @@ def build_web(
     app.router.add_static("/static", _HERE / "static")
     for room in (api, stream, description, exports, sign_in, pages):
         room.add_routes(app)
+    if usage is not None:
+        admin.add_routes(app, usage)
     if library is not None:
         papers.add_routes(app, library)
     if previews:

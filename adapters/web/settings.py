@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from ipaddress import IPv4Network, IPv6Network
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -14,16 +15,18 @@ _VARIABLES = {
     "PORT": "port",
     "GORKD_PUBLIC_URL": "public_url",
     "GORKD_API_TOKENS": "api_tokens",
+    "GORKD_STATS_TOKENS": "stats_tokens",
     "GORKD_PROXIES": "proxies",
     "GORKD_ASKS_PER_MINUTE": "asks_per_minute",
     "GORKD_READS_PER_MINUTE": "reads_per_minute",
     "GORKD_STREAMS_PER_ADDRESS": "streams_per_address",
 }
-_LISTS = ("api_tokens", "proxies")  # separated by commas
+_LISTS = ("api_tokens", "stats_tokens", "proxies")  # separated by commas
 
 
 class WebSettings(BaseModel):
-    """`api_tokens` let other machines ask; without any only this machine may.
+    """`api_tokens` let other machines ask; without any only this machine may. Of `stats_tokens`, each a tenant, `=`
+    and a token, every one shows that tenant's usage and nothing else.
 
     `proxies` are the networks whose `X-Forwarded-For` is believed, besides this machine's. The limits
     are those of one address (G-01).
@@ -35,10 +38,16 @@ class WebSettings(BaseModel):
     port: int = Field(default=8080, ge=0, le=65535)  # 0 takes any free port
     public_url: str = "http://127.0.0.1:8080"
     api_tokens: tuple[str, ...] = Field(default=(), repr=False)
+    stats_tokens: tuple[Annotated[str, Field(pattern=r"^[^=]+=.+$")], ...] = Field(default=(), repr=False)
     proxies: tuple[IPv4Network | IPv6Network, ...] = ()
     asks_per_minute: int = Field(default=10, ge=1, le=100_000)
     reads_per_minute: int = Field(default=60, ge=1, le=100_000)
     streams_per_address: int = Field(default=5, ge=1, le=100_000)
+
+    @property
+    def tenant_tokens(self) -> list[tuple[str, str]]:
+        """Tenants with a token of theirs."""
+        return [(tenant, token) for tenant, _, token in (entry.partition("=") for entry in self.stats_tokens)]
 
     @classmethod
     def from_env(cls, env: Mapping[str, str]) -> WebSettings:

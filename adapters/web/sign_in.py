@@ -28,15 +28,16 @@ async def get_sign_in(request: web.Request) -> web.Response:
 
 
 async def post_sign_in(request: web.Request) -> web.Response:
-    """To the page to ask, with a cookie; back to the form for what is no token."""
+    """With a cookie to the page to ask, or to a tenant's usage; back to the form for what is no token."""
     if not is_own_origin(request):
         raise Forbidden
     settings, form = request.app[SETTINGS], await request.post()
     token = str(form.get("token", "")).strip()
-    if not matches_token(token, settings.api_tokens):
+    is_of_tenant = matches_token(token, [own for _, own in settings.tenant_tokens])
+    if not is_of_tenant and not matches_token(token, settings.api_tokens):
         return _page(request, refusal="That is not one of this server's tokens.")
     expires_at = request.app[LINKS].clock() + SESSION_LIFE
-    response = web.Response(status=303, headers={"Location": "/"})
+    response = web.Response(status=303, headers={"Location": "/admin" if is_of_tenant else "/"})
     response.set_cookie(
         COOKIE,
         session_of(token, expiry=int(expires_at.timestamp())),

@@ -25,9 +25,11 @@ from core.library.desk import LibraryDesk
 from core.settings.desk import SettingsDesk
 from core.settings.tenant import Ceilings
 from core.tracing import Exchange, TraceEntry
+from core.usage import Usage
 from tests.adapters.store.samples import StandingClock
 from tests.core.library.test_desk import desk as library_desk
 from tests.core.library.test_ingest import ABSTRACT, PAPER
+from tests.fakes import KeptUsage
 from tests.golden import samples
 from tests.golden.samples import ScriptedResearcher
 
@@ -62,6 +64,7 @@ class Desk:
     cache: MemoryAnswerCache = field(default_factory=lambda: MemoryAnswerCache(clock=lambda: datetime.now(UTC)))
     reuse: MemoryReuseStore = field(default_factory=lambda: MemoryReuseStore(clock=lambda: datetime.now(UTC)))
 
+    usage: KeptUsage = field(default_factory=KeptUsage)
     library: LibraryDesk = field(default_factory=library_desk)
     settings: SettingsDesk = field(
         default_factory=lambda: SettingsDesk(
@@ -90,7 +93,15 @@ class Desk:
         jobs = MemoryJobStore()
         await jobs.save(self.job)
         yield Kept(
-            jobs, self, MemoryTraceStore(), self.forget, self.cache, self.reuse, lambda: samples.LINKS, self.revocations
+            jobs,
+            self,
+            MemoryTraceStore(),
+            self.forget,
+            self.cache,
+            self.reuse,
+            lambda: samples.LINKS,
+            self.revocations,
+            self.usage,
         )
 
     @asynccontextmanager
@@ -464,3 +475,38 @@ def test_settings_that_cannot_be_are_refused_in_a_sentence(arguments: tuple[str,
     assert ran.exit_code == 2
     assert says in ran.stderr
     assert "no limit" in desk.run("settings", "show").stdout
+
+
+USAGE = [
+    Usage("slack:T1", "2026-11-20", 4, 3, 1, high=2, low=1, good=1, cost_usd=0.0123, p50_s=4.04, p95_s=9.0),
+    Usage("slack:T1", "2026-11-21", 1, running=1),
+]
+
+
+def test_stats_are_a_row_a_tenant_and_day_however_narrow_the_terminal() -> None:
+    """Questions, latency, confidence, votes, cost, cache hits and failures; a cut figure would say something else."""
+    desk = Desk(usage=KeptUsage(USAGE))
+
+    ran = desk.run("stats", "--days", "7", columns=40)
+
+    assert ran.exit_code == 0
+    assert [line.split() for line in ran.stdout.splitlines()[1:]] == [
+        ["slack:T1", "2026-11-20", "4", "3", "1", "0", "4.0", "9.0", "2/0/1/0", "1/0", "$0.012"],
+        ["slack:T1", "2026-11-21", "1", "0", "0", "0", "–", "–", "0/0/0/0", "0/0", "$0.000"],
+    ]
+    assert [(period.days, tenant, by) for period, tenant, by in desk.usage.asked] == [(7, "", "tenant and day")]
+
+
+def test_stats_of_one_tenant_as_csv() -> None:
+    desk = Desk(usage=KeptUsage(USAGE))
+
+    lines = desk.run("stats", "--tenant", "slack:T1", "--by", "tenant", "--csv").stdout.splitlines()
+
+    assert lines[1].startswith("slack:T1,,5,3,1,")
+    assert desk.usage.asked[0][1:] == ("slack:T1", "tenant")
+
+
+def test_stats_of_nothing_say_so() -> None:
+    ran = Desk().run("stats")
+
+    assert (ran.exit_code, ran.stdout[:20]) == (0, "Nothing was asked fr")

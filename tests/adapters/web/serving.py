@@ -12,6 +12,7 @@ from adapters.web.preview import Preview
 from core.library.pictures import PaperViews
 from core.limits import RateLimits
 from core.page_links import LinkRevocations, PageLinks
+from core.usage import UsageLog
 from tests.golden import samples
 from tests.golden.samples import ScriptedResearcher
 
@@ -25,6 +26,7 @@ def web_app(
     limits: RateLimits | None = None,
     previews: Mapping[str, Preview] | None = None,
     library: PaperViews | None = None,
+    usage: UsageLog | None = None,
 ) -> web.Application:
     return build_web(
         researcher or ScriptedResearcher(),  # type: ignore[arg-type]
@@ -35,4 +37,5 @@ def web_app(
         limits=limits or MemoryRateLimits(clock=links.clock),
         previews=previews,
         library=library,
+        usage=usage,
     )

@@ -1,0 +1,112 @@
+"""How gorkd is used: questions, how fast and how surely they were answered, what people thought, what it cost.
+
+Counted from what is kept of jobs and votes, by tenant and by day (UTC) of the question; no question's text is among
+it. What was forgotten, or is no longer kept, is not counted.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Literal, Protocol
+
+UsageKey = Literal["day", "tenant", "tenant and day"]
+MAX_DAYS = 3_660  # of a period
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # a spreadsheet takes a cell that begins so for a formula (OWASP)
+
+
+@dataclass(frozen=True)
+class Period:
+    """Whole days, `first` and `last` among them. Raises `ValueError` unless it has 1…`MAX_DAYS` days."""
+
+    first: date
+    last: date
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.days <= MAX_DAYS:
+            raise ValueError(f"a period of {self.days} days")
+
+    @classmethod
+    def of_days(cls, days: int, *, now: datetime) -> Period:
+        """Today and the days before it, `days` in all."""
+        today = now.astimezone(UTC).date()
+        return cls(today - timedelta(days=days - 1), today)
+
+    @property
+    def days(self) -> int:
+        return (self.last - self.first).days + 1
+
+    @property
+    def begins_at(self) -> datetime:
+        return datetime.combine(self.first, time(), UTC)
+
+    @property
+    def ends_at(self) -> datetime:
+        """The first moment after it."""
+        return datetime.combine(self.last + timedelta(days=1), time(), UTC)
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Of one tenant ("" for all) on one day as an ISO date ("" for the whole period).
+
+    `questions` are those that ended `answered`, `failed` or `cancelled`, and those still `running`. Of the answered,
+    so many were given from the cache, and had which confidence. `good` and `bad` are votes on them. `cost_usd` is what
+    the answers' model calls cost that were made for them, without those of questions that failed. `p50_s` and `p95_s`
+    are the median and the 95th percentile (nearest rank) of the answered ones' seconds, None where there is none.
+    """
+
+    tenant: str = ""
+    day: str = ""
+    questions: int = 0
+    answered: int = 0
+    failed: int = 0
+    cancelled: int = 0
+    running: int = 0
+    cached: int = 0
+    high: int = 0
+    medium: int = 0
+    low: int = 0
+    insufficient: int = 0
+    good: int = 0
+    bad: int = 0
+    cost_usd: float = 0.0
+    p50_s: float | None = None
+    p95_s: float | None = None
+
+
+class UsageLog(Protocol):
+    async def usage(self, period: Period, *, tenant: str = "", by: UsageKey = "tenant and day") -> list[Usage]:
+        """One entry a key with a question in it, by tenant, then day; `tenant` "" is all of them.
+
+        Raises `StoreError`.
+        """
+        ...
+
+
+def days_of(period: Period, entries: Sequence[Usage]) -> list[Usage]:
+    """One entry for every day of the period, in order, from entries by day."""
+    known = {entry.day: entry for entry in entries}
+    days = (f"{period.first + timedelta(days=number):%F}" for number in range(period.days))
+    return [known.get(day) or Usage(day=day) for day in days]
+
+
+def usage_csv(entries: Sequence[Usage]) -> str:
+    """A table with a heading, as RFC 4180 has it; no cell is taken for a formula."""
+    table = io.StringIO()
+    writer = csv.writer(table)
+    names = [field.name for field in fields(Usage)]
+    writer.writerow(names)
+    for entry in entries:
+        writer.writerow([_cell(getattr(entry, name)) for name in names])
+    return table.getvalue()
+
+
+def _cell(value: str | float | None) -> str:
+    if isinstance(value, float):
+        return f"{value:.6f}".rstrip("0").rstrip(".")
+    text = "" if value is None else str(value)
+    return f"'{text}" if isinstance(value, str) and text.startswith(_FORMULA) else text
