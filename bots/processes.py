@@ -170,9 +170,12 @@ async def _discord(env: Mapping[str, str], house: House) -> None:
 async def _slack(env: Mapping[str, str], house: House) -> None:
     from adapters.chat.slack.bot import run_slack
     from adapters.chat.slack.settings import SlackSettings
+    from bots.library import open_talks
 
     links = page_links(env, house.settings)
-    await run_slack(house.researcher, SlackSettings.from_env(env), links=links, tenancy=house.tenancy)
+    async with open_talks(env, house) as talks:
+        settings = SlackSettings.from_env(env)
+        await run_slack(house.researcher, settings, links=links, tenancy=house.tenancy, talks=talks)
 
 
 def _speaks_slack(env: Mapping[str, str]) -> bool:
@@ -185,12 +188,18 @@ def _takes_slack_requests(env: Mapping[str, str]) -> bool:
     return _speaks_slack(env) and "SLACK_SIGNING_SECRET" in env and "SLACK_APP_TOKEN" not in env
 
 
-def _slack_events(app: web.Application, env: Mapping[str, str], house: House) -> AbstractAsyncContextManager[None]:
+@asynccontextmanager
+async def _slack_events(app: web.Application, env: Mapping[str, str], house: House) -> AsyncIterator[None]:
     from adapters.chat.slack.bot import serve_events
     from adapters.chat.slack.settings import SlackSettings
+    from bots.library import open_talks
 
-    links = page_links(env, house.settings)
-    return serve_events(app, house.researcher, SlackSettings.from_env(env), links=links, tenancy=house.tenancy)
+    settings, links = SlackSettings.from_env(env), page_links(env, house.settings)
+    async with (
+        open_talks(env, house) as talks,
+        serve_events(app, house.researcher, settings, links=links, tenancy=house.tenancy, talks=talks),
+    ):
+        yield
 
 
 def _slack_installing(app: web.Application, env: Mapping[str, str], house: House) -> AbstractAsyncContextManager[None]:

@@ -161,6 +161,8 @@ class Api:
 
     def _lookup(self, method: str, given: Mapping[str, Json]) -> dict[str, Json]:
         bot = {"user_id": BOT_USER, "bot_id": BOT, "team_id": self.state.team, "url": "https://t.slack.test/"}
+        if method == "users.info" and not self.state.knows(given["user"]):
+            raise Refused("user_not_found")
         answers: dict[str, Callable[[], dict[str, Json]]] = {
             "auth.test": lambda: {"team": "Loop", "user": "gorkd", **bot},
             "apps.connections.open": lambda: {"url": self.opens_socket()},
@@ -254,9 +256,11 @@ class Api:
 
     def _view(self, method: str, given: Mapping[str, Json]) -> dict[str, Json]:
         if method == "views.open":
-            opened_at = self.state.triggers.pop(given.get("trigger_id", ""), None)
+            trigger = given.get("trigger_id", "")
+            opened_at = self.state.triggers.pop(trigger, None)
             if opened_at is None:
-                raise Refused("invalid_trigger_id")
+                raise Refused("exchanged_trigger_id" if trigger in self.state.exchanged else "invalid_trigger_id")
+            self.state.exchanged.add(trigger)
             if time.monotonic() - opened_at > TRIGGER_S:
                 raise Refused("expired_trigger_id")
         view = {**given["view"], "id": self.state.new_id("V")}

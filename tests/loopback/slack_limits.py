@@ -1,18 +1,16 @@
 """What Slack refuses: the limits of Block Kit and of method arguments, as `(path, reason)` in words.
 
 From docs.slack.dev (blocks, block elements, composition objects, views, chat.postMessage) as of 2026.
-Where the folder of shared data has Slack's own description of a method, its arguments are judged too.
+Arguments are judged by Slack's own descriptions too (slack_spec.py).
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
-from functools import cache
 from typing import Any
 
-from tests.shared_data import SHARED
+from tests.loopback.slack_spec import spec_faults
 
 Json = Any
 
@@ -22,14 +20,14 @@ BLOCK_TYPES = {
 }  # fmt: skip
 VIEW_BLOCKS = {"header", "section", "divider", "context", "actions", "image", "input"}
 TEXT_CUT = 40_000
+OPTIONS_LIMIT = 100
 MARKDOWN_TOTAL = 12_000
-SENT_BY_SDK = ("token", "team_id")  # with every call
 MENTION = re.compile(r"<(?:!|@|#)")
 
 
 def method_faults(method: str, arguments: Mapping[str, Json]) -> list[str]:
     """Everything Slack would refuse in a call of the method."""
-    faults = [*_spec_faults(method, arguments)]
+    faults = [*spec_faults(method, arguments)]
     if method in ("chat.postMessage", "chat.update", "chat.postEphemeral"):
         faults += message_faults(arguments)
     if method.startswith("chat.") and method.endswith("Stream"):
@@ -144,6 +142,24 @@ def view_answer_faults(view: Mapping[str, Json], answer: Mapping[str, Json]) -> 
     inputs = {block["block_id"] for block in view["blocks"] if block["type"] == "input"}
     errors = answer.get("errors") or {}
     return [f"view errors: {errors}"] if not errors or errors.keys() - inputs or not all(errors.values()) else []
+
+
+def options_faults(answer: Mapping[str, Json]) -> list[str]:
+    """Of the options for an external select (docs.slack.dev, block_suggestion)."""
+    options = answer.get("options")
+    if not isinstance(options, list):
+        return ["no options for an external select"]
+    faults = [] if len(options) <= OPTIONS_LIMIT else [f"{len(options)} options; at most {OPTIONS_LIMIT} are allowed"]
+    for option in options:
+        faults += _option_faults("options", option, {"plain_text"})
+    return faults
+
+
+def _option_faults(at: str, option: Mapping[str, Json], types: set[str]) -> list[str]:
+    value = option.get("value") or ""
+    faults = [] if value else [f"{at}.option: no value"]
+    faults += _text_faults(f"{at}.option", option.get("text"), 75, types)
+    return faults + _length(f"{at}.option.value", value, 150)
 
 
 def _block_faults(blocks: list[Json], types: set[str]) -> list[str]:
@@ -281,17 +297,24 @@ def _element(at: str, element: Mapping[str, Json]) -> Iterator[str]:
         if (element.get("max_length") or 3000) > 3000:
             yield f"{at}: max_length {element['max_length']}"
         yield from _length(f"{at}.initial_value", element.get("initial_value") or "", element.get("max_length") or 3000)
+        yield from _placeholder(at, element)
     else:
         yield f"{at}: element {kind!r}"
 
 
 def _choice(at: str, element: Mapping[str, Json]) -> Iterator[str]:
+    """Of what is chosen from; an external select gets its options while somebody types."""
+    yield from _placeholder(at, element)
+    if element["type"] == "external_select":
+        if element.get("min_query_length", 3) < 0:
+            yield f"{at}: min_query_length"
+        return
+    is_select = element["type"].endswith("static_select")
     options = element.get("options") or []
-    if not 1 <= len(options) <= (100 if element["type"].endswith("static_select") else 10):
+    if not 1 <= len(options) <= (OPTIONS_LIMIT if is_select else 10):
         yield f"{at}: {len(options)} options"
     for option in options:
-        yield from _text_faults(f"{at}.option", option.get("text"), 75, {"plain_text", "mrkdwn"})
-        yield from _length(f"{at}.option.value", option.get("value") or "", 150)
+        yield from _option_faults(at, option, {"plain_text"} if is_select else {"plain_text", "mrkdwn"})
     initial = element.get("initial_options", [element["initial_option"]] if "initial_option" in element else None)
     if initial is not None and (not initial or any(option not in options for option in initial)):
         yield f"{at}: initial options that are none of the options"
@@ -315,11 +338,17 @@ def _conversations(at: str, element: Mapping[str, Json]) -> Iterator[str]:
         yield f"{at}: filter {element['filter']}"
 
 
+def _placeholder(at: str, element: Mapping[str, Json]) -> Iterator[str]:
+    if "placeholder" in element:
+        yield from _text_faults(f"{at}.placeholder", element["placeholder"], 150, {"plain_text"})
+
+
 _FIELDS = {
     "radio_buttons": _choice,
     "checkboxes": _choice,
     "static_select": _choice,
     "multi_static_select": _choice,
+    "external_select": _choice,
     "number_input": _number,
     "multi_conversations_select": _conversations,
 }
@@ -352,32 +381,3 @@ def _length(at: str, text: str, limit: int) -> list[str]:
 
 def _surrogates(at: str, text: str) -> list[str]:
     return [f"{at}: half a character"] if re.search("[\ud800-\udfff]", text) else []
-
-
-@cache
-def _described(method: str) -> dict[str, Json]:
-    path = SHARED / "specs" / "slack" / "methods" / f"{method}.json"
-    return json.loads(path.read_text("utf-8")) if path.exists() else {}
-
-
-def method_scopes(method: str) -> set[str]:
-    """Any of these lets a bot call the method, by Slack's own description; empty where that is not at hand."""
-    return {scope["name"] for scope in _described(method).get("scopes", {}).get("bot", [])}
-
-
-def _spec_faults(method: str, arguments: Mapping[str, Json]) -> list[str]:
-    spec = _described(method).get("args")
-    if spec is None:
-        return []
-    faults = [
-        f"{method} has no argument {name!r}" for name in arguments if name not in spec and name not in SENT_BY_SDK
-    ]
-    faults += [
-        f"{method} needs {name!r}"
-        for name, described in spec.items()
-        if described.get("required")
-        and not arguments.get(name)
-        and arguments.get(name) != ""
-        and not (name == "markdown_text" and arguments.get("chunks"))  # either will do
-    ]
-    return faults

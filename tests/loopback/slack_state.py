@@ -162,6 +162,8 @@ class State:
     files: dict[str, tuple[dict[str, Json], bytes]] = field(default_factory=dict)
     views: list[dict[str, Json]] = field(default_factory=list)
     triggers: dict[str, float] = field(default_factory=dict)
+    exchanged: set[str] = field(default_factory=set)
+    admins: set[str] = field(default_factory=set)
     statuses: list[tuple[str, str]] = field(default_factory=list)
     titles: dict[str, str] = field(default_factory=dict)
     prompts: dict[str, list[Json]] = field(default_factory=dict)
@@ -186,6 +188,9 @@ class State:
         trigger = self.new_id("tr.")
         self.triggers[trigger] = time.monotonic()
         return trigger
+
+    def knows(self, user: str) -> bool:
+        return any(user in channel.members for channel in self.channels.values())
 
     def direct(self, user: str) -> str:
         """The direct-message channel of a person and the bot; made when it is first needed."""

@@ -11,6 +11,7 @@ from aiohttp import web
 from tests.loopback.slack_state import BOT_USER, State
 
 Json = Any
+ALT_LIMIT = 1000
 
 
 class UploadRefused(Exception):
@@ -19,10 +20,13 @@ class UploadRefused(Exception):
 
 @dataclass
 class Uploads:
-    """`statuses` are what the next uploads of content answer instead of 200; `begun` are names by id."""
+    """`statuses` are what the next uploads of content answer instead of 200; `begun` are names and lengths by id,
+    `descriptions` what screen readers are told of pictures.
+    """
 
     state: State
     begun: dict[str, tuple[str, int]] = field(default_factory=dict)
+    descriptions: dict[str, str] = field(default_factory=dict)
     received: dict[str, bytes] = field(default_factory=dict)
     statuses: list[int] = field(default_factory=list)
 
@@ -30,7 +34,12 @@ class Uploads:
         app.router.add_post("/upload/{file_id}", self._receive)
 
     def begin(self, given: Mapping[str, Json], base_url: str) -> dict[str, Json]:
+        if not given["filename"] or int(given["length"]) < 1:
+            raise UploadRefused("missing_argument")
+        if len(given.get("alt_txt") or "") > ALT_LIMIT:
+            raise UploadRefused("alt_txt_too_large")
         file_id = self.state.new_id("F")
+        self.descriptions[file_id] = given.get("alt_txt") or ""
         self.begun[file_id] = (given["filename"], int(given["length"]))
         return {"file_id": file_id, "upload_url": f"{base_url}/upload/{file_id}"}
 
@@ -41,8 +50,12 @@ class Uploads:
             if entry["id"] not in self.received:
                 raise UploadRefused("file_not_found")
             name = self.begun[entry["id"]][0]
-            files.append({"id": entry["id"], "name": name, "title": entry.get("title") or name, "mimetype": ""})
+            described = {"id": entry["id"], "name": name, "title": entry.get("title") or name, "mimetype": ""}
+            files.append(described | {"alt_txt": self.descriptions[entry["id"]]})
         channel, thread_ts = given["channel_id"], given.get("thread_ts", "")
+        root = self.state.messages.get((channel, thread_ts))
+        if thread_ts and (root is None or root.is_deleted or root.thread_ts not in ("", thread_ts)):
+            raise UploadRefused("invalid_thread_ts")
         message = self.state.says(BOT_USER, channel, given.get("initial_comment", ""), thread_ts)
         kind = {"channel": "public"}.get(self.state.channels[channel].kind, "private")
         for described in files:

@@ -19,7 +19,7 @@ from aiohttp.test_utils import TestServer
 
 from tests.loopback.slack_api import Api, ResponseUrl
 from tests.loopback.slack_delivery import Ack, Delivery, SignedHttp, SocketMode, deliver
-from tests.loopback.slack_limits import view_answer_faults
+from tests.loopback.slack_limits import options_faults, view_answer_faults
 from tests.loopback.slack_state import (
     APP,
     APP_TOKEN,
@@ -145,21 +145,29 @@ class SlackWorld:
 
     async def submits(self, user: str, view: Mapping[str, Json], values: Mapping[str, Json]) -> Ack:
         """Somebody sends a modal off; `values` by block id and action id."""
-        payload = {"type": "view_submission", "view": {**view, "state": {"values": values}}}
-        person = {"user": {"id": user}, "team": {"id": self.state.team}, "api_app_id": APP}
-        ack = await self.send("interactive", payload | person)
+        payload = {"type": "view_submission", "view": {**view, "state": {"values": values}}, **self._person(user)}
+        ack = await self.send("interactive", payload)
         self.api.violations += view_answer_faults(view, ack.payload)
         if ack.payload.get("response_action") == "update":
             self.state.views.append({**ack.payload["view"], "id": view["id"]})
         return ack
+
+    async def suggests(self, user: str, view: Mapping[str, Json], action_id: str, typed: str) -> list[Json]:
+        """Somebody types into an external select of a modal; the options that the app gives."""
+        payload = {
+            "type": "block_suggestion", "action_id": action_id, "block_id": action_id, "value": typed,
+            "view": view, "container": {"type": "view", "view_id": view["id"]}, **self._person(user),
+        }  # fmt: skip
+        ack = await self.send("interactive", payload)
+        self.api.violations += options_faults(ack.payload)
+        return ack.payload.get("options") or []
 
     async def clicks_home(self, user: str, action_id: str) -> Ack:
         """Somebody clicks a button on their page in the app's home."""
         action = {"type": "button", "action_id": action_id, "block_id": "b", "action_ts": self.state.new_ts()}
         payload = {
             "type": "block_actions", "actions": [action], "container": {"type": "view"},
-            "view": self.state.homes[user], "trigger_id": self.state.new_trigger(),
-            "user": {"id": user}, "team": {"id": self.state.team}, "api_app_id": APP,
+            "view": self.state.homes[user], "trigger_id": self.state.new_trigger(), **self._person(user),
         }  # fmt: skip
         return await self.send("interactive", payload)
 
@@ -194,6 +202,10 @@ class SlackWorld:
         authorized = [{"team_id": self.state.team, "user_id": BOT_USER, "is_bot": True, "enterprise_id": None}]
         known = {"type": "event_callback", "team_id": self.state.team, "api_app_id": APP, "authorizations": authorized}
         return {**known, "event_id": self.state.new_id("Ev"), "event_time": int(time.time()), "event": dict(event)}
+
+    def _person(self, user: str) -> dict[str, Json]:
+        team = self.state.team
+        return {"user": {"id": user, "team_id": team}, "team": {"id": team, "domain": "loop"}, "api_app_id": APP}
 
     def _interaction(self, user: str, channel: str) -> dict[str, Json]:
         team = self.state.team

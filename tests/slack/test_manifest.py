@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from adapters.chat.slack import events, oauth, settings
-from tests.loopback.slack_limits import method_scopes
+from tests.loopback.slack_spec import method_scopes
 from tests.shared_data import ROOT, shared_spec
 
 MANIFEST: dict[str, Any] = yaml.safe_load((ROOT / "manifest.yml").read_text("utf-8"))
@@ -46,6 +46,7 @@ def test_slack_takes_the_manifest():
     over_http["settings"]["socket_mode_enabled"] = False
     over_http["settings"]["event_subscriptions"]["request_url"] = address
     over_http["settings"]["interactivity"]["request_url"] = address
+    over_http["settings"]["interactivity"]["message_menu_options_url"] = address
     for command in over_http["features"]["slash_commands"]:
         command["url"] = address
 
@@ -85,6 +86,6 @@ def test_no_scope_is_asked_for_without_a_use():
 def test_shortcut_and_command_are_those_that_are_listened_to():
     features = MANIFEST["features"]
 
-    assert [command["command"] for command in features["slash_commands"]] == ["/research", "/section"]
+    assert [command["command"] for command in features["slash_commands"]] == ["/research", "/section", "/library"]
     assert [shortcut["callback_id"] for shortcut in features["shortcuts"]] == ["research_this"]
     assert len(MANIFEST["display_information"]["long_description"]) >= 174

@@ -19,6 +19,7 @@ from core.render import one_line
 
 if TYPE_CHECKING:
     from adapters.chat.slack.plan import Plan
+    from adapters.chat.slack.uploads import Upload
 
 Block = dict[str, Json]
 
@@ -39,8 +40,9 @@ _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 class SlackMessage:
     """`text` is what notifications and screen readers get; without it an update would drop the blocks.
 
-    `threaded` goes into the message's thread, and so do the files of what `is_answer`. `is_aside` says that it is
-    for the asker alone and no answer. `plan` is what a stream shows instead, None where only an update can say it.
+    `threaded` goes into the message's thread, and so do its `files` and the files of what `is_answer`. `is_aside` says
+    that it is for the asker alone and no answer. `plan` is what a stream shows instead, None where only an update can
+    say it.
     """
 
     text: str
@@ -49,6 +51,7 @@ class SlackMessage:
     is_aside: bool = False
     is_answer: bool = False
     plan: Plan | None = None
+    files: tuple[Upload, ...] = ()
 
     def without(self, action_id: str) -> SlackMessage:
         """The same without a button."""

@@ -20,7 +20,9 @@ from slack_sdk.errors import SlackApiError
 from slack_sdk.oauth.token_rotation.async_rotator import AsyncTokenRotator
 from slack_sdk.web.async_client import AsyncWebClient
 
+from adapters.chat.library import LiveTalks
 from adapters.chat.live import LiveAnswers
+from adapters.chat.reply import Pace
 from adapters.chat.slack.administering import Administration
 from adapters.chat.slack.buttons import Buttons
 from adapters.chat.slack.client import (
@@ -36,6 +38,9 @@ from adapters.chat.slack.desk import Desk
 from adapters.chat.slack.events import add_events_route
 from adapters.chat.slack.home import Home
 from adapters.chat.slack.installations import Installations, InstalledWorkspaces
+from adapters.chat.slack.library import SlackLibrary
+from adapters.chat.slack.library_modals import ASK, PAPER, WISH, said_in_modal
+from adapters.chat.slack.library_render import IMPROVE, OPEN, SAVE, SlackLibraryVoice
 from adapters.chat.slack.modals import FEEDBACK
 from adapters.chat.slack.oauth import InstallFlow, ShowPage, add_install_routes
 from adapters.chat.slack.poster import as_json
@@ -45,10 +50,12 @@ from adapters.chat.slack.settings import SlackSettings
 from adapters.chat.slack.settings_modal import OPEN_SETTINGS, SETTINGS, home_entries
 from adapters.chat.slack.socket import keep_connected
 from adapters.chat.slack.stream import StreamGate
+from adapters.chat.slack.threads import Threads
 from adapters.chat.slack.translate import PLATFORM
 from adapters.chat.slack.uninstalling import hear_departure
 from core.departures import Tenancy
 from core.errors import SetupError
+from core.library.session import LibraryTalks
 from core.page_links import PageLinks
 
 if TYPE_CHECKING:
@@ -63,18 +70,20 @@ Next = Callable[[], Awaitable[None]]
 _log = logging.getLogger(__name__)
 
 
-async def run_slack(researcher: Researcher, settings: SlackSettings, *, links: PageLinks, tenancy: Tenancy) -> None:
+async def run_slack(
+    researcher: Researcher, settings: SlackSettings, *, links: PageLinks, tenancy: Tenancy, talks: LibraryTalks
+) -> None:
     """Run in Socket Mode until cancelled. Raises `SetupError` when Slack refuses a token."""
     if not settings.is_socket_mode:
         raise SetupError("Without SLACK_APP_TOKEN Slack sends its events to the web process: run `gorkd web`.")
-    async with open_app(researcher, settings, links=links, tenancy=tenancy) as app:
+    async with open_app(researcher, settings, links=links, tenancy=tenancy, talks=talks) as app:
         await _check_app_token(app.client, settings)
         await keep_connected(app, settings.app_token)
 
 
 @asynccontextmanager
 async def open_app(
-    researcher: Researcher, settings: SlackSettings, *, links: PageLinks, tenancy: Tenancy
+    researcher: Researcher, settings: SlackSettings, *, links: PageLinks, tenancy: Tenancy, talks: LibraryTalks
 ) -> AsyncIterator[AsyncApp]:
     """The app with its listeners; while it is open, answers that still wait are followed.
 
@@ -86,7 +95,10 @@ async def open_app(
     ):
         voice = SlackVoice(links)
         live = LiveAnswers(researcher, voice, platform=PLATFORM)
-        desk = Desk(researcher, live, voice, workspaces, session, settings.api_url, Administration(tenancy.settings))
+        speaking = LiveTalks(talks, SlackLibraryVoice(links), platform=PLATFORM, pace=Pace())
+        threads, administration = Threads(), Administration(tenancy.settings)
+        library = SlackLibrary(speaking, workspaces, threads, session, settings.api_url)
+        desk = Desk(researcher, live, voice, workspaces, session, settings.api_url, administration, library, threads)
         resuming = asyncio.create_task(_keep_resuming(desk), name="slack resume")
         client = web_client(settings.bot_token, session=session, api_url=settings.api_url)
         try:
@@ -94,7 +106,7 @@ async def open_app(
         finally:
             resuming.cancel()
             await asyncio.gather(resuming, return_exceptions=True)
-            await live.aclose()
+            await asyncio.gather(live.aclose(), library.aclose())
 
 
 @asynccontextmanager
@@ -127,10 +139,16 @@ async def _open_workspaces(
 
 @asynccontextmanager
 async def serve_events(
-    app: web.Application, researcher: Researcher, settings: SlackSettings, *, links: PageLinks, tenancy: Tenancy
+    app: web.Application,
+    researcher: Researcher,
+    settings: SlackSettings,
+    *,
+    links: PageLinks,
+    tenancy: Tenancy,
+    talks: LibraryTalks,
 ) -> AsyncIterator[None]:
     """HTTP mode: take Slack's requests in the web process, within the block."""
-    async with open_app(researcher, settings, links=links, tenancy=tenancy) as bolt:
+    async with open_app(researcher, settings, links=links, tenancy=tenancy, talks=talks) as bolt:
         add_events_route(app, bolt, settings.signing_secret)
         yield
 
@@ -161,6 +179,7 @@ def build_app(desk: Desk, client: AsyncWebClient, home: Home, tenancy: Tenancy) 
     _add_commands(app, desk)
     _add_buttons(app, Buttons(desk))
     _add_settings(app, desk)
+    _add_library(app, desk.library)
     _acknowledge_the_rest(app)
     return app
 
@@ -263,6 +282,40 @@ def _add_settings(app: AsyncApp, desk: Desk) -> None:
         await desk.administration.pressed(workspace, body)
 
 
+def _add_library(app: AsyncApp, library: SlackLibrary) -> None:
+    """Acknowledged when what was said is stored, or in time all the same."""
+
+    @app.command("/library")
+    async def commanded(ack: Ack, command: Body) -> None:
+        await library.hurry(library.commanded(command))
+        await ack()
+
+    async def submitted(ack: Ack, body: Body) -> None:
+        text, missing = said_in_modal(body.get("view") or {})
+        if missing:
+            await ack(response_action="errors", errors=missing)
+            return
+        await library.hurry(library.submitted(body, text))
+        await ack()
+
+    async def suggest(ack: Ack, body: Body) -> None:
+        await ack(options=await library.suggested(body))
+
+    async def pressed(ack: Ack, body: Body) -> None:
+        await library.hurry(library.pressed(body))
+        await ack()
+
+    async def wishes(ack: Ack, body: Body) -> None:
+        await library.hurry(library.wishes(body))
+        await ack()
+
+    app.view(ASK)(submitted)
+    app.view(WISH)(submitted)
+    app.options(PAPER)(suggest)
+    app.action(re.compile(f"{OPEN}_[0-9]+|{SAVE}"))(pressed)
+    app.action(IMPROVE)(wishes)
+
+
 def _acknowledge_the_rest(app: AsyncApp) -> None:
     """What nobody listens to gets no acknowledgement at all in Socket Mode, and Slack shows a warning."""
 
@@ -299,7 +352,7 @@ async def _keep_resuming(desk: Desk) -> None:
     """At the start, and now and then: answers whose message could not be reached."""
     while True:
         try:
-            resumed = await desk.live.resume(desk.reopen)
+            resumed = await desk.live.resume(desk.reopen) + await desk.library.live.resume(desk.reopen)
             if resumed:
                 _log.info("answers followed again", extra={"count": resumed})
         except Exception:  # noqa: BLE001 -- the boundary of this task; the next round may succeed

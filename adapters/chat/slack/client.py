@@ -24,7 +24,16 @@ if TYPE_CHECKING:
 
 API_TIMEOUT_S = 10.0
 LONGEST_WAIT_S = 60.0  # Slack seldom asks for more; whoever waits longer had better say so
-REPEATABLE = ("chat.update", "chat.stopStream", "conversations.", "auth.test", "files.info", "assistant.threads.")
+REPEATABLE = (
+    "chat.update",
+    "chat.stopStream",
+    "conversations.",
+    "auth.test",
+    "files.info",
+    "files.getUploadURL",
+    "users.info",
+    "assistant.threads.",
+)
 IMPATIENT = ("chat.startStream", "chat.appendStream")  # what a limit keeps from being streamed is shown otherwise
 FAULTS = (SlackApiError, ClientError, TimeoutError, OSError)  # all that a call may raise
 

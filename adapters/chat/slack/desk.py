@@ -20,6 +20,7 @@ from adapters.chat.slack.administering import Administration
 from adapters.chat.slack.blocks import SlackMessage, sentence_message
 from adapters.chat.slack.client import FAULTS, NotInstalled, Workspace, Workspaces, reason
 from adapters.chat.slack.files import read_files
+from adapters.chat.slack.library import SlackLibrary
 from adapters.chat.slack.poster import Mark, Spot, post, whisper
 from adapters.chat.slack.render import SlackVoice, all_sources_message, history_message
 from adapters.chat.slack.reply import Lodging, SlackReply
@@ -60,6 +61,7 @@ class Desk:
     session: ClientSession
     api_url: str
     administration: Administration
+    library: SlackLibrary
     threads: Threads = field(default_factory=Threads)
     _taking: dict[str, asyncio.Task[None]] = field(default_factory=dict)
     _taken: Remembered[bool] = field(default_factory=Remembered)
@@ -73,9 +75,14 @@ class Desk:
         if not translate.is_from_a_person(event):
             return
         said = translate.said_in(event, workspace.bot_user_id)
-        is_for_us = is_mention or said.channel_id.startswith("D") or self._may_follow_up(said, workspace)
+        key = f"{said.channel_id}:{said.ts}"
+        is_addressed = is_mention or said.channel_id.startswith("D")
+        for_library = await self.library.meant(workspace, said, is_addressed=is_addressed)
+        if for_library is not None:
+            await self._once(f"{workspace.team_id}:{key}", lambda: self.library.take(workspace, said, for_library))
+            return
+        is_for_us = is_addressed or self._may_follow_up(said, workspace)
         if is_for_us or await self._speaks_to_running(workspace, said):
-            key = f"{said.channel_id}:{said.ts}"
             await self._once(
                 f"{workspace.team_id}:{key}", lambda: self._take(workspace, said, key, is_asked=is_mention)
             )
@@ -327,7 +334,9 @@ class Desk:
         channel, ts = str(event.get("channel") or ""), str(event.get("deleted_ts") or "")
         user = str((event.get("previous_message") or {}).get("user") or "")
         place = await self.place(workspace, channel, user)
-        await self.researcher.forget_asked(f"{translate.PLATFORM}:{place.team_id}:{channel}:{ts}", scope=place.scope)
+        said = f"{place.team_id}:{channel}:{ts}"
+        for asked in (f"{translate.PLATFORM}:{said}", f"library:{said}"):
+            await self.researcher.forget_asked(asked, scope=place.scope)
 
     def _lodging(
         self, place: Place, key: str, thread_ts: str = "", conversation: str = "", *, response_url: str = ""

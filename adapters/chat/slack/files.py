@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from aiohttp import ClientError, ClientSession
+from aiohttp import ClientError, ClientSession, ClientTimeout
 
 from adapters.chat.slack.client import FAULTS, Workspace, reason
 from adapters.chat.slack.translate import SlackFile, described_file
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 SLACK_HOSTS = ("slack.com", "slack-files.com")
 CHUNK_BYTES = 65_536
+TIMEOUT_S = 60.0  # a paper may have 100 MB
 
 _log = logging.getLogger(__name__)
 
@@ -30,27 +31,31 @@ async def read_files(
         raise _unreadable("too many", f"Please attach at most {MAX_ATTACHMENTS} files to one question.")
     read: list[Attachment] = []
     for file in files:
-        content = await _download(file, workspace, session, api_url)
+        content = await download(file, workspace, session, api_url=api_url, max_bytes=MAX_ATTACHMENT_BYTES)
         read.append(await researcher.read_attachment(file.name, file.media_type, content))
     return read
 
 
-async def _download(file: SlackFile, workspace: Workspace, session: ClientSession, api_url: str) -> bytes:
+async def download(
+    file: SlackFile, workspace: Workspace, session: ClientSession, *, api_url: str, max_bytes: int
+) -> bytes:
+    """The file's bytes. Raises `AttachmentUnreadable`, whose message names the file and says why."""
     file = file if file.url else await _looked_up(file, workspace)
-    if file.size > MAX_ATTACHMENT_BYTES:
-        raise _unreadable(file.name, f"{file.name} is too large; at most {MAX_ATTACHMENT_BYTES // 1_000_000} MB.")
+    if file.size > max_bytes:
+        raise _unreadable(file.name, f"{file.name} is too large; at most {max_bytes // 1_000_000} MB.")
     if not _is_slacks(file.url, api_url):
         raise _unreadable(file.name, f"{file.name} does not lie with Slack; please upload it here.")
     headers = {"Authorization": f"Bearer {workspace.client.token}"}
+    timeout = ClientTimeout(total=TIMEOUT_S)
     try:
-        async with session.get(file.url, headers=headers, allow_redirects=False) as response:
+        async with session.get(file.url, headers=headers, allow_redirects=False, timeout=timeout) as response:
             is_sign_in_page = response.content_type == "text/html" and file.media_type != "text/html"
             if response.status != 200 or is_sign_in_page:  # Slack answers 200 with its sign-in page
                 raise _unreadable(file.name, f"I may not read {file.name}; the app needs the permission files:read.")
             content = bytearray()
             async for chunk in response.content.iter_chunked(CHUNK_BYTES):
                 content += chunk
-                if len(content) > MAX_ATTACHMENT_BYTES:
+                if len(content) > max_bytes:
                     raise _unreadable(file.name, f"{file.name} is too large.")
             return bytes(content)
     except (ClientError, TimeoutError) as exc:

@@ -10,21 +10,22 @@ from aiohttp import ClientSession, ClientTimeout
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from adapters.chat.reply import AddressDead
-from adapters.chat.slack.blocks import SlackMessage, sentence_message
+from adapters.chat.reply import AddressDead, FilesRefused
+from adapters.chat.slack.blocks import BLOCKS_LIMIT, SlackMessage, context, sentence_message
 from adapters.chat.slack.client import FAULTS, Workspace, reason
 from adapters.chat.slack.plan import Plan
 from adapters.chat.slack.poster import Mark, Part, Spot, as_json, find, post, remove, update
 from adapters.chat.slack.render import SHARE, ready_message
 from adapters.chat.slack.stream import Stream
 from adapters.chat.slack.translate import PLATFORM
-from adapters.chat.slack.uploads import share, upload
+from adapters.chat.slack.uploads import Upload, share, upload
 from core.answer_files import AnswerFile
 from core.delivery import Address
 from core.events import Json
 from core.job import ResearchJob
 
 RESPOND_TIMEOUT_S = 5
+NO_FILES = "Slack did not take the file; please try again later."
 IN_MESSAGES = "I am not in that channel, so I answer in our direct messages."
 GONE = frozenset(
     {
@@ -98,7 +99,7 @@ class SlackReply:
         is_elsewhere = not at.channel  # direct messages that are yet to be opened: not worth a look
         return bool(at.ts) or is_elsewhere or bool(await find(self._client, Spot(at.channel, at.thread_ts), self._mark))
 
-    async def take(self, files: Sequence[AnswerFile], /) -> None:
+    async def take(self, files: Sequence[AnswerFile | Upload], /) -> None:
         """Upload them, unless whoever kept the address had done so: what nobody shares, Slack drops again."""
         if files and self.lodging.files:
             return
@@ -127,6 +128,18 @@ class SlackReply:
             await self._post_in_thread(message.threaded, "sources")
         if message.is_answer and self.lodging.files:
             await share(self._client, self.lodging.files.split(","), self._thread)
+        if message.files:
+            await self._attach(message)
+
+    async def _attach(self, message: SlackMessage) -> None:
+        """No file may cost a message: without them it says so."""
+        try:
+            await self.take(message.files)
+            await share(self._client, self.lodging.files.split(","), self._thread)
+        except FilesRefused as exc:
+            _log.warning("message without its files", extra={"reason": str(exc)})
+            told = replace(message, blocks=(*message.blocks[: BLOCKS_LIMIT - 1], context(NO_FILES)), files=())
+            await update(self._client, self.lodging.channel, self.lodging.ts, self._fitting(told))
 
     async def repost(self, message: SlackMessage, job_id: str, /) -> None:
         """In a new message where the old one was. Raises as `edit` does."""

@@ -8,29 +8,46 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from aiohttp import ClientSession, ClientTimeout
 from slack_sdk.web.async_client import AsyncWebClient
 
 from adapters.chat.reply import FilesRefused
 from adapters.chat.slack.client import FAULTS, reason
-from adapters.chat.slack.poster import Spot
 from core.answer_files import AnswerFile
+
+if TYPE_CHECKING:
+    from adapters.chat.slack.poster import Spot
 
 UPLOAD_TIMEOUT_S = 20.0  # of one file
 TRIES = 2
 PAUSE_S = 0.5
 
+ALT_LIMIT = 1000  # characters of a description (docs.slack.dev, files.getUploadURLExternal)
+
 _log = logging.getLogger(__name__)
 
 
-async def upload(client: AsyncWebClient, file: AnswerFile) -> str:
+@dataclass(frozen=True)
+class Upload:
+    """A file that goes with a message. `description` is what a screen reader says of a picture, "" for other files."""
+
+    name: str
+    content: bytes
+    description: str = ""
+
+
+async def upload(client: AsyncWebClient, file: AnswerFile | Upload) -> str:
     """The id that Slack gives it. Raises `FilesRefused`."""
     content, why = file.content, ""
+    described = file.description[:ALT_LIMIT] if isinstance(file, Upload) else ""
     for _ in range(TRIES):
         try:
-            given = await client.files_getUploadURLExternal(filename=file.name, length=len(content))
+            given = await client.files_getUploadURLExternal(
+                filename=file.name, length=len(content), alt_txt=described or None
+            )
             async with (
                 ClientSession(timeout=ClientTimeout(total=UPLOAD_TIMEOUT_S)) as session,
                 session.post(str(given["upload_url"]), data=content) as response,

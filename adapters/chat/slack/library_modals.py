@@ -1,0 +1,135 @@
+"""The modals of the library: which command with which paper, and what is to be better. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from adapters.chat.slack.blocks import LABEL_LIMIT, TITLE_LIMIT, Block, label
+from core.library.paper import Paper
+from core.library.states import COMMANDS
+
+ASK, WISH = "library_ask", "library_wish"  # callback ids
+COMMAND, ARGUMENT, PAPER = "library_command", "library_argument", "library_paper"
+ADD = "add"
+OPTIONS_LIMIT = 100  # of a select
+OPTION_VALUE_LIMIT = 150
+ARGUMENT_LIMIT = 1000
+OF_A_PAPER = ("summary", "open", "reindex-paper", "remove-paper")
+DOES = {ADD: "add a paper by arXiv id, DOI or address", **{name: rule.does for name, rule in COMMANDS.items()}}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Where a modal was opened, kept in it: a submission does not say. `thread` is "" for the place's own talk, `about`
+    the tag of what a button stood under.
+    """
+
+    channel: str
+    thread_ts: str = ""
+    thread: str = ""
+    response_url: str = ""
+    about: str = ""
+
+    @property
+    def metadata(self) -> str:
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def of(cls, view: Mapping[str, Any]) -> Asked:
+        kept = json.loads(str(view.get("private_metadata") or "{}"))
+        return cls(**{name: str(kept.get(name) or "") for name in cls.__dataclass_fields__})
+
+
+def ask_modal(asked: Asked) -> Block:
+    """Any command, with a paper of the library or with words."""
+    options: list[Block] = [_option(f"{name}: {does}", name) for name, does in DOES.items()]
+    research = next(option for option in options if option["value"] == "research")
+    command: Block = {
+        "type": "static_select",
+        "action_id": COMMAND,
+        "options": [*options],
+        "initial_option": research,
+    }
+    words: Block = {
+        "type": "plain_text_input",
+        "action_id": ARGUMENT,
+        "max_length": ARGUMENT_LIMIT,
+        "placeholder": label("A question, feedback, an arXiv id, or page 3", 150),
+    }
+    paper: Block = {
+        "type": "external_select",
+        "action_id": PAPER,
+        "min_query_length": 0,
+        "placeholder": label("Find by id or title", 150),
+    }
+    blocks: list[Block] = [
+        _input(COMMAND, "What to do", command, optional=False),
+        _input(ARGUMENT, "Words", words),
+        _input(PAPER, f"Paper (for {', '.join(OF_A_PAPER[:2])} and the like)", paper),
+    ]
+    return _modal(ASK, "Paper library", "Go", asked, blocks)
+
+
+def wish_modal(asked: Asked) -> Block:
+    """What `improve` is to mind."""
+    wish: Block = {
+        "type": "plain_text_input",
+        "action_id": ARGUMENT,
+        "multiline": True,
+        "max_length": ARGUMENT_LIMIT,
+        "placeholder": label("For example: say more about the method", 150),
+    }
+    return _modal(WISH, "Improve", "Improve", asked, [_input(ARGUMENT, "What should be better?", wish, optional=False)])
+
+
+def said_in_modal(view: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
+    """What was said, as one would type it; and what is missing by block id, as Slack shows it beside the field."""
+    words = _given(view, ARGUMENT)
+    if view.get("callback_id") == WISH:
+        return f"improve {words}".strip(), {}
+    command, paper = _given(view, COMMAND), _given(view, PAPER)
+    takes_paper = command in OF_A_PAPER
+    argument = f"{paper} {words}".strip() if takes_paper else words
+    rule = COMMANDS.get(command)
+    needs = command == ADD or (rule is not None and bool(rule.argument) and rule.needs_argument)
+    if needs and not argument:
+        return "", ({PAPER: "Pick a paper, or write its number above."} if takes_paper else {ARGUMENT: "Say what."})
+    return f"{command} {argument}".strip(), {}
+
+
+def paper_options(papers: Sequence[Paper], wanted: str) -> list[Block]:
+    """Papers whose id or title has `wanted` in it; those whose id Slack cannot take are left out."""
+    wanted = wanted.casefold().strip()
+    fitting = [paper for paper in papers if wanted in f"{paper.id} {paper.title}".casefold()]
+    kept = [paper for paper in fitting if len(paper.id) <= OPTION_VALUE_LIMIT]
+    return [_option(f"{paper.id} {paper.title}", paper.id) for paper in kept[:OPTIONS_LIMIT]]
+
+
+def _given(view: Mapping[str, Any], field: str) -> str:
+    """A field's value, "" where nothing was given."""
+    values = (view.get("state") or {}).get("values") or {}
+    given: Mapping[str, Any] = (values.get(field) or {}).get(field) or {}
+    return str((given.get("selected_option") or {}).get("value") or given.get("value") or "").strip()
+
+
+def _option(text: str, value: str) -> Block:
+    return {"text": label(text, LABEL_LIMIT), "value": value}
+
+
+def _input(name: str, said: str, element: Block, *, optional: bool = True) -> Block:
+    return {"type": "input", "block_id": name, "optional": optional, "label": label(said, 150), "element": element}
+
+
+def _modal(callback_id: str, title: str, submit: str, asked: Asked, blocks: Sequence[Block]) -> Block:
+    return {
+        "type": "modal",
+        "callback_id": callback_id,
+        "private_metadata": asked.metadata,
+        "title": label(title, TITLE_LIMIT),
+        "submit": label(submit, TITLE_LIMIT),
+        "close": label("Cancel", TITLE_LIMIT),
+        "blocks": [*blocks],
+    }
