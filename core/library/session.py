@@ -61,6 +61,7 @@ class Speaker:
 class Said:
     """A reply, the PNG of the page that it shows, b"" if none, and where the conversation stands now.
 
+    `quote` is what the answer cites of that page and the picture marks, "" if nothing is.
     `job` is what was researched for it; `added` are the papers that were to be added and are in the library now.
     """
 
@@ -69,6 +70,7 @@ class Said:
     after: Conversation = field(default_factory=Conversation)
     job: ResearchJob | None = None
     added: tuple[str, ...] = ()
+    quote: str = ""
 
 
 @dataclass(frozen=True)
@@ -131,7 +133,8 @@ class LibraryTalks:
             after, reply = await talk.say(before, text)
             await self._keep(speaker, after)
         job = await self._researcher.job(reply.job_id) if reply.job_id else None
-        return Said(reply, await self._picture(speaker, after, reply), after, job)
+        picture, quote = await self._picture(speaker, after, reply)
+        return Said(reply, picture, after, job, quote=quote)
 
     async def hear(
         self, scope: Scope, thread: str, text: str, *, has_files: bool = False, is_addressed: bool = True
@@ -249,16 +252,16 @@ class LibraryTalks:
             raise GorkdError(f"{job.id} {ended.status}", user_message=failure_sentence(ended))
         return Researched(job.id, result)
 
-    async def _picture(self, speaker: Speaker, conversation: Conversation, reply: Reply) -> bytes:
-        """A page that cannot be drawn is told by its text alone."""
+    async def _picture(self, speaker: Speaker, conversation: Conversation, reply: Reply) -> tuple[bytes, str]:
+        """With what it marks. A page that cannot be drawn is told by its text alone."""
         if reply.page is None:
-            return b""
+            return b"", ""
         paper, page = reply.page
         try:
             quote = await self._quote(conversation.job_id, paper, page)
-            return await self.views.picture(shelves_of(speaker.scope), paper, page or 1, quote)
+            return await self.views.picture(shelves_of(speaker.scope), paper, page or 1, quote), quote
         except GorkdError:
-            return b""
+            return b"", ""
 
     async def _quote(self, job_id: str, paper: Paper, page: int | None) -> str:
         """What the answer cites of that page."""

@@ -18,7 +18,7 @@ from adapters.chat.discord.view import WishForm
 from adapters.chat.discord.words import word
 from adapters.chat.library import LiveTalks
 from core.errors import GorkdError
-from core.job import ResearchJob
+from core.job import LOCAL, ResearchJob
 from core.library.session import LibraryTalks, Speaker
 from core.library.states import COMMANDS
 from core.library.words import ALSO_OF_ANSWERS, Addition, Words
@@ -44,8 +44,7 @@ class Turn:
         """Whoever may manage the server may change its library; in a direct message it is one's own."""
         place = self.place
         is_admin = place.is_direct or place.is_manager
-        key = f"discord:{self.key}"
-        return Speaker(place.scope, _thread_of(place), str(place.user_id), is_admin=is_admin, key=key)
+        return Speaker(place.scope, _thread_of(place), str(place.user_id), is_admin=is_admin, key=_key(self.key))
 
 
 def library_command(bot: ResearchBot, library: LiveTalks[DiscordMessage]) -> app_commands.Command[Any, ..., None]:
@@ -135,6 +134,15 @@ async def _add(
         await bot.reply(turn.spot).edit(bot.voice.refusal(word("asking.restarting")))
     else:
         await library.add(turn.speaker, addition, [incoming(file) for file in files], bot.reply(turn.spot))
+
+
+def library_key(message_id: int) -> str:
+    """What the research of a message's words is stored under."""
+    return Speaker(LOCAL, "", key=_key(str(message_id))).dedupe_key
+
+
+def _key(said_id: str) -> str:
+    return f"discord:{said_id}"
 
 
 def _thread_of(place: Place) -> str:

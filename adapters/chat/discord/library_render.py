@@ -37,6 +37,7 @@ LEAST_ROOM = 80  # for the beginning of a line that is too long
 ASKED_ROOM = 200
 PAPER_BUTTONS = 10  # two rows; the others are named by number
 PICTURE = "page.png"
+PARAGRAPH = "\n\n"
 _CODE = regex.compile(r"`([\w<>|\[\] .:/-]{1,80})`")
 _ITEM = regex.compile(r"(?P<space>\s*)[-*•]\s+(?P<text>.+)")
 _BELOW = regex.compile(r" {3,}(\S.*)")  # what stands below an entry of a list: authors, date
@@ -61,9 +62,7 @@ class DiscordLibraryVoice:
         )
 
     def said(self, speaker: Speaker, said: Said) -> DiscordMessage:
-        text, files = said.reply.text, _files(said)
-        if said.reply.file:
-            text = f"{text}\n{wording.SAVED.format(place=said.reply.file[0])}"
+        text, files = _text(said), _files(said)
         failed = text.startswith("❌")
         title = plain(said.reply.title, TITLE_ROOM)
         embed = discord.Embed(title=title or None, colour=COLOUR_FAILED if failed else COLOUR)
@@ -158,6 +157,15 @@ def _literal(text: str, room: int) -> str:
         return text
     start = text.index(inner)
     return f"{text[:start]}{prose(inner, max(room - 3, 2))}{text[start + len(inner) :]}"
+
+
+def _text(said: Said) -> str:
+    """The reply; above a picture the sentence that it marks, in place of how the page begins."""
+    if said.reply.file:
+        return f"{said.reply.text}\n{wording.SAVED.format(place=said.reply.file[0])}"
+    if said.picture and said.quote:
+        return f"{said.reply.text.partition(PARAGRAPH)[0]}\n\n“{said.quote}”"
+    return said.reply.text
 
 
 def _files(said: Said) -> tuple[Upload, ...]:

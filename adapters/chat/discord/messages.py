@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import discord
 
 from adapters.chat.discord.delivery import Spot
-from adapters.chat.discord.library import Turn, hear_library
+from adapters.chat.discord.library import Turn, hear_library, library_key
 from adapters.chat.discord.render import sources_text
 from adapters.chat.discord.translate import Place, place_of_message, question_of
 from adapters.chat.discord.view import job_of
@@ -61,8 +61,9 @@ async def forget_message(bot: ResearchBot, event: discord.RawMessageDeleteEvent)
     """Who deletes a question wants it forgotten, with its answer."""
     try:
         for scope in await _scopes(bot, event):
-            if await bot.researcher.forget_asked(f"discord:{event.message_id}", scope=scope):
-                _log.info("forgotten with its message")
+            for key in (f"discord:{event.message_id}", library_key(event.message_id)):
+                if await bot.researcher.forget_asked(key, scope=scope):
+                    _log.info("forgotten with its message")
         reply = bot.replies.pop(event.message_id, None)
         if reply is not None:
             await reply.remove()

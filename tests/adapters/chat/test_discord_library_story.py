@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 
 import pytest
@@ -47,6 +48,7 @@ async def test_papers_are_dropped_asked_opened_improved_and_saved(house: House) 
     """The done-means of the library: drop a PDF, ask, open page 3, improve, save, in one thread by words alone."""
     dropped = [await answer(house, "@gorkd add to library", file=pdf(name)) for name in PAPERS]
     found = await answer(house, "@gorkd library research How does the relaxed clock model estimate divergence times?")
+    cited = await house.final(house.discord.press(found, "Open 1"), within_s=20)
     opened = await answer(house, "@gorkd open 0603.10002 page 3")
     improved = await answer(house, "@gorkd improve say more of the prior and of the tree")
     saved = await answer(house, "@gorkd save")
@@ -57,6 +59,8 @@ async def test_papers_are_dropped_asked_opened_improved_and_saved(house: House) 
     assert "[0603.10002, page " in shown(found)
     assert "References" in shown(found)
     assert {"Open 1", "Improve", "Save", "View Full Analysis"} <= set(found.buttons)
+    (quote,) = re.findall("“(.+)”", shown(cited))
+    assert quote.rstrip(".") in shown(found)
     assert "page 3 of 8" in shown(opened)
     assert house.discord.files["uploaded/page.png"].startswith(b"\x89PNG")
     assert opened.buttons["PDF"]["url"].endswith("#page=3")
@@ -122,3 +126,14 @@ async def test_buttons_and_answers_outlive_the_bot(house: House) -> None:
     assert "The conversation has moved on since" in shown(stale)
     assert "📝 Research Results" in shown(improved)
     assert house.discord.problems == []
+
+
+async def test_who_deletes_their_words_takes_the_answer_back(house: House) -> None:
+    """As with any question: the answer goes, and all that was kept of it."""
+    asked = house.discord.say("@gorkd research rates of trees")
+    answered = await house.final(asked, within_s=20)
+
+    house.discord.delete(asked)
+
+    await house.discord.until(lambda: answered.is_deleted)
+    assert house.bot.said("forgotten with its message")

@@ -221,5 +221,17 @@ async def test_a_button_does_nothing_to_what_came_later(house: House) -> None:
     assert "The conversation has moved on since" in late.reply.text
 
 
+async def test_a_page_is_shown_with_the_sentence_that_is_cited(house: House) -> None:
+    """The picture marks it, and it can be told beside the picture."""
+    house.go.set()
+    await house.talks.say(ADMIN, QUERY, _nobody)
+
+    opened = await house.talks.say(ADMIN, "open 1", _nobody)
+    other = await house.talks.say(ADMIN, "open 1 page 3", _nobody)
+
+    assert (opened.picture.decode(), opened.quote) == (f"%PDF 2 {CAUSE}.", f"{CAUSE}.")
+    assert (other.picture.decode(), other.quote) == ("%PDF 3 ", "")
+
+
 async def _nobody(line: str) -> None:
     pass
