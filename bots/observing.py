@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from adapters.logs import Redactor
 from core.deps import Deps
+from core.library.watched import WatchedLibrary
 from core.tracing import TraceLog
 from core.watching import WatchedModel, WatchedPages, WatchedRecorder, WatchedSearch, WatchedWebSearch, open_tracer
 
@@ -25,5 +26,6 @@ async def observed(deps: Deps, traces: TraceLog, *, secrets: Iterable[str]) -> A
             pages=WatchedPages(deps.pages, tracer),
             model=WatchedModel(deps.model, tracer, recorder, prices) if deps.model else None,
             models={mode: WatchedModel(model, tracer, recorder, prices) for mode, model in deps.models.items()},
+            library=WatchedLibrary(deps.library, tracer),
             web_model=WatchedWebSearch(deps.web_model, tracer, recorder, prices) if deps.web_model else None,
         )

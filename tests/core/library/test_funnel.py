@@ -21,7 +21,9 @@ from core.library.funnel import (
     select_diverse,
 )
 from core.library.paper import Index, PaperChunk, SearchResult
+from core.library.watched import WatchedLibrary
 from tests.core.library.samples import TIDES, YEAST, shelve
+from tests.core.test_watching import MemoryTraceLog, tracing
 
 
 @dataclass
@@ -53,6 +55,7 @@ def never_alike(one: SearchResult, other: SearchResult) -> float:
     return 0.0
 
 
+QUERY = "What causes the tides?"
 SCORES = st.lists(st.floats(0, 1), max_size=30)
 
 
@@ -160,3 +163,25 @@ async def test_the_stages_keep_their_numbers() -> None:
 def _defaults(function) -> dict[str, object]:
     parameters = inspect.signature(function).parameters.values()
     return {entry.name: entry.default for entry in parameters if entry.default is not entry.empty}
+
+
+@pytest.mark.parametrize("embedder", [None, Embedder()], ids=["by words", "by meaning"])
+async def test_the_trace_says_how_a_search_ranked(embedder) -> None:
+    """Without an embedder the cut-offs become limits on the rank, and whoever reads the trace sees it."""
+    log = MemoryTraceLog()
+    library = MemoryLibrary()
+    await shelve(library, TIDES, YEAST, embedder=embedder)
+
+    async with tracing(log) as tracer:
+        watched = Shelves(WatchedLibrary(library, tracer), (LOCAL,), embedder)
+        found = papers_of(await search_summary_index(watched, QUERY))
+        await search_content_index_filtered(watched, QUERY, found)
+
+    noted = [(entry.kind, entry.name, entry.detail) for entry in log.kept["job_1"]]
+    expected = (
+        [f"summary by BM25, the best 32 instead of a similarity: {QUERY}",
+         f"content by BM25, the best 60 instead of a similarity: {QUERY}"]
+        if embedder is None
+        else ["summary by similarity, at most 32", "content by similarity, at most 60"]
+    )  # fmt: skip
+    assert noted == [("search", "library", detail) for detail in expected]
