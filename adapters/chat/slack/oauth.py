@@ -41,8 +41,8 @@ STATE_LIFE = timedelta(minutes=10)  # as long as Bolt's cookie
 COOKIE = "gorkd-slack-install"
 DEAD = frozenset({"account_inactive", "token_revoked", "invalid_auth"})  # what a removed app's token is told
 PRIVACY = (
-    "It reads what mentions it, what is written to it directly, and replies in its threads. What it keeps of a "
-    "workspace is encrypted or deleted: removing the app deletes everything."
+    "It answers what mentions it, what is written to it directly, and replies in its threads. Removing the app deletes "
+    "everything that was kept of the workspace."
 )
 ASKS_FOR = "Slack will show what gorkd may do and ask you to allow it."
 DECLINED = "The request was declined in Slack, so nothing was installed."
