@@ -13,25 +13,9 @@ from urllib.parse import quote
 import regex
 
 from core.bibliography import Name, Work
+from core.latex import latex_text
 
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "{": r"\textbraceleft{}",  # BibTeX counts `\{` as a brace that is opened
-    "}": r"\textbraceright{}",
-    "$": r"\$",
-    "&": r"\&",
-    "%": r"\%",
-    "#": r"\#",
-    "_": r"\_",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    "`": r"\textasciigrave{}",
-}
 _BREAKING = regex.compile(r"[{}\\\s\"<>^`|]|[^\x00-\x7f]")  # no address has them as they are (RFC 3986)
-_LIGATURE = regex.compile(r"([-'])(?=\1)")  # two hyphens would become a dash, two apostrophes a quotation mark
 _STOP_WORDS = frozenset("a an and for from how in is of on or the to what when where which who why with".split())
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()  # macros that every style knows
 
@@ -40,12 +24,6 @@ def bibtex(works: Sequence[Work], keys: Sequence[str] | None = None) -> str:
     """One entry a work, under its key; without `keys` under some that are unique, ASCII, and the same each time."""
     keys = _keys(works) if keys is None else keys
     return "\n".join(_entry(work, key) for work, key in zip(works, keys, strict=True))
-
-
-def latex_text(text: str) -> str:
-    """`text` as LaTeX shows it literally."""
-    escaped = "".join(_LATEX.get(char, char) for char in text)
-    return _LIGATURE.sub(r"\1{}", escaped)
 
 
 def _entry(work: Work, key: str) -> str:

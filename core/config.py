@@ -152,6 +152,8 @@ class SectionSettings:
     concurrent_calls: int = 8
     call_timeout_s: float = 60.0
     write_timeout_s: float = 120.0
+    deadline_s: float = 600.0  # of one section (D2)
+    write_reserve_s: float = 240.0  # of it, kept for writing, rephrasing and checking, each with its second try
     min_papers: int = 5  # a section that has fewer takes more than one chunk of each
     max_evidence: int = 16  # chunks that the writer reads: 8,000 tokens of them
     max_quoted_words: int = 12  # in a row; more is a quotation (S001-32)

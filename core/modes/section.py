@@ -10,6 +10,7 @@ from hashlib import sha256
 
 from core.answer import JobResult, ModelUsage, ResearchAnswer
 from core.confidence import score_confidence
+from core.config import SectionSettings
 from core.conversation import read_turns
 from core.errors import GorkdError, InvalidQuery, SetupError
 from core.grounding import assemble
@@ -24,7 +25,7 @@ from core.section.asking import NO_BRIEF
 from core.section.brief import Brief, PaperConcept, is_brief, read_brief
 from core.section.document import Document, DocumentPart, document_files
 from core.section.evidence import KeptEvidence
-from core.section.gathering import Gathering
+from core.section.gathering import TIME_IS_UP, Gathering
 from core.section.keys import assign_keys
 from core.section.prose import BRIEF_ID
 from core.section.sections import PLANS, Section, possible_sections, sections_in
@@ -36,6 +37,7 @@ NEEDS_MODEL = "Writing a section needs a language model: set OPENAI_API_KEY, or 
 NO_PAPERS = "The paper library is empty; add papers with `gorkd library add`, then ask again."
 NO_MATERIAL = "{title} is left out: the brief has none of {fields}."
 NO_EMBEDDER = "No embedding model is set: BM25's rank stands for the vector score."
+OUT_OF_TIME = "{title}: the search for evidence ended early, since its time was up."
 NOT_JUDGED = "{count} of {all} passages could not be judged by the model and were left out."
 
 
@@ -184,6 +186,7 @@ class _Draft:
             citations=citations,
             claims=tuple(replace(claim, strength=report.per_claim.get(claim.id)) for claim in claims),
             limitations=document.notes,
+            stopped_because=TIME_IS_UP if any(part.ending == TIME_IS_UP for part in self.parts) else "",
             removed=tuple(removed),
             notice="" if is_checked else UNCHECKED_NOTICE,
             metadata=usage_metadata(self.work.deps, usage, seconds=0.0),
@@ -199,6 +202,8 @@ class _Draft:
         searches = [search for part in self.parts for search in part.searches]
         if unjudged := sum(search.unjudged for search in searches):
             notes.append(NOT_JUDGED.format(count=unjudged, all=sum(search.candidates for search in searches)))
+        late = [PLANS[part.section].title for part in self.parts if part.ending == TIME_IS_UP]
+        notes += [OUT_OF_TIME.format(title=title) for title in late]
         if unknown := dict.fromkeys(key for part in self.parts for key in part.written.unknown_keys):
             notes.append(f"Removed, since no paper has such a key: {', '.join(unknown)}.")
         return tuple(notes)
@@ -241,7 +246,7 @@ MODE = Mode(
     name="section",
     title="Paper section",
     description="Writes a section of a paper from your library, citing BibTeX keys",
-    deadline_s=1800.0,
+    deadline_s=len(Section) * SectionSettings.deadline_s,  # a whole paper; a section keeps its own share
     run=run,
     files=document_files,
 )

@@ -10,10 +10,10 @@ import regex
 from core.agent import Refusal
 from core.answer import Claim, JobResult
 from core.answer_files import AnswerFile
-from core.bibtex import latex_text
 from core.citations import parse_markers
 from core.events import Json
 from core.job import ResearchJob
+from core.latex import latex_text
 from core.library.paper import Paper
 from core.markers import Grammar, KeyRef
 from core.section.evidence import KeptEvidence, Searched

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -11,7 +12,7 @@ from core.answer import ModelUsage
 from core.job import JobStatus
 from core.library.funnel import Shelves
 from core.llm import retry_once
-from core.modes.mode import Work
+from core.modes.mode import Deadline, Work
 from core.ports import ChatModel, ChatRequest, Tool, ToolTurn
 from core.prompts import load_prompt
 from core.section.brief import Brief
@@ -30,6 +31,7 @@ SEARCH_EVIDENCE = Tool(
         "properties": {"query": {"type": "string", "description": "One thing to find, in the words of papers."}},
     },
 )
+TIME_IS_UP = "its time was up"
 MAX_MOVE_TOKENS = 600
 MAX_CONTEXT_CHARS = 8000  # of the brief in a prompt: 2,000 tokens
 
@@ -49,6 +51,10 @@ class Gathering:
     refused: tuple[Refusal, ...] = ()
     ending: str = ""
     _moves: int = 0
+
+    def __post_init__(self) -> None:
+        settings = self.work.deps.settings.section
+        self._search_until = Deadline.after(settings.deadline_s - settings.write_reserve_s)
 
     @property
     def evidence(self) -> list[KeptEvidence]:
@@ -86,7 +92,7 @@ class Gathering:
             JobStatus.SEARCHING, message=f"{title}: gathering evidence", data={"queries": [query]}
         )
         with self.work.deps.stage("evidence"):
-            return await search_evidence(
+            found = search_evidence(
                 self.work.job.id,
                 query,
                 self.shelves,
@@ -95,6 +101,12 @@ class Gathering:
                 known=known,
                 is_custom=is_custom,
             )
+            if not is_custom:  # without its evidence there is nothing to write from
+                return await found
+            try:
+                return await asyncio.wait_for(found, self._search_until.remaining())
+            except TimeoutError:
+                return Searched(query, is_custom, (), 0, 0, ())
 
     async def _act(self, query: str) -> str:
         searched = await self._search(query, is_custom=True)
@@ -108,6 +120,9 @@ class Gathering:
         return move
 
     async def _decided(self, turns: tuple[ToolTurn, ...]) -> Move:
+        """That time is up is decided within the step, so that a job that goes on elsewhere decides the same."""
+        if self._search_until.remaining() <= 0:
+            return Move(said=TIME_IS_UP, usage=ModelUsage())
         with self.work.deps.stage("agent"):
             request = replace(self._request(), turns=turns)
             return await retry_once(partial(decide, self.model, request))

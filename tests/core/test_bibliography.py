@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.bibliography import Name, Work, cited_works, names_in, work_of
-from core.bibtex import bibtex, latex_text
+from core.bibtex import bibtex
+from core.latex import latex_text
 from core.render import one_line
 from core.ris import ris
 from core.source import Source, SourceKind

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from adapters.store.memory_library import MemoryLibrary
 from core.attachments import Attachment
+from core.config import SectionSettings
 from core.deps import Deps
 from core.errors import ToolsUnsupported
 from core.job import LOCAL
@@ -37,6 +38,9 @@ SENTENCES = (
     "The sun adds about half as much to the tides as the moon.",
     "Storm surges flooded the coast of Holland in 1953.",
 )
+
+
+USUAL = SectionSettings()
 
 
 class Hashing:
@@ -112,9 +116,17 @@ def model(prose: str, *, agent: Callable[[ChatRequest], str] | None = None, **an
     return FakeModel({**usual, **answers})
 
 
-async def written(chat: FakeModel, *, query: str = "Write the introduction", brief: str = BRIEF, **shelf: int):
+async def written(
+    chat: FakeModel,
+    *,
+    query: str = "Write the introduction",
+    brief: str = BRIEF,
+    section: SectionSettings = USUAL,
+    **shelf: int,
+):
     """Deps, the job and its result."""
     deps: Deps = make_deps(model=chat)
+    deps = replace(deps, settings=replace(deps.settings, section=section))
     assert isinstance(deps.library, MemoryLibrary)
     await shelve(deps.library, **shelf)
     job = await deps.jobs.save(make_job(query, modes=("section",), attachments=("paper.yaml",)))

@@ -12,14 +12,15 @@ from core.answer import Verdict
 from core.attachments import Attachment
 from core.chunking import SectionType
 from core.codec import decode, encode
+from core.config import SectionSettings
 from core.job import JobStatus
 from core.library.paper import StoredChunk
-from core.modes.section import NEEDS_MODEL, NO_PAPERS
+from core.modes.section import MODE, NEEDS_MODEL, NO_PAPERS
 from core.runner import DirectSteps, run_job
 from core.section.asking import NO_BRIEF
 from core.section.evidence import KeptEvidence
 from core.section.writing import select_for_writing
-from tests.core.section.samples import BRIEF, KEYS, PAPERS, SENTENCES, Agent, model, shelve, written
+from tests.core.section.samples import BRIEF, KEYS, PAPERS, SENTENCES, Agent, items, model, shelve, written
 from tests.fakes import make_deps, make_job
 
 WIND = f"Strong wind raised the tide at Brest by 40 centimetres ({KEYS[1]})."
@@ -272,3 +273,30 @@ async def test_a_job_goes_on_behind_the_last_search_that_was_finished(dies_at: s
     assert result.details == undisturbed.details
     prompts = [(call.purpose, call.user) for call in chat.asked if call.purpose in ("summaries", "scores", "section")]
     assert len(prompts) == len(set(prompts))
+
+
+async def test_a_section_whose_time_is_up_is_written_from_what_was_found() -> None:
+    """D2: 600 s a section, of which the last are for writing; the answer is complete and says so."""
+    agent = Agent(["how gauges measure water"])
+    late = SectionSettings(deadline_s=240.0, write_reserve_s=240.0)
+
+    _, job, result = await written(model(MOON, agent=agent), section=late)
+
+    assert MODE.deadline_s == 6 * 600
+    assert job.status is JobStatus.COMPLETED
+    assert view(result)["section_text"] == MOON
+    assert agent.asked == []
+    assert result.answer.stopped_because == "its time was up"
+    assert "Introduction: the search for evidence ended early, since its time was up." in result.answer.limitations
+
+
+async def test_sections_of_one_document_share_what_was_paid_for() -> None:
+    """S001-35: the same query of two sections summarises no chunk a second time."""
+    chat = model(MOON, agent=Agent(["how gauges measure water"]))
+
+    _, _, result = await written(chat, query="Write the abstract and the introduction", chunks_each=5)
+
+    told = [(block, call.user.rpartition("<query>")[2]) for call in chat.calls("summaries") for block in items(call)]
+    queries = [search["query"] for section in result.details["sections"] for search in section["searches"]]
+    assert queries.count("how gauges measure water") == 2
+    assert len(told) == len(set(told))
