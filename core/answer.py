@@ -159,11 +159,15 @@ class ResearchAnswer:
 
 @dataclass(frozen=True)
 class ModelUsage:
-    """Tokens of one model call. `is_estimated` when the endpoint reported none."""
+    """Tokens of one model call, and how often it searched the web by itself, which costs apart.
+
+    `is_estimated` when the endpoint reported no tokens.
+    """
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
     is_estimated: bool = False
+    searches: int = 0
 
 
 @dataclass(frozen=True)

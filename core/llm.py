@@ -19,6 +19,7 @@ from core.errors import GorkdError, ModelRateLimited
 from core.events import Json
 from core.growing_json import PartialJson
 from core.ports import ChatDelta, ChatModel, ChatRequest
+from core.prices import SEARCH
 
 T = TypeVar("T")
 
@@ -100,13 +101,14 @@ def cost_usd(usage: ModelUsage, model: str, prices: Mapping[str, tuple[float, fl
     """Dollars of one call; None when the model has no price.
 
     `prices` are dollars per million tokens of (prompt, completion) by model name; a dated name
-    (`…-2026-03-17`) costs what its family costs.
+    (`…-2026-03-17`) costs what its family costs. Searches of its own cost what the entry `SEARCH` says.
     """
     price = prices.get(model) or prices.get(_DATED.sub("", model))
     if price is None:
         return None
     prompt, completion = price
-    return (usage.prompt_tokens * prompt + usage.completion_tokens * completion) / 1_000_000
+    searching = usage.searches * prices.get(SEARCH, (0.0, 0.0))[0] / 1000
+    return (usage.prompt_tokens * prompt + usage.completion_tokens * completion) / 1_000_000 + searching
 
 
 _DATED = re.compile(r"-\d{4}-\d{2}-\d{2}$")

@@ -13,9 +13,10 @@ from adapters.cli.operating import Operating
 from adapters.cli.running import run_command
 from adapters.cli.saying import Exit, print_json, say
 from core import wording
+from core.answer import JobResult
 from core.errors import GorkdError, InvalidQuery
 from core.events import Json
-from core.job import Scope
+from core.job import ResearchJob, Scope
 from core.library import wording as library_wording
 from core.library.desk import LibraryDesk
 from core.library.ingest import MAX_PAPER_BYTES, Ingested
@@ -24,6 +25,7 @@ from core.library.references import format_reference, in_order
 from core.modes.library import papers_view
 from core.render import one_line, printable
 
+_Found = tuple[ResearchJob, JobResult | None]
 _SUFFIXES = frozenset({".pdf", ".md", ".markdown"})
 _Workspace = Annotated[
     str, typer.Option("--workspace", metavar="TENANT", help="Whose library: local, discord:<guild> or slack:<team>.")
@@ -39,13 +41,18 @@ def library_app(operating: Operating) -> typer.Typer:
 
     @app.command()
     def add(
-        what: Annotated[list[str], typer.Argument(help="Files, folders, arXiv ids, DOIs or URLs.", metavar="WHAT…")],
+        what: Annotated[
+            list[str] | None, typer.Argument(help="Files, folders, arXiv ids, DOIs or URLs.", metavar="WHAT…")
+        ] = None,
         *,
+        jobs: Annotated[
+            list[str] | None, typer.Option("--job", metavar="JOB", help="Findings of a job; may be repeated.")
+        ] = None,
         workspace: _Workspace = "local",
         channel: _Channel = "",
     ) -> None:
         """Add papers; what is there already is left as it is, so the same command goes on where it was stopped."""
-        run_command(lambda: _add(operating, what, _shelf(workspace, channel)))
+        run_command(lambda: _add(operating, what or [], jobs or [], _shelf(workspace, channel)))
 
     @app.command("list")
     def list_papers(*, workspace: _Workspace = "local", channel: _Channel = "", as_json: _Json = False) -> None:
@@ -84,10 +91,13 @@ def _shelf(workspace: str, channel: str) -> Scope:
     return Scope(workspace.strip() or "local", f"channel:{channel.strip()}" if channel.strip() else "workspace")
 
 
-async def _add(operating: Operating, what: list[str], shelf: Scope) -> Exit:
+async def _add(operating: Operating, what: list[str], job_ids: list[str], shelf: Scope) -> Exit:
     failed = added = 0
+    if not what and not job_ids:
+        raise InvalidQuery("Say what to add: files, folders, arXiv ids, DOIs, URLs, or --job JOB.", rule="nothing")
+    found = await _findings(operating, job_ids)
     async with operating.open_library() as desk:
-        things = list(_things(what))
+        things = [*_things(what), *found]
         for at, thing in enumerate(things, start=1):
             head = f"[{at}/{len(things)}] "
             try:
@@ -116,7 +126,17 @@ def _things(what: list[str]) -> Iterator[Path | str]:
             yield path if path.is_file() else thing
 
 
-async def _add_one(desk: LibraryDesk, shelf: Scope, thing: Path | str) -> Ingested:
+async def _findings(operating: Operating, job_ids: list[str]) -> list[_Found]:
+    """Raises `JobNotFound`."""
+    if not job_ids:
+        return []
+    async with operating.open_kept() as kept:
+        return [(await kept.jobs.get(job_id), await kept.jobs.result(job_id)) for job_id in job_ids]
+
+
+async def _add_one(desk: LibraryDesk, shelf: Scope, thing: Path | str | _Found) -> Ingested:
+    if isinstance(thing, tuple):
+        return await desk.add_findings(shelf, *thing)
     if isinstance(thing, str):
         return await desk.add_reference(shelf, thing)
     try:

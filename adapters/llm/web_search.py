@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from adapters.llm.endpoint import Connection, Endpoint, timeout
@@ -119,7 +120,13 @@ class OpenAIWebSearch:
             pages[page.url] = known if known and known.title else page
         queries = [query for call in calls for query in _queries(attribute(call, "action"))]
         usage = _usage(attribute(response, "usage")) or estimate_usage(request, text)
-        return SearchedText(text, tuple(pages.values())[:MAX_PAGES], tuple(dict.fromkeys(queries)), usage)
+        paid = replace(usage, searches=sum(_is_search(call) for call in calls))
+        return SearchedText(text, tuple(pages.values())[:MAX_PAGES], tuple(dict.fromkeys(queries)), paid)
+
+
+def _is_search(call: object) -> bool:
+    """What vendors charge for; opening a page and looking for a word in it is free (openai.com/api/pricing)."""
+    return _word(attribute(call, "action"), "type") not in ("open_page", "find", "find_in_page")
 
 
 def _cited(parts: list[object]) -> Iterator[FoundPage]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import regex
 
@@ -14,6 +14,7 @@ from core.findings.parsing import ReadOutput
 from core.findings.results import ResearchMode
 from core.modes.mode import Work
 from core.ports import WEB_SEARCH
+from core.ranking import Candidate, rank_sources
 from core.source import SearchHit, Source
 from core.stages.search import make_source, renumbered
 from core.urls import canonical_url, is_web_url
@@ -62,7 +63,8 @@ async def open_addresses(work: Work, drafts: Drafts, outputs: Mapping[ResearchMo
     read = await asyncio.gather(
         *(_open(work, url, titles[canonical_url(url)], ends_at, failures) for url in wanted[:limit])
     )
-    sources = renumbered([*own, *(source for source in read if source)])
+    scored = await asyncio.to_thread(_scored, work, [source for source in read if source])
+    sources = renumbered([*own, *scored])
     await work.deps.sources.put(work.job, sources)
     return Opened(tuple(sources), failures)
 
@@ -76,6 +78,20 @@ def with_plain_addresses(text: str) -> str:
     """Markdown links as their label with the address in parentheses, `([label](https://…))` as the address alone."""
     text = _LINK_IN_PARENTHESES.sub(r"(\1)", text)
     return _LINK.sub(lambda found: f"{found[1]} ({found[2]})".strip(), text)
+
+
+def _scored(work: Work, sources: list[Source]) -> list[Source]:
+    """In their order, each with what ranking makes of it."""
+    ranked = rank_sources(
+        [Candidate(source) for source in sources],
+        work.job.query,
+        work.job.intent,
+        now=work.deps.clock(),
+        max_sources=len(sources),
+        max_per_domain=len(sources),
+    )
+    scores = {source.url: source.scores for source in ranked}
+    return [replace(source, scores=scores.get(source.url, source.scores)) for source in sources]
 
 
 def _wanted(

@@ -35,6 +35,7 @@ _SOURCE_OPEN = regex.compile(r"<source\s*>\s*(\S+)", regex.IGNORECASE)
 _CONTENT = regex.compile(r"<content\s*>", regex.IGNORECASE)
 _CONTENT_END = regex.compile(r"</content\s*>", regex.IGNORECASE)
 _ANY_TAG = regex.compile(r"</?(?:research_result|research_item|source|content)\s*>", regex.IGNORECASE)
+_BEGUN_TAG = regex.compile(r"</?[a-z_]{0,16}\Z", regex.IGNORECASE)
 _ADDRESS = regex.compile(r"https?://[^\s<>\"'()\[\]]+", regex.IGNORECASE)
 
 
@@ -155,7 +156,21 @@ def _item(text: str) -> tuple[ReadItem, bool]:
     else:
         content = _SOURCE_OPEN.sub("", _SOURCE.sub("", inside))
         closings = []
-    return ReadItem(_address(address), content.strip()), bool(ends) and bool(closings or not begins)
+    return ReadItem(_address(address), _bare(content, is_closed=bool(closings))), bool(ends) and bool(
+        closings or not begins
+    )
+
+
+def _bare(content: str, *, is_closed: bool) -> str:
+    """Without tags of ours that stand in its prose, nested or begun and broken off; code keeps its own."""
+    hidden = _without_code(content)
+    stray = [*_ANY_TAG.finditer(hidden), *(() if is_closed else _BEGUN_TAG.finditer(hidden))]
+    pieces: list[str] = []
+    end = 0
+    for tag in stray:
+        pieces.append(content[end : tag.start()])
+        end = tag.end()
+    return "".join([*pieces, content[end:]]).strip()
 
 
 def _address(text: str) -> str:

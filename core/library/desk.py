@@ -6,9 +6,11 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Sequence
 from dataclasses import dataclass
 
+from core.answer import JobResult
 from core.errors import GorkdError, InvalidQuery
-from core.job import Scope
-from core.library.ingest import Ingested, Ingestion, PaperFinder
+from core.findings.viewing import read_view
+from core.job import ResearchJob, Scope
+from core.library.ingest import Ingested, Ingestion, PaperFinder, PaperRecord
 from core.library.paper import Index, Library, Paper, find_papers
 
 INGESTION_S = 600.0  # a paper (D2)
@@ -45,6 +47,25 @@ class LibraryDesk:
         """By arXiv id, DOI or URL. Raises as `add_file`."""
         found = await self.finder.find(reference)
         return await self._within(self.ingestion.add(shelf, found.name, found.content, found.record))
+
+    async def add_findings(self, shelf: Scope, job: ResearchJob, result: JobResult | None) -> Ingested:
+        """What a job has found (S004) as a document of the shelf, under the job's id.
+
+        Raises `InvalidQuery` for a job of another kind or of a place that not everyone at this shelf may see, and as
+        `add_file`.
+        """
+        view = read_view(result)
+        if view is None or not view.has_any:
+            raise InvalidQuery(
+                f"{job.id} has no findings; only what idea, implementation and freeform find can be added.",
+                rule="findings",
+            )
+        if job.scope not in (shelf, Scope(shelf.tenant, "workspace")):
+            raise InvalidQuery(f"{job.id} was asked elsewhere; it can be added only there.", rule="findings")
+        source = view.findings.to_source()
+        asked = job.completed_at or job.created_at
+        record = PaperRecord(id=job.id, title=source.title, published=asked.date().isoformat())
+        return await self._within(self.ingestion.add(shelf, f"{job.id}.md", source.content.encode(), record))
 
     async def find(self, shelves: Sequence[Scope], paper_id: str) -> Paper:
         """The paper of that id; without a version the only one there is. Raises `NoSuchPaper`."""

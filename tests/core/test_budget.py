@@ -117,3 +117,13 @@ def test_a_call_costs_its_tokens_at_their_prices() -> None:
 
     assert cost_usd(usage, "gpt-5.4-mini", LIST_PRICES) == pytest.approx(5.25)
     assert cost_usd(usage, "gpt-5.4-mini-2026-03-17", LIST_PRICES) == pytest.approx(5.25)
+
+
+def test_searches_of_a_model_by_itself_cost_apart() -> None:
+    """The fee is per thousand; one number will do, and 0 takes it away."""
+    usage = ModelUsage(1_000_000, 0, searches=3)
+
+    assert cost_usd(usage, "my-model", read_prices("my-model=0.5/2, web_search=25")) == pytest.approx(0.575)
+    assert cost_usd(usage, "my-model", read_prices("my-model=0.5/2, web_search=0")) == pytest.approx(0.5)
+    assert cost_usd(usage, "my-model", read_prices("my-model=0.5/2")) == pytest.approx(0.53)
+    assert cost_usd(usage, "another", read_prices("web_search=25")) is None

@@ -64,6 +64,7 @@ async def test_the_models_own_web_search_is_opened_and_checked(world: World, tmp
     assert code == traced == 0
     assert world.model.searches[0]["tools"] == [{"type": "web_search", "search_context_size": "medium"}]
     assert {source["provider"] for source in job["sources"]} == {"web_search"}
+    assert all(source["relevance"] > 0 for source in job["sources"])
     assert all("invented" not in idea["source"] for idea in job["result"]["findings"]["ideas"])
     marked = [item for item in job["result"]["items"] if not item["verified"]]
     assert [(item["url"], item["why_unverified"]) for item in marked] == [
@@ -86,6 +87,37 @@ async def test_modes_that_cannot_be_asked_for(world: World, tmp_path: Path, mode
 
     assert code == 2
     assert words in err
+
+
+async def test_findings_are_taken_into_the_library(world: World, tmp_path: Path) -> None:
+    """S004-15: by the job's id, once; questions to the library are then answered from them."""
+    _, out, _ = await command(world, tmp_path, "ask", QUESTION, "--mode", "idea,freeform", "--json")
+    job = json.loads(out)
+
+    added, said, _ = await command(world, tmp_path, "library", "add", "--job", job["job_id"])
+    again, repeated, _ = await command(world, tmp_path, "library", "add", "--job", job["job_id"])
+    unknown, _, err = await command(world, tmp_path, "library", "add", "--job", "job_unknown")
+    await command(world, tmp_path, "ask", "--mode", "library", QUESTION)
+
+    assert (added, again, unknown) == (0, 0, 4)
+    assert f"{job['job_id']}  Research: {QUESTION}  added" in said
+    assert "is there already" in repeated
+    assert "There is no such job" in err
+    assert f'<source paper="{job["job_id"]}">\nStreaming sends each token' in world.model.calls[-1].user
+
+
+async def test_the_synchronous_call_does_the_same(world: World, tmp_path: Path) -> None:
+    """S004-01, S004-02: all three modes where none is named; depth and number are passed on."""
+    offer_web_search(world)
+    researcher = Researcher(world.env(tmp_path, "tavily", model=True))
+
+    findings = await asyncio.to_thread(researcher.research, QUESTION, top_k=1, depth="deep")
+
+    assert findings.modes == ["idea", "implementation", "freeform"]
+    assert (len(findings.ideas), len(findings.implementations)) == (1, 1)
+    assert findings.report is not None
+    assert {search["tools"][0]["search_context_size"] for search in world.model.searches} == {"high"}
+    assert findings.to_source().title == f"Research: {QUESTION}"
 
 
 async def test_the_python_call_gives_verified_findings(world: World, tmp_path: Path) -> None:

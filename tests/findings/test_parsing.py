@@ -98,3 +98,34 @@ def test_no_item_is_lost(contents: list[str], analysis: str) -> None:
     read = read_output(f"{analysis}\n{wrapped(*(item(one.source, one.content) for one in items))}", "implementation")
 
     assert list(read.items) == items
+
+
+@given(st.lists(WORDS, min_size=1, max_size=5), st.data())
+def test_wherever_the_output_breaks_off_whole_items_stay(contents: list[str], data: st.DataObject) -> None:
+    """S004-17: every item that was closed comes back as it was, and that something is missing is said."""
+    items = [item(f"https://a.example/{number}", text) for number, text in enumerate(contents)]
+    raw = wrapped(*items)
+    at = data.draw(st.integers(len("<research_result>"), len(raw) - len("</research_result>")))
+
+    read = read_output(raw[:at], "idea")
+
+    closed = raw[:at].count("</research_item>")
+    assert [(found.source, found.content) for found in read.items[:closed]] == [
+        (f"https://a.example/{number}", text) for number, text in enumerate(contents[:closed])
+    ]
+    assert read.notes
+
+
+@pytest.mark.parametrize(
+    ("content", "kept"),
+    [
+        pytest.param("Said.<source>https://x.example</source>", "Said.https://x.example", id="a second source"),
+        pytest.param("<content>Said.</content>", "Said.", id="nested"),
+        pytest.param("Write `<content>` first.", "Write `<content>` first.", id="named in code"),
+    ],
+)
+def test_stray_tags_are_no_text(content: str, kept: str) -> None:
+    """S004-17: tags of ours in prose are slips; in code they are meant."""
+    read = read_output(wrapped(item(A, content)), "idea")
+
+    assert [found.content for found in read.items] == [kept]

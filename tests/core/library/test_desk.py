@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from adapters.store.memory_library import MemoryLibrary
-from core.job import LOCAL
+from core.errors import InvalidQuery
+from core.job import LOCAL, Scope
 from core.library.desk import LibraryDesk, NoSuchPaper
 from core.library.ingest import FoundPaper, Ingestion, PaperRecord, PaperUnreadable
 from core.library.paper import Index
 from tests.core.library.test_ingest import PAPER, Reader
 from tests.fakes import now
+from tests.findings.samples import found, idea
 
 
 class Finder:
@@ -92,3 +96,18 @@ async def test_rebuilding_goes_on_behind_a_paper_that_fails() -> None:
     assert first in done
     assert any(isinstance(entry, PaperUnreadable) for entry in done)
     assert await shelf.library.papers([LOCAL]) == sorted([first, bare], key=lambda paper: paper.id)
+
+
+async def test_only_findings_that_all_may_see_come_into_a_library() -> None:
+    """S004-15: what somebody asked in private stays where it was asked, and an answer is no finding."""
+    shelf, (job, result) = desk(), found([idea(1)])
+    private = replace(job, request=replace(job.request, scope=Scope(LOCAL.tenant, "user:1")))
+
+    added = await shelf.add_findings(LOCAL, job, result)
+    again = await shelf.add_findings(LOCAL, job, result)
+
+    assert (added.paper.id, added.is_new, again.is_new) == (job.id, True, False)
+    with pytest.raises(InvalidQuery, match="asked elsewhere"):
+        await shelf.add_findings(LOCAL, private, result)
+    with pytest.raises(InvalidQuery, match="no findings"):
+        await shelf.add_findings(LOCAL, job, replace(result, details={}))
