@@ -28,8 +28,8 @@ from core.page_links import PageLinks, PaperPlace
 from core.render import printable
 
 COLOUR = 0x3498DB
-TEXT_ROOM = 3_800  # of an embed's 4,096
-PLAIN_ROOM = 1_700  # of a message's 2,000, where the bot may not embed
+TEXT_ROOM = 3_700  # of an embed's 4,096; the next steps have 300
+PLAIN_ROOM = 1_600  # of a message's 2,000, where the bot may not embed
 PAGE_ROOM = 600  # of a page's text above its picture
 TITLE_ROOM = 250
 LINE_ROOM = 1_000
@@ -69,11 +69,11 @@ class DiscordLibraryVoice:
         embed.description = rich(text, PAGE_ROOM if said.picture else TEXT_ROOM)
         if said.picture:
             embed.set_image(url=f"attachment://{PICTURE}")
-        if said.reply.title == wording.PANEL_TITLE:
-            embed.set_footer(text=word("library.next"))
+        steps = _next_steps() if said.reply.title == wording.PANEL_TITLE else ""
+        embed.description += steps
         head = f"**{title}**\n" if title else ""
         rows = self._rows(speaker, said)
-        return DiscordMessage(embed, f"{head}{rich(text, PLAIN_ROOM)}", rows, files=files)
+        return DiscordMessage(embed, f"{head}{rich(text, PLAIN_ROOM)}{steps}", rows, files=files)
 
     def refusal(self, sentence: str) -> DiscordMessage:
         said = rich(sentence, LINE_ROOM) or common.SOMETHING_BROKE
@@ -166,6 +166,11 @@ def _text(said: Said) -> str:
     if said.picture and said.quote:
         return f"{said.reply.text.partition(PARAGRAPH)[0]}\n\n“{said.quote}”"
     return said.reply.text
+
+
+def _next_steps() -> str:
+    """S000-38, in small print."""
+    return "\n\n" + "\n".join(f"-# {_words(line, LINE_ROOM)}" for line in wording.NEXT_STEPS)
 
 
 def _files(said: Said) -> tuple[Upload, ...]:

@@ -99,6 +99,18 @@ async def test_a_button_is_found_again_by_its_id_after_a_restart() -> None:
     assert not LibraryButton(f"open {'x' * 90}", "Open").fits
 
 
+def test_an_answer_of_any_length_leaves_room_for_the_next_steps() -> None:
+    """S000-37, S000-38: the panel's title, and its four next steps."""
+    message = VOICE.said(SPEAKER, Said(Reply("**Tides** `follow` @moon. " * 900, "📝 Research Results"), after=FOUND))
+
+    body = {"content": message.text, "embeds": [message.embed.to_dict()], "allowed_mentions": {}}
+    assert message_problems(body) == []
+    assert message.embed.title == "📝 Research Results"
+    for text in (message.text, message.embed.description or ""):
+        assert [line[:9] for line in text.splitlines()[-4:]] == ["-# • Use "] * 4
+        assert "(e.g., `open 2`)" in text
+
+
 def test_a_page_and_a_saved_file_come_with_their_message_and_within_its_limits() -> None:
     """Where nothing may be attached, that is said instead."""
     page = VOICE.said(SPEAKER, Said(Reply("x" * 9_000, "Paper Content", page=(TIDES, 2)), b"\x89PNG", FOUND))

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator
+from urllib.parse import urlsplit
 
 import pytest
 import pytest_asyncio
+from aiohttp import ClientSession
 
 from tests.durable.outside import QUESTION
+from tests.durable.processes import Process
 from tests.loopback.discord_data import OTHER, Message
 from tests.loopback.discord_house import RESPONDERS, House, discord_house
 from tests.loopback.library_responders import LIBRARY
@@ -70,6 +73,22 @@ async def test_papers_are_dropped_asked_opened_improved_and_saved(house: House) 
     (name,) = [name for name in house.discord.files if name.endswith(".md")]
     assert f"✅ Research results saved to: {name.removeprefix('uploaded/')}" in shown(saved)
     assert b"## References" in house.discord.files[name]
+
+
+async def test_the_link_under_a_page_opens_the_pdf(house: House) -> None:
+    """On the pages of another process, for that paper alone; without its signature there is nothing."""
+    opened = await answer(house, "@gorkd open 0603.10002 page 2")
+    link = urlsplit(opened.buttons["PDF"]["url"])
+    web = await Process.start("web", {**house.env, "PORT": "0"})
+
+    async with ClientSession(web.address) as browser:
+        shown_pdf = await browser.get(f"{link.path}?{link.query}")
+        content = await shown_pdf.read()
+        unsigned = await browser.get(link.path)
+    await web.killed()
+
+    assert (shown_pdf.status, shown_pdf.content_type, content) == (200, "application/pdf", pdf("0603.10002")[2])
+    assert unsigned.status == 404
 
 
 async def test_questions_in_between_are_questions(house: House) -> None:
