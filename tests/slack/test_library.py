@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,11 +15,13 @@ from aiohttp import ClientSession
 from adapters.chat.slack.library_modals import ARGUMENT, COMMAND, WISH
 from adapters.chat.slack.library_modals import PAPER as PAPER_FIELD
 from core.library.states import COMMANDS
-from tests.loopback.openai_responders import ChatCall, Respond
-from tests.loopback.slack_state import Message
+from tests.durable.processes import Process
+from tests.loopback.openai_responders import ChatCall, Fault, Respond
+from tests.loopback.slack_state import ADA, GENERAL, Message
 from tests.pdfs import make_pdf
 from tests.shared_data import shared_data
 from tests.slack.house import PUBLIC_URL, SlackHouse
+from tests.slack.test_kills import two_processes
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 PAPER = "1310.10009"
@@ -36,7 +41,7 @@ def librarian(call: ChatCall) -> str | None:
     return None
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def _reading(house: SlackHouse) -> Iterator[None]:
     usual: Respond = house.world.model.respond
     house.world.model.respond = lambda call: librarian(call) or usual(call)
@@ -97,6 +102,7 @@ async def says(house: SlackHouse, user: str, to: Message, text: str) -> None:
     await house.slack.send("event", house.slack.event("message", said, channel_type="channel"))
 
 
+@pytest.mark.usefixtures("_reading")
 async def test_a_paper_is_dropped_asked_opened_improved_and_saved(house: SlackHouse) -> None:
     """S000-36 … S000-41, S000-50: the conversation in one thread, by words and buttons, with picture and file."""
     ada = house.person()
@@ -135,6 +141,7 @@ async def test_a_paper_is_dropped_asked_opened_improved_and_saved(house: SlackHo
     assert max(ack.seconds for ack in house.slack.acks) < 2
 
 
+@pytest.mark.usefixtures("_reading")
 async def test_a_library_of_ones_own_by_command_and_modal(house: SlackHouse) -> None:
     """S000-50: every command by its name, papers found while one types, and what is missing told beside its field."""
     ada = house.person()
@@ -162,6 +169,7 @@ async def test_a_library_of_ones_own_by_command_and_modal(house: SlackHouse) -> 
     assert house.whispers(ada) == ["There is no number 7; the list goes from 1 to 1."]
 
 
+@pytest.mark.usefixtures("_reading")
 async def test_only_admins_change_a_channels_library(house: SlackHouse) -> None:
     """S000-50: everybody may ask; who is an admin is asked of Slack once, and only where it matters."""
     ada, ben = house.person(), house.person()
@@ -178,3 +186,34 @@ async def test_only_admins_change_a_channels_library(house: SlackHouse) -> None:
     assert house.whispers(ada)[1:] == ["Only admins may change the library."] * 3
     assert 'There is no paper "2401.00001v1"' in house.whispers(ben)[0]
     assert [call["user"] for call in house.slack.api.named("users.info") if call["user"] in (ada, ben)] == [ada, ben]
+
+
+@pytest.mark.slow
+async def test_research_outlives_the_app_that_is_killed_over_it(tmp_path: Path) -> None:
+    """S000-36, G-03: kill -9 in the middle; then there is one answer, in the same message, and one goes on from it."""
+    async with two_processes(tmp_path, "off") as two:
+        slack, answers = two.slack, two.world.model
+        answers.respond = lambda call: librarian(call) or ""
+        slack.state.admins.add(ADA)
+        pdf = shared_data("papers", f"{PAPER}.pdf").read_bytes()
+        file = slack.attaches(f"{PAPER}.pdf", "application/pdf", pdf)
+        await slack.mentions(ADA, GENERAL, "add to library", files=[file])
+        await slack.until(lambda: two.of("✅"), within_s=30)
+        answers.respond = lambda call: replace(Fault(text=librarian(call) or ""), hang_first=True)
+
+        await slack.commands(ADA, GENERAL, f"research {QUESTION}", command="/library")
+        await asyncio.wait_for(answers.hanging.wait(), 20)
+        await slack.until(lambda: two.of("✍️"))
+        placeholder = two.of("✍️")[0]
+        await two.restart_app()
+        await two.worker.killed()
+        answers.respond = lambda call: librarian(call) or ""
+        two.worker = await Process.start("worker", two.env)
+        await slack.until(lambda: two.of("📝"), within_s=60)
+        await asyncio.wait_for(slack.socket.connected.wait(), 20)
+        await slack.commands(ADA, GENERAL, "open 1", command="/library")
+        await slack.until(lambda: two.of("Paper Content"), within_s=20)
+
+        assert [one.ts for one in two.of("📝")] == [placeholder.ts]
+        assert len([one for one in slack.state.of_bot(GENERAL) if not one.thread_ts]) == 2
+        assert "page 2 of 3" in two.of("Paper Content")[0].shown
