@@ -141,7 +141,7 @@ def _parts(text: str) -> list[str]:
 def _buttons(said: Said, thread: str) -> list[Block]:
     after = said.after
     shown = [after.selected_paper] if after.selected_paper else list(after.last_query_set[:OPEN_BUTTONS])
-    if after.state not in COMMANDS["open"].numbers:
+    if after.state not in COMMANDS["open"].numbers or said.reply.page is not None:
         shown = []
     made = [
         button(f"{OPEN}_{number}", "Open" if after.selected_paper else f"Open {number}", press.value)

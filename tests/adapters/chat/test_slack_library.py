@@ -1,0 +1,136 @@
+"""The library as Slack blocks and modals: whatever the papers say, Slack takes it and nobody is called."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from aiohttp import ClientSession
+from hypothesis import given
+from hypothesis import strategies as st
+from slack_sdk.errors import SlackApiError
+
+from adapters.chat.slack.blocks import SECTION_LIMIT
+from adapters.chat.slack.client import web_client
+from adapters.chat.slack.library_modals import Asked, ask_modal, paper_options, said_in_modal, wish_modal
+from adapters.chat.slack.library_render import MAX_SECTIONS, Press, SlackLibraryVoice, mrkdwn_pieces
+from core.job import Scope
+from core.library import wording
+from core.library.session import Said, Speaker
+from core.library.states import COMMANDS, Conversation, State
+from core.library.talk import Reply
+from tests.core.library.samples import TIDES
+from tests.golden.samples import LINKS
+from tests.loopback.slack_limits import message_faults, options_faults, view_faults
+from tests.loopback.slack_state import ADA, BOT_TOKEN, BOT_USER, GENERAL
+from tests.loopback.slack_world import SlackWorld
+
+SPEAKER = Speaker(Scope("slack:T1", "workspace"), "slack:C1:U1", "U1")
+NASTY = st.text(max_size=400) | st.sampled_from(
+    ["<!channel>", "<@U1> & <https://x.y|z>", "`", "**", "# ", " ", "a" * 9000]
+)
+
+
+def researched(text: str, question: str = "Why?") -> Said:
+    after = Conversation(history=(f"research {question}",)).found(
+        State.RESEARCH, [TIDES.id], draft=text, query=question, job_id="job_1"
+    )
+    return Said(Reply(text, wording.PANEL_TITLE), after=after)
+
+
+@given(text=NASTY, question=NASTY)
+def test_slack_takes_every_answer_and_nobody_is_called(text: str, question: str) -> None:
+    """Blocks within their limits, no mention and no link but ours."""
+    voice = SlackLibraryVoice(LINKS)
+
+    for message in (voice.said(SPEAKER, researched(text, question)), voice.told(question, [text])):
+        assert message_faults({"text": message.text, "blocks": list(message.blocks)}) == []
+        assert "<!" not in message.text + str(message.blocks)
+        assert "<@" not in message.text + str(message.blocks)
+
+
+@given(text=st.text(alphabet="ab&<\n 🙂", max_size=12_000))
+def test_pieces_hold_all_of_a_text_in_order(text: str) -> None:
+    """Cut at lines and words; nothing is lost, and no entity is cut through."""
+    pieces = mrkdwn_pieces(text)
+
+    assert all(len(piece.encode("utf-16-le")) // 2 <= SECTION_LIMIT for piece in pieces)
+    letters = "".join("".join(pieces).replace("&amp;", "&").replace("&lt;", "<").split())
+    assert len(pieces) > MAX_SECTIONS or letters in ("".join(text.split()), "…")
+
+
+def test_buttons_say_what_is_possible_now() -> None:
+    """S000-30: open each paper, improve and save; after a page was opened from an answer still the latter two."""
+    voice, answered = SlackLibraryVoice(LINKS), researched("So it is [2401.00001v1, page 2].")
+    opened = Said(Reply("…", "Paper Content", page=(TIDES, 2)), b"png", answered.after.opened(TIDES))
+
+    def buttons(said: Said) -> list[str]:
+        rows = [block["elements"] for block in voice.said(SPEAKER, said).blocks if block["type"] == "actions"]
+        return [str(one["action_id"]) for row in rows if isinstance(row, list) for one in row if isinstance(one, dict)]
+
+    assert buttons(answered) == ["library_open_1", "library_improve", "library_save"]
+    assert buttons(opened) == ["library_improve", "library_save", "library_pdf"]
+    assert buttons(Said(Reply("- State: initial", "Status"), after=answered.after)) == []
+
+
+def test_what_a_button_says_comes_back() -> None:
+    press = Press("slack:C1:U1", 'open "1"', "abc")
+
+    assert Press.read(press.value) == press
+    assert [Press.read(value) for value in ("", "[]", "7", "job_1")] == [None] * 4
+
+
+def test_slack_takes_the_modals_and_papers_of_any_title() -> None:
+    """At most 100 papers of at most 75 characters."""
+    papers = [replace(TIDES, id=f"2401.{number:05}v1", title=f"<!here> {number} {'x' * 200}") for number in range(300)]
+    asked = Asked("C1", "1.2", "slack:C1:U1", "https://hooks.slack.test/1", "tag")
+
+    assert view_faults(ask_modal(asked)) == view_faults(wish_modal(asked)) == []
+    assert Asked.of(ask_modal(asked)) == asked
+    assert options_faults({"options": paper_options(papers, "")}) == []
+    assert len(paper_options(papers, "")) == 100
+    assert [option["value"] for option in paper_options(papers, "00299V1")] == ["2401.00299v1"]
+
+
+@pytest.mark.parametrize("name", ["add", *COMMANDS])
+def test_every_command_can_be_said_by_the_modal(name: str) -> None:
+    """S000-50: with what it needs; what is missing stands beside a field."""
+    fields = {"library_command": {"selected_option": {"value": name}}, "library_argument": {"value": "3"}}
+    with_paper = fields | {"library_paper": {"selected_option": {"value": TIDES.id}}}
+    takes_paper = name in COMMANDS and COMMANDS[name].takes_paper and name != "summarize"
+
+    said, missing = said_in_modal(_sent(with_paper))
+    _, wanted = said_in_modal(_sent({"library_command": fields["library_command"]}))
+
+    assert (said, missing) == (f"{name} {TIDES.id} 3" if takes_paper else f"{name} 3", {})
+    assert bool(wanted) == (name == "add" or bool(COMMANDS[name].argument))
+
+
+def _sent(fields: dict[str, object]) -> dict[str, object]:
+    return {"callback_id": "library_ask", "state": {"values": {name: {name: value} for name, value in fields.items()}}}
+
+
+async def test_the_loopback_refuses_what_slack_refuses() -> None:
+    """A trigger is good for one view; a file needs its announced length and a thread's root."""
+    async with SlackWorld.open() as slack, ClientSession() as session:
+        client = web_client(BOT_TOKEN, api_url=f"{slack.url}/api/")
+        trigger, view = slack.state.new_trigger(), ask_modal(Asked("C1"))
+        root = slack.state.says(ADA, GENERAL, "root")
+        reply = slack.state.says(BOT_USER, GENERAL, "reply", root.ts)
+        given_ = await client.files_getUploadURLExternal(filename="a.png", length=3)
+        await client.views_open(trigger_id=trigger, view=view)
+
+        with pytest.raises(SlackApiError, match="exchanged_trigger_id"):
+            await client.views_open(trigger_id=trigger, view=view)
+        with pytest.raises(SlackApiError, match="alt_txt_too_large"):
+            await client.files_getUploadURLExternal(filename="a.png", length=3, alt_txt="x" * 1001)
+        async with session.post(given_["upload_url"], data=b"four") as refused:
+            assert refused.status == 400
+        with pytest.raises(SlackApiError, match="file_not_found"):
+            await client.files_completeUploadExternal(files=[{"id": given_["file_id"]}], channel_id=GENERAL)
+        async with session.post(given_["upload_url"], data=b"abc") as taken:
+            assert taken.status == 200
+        with pytest.raises(SlackApiError, match="invalid_thread_ts"):
+            await client.files_completeUploadExternal(
+                files=[{"id": given_["file_id"]}], channel_id=GENERAL, thread_ts=reply.ts
+            )
