@@ -50,25 +50,24 @@ async def synthesize_research_answer(
     job: ResearchJob,
     evidence_chunks: Sequence[PaperChunk],
     sources: Sequence[Source],
+    papers: Mapping[str, Paper],
     *,
     deps: Deps,
     progress: Progress,
     within_s: float,
 ) -> ResearchAnswer:
-    """S000-45: the job's question answered from these chunks alone, every sentence checked against its page.
+    """The job's question answered from these chunks alone, every sentence checked against its page (S000-45).
 
-    `sources` are the papers that the chunks are of, as `to_source` makes them; `answer_text` gives the text with its
-    pages. Without a model the chunks are quoted. Raises `ModelError` when the model fails twice.
+    `sources` are the papers that the chunks are of, as `to_source` makes them, and `papers` are these by source id;
+    `answer_text` gives the text with its pages. Without a model the chunks are quoted. Raises `ModelError` when the
+    model fails twice.
     """
-    papers = {chunk.paper.content_hash: chunk.paper for chunk in evidence_chunks}
-    by_source = {source.id: papers[source.content_hash] for source in sources}
     evidence = {
-        source_id: [chunk for chunk in evidence_chunks if chunk.paper.id == paper.id]
-        for source_id, paper in by_source.items()
+        source.id: [chunk for chunk in evidence_chunks if chunk.paper.id == papers[source.id].id] for source in sources
     }
     metadata = SearchMetadata((job.query,), ("library",), len(evidence_chunks))
     found = SourceCollection(tuple(sources), metadata, len(sources))
-    script = partial(synthesis_script, job, sources, evidence, by_source, deps)
+    script = partial(synthesis_script, job, sources, evidence, papers, deps)
     return await answer_question(job, found, deps, progress, usage=(), within_s=within_s, script=script)
 
 

@@ -91,7 +91,7 @@ class LibraryDesk:
         file = await self.library.file([shelf], paper.id)
         text = (await self.library.text([shelf], paper.id)).encode()
         name = f"{paper.id.replace('/', '_')}{'.pdf' if file else '.md'}"
-        return (await self._within(self.ingestion.add(shelf, name, file or text, again=True))).paper
+        return (await self._within(self.ingestion.add(shelf, name, file or text, again=paper))).paper
 
     async def rebuild(self, shelf: Scope) -> AsyncIterator[Paper | GorkdError]:
         """Reindex every paper, each as it is done; one that fails is told and left as it was."""

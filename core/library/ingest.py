@@ -122,16 +122,23 @@ class Ingestion:
     embedder: EmbeddingModel | None = None
 
     async def add(
-        self, shelf: Scope, name: str, content: bytes, record: PaperRecord = PaperRecord(), *, again: bool = False
+        self,
+        shelf: Scope,
+        name: str,
+        content: bytes,
+        record: PaperRecord = PaperRecord(),
+        *,
+        again: Paper | None = None,
     ) -> Ingested:
-        """Put a file on a shelf; `again` reads one anew that stands there. `record` goes before what the file says.
+        """Put a file on a shelf. `record` goes before what the file says; `again` is the paper to be read anew from
+        what is kept of it.
 
         Raises `PaperUnreadable`, `ModelError` (of the embedder), `StoreError`.
         """
         digest = hashlib.sha256(content).hexdigest()
         known = await self.library.papers([shelf])
-        same = next((paper for paper in known if paper.content_hash == digest), None)
-        if same is not None and not again:
+        same = again or next((paper for paper in known if paper.content_hash == digest), None)
+        if same is not None and again is None:
             return Ingested(same, is_new=False)
         read = await self.reader.read(name, content)
         described = _described(read, name, record, same)
@@ -139,7 +146,7 @@ class Ingestion:
         paper = Paper(
             id=described.id or _free_name(described, {other.id for other in known}),
             title=described.title,
-            content_hash=digest,
+            content_hash=again.content_hash if again else digest,
             added_at=self.clock(),
             authors=described.authors,
             published=described.published,

@@ -124,7 +124,7 @@ async def _synthesize(
     with work.deps.stage("synthesize"):
         try:
             return await synthesize_research_answer(
-                work.job, chunks, sources, deps=work.deps, progress=work.progress, within_s=within_s
+                work.job, chunks, sources, papers, deps=work.deps, progress=work.progress, within_s=within_s
             )
         except ModelError as exc:
             words = wording.SYNTHESIS_FAILED.format(reason=exc.user_message)

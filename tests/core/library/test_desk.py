@@ -84,6 +84,18 @@ async def test_a_healthy_shelf_has_no_faults_and_a_bare_paper_is_named() -> None
     ]
 
 
+async def test_markdown_read_anew_stays_one_paper() -> None:
+    """Of Markdown the tidied text is kept and not the file, whose bytes were others."""
+    shelf = desk()
+    added = (await shelf.add_file(LOCAL, "x.md", f"{PAPER}\r\n\r\n".encode())).paper
+    await shelf.library.put(LOCAL, added, PAPER, {}, b"")
+
+    again = await shelf.reindex(LOCAL, added.id)
+
+    assert (again.id, again.content_hash) == (added.id, added.content_hash)
+    assert await shelf.library.papers([LOCAL]) == [again]
+
+
 async def test_rebuilding_goes_on_behind_a_paper_that_fails() -> None:
     """`rebuild-index`: what cannot be read anew stays as it was."""
     shelf = desk()

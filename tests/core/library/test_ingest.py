@@ -147,7 +147,7 @@ async def test_reading_again_keeps_name_and_notes() -> None:
     desk = ingestion(reader=reader)
     first = await desk.add(LOCAL, "x.pdf", PAPER.encode(), PaperRecord(id="2401.00001v1", published="2024"))
 
-    again = await desk.add(LOCAL, "other.pdf", PAPER.encode(), again=True)
+    again = await desk.add(LOCAL, "other.pdf", PAPER.encode(), again=first.paper)
 
     assert again.paper.id == first.paper.id
     assert again.paper.published == "2024"

@@ -156,7 +156,7 @@ async def test_chunks_become_an_answer_with_their_pages() -> None:
     chunks = [PaperChunk(TIDES, 0, source.content[start : start + 200], start, start + 200)]
 
     answer = await synthesize_research_answer(
-        job, chunks, [source], deps=deps, progress=Progress(job, deps), within_s=10.0
+        job, chunks, [source], {source.id: TIDES}, deps=deps, progress=Progress(job, deps), within_s=10.0
     )
 
     assert answer_text(answer, {source.id: TIDES}) == f"{CAUSE} [2401.00001v1, page 2]."
