@@ -163,8 +163,10 @@ async def _discord(env: Mapping[str, str], house: House) -> None:
 
     links = page_links(env, house.settings)
     async with open_talks(env, house) as talks:
-        settings, leaving = DiscordSettings.from_env(env), house.tenancy.leaving
-        await run_discord(house.researcher, settings, links=links, talks=talks, leaving=leaving)
+        settings, tenancy = DiscordSettings.from_env(env), house.tenancy
+        await run_discord(
+            house.researcher, settings, links=links, talks=talks, leaving=tenancy.leaving, rules=tenancy.settings
+        )
 
 
 async def _slack(env: Mapping[str, str], house: House) -> None:

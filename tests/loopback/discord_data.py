@@ -49,6 +49,8 @@ BOT = user(BOT_ID, "gorkd", bot=True)
 ASKER = user("700000000000000001", "ada")
 OTHER = user("700000000000000002", "bob")
 
+TEXT_INPUT = 4  # a kind of component
+
 
 def member(person: dict[str, Any], *, permissions: int = ALL) -> dict[str, Any]:
     return {
@@ -243,6 +245,18 @@ class Interaction:
             "attachment_size_limit": 10_485_760, **place,
             **({"message": self.message.to_json()} if self.message else {}),
         }  # fmt: skip
+
+
+def filled(field: dict[str, Any], value: str | list[str] | None) -> dict[str, Any]:
+    """A form's field as Discord sends it: what was chosen or written, or what stood there."""
+    kept = {"type": field["type"], "custom_id": field["custom_id"], "id": 2}
+    if field["type"] == TEXT_INPUT:
+        return {**kept, "value": field.get("value") or "" if value is None else value}
+    standing = [option["value"] for option in field.get("options", []) if option.get("default")]
+    standing += [str(default["id"]) for default in field.get("default_values", [])]
+    chosen = standing if value is None else list(value)
+    assert field.get("min_values", 1) <= len(chosen) <= field.get("max_values", 1), f"{field['custom_id']}: {chosen}"
+    return {**kept, "values": chosen}
 
 
 def _permissions(person: dict[str, Any]) -> int:

@@ -42,13 +42,36 @@ def modal_problems(data: Mapping[str, Any]) -> list[str]:
     rows = data.get("components") or []
     if not 1 <= len(rows) <= 5:
         problems.append(f"{len(rows)} rows")
+    for row in rows:
+        problems += _length("label", row.get("label") or "-", 1, 45)
+        problems += _length("description", row.get("description"), 0, 100)
     for item in _leaves(rows):
+        problems += _menu(item) if item.get("type") in (3, 8) else []
+        problems += _length("value", item.get("value"), 0, int(item.get("max_length") or 4000))
         problems += _length("custom_id", item.get("custom_id"), 1, 100)
         problems += _length("label", item.get("label") or "-", 1, 45)
         problems += _length("placeholder", item.get("placeholder"), 0, 100)
         if not 0 <= int(item.get("max_length") or 0) <= 4000:
             problems.append("max_length")
     return problems
+
+
+def _menu(item: Mapping[str, Any]) -> Iterator[str]:
+    """A menu: at most 25 options, each once, and no more chosen than it lets choose (docs.discord.com, selects)."""
+    least, most = item.get("min_values", 1), item.get("max_values", 1)
+    if not (0 <= least <= 25 and 1 <= most <= 25 and least <= most):
+        yield f"{least} to {most} values"
+    options = item.get("options") or []
+    if item["type"] == 3 and not 1 <= len(options) <= 25:
+        yield f"{len(options)} options"
+    if len({option["value"] for option in options}) != len(options):
+        yield "an option twice"
+    for option in options:
+        yield from _length("option label", option.get("label"), 1, 100)
+        yield from _length("option value", option.get("value"), 1, 100)
+    chosen = [option for option in options if option.get("default")] + list(item.get("default_values") or [])
+    if len(chosen) > most:
+        yield f"{len(chosen)} chosen of {most}"
 
 
 def choices_problems(choices: Iterable[Mapping[str, Any]]) -> list[str]:

@@ -130,6 +130,25 @@ class DiscordWorld:
         asked = {"custom_id": form.modal["custom_id"], "components": rows}
         return self._begin(5, asked, form.person, form.channel, message=form.message)
 
+    def fill(self, form: Interaction, **changes: str | list[str]) -> Interaction:
+        """Somebody changes some fields of a form, by custom id, and sends it; the others are sent as they stand."""
+        assert form.modal is not None, "no form was opened"
+        rows = [
+            {
+                "type": 18,
+                "id": 1,
+                "component": data.filled(row["component"], changes.get(row["component"]["custom_id"])),
+            }
+            for row in form.modal["components"]
+        ]
+        asked = {"custom_id": form.modal["custom_id"], "components": rows, "resolved": self._resolved(rows)}
+        return self._begin(5, asked, form.person, form.channel, message=form.message)
+
+    def _resolved(self, rows: list[dict[str, Any]]) -> dict[str, Any]:
+        """The channels that are chosen in menus, as Discord describes them."""
+        chosen = [one for row in rows for one in row["component"].get("values", []) if one in self.channels]
+        return {"channels": {one: {**self.channels[one].to_json(), "permissions": str(data.ALL)} for one in chosen}}
+
     def say(
         self,
         text: str,

@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -16,6 +17,7 @@ import aiohttp
 import discord
 from discord import app_commands
 
+from adapters.chat.discord.administering import SettingsItem, press_settings, settings_of, submit_settings
 from adapters.chat.discord.comings import leave_guild, welcome_guild
 from adapters.chat.discord.commands import add_commands, is_registered
 from adapters.chat.discord.delivery import PLATFORM, DiscordReply, Spot
@@ -28,21 +30,23 @@ from adapters.chat.discord.presses import press_button, submit_form
 from adapters.chat.discord.render import DiscordVoice
 from adapters.chat.discord.settings import DiscordSettings
 from adapters.chat.discord.threads import Traffic, spread
-from adapters.chat.discord.translate import Asked
+from adapters.chat.discord.translate import Asked, Place
 from adapters.chat.discord.view import JobItem, LibraryItem, form_of, wish_of
 from adapters.chat.discord.words import word
 from adapters.chat.library import LiveTalks
 from adapters.chat.live import LiveAnswers
 from adapters.chat.reply import Pace
 from core.delivery import Address, Delivery
-from core.errors import SetupError
+from core.errors import GorkdError, SetupError
 from core.job import ResearchJob, ResearchRequest
 from core.page_links import PageLinks
+from core.settings.tenant import DEFAULTS, TenantSettings
 
 if TYPE_CHECKING:
     from core.departures import Leaving
     from core.library.session import LibraryTalks
     from core.researcher import Researcher
+    from core.settings.desk import SettingsDesk
 
 GRACE_S = 30.0  # a stopping bot lets living messages end for this long (G-02)
 RECONNECT_S = (1.0, 5.0, 15.0, 60.0)  # between tries to log in while Discord is away; the last is repeated
@@ -59,9 +63,10 @@ async def run_discord(
     links: PageLinks,
     talks: LibraryTalks | None = None,
     leaving: Leaving | None = None,
+    rules: SettingsDesk | None = None,
 ) -> None:
     """Runs until cancelled, then lets living messages end. Raises `SetupError` when Discord refuses the token."""
-    async with ResearchBot(researcher, settings, links=links, talks=talks, leaving=leaving) as bot:
+    async with ResearchBot(researcher, settings, links=links, talks=talks, leaving=leaving, rules=rules) as bot:
         running = asyncio.create_task(bot.run_forever(), name="discord")
         try:
             await asyncio.shield(running)
@@ -80,13 +85,17 @@ class ResearchBot(discord.AutoShardedClient):
         links: PageLinks,
         talks: LibraryTalks | None = None,
         leaving: Leaving | None = None,
+        rules: SettingsDesk | None = None,
     ) -> None:
-        """Without `talks` there is no library; without `leaving` nothing of a server that removes the bot is erased."""
+        """Without `talks` there is no library; without `leaving` nothing of a server that removes the bot is erased;
+        without `rules` every server has the defaults.
+        """
         intents = discord.Intents(guilds=True, guild_messages=True, dm_messages=True)  # none of them is privileged
         super().__init__(intents=intents, allowed_mentions=discord.AllowedMentions.none(), max_messages=None)
         self.researcher = researcher
         self.settings = settings
         self.leaving = leaving
+        self.rules = rules
         self.voice = DiscordVoice(links)
         self.live = LiveAnswers(researcher, self.voice, platform=PLATFORM, pace=PACE)
         self.library = LiveTalks(talks, DiscordLibraryVoice(links), platform=PLATFORM, pace=PACE) if talks else None
@@ -111,7 +120,7 @@ class ResearchBot(discord.AutoShardedClient):
                 await asyncio.sleep(wait_s)
 
     async def setup_hook(self) -> None:
-        self.add_dynamic_items(JobItem, LibraryItem)
+        self.add_dynamic_items(JobItem, LibraryItem, SettingsItem)
         # As Discord sent them: `fetch_commands` of discord.py 2.7.1 loses where a command may be used.
         registered = cast("Sequence[Mapping[str, Any]]", await self.http.get_global_commands(self.application_id or 0))
         if not is_registered(self.tree, registered):
@@ -153,6 +162,8 @@ class ResearchBot(discord.AutoShardedClient):
             await submit_form(self, interaction, *form)
         elif wish is not None:
             await self.said_by_button(interaction, wish)
+        elif self.rules is not None and (given := settings_of(interaction)):
+            await submit_settings(self, self.rules, interaction, *given)
 
     async def pressed(self, interaction: Asked, press: Press, job_id: str) -> None:
         await press_button(self, interaction, press, job_id)
@@ -160,7 +171,22 @@ class ResearchBot(discord.AutoShardedClient):
     async def said_by_button(self, interaction: Asked, button: LibraryButton) -> None:
         await press_library(self, interaction, button)
 
+    async def settings_pressed(self, interaction: Asked, group: str) -> None:
+        if self.rules is not None:
+            await press_settings(self, self.rules, interaction, group)
+
     # What the parts of the bot share
+
+    async def placed(self, place: Place) -> Place:
+        """With its server's settings as they are now. A store that is away refuses the question itself."""
+        try:
+            return replace(place, settings=await self._settings_of(place.scope.tenant))
+        except GorkdError as error:
+            _log.warning("settings not read", extra={"error": str(error)})
+            return place
+
+    async def _settings_of(self, tenant: str) -> TenantSettings:
+        return (await self.rules.show(tenant)).settings if self.rules else DEFAULTS
 
     async def ask(
         self, request: ResearchRequest, spot: Spot, *, key: str, files: Sequence[discord.Attachment] = ()
@@ -197,7 +223,10 @@ class ResearchBot(discord.AutoShardedClient):
         return reply
 
     async def _spread(self, spot: Spot, payload: DiscordMessage) -> None:
-        await spread(self, spot, payload, self.traffic, self.settings.threads)
+        guild = getattr(self.get_channel(spot.channel_id), "guild", None)
+        wanted = (await self._settings_of(f"discord:{guild.id}")).threads if guild else "auto"
+        when = self.settings.threads if wanted == "auto" else wanted
+        await spread(self, spot, payload, self.traffic, when)
 
     async def _reopen(self, delivery: Delivery) -> DiscordReply | None:
         try:

@@ -10,6 +10,7 @@ import discord
 from discord import app_commands
 
 from adapters.chat.discord.acks import acknowledge
+from adapters.chat.discord.administering import settings_command
 from adapters.chat.discord.library import library_command
 from adapters.chat.discord.markup import is_linkable, plain
 from adapters.chat.discord.messages import conversation_of
@@ -42,6 +43,8 @@ def add_commands(bot: ResearchBot) -> None:
         bot.tree.add_command(command)
     if bot.library is not None:
         bot.tree.add_command(library_command(bot, bot.library))
+    if bot.rules is not None:
+        bot.tree.add_command(settings_command(bot, bot.rules))
 
     @bot.tree.error
     async def failed(interaction: Asked, error: app_commands.AppCommandError) -> None:
@@ -75,13 +78,14 @@ def _research(bot: ResearchBot) -> app_commands.Command[Any, ..., None]:
         top_k: app_commands.Range[int, TOP_K.least, TOP_K.most] = TOP_K.default,
         max_iterations: app_commands.Range[int, ROUNDS.least, ROUNDS.most] = ROUNDS.default,
         context: app_commands.Range[str, 0, 2000] = "",
-        private: bool = False,
+        private: bool | None = None,
         file: discord.Attachment | None = None,
     ) -> None:
+        place = await bot.placed(place_of_interaction(interaction))
+        private = place.settings.visibility == "private" if private is None else private
         spot = await acknowledge(interaction, ephemeral=private)
         if spot is None:
             return
-        place = place_of_interaction(interaction)
         request = ResearchRequest(
             query,
             place.own_scope if private else place.scope,
@@ -93,6 +97,7 @@ def _research(bot: ResearchBot) -> app_commands.Command[Any, ..., None]:
             is_private=private,
             asker=str(place.user_id),
             thread=await conversation_of(bot, interaction.channel, interaction.id),
+            channel=place.public_id,
         )
         await bot.ask(request, spot, key=f"discord:{interaction.id}", files=[file] if file else [])
 
@@ -120,7 +125,7 @@ def _research_this(bot: ResearchBot) -> app_commands.ContextMenu:
         if not quoted:
             await bot.reply(spot).edit(bot.voice.refusal(word("asking.nothing_to_check")))
             return
-        place = place_of_interaction(interaction)
+        place = await bot.placed(place_of_interaction(interaction))
         request = ResearchRequest(
             "",
             place.scope,
@@ -128,6 +133,7 @@ def _research_this(bot: ResearchBot) -> app_commands.ContextMenu:
             quoted=quoted,
             asker=str(place.user_id),
             thread=await conversation_of(bot, interaction.channel, interaction.id),
+            channel=place.public_id,
         )
         await bot.ask(request, spot, key=f"discord:{interaction.id}")
 

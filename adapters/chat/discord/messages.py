@@ -36,7 +36,7 @@ async def hear(bot: ResearchBot, message: discord.Message) -> None:
         or (message.guild and bot.user not in message.mentions)
     ):
         return
-    place = place_of_message(message)
+    place = await bot.placed(place_of_message(message))
     spot = await _spot(bot, message)
     if spot is None:
         return
@@ -99,7 +99,9 @@ async def _respond(bot: ResearchBot, message: discord.Message, place: Place, spo
     if running is not None and reply.kind not in ("sources", "help", "history", "forget"):
         await _steer(bot, running, place, spot, said)
     elif reply.kind == "question":
-        request = ResearchRequest(reply.rest, place.scope, asker=str(place.user_id), thread=thread)
+        request = ResearchRequest(
+            reply.rest, place.scope, asker=str(place.user_id), thread=thread, channel=place.public_id
+        )
         await bot.ask(request, spot, key=f"discord:{message.id}", files=message.attachments)
     elif reply.kind in ("help", "history"):
         await _tell(bot, place, spot, reply)

@@ -72,6 +72,14 @@ class LibraryButton:
 
 
 @dataclass(frozen=True)
+class PanelButton:
+    """Below what is shown to one person; who hears it knows its `custom_id`."""
+
+    custom_id: str
+    label: str
+
+
+@dataclass(frozen=True)
 class Upload:
     """A file that is shown with the message."""
 
@@ -79,7 +87,7 @@ class Upload:
     content: bytes = field(repr=False)
 
 
-Row = tuple[JobButton | LibraryButton | LinkButton, ...]
+Row = tuple[JobButton | LibraryButton | LinkButton | PanelButton, ...]
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ def section_command(bot: ResearchBot) -> app_commands.Command[Any, ..., None]:
         spot = await acknowledge(interaction, ephemeral=private)
         if spot is None:
             return
-        place = place_of_interaction(interaction)
+        place = await bot.placed(place_of_interaction(interaction))
         is_in_thread = isinstance(interaction.channel, discord.Thread | discord.DMChannel)
         if context is None and not is_in_thread:
             await bot.reply(spot).edit(bot.voice.refusal(NO_BRIEF))
@@ -54,6 +54,7 @@ def section_command(bot: ResearchBot) -> app_commands.Command[Any, ..., None]:
             is_private=private,
             asker=str(place.user_id),
             thread=await conversation_of(bot, interaction.channel, interaction.id),
+            channel=place.public_id,
         )
         files = [file for file in (context, experiment) if file is not None]
         await bot.ask(request, spot, key=f"discord:{interaction.id}", files=files)

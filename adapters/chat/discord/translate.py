@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import discord
 
 from core.job import ResearchJob, Scope
+from core.settings.tenant import DEFAULTS, TenantSettings
 
 Asked = discord.Interaction[discord.Client]
 
@@ -28,13 +29,19 @@ class Place:
     is_direct: bool = False
     is_open: bool = False
     is_manager: bool = False
+    settings: TenantSettings = DEFAULTS
+
+    @property
+    def public_id(self) -> str:
+        """The channel, of a thread its parent; "" for direct messages."""
+        return "" if self.is_direct else str(self.audience_id or self.channel_id)
 
     @property
     def scope(self) -> Scope:
         """Unknown means the channel; a direct message is the user's own."""
         if self.is_direct:
             return Scope(self._tenant, f"user:{self.user_id}")
-        is_shared = bool(self.guild_id) and self.is_open
+        is_shared = bool(self.guild_id) and self.is_open and self.settings.visibility == "workspace"
         return Scope(self._tenant, "workspace" if is_shared else f"channel:{self.audience_id or self.channel_id}")
 
     @property

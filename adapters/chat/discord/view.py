@@ -7,7 +7,15 @@ from typing import Any, Protocol, cast
 
 import discord
 
-from adapters.chat.discord.payload import JOB_ID, DiscordMessage, JobButton, LibraryButton, LinkButton, Press
+from adapters.chat.discord.payload import (
+    JOB_ID,
+    DiscordMessage,
+    JobButton,
+    LibraryButton,
+    LinkButton,
+    PanelButton,
+    Press,
+)
 from adapters.chat.discord.translate import Asked
 from adapters.chat.discord.words import word
 
@@ -140,9 +148,11 @@ def _values(components: list[dict[str, Any]]) -> list[str]:
     return found
 
 
-def _item(button: JobButton | LibraryButton | LinkButton, row: int) -> discord.ui.Item[Any]:
+def _item(button: JobButton | LibraryButton | LinkButton | PanelButton, row: int) -> discord.ui.Item[Any]:
     if isinstance(button, LinkButton):
         return discord.ui.Button(label=button.label, url=button.url, row=row)
+    if isinstance(button, PanelButton):
+        return discord.ui.Button(label=button.label, custom_id=button.custom_id, row=row)
     item = LibraryItem(button) if isinstance(button, LibraryButton) else JobItem(button)
     item.row = row
     return item

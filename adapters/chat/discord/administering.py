@@ -1,0 +1,236 @@
+"""`/research-settings`: whoever may manage the server sees its settings, and changes them in a form for each group."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+import discord
+from discord import app_commands
+
+from adapters.chat.discord.acks import open_form
+from adapters.chat.discord.markup import plain
+from adapters.chat.discord.payload import DiscordMessage, PanelButton
+from adapters.chat.discord.talking import whisper
+from adapters.chat.discord.translate import Asked, place_of_interaction
+from adapters.chat.discord.words import word
+from core import wording
+from core.errors import GorkdError
+from core.settings.desk import KeptSettings, SettingChange, SettingsChanged, SettingsDesk
+from core.settings.fields import FIELDS, GROUPS, Field, Group, SettingsRefused, read_settings, write_setting
+from core.settings.tenant import Ceilings, TenantSettings
+
+if TYPE_CHECKING:
+    from adapters.chat.discord.bot import ResearchBot
+
+LOG = "log"
+LOG_LENGTH = 15
+MAX_CHOSEN = 25  # of one menu (docs.discord.com, select menus)
+LABEL_ROOM, HINT_ROOM, TEXT_ROOM = 45, 100, 4000  # of a form's field
+VALUE_ROOM = 300  # of one value where they are listed
+FIELD_ROOM = 1024  # of an embed's field
+COLOUR = 0x1D3C4F
+_PANEL = rf"settings:(?P<group>{'|'.join([*GROUPS, LOG])})"
+_FORM = re.compile(rf"settings:(?:{'|'.join(GROUPS)}):(?P<version>[0-9]{{1,9}})")
+_CHANNELS = [
+    discord.ChannelType.text,
+    discord.ChannelType.news,
+    discord.ChannelType.forum,
+    discord.ChannelType.voice,
+]
+
+
+class Administered(Protocol):
+    async def settings_pressed(self, interaction: Asked, group: str) -> None: ...
+
+
+class SettingsItem(discord.ui.DynamicItem[discord.ui.Button[Any]], template=_PANEL):
+    """A button below the settings; it outlives a restart."""
+
+    def __init__(self, group: str, label: str) -> None:
+        super().__init__(discord.ui.Button(label=label, custom_id=f"settings:{group}"))
+        self.group = group
+
+    @classmethod
+    async def from_custom_id(cls, _: Any, item: discord.ui.Item[Any], match: re.Match[str], /) -> SettingsItem:
+        return cls(match["group"], cast("discord.ui.Button[Any]", item).label or "·")
+
+    async def callback(self, interaction: discord.Interaction[Any]) -> None:
+        await cast(Administered, interaction.client).settings_pressed(interaction, self.group)
+
+
+class SettingsForm(discord.ui.Modal):
+    """The settings of one group, as they were at a version; read from the interaction itself, as other forms are."""
+
+    def __init__(self, group: Group, kept: KeptSettings, ceilings: Ceilings) -> None:
+        super().__init__(title=GROUPS[group], custom_id=f"settings:{group}:{kept.version}", timeout=15 * 60.0)
+        for field in FIELDS.values():
+            made = _component(field, kept.settings, ceilings) if field.group == group else None
+            if made is not None:
+                label, hint = field.title[:LABEL_ROOM], field.hint[:HINT_ROOM]
+                self.add_item(discord.ui.Label(text=label, description=hint, component=made))
+
+
+def settings_command(bot: ResearchBot, desk: SettingsDesk) -> app_commands.Command[Any, ..., None]:
+    @app_commands.command(name="research-settings", description=word("commands.settings"))
+    @app_commands.guild_install()
+    @app_commands.allowed_contexts(guilds=True, dms=False, private_channels=False)
+    @app_commands.default_permissions(manage_guild=True)
+    async def research_settings(interaction: Asked) -> None:
+        await whisper(bot, interaction, partial(_panel, bot, desk, interaction))
+
+    return research_settings
+
+
+async def press_settings(bot: ResearchBot, desk: SettingsDesk, interaction: Asked, group: str) -> None:
+    """A button below the settings: a form, or the log."""
+    if group == LOG or not place_of_interaction(interaction).is_manager:
+        await whisper(bot, interaction, partial(_log_of, bot, desk, interaction))
+        return
+    tenant = place_of_interaction(interaction).scope.tenant
+    try:
+        form = SettingsForm(cast("Group", group), await desk.show(tenant), desk.ceilings(tenant))
+    except GorkdError as error:
+        await whisper(bot, interaction, partial(_refusal, bot, error.user_message))
+        return
+    await open_form(interaction, form)
+
+
+def settings_of(interaction: Asked) -> tuple[int, dict[str, str]] | None:
+    """Of a submitted form the version it was filled in from, and what it says by setting; None for any other."""
+    submitted = cast("dict[str, Any]", interaction.data or {})
+    found = _FORM.fullmatch(str(submitted.get("custom_id") or ""))
+    if interaction.type is not discord.InteractionType.modal_submit or found is None:
+        return None
+    fields = (row.get("component") or {} for row in submitted.get("components") or [])
+    given = {str(field.get("custom_id")): _text(field) for field in fields if field.get("custom_id") in FIELDS}
+    return int(found["version"]), given
+
+
+async def submit_settings(
+    bot: ResearchBot, desk: SettingsDesk, interaction: Asked, version: int, given: dict[str, str]
+) -> None:
+    """Save what a form says, and show the settings as they are then, with what was wrong."""
+
+    async def make() -> DiscordMessage:
+        place = place_of_interaction(interaction)
+        if not place.is_manager:
+            return bot.voice.refusal(wording.SETTINGS_ADMINS_ONLY)
+        tenant = place.scope.tenant
+        try:
+            settings = read_settings(given, (await desk.show(tenant)).settings)
+            changes = await desk.save(tenant, settings, version=version, who=str(place.user_id))
+            notice = wording.SETTINGS_SAVED if changes else wording.SETTINGS_UNCHANGED
+        except SettingsRefused as refused:
+            wrong = "\n".join(
+                f"· **{FIELDS[key].title}**: {plain(said, 200)}" for key, said in refused.refusals.items()
+            )
+            notice = f"{word('settings.not_saved')}\n{wrong}"
+        except SettingsChanged as changed:
+            notice = changed.user_message
+        return await _panel(bot, desk, interaction, notice=notice)
+
+    await whisper(bot, interaction, make)
+
+
+async def _panel(bot: ResearchBot, desk: SettingsDesk, interaction: Asked, *, notice: str = "") -> DiscordMessage:
+    place = place_of_interaction(interaction)
+    if not place.is_manager:
+        return bot.voice.refusal(wording.SETTINGS_ADMINS_ONLY)
+    kept, changes = await desk.show(place.scope.tenant), await desk.log(place.scope.tenant, limit=1)
+    embed = discord.Embed(title=wording.SETTINGS, description=notice or word("settings.text"), colour=COLOUR)
+    for group, title in GROUPS.items():
+        embed.add_field(name=title, value=_listed(group, kept.settings), inline=False)
+    if changes:
+        embed.set_footer(text=f"{word('settings.last_changed')} {wording.day(changes[0].at)}")
+    buttons = [PanelButton(f"settings:{group}", title) for group, title in GROUPS.items()]
+    buttons.append(PanelButton(f"settings:{LOG}", word("settings.log")))
+    said = "\n".join([notice, *(f"{field.name}\n{field.value}" for field in embed.fields)]).strip()
+    return DiscordMessage(embed, said[:2000], rows=(tuple(buttons),))
+
+
+async def _log_of(bot: ResearchBot, desk: SettingsDesk, interaction: Asked) -> DiscordMessage:
+    place = place_of_interaction(interaction)
+    if not place.is_manager:
+        return bot.voice.refusal(wording.SETTINGS_ADMINS_ONLY)
+    changes = await desk.log(place.scope.tenant, limit=LOG_LENGTH)
+    lines = [_told(change) for change in changes if change.key in FIELDS]
+    said = "\n".join(lines) or wording.NO_CHANGES_YET
+    return bot.voice.notice(f"**{wording.SETTINGS_LOG}**\n{said}"[:2000])
+
+
+async def _refusal(bot: ResearchBot, sentence: str) -> DiscordMessage:
+    return bot.voice.refusal(sentence)
+
+
+def _component(field: Field, settings: TenantSettings, ceilings: Ceilings) -> discord.ui.Item[Any] | None:
+    """None for what there is nothing to choose of, or more than a menu can hold."""
+    value = getattr(settings, field.key)
+    if field.key == "channels":
+        return _channel_menu(value) if len(value) <= MAX_CHOSEN else None
+    if field.choices:
+        chosen = write_setting(field.key, settings)
+        return _menu(field.key, field.choices, [chosen], most=1, least=1)
+    if field.key == "providers":
+        offered = [(name, name) for name in dict.fromkeys([*ceilings.providers, *value])][:MAX_CHOSEN]
+        return _menu(field.key, offered, value, most=len(offered), least=0) if offered else None
+    is_list = isinstance(value, tuple)
+    written = "\n".join(value) if is_list else (write_setting(field.key, settings) if value is not None else "")
+    return discord.ui.TextInput(
+        custom_id=field.key,
+        style=discord.TextStyle.paragraph if is_list else discord.TextStyle.short,
+        placeholder=field.unset.capitalize(),
+        default=written or None,
+        max_length=TEXT_ROOM if is_list else 20,
+        required=False,
+    )
+
+
+def _channel_menu(chosen: Sequence[str]) -> discord.ui.ChannelSelect[Any]:
+    return discord.ui.ChannelSelect(
+        custom_id="channels",
+        channel_types=_CHANNELS,
+        placeholder="Everywhere",
+        min_values=0,
+        max_values=MAX_CHOSEN,
+        required=False,
+        default_values=[
+            discord.SelectDefaultValue(id=int(channel), type=discord.SelectDefaultValueType.channel)
+            for channel in chosen
+            if channel.isdecimal()
+        ],
+    )
+
+
+def _menu(
+    key: str, choices: Sequence[tuple[str, str]], chosen: Sequence[str], *, most: int, least: int
+) -> discord.ui.Select[Any]:
+    options = [discord.SelectOption(label=text[:100], value=name, default=name in chosen) for name, text in choices]
+    return discord.ui.Select(
+        custom_id=key, options=options, min_values=least, max_values=most, required=bool(least), placeholder="All"
+    )
+
+
+def _text(field: Mapping[str, Any]) -> str:
+    """As `read_setting` takes it."""
+    return " ".join(field["values"]) if "values" in field else str(field.get("value") or "")
+
+
+def _listed(group: Group, settings: TenantSettings) -> str:
+    fields = [field for field in FIELDS.values() if field.group == group]
+    lines = [f"**{field.title}**: {_value(field, write_setting(field.key, settings))}" for field in fields]
+    return "\n".join(lines)[:FIELD_ROOM]
+
+
+def _told(change: SettingChange) -> str:
+    field, who = FIELDS[change.key], f"<@{change.who}>" if change.who.isdecimal() else change.who or "somebody"
+    before, after = _value(field, change.before), _value(field, change.after)
+    return f"· {wording.day(change.at)}, {who}: **{field.title}** {before} → {after}"
+
+
+def _value(field: Field, text: str) -> str:
+    if field.key == "channels" and text != field.unset:
+        return ", ".join(f"<#{channel}>" for channel in text.split(", ") if channel.isdecimal())
+    return plain(dict(field.choices).get(text, text), VALUE_ROOM)
