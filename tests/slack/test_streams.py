@@ -218,6 +218,15 @@ async def test_where_slack_gives_no_stream_the_message_is_posted_and_it_is_not_a
         assert [one.stream for one in desk.messages] == [None] * 3
 
 
+async def test_app_that_was_no_member_is_asked_for_a_stream_again_once_it_may_be_one() -> None:
+    async with opened_desk() as desk:
+        desk.slack.api.faults["chat.startStream"] = Fault("not_in_channel")
+        await desk.shows(SEARCHING)
+
+        assert desk.gate.is_open(GENERAL)
+        assert [one.stream for one in desk.messages] == [None]
+
+
 async def test_limit_of_starts_is_not_waited_for() -> None:
     """Twenty streams a minute: who comes later is answered by updates at once."""
     async with opened_desk() as desk:

@@ -21,6 +21,7 @@ from adapters.chat.slack.poster import Mark, Spot, find, stop_stream, was_refuse
 
 STREAM_LIFE_S = 270.0  # Slack ends a stream about 5 min after its start
 LIMITED = frozenset({"ratelimited", "rate_limited"})
+PASSING = frozenset({"not_in_channel", "channel_not_found", "user_not_found"})  # an invitation ends them
 STOPPED = "stopped_by_user"
 
 _log = logging.getLogger(__name__)
@@ -39,10 +40,10 @@ class StreamGate:
         return channel not in self.refusing and self.clock() >= self.quiet_until
 
     def refused(self, channel: str, error: Exception) -> None:
-        """Remember why; a limit passes, and other refusals would come again."""
+        """Remember it; a limit passes, and so may a refusal, but most would come again."""
         if isinstance(error, SlackApiError) and reason(error) in LIMITED:
             self.quiet_until = self.clock() + wait_s(error.response.headers)
-        elif was_refused(error):
+        elif was_refused(error) and reason(error) not in PASSING:
             self.refusing.add(channel)
 
 
