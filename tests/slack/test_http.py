@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
+from adapters.chat.slack.library_modals import COMMAND, PAPER
 from tests.durable.outside import QUESTION
 from tests.loopback.slack_delivery import SignedHttp, encode, sign
 from tests.loopback.slack_state import SIGNING_SECRET
@@ -27,10 +28,30 @@ def requests_to(house: SlackHouse) -> SignedHttp:
     return house.slack.delivery
 
 
+async def test_form_of_the_library_is_served_over_http_too(house: SlackHouse) -> None:
+    """S000-50, G-03: the modal, the papers that are found while one types, and what is sent off."""
+    ada = house.person()
+    direct = house.slack.state.direct(ada)
+    file = house.slack.attaches(
+        "2401.00001v1.md", "text/markdown", b"# Tides and the Moon\n\nThe moon causes the tides."
+    )
+    await house.slack.direct(ada, "add to library", subtype="file_share", files=[file])
+    await house.slack.until(lambda: "✅" in str(house.slack.state.of_bot(direct)))
+
+    await house.slack.commands(ada, direct, "", command="/library")
+    view = house.slack.state.views[-1]
+    found = await house.slack.suggests(ada, view, PAPER, "2401")
+    command = {COMMAND: {COMMAND: {"selected_option": {"value": "summary"}}}}
+    await house.slack.submits(ada, view, command | {PAPER: {PAPER: {"selected_option": found[0]}}})
+    await house.slack.until(lambda: "Paper id: 2401.00001v1" in str(house.slack.state.of_bot(direct)))
+
+    assert [option["value"] for option in found] == ["2401.00001v1"]
+
+
 async def test_mention_command_and_click_are_served_by_the_same_listeners(house: SlackHouse) -> None:
     """G-03: HTTP for production, from the same listeners as Socket Mode."""
     ada = house.person()
-    channel = house.channel(ada)
+    channel, before = house.channel(ada), len(house.slack.acks)
 
     answer = await house.answered(ada, channel)
     ack = await house.slack.commands(ada, channel, QUESTION)
@@ -38,7 +59,7 @@ async def test_mention_command_and_click_are_served_by_the_same_listeners(house:
     await house.slack.clicks(ada, answer, "show_sources")
     await house.slack.until(lambda: len(house.whispers(ada)) == 2)
 
-    assert house.slack.acks[0].seconds < 1
+    assert house.slack.acks[before].seconds < 1
     assert ack.payload["text"] == "On it …"
     assert house.slack.socket.opened == 0
 

@@ -104,10 +104,10 @@ async def says(house: SlackHouse, user: str, to: Message, text: str) -> None:
 
 @pytest.mark.usefixtures("_reading")
 async def test_a_paper_is_dropped_asked_opened_improved_and_saved(house: SlackHouse) -> None:
-    """S000-36 … S000-41, S000-50: the conversation in one thread, by words and buttons, with picture and file."""
+    """D15, S000-36 … S000-41, S000-50: the conversation in one thread, by words and buttons, with picture and file."""
     ada = house.person()
     house.slack.state.admins.add(ada)
-    channel = house.channel(ada)
+    channel, before = house.channel(ada), len(house.slack.acks)
     pdf = shared_data("papers", f"{PAPER}.pdf").read_bytes()
     file = house.slack.attaches(f"{PAPER}.pdf", "application/pdf", pdf)
 
@@ -137,8 +137,9 @@ async def test_a_paper_is_dropped_asked_opened_improved_and_saved(house: SlackHo
     async with ClientSession() as session, session.get(local(house, page.buttons["library_pdf"]["url"])) as response:
         assert await response.read() == pdf
     assert "More on the method" in [call.user for call in house.world.model.calls if call.schema_name == "answer"][-1]
+    assert f"✅ Research results saved to: {saved['name']}" in (await posted(house, channel, "💾")).shown
     assert FOUND.encode() in content_of(house, saved)
-    assert max(ack.seconds for ack in house.slack.acks) < 2
+    assert max(ack.seconds for ack in house.slack.acks[before:]) < 2
 
 
 @pytest.mark.usefixtures("_reading")
