@@ -209,7 +209,7 @@ class SlackCity:
         self.worlds[code.team].state.scopes = code.scopes
         named = {"id": code.team, "name": f"Team {code.team}"}
         return {
-            **self._token_of(code.team),
+            **self.grant(code.team),
             "scope": ",".join(sorted(code.scopes)), "bot_user_id": BOT_USER, "app_id": APP,
             "team": None if code.is_organisation else named,
             "enterprise": {"id": "E1", "name": "Enterprise"} if code.is_organisation else None,
@@ -222,9 +222,9 @@ class SlackCity:
         team = self._refresh_tokens.pop(refresh_token, None)
         if team is None:
             raise Refused("invalid_refresh_token")
-        return self._token_of(team) | {"scope": "", "team": {"id": team, "name": f"Team {team}"}}
+        return self.grant(team) | {"scope": "", "team": {"id": team, "name": f"Team {team}"}}
 
-    def _token_of(self, team: str) -> dict[str, Json]:
+    def grant(self, team: str) -> dict[str, Json]:
         """A new token of a workspace; without rotation a living one is given out again."""
         tokens = self.worlds[team].state.tokens
         alive = [token for token, refusal in tokens.items() if not refusal]
