@@ -149,6 +149,11 @@ def evidence_line(quote: str, *, is_for: bool, is_whole: bool) -> str:
     return f"{side}: “{quote}”"
 
 
+def changed_by(who: str) -> str:
+    """Who has changed a setting, where it is no person that is known."""
+    return "whoever runs gorkd" if who else "somebody"
+
+
 def settings_command(tenant: str) -> str:
     """What an admin of this tenant types to see and change its settings."""
     commands = {"slack": "/research settings", "discord": "/research-settings"}

@@ -68,6 +68,13 @@ def write_setting(key: str, settings: TenantSettings) -> str:
     return str(value)
 
 
+def unset_words(field: Field, ceilings: Ceilings) -> str:
+    """What an empty field means, with the operator's number where there is one: `As usual: 5`."""
+    most = getattr(ceilings, field.key, None)
+    said = field.unset.capitalize()
+    return f"{said}: {most:g}" if isinstance(most, int | float) else said
+
+
 def read_setting(key: str, text: str, settings: TenantSettings) -> TenantSettings:
     """`settings` with one of them set. Raises `SettingsRefused`, also for a key that is none."""
     if key not in FIELDS:

@@ -19,7 +19,16 @@ from adapters.chat.discord.words import word
 from core import wording
 from core.errors import GorkdError
 from core.settings.desk import KeptSettings, SettingChange, SettingsChanged, SettingsDesk
-from core.settings.fields import FIELDS, GROUPS, Field, Group, SettingsRefused, read_settings, write_setting
+from core.settings.fields import (
+    FIELDS,
+    GROUPS,
+    Field,
+    Group,
+    SettingsRefused,
+    read_settings,
+    unset_words,
+    write_setting,
+)
 from core.settings.tenant import Ceilings, TenantSettings
 
 if TYPE_CHECKING:
@@ -181,7 +190,7 @@ def _component(field: Field, settings: TenantSettings, ceilings: Ceilings) -> di
     return discord.ui.TextInput(
         custom_id=field.key,
         style=discord.TextStyle.paragraph if is_list else discord.TextStyle.short,
-        placeholder=field.unset.capitalize(),
+        placeholder=unset_words(field, ceilings),
         default=written or None,
         max_length=TEXT_ROOM if is_list else 20,
         required=False,
@@ -225,7 +234,7 @@ def _listed(group: Group, settings: TenantSettings) -> str:
 
 
 def _told(change: SettingChange) -> str:
-    field, who = FIELDS[change.key], f"<@{change.who}>" if change.who.isdecimal() else change.who or "somebody"
+    field, who = FIELDS[change.key], f"<@{change.who}>" if change.who.isdecimal() else wording.changed_by(change.who)
     before, after = _value(field, change.before), _value(field, change.after)
     return f"· {wording.day(change.at)}, {who}: **{field.title}** {before} → {after}"
 

@@ -25,7 +25,7 @@ from adapters.chat.slack.blocks import (
 from core import wording
 from core.events import Json
 from core.settings.desk import KeptSettings, SettingChange
-from core.settings.fields import FIELDS, GROUPS, MAX_PER_MIN, Field, write_setting
+from core.settings.fields import FIELDS, GROUPS, MAX_PER_MIN, Field, unset_words, write_setting
 from core.settings.tenant import Ceilings, TenantSettings
 
 SETTINGS, OPEN_SETTINGS = "settings", "open_settings"
@@ -138,7 +138,7 @@ def _element(field: Field, settings: TenantSettings, ceilings: Ceilings) -> Bloc
             "placeholder": hint,
             **written,
         }
-    return _number(field, value, getattr(ceilings, field.key))
+    return _number(field, value, ceilings)
 
 
 def _radio(field: Field, chosen: str) -> Block:
@@ -157,14 +157,15 @@ def _providers(chosen: Sequence[str], offered: Sequence[str]) -> Block | None:
     return {"type": kind, "options": options, **({"initial_options": [*initial]} if initial else {})}
 
 
-def _number(field: Field, value: float | None, ceiling: float | None) -> Block:
+def _number(field: Field, value: float | None, ceilings: Ceilings) -> Block:
+    ceiling: float | None = getattr(ceilings, field.key)
     is_money = field.key == "monthly_usd"
     element: Block = {"type": "number_input", "is_decimal_allowed": is_money, "min_value": "0.01" if is_money else "1"}
     if field.group == "limits" and not is_money:
         element["max_value"] = str(ceiling or MAX_PER_MIN)
     elif ceiling is not None:
         element["max_value"] = f"{ceiling:g}"
-    element["placeholder"] = label(field.unset.capitalize(), 150)
+    element["placeholder"] = label(unset_words(field, ceilings), 150)
     return {
         **element,
         **({"initial_value": f"{value:g}" if not is_money else f"{value:.2f}"} if value is not None else {}),
@@ -184,7 +185,7 @@ def _told(changes: Sequence[SettingChange]) -> list[str]:
 
 
 def _person(who: str) -> str:
-    return f"<@{who}>" if who.startswith(("U", "W")) else plain(who, 80) or "somebody"
+    return f"<@{who}>" if who.startswith(("U", "W")) else wording.changed_by(who)
 
 
 def _from_to(change: SettingChange) -> str:

@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.settings.fields import FIELDS, GROUPS, SettingsRefused, read_setting, read_settings, refusals, write_setting
+from core.settings.fields import (
+    FIELDS,
+    GROUPS,
+    SettingsRefused,
+    read_setting,
+    read_settings,
+    refusals,
+    unset_words,
+    write_setting,
+)
 from core.settings.policy import SourcePolicy
 from core.settings.tenant import Ceilings, TenantSettings
 from core.source import SearchFilters, SourceKind
@@ -99,6 +108,14 @@ def test_every_field_that_cannot_be_is_told_at_once():
         read_settings({"user_per_min": "x", "channels": "C0123ABCD", "monthly_usd": "much"}, TenantSettings())
 
     assert set(refused.value.refusals) == {"user_per_min", "monthly_usd"}
+
+
+def test_an_empty_field_says_what_holds_then():
+    """The operator's number, where there is one."""
+    words = [unset_words(FIELDS["user_per_min"], ceilings) for ceilings in (Ceilings(), Ceilings(user_per_min=5))]
+
+    assert words == ["As usual", "As usual: 5"]
+    assert unset_words(FIELDS["providers"], Ceilings(("pubmed",))) == "All"
 
 
 def test_nobody_goes_beyond_what_the_operator_allows():
