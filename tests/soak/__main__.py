@@ -1,0 +1,113 @@
+"""`make soak`: all processes over PostgreSQL and Redis, random faults and kills, and a look at what is left.
+
+Prints how it went; ends with 1 when something was lost, doubled or left open, or memory or descriptors grew.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import random
+import sys
+import time
+from collections import Counter
+from collections.abc import Mapping
+
+from tests.soak.faults import INFLICTED, pick
+from tests.soak.house import SoakHouse, Usage, settled, soak_house
+from tests.soak.traffic import Traffic, Verdict, judge
+
+FAULT_EVERY_S = (3.0, 9.0)
+STORM_SHARE = 0.6  # of the time; then faults go on, and nobody is killed, so that growth can be seen
+WARM_S, REST_S = 60.0, 20.0
+MORE_MEMORY, MORE_MIB, MORE_DESCRIPTORS = 1.25, 20.0, 8  # what may be left over of a pool or a cache that has filled
+
+
+async def soak(minutes: float, seed: int) -> bool:
+    rng = random.Random(seed)
+    print(f"soak: {minutes:g} minutes, seed {seed}", flush=True)
+    async with soak_house(rng) as house:
+        await settled(house)
+        traffic, inflicted = Traffic(house), Counter[str]()
+        seconds = minutes * 60
+        await during(house, traffic, inflicted, STORM_SHARE * seconds, with_kills=True)
+        print(f"storm over: {house.strikes} processes ended, {sum(inflicted.values())} faults", flush=True)
+        await during(house, traffic, inflicted, min(WARM_S, seconds / 10), with_kills=None)
+        before = await at_rest(house)
+        await during(house, traffic, inflicted, (1 - STORM_SHARE) * seconds, with_kills=False)
+        verdict = await judge(traffic)
+        after = await at_rest(house)
+        grown = _grown(before, after)
+        _report(house, traffic, inflicted, verdict)
+        _report_usage(before, after)
+        if grown:
+            print("grown: " + "; ".join(grown))
+    return verdict.is_good and not grown
+
+
+async def during(
+    house: SoakHouse, traffic: Traffic, inflicted: Counter[str], seconds: float, *, with_kills: bool | None
+) -> None:
+    """Questions all the time, a fault every few seconds; none at all when `with_kills` is None."""
+    asking = asyncio.create_task(traffic.ask_on())
+    ends_at = time.monotonic() + seconds
+    while (left_s := ends_at - time.monotonic()) > 0:
+        await asyncio.sleep(min(left_s, house.rng.uniform(*FAULT_EVERY_S)))
+        if asking.done():
+            await asking
+        if with_kills is not None:
+            name = pick(house.rng, with_kills=with_kills)
+            inflicted[name] += 1
+            await INFLICTED[name](house)
+    house.heal()
+    asking.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await asking
+    await settled(house)
+
+
+async def at_rest(house: SoakHouse) -> Mapping[str, Usage]:
+    """What every process holds when nobody has asked for a while."""
+    await asyncio.sleep(REST_S)
+    return house.usage()
+
+
+def _grown(before: Mapping[str, Usage], after: Mapping[str, Usage]) -> list[str]:
+    found = []
+    for role, then in before.items():
+        now = after[role]
+        if now.memory_mib > MORE_MEMORY * then.memory_mib + MORE_MIB:
+            found.append(f"{role}: {then.memory_mib:.0f} → {now.memory_mib:.0f} MiB")
+        if now.descriptors > then.descriptors + MORE_DESCRIPTORS:
+            found.append(f"{role}: {then.descriptors} → {now.descriptors} descriptors")
+    return found
+
+
+def _report(house: SoakHouse, traffic: Traffic, inflicted: Counter[str], verdict: Verdict) -> None:
+    asked = len(traffic.discord) + len(traffic.slack) + len(traffic.jobs)
+    print(f"asked: {asked} ({len(traffic.discord)} Discord, {len(traffic.slack)} Slack, {len(traffic.jobs)} HTTP)")
+    print(f"refused at the door: {dict(traffic.refused)}; unheard in Discord: {verdict.unheard}")
+    print(f"faults: {sum(inflicted.values())} of {len(inflicted)} kinds of {len(INFLICTED)}; ended: {house.strikes}")
+    print(f"how the jobs over HTTP ended: {dict(verdict.ends)}")
+    for name, found in (("lost", verdict.lost), ("doubled", verdict.doubled), ("unfinished", verdict.unfinished)):
+        print(f"{name}: {len(found)} {found[:10] or ''}".rstrip())
+    print(f"refused by the platforms: {house.discord.problems[:5] + house.slack.api.violations[:5] or 'nothing'}")
+
+
+def _report_usage(before: Mapping[str, Usage], after: Mapping[str, Usage]) -> None:
+    for role, then in before.items():
+        now = after[role]
+        print(
+            f"{role:9} {then.memory_mib:5.0f} → {now.memory_mib:5.0f} MiB, "
+            f"{then.descriptors:3} → {now.descriptors:3} descriptors"
+        )
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(prog="make soak", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=30.0)
+    parser.add_argument("--seed", type=int, default=None)
+    given = parser.parse_args()
+    seed = random.SystemRandom().randrange(10_000) if given.seed is None else given.seed
+    sys.exit(0 if asyncio.run(soak(given.minutes, seed)) else 1)

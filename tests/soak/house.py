@@ -1,0 +1,144 @@
+"""A whole deployment for the soak: web, both bots and three workers over PostgreSQL and Redis, in a loopback world."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import tempfile
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from psycopg import connect
+
+from tests.bench.usage import rss_mib
+from tests.durable.outside import PAGES
+from tests.durable.processes import Process
+from tests.loopback.discord_house import LAUNCHER, SETTINGS
+from tests.loopback.discord_world import TOKEN, DiscordWorld, discord_world
+from tests.loopback.slack_world import SlackWorld
+from tests.loopback.world import World
+from tests.servers import PostgresServer, RedisServer, free_port, running_postgres, running_redis
+from tests.slack.house import manifest_scopes
+
+ROLES = ("web", "discord", "slack", "worker 1", "worker 2", "worker 3")
+API_TOKEN = "soak-" + "t" * 32
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What a process and its children hold: memory in MiB, and open descriptors."""
+
+    memory_mib: float
+    descriptors: int
+
+
+@dataclass
+class SoakHouse:
+    """`mortal` are the processes that may be struck; each is started again at once."""
+
+    world: World
+    discord: DiscordWorld
+    slack: SlackWorld
+    postgres: PostgresServer
+    redis: RedisServer
+    env: Mapping[str, str]
+    rng: random.Random
+    port: int
+    mortal: tuple[str, ...] = ROLES
+    processes: dict[str, Process] = field(default_factory=dict)
+    strikes: int = 0
+    striking: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def workers(self) -> list[str]:
+        return [role for role in ROLES if role.startswith("worker")]
+
+    @property
+    def paths(self) -> list[str]:
+        return list(PAGES)
+
+    async def start(self, role: str) -> None:
+        name = role.split(maxsplit=1)[0]
+        module = LAUNCHER if name == "discord" else "bots"
+        self.processes[role] = await Process.start(name, self.env, module=module, wait=False)
+
+    async def strike(self, role: str) -> None:
+        """End a process as an operator, a terminal or the kernel would, and start it again."""
+        process = self.processes[role]
+        self.strikes += 1
+        async with self.striking:
+            way = self.rng.choice(["terminate", "kill", "kill"])
+            if process.running.returncode is None:
+                getattr(process.running, way)()
+            try:
+                await process.ended(within_s=30)
+            except TimeoutError:
+                await process.killed()
+            await self.start(role)
+
+    def heal(self) -> None:
+        """Make the outside friendly again."""
+        self.world.search.faults.clear()
+        self.slack.api.faults.clear()
+        self.discord.faults.clear()
+
+    def usage(self) -> dict[str, Usage]:
+        """Of every process, by role."""
+        return {role: _usage(process.running.pid) for role, process in self.processes.items()}
+
+
+def _usage(pid: int) -> Usage:
+    return Usage(rss_mib(pid), len(list(Path(f"/proc/{pid}/fd").iterdir())))
+
+
+@asynccontextmanager
+async def soak_house(rng: random.Random) -> AsyncIterator[SoakHouse]:
+    async with AsyncExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
+        postgres, redis = stack.enter_context(running_postgres()), stack.enter_context(running_redis(folder))
+        with connect(postgres.url(), autocommit=True) as connection:
+            connection.execute("CREATE DATABASE soak")
+        world = await stack.enter_async_context(World.of(PAGES))
+        discord = await stack.enter_async_context(discord_world())
+        slack = await stack.enter_async_context(SlackWorld.open())
+        slack.state.scopes = manifest_scopes()
+        port = free_port()
+        env = {
+            **world.env(folder / "data", "tavily", model=True, embedder=True),
+            **slack.env(),
+            **SETTINGS,
+            "GORKD_DISCORD_GUILD_PER_MIN": "10000",
+            "DISCORD_TOKEN": TOKEN,
+            "LOOPBACK_DISCORD": discord.url,
+            "GORKD_SLACK_WORKSPACE_PER_MIN": "10000",
+            "GORKD_API_TOKENS": f"soak={API_TOKEN}",
+            "DATABASE_URL": postgres.url("soak"),
+            "REDIS_URL": redis.url,
+            "PORT": str(port),
+        }
+        house = SoakHouse(world, discord, slack, postgres, redis, env, rng, port)
+        try:
+            await asyncio.gather(*(house.start(role) for role in ROLES))
+            yield house
+        finally:
+            await asyncio.gather(*(process.killed() for process in house.processes.values()))
+
+
+async def settled(house: SoakHouse, *, within_s: float = 60.0) -> None:
+    """Wait until every process is up and both bots are connected."""
+    ends_at = time.monotonic() + within_s
+    try:
+        await house.discord.until(lambda: house.discord.gateway.is_connected, within_s=within_s)
+    except TimeoutError:
+        raise AssertionError(f"the Discord bot is not back: {house.processes['discord'].lines[-5:]}") from None
+    await asyncio.wait_for(house.slack.socket.connected.wait(), max(1.0, ends_at - time.monotonic()))
+    for role in ROLES:
+        if role not in {"discord", "slack"}:
+            await house.processes[role].wait_ready()
