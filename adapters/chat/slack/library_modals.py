@@ -17,7 +17,9 @@ ADD = "add"
 OPTIONS_LIMIT = 100  # of a select
 OPTION_VALUE_LIMIT = 150
 ARGUMENT_LIMIT = 1000
-OF_A_PAPER = ("summary", "open", "reindex-paper", "remove-paper")
+OF_A_PAPER = tuple(
+    name for name, rule in COMMANDS.items() if rule.takes_paper and name != "summarize"
+)  # of the library
 DOES = {ADD: "add a paper by arXiv id, DOI or address", **{name: rule.does for name, rule in COMMANDS.items()}}
 
 
