@@ -30,6 +30,7 @@ from core.settings.desk import SettingChange
 from core.settings.tenant import TenantSettings
 from core.telemetry import Silence
 from core.tracing import TraceEntry
+from core.usage import Period
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 TENANTS = ("slack:T1", "slack:T2", "discord:1", "discord:2")
@@ -145,6 +146,14 @@ async def spend(town: Town, tenant: str) -> None:
     town.saw("costs", tenant, tenant)
 
 
+async def count_usage(town: Town, tenant: str) -> None:
+    """Of one tenant, its own questions, and they are all of them."""
+    period = Period(NOW.date(), NOW.date())
+    entries = await town.records.usage.usage(period, tenant=tenant)
+    assert sum(entry.questions for entry in entries) == len(town.jobs[tenant])
+    town.saw("usage", tenant, *(entry.tenant for entry in entries))
+
+
 async def vote(town: Town, tenant: str) -> None:
     job = town.any_job(tenant)
     if job is not None:
@@ -186,6 +195,7 @@ ASPECTS: Mapping[Aspect, int] = {
     look_at_papers: 10,
     talk: 8,
     spend: 8,
+    count_usage: 3,
     vote: 4,
     install: 4,
     settle_settings: 4,
@@ -217,5 +227,5 @@ async def test_no_tenant_ever_sees_anything_of_another(records: Records, operati
         else:
             await town.rng.choices(aspects, weights)[0](town, tenant)
 
-    assert set(town.seen) >= {"answers", "cache", "papers", "conversations", "costs", "settings", "tokens"}
+    assert set(town.seen) >= {"answers", "cache", "papers", "conversations", "costs", "settings", "tokens", "usage"}
     assert min(town.seen.values()) > operations / 100
