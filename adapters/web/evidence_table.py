@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from core.answer import JobResult
 from core.events import Json
-from core.render import one_line
+from core.render import cut, one_line
+
+QUERY_ROOM = 200  # characters; a default query is made of the whole context
 
 
 @dataclass(frozen=True)
 class EvidenceRow:
-    """`page` is "" where there is none; `cited_in` are sentences."""
+    """What one chunk says. `page` is "" where there is none; `cited_in` are sentences of the section."""
 
-    section: str
-    query: str
     key: str
     page: str
     summary: str
@@ -23,17 +23,33 @@ class EvidenceRow:
     cited_in: tuple[str, ...]
 
 
-def evidence_rows(result: JobResult | None) -> tuple[EvidenceRow, ...]:
-    """In the order of the searches; none for a job that wrote no section."""
-    rows = result.details.get("evidence") if result else None
-    return tuple(_row(row) for row in rows if isinstance(row, dict)) if isinstance(rows, list) else ()
+@dataclass(frozen=True)
+class EvidenceSearch:
+    """One search for a section, and what it found, best first."""
+
+    section: str
+    query: str
+    is_custom: bool
+    rows: tuple[EvidenceRow, ...]
+
+
+def evidence_searches(result: JobResult | None) -> tuple[EvidenceSearch, ...]:
+    """In the order in which they were made; none for a job that wrote no section."""
+    found = result.details.get("evidence") if result else None
+    rows = [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
+    searches: dict[tuple[str, str], list[Mapping[str, Json]]] = {}
+    for row in rows:
+        searches.setdefault((_text(row, "section"), _text(row, "query")), []).append(row)
+    return tuple(_search(*named, of_search) for named, of_search in searches.items())
+
+
+def _search(section: str, query: str, rows: Sequence[Mapping[str, Json]]) -> EvidenceSearch:
+    return EvidenceSearch(section, cut(query, QUERY_ROOM), bool(rows[0].get("is_custom")), tuple(map(_row, rows)))
 
 
 def _row(row: Mapping[str, Json]) -> EvidenceRow:
     cited = row.get("cited_in")
     return EvidenceRow(
-        section=_text(row, "section"),
-        query=_text(row, "query")[:300],
         key=_text(row, "key") or _text(row, "paper_id"),
         page=_text(row, "page"),
         summary=_text(row, "summary"),

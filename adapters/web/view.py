@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from adapters.web.evidence_table import EvidenceRow, evidence_rows
+from adapters.web.evidence_table import EvidenceSearch, evidence_searches
 from adapters.web.findings_view import FindingsPage, findings_page
 from adapters.web.links import JobLinks
 from adapters.web.prose import Target, claim_tag, prose
@@ -112,7 +112,7 @@ class JobView:
     answer: AnswerView | None
     cited: tuple[SourceView, ...]
     uncited: tuple[SourceView, ...]
-    evidence: tuple[EvidenceRow, ...]
+    evidence: tuple[EvidenceSearch, ...]
 
 
 def stage_states(snapshot: Snapshot) -> list[tuple[str, str, str]]:
@@ -166,7 +166,7 @@ def job_view(
         answer=_answer_view(result, answer, sources, links) if answer else None,
         cited=tuple(views[source.id] for source in sources if is_used(source, answer)),
         uncited=tuple(views[source.id] for source in sources if not is_used(source, answer)),
-        evidence=evidence_rows(result),
+        evidence=evidence_searches(result),
     )
 
 

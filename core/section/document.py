@@ -105,7 +105,7 @@ class Document:
         )
         quoted = sum(len(part.written.cut) for part in self.parts)
         unknown = len({key for part in self.parts for key in part.written.unknown_keys})
-        removed = [f"{counted(unsaid, 'sentence')} that nothing says"] if unsaid else []
+        removed = [counted(unsaid, "unsupported sentence")] if unsaid else []
         removed += [f"{counted(quoted, 'quotation')}"] if quoted else []
         removed += [f"{counted(unknown, 'key')} that no paper has"] if unknown else []
         return f"Removed: {', '.join(removed)}." if removed else "Nothing had to be removed."

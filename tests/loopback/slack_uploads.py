@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,8 +21,9 @@ class UploadRefused(Exception):
 
 @dataclass
 class Uploads:
-    """`statuses` are what the next uploads of content answer instead of 200; `begun` are names and lengths by id,
-    `descriptions` what screen readers are told of pictures.
+    """`begun` are names and lengths by id, `descriptions` what screen readers are told of pictures.
+
+    `statuses` are what the next uploads of content answer instead of 200; while the `gate` is closed none is taken.
     """
 
     state: State
@@ -29,6 +31,10 @@ class Uploads:
     descriptions: dict[str, str] = field(default_factory=dict)
     received: dict[str, bytes] = field(default_factory=dict)
     statuses: list[int] = field(default_factory=list)
+    gate: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        self.gate.set()
 
     def add_routes(self, app: web.Application) -> None:
         app.router.add_post("/upload/{file_id}", self._receive)
@@ -77,6 +83,7 @@ class Uploads:
     async def _receive(self, request: web.Request) -> web.Response:
         """Takes no token: the address is the permission. Content of another length than announced is refused."""
         file_id, content = request.match_info["file_id"], await request.read()
+        await self.gate.wait()
         status = self.statuses.pop(0) if self.statuses else 200
         if status == 200 and (file_id not in self.begun or len(content) != self.begun[file_id][1]):
             status = 400

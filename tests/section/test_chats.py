@@ -6,13 +6,16 @@ import re
 from pathlib import Path
 
 import bibtexparser
+import pytest
 
 from core.job import Scope
 from tests.durable.outside import USUAL
+from tests.durable.processes import Process
 from tests.loopback import discord_data
 from tests.loopback.discord_house import discord_house
 from tests.loopback.openai_responders import by_schema
 from tests.loopback.section_responders import SECTION
+from tests.loopback.slack_api import Fault
 from tests.loopback.slack_state import ADA, GENERAL
 from tests.section.shelves import BRIEF, shelve_papers
 from tests.slack.house import COMPLETE, slack_house
@@ -76,6 +79,35 @@ async def test_section_in_slack(tmp_path: Path) -> None:
         (shared,) = [one for one in slack.state.of_bot(GENERAL, answer.ts) if one.files]
         assert [file["name"] for file in shared.files] == NAMES
         judge_files({file["name"]: slack.state.files[file["id"]][1] for file in shared.files})
+
+
+@pytest.mark.slow
+async def test_slack_app_that_is_killed_after_the_upload_shares_the_files_once(tmp_path: Path) -> None:
+    """The files are up and the answer is not: the next process shares those that are there, and uploads none."""
+    async with slack_house(tmp_path, embedder=True) as house:
+        slack, uploads = house.slack, house.slack.api.uploads
+        house.world.model.respond = by_schema({**USUAL, **SECTION})
+        await shelve_papers(house.env, Scope("slack:T1", "workspace"))
+        uploads.gate.clear()
+        await slack.commands(ADA, GENERAL, "", command="/section")
+        await slack.submits(ADA, slack.state.views[-1], filled(slack.attaches(*CONTEXT)))
+        await slack.until(lambda: uploads.begun, within_s=30)
+        slack.api.faults["chat.update"] = Fault("fatal_error", times=1000)
+        edits = len(slack.api.calls)
+        uploads.gate.set()
+        await slack.until(lambda: any(call.method == "chat.update" for call in slack.api.calls[edits:]))
+        uploaded = len(uploads.received)
+        await house.process.killed()
+        slack.api.faults.clear()
+
+        process = await Process.start("all", house.env)
+        answer = await house.ended(GENERAL, within_s=30)
+        await slack.until(lambda: [one for one in slack.state.of_bot(GENERAL, answer.ts) if one.files])
+        await process.killed()
+
+        (shared,) = [one for one in slack.state.of_bot(GENERAL) if one.files]
+        assert [file["name"] for file in shared.files] == NAMES
+        assert uploaded == len(uploads.begun) == len(NAMES)
 
 
 def filled(file: dict[str, object]) -> dict[str, object]:
