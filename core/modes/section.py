@@ -21,7 +21,7 @@ from core.library.paper import Paper
 from core.modes.library import shelves_of
 from core.modes.mode import Mode, Work
 from core.ports import ChatModel
-from core.section.asking import NO_BRIEF
+from core.section.asking import NO_BRIEF, is_order
 from core.section.brief import Brief, PaperConcept, is_brief, read_brief
 from core.section.document import Document, DocumentPart, document_files
 from core.section.evidence import KeptEvidence
@@ -219,7 +219,8 @@ async def _brief(work: Work) -> Brief:
     files = [(entry.name, entry.text) for entry in attached if is_brief(entry.name)]
     if files:
         return read_brief(files)
-    turns = await read_turns(work.job, work.deps) if work.job.request.thread else ()
+    said = await read_turns(work.job, work.deps) if work.job.request.thread else ()
+    turns = [turn for turn in said if not is_order(turn.question)]
     if not turns:
         raise InvalidQuery(NO_BRIEF, rule="brief")
     answers = "\n\n".join(turn.answer for turn in turns if turn.answer)

@@ -42,11 +42,16 @@ def read_section_request(request: ResearchRequest, attachments: Sequence[Attachm
 
 def asks_for_section(text: str, attachments: Sequence[Attachment]) -> bool:
     """`write the introduction` with a file that has a `concept`, or `write related work from this thread`."""
-    if not _WRITE.search(text) or not _names_section(text):
+    if not is_order(text):
         return False
     if _FROM_THREAD.search(text):
         return True
     return any(is_brief(entry.name) and _holds_concept(entry) for entry in attachments)
+
+
+def is_order(text: str) -> bool:
+    """Whether it says to write a section, from whatever: a question of a thread that is no question."""
+    return bool(_WRITE.search(text)) and _names_section(text)
 
 
 def words_for(choice: str) -> str:

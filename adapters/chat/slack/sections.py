@@ -28,7 +28,10 @@ SECTION_COMMAND, SECTION_FORM = "/section", "section"
 WHICH, CONTEXT, EXPERIMENT = "which", "context", "experiment"
 ANSWER_WITHIN_S = 2.2  # of the 3 s that Slack waits; the rest is the way there and back
 FORM_TITLE = "Write a section"
-FORM_HELP = "Its sources are the papers of this channel. What a file may hold, with examples: docs/section.md"
+FORM_HELP = (
+    "The least a context holds: `concept: {description: what the paper is about}`. More in it, such as open questions "
+    "and a hypothesis, finds better evidence. The sources are the papers of this channel."
+)
 
 _log = logging.getLogger(__name__)
 Ack = Callable[..., Awaitable[Any]]

@@ -38,7 +38,7 @@ def test_a_request_for_a_section_is_told_from_a_question(text: str, files: list[
 
 
 async def test_related_work_is_written_from_the_threads_questions_and_answers() -> None:
-    """What was asked becomes the open questions, what was answered the concept."""
+    """What was asked becomes the open questions, what was answered the concept; a section written there is neither."""
     prose = f"The moon causes the tides of the world ({KEYS[0]})."
     chat = model(prose)
     deps = make_deps(model=chat)
@@ -48,6 +48,9 @@ async def test_related_work_is_written_from_the_threads_questions_and_answers() 
     await deps.jobs.save(earlier)
     answer = ResearchAnswer("The moon causes the tides of the oceans [1].", "", Confidence.HIGH)
     await deps.jobs.finish(earlier, JobResult(answer))
+    order = replace(earlier, id="job_00", request=replace(earlier.request, query="Write the methods"))
+    await deps.jobs.save(order)
+    await deps.jobs.finish(order, JobResult(replace(answer, summary="Methods: 107 words. 3 papers cited.")))
     job = make_job("write related work from this thread", modes=("section",), thread="slack:C1:1")
     await deps.jobs.save(job)
 
