@@ -34,6 +34,7 @@ def judge_files(files: dict[str, bytes]) -> None:
     assert all(key in files["introduction.md"].decode() for key in keys)
 
 
+@pytest.mark.slow  # the same way as in Slack, by the other platform
 async def test_section_in_discord(tmp_path: Path) -> None:
     """S001-24: the command, or a file at a mention; the files come with the answer, else it says where they are."""
     async with discord_house(tmp_path, embedder=True) as house:
