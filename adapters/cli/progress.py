@@ -74,6 +74,9 @@ class LiveProgress:
         found = f" · {wording.counted(len(snapshot.sources), 'source')}" if snapshot.sources else ""
         self._spinner.update(text=Text.assemble(snapshot.message, (f"  {elapsed}{found}", "dim")))
         yield self._spinner
+        if len(snapshot.parts) > 1:
+            for line in snapshot.parts:
+                yield Text(f"  {line}", no_wrap=True, overflow="ellipsis")
         if snapshot.sentences:
             text = Text(" ".join(snapshot.sentences.values()))
             yield Text("\n").join(text.wrap(console, max(options.max_width - 2, 20))[-SHOWN_LINES:])

@@ -54,6 +54,7 @@ function showStatus(status) {
     else stage.removeAttribute("aria-current");
   });
   if (told.queries) fill("queries", told.queries);
+  if (told.parts && told.parts.length > 1) fill("parts", told.parts);
   if (told.card) showPlan(told.card);
   const understood = document.getElementById("understood");
   if (told.understood && understood.hidden) {

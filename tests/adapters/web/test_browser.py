@@ -65,7 +65,7 @@ async def test_asking_leads_to_a_cited_answer_whose_passage_is_one_click_away(br
     site.writer.mood = site.library.mood = ""
     async with visit(browser, site.address) as page:
         await page.fill("#query", QUESTION)
-        await page.click("text=Research >> visible=true")
+        await page.click("button:has-text('Research')")
         await page.wait_for_selector(".chip")
         await page.click(".summary .cite a >> nth=0")
 
@@ -234,11 +234,11 @@ async def test_deep_research_is_asked_for_and_steered(browser: Browser, has_scri
     await server.start_server()
     async with visit(browser, str(server.make_url("/")), java_script_enabled=has_script) as page:
         await page.fill("#query", QUESTION)
-        await page.select_option("[name=mode]", "deep")
+        await page.check("[name=mode][value=deep]")
         await page.click("summary >> text=Options")
         await page.fill("[name=context]", "for a lecture")
         await page.fill("[name=max_iterations]", "4")
-        await page.click("text=Research >> visible=true")
+        await page.click("button:has-text('Research')")
         if not has_script:
             await page.click(".steering noscript a")
         await page.fill("#said", "its builder")

@@ -1,0 +1,40 @@
+"""Ideas, implementations and a report on the page of their job."""
+
+from __future__ import annotations
+
+import html
+import re
+
+from adapters.web.exports import EXPORTS
+from core.findings.viewing import FoundItem
+from tests.adapters.web.conformity import conforming
+from tests.adapters.web.serving import web_app
+from tests.findings.samples import SECTIONS, found, idea, implementation
+from tests.golden import samples
+from tests.golden.samples import ScriptedResearcher
+
+HOSTILE = "</code></pre><script>alert(1)</script>\nprint('<b>')  # [1]"
+
+
+async def test_page_has_lists_code_and_the_report_in_its_sections() -> None:
+    """S004-11, S004-12, S004-13: places, marks, code as it stands, five headings; what is not verified is no link."""
+    doubtful = FoundItem("idea", 0, "https://made.up/x", "", "Invented.", why_unverified="it is not there")
+    sections = [(title, f"The {title.lower()} is here [1].") for title in SECTIONS]
+    job, result = found([idea(1), implementation(1, HOSTILE), doubtful], sections=sections)
+    researcher = ScriptedResearcher(job, outcome=result, found=samples.SOURCES)
+    async with conforming(web_app(researcher)) as client:
+        page = await (await client.get(f"/jobs/{job.id}")).text()
+        saved = await (await client.get(f"/jobs/{job.id}/answer.md")).text()
+
+    code = re.findall(r"<pre tabindex=\"0\"><code>(.*?)</code></pre>", page, re.DOTALL)
+    assert [html.unescape(re.sub(r"</?span[^>]*>", "", one)) for one in code] == [HOSTILE]
+    assert "<script>alert" not in page
+    assert re.findall(r"<h3 id=\"([\w-]+)\">", page) == [title.lower().replace(" ", "-") for title in SECTIONS]
+    assert '<li class="standing">official documentation</li>' in page
+    assert '<li class="doubt">single source</li>' in page
+    assert "<code>pip install requests</code>" in page
+    assert "<code>https://made.up/x</code>" in page
+    assert 'href="https://made.up' not in page
+    assert "## Implementations\n\n1. It measures the tower [2]." in saved
+    assert all(f"answer.{kind}" in page for kind in EXPORTS)
+    assert "Print or PDF" in page
