@@ -48,4 +48,5 @@ async def open_talks(env: Mapping[str, str], house: House) -> AsyncIterator[Libr
         stack.push_async_callback(painter.aclose)
         desk = library_desk(env, house.deps.library, stack)
         views = PaperViews(house.deps.library, painter)
-        yield LibraryTalks(house.researcher, desk, house.conversations, views, house.deps.clock)
+        rules = house.tenancy.settings
+        yield LibraryTalks(house.researcher, desk, house.conversations, views, house.deps.clock, rules=rules)

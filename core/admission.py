@@ -16,6 +16,7 @@ from core.limits import RateLimits
 from core.ports import Clock
 from core.quotas import Quota, check_quota
 from core.settings.desk import SettingsStore
+from core.settings.tenant import TenantSettings
 
 OF_OWN_PAPERS = frozenset({"library", "section"})  # modes that search nothing but papers
 
@@ -27,6 +28,12 @@ class NotAnsweredHere(GorkdError):
 
     def __init__(self, tenant: str, channel: str) -> None:
         super().__init__(f"{channel} of {tenant} is not answered", user_message=wording.not_answered_here(tenant))
+
+
+def check_channel(own: TenantSettings, tenant: str, channel: str) -> None:
+    """`own` are the tenant's settings; `channel` is "" where there is none. Raises `NotAnsweredHere`."""
+    if not own.answers_in(channel):
+        raise NotAnsweredHere(tenant, channel)
 
 
 @dataclass(frozen=True)
@@ -47,8 +54,7 @@ class Admission:
         """
         tenant = request.scope.tenant
         own = (await self.settings.get(tenant)).settings
-        if not own.answers_in(request.channel):
-            raise NotAnsweredHere(tenant, request.channel)
+        check_channel(own, tenant, request.channel)
         searches = not OF_OWN_PAPERS.issuperset(request.modes)
         if searches and self.providers and not any(map(own.policy.permits_provider, self.providers)):
             raise NoProviderAllowed(f"{tenant} allows no provider", user_message=wording.no_provider_allowed(tenant))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
+from core.admission import check_channel
 from core.answer import JobResult
 from core.delivery import Address, Delivery
 from core.errors import GorkdError, JobNotFound
@@ -26,6 +27,7 @@ from core.library.words import ALSO_OF_ANSWERS, MAX_ADDED, Addition, Words, is_g
 from core.modes.library import shelves_of
 from core.ports import Clock
 from core.render import one_line
+from core.settings.desk import SettingsDesk
 from core.wording import failure_sentence
 
 if TYPE_CHECKING:
@@ -42,6 +44,7 @@ class Speaker:
 
     `key` names the message, so that one that is delivered twice is researched once; "" for none. `address` is the
     message that waits for what is researched: it is kept with the job, and a restarted bot says the same there again.
+    `channel` is where it was said, "" in direct messages and outside of chat: a tenant may have chosen others.
     """
 
     scope: Scope
@@ -51,6 +54,7 @@ class Speaker:
     is_private: bool = False
     key: str = ""
     address: Address | None = None
+    channel: str = ""
 
     @property
     def dedupe_key(self) -> str:
@@ -91,7 +95,7 @@ class Waiting:
         request = delivery.job.request
         speaker = Speaker(
             request.scope, request.thread, request.asker, is_private=request.is_private, key=str(key),
-            address=delivery.address,
+            address=delivery.address, channel=request.channel,
         )  # fmt: skip
         return cls(speaker, text, Delivery(delivery.job, replace(delivery.address, data=data)))
 
@@ -105,20 +109,31 @@ class LibraryTalks:
     """The library on every interface: what somebody says in a thread, and what is answered."""
 
     def __init__(
-        self, researcher: Researcher, desk: LibraryDesk, conversations: Conversations, views: PaperViews, clock: Clock
+        self,
+        researcher: Researcher,
+        desk: LibraryDesk,
+        conversations: Conversations,
+        views: PaperViews,
+        clock: Clock,
+        *,
+        rules: SettingsDesk | None = None,
     ) -> None:
+        """Without `rules` every channel is answered."""
         self.desk = desk
         self.views = views
         self._researcher = researcher
         self._conversations = conversations
         self._clock = clock
+        self._rules = rules
         self._turns: WeakValueDictionary[tuple[Scope, str], asyncio.Lock] = WeakValueDictionary()
 
     async def say(self, speaker: Speaker, text: str, tell: Tell, *, about: str = "") -> Said:
-        """One message after the other in a thread; `tell` is given each line of progress. Raises `StoreError`.
+        """One message after the other in a thread; `tell` is given each line of progress.
 
-        `about` is the `tag` of what a button stands under: it does nothing to what has come since.
+        `about` is the `tag` of what a button stands under: it does nothing to what has come since. Raises
+        `NotAnsweredHere`, `StoreError`.
         """
+        await self._check_channel(speaker)
         async with self._turn(speaker):
             before = await self._conversations.get(speaker.scope, speaker.thread) or Conversation()
             if about and before.tag != about:
@@ -153,10 +168,11 @@ class LibraryTalks:
         return words if last is None or "library" in last.request.modes else None
 
     async def add(self, speaker: Speaker, addition: Addition, files: Sequence[Incoming], tell: Tell) -> Said:
-        """Put papers on the shelf of that place, one after the other; what cannot be read is told. Raises `StoreError`.
+        """Put papers on the shelf of that place, one after the other; what cannot be read is told.
 
-        Where nobody talks with the library yet, what was added is the list that numbers refer to.
+        Where nobody talks with the library yet, what was added is the list that numbers refer to. Raises as `say`.
         """
+        await self._check_channel(speaker)
         if not speaker.is_admin:
             return Said(Reply(wording.ADMINS_ONLY))
         if not files and not addition.references:
@@ -213,6 +229,11 @@ class LibraryTalks:
     async def papers(self, scope: Scope) -> list[Paper]:
         return await self.desk.library.papers(shelves_of(scope))
 
+    async def _check_channel(self, speaker: Speaker) -> None:
+        if self._rules is not None:
+            tenant = speaker.scope.tenant
+            check_channel((await self._rules.show(tenant)).settings, tenant, speaker.channel)
+
     async def _job(self, speaker: Speaker) -> ResearchJob | None:
         return await self._researcher.asked(speaker.dedupe_key, scope=speaker.scope) if speaker.key else None
 
@@ -233,6 +254,7 @@ class LibraryTalks:
             is_private=speaker.is_private,
             asker=speaker.asker,
             thread=speaker.thread,
+            channel=speaker.channel,
             basis=basis,
             feedback=feedback,
         )

@@ -5,15 +5,18 @@ from __future__ import annotations
 import sys
 from asyncio import create_subprocess_exec
 from asyncio.subprocess import PIPE
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 
 import pytest
 import pytest_asyncio
 
+from adapters.chat.slack.library_modals import COMMAND
 from core.settings.fields import FIELDS
 from tests.durable.outside import QUESTION
 from tests.loopback.slack_forms import filled, initial
 from tests.loopback.slack_state import TEAM
+from tests.section.shelves import BRIEF
 from tests.shared_data import ROOT
 from tests.slack.house import SlackHouse
 
@@ -91,6 +94,57 @@ async def test_admins_change_settings_and_the_next_question_minds_them(house: Sl
     assert f"<@{admin}>: *Channels* _everywhere_ → <#{chosen}>" in str(log.payload["blocks"])
     assert f"channels: {chosen} → {chosen}, {other}" in told
     assert in_other.text.startswith("Research Complete")
+
+
+async def test_no_entry_answers_in_a_channel_that_is_not_chosen(house: SlackHouse, admin: str) -> None:
+    """G-03: whatever begins research or speaks to the library there is refused; direct messages are answered."""
+    slack, ada = house.slack, house.person()
+    chosen, other = house.channel(ada), house.channel(ada)
+    answer = await house.answered(ada, other)
+    await slack.commands(ada, other, "", command="/section")
+    section = slack.state.views[-1]
+    await slack.commands(ada, other, "", command="/library")
+    asking = slack.state.views[-1]
+    view = await opened(house, admin)
+    await slack.submits(admin, view, filled(view, channels=[chosen]))
+    listing = {COMMAND: {COMMAND: {"selected_option": {"value": "list"}}}}
+    brief = {"files": [slack.attaches("paper.yaml", "application/yaml", BRIEF.encode())]}
+    writing = {"which": {"which": {"selected_option": {"value": "introduction"}}}, "context": {"context": brief}}
+    thread = {"thread_ts": answer.thread_ts}
+    entries: dict[str, Callable[[], Awaitable[object]]] = {
+        "mention": lambda: slack.mentions(ada, other, QUESTION),
+        "command": lambda: slack.commands(ada, other, QUESTION),
+        "shortcut": lambda: slack.shortcut(ada, answer),
+        "section": lambda: slack.submits(ada, section, writing),
+        "library command": lambda: slack.commands(ada, other, "research tides", command="/library"),
+        "library form": lambda: slack.submits(ada, asking, listing),
+        "library words": lambda: slack.mentions(ada, other, "library list"),
+        "library paper": lambda: slack.mentions(ada, other, "add 2401.00001 to the library"),
+        "deeper": lambda: slack.mentions(ada, other, "deeper", **thread),
+        "improve": lambda: slack.mentions(ada, other, "improve: shorter", **thread),
+        "again": lambda: slack.mentions(ada, other, "again", **thread),
+        "follow-up": lambda: slack.mentions(ada, other, "and in rivers?", **thread),
+        "button": lambda: slack.clicks(ada, answer, "ask_again"),
+    }
+
+    def refused() -> int:
+        said = [*house.whispers(ada), *(one.shown for one in slack.state.of_bot(other))]
+        return sum("I do not answer in this channel" in one for one in said)
+
+    for count, (name, enter) in enumerate(entries.items(), start=1):
+        await enter()
+        try:
+            await slack.until(partial(lambda least: refused() >= least, count), within_s=5)
+        except TimeoutError:
+            raise AssertionError(
+                f"{name} was not refused: {[one.shown for one in slack.state.of_bot(other)]}"
+            ) from None
+    await slack.direct(ada, QUESTION)
+    await slack.direct(ada, QUESTION, thread_ts=await slack.opens_pane(ada))
+    await house.ended(slack.state.direct(ada), times=2)
+
+    assert refused() == len(entries)
+    assert house.endings(other) == [answer]
 
 
 async def test_nobody_else_sees_or_changes_settings(house: SlackHouse, admin: str) -> None:

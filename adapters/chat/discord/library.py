@@ -44,7 +44,10 @@ class Turn:
         """Whoever may manage the server may change its library; in a direct message it is one's own."""
         place = self.place
         is_admin = place.is_direct or place.is_manager
-        return Speaker(place.scope, _thread_of(place), str(place.user_id), is_admin=is_admin, key=_key(self.key))
+        return Speaker(
+            place.scope, _thread_of(place), str(place.user_id),
+            is_admin=is_admin, key=_key(self.key), channel=place.public_id,
+        )  # fmt: skip
 
 
 def library_command(bot: ResearchBot, library: LiveTalks[DiscordMessage]) -> app_commands.Command[Any, ..., None]:
@@ -65,7 +68,7 @@ def library_command(bot: ResearchBot, library: LiveTalks[DiscordMessage]) -> app
         spot = await acknowledge(interaction)
         if spot is None:
             return
-        turn = Turn(place_of_interaction(interaction), spot, str(interaction.id))
+        turn = Turn(await bot.placed(place_of_interaction(interaction)), spot, str(interaction.id))
         if command == "add":
             addition = Addition((argument,) if argument else ())
             await _add(bot, library, turn, addition, [file] if file else [])
@@ -73,7 +76,7 @@ def library_command(bot: ResearchBot, library: LiveTalks[DiscordMessage]) -> app
             await _say(bot, library, turn, f"{command} {argument}".strip())
 
     async def complete_argument(interaction: Asked, current: str) -> list[app_commands.Choice[str]]:
-        return await _papers_like(library.talks, interaction, current)
+        return await _papers_like(bot, library.talks, interaction, current)
 
     command.autocomplete("command")(_complete_command)
     command.autocomplete("argument")(complete_argument)
@@ -112,7 +115,7 @@ async def press_library(bot: ResearchBot, interaction: Asked, button: LibraryBut
     if bot.library is None:
         await bot.reply(spot).edit(bot.voice.refusal(word("asking.nothing_here")))
         return
-    turn = Turn(place_of_interaction(interaction), spot, str(interaction.id))
+    turn = Turn(await bot.placed(place_of_interaction(interaction)), spot, str(interaction.id))
     await _say(bot, bot.library, turn, button.words, about=button.tag)
 
 
@@ -165,14 +168,16 @@ async def _complete_command(_: Asked, current: str) -> list[app_commands.Choice[
     ][:MAX_CHOICES]
 
 
-async def _papers_like(talks: LibraryTalks, interaction: Asked, current: str) -> list[app_commands.Choice[str]]:
+async def _papers_like(
+    bot: ResearchBot, talks: LibraryTalks, interaction: Asked, current: str
+) -> list[app_commands.Choice[str]]:
     """Papers by id or title, where the command takes one."""
     rule = COMMANDS.get(getattr(interaction.namespace, "command", ""))
     if rule is None or not rule.takes_paper:
         return []
     wanted = current.casefold().strip()
     try:
-        papers = await talks.papers(place_of_interaction(interaction).scope)
+        papers = await talks.papers((await bot.placed(place_of_interaction(interaction))).scope)
     except GorkdError:
         return []
     shown = [(paper.id, f"{paper.id} {one_line(paper.title)}"[:CHOICE_LENGTH]) for paper in papers]

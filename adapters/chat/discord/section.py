@@ -37,12 +37,13 @@ def section_command(bot: ResearchBot) -> app_commands.Command[Any, ..., None]:
         section: str,
         context: discord.Attachment | None = None,
         experiment: discord.Attachment | None = None,
-        private: bool = False,
+        private: bool | None = None,
     ) -> None:
+        place = await bot.placed(place_of_interaction(interaction))
+        private = place.settings.visibility == "private" if private is None else private
         spot = await acknowledge(interaction, ephemeral=private)
         if spot is None:
             return
-        place = await bot.placed(place_of_interaction(interaction))
         is_in_thread = isinstance(interaction.channel, discord.Thread | discord.DMChannel)
         if context is None and not is_in_thread:
             await bot.reply(spot).edit(bot.voice.refusal(NO_BRIEF))

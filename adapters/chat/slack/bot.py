@@ -96,7 +96,7 @@ async def open_app(
         voice = SlackVoice(links)
         live = LiveAnswers(researcher, voice, platform=PLATFORM)
         speaking = LiveTalks(talks, SlackLibraryVoice(links), platform=PLATFORM, pace=Pace())
-        threads, administration = Threads(), Administration(tenancy.settings)
+        threads, administration = Threads(tenancy.settings), Administration(tenancy.settings)
         library = SlackLibrary(speaking, workspaces, threads, session, settings.api_url)
         desk = Desk(researcher, live, voice, workspaces, session, settings.api_url, administration, library, threads)
         resuming = asyncio.create_task(_keep_resuming(desk), name="slack resume")

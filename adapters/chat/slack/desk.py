@@ -62,7 +62,7 @@ class Desk:
     api_url: str
     administration: Administration
     library: SlackLibrary
-    threads: Threads = field(default_factory=Threads)
+    threads: Threads
     _taking: dict[str, asyncio.Task[None]] = field(default_factory=dict)
     _taken: Remembered[bool] = field(default_factory=Remembered)
 
@@ -97,7 +97,7 @@ class Desk:
         if word == "settings" and rest.strip() in ("", "log"):
             user, trigger_id = str(command["user_id"]), str(command["trigger_id"])
             return await self.administration.commanded(workspace, user, trigger_id, rest.strip())
-        place = await self.place(workspace, str(command["channel_id"]), str(command["user_id"]))
+        place = await self.threads.place(workspace, str(command["channel_id"]), str(command["user_id"]))
         if text.lower() == "history":
             return await self._history(place)
         key = str(command["trigger_id"])
@@ -121,7 +121,7 @@ class Desk:
         ts = str(message.get("ts") or shortcut.get("message_ts") or "")
         thread_ts = str(message.get("thread_ts") or ts)
         user = str((shortcut.get("user") or {}).get("id") or "")
-        place = await self.place(workspace, channel, user)
+        place = await self.threads.place(workspace, channel, user)
         conversation = f"{translate.PLATFORM}:{channel}:{thread_ts}"
         response_url = str(shortcut.get("response_url") or "")
         key = f"check:{channel}:{ts}:{shortcut.get('trigger_id') or shortcut.get('action_ts')}"
@@ -177,11 +177,6 @@ class Desk:
             self.live.follow(job, reply)
         return job is not None or not is_known
 
-    async def place(self, workspace: Workspace, channel: str, user: str) -> Place:
-        """With the workspace's settings as they are now. Raises `StoreError`."""
-        place = await self.threads.place(workspace, channel, user)
-        return replace(place, settings=(await self.administration.desk.show(place.tenant)).settings)
-
     async def latest(self, place: Place, conversation: str) -> ResearchJob | None:
         return await self.researcher.latest(conversation, scope=place.scope)
 
@@ -195,7 +190,7 @@ class Desk:
         """Without asking Slack which thread it is: every message of every thread comes by here."""
         if not said.thread_ts or said.thread_ts == said.ts or "<@" in said.raw:
             return False
-        place = await self.place(workspace, said.channel_id, said.user_id)
+        place = await self.threads.place(workspace, said.channel_id, said.user_id)
         running = await self._running(place, self.threads.remembered(workspace, said))
         return running is not None and running.request.asker == said.user_id
 
@@ -230,7 +225,7 @@ class Desk:
         self._taken.put(key, value=True)
 
     async def _take(self, workspace: Workspace, said: Said, key: str, *, is_asked: bool) -> None:
-        place = await self.place(workspace, said.channel_id, said.user_id)
+        place = await self.threads.place(workspace, said.channel_id, said.user_id)
         conversation = await self.threads.conversation(workspace, said)
         thread_ts = said.thread_ts or ("" if place.is_direct or place.settings.threads == "never" else said.ts)
         reply = SlackReply(workspace, self._lodging(place, key, thread_ts, conversation))
@@ -333,7 +328,7 @@ class Desk:
         """Who deletes a question takes it back."""
         channel, ts = str(event.get("channel") or ""), str(event.get("deleted_ts") or "")
         user = str((event.get("previous_message") or {}).get("user") or "")
-        place = await self.place(workspace, channel, user)
+        place = await self.threads.place(workspace, channel, user)
         said = f"{place.team_id}:{channel}:{ts}"
         for asked in (f"{translate.PLATFORM}:{said}", f"library:{said}"):
             await self.researcher.forget_asked(asked, scope=place.scope)

@@ -161,7 +161,9 @@ class SlackLibrary:
             place.team_id, user, key, place.channel_id, asked.thread_ts,
             conversation=thread, response_url=asked.response_url,
         )  # fmt: skip
-        speaker = Speaker(place.scope, thread, user, is_admin=is_admin, key=f"{place.team_id}:{key}")
+        speaker = Speaker(
+            place.scope, thread, user, is_admin=is_admin, key=f"{place.team_id}:{key}", channel=place.public_id
+        )
         return speaker, SlackReply(workspace, lodging)
 
     def _incoming(self, workspace: Workspace, file: SlackFile) -> Incoming:

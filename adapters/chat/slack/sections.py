@@ -102,13 +102,21 @@ class Sections:
         desk, key = self.desk, f"{SECTION_FORM}:{view_id}"
         place = await desk.threads.place(workspace, asked.channel, asked.user)
         conversation = f"{PLATFORM}:{asked.channel}:{key}"
+        is_private = place.settings.visibility == "private"
+        shown_in = "" if is_private and not place.is_direct else place.channel_id
         lodging = Lodging(
-            place.team_id, place.user_id, key, place.channel_id,
+            place.team_id, place.user_id, key, shown_in,
             conversation=conversation, response_url=asked.response_url,
         )  # fmt: skip
         reply = SlackReply(workspace, lodging)
         request = ResearchRequest(
-            words_for(which), place.scope, modes=("section",), asker=place.user_id, thread=conversation
+            words_for(which),
+            place.own_scope if is_private else place.scope,
+            modes=("section",),
+            is_private=is_private,
+            asker=place.user_id,
+            thread=conversation,
+            channel=place.public_id,
         )
 
         async def submit() -> ResearchJob:

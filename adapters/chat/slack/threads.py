@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
+from dataclasses import replace
 from typing import Generic, TypeVar
 
 from adapters.chat.slack.client import FAULTS, Workspace, reason
 from adapters.chat.slack.poster import conversation_of
 from adapters.chat.slack.translate import PLATFORM, Place, Said, is_open_channel
+from core.settings.desk import SettingsDesk
 
 REMEMBERED = 5_000  # threads and channels; more are looked up again
 
@@ -36,9 +38,10 @@ class Remembered(Generic[Value]):
 
 
 class Threads:
-    """Looks things up in Slack once."""
+    """Looks things up in Slack once; `rules` are asked anew each time."""
 
-    def __init__(self) -> None:
+    def __init__(self, rules: SettingsDesk) -> None:
+        self._rules = rules
         self._roots: Remembered[str] = Remembered()
         self._open: Remembered[bool] = Remembered()
 
@@ -61,6 +64,11 @@ class Threads:
         return known
 
     async def place(self, workspace: Workspace, channel: str, user: str) -> Place:
+        """With the workspace's settings as they are now. Raises `StoreError`."""
+        place = await self._bare_place(workspace, channel, user)
+        return replace(place, settings=(await self._rules.show(place.tenant)).settings)
+
+    async def _bare_place(self, workspace: Workspace, channel: str, user: str) -> Place:
         """A channel that cannot be looked up is not known to be open."""
         if channel.startswith("D"):
             return Place(workspace.team_id, channel, user)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 import pytest
 import pytest_asyncio
@@ -10,6 +10,7 @@ import pytest_asyncio
 from tests.durable.outside import QUESTION
 from tests.loopback.discord_data import ASKER, OTHER, Interaction, Message
 from tests.loopback.discord_house import House, discord_house
+from tests.section.shelves import BRIEF
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -60,6 +61,41 @@ async def test_who_manages_the_server_changes_its_settings(house: House) -> None
     assert "?sig=" in str(answered.buttons["View Full Analysis"].get("url"))
     assert f"<@{ASKER['id']}>: **Channels** everywhere → <#{discord.quiet.id}>" in log.text
     assert "**Channels**: everywhere" in undone.text
+
+
+async def test_no_entry_answers_in_a_channel_that_is_not_chosen(house: House) -> None:
+    """G-02: whatever begins research or speaks to the library there is refused; direct messages are answered."""
+    discord = house.discord
+    answer = await house.final(discord.say(f"@gorkd {QUESTION}"))
+    improving = discord.press(answer, "Improve")
+    await discord.until(lambda: improving.modal is not None)
+    chosen = await form(house, await panel(house), "Where and how I answer")
+    await house.final(discord.fill(chosen, channels=[discord.quiet.id]))
+    brief = ("paper.yaml", "application/yaml", BRIEF.encode())
+    entries: dict[str, Callable[[], Interaction | Message]] = {
+        "mention": lambda: discord.say(f"@gorkd {QUESTION}"),
+        "command": lambda: discord.slash("research", query=QUESTION),
+        "menu": lambda: discord.use_on(answer, "Research This"),
+        "section": lambda: discord.slash("section", section="introduction", context=brief),
+        "library command": lambda: discord.slash("library", command="list"),
+        "library research": lambda: discord.slash("library", command="research", argument="tides"),
+        "library words": lambda: discord.say("@gorkd library list"),
+        "library paper": lambda: discord.say("@gorkd add 2401.00001 to the library"),
+        "reply": lambda: discord.say("and in rivers?", reply_to=answer),
+        "deeper": lambda: discord.say("deeper", reply_to=answer),
+        "improve": lambda: discord.say("improve: shorter", reply_to=answer),
+        "again": lambda: discord.say("again", reply_to=answer),
+        "button": lambda: discord.press(answer, "Ask Again"),
+        "form": lambda: discord.submit(improving, "shorter"),
+    }
+
+    said = {name: (await house.final(enter())).text for name, enter in entries.items()}
+    direct = await house.final(discord.say(QUESTION, channel=discord.direct()))
+    undo = await form(house, await panel(house), "Where and how I answer")
+    await house.final(discord.fill(undo, channels=[]))
+
+    assert {name: text for name, text in said.items() if "I do not answer in this channel" not in text} == {}
+    assert "Research Complete" in direct.text
 
 
 async def test_nobody_else_sees_or_changes_them(house: House) -> None:
