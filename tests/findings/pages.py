@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tests.loopback.findings_responders import Seen, findings_text, mode_in, response_body
+from tests.loopback.findings_responders import SNIPPET, Seen, findings_text, mode_in, response_body
 from tests.loopback.world import SitePage, World
 
 QUESTION = "How do I stream tokens of a model?"
@@ -53,8 +53,9 @@ CODES = {"/sse": ("python", LONG), "/batch": ("markdown", TICKED)}
 def seen_in(world: World) -> list[Seen]:
     """The pages as a searching model knows them."""
     return [
-        Seen(world.web.url(path), tuple(f"{part.rstrip('.')}." for part in page.text.split(". ")))
+        Seen(world.web.url(path), tuple(f"{part.rstrip('.')}." for part in page.text.split(". ")), code, language)
         for path, page in PAGES.items()
+        for language, code in [CODES.get(path, ("python", SNIPPET))]
     ]
 
 

@@ -52,7 +52,7 @@ async def test_in_discord_code_comes_in_blocks_and_long_code_as_a_file(world: Wo
 
 
 async def test_in_slack_ideas_and_a_report_come_from_the_models_own_search(world: World, tmp_path: Path) -> None:
-    """S004-11, S004-13, S004-16: an invented page is counted and not shown; code is a file; `both` is refused."""
+    """S004-11, S004-13, S004-16: an invented page is counted, not shown; long or fenced code is a file; no `both`."""
     offer_web_search(world, also=[INVENTED])
     async with slack_house(tmp_path, **world.env(tmp_path, "tavily", model=True)) as house:
         user = house.person()
@@ -61,6 +61,8 @@ async def test_in_slack_ideas_and_a_report_come_from_the_models_own_search(world
         elsewhere = house.channel(refused)
         await house.slack.mentions(user, channel, f"mode:idea,freeform,implementation top_k:5 {QUESTION}")
         answer = await house.ended(channel)
+        await house.slack.until(lambda: house.slack.state.files)
+        files = {described["name"]: content.decode() for described, content in house.slack.state.files.values()}
         await house.slack.commands(refused, elsewhere, f"mode:both {QUESTION}")
         await house.slack.until(lambda: RETIRED in "".join(house.whispers(refused)))
 
@@ -70,3 +72,6 @@ async def test_in_slack_ideas_and_a_report_come_from_the_models_own_search(world
     assert "invented.example" not in shown
     assert "On the page: Introduction" in shown
     assert sum(block["type"] == "rich_text" for block in answer.blocks) == len(PAGES)
+    assert sorted(name.rpartition(".")[2] for name in files) == ["markdown", "py"]
+    assert f"{LONG}\n" in files.values()
+    assert all(name in shown for name in files)
