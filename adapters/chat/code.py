@@ -50,7 +50,7 @@ def about(item: FoundItem) -> str:
     """`official documentation · parses · imports: requests · needs requests`; nothing of a place nobody knows."""
     standing = item.standing if item.standing != level_name(OTHER_LEVEL, item.mode) else ""
     needs = f"needs {item.dependencies}" if item.dependencies not in ("", "none") else ""
-    return " · ".join(filter(None, [standing, *item.remarks, needs]))
+    return " · ".join(filter(None, [standing, *(remark.text for remark in item.remarks), needs]))
 
 
 def shares(needs: Sequence[int], room: int) -> list[int]:

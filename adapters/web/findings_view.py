@@ -10,7 +10,7 @@ from markupsafe import Markup
 from adapters.web.code import highlighted
 from adapters.web.prose import Cite, claim_tag, prose
 from core.answer import ResearchAnswer
-from core.findings.code import CodeBlock
+from core.findings.code import CodeBlock, Remark
 from core.findings.standing import OTHER_LEVEL, level_name
 from core.findings.telling import TITLES
 from core.findings.viewing import FindingsView, FoundItem, OtherAnswer
@@ -37,7 +37,7 @@ class ItemView:
     place: str
     address: str
     standing: str
-    remarks: tuple[str, ...]
+    remarks: tuple[Remark, ...]
     code: CodeView | None
 
 
@@ -116,7 +116,7 @@ def _item(
         place,
         addresses.get(item.source_id, ""),
         item.standing if is_known else "",
-        item.remarks[item.remarks[:1] == (item.language,) :],
+        tuple(remark for remark in item.remarks if remark.kind != "language"),
         _code(item) if item.code else None,
     )
 

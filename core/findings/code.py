@@ -7,6 +7,7 @@ import sys
 import warnings
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import regex
 
@@ -63,6 +64,18 @@ _PYTHON_SIGNS = regex.compile(
 )
 
 
+RemarkKind = Literal["language", "fact", "doubt"]
+REMARK_KINDS: tuple[RemarkKind, ...] = get_args(RemarkKind)
+
+
+@dataclass(frozen=True)
+class Remark:
+    """What checking found, in a few words. A `doubt` is a reason to be careful; `language` names that of the code."""
+
+    text: str
+    kind: RemarkKind = "fact"
+
+
 @dataclass(frozen=True)
 class CodeBlock:
     """`language` is lower case, "" where it could not be told."""
@@ -88,17 +101,17 @@ class CodeCheck:
     has_dependencies: bool = True
 
     @property
-    def remarks(self) -> tuple[str, ...]:
+    def remarks(self) -> tuple[Remark, ...]:
         """`parses`, `imports: torch`, `not among the dependencies: torch`, …"""
-        said: list[str] = []
-        if self.parses is not None:
-            said.append("parses" if self.parses else f"does not parse ({self.fault})")
+        said: list[Remark] = []
+        if self.parses is False:
+            said.append(Remark(f"does not parse ({self.fault})", "doubt"))
         if self.parses:
-            said.append(f"imports: {', '.join(self.imports)}" if self.imports else "imports: standard library only")
+            said += [Remark("parses"), Remark(f"imports: {', '.join(self.imports) or 'standard library only'}")]
         if self.undeclared:
-            said.append(f"not among the dependencies: {', '.join(self.undeclared)}")
+            said.append(Remark(f"not among the dependencies: {', '.join(self.undeclared)}", "doubt"))
         if not self.has_dependencies:
-            said.append("dependencies not stated")
+            said.append(Remark("dependencies not stated", "doubt"))
         return tuple(said)
 
 

@@ -163,7 +163,9 @@ def _line(item: JudgedItem) -> str:
     if source is None:
         return said
     said = said or f"Code of {cut(one_line(source.title), 80)} [{source.number}]"
-    about = "; ".join([", ".join(filter(None, [source.metadata.domain, item.standing])), *item.remarks])
+    about = "; ".join(
+        [", ".join(filter(None, [source.metadata.domain, item.standing])), *(remark.text for remark in item.remarks)]
+    )
     return f"{said} ({about})"
 
 

@@ -52,7 +52,7 @@ def _item(item: FoundItem, sources: dict[str, Source]) -> str:
     source = sources.get(item.source_id)
     said = item.text or (f"Code of {one_line(source.title)} [{source.number}]" if source else item.content)
     place = source.metadata.domain if source else ""
-    marks = "; ".join(filter(None, [place, item.standing, *item.remarks]))
+    marks = "; ".join(filter(None, [place, item.standing, *(remark.text for remark in item.remarks)]))
     code = [fenced_code(item.code, item.language)] if item.code else []
     needs = [f"Dependencies: {item.dependencies}"] if item.dependencies else []
     return "\n\n".join([f"{item.number}. {said} ({marks})", *code, *needs])

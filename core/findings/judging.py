@@ -12,7 +12,16 @@ import regex
 
 from core.answer import Verdict
 from core.evidence import EvidenceIndex
-from core.findings.code import CodeBlock, CodeCheck, check_code, dependencies_of, first_code, prose_of, without_code
+from core.findings.code import (
+    CodeBlock,
+    CodeCheck,
+    Remark,
+    check_code,
+    dependencies_of,
+    first_code,
+    prose_of,
+    without_code,
+)
 from core.findings.opening import Opened, with_plain_addresses
 from core.findings.parsing import ReadItem
 from core.findings.results import ResearchMode
@@ -31,11 +40,11 @@ _STOP = regex.compile(r"[.!?。！？]*$")
 _MARKER = regex.compile(r"\[\d{1,3}\]")
 _DENIES = regex.compile(r"\b(?:no|not|never|none|without)\b|n['’]t\b", regex.IGNORECASE)
 _MAX_LABEL_CHARS = 90
-VERBATIM = "code as on its page"
-ADAPTED = "code written by the model, not on its page"
-SINGLE_SOURCE = "single source"
+VERBATIM = Remark("code as on its page")
+ADAPTED = Remark("code written by the model, not on its page", "doubt")
+SINGLE_SOURCE = Remark("single source", "doubt")
 NOT_SAID = "its page does not say it"
-NO_CODE = "it has no code"
+NO_CODE = Remark("it has no code", "doubt")
 
 
 @dataclass
@@ -73,12 +82,12 @@ class JudgedItem:
         return level_name(self.level, self.mode) if self.source else ""
 
     @property
-    def remarks(self) -> tuple[str, ...]:
-        said: list[str] = []
+    def remarks(self) -> tuple[Remark, ...]:
+        said: list[Remark] = []
         if self.mode == "idea":
             said.append(_corroborated(self.corroborators) if self.corroborators else SINGLE_SOURCE)
         if self.code:
-            said += [self.code.language] if self.code.language else []
+            said += [Remark(self.code.language, "language")] if self.code.language else []
             said += self.check.remarks if self.check else ()
             said.append(VERBATIM if self.is_verbatim else ADAPTED)
         elif self.mode == "implementation":
@@ -161,8 +170,8 @@ def is_on_a_page(code: str, sources: Sequence[Source]) -> bool:
     return bool(squeezed) and any(squeezed in _squeezed(source.content) for source in sources)
 
 
-def _corroborated(count: int) -> str:
-    return f"corroborated by {count} other {'source' if count == 1 else 'sources'}"
+def _corroborated(count: int) -> Remark:
+    return Remark(f"corroborated by {count} other {'source' if count == 1 else 'sources'}")
 
 
 def _with_citation(sentence: str, own: Source) -> str:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 
 from core.answer import JobResult
 from core.events import Json
+from core.findings.code import REMARK_KINDS, Remark, RemarkKind
 from core.findings.results import ALL_MODES, ResearchFindings, ResearchMode, read_findings
 
 
@@ -16,7 +17,7 @@ class FoundItem:
 
     `number` counts from 1 within its mode, 0 for what is not verified; `url` is as the model gave it, `source_id` the
     source that was read ("" without one). `text` is `content` with its citation markers. `standing` says what sort of
-    place it is, `remarks` what checking found, in a few words each; `why_unverified` is "" for what its source carries.
+    place it is, `remarks` what checking found; `why_unverified` is "" for what its source carries.
     """
 
     mode: ResearchMode
@@ -25,7 +26,7 @@ class FoundItem:
     source_id: str
     content: str
     standing: str = ""
-    remarks: tuple[str, ...] = ()
+    remarks: tuple[Remark, ...] = ()
     why_unverified: str = ""
     code: str = ""
     language: str = ""
@@ -87,7 +88,8 @@ def findings_json(
     """The view of a result that `read_view` reads: S004's fields under `findings`, unchanged."""
     rows: list[Json] = []
     for item in items:
-        row: dict[str, Json] = asdict(item) | {"remarks": [*item.remarks], "verified": item.is_verified}
+        remarks: list[Json] = [asdict(remark) for remark in item.remarks]
+        row: dict[str, Json] = asdict(item) | {"remarks": remarks, "verified": item.is_verified}
         rows.append(row)
     written: list[Json] = [{"title": title, "text": text} for title, text in sections]
     return {
@@ -159,10 +161,18 @@ def _item(row: dict[str, Json]) -> FoundItem:
         source_id=str(row.get("source_id") or ""),
         content=str(row.get("content") or ""),
         standing=str(row.get("standing") or ""),
-        remarks=tuple(str(remark) for remark in remarks) if isinstance(remarks, list) else (),
+        remarks=tuple(map(_remark, remarks)) if isinstance(remarks, list) else (),
         why_unverified=str(row.get("why_unverified") or ""),
         code=str(row.get("code") or ""),
         language=str(row.get("language") or ""),
         dependencies=str(row.get("dependencies") or ""),
         text=str(row.get("text") or row.get("content") or ""),
     )
+
+
+def _remark(value: Json) -> Remark:
+    """Results of earlier versions hold the words alone."""
+    if not isinstance(value, dict):
+        return Remark(str(value))
+    kind: RemarkKind = next((known for known in REMARK_KINDS if known == value.get("kind")), "fact")
+    return Remark(str(value.get("text") or ""), kind)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from core.answer import JobResult
+from core.findings.code import Remark
 from core.findings.results import IdeaResult, ImplementationResult, ResearchFindings, ResearchMode, ResearchReport
 from core.findings.viewing import FoundItem, findings_json
 from core.job import ResearchJob
@@ -18,14 +19,14 @@ MODES: tuple[ResearchMode, ...] = ("idea", "implementation", "freeform")
 def idea(number: int, text: str = "The tower is 49 metres tall [1].") -> FoundItem:
     return FoundItem(
         "idea", number, samples.SOURCES[0].url, "src_1", text.replace(" [1]", ""), "official documentation",
-        ("single source",), text=text,
+        (Remark("single source", "doubt"),), text=text,
     )  # fmt: skip
 
 
 def implementation(number: int, code: str, language: str = "python") -> FoundItem:
     return FoundItem(
         "implementation", number, samples.SOURCES[1].url, "src_2", "It measures the tower.", "other site",
-        ("parses", "imports: requests"), code=code, language=language, dependencies="requests",
+        (Remark("parses"), Remark("imports: requests")), code=code, language=language, dependencies="requests",
         text="It measures the tower [2].",
     )  # fmt: skip
 

@@ -95,7 +95,7 @@ async def test_an_implementation_without_code_says_so() -> None:
     """S004-12: its description may still be true."""
     done = await outcome("implementation", wrapped(item(A, f"{FIRST}\n\nDependencies: none")))
 
-    assert done["result"]["items"][0]["remarks"] == ["it has no code"]
+    assert done["result"]["items"][0]["remarks"] == [{"text": "it has no code", "kind": "doubt"}]
 
 
 async def test_a_whole_report_has_nothing_to_be_said_against() -> None:
