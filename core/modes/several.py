@@ -59,7 +59,7 @@ def together(modes: Sequence[Mode]) -> Mode:
 
 async def _run_all(work: Work, groups: Sequence[Sequence[Mode]]) -> JobResult:
     """Raises the error of the first part when no part has a result."""
-    lines = _Lines(work.progress, [_title(group) for group in groups])
+    lines = _Lines(work.progress, groups)
     outcomes = await asyncio.gather(
         *(_part(work, group, lines, at) for at, group in enumerate(groups)), return_exceptions=True
     )
@@ -116,6 +116,10 @@ def _title(group: Sequence[Mode]) -> str:
     return ", ".join(mode.title for mode in group)
 
 
+def _said_of(group: Sequence[Mode], what: str) -> tuple[str, ...]:
+    return tuple(f"{mode.title}: {what}" for mode in group)
+
+
 class _Inside:
     """Steps within a step: the journal knows the outer one alone."""
 
@@ -144,22 +148,22 @@ class _Line:
 
 
 class _Lines:
-    """What each part is doing; the job's status is that of the part that is furthest behind."""
+    """What each mode is doing; the job's status is that of the part that is furthest behind."""
 
-    def __init__(self, progress: Progress, titles: Sequence[str]) -> None:
+    def __init__(self, progress: Progress, groups: Sequence[Sequence[Mode]]) -> None:
         self._progress = progress
-        self._titles = titles
-        self._lines = [_Line((f"{title}: starting",)) for title in titles]
+        self._groups = groups
+        self._lines = [_Line(_said_of(group, "starting")) for group in groups]
 
     async def say(self, at: int, message: str, status: JobStatus, told: Mapping[str, Json]) -> None:
         """A part that has lines of its own, one a mode, tells these under `parts`."""
         own = told.get("parts")
-        lines = tuple(str(line) for line in own) if isinstance(own, list) else (f"{self._titles[at]}: {message}",)
+        lines = tuple(str(line) for line in own) if isinstance(own, list) else _said_of(self._groups[at], message)
         self._lines[at] = _Line(lines, status)
         stage = min((line.status for line in self._lines), key=_ORDER.index)
         parts: list[Json] = [said for line in self._lines for said in line.said]
         data: dict[str, Json] = {name: told[name] for name in _PASSED_ON if name in told}
-        line = f"{self._titles[at]}: {message}" if not isinstance(own, list) else message
+        line = f"{_title(self._groups[at])}: {message}" if not isinstance(own, list) else message
         await self._progress.status(stage, message=line, data={**data, "line": line, "parts": parts})
 
 

@@ -1,7 +1,7 @@
 """The pages over a real pipeline: jobs that were searched, written and checked, with the outside scripted.
 
-How it goes is the site's mood: well, `unheard` (nothing is found), `broken` (the model fails), or `slow` (the
-answer waits in its middle until the gate is opened).
+How it goes is the site's mood: well, `unheard` (nothing is found), `broken` (the model fails), `slow` (the answer
+waits in its middle until the gate is opened), or `invented` (ideas and implementations whose pages nobody found).
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from bots.observing import observed
 from bots.wiring import new_job_id, utc_now
 from core.deps import Deps
 from core.errors import ModelUnavailable
+from core.findings.results import ALL_MODES
 from core.job import LOCAL, ResearchJob, ResearchRequest, Scope
 from core.page_links import PageLinks
 from core.ports import ChatDelta, ChatRequest, ProviderStrength
@@ -29,6 +30,7 @@ from core.runner import DirectSteps, run_job
 from core.source import SearchHit, SearchQuery
 from tests.core.test_watching import MemoryTraceLog
 from tests.fakes import FakeModel, hit, make_deps
+from tests.loopback.findings_responders import Seen, findings_text
 from tests.loopback.openai_responders import sources_in
 
 QUESTION = "How tall is the Eddystone lighthouse?"
@@ -85,7 +87,8 @@ class Writer(FakeModel):
     async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
         if self.mood == "broken" and request.purpose == "answer":
             raise ModelUnavailable("the endpoint answered 503")
-        self.answers = {"plan": _PLAN, "answer": _written(request.user), "check": '{"verdicts": []}'}
+        found = {mode: _found(mode, is_carried=self.mood != "invented") for mode in ALL_MODES}
+        self.answers = {"plan": _PLAN, "answer": _written(request.user), "check": '{"verdicts": []}', **found}
         pieces = 0
         async for delta in super().stream(request):
             pieces += 1
@@ -107,6 +110,13 @@ def _written(prompt: str) -> str:
     return json.dumps({"summary": summary, "detail": f"{LIE[:-1]} [{tall}]. {LIE[:-1]} [{tall}].", "citations": []})
 
 
+def _found(mode: str, *, is_carried: bool) -> str:
+    """What the model writes in one of S004's modes; one place is always made up."""
+    carried = [Seen(url, (words,)) for url, words in zip(PAGES, (TALL, BUILT), strict=False)]
+    made_up = Seen("https://invented.example/tower", (LIE,))
+    return findings_text(mode, [*(carried if is_carried else []), made_up])
+
+
 @dataclass
 class Site:
     """`address` is where the pages are; `ask` waits for the job's end, of a slow one for its first sentence."""
@@ -118,10 +128,12 @@ class Site:
     library: Library
     links: PageLinks
 
-    async def ask(self, query: str = QUESTION, *, mood: str = "", scope: Scope = LOCAL) -> ResearchJob:
+    async def ask(
+        self, query: str = QUESTION, *, mood: str = "", scope: Scope = LOCAL, modes: tuple[str, ...] = ("quick",)
+    ) -> ResearchJob:
         self.writer.mood = self.library.mood = mood
         self.writer.gate.clear()
-        job = await self.researcher.submit(ResearchRequest(query, scope=scope, is_fresh=True))
+        job = await self.researcher.submit(ResearchRequest(query, modes=modes, scope=scope, is_fresh=True))
         async for event in self.researcher.follow(job.id):
             if mood == "slow" and event.type == "answer":
                 break

@@ -16,14 +16,18 @@ from aiohttp.test_utils import TestServer
 from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, Page, expect
 
+from adapters.pages.pdf import extract_pdf
 from core import wording
 from core.events import Event, Json
+from core.findings.results import ALL_MODES
+from core.findings.telling import TITLES
 from core.job import LOCAL, JobStatus, ResearchJob, Scope
 from core.steering import Steering
 from tests.adapters.web.serving import web_app
 from tests.adapters.web.site import BUILT, LIE, PRIVATE, QUESTION, TALL, Site, open_site
 from tests.golden import samples
 from tests.golden.samples import NOON, ScriptedResearcher
+from tests.loopback.findings_responders import SNIPPET
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 Open = Callable[[Site], Awaitable[str]]
@@ -253,6 +257,36 @@ async def test_deep_research_is_asked_for_and_steered(browser: Browser, has_scri
     assert researcher.steered == [Steering("add_item", "its builder"), Steering("answer_now")]
 
 
+async def test_several_modes_are_chosen_watched_and_read_and_their_code_is_copied(
+    browser: Browser, site: Site, tmp_path: Path
+):
+    """D8, S004-12: boxes in the form, a line each while they run, one page; Copy gives the code, paper loses none."""
+    site.writer.mood, site.library.mood = "slow", ""
+    site.writer.gate.clear()
+    async with visit(browser, site.address, permissions=["clipboard-read", "clipboard-write"]) as page:
+        await page.fill("#query", QUESTION)
+        for mode in ("quick", "idea", "implementation", "freeform"):
+            await page.check(f"[name=mode][value={mode}]")
+        await page.click("button:has-text('Research')")
+        await expect(page.locator("#parts li")).to_have_text(
+            [re.compile("^Quick answer: Writing"), *(re.compile(f"^{TITLES[mode]}: ") for mode in ALL_MODES)]
+        )
+        site.writer.gate.set()
+        await page.wait_for_selector(".chip")
+        await expect(page.locator("article h2 >> nth=0")).to_have_text("Quick answer")
+        await expect(page.locator(".unverified")).to_contain_text("invented.example")
+        await page.click("figure button:visible >> nth=0")
+
+        await expect(page.locator("figure button >> nth=0")).to_have_text("Copied")
+        assert await page.evaluate("navigator.clipboard.readText()") == SNIPPET
+        await page.pdf(path=tmp_path / "printed.pdf")
+    paper = await asyncio.to_thread((tmp_path / "printed.pdf").read_bytes)
+    printed = " ".join(extract_pdf(paper).text.split())
+    assert all(heading in printed for heading in ("Ideas", "Abstract", "Literature Review", "Not verified"))
+    assert "json.loads(requests.get(url).text)" in printed
+    assert "Copy" not in printed
+
+
 @pytest.mark.slow
 async def test_page_finds_its_answer_where_no_stream_comes_through(browser: Browser, site: Site):
     """After three tries in vain it reads the page itself instead."""
@@ -389,6 +423,10 @@ async def _private(site: Site) -> str:
     return site.page(job)
 
 
+async def _findings(site: Site, *before: str, mood: str = "") -> str:
+    return site.page(await site.ask(mood=mood, modes=(*before, *ALL_MODES)))
+
+
 STATES: dict[str, Open] = {
     "ask": lambda site: _at(site.address),
     "running": lambda site: asked(site, "slow"),
@@ -397,12 +435,21 @@ STATES: dict[str, Open] = {
     "failed": lambda site: asked(site, "broken"),
     "source": lambda site: _below(site, "/sources/1?claim=summary-0"),
     "trace": lambda site: _below(site, "/trace"),
+    "findings": _findings,
+    "findings-beside-an-answer": lambda site: _findings(site, "quick"),
+    "findings-unverified": lambda site: _findings(site, mood="invented"),
     "unknown": lambda site: _at(f"{site.address}/jobs/job_unknown"),
     "private": _private,
 }
 
 
-EVERY_TIME = {("running", "light"), ("finished", "light"), ("finished", "narrow"), ("finished", "dark")}
+EVERY_TIME = {
+    ("running", "light"),
+    ("finished", "light"),
+    ("finished", "narrow"),
+    ("finished", "dark"),
+    ("findings", "light"),
+}
 LOOKS = [
     pytest.param(state, look, marks=[] if (state, look) in EVERY_TIME else [pytest.mark.slow], id=f"{state}-{look}")
     for state in STATES
