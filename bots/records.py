@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from adapters.secrets import SecretBox
 from adapters.store.archive import SqliteArchive
@@ -22,11 +23,6 @@ from adapters.store.library import SqliteLibrary
 from adapters.store.limits import SqliteRateLimits, SqliteSingleFlight
 from adapters.store.memo import SqliteJobMemo
 from adapters.store.ratings import SqliteRatings
-from adapters.store.redis import RedisAnswerCache
-from adapters.store.redis_archive import RedisArchive
-from adapters.store.redis_events import RedisEventLog
-from adapters.store.redis_limits import RedisRateLimits, RedisSingleFlight
-from adapters.store.redis_reuse import RedisReuseStore
 from adapters.store.reuse import SqliteReuseStore
 from adapters.store.revocations import SqliteLinkRevocations
 from adapters.store.settings import SqliteSettings
@@ -69,6 +65,10 @@ from core.steering import SteeringStore
 from core.trace import TraceStore
 from core.tracing import TraceLog
 from core.usage import UsageLog
+
+if TYPE_CHECKING:
+    from adapters.store.redis import RedisAnswerCache
+    from adapters.store.redis_reuse import RedisReuseStore
 
 
 @dataclass(frozen=True)
@@ -169,6 +169,12 @@ class _Shared:
 
 
 def _open_redis(url: str, stack: AsyncExitStack, *, clock: Clock, recorder: Recorder) -> _Shared:
+    from adapters.store.redis import RedisAnswerCache
+    from adapters.store.redis_archive import RedisArchive
+    from adapters.store.redis_events import RedisEventLog
+    from adapters.store.redis_limits import RedisRateLimits, RedisSingleFlight
+    from adapters.store.redis_reuse import RedisReuseStore
+
     events = RedisEventLog(url, clock=clock, recorder=recorder)
     stack.push_async_callback(events.aclose)
     cache = RedisAnswerCache(url, clock=clock, recorder=recorder)
