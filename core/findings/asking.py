@@ -26,9 +26,12 @@ _DEPTHS = {
 }
 
 
-def web_search_request(job: ResearchJob, mode: ResearchMode, deps: Deps, *, timeout_s: float) -> ChatRequest:
-    """For a model that searches by itself."""
-    return _request(job, mode, deps, searching=BY_WEB_SEARCH, user=asked(job), timeout_s=timeout_s)
+def web_search_request(
+    job: ResearchJob, mode: ResearchMode, deps: Deps, *, again: str = "", timeout_s: float
+) -> ChatRequest:
+    """For a model that searches by itself; `again` is what its second round is told."""
+    user = "\n\n".join(filter(None, [asked(job), again]))
+    return _request(job, mode, deps, searching=BY_WEB_SEARCH, user=user, timeout_s=timeout_s)
 
 
 def sources_request(

@@ -13,13 +13,15 @@ from dataclasses import dataclass, field, replace
 from core.answer import ModelUsage
 from core.errors import ModelError, WebSearchUnavailable
 from core.findings.asking import sources_request, web_search_request
+from core.findings.drafts import Draft, Drafts
 from core.findings.results import ResearchMode
+from core.findings.rounds import LEAST_ROUND_S, NO_TIME, after_rounds, search_again
 from core.findings.telling import Telling
 from core.job import JobStatus
 from core.llm import estimate_usage, retry_once
 from core.memo import remembered
 from core.modes.mode import Work
-from core.ports import ChatModel, ChatRequest, FoundPage, SearchedText, WebSearchModel
+from core.ports import ChatModel, ChatRequest, SearchedText, WebSearchModel
 from core.source import SearchMetadata, SearchPlan, SearchQuery, Source
 from core.stages.given import read_given
 from core.stages.plan import MAX_QUERY_TEXT_CHARS, keywords, plan_by_rules
@@ -35,29 +37,6 @@ _FLAVOURS: dict[ResearchMode, tuple[str, str]] = {
     "implementation": ("example code", "official documentation tutorial"),
     "freeform": ("survey paper", "comparison trade-offs"),
 }  # of each mode's own search, and of its next round at depth `deep`
-
-
-@dataclass(frozen=True)
-class Draft:
-    """What the model wrote for one mode. `pages` are what its own search gave; `failure` says why there is no text."""
-
-    mode: ResearchMode
-    text: str = ""
-    pages: tuple[FoundPage, ...] = ()
-    queries: tuple[str, ...] = ()
-    usage: tuple[ModelUsage, ...] = ()
-    by_web_search: bool = False
-    failure: str = ""
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Drafts:
-    """All drafts in the order asked for, and what our own search did; its sources are in the source store."""
-
-    drafts: tuple[Draft, ...]
-    metadata: SearchMetadata = field(default_factory=SearchMetadata)
-    considered: int = 0
 
 
 async def draft_all(work: Work, model: ChatModel, modes: Sequence[ResearchMode], telling: Telling) -> Drafts:
@@ -91,9 +70,7 @@ async def _draft(work: Work, model: ChatModel, mode: ResearchMode, searching: Ow
             how = NOT_OFFERED
         else:
             if searched.pages or searched.queries:
-                return Draft(
-                    mode, searched.text, searched.pages, searched.queries, (searched.usage,), by_web_search=True
-                )
+                return await _deepened(work, work.deps.web_model, mode, searched, telling)
             how = NOT_USED
     await telling.doing(mode, how, JobStatus.SEARCHING)
     sources = await searching.sources()
@@ -111,13 +88,32 @@ def _left_s(work: Work) -> float:
     return work.deadline.remaining(reserve_s=work.deps.settings.findings.check_reserve_s)
 
 
-async def _search_and_write(work: Work, model: WebSearchModel, mode: ResearchMode) -> SearchedText:
-    request = web_search_request(work.job, mode, work.deps, timeout_s=_left_s(work))
+async def _deepened(
+    work: Work, model: WebSearchModel, mode: ResearchMode, first: SearchedText, telling: Telling
+) -> Draft:
+    """At depth `deep` after one more round, as our own search has; it costs nothing of the first when it fails."""
+    alone = Draft(mode, first.text, first.pages, first.queries, (first.usage,), by_web_search=True)
+    if work.job.request.depth != "deep":
+        return alone
+    if _left_s(work) < LEAST_ROUND_S:
+        return replace(alone, notes=(NO_TIME,))
+    await telling.doing(mode, "searching the web again, for what is missing", JobStatus.SEARCHING)
+    again = search_again(first, mode, work.job.request.top_k)
+    try:
+        second = await _search_and_write(work, model, mode, again=again)
+    except ModelError as exc:
+        work.deps.count_error("search", exc)
+        return replace(alone, notes=(f"The second round of search failed: {exc.user_message}",))
+    return after_rounds(mode, first, second)
+
+
+async def _search_and_write(work: Work, model: WebSearchModel, mode: ResearchMode, *, again: str = "") -> SearchedText:
+    request = web_search_request(work.job, mode, work.deps, again=again, timeout_s=_left_s(work))
     depth = work.job.request.depth
     return await remembered(
         work.deps.memo,
         work.job.id,
-        f"web_search:{mode}",
+        f"web_search:{mode}:{2 if again else 1}",
         SearchedText,
         lambda: retry_once(lambda: model.search_and_write(request, depth=depth), remaining_s=lambda: _left_s(work)),
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import regex
 
 from core.errors import FetchError
-from core.findings.drafting import Drafts
+from core.findings.drafts import Drafts
 from core.findings.parsing import ReadOutput
 from core.findings.results import ResearchMode
 from core.modes.mode import Work

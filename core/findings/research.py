@@ -14,7 +14,8 @@ from core.answer import JobResult, ResearchAnswer
 from core.errors import SetupError
 from core.events import Json
 from core.findings.composing import Composed, findings_of, placed, sections_of, texts_of, view_of
-from core.findings.drafting import Drafts, draft_all
+from core.findings.drafting import draft_all
+from core.findings.drafts import Drafts
 from core.findings.judging import find_corroborators, judge_item, rank_items, settle_item
 from core.findings.opening import Opened, open_addresses
 from core.findings.parsing import ReadOutput, read_output

@@ -167,11 +167,19 @@ def _reasons(answers: Sequence[tuple[Part, ResearchAnswer]]) -> list[str]:
 
 def _limitations(answers: Sequence[tuple[Part, ResearchAnswer]]) -> list[str]:
     """What all parts say once, else with whose it is."""
-    by_line: dict[str, list[str]] = {}
+    by_line: dict[str, list[Part]] = {}
     for part, answer in answers:
         for line in answer.limitations:
-            by_line.setdefault(line, []).append(part.title)
-    return [line if len(titles) == len(answers) else f"{titles[0]}: {line}" for line, titles in by_line.items()]
+            by_line.setdefault(line, []).append(part)
+    return [
+        line if len(parts) == len(answers) or _is_titled(line, parts[0]) else f"{parts[0].title}: {line}"
+        for line, parts in by_line.items()
+    ]
+
+
+def _is_titled(line: str, part: Part) -> bool:
+    """Modes of one function have put their own titles."""
+    return any(line.startswith(f"{title}: ") for title in part.title.split(", "))
 
 
 def _renamed(claims: Sequence[Claim]) -> list[Claim]:

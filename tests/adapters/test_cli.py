@@ -325,6 +325,25 @@ def test_live_progress_shows_stage_sources_and_answer():
     assert "49 metres" not in without.get()
 
 
+def test_live_progress_has_a_line_for_each_of_several_modes():
+    """D8: none hides the others, and none for a mode alone, which the first line tells of."""
+    progress = LiveProgress()
+    console = Console(file=StringIO(), width=40, force_terminal=True, highlight=False)
+    event = samples.events_of(samples.COMPLETED, None, [])[0]
+    parts = ["Ideas: written", "Report: searching by our own means, since the endpoint has no search"]
+
+    progress.show(replace(event, data=event.data | {"data": {"parts": parts}}))
+    with console.capture() as several:
+        console.print(progress)
+    progress.show(replace(event, data=event.data | {"data": {"parts": parts[:1]}}))
+    with console.capture() as alone:
+        console.print(progress)
+
+    lines = [line.rstrip() for line in several.get().splitlines()]
+    assert lines[1:] == ["  Ideas: written", "  Report: searching by our own means, s…"]
+    assert "Ideas" not in alone.get()
+
+
 def test_live_progress_forgets_an_older_attempt():
     progress = LiveProgress()
     console = Console(file=StringIO(), width=80, force_terminal=True, highlight=False)

@@ -117,6 +117,8 @@ async def test_the_synchronous_call_does_the_same(world: World, tmp_path: Path) 
     assert (len(findings.ideas), len(findings.implementations)) == (1, 1)
     assert findings.report is not None
     assert {search["tools"][0]["search_context_size"] for search in world.model.searches} == {"high"}
+    assert len(world.model.searches) == 6
+    assert sum("<first_round>" in search["input"] for search in world.model.searches) == 3
     assert findings.to_source().title == f"Research: {QUESTION}"
 
 
