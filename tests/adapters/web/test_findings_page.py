@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import html
 import re
+from dataclasses import replace
 
 from adapters.web.exports import EXPORTS
 from core.findings.viewing import FoundItem
 from tests.adapters.web.conformity import conforming
 from tests.adapters.web.serving import web_app
+from tests.adapters.web.test_pages import long_answer
+from tests.findings.pages import LONG
 from tests.findings.samples import SECTIONS, found, idea, implementation
 from tests.golden import samples
 from tests.golden.samples import ScriptedResearcher
@@ -38,3 +41,19 @@ async def test_page_has_lists_code_and_the_report_in_its_sections() -> None:
     assert "## Implementations\n\n1. It measures the tower [2]." in saved
     assert all(f"answer.{kind}" in page for kind in EXPORTS)
     assert "Print or PDF" in page
+
+
+async def test_page_of_long_findings_is_small() -> None:
+    """At most 60 KB: five ideas, five implementations of 35 lines each, and a report of 40 cited sentences."""
+    said = "The tower stands on the rocks, is 49 metres tall, and was built of granite in the year 1882 by its keepers"
+    sections = [(title, "\n\n".join(f"{said} [{n}]." for n in range(1, 9))) for title in SECTIONS]
+    items = [*(idea(n) for n in range(1, 6)), *(implementation(n, LONG) for n in range(1, 6))]
+    job, result = found(items, sections=sections)
+    answered, sources = long_answer(40)
+    outcome = replace(result, answer=answered.answer)
+    async with conforming(web_app(ScriptedResearcher(job, outcome=outcome, found=sources))) as client:
+        page = await (await client.get(f"/jobs/{job.id}")).read()
+
+    assert page.count(b"<pre") == 5
+    assert page.count(b'class="cite"') >= 40
+    assert len(page) <= 60_000
