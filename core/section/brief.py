@@ -17,6 +17,8 @@ from core.errors import InvalidQuery
 from core.render import cut, one_line
 
 MAX_BRIEF_CHARS = 200_000  # a file; the output of a long run is cut below
+MAX_VALUES = 10_000  # of a file, its lists and mappings included; reading them takes a second
+MAX_DEPTH = 30  # of lists and mappings within each other; people's files have five
 MAX_FIELD_CHARS = 20_000  # of one field: what is longer is a log, of which the beginning and the end matter
 
 
@@ -32,6 +34,15 @@ def _as_text(value: object) -> str:
         text = "" if value is None else str(value)
     half = MAX_FIELD_CHARS // 2
     return text if len(text) <= MAX_FIELD_CHARS else f"{text[:half]}\n[…]\n{text[-half:]}"
+
+
+class _AsWritten(yaml.SafeLoader):
+    """Numbers and dates stay the text that they are: `0.50` keeps its nought, and `1:1:1…` costs no long sum."""
+
+    yaml_implicit_resolvers = {  # noqa: RUF012 -- as the loader declares it
+        first: [(tag, pattern) for tag, pattern in known if tag.rpartition(":")[2] in ("null", "bool", "merge")]
+        for first, known in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
 
 
 T = TypeVar("T")
@@ -143,10 +154,8 @@ def _load(name: str, text: str) -> Mapping[str, object]:
     if len(text) > MAX_BRIEF_CHARS:
         raise InvalidQuery(f"{name} is longer than {MAX_BRIEF_CHARS:,} characters.", rule="brief")
     try:
-        # An alias can blow a small file up without end.
-        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, yaml.SafeLoader)):
-            raise InvalidQuery(f"{name} uses YAML aliases (*name); write the values out.", rule="brief")
-        value: object = yaml.safe_load(text)  # JSON is YAML
+        _refuse_bombs(name, text)
+        value: object = yaml.load(text, _AsWritten)  # noqa: S506 -- a safe loader; JSON is YAML
     except (yaml.YAMLError, RecursionError, ValueError) as exc:
         mark = getattr(exc, "problem_mark", None)
         where = f", line {mark.line + 1}" if mark is not None else ""
@@ -154,6 +163,19 @@ def _load(name: str, text: str) -> Mapping[str, object]:
     if not isinstance(value, dict):
         raise InvalidQuery(f"{name}: expected fields such as `concept:`, found none.", rule="brief")
     return {str(key): entry for key, entry in value.items()}
+
+
+def _refuse_bombs(name: str, text: str) -> None:
+    """An alias can blow a small file up without end, and the parser's time grows with the square of the depth."""
+    depth = 0
+    for number, event in enumerate(yaml.parse(text, yaml.SafeLoader)):
+        if number > MAX_VALUES:
+            raise InvalidQuery(f"{name} has more than {MAX_VALUES:,} values.", rule="brief")
+        if isinstance(event, yaml.AliasEvent):
+            raise InvalidQuery(f"{name} uses YAML aliases (*name); write the values out.", rule="brief")
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > MAX_DEPTH:
+            raise InvalidQuery(f"{name} is nested more than {MAX_DEPTH} levels deep.", rule="brief")
 
 
 def _validated(adapter: TypeAdapter[T], name: str, value: Mapping[str, object]) -> T:

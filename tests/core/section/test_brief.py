@@ -87,6 +87,9 @@ def test_a_request_names_its_sections(text: str, named: list[str]) -> None:
         pytest.param("just words", "expected fields such as `concept:`", id="no mapping"),
         pytest.param("a: &x 1\nconcept: {description: *x}", "YAML aliases", id="aliases"),
         pytest.param("verdict: yes", "The context is missing", id="an experiment alone"),
+        pytest.param("[" * 190_000, "nested more than 30 levels deep", id="lists in lists"),
+        pytest.param("- " * 95_000, "nested more than 30 levels deep", id="items in items"),
+        pytest.param(f"a: [{'1,' * 90_000}1]", "more than 10,000 values", id="very many values"),
     ],
 )
 def test_what_is_wrong_with_a_file_is_said_with_its_field(text: str, said: str) -> None:
@@ -95,6 +98,16 @@ def test_what_is_wrong_with_a_file_is_said_with_its_field(text: str, said: str) 
         read_brief([("paper.yaml", text)])
 
     assert said in refused.value.user_message
+
+
+def test_numbers_are_read_as_they_are_written() -> None:
+    """A metric keeps its noughts, and a number of any length is text."""
+    long = "1:" * 90_000 + "1"
+
+    brief = read_brief([("p.yaml", f"concept: {{description: 0.50, title: 2024-01-02, open_questions: {long}}}")])
+
+    assert (brief.concept.description, brief.concept.title) == ("0.50", "2024-01-02")
+    assert brief.concept.open_questions.startswith("1:1:1")
 
 
 def test_a_section_without_its_fields_names_them() -> None:
