@@ -11,6 +11,7 @@ from aiohttp import web
 
 from adapters.secrets import signing_keys
 from adapters.web import WebSettings, build_web
+from adapters.web.listening import web_runner
 from adapters.web.monitor import serve_metrics
 from adapters.web.preview import Preview
 from bots.config import BotSettings
@@ -138,7 +139,7 @@ async def _serving(env: Mapping[str, str], house: House) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def _listening(app: web.Application, settings: WebSettings) -> AsyncIterator[None]:
-    runner = web.AppRunner(app, access_log=None)
+    runner = web_runner(app)
     await runner.setup()
     try:
         site = web.TCPSite(runner, settings.host, settings.port, shutdown_timeout=2)

@@ -110,7 +110,7 @@ class PaperPlace:
         """None for a token that is none of ours."""
         try:
             tenant, visibility, paper_id = json.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, RecursionError):
             return None
         return cls(Scope(str(tenant), str(visibility)), str(paper_id))
 

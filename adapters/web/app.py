@@ -15,7 +15,16 @@ from markupsafe import Markup
 from adapters.web import access, admin, api, description, exports, pages, papers, preview, sign_in, stream
 from adapters.web.access_log import log_requests
 from adapters.web.faults import Handler, show_faults
-from adapters.web.limits import LIMITS, MAX_GUEST_BYTES, STREAMS, keep_limits, refuse_large, tell_allowance
+from adapters.web.limits import (
+    BODY_WITHIN_S,
+    LIMITS,
+    MAX_GUEST_BYTES,
+    PATIENCE_S,
+    STREAMS,
+    keep_limits,
+    take_body,
+    tell_allowance,
+)
 from adapters.web.settings import WebSettings
 from core.library.pictures import PaperViews
 from core.limits import RateLimits
@@ -62,7 +71,7 @@ def build_web(
     papers that answers cite, `usage` is what /admin shows.
     """
     app = web.Application(
-        client_max_size=MAX_GUEST_BYTES, middlewares=[log_requests, show_faults, keep_limits, refuse_large, compress]
+        client_max_size=MAX_GUEST_BYTES, middlewares=[log_requests, show_faults, keep_limits, take_body, compress]
     )
     app[access.RESEARCHER] = researcher
     app[access.SETTINGS] = settings
@@ -70,6 +79,7 @@ def build_web(
     app[access.REVOCATIONS] = revocations
     app[LIMITS] = limits
     app[STREAMS] = Counter()
+    app[PATIENCE_S] = BODY_WITHIN_S
     app[_METRICS] = metrics_render
     if traces is not None:
         app[pages.TRACES] = traces

@@ -5,6 +5,7 @@ This machine is exempt. Buckets are shared by all web processes; streams are cou
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections import Counter
 from collections.abc import Iterator
@@ -17,16 +18,20 @@ from adapters.web.access import LINKS, SETTINGS
 from adapters.web.faults import Handler, TooMany
 from adapters.web.papers import DRAWN
 from adapters.web.peers import counted_as, is_local_peer
+from core.errors import InvalidQuery
 from core.limits import RateLimits, tokens_left
 from core.wording import counted
 
 LIMITS: web.AppKey[RateLimits] = web.AppKey("limits")
 STREAMS: web.AppKey[Counter[str]] = web.AppKey("streams")
+PATIENCE_S = web.AppKey("patience_s", float)
 _ALLOWANCE: web.RequestKey[Allowance] = web.RequestKey("allowance")
 MINUTE_S = 60.0
 MAX_BODY_BYTES = 64 * 1024  # a question and its context; nothing is uploaded here
 MAX_GUEST_BYTES = 1024 * 1024  # Slack sends a whole message along with each press of a button
+BODY_WITHIN_S = 10.0  # for at most 64 KB; who takes longer holds a connection and asks nothing
 _GUEST = "/slack/"
+_FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")  # the second is what no page here sends
 _ASKING = {("POST", "/v1/research"), ("POST", "/"), ("POST", "/sign-in")}  # a guess at a token counts too
 
 
@@ -48,11 +53,26 @@ class Allowance:
 
 
 @web.middleware
-async def refuse_large(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Before anything of it is read. Who does not say how long a body is has `MAX_GUEST_BYTES`."""
-    length = request.content_length or 0
-    if length > MAX_BODY_BYTES and not request.path.startswith(_GUEST):
-        raise web.HTTPRequestEntityTooLarge(MAX_BODY_BYTES, length)
+async def take_body(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """All of it before anything looks at it. Raises `InvalidQuery` for what comes too slowly or cannot be read.
+
+    A body that says how long it is is refused before it is read; others when `MAX_GUEST_BYTES` have come.
+    """
+    most = MAX_GUEST_BYTES if request.path.startswith(_GUEST) else MAX_BODY_BYTES
+    if (request.content_length or 0) > most:
+        raise web.HTTPRequestEntityTooLarge(most, request.content_length or 0)
+    if request.body_exists:
+        try:
+            async with asyncio.timeout(request.app[PATIENCE_S]):
+                body = await request.read()
+            if len(body) > most:
+                raise web.HTTPRequestEntityTooLarge(most, len(body))
+            if request.content_type in _FORMS:
+                await request.post()  # kept, as the body is, for whoever asks for it
+        except TimeoutError as exc:
+            raise InvalidQuery("The body of the request did not arrive in time.", rule="request") from exc
+        except (ValueError, LookupError, ConnectionError, web.RequestPayloadError) as exc:
+            raise InvalidQuery("The body of the request cannot be read.", rule="request") from exc
     return await handler(request)
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from core.job import ResearchJob, Scope
@@ -111,5 +112,6 @@ def test_a_paper_is_read_from_its_token_again(tenant: str, visibility: str, pape
 
 
 @given(st.text())
+@example(base64.urlsafe_b64encode(b"[" * 5000).decode())
 def test_any_token_is_read_or_is_none(token: str):
     assert PaperPlace.read(token) is None or isinstance(PaperPlace.read(token), PaperPlace)

@@ -1,0 +1,27 @@
+"""The sockets of the pages: who connects and says nothing is let go, and what is no request costs one short line."""
+
+from __future__ import annotations
+
+import logging
+
+from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
+
+SILENCE_S = 75.0  # as nginx lets a browser's connection rest; half a request counts as silence
+
+_server_log = logging.getLogger("aiohttp.server")
+
+
+def web_runner(app: web.Application, *, silence_s: float = SILENCE_S) -> web.AppRunner:
+    """Not listening yet. A connection without a whole request is closed after `silence_s`."""
+    _server_log.addFilter(_shortened)
+    return web.AppRunner(app, access_log=None, keepalive_timeout=silence_s)
+
+
+def _shortened(record: logging.LogRecord) -> bool:
+    """A traceback for each piece of nonsense would fill the disk, and it quotes the request, its question included."""
+    if record.exc_info and isinstance(record.exc_info[1], HttpProcessingError):
+        record.exc_info = None
+        record.levelno, record.levelname = logging.WARNING, logging.getLevelName(logging.WARNING)
+        record.msg, record.args = "not a request", ()
+    return True

@@ -1,0 +1,119 @@
+"""Requests that are slow, broken or none at all, sent as bytes: each ends soon, in words, and with a short log."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+from aiohttp import web
+
+from adapters.web.limits import PATIENCE_S
+from adapters.web.listening import web_runner
+from tests.adapters.web.serving import web_app
+
+FORM = "Content-Type: application/x-www-form-urlencoded"
+
+
+@asynccontextmanager
+async def listening(*, silence_s: float = 60.0, patience_s: float = 60.0) -> AsyncIterator[int]:
+    """The port of pages that wait `silence_s` for a request and `patience_s` for its body."""
+    app = web_app()
+    app[PATIENCE_S] = patience_s
+    runner = web_runner(app, silence_s=silence_s)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        yield runner.addresses[0][1]
+    finally:
+        await runner.cleanup()
+
+
+async def answer_to(port: int, *lines: str, body: bytes = b"") -> bytes:
+    """All that comes back until the other side hangs up."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write("\r\n".join(lines).encode("latin-1") + body)
+    try:
+        return await asyncio.wait_for(reader.read(), 15)
+    finally:
+        writer.close()
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [pytest.param([], id="nothing"), pytest.param(["GET / HTTP/1.1", "Host: x", "X-Slow: "], id="half of the headers")],
+)
+async def test_who_says_nothing_is_let_go(sent: list[str]):
+    """Silent connections would use up the process's descriptors."""
+    async with listening(silence_s=0.1) as port:
+        assert await answer_to(port, *sent) == b""
+
+
+@pytest.mark.parametrize("path", ["/sign-in", "/", "/v1/research"])
+async def test_a_body_that_does_not_come_is_not_waited_for(path: str):
+    """Also where nobody has asked for a token yet."""
+    async with listening(patience_s=0.1) as port:
+        told = await answer_to(
+            port, f"POST {path} HTTP/1.1", "Host: x", FORM, "Content-Length: 9", "Connection: close", "", "tok"
+        )
+
+    assert told.startswith(b"HTTP/1.1 400 ")
+    assert b"did not arrive in time" in told
+
+
+@pytest.mark.parametrize("path", ["/sign-in", "/v1/research"])
+@pytest.mark.parametrize(
+    "header",
+    [
+        pytest.param(f"{FORM}; charset=zlib_codec", id="a charset that is none of text"),
+        pytest.param(f"{FORM}; charset=nope", id="an unknown charset"),
+        pytest.param("Content-Encoding: gzip", id="broken compression"),
+        pytest.param("Content-Type: multipart/form-data; boundary=x", id="parts without an end"),
+    ],
+)
+async def test_a_body_that_cannot_be_read_is_the_senders_fault(path: str, header: str):
+    """400 in a sentence and no traceback in the log."""
+    async with listening() as port:
+        told = await answer_to(
+            port,
+            f"POST {path} HTTP/1.1",
+            "Host: x",
+            header,
+            "Content-Length: 9",
+            "Connection: close",
+            "",
+            "token=\xff\xfe\x00",
+        )
+
+    assert told.startswith(b"HTTP/1.1 400 ")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/static/../app.py",
+        "/static/..%2fapp.py",
+        "/static/%2e%2e/app.py",
+        "/static//etc/passwd",
+        "/static/%2fetc%2fpasswd",
+    ],
+)
+async def test_no_path_leads_out_of_the_static_files(path: str):
+    async with listening() as port:
+        told = await answer_to(port, f"GET {path} HTTP/1.1", "Host: x", "Connection: close", "", "")
+
+    assert told.startswith(b"HTTP/1.1 404 ")
+    assert b"import" not in told
+
+
+async def test_what_is_no_request_costs_one_short_line(caplog: pytest.LogCaptureFixture):
+    """Its bytes may hold a question or a signature, and a traceback for each would fill the disk."""
+    async with listening() as port:
+        told = await answer_to(port, "GET /jobs/j?sig=1-abc&query=\xe9 HTTP/1.1", "Host: x", "", "")
+
+    assert told.startswith(b"HTTP/1.0 400 ")
+    assert [(record.levelno, record.getMessage(), record.exc_info) for record in caplog.records] == [
+        (logging.WARNING, "not a request", None)
+    ]
