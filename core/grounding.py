@@ -19,7 +19,6 @@ from core.injection import instructions_in, mask
 from core.links import without_addresses, without_foreign_links
 from core.markers import Grammar
 from core.passages import Passage
-from core.sentences import split_sentences
 from core.source import Source
 from core.terms import terms
 from core.urls import canonical_url
@@ -277,17 +276,6 @@ def marker_numbers(text: str) -> list[int]:
     """The source numbers that a sentence cites, in order, each once."""
     numbers = [marker.number for marker in parse_markers(text, Grammar.NUMBER) if marker.number is not None]
     return list(dict.fromkeys(numbers))
-
-
-def judge_text(grounder: Grounder, section: Section, text: str) -> list[Judged]:
-    """Every sentence of a finished text, judged in order."""
-    judged: list[Judged] = []
-    end = 0
-    for place, sentence in enumerate(split_sentences(text)):
-        gap = text[end : sentence.start]
-        judged.append(grounder.judge(section, place, sentence.text, gap=gap, asserts=sentence.asserts))
-        end = sentence.end
-    return judged
 
 
 def assemble(judged: Sequence[Judged]) -> Grounded:

@@ -29,12 +29,6 @@ def parse_object(text: str) -> dict[str, Json]:
     )
 
 
-def parse_partial(buffer: str) -> dict[str, Json]:
-    """What can be read of an object that is still being written; its last string may be cut. {} if nothing."""
-    start = _growing_start(buffer)
-    return {} if start is None else _read(buffer[start:]) or _read_to_first_fault(buffer[start:])
-
-
 class PartialJson:
     """A JSON object read while it grows. `value` is what could be read so far.
 

@@ -7,7 +7,7 @@ where these are built. Tracing never fails a job and never makes it wait.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal, Protocol
 
@@ -78,11 +78,6 @@ class TraceLog(Protocol):
     async def read(self, job_id: str) -> list[TraceEntry]:
         """In the order they were added; empty when there are none (any more)."""
         ...
-
-
-def without_exchanges(entries: Iterable[TraceEntry]) -> list[TraceEntry]:
-    """For readers who may not see prompts."""
-    return [replace(entry, exchange=Exchange()) for entry in entries]
 
 
 def totals_of(entries: Sequence[TraceEntry]) -> TraceTotals:

@@ -80,12 +80,3 @@ def is_web_url(url: str) -> bool:
     except ValueError:
         return False
     return parts.scheme in _DEFAULT_PORTS and bool(parts.hostname) and parts.username is None and parts.password is None
-
-
-def file_name(url: str) -> str:
-    """The last part of the path, readable: `confidence.md`; "" for what is no address."""
-    try:
-        path = urlsplit(url).path
-    except ValueError:
-        return ""
-    return unquote(path).rstrip("/").rsplit("/", 1)[-1]

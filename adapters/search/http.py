@@ -33,15 +33,10 @@ class ApiClient:
 
     async def get(self, url: str, parameters: Mapping[str, str]) -> bytes:
         """The body of a 200 answer. Raises `ProviderError`; the caller bounds the whole search."""
-        async for attempt in stamina.retry_context(
-            on=self._is_hiccup, attempts=self._attempts, timeout=None, wait_initial=0.1, wait_max=0.5, wait_jitter=0.3
-        ):
-            with attempt:
-                session = self._open_session()
-                async with self._slots:
-                    await self._gate.turn()
-                    return await self._get_once(session, url, parameters)
-        raise AssertionError("retry_context returns or raises")  # pragma: no cover
+        again = stamina.AsyncRetryingCaller(
+            attempts=self._attempts, timeout=None, wait_initial=0.1, wait_max=0.5, wait_jitter=0.3
+        )
+        return await again(self._is_hiccup, self._get_in_turn, url, parameters)
 
     async def aclose(self) -> None:
         session, self._session = self._session, None
@@ -51,6 +46,12 @@ class ApiClient:
     def _is_hiccup(self, error: Exception) -> bool:
         """A 5xx or a lost connection; not a server that could not be reached, which must cost no more time."""
         return isinstance(error, ProviderUnavailable) and not self._gate.is_closed
+
+    async def _get_in_turn(self, url: str, parameters: Mapping[str, str]) -> bytes:
+        session = self._open_session()
+        async with self._slots:
+            await self._gate.turn()
+            return await self._get_once(session, url, parameters)
 
     async def _get_once(self, session: aiohttp.ClientSession, url: str, parameters: Mapping[str, str]) -> bytes:
         access = self._access

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 from core.verification.finding import Finding, Weight
 from core.verification.pair import Pair
 from core.verification.reading import Reading
@@ -25,17 +23,6 @@ def cover(claim: Reading, text: Reading) -> float:
     total = sum(weigh(token) for token in claim.content)
     found = sum(weigh(token) * text.match(token) for token in claim.content)
     return found / total if total else 1.0
-
-
-def cover_pairs(claim: Reading, text: Reading) -> float:
-    """The share of the claim's neighbouring content words that are neighbours in `text` too, 0…1."""
-    pairs = _neighbours(claim)
-    return len(pairs & _neighbours(text)) / len(pairs) if pairs else cover(claim, text)
-
-
-def _neighbours(reading: Reading) -> set[tuple[str, str]]:
-    stems = [token.stem for token in reading.content]
-    return set(pairwise(stems))
 
 
 def check_wording(pair: Pair) -> list[Finding]:

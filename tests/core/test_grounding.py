@@ -9,12 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.answer import Citation, Verdict
-from core.grounding import Grounder, assemble, judge_text, leave_unchecked
+from core.grounding import Grounder, assemble, leave_unchecked
 from core.injection import instructions_in
 from core.links import REMOVED, without_foreign_links
 from core.passages import split_passages
 from core.sentences import split_sentences
 from core.verification.model_check import ModelVerdict
+from tests.core.judging import judge_text
 from tests.fakes import make_source
 
 TIDES = make_source(

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from core.urls import canonical_url, domain_of, file_name, is_web_url
+from core.urls import canonical_url, domain_of, is_web_url
 from tests.shared_data import shared_data
 
 HOSTS = st.lists(st.text(ascii_letters + digits, min_size=1, max_size=8), min_size=2, max_size=4).map(".".join)
@@ -112,11 +112,11 @@ def test_queries_are_one_exactly_when_their_parameters_are(
 @given(st.text(st.characters(), max_size=60), st.sampled_from(["", "http://", "https://a.example/", "https://a.b/?q="]))
 def test_no_text_is_too_strange(text: str, before: str) -> None:
     """Addresses come from strangers; nothing raises."""
-    for read in (canonical_url, domain_of, is_web_url, file_name):
+    for read in (canonical_url, domain_of, is_web_url):
         assert read(before + text) is not None
 
 
-@pytest.mark.parametrize("read", [canonical_url, domain_of, is_web_url, file_name])
+@pytest.mark.parametrize("read", [canonical_url, domain_of, is_web_url])
 @pytest.mark.parametrize("url", ["http://[", "http://[::1", "https://a.example/?q=\ud800", "http://a.example:99999/"])
 def test_broken_addresses_do_not_raise(read: Callable[[str], object], url: str) -> None:
     assert isinstance(read(url), str | bool)
@@ -142,7 +142,6 @@ def test_nasty_strings_are_addresses_of_nothing_or_keep_their_form() -> None:
             canonical = canonical_url(url)
             assert canonical_url(canonical) == canonical
             assert isinstance(domain_of(url), str)
-            assert isinstance(file_name(url), str)
 
 
 @pytest.mark.parametrize(
@@ -162,16 +161,3 @@ def test_nasty_strings_are_addresses_of_nothing_or_keep_their_form() -> None:
 def test_the_domain_people_read_is_the_host_that_is_asked(url: str, domain: str, is_web: bool) -> None:
     assert domain_of(url) == domain
     assert is_web_url(url) is is_web
-
-
-@pytest.mark.parametrize(
-    ("url", "name"),
-    [
-        pytest.param("file:///docs/confidence.md", "confidence.md", id="file"),
-        pytest.param("file:///docs/two%20words.md", "two words.md", id="escaped blank"),
-        pytest.param("https://a.example/x/", "x", id="trailing slash"),
-        pytest.param("https://a.example", "", id="no path"),
-    ],
-)
-def test_a_file_is_called_by_the_last_part_of_its_path(url: str, name: str) -> None:
-    assert file_name(url) == name

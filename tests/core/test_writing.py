@@ -15,10 +15,11 @@ from core.answer import Citation, ModelUsage
 from core.deps import Deps
 from core.errors import ModelUnavailable
 from core.events import Json
-from core.grounding import Grounder, assemble, judge_text
+from core.grounding import Grounder, assemble
 from core.ports import ChatDelta, ChatRequest
 from core.progress import Progress
 from core.writing import Writing
+from tests.core.judging import judge_text
 from tests.fakes import make_deps, make_job, make_source
 
 SOURCES = [

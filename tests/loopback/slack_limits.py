@@ -14,7 +14,6 @@ from tests.loopback.slack_spec import spec_faults
 
 Json = Any
 
-MRKDWN_LIMITS = {"section": 3000, "context": 3000}
 BLOCK_TYPES = {
     "header", "section", "divider", "context", "actions", "image", "input", "markdown", "context_actions", "rich_text",
 }  # fmt: skip

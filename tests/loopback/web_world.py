@@ -12,7 +12,6 @@ import time
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
 
@@ -87,12 +86,6 @@ class WebWorld:
         self._closing = asyncio.Event()
         if robots is not None:
             self.pages.setdefault("/robots.txt", PageSpec(robots, content_type="text/plain"))
-
-    @classmethod
-    def from_folder(cls, folder: Path, latency_s: float = 0.0, *, hosts: int = 1, limit: int | None = None) -> Self:
-        """Each `NAME.html` of `folder` at `/NAME`, in order of names."""
-        files = sorted(folder.glob("*.html"))[:limit]
-        return cls({f"/{file.stem}": PageSpec(file.read_bytes()) for file in files}, latency_s, hosts=hosts)
 
     @property
     def paths(self) -> tuple[str, ...]:

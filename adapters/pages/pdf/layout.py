@@ -23,8 +23,6 @@ class PageLines:
     """A page's lines in reading order. `label` is the number printed on it, "" where none is."""
 
     lines: tuple[Line, ...]
-    width: float
-    height: float
     label: str = ""
 
 
@@ -46,7 +44,7 @@ def lay_out(pages: Sequence[tuple[Sequence[Line], float, float]]) -> list[PageLi
     laid: list[PageLines] = []
     for lines, width, height in pages:
         kept = [line for line in lines if not _is_dropped(line, height, edges, len(pages))]
-        laid.append(PageLines(tuple(_in_reading_order(kept, width)), width, height, _label(lines, height)))
+        laid.append(PageLines(tuple(_in_reading_order(kept, width)), _label(lines, height)))
     return laid
 
 
