@@ -27,8 +27,8 @@ from core.progress import Progress
 from core.render import job_json
 from core.stages.cache import cached_result
 from core.stages.deliver import deliver_failure, deliver_result
+from core.stages.gathering import Gathering
 from core.stages.join import shared_result
-from core.stages.search import Gathering
 from core.telemetry import Measurement, job_id_var
 from core.wording import SOMETHING_BROKE
 

@@ -22,7 +22,7 @@ from core.freshness import lifetime_of
 from core.modes.mode import Work
 from core.quality import is_retracted, pmid_of
 from core.source import SearchHit, SearchQuery, Source, SourceKind
-from core.stages.search import make_source
+from core.stages.gathering import make_source
 from core.terms import terms
 from core.trace import ToolTrace, trace_id_of
 from core.urls import canonical_url

@@ -14,8 +14,9 @@ from core.independence import owner
 from core.modes.mode import Work
 from core.quality import pmid_of
 from core.source import SearchMetadata, SearchPlan, SearchQuery, Source
+from core.stages.gathering import Gathering
 from core.stages.given import read_given
-from core.stages.search import Gathering, collect_sources
+from core.stages.search import collect_sources
 from core.urls import canonical_url
 
 PUBMED = "pubmed"

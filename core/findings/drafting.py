@@ -23,9 +23,10 @@ from core.memo import remembered
 from core.modes.mode import Work
 from core.ports import ChatModel, ChatRequest, SearchedText, WebSearchModel
 from core.source import SearchMetadata, SearchPlan, SearchQuery, Source
+from core.stages.gathering import Gathering
 from core.stages.given import read_given
 from core.stages.plan import MAX_QUERY_TEXT_CHARS, keywords, plan_by_rules
-from core.stages.search import Gathering, collect_sources
+from core.stages.search import collect_sources
 
 log = logging.getLogger(__name__)
 

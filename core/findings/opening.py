@@ -16,7 +16,7 @@ from core.modes.mode import Work
 from core.ports import WEB_SEARCH
 from core.ranking import Candidate, rank_sources
 from core.source import SearchHit, Source
-from core.stages.search import make_source, renumbered
+from core.stages.gathering import make_source, renumbered
 from core.urls import canonical_url, is_web_url
 
 NO_ADDRESS = "no address is given for it"

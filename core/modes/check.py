@@ -22,9 +22,10 @@ from core.render import cut, one_line
 from core.sentences import split_sentences
 from core.source import SearchMetadata, SearchPlan, SearchQuery, Source, SourceCollection
 from core.stages.compare import Comparison, compare_claims
+from core.stages.gathering import Gathering, renumbered
 from core.stages.given import addresses_in, read_given, without_addresses
 from core.stages.plan import MAX_QUERY_TEXT_CHARS, plan_by_rules
-from core.stages.search import Gathering, collect_sources, renumbered
+from core.stages.search import collect_sources
 from core.stages.synthesize import usage_metadata
 from core.terms import terms
 from core.urls import canonical_url

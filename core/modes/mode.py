@@ -14,7 +14,7 @@ from core.modes.options import Option
 from core.ports import Steps
 from core.progress import Progress
 from core.source import Source
-from core.stages.search import Gathering
+from core.stages.gathering import Gathering
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,11 @@ from core.modes.mode import Mode, Work
 from core.modes.options import DEPTH
 from core.source import SearchMetadata, SourceCollection
 from core.stages.cache import cached_result
+from core.stages.gathering import renumbered
 from core.stages.given import Given, earlier_sources, read_given, without_addresses
 from core.stages.intake import parse_intent
 from core.stages.plan import ResearchPlan, plan_by_rules, plan_research
-from core.stages.search import collect_sources, renumbered
+from core.stages.search import collect_sources
 from core.stages.similar import find_earlier, repeat_confirmed, shown_meanwhile
 from core.stages.synthesize import answer_question, usage_metadata
 

@@ -22,7 +22,7 @@ from core.modes.mode import Deadline, Mode, Work
 from core.ports import SourceStore
 from core.progress import Progress
 from core.source import Source
-from core.stages.search import Gathering
+from core.stages.gathering import Gathering
 from core.wording import SOMETHING_BROKE, STATUS_MESSAGES
 
 T = TypeVar("T")

@@ -16,7 +16,7 @@ from core.deps import Deps
 from core.errors import FetchError, JobNotFound, PageTimeout, StoreError
 from core.job import ResearchJob
 from core.source import SearchHit, Source, SourceKind
-from core.stages.search import Gathering, make_source
+from core.stages.gathering import Gathering, make_source
 from core.urls import canonical_url, is_web_url
 
 MAX_ADDRESSES = 3  # of one question; more is a reading list, not a question

@@ -25,10 +25,10 @@ from core.ports import ChatRequest, ProviderStrength
 from core.prompts import load_prompt
 from core.render import one_line
 from core.source import ContentType, Recency, SearchFilters, SearchPlan, SearchQuery
+from core.stages.gathering import Gathering
 from core.stages.given import without_addresses
 from core.stages.intake import parse_intent, read_query
 from core.stages.prompting import asked, format_earlier, said_before
-from core.stages.search import Gathering
 from core.stages.similar import EarlierAnswer, instant_answer
 from core.terms import STOPWORDS
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from core.errors import ModelUnavailable
 from core.job import QueryIntent, QuestionType, TimeConstraint
 from core.llm import estimate_tokens
+from core.stages.gathering import Gathering
 from core.stages.plan import MAX_QUERIES, ResearchPlan, choose_providers, keywords, plan_by_rules, plan_research
-from core.stages.search import Gathering
 from tests.fakes import FakeModel, FakeSearch, make_deps, make_job
 from tests.loopback.openai_responders import question_in
 from tests.loopback.openai_world import schema_problems

@@ -12,7 +12,7 @@ from core.deps import Deps
 from core.errors import ProviderUnavailable
 from core.job import Scope
 from core.source import Page, SearchQuery
-from core.stages.search import Gathering
+from core.stages.gathering import Gathering
 from tests.fakes import NOW, FakePages, FakeSearch, hit, make_deps, make_job
 
 URL = "https://site.example/page"

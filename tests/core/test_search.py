@@ -12,7 +12,8 @@ from core.config import SearchSettings, Settings
 from core.deps import Deps
 from core.errors import PageTooLarge, ProviderTimeout, ProviderUnavailable, RobotsDisallowed, SearchFailed
 from core.source import Page, SearchPlan, SearchQuery, Source, SourceCollection
-from core.stages.search import Gathering, collect_sources
+from core.stages.gathering import Gathering
+from core.stages.search import collect_sources
 from tests.fakes import FakePages, FakeSearch, Ledger, hit, make_deps, make_job
 
 QUESTION = "Why do cats purr?"

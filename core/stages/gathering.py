@@ -1,0 +1,176 @@
+"""Searches and page reads of one job, and the sources that are made of them.
+
+What is in flight or done is kept by key in a `Gathering`, so that the plan stage may start the
+obvious search early and nothing is asked or fetched twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from hashlib import sha256
+from time import perf_counter
+
+from core.authority import kind_of
+from core.deps import Deps
+from core.errors import FetchError, ProviderTimeout, SiteExcluded
+from core.injection import instructions_in
+from core.job import ResearchJob
+from core.memo import remembered
+from core.passages import passage_terms
+from core.source import Page, SearchHit, SearchQuery, Source, SourceMetadata
+from core.stages.reuse import reused_hits, reused_page
+from core.telemetry import Measurement
+from core.urls import canonical_url, domain_of
+
+
+@dataclass(frozen=True)
+class SearchHits:
+    """One provider's answer to one query."""
+
+    hits: tuple[SearchHit, ...]
+
+
+@dataclass
+class Gathering:
+    """Searches and page reads of one job, each started at most once. `aclose` ends what nobody waits for any more."""
+
+    job: ResearchJob
+    deps: Deps
+    _searches: dict[tuple[str, SearchQuery], asyncio.Task[Sequence[SearchHit]]] = field(default_factory=dict)
+    _pages: dict[str, asyncio.Task[Page]] = field(default_factory=dict)
+    _slots: asyncio.Semaphore | None = None
+    _permitted: set[str] = field(default_factory=set)  # pages of hits that the policy lets pass
+
+    def search(self, provider: str, query: SearchQuery) -> asyncio.Task[Sequence[SearchHit]]:
+        key = (provider, query)
+        if key not in self._searches:
+            self._searches[key] = asyncio.create_task(self._search(provider, query))
+        return self._searches[key]
+
+    def page(self, url: str) -> asyncio.Task[Page]:
+        key = canonical_url(url)
+        if key not in self._pages:
+            self._pages[key] = asyncio.create_task(self._read(url))
+        return self._pages[key]
+
+    def start_early(self, providers: Iterable[str], query: SearchQuery) -> None:
+        """Begin the obvious search and its best pages while the plan is still being made."""
+        for provider in providers:
+            self.search(provider, query).add_done_callback(self._read_early)
+
+    def _read_early(self, search: asyncio.Task[Sequence[SearchHit]]) -> None:
+        if not search.cancelled() and search.exception() is None:
+            for hit in search.result()[: self.deps.settings.search.max_sources]:
+                if not hit.is_complete:
+                    self.page(hit.url)
+
+    async def aclose(self) -> None:
+        tasks = [*self._searches.values(), *self._pages.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _search(self, provider: str, query: SearchQuery) -> Sequence[SearchHit]:
+        policy = self.job.request.policy
+        if self.deps.providers[provider].strength != "files":  # files have no site
+            query = replace(query, filters=policy.narrow(query.filters))
+
+        async def pay() -> SearchHits:
+            ask = partial(self._ask, provider, query)
+            return SearchHits(await reused_hits(self.job, self.deps, provider, query, ask))
+
+        key = f"search:{provider}:{query}"
+        hits = (await remembered(self.deps.memo, self.job.id, key, SearchHits, pay)).hits
+        permitted = [hit for hit in hits if policy.permits(hit.url, kind_of(hit.url, hint=hit.kind))]
+        self._permitted.update(canonical_url(hit.url) for hit in permitted)
+        return permitted
+
+    async def _ask(self, provider: str, query: SearchQuery) -> Sequence[SearchHit]:
+        settings = self.deps.settings.search
+        started = perf_counter()
+        try:
+            async with asyncio.timeout(settings.provider_timeout_s):
+                return await self.deps.providers[provider].search(
+                    query, limit=settings.results_per_query, scope=self.job.scope
+                )
+        except TimeoutError as exc:
+            raise ProviderTimeout(provider, f"no answer in {settings.provider_timeout_s:g} s") from exc
+        finally:
+            seconds = perf_counter() - started
+            self.deps.recorder.record(Measurement("search_provider_latency_seconds", seconds, provider))
+
+    async def _read(self, url: str) -> Page:
+        place, policy = canonical_url(url), self.job.request.policy
+        if place not in self._permitted and not policy.permits(url, kind_of(url)):
+            raise SiteExcluded(url, "not permitted")
+        page = await remembered(self.deps.memo, self.job.id, f"page:{place}", Page, lambda: self._get(url))
+        if not policy.permits_site(page.url):
+            raise SiteExcluded(url, "not permitted")
+        return page
+
+    async def _get(self, url: str) -> Page:
+        page = await reused_page(self.job, self.deps, url, partial(self._fetch, url))
+        # Most pages come while the plan is being made: what ranking needs of them is worked out before it asks.
+        await asyncio.to_thread(_read_ahead, page.text)
+        return page
+
+    async def _fetch(self, url: str, known: Page | None) -> Page:
+        settings = self.deps.settings.search
+        self._slots = self._slots or asyncio.Semaphore(settings.fetch_concurrency)
+        try:
+            async with (
+                self._slots,
+                asyncio.timeout(settings.fetch_timeout_s + 6),
+            ):  # the fetcher's own limits come first
+                page = await self.deps.pages.fetch(url, known=known)
+        except TimeoutError as exc:
+            raise FetchError(url, "did not end") from exc
+        except FetchError:
+            self.deps.recorder.record(Measurement("source_fetch", 0))
+            raise
+        self.deps.recorder.record(Measurement("source_fetch", 1))
+        return replace(page, text=_storable(page.text))
+
+
+def make_source(gathering: Gathering, hit: SearchHit, text: str, *, why_extract: str = "") -> Source:
+    """The document as it was read, now or when it was found; it gets its number from whoever keeps it."""
+    domain = domain_of(hit.url)
+    text = _storable(text)
+    return Source(
+        id="src_0",  # ids are given in the order shown, after ranking
+        url=hit.url,
+        title=_storable(hit.title).strip() or domain or hit.url,
+        content=text,
+        content_hash=sha256(text.encode()).hexdigest(),
+        read_at=hit.found_at or gathering.deps.clock(),
+        metadata=SourceMetadata(
+            domain=domain,
+            word_count=len(text.split()),
+            provider=hit.provider,
+            kind=kind_of(hit.url, hint=hit.kind),
+            published_at=hit.published_at,
+            author=hit.author,
+            is_guideline=hit.is_guideline,
+        ),
+        extract_of_page=why_extract,
+        instructs=tuple(instructions_in(text)),
+    )
+
+
+def renumbered(sources: Sequence[Source]) -> list[Source]:
+    """With ids `src_1`… in the order given."""
+    return [replace(source, id=f"src_{number}") for number, source in enumerate(sources, start=1)]
+
+
+def _read_ahead(text: str) -> None:
+    """Whatever is remembered by text and asked for after the search."""
+    instructions_in(text)
+    passage_terms(text)
+
+
+def _storable(text: str) -> str:
+    """Text that can be stored: lone surrogates, which JSON servers can send, become U+FFFD; NUL goes."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\x00", "")
