@@ -226,7 +226,7 @@ def _ask_page(request: web.Request, asked: ResearchRequest, *, refusal: str = ""
         "depth_words": option_words(DEPTH),
         "option_words": option_words,
         "refusal": refusal,
-        "modes": list(MODES.values()),
+        "modes": [mode for mode in MODES.values() if not mode.needs_files],
         "examples": EXAMPLES,
         "may_ask": may_ask(request),
     }

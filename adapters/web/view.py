@@ -19,6 +19,7 @@ from core.confidence import HIGH_SCORE, MEDIUM_SCORE
 from core.findings.viewing import read_view
 from core.job import LOCAL, TERMINAL_STATUSES, JobStatus, ResearchJob
 from core.markers import Grammar
+from core.modes import needs_files
 from core.page_links import is_private
 from core.render import MARKER, cut, is_used, marked_section, one_line
 from core.snapshot import Snapshot
@@ -153,7 +154,8 @@ def job_view(
         title=wording.title(job, result),
         is_running=is_running,
         is_private=is_private(job),
-        can_be_asked_again=job.scope == LOCAL,  # asked from here it would belong to this machine, not to a workspace
+        # Asked from here it would belong to this machine, not to a workspace, and have no files.
+        can_be_asked_again=job.scope == LOCAL and not needs_files(job.request.modes),
         is_renewable=bool(wording.earlier_answer(job, result)),
         offers_deep=wording.offers_deep(job, result),
         notices=_notices(job, result),

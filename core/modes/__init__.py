@@ -58,6 +58,11 @@ def can_be_steered(modes: Sequence[str]) -> bool:
     return any(MODES[name].is_steerable for name in modes if name in MODES)
 
 
+def needs_files(modes: Sequence[str]) -> bool:
+    """Whether a job of these modes is asked for with files, so that the question alone does not ask for it again."""
+    return any(MODES[name].needs_files for name in modes if name in MODES)
+
+
 def check_modes(names: Sequence[str]) -> None:
     """Raises `InvalidQuery` for modes that are unknown or retired, and for what a button does beside anything else."""
     for name in names or ("",):

@@ -56,7 +56,7 @@ class Mode:
     """`run` ends within `deadline_s`; it raises a `GorkdError` when the job has failed.
 
     One that `is_steerable` hears what people say to it while it runs (core/steering.py). `files` are those that its
-    result has, `options` what can be chosen within it.
+    result has, `options` what can be chosen within it. One that `needs_files` is not to be asked for in words alone.
     """
 
     name: str
@@ -67,3 +67,4 @@ class Mode:
     is_steerable: bool = False
     files: FilesOf = field(default=no_files, repr=False)
     options: tuple[Option, ...] = ()
+    needs_files: bool = False

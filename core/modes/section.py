@@ -35,7 +35,7 @@ from core.stages.synthesize import UNCHECKED_NOTICE, usage_metadata
 
 NEEDS_MODEL = "Writing a section needs a language model: set OPENAI_API_KEY, or OPENAI_BASE_URL for a local one."
 NO_PAPERS = "The paper library is empty; add papers with `gorkd library add`, then ask again."
-NO_MATERIAL = "{title} is left out: the brief has none of {fields}."
+NO_MATERIAL = "{title} is left out: the context has none of {fields}."
 NO_EMBEDDER = "No embedding model is set: BM25's rank stands for the vector score."
 OUT_OF_TIME = "{title}: the search for evidence ended early, since its time was up."
 NOT_JUDGED = "{count} of {all} passages could not be judged by the model and were left out."
@@ -250,4 +250,5 @@ MODE = Mode(
     deadline_s=len(Section) * SectionSettings.deadline_s,  # a whole paper; a section keeps its own share
     run=run,
     files=document_files,
+    needs_files=True,
 )

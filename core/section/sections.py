@@ -44,7 +44,7 @@ def default_queries(section: Section, brief: Brief) -> tuple[str, ...]:
     parts = [" ".join(part.split()) for part in PLANS[section].default_query(brief) if part.strip()]
     if not parts:
         fields = PLANS[section].requires
-        raise InvalidQuery(f"For the section {section.value} the brief needs one of: {fields}.", rule="brief")
+        raise InvalidQuery(f"For the section {section.value} the context needs one of: {fields}.", rule="brief")
     room = MAX_QUERY_CHARS // len(parts)
     return (" ".join(part[:room] for part in parts),)
 

@@ -379,6 +379,20 @@ async def test_two_pages_that_say_other_figures_of_one_thing_stand_side_by_side(
     assert [part in page for part in ("<td>49 metres</td>", "<td>71 metres</td>", "1 conflict")] == [True] * 3
 
 
+async def test_the_pages_do_not_ask_for_what_needs_files(open_web: Open):
+    """A section comes with a file that the form does not take: it is neither a choice here nor asked for again."""
+    section = replace(samples.COMPLETED, request=replace(samples.COMPLETED.request, modes=("section",)))
+    web = await open_web(ScriptedResearcher(section, samples.RESULT))
+
+    form = await (await web.get("/")).text()
+    page = await (await web.get(f"/jobs/{JOB}")).text()
+
+    assert 'value="library"' in form
+    assert 'value="section"' not in form
+    assert "Export" in page
+    assert "Ask Again" not in page
+
+
 async def test_the_evidence_of_a_section_is_a_table_on_its_page(open_web: Open):
     """S001-33: which query found what, the scores, and where it is cited; what papers say is only text here."""
     row = {
