@@ -48,5 +48,7 @@ async def open_talks(env: Mapping[str, str], house: House) -> AsyncIterator[Libr
         stack.push_async_callback(painter.aclose)
         desk = library_desk(env, house.deps.library, stack)
         views = PaperViews(house.deps.library, painter)
-        rules = house.tenancy.settings
-        yield LibraryTalks(house.researcher, desk, house.conversations, views, house.deps.clock, rules=rules)
+        yield LibraryTalks(
+            house.researcher, desk, house.conversations, views, house.deps.clock,
+            open_messages=house.open_messages, rules=house.tenancy.settings,
+        )  # fmt: skip

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
+from typing import TYPE_CHECKING
 
 from aiohttp import web
 
@@ -19,6 +20,9 @@ from bots.wiring import GRACE_S, House, open_house, utc_now
 from core.errors import SetupError
 from core.library.pictures import PaperViews
 from core.page_links import PageLinks
+
+if TYPE_CHECKING:
+    from adapters.chat.turns import ChatTurns
 
 log = logging.getLogger(__name__)
 Runner = Callable[[Mapping[str, str], BotSettings], Awaitable[None]]
@@ -178,7 +182,8 @@ async def _slack(env: Mapping[str, str], house: House) -> None:
     links = page_links(env, house.settings)
     async with open_talks(env, house) as talks:
         settings = SlackSettings.from_env(env)
-        await run_slack(house.researcher, settings, links=links, tenancy=house.tenancy, talks=talks)
+        with _slack_turns(house) as turns:
+            await run_slack(house.researcher, settings, links=links, tenancy=house.tenancy, talks=talks, turns=turns)
 
 
 def _speaks_slack(env: Mapping[str, str]) -> bool:
@@ -198,11 +203,25 @@ async def _slack_events(app: web.Application, env: Mapping[str, str], house: Hou
     from bots.library import open_talks
 
     settings, links = SlackSettings.from_env(env), page_links(env, house.settings)
-    async with (
-        open_talks(env, house) as talks,
-        serve_events(app, house.researcher, settings, links=links, tenancy=house.tenancy, talks=talks),
-    ):
-        yield
+    with _slack_turns(house) as turns:
+        async with (
+            open_talks(env, house) as talks,
+            serve_events(app, house.researcher, settings, links=links, tenancy=house.tenancy, talks=talks, turns=turns),
+        ):
+            yield
+
+
+@contextmanager
+def _slack_turns(house: House) -> Iterator[ChatTurns]:
+    """Under a name that this process has again when it is started again. Raises `SetupError`."""
+    from adapters.chat.turns import ChatTurns
+    from adapters.durable.slots import WorkerSlot
+
+    slot = WorkerSlot.take(house.settings.data, kind="slack-app")
+    try:
+        yield ChatTurns(house.tenancy.turns, slot.worker_id)
+    finally:
+        slot.release()
 
 
 def _slack_installing(app: web.Application, env: Mapping[str, str], house: House) -> AbstractAsyncContextManager[None]:

@@ -14,7 +14,7 @@ from adapters.store.attachments import SqliteAttachments
 from adapters.store.backlog import PostgresBacklog, SqliteBacklog
 from adapters.store.cache import SqliteAnswerCache
 from adapters.store.conversations import SqliteConversations
-from adapters.store.deliveries import SqliteDeliveries
+from adapters.store.deliveries import SqliteDeliveries, SqliteOpenMessages
 from adapters.store.events import SqliteEventLog
 from adapters.store.heartbeats import SqliteHeartbeats
 from adapters.store.installations import SqliteDepartures, SqliteOneTimeStates, SqliteTokens, SqliteTurns
@@ -36,7 +36,7 @@ from bots.config import BotSettings
 from core.attachments import Attachments
 from core.backlog import Backlog
 from core.budget import Spending
-from core.delivery import Deliveries
+from core.delivery import Deliveries, OpenMessages
 from core.departures import Departures
 from core.errors import SetupError
 from core.feedback import Ratings
@@ -82,6 +82,7 @@ class Records:
     tool_traces: TraceStore
     steering: SteeringStore
     deliveries: Deliveries
+    open_messages: OpenMessages
     attachments: Attachments
     ratings: Ratings
     library: Library
@@ -130,6 +131,7 @@ async def open_records(
         tool_traces=SqliteTraceStore(database),
         steering=SqliteSteeringStore(database),
         deliveries=SqliteDeliveries(database, box, clock=clock),
+        open_messages=SqliteOpenMessages(database, box, clock=clock),
         attachments=SqliteAttachments(database),
         ratings=SqliteRatings(database),
         library=SqliteLibrary(database, settings.data),
@@ -197,7 +199,7 @@ async def _open_postgres(
     from adapters.store.postgres_archive import PostgresArchive
     from adapters.store.postgres_attachments import PostgresAttachments
     from adapters.store.postgres_conversations import PostgresConversations
-    from adapters.store.postgres_deliveries import PostgresDeliveries
+    from adapters.store.postgres_deliveries import PostgresDeliveries, PostgresOpenMessages
     from adapters.store.postgres_heartbeats import PostgresHeartbeats
     from adapters.store.postgres_installations import (
         PostgresDepartures,
@@ -227,6 +229,7 @@ async def _open_postgres(
         tool_traces=PostgresTraceStore(database),
         steering=PostgresSteeringStore(database),
         deliveries=PostgresDeliveries(database, box, clock=clock),
+        open_messages=PostgresOpenMessages(database, box, clock=clock),
         attachments=PostgresAttachments(database),
         ratings=PostgresRatings(database),
         library=PostgresLibrary(database, folder),

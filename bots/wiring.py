@@ -31,6 +31,7 @@ from core.answer import ModelUsage
 from core.backlog import watch_backlog
 from core.budget import Budget, require_price
 from core.config import CacheSettings, Settings
+from core.delivery import OpenMessages
 from core.departures import Leaving, Tenancy
 from core.deps import Deps
 from core.embedding import RememberingEmbeddings
@@ -74,6 +75,7 @@ class House:
     revocations: LinkRevocations
     limits: RateLimits
     conversations: Conversations
+    open_messages: OpenMessages
     usage: UsageLog
     tenancy: Tenancy
 
@@ -135,7 +137,7 @@ async def open_house(
         tenancy = Tenancy(records.tokens, records.states, records.turns, leaving, desk)
         yield House(
             researcher, deps, metrics, settings, records.traces, records.revocations, records.limits,
-            records.conversations, records.usage, tenancy,
+            records.conversations, records.open_messages, records.usage, tenancy,
         )  # fmt: skip
 
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Protocol
 
 from core.events import Json
-from core.job import ResearchJob
+from core.job import ResearchJob, Scope
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,28 @@ class Deliveries(Protocol):
 
     async def erase(self, job_id: str) -> None:
         """The answer has arrived."""
+        ...
+
+
+OPEN_FOR = timedelta(days=1)  # a message that nobody has ended by then is not worth a word any more
+
+
+class OpenMessages(Protocol):
+    """Messages that were begun without a job, by the key of what they answer. Each method raises `StoreError`.
+
+    They are kept encrypted, and for `OPEN_FOR` at most.
+    """
+
+    async def put(self, key: str, scope: Scope, asker: str, address: Address) -> None:
+        """Keep it; an earlier address under that key is replaced."""
+        ...
+
+    async def waiting(self, platform: str) -> list[tuple[str, Address]]:
+        """With their keys, oldest first."""
+        ...
+
+    async def erase(self, key: str) -> None:
+        """It has come to its end."""
         ...
 
 

@@ -326,6 +326,10 @@ class Turns(Protocol):
         """Whether it is `holder`'s turn now. A turn that is not given back ends after `ttl`."""
         ...
 
+    async def keep(self, name: str, holder: str, *, ttl: timedelta) -> bool:
+        """Prolong a turn that nobody has taken since; whether it was, and is, `holder`'s."""
+        ...
+
     async def give_back(self, name: str, holder: str) -> None: ...
 
 

@@ -8,24 +8,28 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Generic, Protocol, TypeVar
 
 from adapters.chat.reply import AddressDead, Pace, Reply
+from adapters.chat.turns import RENEW_EVERY_S, ChatTurns
 from core import wording
-from core.delivery import Delivery
+from core.delivery import Address
 from core.errors import GorkdError
 from core.library import wording as library_wording
 from core.library.adding import Incoming
 from core.library.session import LibraryTalks, Said, Speaker, Tell, waiting_at
 from core.library.words import Addition
+from core.render import one_line
 
 _log = logging.getLogger(__name__)
 
 Payload = TypeVar("Payload")
 Payload_co = TypeVar("Payload_co", covariant=True)
+_ALONE = ChatTurns()
 
 
 class LibraryVoice(Protocol[Payload_co]):
@@ -43,9 +47,18 @@ class LibraryVoice(Protocol[Payload_co]):
 class LiveTalks(Generic[Payload]):
     """All messages of one platform's bot in which the library is speaking. Leave with `aclose`."""
 
-    def __init__(self, talks: LibraryTalks, voice: LibraryVoice[Payload], *, platform: str, pace: Pace) -> None:
+    def __init__(
+        self,
+        talks: LibraryTalks,
+        voice: LibraryVoice[Payload],
+        *,
+        platform: str,
+        pace: Pace,
+        turns: ChatTurns = _ALONE,
+    ) -> None:
         """`platform` is the one in the addresses of this bot's replies."""
         self.talks = talks
+        self._turns = turns
         self._voice, self._platform, self._pace = voice, platform, pace
         self._speaking: dict[str, asyncio.Task[None]] = {}
 
@@ -56,22 +69,42 @@ class LiveTalks(Generic[Payload]):
 
     async def add(self, speaker: Speaker, addition: Addition, files: Sequence[Incoming], reply: Reply[Payload]) -> None:
         """Put papers into the library, telling in `reply` how far it is."""
-        await self._once(speaker, "add", reply, partial(self.talks.add, speaker, addition, files))
+        await self._once(speaker, said_to_add(addition), reply, partial(self.talks.add, speaker, addition, files))
 
-    async def resume(self, reopen: Callable[[Delivery], Awaitable[Reply[Payload] | None]]) -> int:
-        """Say again what an earlier process left unanswered; how much. `reopen` is that of `LiveAnswers.resume`."""
+    async def resume(self, reopen: Callable[[Address], Awaitable[Reply[Payload] | None]]) -> int:
+        """Say again what an earlier process left to be researched, and end what it left otherwise; how many.
+
+        `reopen` is that of `LiveAnswers.resume`.
+        """
         resumed = 0
         for waiting in await self.talks.waiting(self._platform):
-            if waiting.speaker.key in self._speaking:
+            if waiting.speaker.key in self._speaking or not await self._turns.hold(_turn(waiting.speaker.key)):
                 continue
-            reply = await reopen(waiting.delivery)
+            reply = await reopen(waiting.delivery.address)
             if reply is None:
                 await self.talks.delivered(waiting.speaker)
                 continue
             say = partial(self.talks.say, waiting.speaker, waiting.text)
             self._begin(waiting.speaker, waiting.text, reply, say)
             resumed += 1
+        for key, _, _ in await self.talks.left_open(self._platform):
+            if key not in self._speaking and await self._turns.hold(_turn(key)):
+                resumed += await self._end(key, reopen)
+                await self._turns.give_back(_turn(key))
         return resumed
+
+    async def _end(self, key: str, reopen: Callable[[Address], Awaitable[Reply[Payload] | None]]) -> int:
+        """Say in a message that was left in the middle that it is to be said again; 1, or 0 where that cannot be."""
+        left = {one: (said, address) for one, said, address in await self.talks.left_open(self._platform)}
+        if key not in left:  # whoever kept it alive has just ended it
+            return 0
+        said, address = left[key]
+        reply = await reopen(address)
+        sentence = library_wording.RESTARTED.format(said=one_line(said)) if said else library_wording.RESTARTED_ALONE
+        if reply is not None and not await self._try(reply, self._voice.refusal(sentence), key):
+            return 0
+        await self.talks.closed(key)
+        return 1
 
     async def settle(self, within_s: float) -> None:
         """Wait for what is under way, at most so long."""
@@ -108,6 +141,9 @@ class LiveTalks(Generic[Payload]):
         async def tell(line: str) -> None:
             lines.append(line)
 
+        if not await self._turns.hold(_turn(speaker.key)):
+            return
+        await self._note(speaker, asked, reply)
         working = asyncio.ensure_future(work(tell))
         try:
             await self._watch(speaker, asked, reply, working, lines)
@@ -116,8 +152,12 @@ class LiveTalks(Generic[Payload]):
             working.cancel()
             await asyncio.gather(working, return_exceptions=True)
             farewell = wording.BACK_SOON if await self._attach(speaker, asked, reply) else library_wording.SAY_AGAIN
-            await self._try(reply, self._voice.refusal(farewell), speaker.key, timeout_s=self._pace.farewell_s)
+            refusal = self._voice.refusal(farewell)
+            if await self._try(reply, refusal, speaker.key, timeout_s=self._pace.farewell_s):
+                await self._closed(speaker)
             raise
+        finally:
+            await self._turns.give_back(_turn(speaker.key))
 
     async def _watch(
         self,
@@ -128,16 +168,34 @@ class LiveTalks(Generic[Payload]):
         lines: Sequence[str],
     ) -> None:
         """Progress edits until the work has ended; what is quick needs none."""
-        shown, address = -1, reply.address
+        shown, address, held_at = -1, reply.address, time.monotonic()
         while True:
             await asyncio.wait({working}, timeout=self._pace.edit_every_s)
             if working.done():
                 return
+            if time.monotonic() - held_at >= RENEW_EVERY_S:
+                held_at = time.monotonic()
+                await self._turns.hold(_turn(speaker.key))
             if len(lines) != shown:
                 shown = len(lines)
                 await self._try(reply, self._voice.told(asked, lines), speaker.key)
-            if reply.address != address and await self._attach(speaker, asked, reply):
+            if reply.address != address:
                 address = reply.address
+                await self._note(speaker, asked, reply)
+                await self._attach(speaker, asked, reply)
+
+    async def _note(self, speaker: Speaker, asked: str, reply: Reply[Payload]) -> None:
+        """Keep where the message is, so that it is ended also when this process does not live to do it."""
+        try:
+            await self.talks.opened(speaker, waiting_at(reply.address, speaker.key, asked))
+        except GorkdError as error:
+            _log.warning("message not noted", extra={"error": str(error)})
+
+    async def _closed(self, speaker: Speaker) -> None:
+        try:
+            await self.talks.closed(speaker.key)
+        except GorkdError as error:
+            _log.warning("end of a message not noted", extra={"error": str(error)})
 
     async def _attach(self, speaker: Speaker, asked: str, reply: Reply[Payload]) -> bool:
         """Remember where the message is now; whether a job waits for it, whose answer comes sooner or later."""
@@ -161,6 +219,7 @@ class LiveTalks(Generic[Payload]):
         """The last edit, tried until it works; an address that stays unreachable is resumed some other time."""
         for wait_s in (*self._pace.backoff_s, None):
             if await self._try(reply, payload, speaker.key):
+                await self._closed(speaker)
                 try:
                     await self.talks.delivered(speaker)
                 except GorkdError as error:
@@ -183,3 +242,12 @@ class LiveTalks(Generic[Payload]):
             _log.warning("message could not be edited", exc_info=True)
             return False
         return True
+
+
+def said_to_add(addition: Addition) -> str:
+    """What to type for the same again; files come along by themselves."""
+    return f"add {' '.join(addition.references)}" if addition.references else "add to library"
+
+
+def _turn(key: str) -> str:
+    return f"library:{key}"

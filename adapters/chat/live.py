@@ -17,6 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from adapters.chat.reply import AddressDead, FilesRefused, Pace, Reply, StoppedByPerson, Voice
+from adapters.chat.turns import RENEW_EVERY_S, ChatTurns
 from core import wording
 from core.answer_files import AnswerFile
 from core.attachments import Attachment
@@ -44,9 +45,23 @@ class _Live(Generic[Payload]):
     attached: Address | None = None
     snapshot: Snapshot = field(default_factory=Snapshot)
     urgent: asyncio.Event = field(default_factory=asyncio.Event)
+    held_at: float = 0.0  # of the loop's clock
+
+    @property
+    def turn(self) -> str:
+        return turn_of(self.job.id)
+
+
+class _TakenOver(Exception):
+    """Another process keeps the message alive."""
 
 
 _PACE = Pace()
+_ALONE = ChatTurns()
+
+
+def turn_of(job_id: str) -> str:
+    return f"message:{job_id}"
 
 
 def _now() -> datetime:
@@ -63,10 +78,12 @@ class LiveAnswers(Generic[Payload]):
         *,
         platform: str,
         pace: Pace = _PACE,
+        turns: ChatTurns = _ALONE,
         now: Callable[[], datetime] = _now,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         """`platform` is the one in the addresses of this bot's replies."""
+        self._turns = turns
         self._researcher, self._voice, self._platform = researcher, voice, platform
         self._pace, self._now, self._sleep = pace, now, sleep
         self._following: dict[str, asyncio.Task[None]] = {}
@@ -136,24 +153,38 @@ class LiveAnswers(Generic[Payload]):
             task.add_done_callback(lambda _: self._following.pop(job.id, None))
         return self._following[job.id]
 
-    async def resume(self, reopen: Callable[[Delivery], Awaitable[Reply[Payload] | None]]) -> int:
+    async def resume(self, reopen: Callable[[Address], Awaitable[Reply[Payload] | None]]) -> int:
         """Follow every job whose message still waits; how many. To be called at start and after an outage.
 
-        `reopen` gives the message behind an address, None when nothing can be shown there any more.
+        `reopen` gives the message behind an address, None when nothing can be shown there any more. What another
+        process keeps alive is left to it.
         """
         resumed = 0
-        for delivery in await self._researcher.undelivered(self._platform):
-            if delivery.job.id in self._following or delivery.address in self._accepting:
-                continue
-            if Waiting.of(delivery) is not None:  # adapters/chat/library.py
-                continue
-            reply = await reopen(delivery)
+        for delivery in await self._left():
+            reply = await reopen(delivery.address)
             if reply is None:
                 await self._researcher.delivered(delivery.job.id)
+                await self._turns.give_back(turn_of(delivery.job.id))
                 continue
             self.follow(delivery.job, reply)
             resumed += 1
         return resumed
+
+    async def _left(self) -> list[Delivery]:
+        """What nobody keeps alive, of which it is our turn now; what another has just ended no longer waits."""
+        ours = [
+            delivery.job.id
+            for delivery in await self._researcher.undelivered(self._platform)
+            if delivery.job.id not in self._following
+            and delivery.address not in self._accepting
+            and Waiting.of(delivery) is None  # adapters/chat/library.py
+            and await self._turns.hold(turn_of(delivery.job.id))
+        ]
+        waiting = {one.job.id: one for one in await self._researcher.undelivered(self._platform)} if ours else {}
+        for job_id in ours:
+            if job_id not in waiting:
+                await self._turns.give_back(turn_of(job_id))
+        return [waiting[job_id] for job_id in ours if job_id in waiting and job_id not in self._following]
 
     async def settle(self, within_s: float) -> None:
         """Wait for the answers that are under way, at most so long."""
@@ -189,11 +220,29 @@ class LiveAnswers(Generic[Payload]):
 
     async def _live(self, live: _Live[Payload]) -> None:
         try:
+            await self._hold(live)
+            await self._keep_alive(live)
+        except _TakenOver:
+            _log.info("message is another process's", extra={"job": live.job.id})
+        else:
+            await self._turns.give_back(live.turn)
+
+    async def _hold(self, live: _Live[Payload]) -> None:
+        """Raises `_TakenOver`."""
+        if not await self._turns.hold(live.turn):
+            raise _TakenOver
+        live.held_at = asyncio.get_running_loop().time()
+
+    async def _keep_alive(self, live: _Live[Payload]) -> None:
+        try:
             await self._edit(live, await self._progress(live))
             await self._watch(live)
             await self._deliver(live)
         except asyncio.CancelledError:
             await self._show(live.reply, self._voice.refusal(wording.BACK_SOON), timeout_s=self._pace.farewell_s)
+            await self._turns.give_back(live.turn)
+            raise
+        except _TakenOver:
             raise
         except JobNotFound as error:
             await self._show(live.reply, self._voice.refusal(error.user_message))
@@ -210,6 +259,8 @@ class LiveAnswers(Generic[Payload]):
                 await self._pause(live, reading)
                 if reading.done():
                     return await reading
+                if loop.time() - live.held_at >= RENEW_EVERY_S:
+                    await self._hold(live)
                 if live.snapshot != shown or loop.time() - shown_at >= self._pace.refresh_every_s:
                     shown, shown_at = live.snapshot, loop.time()
                     await self._edit(live, await self._progress(live))
@@ -274,6 +325,7 @@ class LiveAnswers(Generic[Payload]):
         """The last edit. It is tried until it works; an address that stays unreachable is resumed some other time."""
         for number, wait_s in enumerate((*self._pace.backoff_s, *self._pace.patience_s, None)):
             try:
+                await self._hold(live)
                 job = await self._researcher.job(live.job.id)
                 sources = await self._researcher.sources(job.id)
                 result = await self._researcher.result(job.id)
@@ -282,7 +334,7 @@ class LiveAnswers(Generic[Payload]):
                 may_repost = number >= len(self._pace.backoff_s)
                 await self._place_with_files(live, outcome, files_of(job, result, sources), may_repost=may_repost)
                 await self._researcher.delivered(job.id)
-            except JobNotFound:
+            except (JobNotFound, _TakenOver):
                 raise
             except AddressDead:
                 _log.error("no place is left for an answer", extra={"job": live.job.id})

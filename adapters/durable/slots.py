@@ -1,4 +1,4 @@
-"""A name for each worker of this machine that stays the same when it is started again.
+"""A name for each process of this machine that stays the same when it is started again.
 
 A worker that comes back under its old name finds its own jobs at once; the lock on the name's file
 goes with the process, however that ends.
@@ -24,15 +24,15 @@ class WorkerSlot:
         self._handle = handle
 
     @classmethod
-    def take(cls, folder: Path) -> WorkerSlot:
+    def take(cls, folder: Path, *, kind: str = "worker") -> WorkerSlot:
         """Raises `SetupError`."""
-        names = folder / "workers"
+        names = folder / f"{kind}s"
         try:
             names.mkdir(mode=0o700, parents=True, exist_ok=True)
             for number in range(1, MAX_WORKERS + 1):
                 handle = os.open(names / f"{number}.lock", os.O_RDWR | os.O_CREAT, 0o600)
                 if _lock(handle):
-                    return cls(_name(handle), handle)
+                    return cls(_name(handle, kind), handle)
                 os.close(handle)
         except OSError as exc:
             raise SetupError(
@@ -53,10 +53,10 @@ def _lock(handle: int) -> bool:
     return True
 
 
-def _name(handle: int) -> str:
+def _name(handle: int, kind: str) -> str:
     """What the file says, written by its first owner."""
     name = os.read(handle, 100).decode("ascii", "replace").strip()
     if not name:
-        name = f"worker-{secrets.token_hex(8)}"
+        name = f"{kind}-{secrets.token_hex(8)}"
         os.write(handle, name.encode("ascii"))
     return name

@@ -42,6 +42,7 @@ _OWN_SPENDING = "DELETE FROM spending WHERE asker = :user AND (:tenant = '' OR t
 _OWN_TRACES = "DELETE FROM tool_traces WHERE user_id = :user AND (:tenant = '' OR tenant = :tenant)"
 _OWN_RATINGS = "DELETE FROM ratings WHERE asker = :user AND (:tenant = '' OR tenant = :tenant)"
 _OWN_CHANGES = "UPDATE setting_changes SET who = '' WHERE who = :user AND (:tenant = '' OR tenant = :tenant)"
+_OWN_MESSAGES = "DELETE FROM open_messages WHERE asker = :user AND (:tenant = '' OR tenant = :tenant)"
 _OWN_TALKS = """DELETE FROM conversations WHERE (:tenant = '' OR tenant = :tenant)
     AND instr(char(10) || asker || char(10), char(10) || :user || char(10))"""
 
@@ -172,7 +173,7 @@ def _delete_user(connection: Connection, whose: Whose) -> int:
     connection.execute(_MAKE_NAMELESS, values)
     connection.execute(_OWN_CHANGES, values)
     connection.execute("DELETE FROM buckets WHERE instr(key, ?)", (whose.user_id,))
-    own = (_OWN_SPENDING, _OWN_TRACES, _OWN_RATINGS, _OWN_TALKS)
+    own = (_OWN_SPENDING, _OWN_TRACES, _OWN_RATINGS, _OWN_MESSAGES, _OWN_TALKS)
     gone = sum(connection.execute(statement, values).rowcount for statement in own)
     for place, value in (("visibility", f"user:{whose.user_id}"), ("tenant", f"discord:user:{whose.user_id}")):
         for table in _tables_with(connection, place):

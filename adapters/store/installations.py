@@ -80,6 +80,11 @@ class SqliteTurns:
         values = {"name": name, "holder": holder, "now": now.timestamp(), "ends_at": (now + ttl).timestamp()}
         return await self._database.write(lambda connection: int(connection.execute(_TAKE, values).rowcount)) > 0
 
+    async def keep(self, name: str, holder: str, *, ttl: timedelta) -> bool:
+        query = "UPDATE turns SET ends_at = ? WHERE name = ? AND holder = ?"
+        row = ((self._clock() + ttl).timestamp(), name, holder)
+        return await self._database.write(lambda connection: int(connection.execute(query, row).rowcount)) > 0
+
     async def give_back(self, name: str, holder: str) -> None:
         query = "DELETE FROM turns WHERE name = ? AND holder = ?"
         await self._database.write(lambda connection: connection.execute(query, (name, holder)))

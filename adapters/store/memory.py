@@ -312,6 +312,22 @@ class MemoryDeliveries:
         self._addresses.pop(job_id, None)
 
 
+class MemoryOpenMessages:
+    """`OpenMessages`, however old."""
+
+    def __init__(self) -> None:
+        self._addresses: dict[str, Address] = {}
+
+    async def put(self, key: str, scope: Scope, asker: str, address: Address) -> None:
+        self._addresses[key] = address
+
+    async def waiting(self, platform: str) -> list[tuple[str, Address]]:
+        return [entry for entry in self._addresses.items() if entry[1].platform == platform]
+
+    async def erase(self, key: str) -> None:
+        self._addresses.pop(key, None)
+
+
 class MemoryAttachments:
     """`Attachments`."""
 

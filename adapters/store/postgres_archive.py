@@ -38,6 +38,7 @@ _OWN_SPENDING = "DELETE FROM spending WHERE asker = %(user)s AND (%(tenant)s = '
 _OWN_TRACES = "DELETE FROM tool_traces WHERE user_id = %(user)s AND (%(tenant)s = '' OR tenant = %(tenant)s)"
 _OWN_RATINGS = "DELETE FROM ratings WHERE asker = %(user)s AND (%(tenant)s = '' OR tenant = %(tenant)s)"
 _OWN_CHANGES = "UPDATE setting_changes SET who = '' WHERE who = %(user)s AND (%(tenant)s = '' OR tenant = %(tenant)s)"
+_OWN_MESSAGES = "DELETE FROM open_messages WHERE asker = %(user)s AND (%(tenant)s = '' OR tenant = %(tenant)s)"
 _OWN_TALKS = """DELETE FROM conversations WHERE %(user)s = ANY(string_to_array(asker, chr(10)))
     AND (%(tenant)s = '' OR tenant = %(tenant)s)"""
 _TOMBSTONE = "INSERT INTO forgotten (job_id, at) VALUES (%s, %s) ON CONFLICT (job_id) DO UPDATE SET at = excluded.at"
@@ -126,7 +127,7 @@ async def _delete_user(connection: AsyncConnection, whose: Whose) -> int:
     await connection.execute(_MAKE_NAMELESS, values)
     await connection.execute(_OWN_CHANGES, values)
     gone = 0
-    for statement in (_OWN_SPENDING, _OWN_TRACES, _OWN_RATINGS, _OWN_TALKS):
+    for statement in (_OWN_SPENDING, _OWN_TRACES, _OWN_RATINGS, _OWN_MESSAGES, _OWN_TALKS):
         gone += (await connection.execute(statement, values)).rowcount
     if not whose.tenant:
         gone += await _delete_where(connection, "visibility", f"user:{whose.user_id}")

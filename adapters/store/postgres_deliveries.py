@@ -1,12 +1,12 @@
-"""Addresses of waiting messages in PostgreSQL; each goes with its job."""
+"""Addresses of waiting messages in PostgreSQL: those of jobs go with them, those without a job after a day."""
 
 from __future__ import annotations
 
 from adapters.store.postgres import PostgresDatabase
 from adapters.store.sealing import open_addresses, seal_data
-from core.delivery import Address, Sealer
+from core.delivery import OPEN_FOR, Address, Sealer
 from core.errors import StoreError
-from core.job import ResearchJob
+from core.job import ResearchJob, Scope
 from core.ports import Clock
 
 _PUT = """
@@ -18,6 +18,14 @@ _PUT = """
 _WAITING = """
     SELECT job_id, platform, sealed, expires_at FROM addresses WHERE platform = %s ORDER BY put_at, job_id
 """
+
+_OPEN = """
+    INSERT INTO open_messages (key, tenant, visibility, asker, platform, sealed, put_at, expires_at)
+    VALUES (%s, %s, %s, %s, %s, %s, %s, %s)
+    ON CONFLICT (key) DO UPDATE SET sealed = excluded.sealed, expires_at = excluded.expires_at
+"""
+_STILL_OPEN = "SELECT key, platform, sealed, expires_at FROM open_messages WHERE platform = %s ORDER BY put_at, key"
+_LAPSED = "DELETE FROM open_messages WHERE expires_at <= %s OR put_at <= %s"
 
 
 class PostgresDeliveries:
@@ -41,3 +49,26 @@ class PostgresDeliveries:
 
     async def erase(self, job_id: str) -> None:
         await self._database.execute("DELETE FROM addresses WHERE job_id = %s", (job_id,))
+
+
+class PostgresOpenMessages:
+    """`OpenMessages`."""
+
+    def __init__(self, database: PostgresDatabase, box: Sealer, *, clock: Clock) -> None:
+        self._database = database
+        self._box = box
+        self._clock = clock
+
+    async def put(self, key: str, scope: Scope, asker: str, address: Address) -> None:
+        kept = (seal_data(address, self._box), self._clock(), address.expires_at)
+        row = (key, scope.tenant, scope.visibility, asker, address.platform, *kept)
+        await self._database.execute(_OPEN, row)
+
+    async def waiting(self, platform: str) -> list[tuple[str, Address]]:
+        now = self._clock()
+        await self._database.execute(_LAPSED, (now, now - OPEN_FOR))
+        rows = await self._database.rows(_STILL_OPEN, (platform,))
+        return open_addresses([(key, where, sealed, at) for key, where, sealed, at in rows], self._box)
+
+    async def erase(self, key: str) -> None:
+        await self._database.execute("DELETE FROM open_messages WHERE key = %s", (key,))

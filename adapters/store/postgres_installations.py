@@ -77,6 +77,10 @@ class PostgresTurns:
         values = {"name": name, "holder": holder, "now": now, "ends_at": now + ttl}
         return await self._database.execute(_TAKE, values) > 0
 
+    async def keep(self, name: str, holder: str, *, ttl: timedelta) -> bool:
+        query = "UPDATE turns SET ends_at = %s WHERE name = %s AND holder = %s"
+        return await self._database.execute(query, (self._clock() + ttl, name, holder)) > 0
+
     async def give_back(self, name: str, holder: str) -> None:
         await self._database.execute("DELETE FROM turns WHERE name = %s AND holder = %s", (name, holder))
 

@@ -158,6 +158,12 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             WHERE result IS NOT NULL AND position('\u0000' IN result) = 0""",
         "CREATE INDEX jobs_by_day ON jobs (tenant, created_at, status, seconds, confidence, cost_usd, is_cached)",
     ),
+    (
+        # Messages that somebody waits for although no job stands behind them.
+        """CREATE TABLE open_messages (
+            key TEXT PRIMARY KEY, tenant TEXT NOT NULL, visibility TEXT NOT NULL, asker TEXT NOT NULL,
+            platform TEXT NOT NULL, sealed TEXT NOT NULL, put_at TIMESTAMPTZ NOT NULL, expires_at TIMESTAMPTZ)""",
+    ),
 )
 
 

@@ -218,6 +218,12 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             WHERE result IS NOT NULL""",
         "CREATE INDEX jobs_by_day ON jobs (tenant, created_at, status, seconds, confidence, cost_usd, is_cached)",
     ),
+    (
+        # Messages that somebody waits for although no job stands behind them.
+        """CREATE TABLE open_messages (
+            key TEXT PRIMARY KEY, tenant TEXT NOT NULL, visibility TEXT NOT NULL, asker TEXT NOT NULL,
+            platform TEXT NOT NULL, sealed TEXT NOT NULL, put_at REAL NOT NULL, expires_at REAL)""",
+    ),
 )
 
 

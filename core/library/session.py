@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 
 from core.admission import check_channel
 from core.answer import JobResult
-from core.delivery import Address, Delivery
+from core.delivery import Address, Delivery, OpenMessages
 from core.errors import GorkdError, JobNotFound
 from core.events import Event
 from core.job import JobStatus, ResearchJob, ResearchRequest, Scope
@@ -116,9 +116,11 @@ class LibraryTalks:
         views: PaperViews,
         clock: Clock,
         *,
+        open_messages: OpenMessages,
         rules: SettingsDesk | None = None,
     ) -> None:
         """Without `rules` every channel is answered."""
+        self._open = open_messages
         self.desk = desk
         self.views = views
         self._researcher = researcher
@@ -225,6 +227,24 @@ class LibraryTalks:
         job = await self._job(speaker)
         if job is not None:
             await self._researcher.delivered(job.id)
+
+    async def opened(self, speaker: Speaker, address: Address) -> None:
+        """A message lives at `address`, made by `waiting_at`, until it is `closed`. Raises `StoreError`."""
+        if speaker.key:
+            await self._open.put(speaker.key, speaker.scope, speaker.asker, address)
+
+    async def closed(self, key: str) -> None:
+        """It has come to its end. Raises `StoreError`."""
+        await self._open.erase(key)
+
+    async def left_open(self, platform: str) -> list[tuple[str, str, Address]]:
+        """Messages that have not: the speaker's key, what was said, and where. Raises `StoreError`."""
+        found = []
+        for key, address in await self._open.waiting(platform):
+            data = dict(address.data)
+            said, _ = data.pop(_SAID, ""), data.pop(_KEY, "")
+            found.append((key, str(said), replace(address, data=data)))
+        return found
 
     async def papers(self, scope: Scope) -> list[Paper]:
         return await self.desk.library.papers(shelves_of(scope))

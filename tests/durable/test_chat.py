@@ -8,7 +8,7 @@ from adapters.chat.live import LiveAnswers
 from bots.wiring import House
 from core.answer import JobResult
 from core.checks import Stand, read_checks
-from core.delivery import Delivery
+from core.delivery import Address
 from core.job import JobStatus, ResearchRequest, Scope
 from tests.adapters.chat.test_live_answers import PACE, Board, BoardReply, Plain
 from tests.durable.outside import QUESTION
@@ -28,8 +28,8 @@ class Bot:
     def live(self) -> LiveAnswers[str]:
         return LiveAnswers(self.house.researcher, Plain(), platform="discord", pace=PACE)
 
-    async def reopen(self, delivery: Delivery) -> BoardReply:
-        return BoardReply(self.board, int(str(delivery.address.data["message"])))
+    async def reopen(self, address: Address) -> BoardReply:
+        return BoardReply(self.board, int(str(address.data["message"])))
 
     async def ended(self, request: ResearchRequest) -> tuple[JobStatus, JobResult]:
         job = await self.house.researcher.submit(request)

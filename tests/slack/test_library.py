@@ -218,3 +218,27 @@ async def test_research_outlives_the_app_that_is_killed_over_it(tmp_path: Path) 
         assert [one.ts for one in two.of("📝")] == [placeholder.ts]
         assert len([one for one in slack.state.of_bot(GENERAL) if not one.thread_ts]) == 2
         assert "page 2 of 3" in two.of("Paper Content")[0].shown
+
+
+@pytest.mark.slow
+async def test_what_a_killed_app_was_doing_is_to_be_said_again(tmp_path: Path) -> None:
+    """No job stands behind an `add`: the next process ends its message with a sentence, once, in the same place."""
+    async with two_processes(tmp_path, "off") as two:
+        slack, model = two.slack, two.world.model
+        slack.state.admins.add(ADA)
+        model.respond = lambda call: Fault(hang_first=True)
+        file = slack.attaches("2401.00001v1.pdf", "application/pdf", make_pdf(["Tides and the Moon", "They rise."]))
+
+        await slack.mentions(ADA, GENERAL, "add to library", files=[file])
+        await asyncio.wait_for(model.hanging.wait(), 20)
+        await slack.until(lambda: two.of("📄"), within_s=20)
+        placeholder = two.of("📄")[0]
+        for _ in range(2):
+            await two.restart_app()
+            await asyncio.wait_for(slack.socket.connected.wait(), 20)
+            await slack.until(lambda: two.of("I was restarted"), within_s=20)
+
+        (ended,) = slack.state.of_bot(GENERAL)
+        assert ended.ts == placeholder.ts
+        assert ended.shown == "I was restarted before this was done; please say it again: add to library"
+        assert len([call for call in slack.api.named("chat.update") if "I was restarted" in call["text"]]) == 1

@@ -36,7 +36,7 @@ from adapters.chat.discord.words import word
 from adapters.chat.library import LiveTalks
 from adapters.chat.live import LiveAnswers
 from adapters.chat.reply import Pace
-from core.delivery import Address, Delivery
+from core.delivery import Address
 from core.errors import GorkdError, SetupError
 from core.job import ResearchJob, ResearchRequest
 from core.page_links import PageLinks
@@ -228,9 +228,9 @@ class ResearchBot(discord.AutoShardedClient):
         when = self.settings.threads if wanted == "auto" else wanted
         await spread(self, spot, payload, self.traffic, when)
 
-    async def _reopen(self, delivery: Delivery) -> DiscordReply | None:
+    async def _reopen(self, address: Address) -> DiscordReply | None:
         try:
-            return self.reply(Spot.of(delivery.address))
+            return self.reply(Spot.of(address))
         except TypeError:
-            _log.warning("address of another version", extra={"job": delivery.job.id})
+            _log.warning("address of another version")
             return None

@@ -53,6 +53,7 @@ from adapters.chat.slack.stream import StreamGate
 from adapters.chat.slack.threads import Threads
 from adapters.chat.slack.translate import PLATFORM
 from adapters.chat.slack.uninstalling import hear_departure
+from adapters.chat.turns import ChatTurns
 from core.departures import Tenancy
 from core.errors import SetupError
 from core.library.session import LibraryTalks
@@ -71,19 +72,31 @@ _log = logging.getLogger(__name__)
 
 
 async def run_slack(
-    researcher: Researcher, settings: SlackSettings, *, links: PageLinks, tenancy: Tenancy, talks: LibraryTalks
+    researcher: Researcher,
+    settings: SlackSettings,
+    *,
+    links: PageLinks,
+    tenancy: Tenancy,
+    talks: LibraryTalks,
+    turns: ChatTurns,
 ) -> None:
     """Run in Socket Mode until cancelled. Raises `SetupError` when Slack refuses a token."""
     if not settings.is_socket_mode:
         raise SetupError("Without SLACK_APP_TOKEN Slack sends its events to the web process: run `gorkd web`.")
-    async with open_app(researcher, settings, links=links, tenancy=tenancy, talks=talks) as app:
+    async with open_app(researcher, settings, links=links, tenancy=tenancy, talks=talks, turns=turns) as app:
         await _check_app_token(app.client, settings)
         await keep_connected(app, settings.app_token)
 
 
 @asynccontextmanager
 async def open_app(
-    researcher: Researcher, settings: SlackSettings, *, links: PageLinks, tenancy: Tenancy, talks: LibraryTalks
+    researcher: Researcher,
+    settings: SlackSettings,
+    *,
+    links: PageLinks,
+    tenancy: Tenancy,
+    talks: LibraryTalks,
+    turns: ChatTurns,
 ) -> AsyncIterator[AsyncApp]:
     """The app with its listeners; while it is open, answers that still wait are followed.
 
@@ -94,8 +107,8 @@ async def open_app(
         _open_workspaces(settings, tenancy, session) as workspaces,
     ):
         voice = SlackVoice(links)
-        live = LiveAnswers(researcher, voice, platform=PLATFORM)
-        speaking = LiveTalks(talks, SlackLibraryVoice(links), platform=PLATFORM, pace=Pace())
+        live = LiveAnswers(researcher, voice, platform=PLATFORM, turns=turns)
+        speaking = LiveTalks(talks, SlackLibraryVoice(links), platform=PLATFORM, pace=Pace(), turns=turns)
         threads, administration = Threads(tenancy.settings), Administration(tenancy.settings)
         library = SlackLibrary(speaking, workspaces, threads, session, settings.api_url)
         desk = Desk(researcher, live, voice, workspaces, session, settings.api_url, administration, library, threads)
@@ -146,9 +159,10 @@ async def serve_events(
     links: PageLinks,
     tenancy: Tenancy,
     talks: LibraryTalks,
+    turns: ChatTurns,
 ) -> AsyncIterator[None]:
     """HTTP mode: take Slack's requests in the web process, within the block."""
-    async with open_app(researcher, settings, links=links, tenancy=tenancy, talks=talks) as bolt:
+    async with open_app(researcher, settings, links=links, tenancy=tenancy, talks=talks, turns=turns) as bolt:
         add_events_route(app, bolt, settings.signing_secret)
         yield
 

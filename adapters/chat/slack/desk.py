@@ -29,7 +29,7 @@ from adapters.chat.slack.translate import Payload, Place, Said
 from core import wording
 from core.attachments import Attachment
 from core.conversation import Reply, read_reply
-from core.delivery import Delivery
+from core.delivery import Address
 from core.errors import GorkdError
 from core.job import ResearchJob, ResearchRequest, Scope
 from core.steering import read_steering
@@ -156,9 +156,9 @@ class Desk:
             if at.ts in pressed or (not pressed and at.thread_ts == thread_ts):
                 await self.researcher.cancel(delivery.job.id)
 
-    async def reopen(self, delivery: Delivery) -> SlackReply | None:
+    async def reopen(self, address: Address) -> SlackReply | None:
         """The message behind an address that an earlier process has kept; None where the app has been removed."""
-        lodging = Lodging.read(delivery.address.data)
+        lodging = Lodging.read(address.data)
         try:
             return SlackReply(await self.workspaces.find(lodging.team), lodging, is_doubtful=True)
         except NotInstalled:

@@ -16,6 +16,7 @@ from tests.loopback.discord_data import OTHER, Message
 from tests.loopback.discord_house import RESPONDERS, House, discord_house
 from tests.loopback.library_responders import LIBRARY
 from tests.loopback.openai_responders import Fault, by_schema
+from tests.pdfs import make_pdf
 from tests.shared_data import shared_data
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.slow]
@@ -118,6 +119,22 @@ async def test_what_is_no_paper_is_told_and_members_add_nothing(house: House) ->
     assert "0603.10002, Relaxed Phylogenetics and Dating with Confidence, is in the library already." in shown(again)
     assert "Attach a PDF or a Markdown file" in shown(nothing)
     assert "Only admins may change the library." in shown(member)
+
+
+async def test_what_a_killed_bot_was_doing_is_to_be_said_again(house: House) -> None:
+    """No job stands behind an `add`: the next process ends its message with a sentence instead of thinking for ever."""
+    house.world.model.respond = by_schema(
+        {**RESPONDERS, **LIBRARY, "paper_summary": lambda call: Fault(hang_first=True)}
+    )
+    paper = ("2401.00001v1.pdf", "application/pdf", make_pdf(["Tides and the Moon", "They rise."]))
+    asked = house.discord.slash("library", command="add", file=paper)
+    await house.discord.until(lambda: any("Reading 2401" in shown(one) for one in house.discord.replies_to(asked)))
+
+    await house.restart_bot()
+    friendly(house)
+    ended = await house.final(asked, within_s=20)
+
+    assert shown(ended) == "I was restarted before this was done; please say it again: add to library"
 
 
 async def test_buttons_and_answers_outlive_the_bot(house: House) -> None:

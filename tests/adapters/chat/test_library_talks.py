@@ -13,8 +13,9 @@ from adapters.chat.library import LiveTalks
 from adapters.chat.live import LiveAnswers
 from adapters.chat.reply import AddressDead
 from adapters.queue import InProcessQueue
+from adapters.store.memory import MemoryOpenMessages
 from adapters.store.memory_library import MemoryConversations
-from core.delivery import Delivery
+from core.delivery import Address
 from core.job import JobStatus, Scope
 from core.library.adding import Incoming
 from core.library.desk import LibraryDesk
@@ -77,7 +78,9 @@ async def house() -> House:
     researcher = Researcher(deps, queue)
     desk = LibraryDesk(Ingestion(deps.library, Reader(), now), Finder())
     views = PaperViews(deps.library, Painter())
-    talks = LibraryTalks(researcher, desk, MemoryConversations(), views, now)
+    talks = LibraryTalks(
+        researcher, desk, MemoryConversations(), views, now, open_messages=MemoryOpenMessages(), rules=None
+    )
     return House(talks, researcher, Board(), go, deps.jobs)
 
 
@@ -109,9 +112,9 @@ async def test_an_answer_that_a_bot_did_not_live_to_give_is_given_by_the_next(ho
     farewell = house.board.last_words()
     second, ordinary = house.live(), LiveAnswers(house.researcher, PlainLibrary(), platform="discord", pace=PACE)
 
-    async def reopen(delivery: Delivery) -> BoardReply:
-        assert set(delivery.address.data) == {"message"}
-        return BoardReply(house.board, message_id=int(str(delivery.address.data["message"])))
+    async def reopen(address: Address) -> BoardReply:
+        assert set(address.data) == {"message"}
+        return BoardReply(house.board, message_id=int(str(address.data["message"])))
 
     left_alone = await ordinary.resume(reopen)
     resumed = await second.resume(reopen)
@@ -124,6 +127,48 @@ async def test_an_answer_that_a_bot_did_not_live_to_give_is_given_by_the_next(ho
     assert "[2401.00001v1, page 2]" in house.board.answers()[0]
     assert len(await house.researcher.recent(CHANNEL, limit=9)) == 1
     assert await house.researcher.undelivered("discord") == []
+
+
+@pytest.mark.parametrize(
+    ("addition", "typed"),
+    [(Addition(), "add to library"), (Addition(("2401.00001",)), "add 2401.00001")],
+    ids=["file", "reference"],
+)
+async def test_what_is_no_research_and_was_cut_short_is_to_be_said_again(
+    house: House, addition: Addition, typed: str
+) -> None:
+    """A killed bot leaves no message that tells of progress for ever: its successor ends it, once, and not before."""
+    seen = asyncio.Event()
+
+    async def never() -> bytes:
+        seen.set()
+        await asyncio.Event().wait()
+        return b""
+
+    first, reply = house.live(), BoardReply(house.board)
+    adding = asyncio.create_task(first.add(ADMIN, addition, [Incoming("a.pdf", 1, never)], reply))
+    await seen.wait()
+    await reply.seen.wait()
+    await house.board.until("progress: " + typed + ": 📄 Reading a.pdf …")
+
+    async def reopen(address: Address) -> BoardReply:
+        return BoardReply(house.board, message_id=int(str(address.data["message"])))
+
+    second = house.live()
+    counted = [await first.resume(reopen), await second.resume(reopen), await second.resume(reopen)]
+    said = house.board.last_words()
+    adding.cancel()
+    await first.aclose()
+
+    assert counted == [0, 1, 0]
+    assert said == [f"refusal: I was restarted before this was done; please say it again: {typed}"]
+
+
+async def test_a_word_that_was_answered_leaves_nothing_open(house: House) -> None:
+    """Also one whose process was asked to stop: it says so itself."""
+    await house.live().say(ADMIN, "list", BoardReply(house.board))
+
+    assert await house.talks.left_open("discord") == []
 
 
 async def test_a_message_that_is_gone_is_posted_anew(house: House) -> None:

@@ -11,13 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapters.chat.live import LiveAnswers
+from adapters.chat.live import LiveAnswers, turn_of
 from adapters.chat.reply import AddressDead, FilesRefused, Pace
+from adapters.chat.turns import ChatTurns
 from core import wording
 from core.answer import JobResult
 from core.answer_files import AnswerFile
 from core.budget import BudgetSpent
-from core.delivery import Address, Delivery
+from core.delivery import Address
 from core.deps import Deps
 from core.events import Json
 from core.job import JobStatus, ResearchJob, ResearchRequest, Scope
@@ -166,8 +167,8 @@ class World:
     async def jobs_waiting(self) -> list[str]:
         return [delivery.job.id for delivery in await self.researcher.undelivered("discord")]
 
-    async def reopen(self, delivery: Delivery) -> BoardReply:
-        return BoardReply(self.board, int(str(delivery.address.data["message"])))
+    async def reopen(self, address: Address) -> BoardReply:
+        return BoardReply(self.board, int(str(address.data["message"])))
 
 
 @pytest.fixture
@@ -183,6 +184,56 @@ async def asked(
     task: asyncio.Task[object] = asyncio.create_task(bot.answer(request, reply, dedupe_key=key))
     await reply.seen.wait()
     return task
+
+
+@dataclass
+class Lots:
+    """`Turns`, of which time takes none."""
+
+    holders: dict[str, str] = field(default_factory=dict)
+
+    async def take(self, name: str, holder: str, *, ttl: timedelta) -> bool:
+        return self.holders.setdefault(name, holder) == holder
+
+    async def keep(self, name: str, holder: str, *, ttl: timedelta) -> bool:
+        return self.holders.get(name) == holder
+
+    async def give_back(self, name: str, holder: str) -> None:
+        if self.holders.get(name) == holder:
+            del self.holders[name]
+
+
+async def test_of_two_processes_one_keeps_a_message_alive(world: World) -> None:
+    """HTTP mode of Slack: what one follows, or has just ended, the other leaves alone, and takes over when it dies."""
+    turns, taken = Lots(), []
+
+    def bot(holder: str) -> LiveAnswers[str]:
+        shared = ChatTurns(turns, holder)
+        return LiveAnswers(world.researcher, Plain(), platform="discord", pace=PACE, turns=shared)
+
+    async def reopen(address: Address) -> BoardReply:
+        taken.append(address)
+        return await world.reopen(address)
+
+    one, two = bot("one"), bot("two")
+    for key in ("k1", "k2"):
+        await asked(world, one, BoardReply(world.board), key)
+    while_alive = await two.resume(reopen)
+    await world.end("job_1")
+    await world.board.until("outcome: completed")
+    turns.holders[turn_of("job_2")] = "two"  # as if one had not been heard of for too long
+    await world.end("job_2")
+    await one.settle(10)
+    unanswered = world.board.answers()
+    after_its_death = await two.resume(reopen)
+    await two.settle(10)
+
+    assert (while_alive, after_its_death) == (0, 1)
+    assert len(unanswered) == 1
+    assert world.board.last_words() == ["outcome: completed"] * 2
+    assert [words for edits in world.board.shown.values() for words in edits].count("outcome: completed") == 2
+    assert await two.resume(reopen) == 0
+    assert turns.holders == {}
 
 
 async def test_an_answer_is_the_last_edit_and_its_address_is_erased(world: World) -> None:

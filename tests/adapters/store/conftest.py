@@ -9,7 +9,7 @@ import pytest
 from adapters.secrets import SecretBox
 from adapters.store.attachments import SqliteAttachments
 from adapters.store.cache import SqliteAnswerCache
-from adapters.store.deliveries import SqliteDeliveries
+from adapters.store.deliveries import SqliteDeliveries, SqliteOpenMessages
 from adapters.store.events import SqliteEventLog
 from adapters.store.heartbeats import SqliteHeartbeats
 from adapters.store.installations import SqliteDepartures, SqliteOneTimeStates, SqliteTokens, SqliteTurns
@@ -31,7 +31,7 @@ from adapters.store.memory_cache import MemoryAnswerCache
 from adapters.store.memory_settings import MemorySettings
 from adapters.store.postgres import PostgresDatabase
 from adapters.store.postgres_attachments import PostgresAttachments
-from adapters.store.postgres_deliveries import PostgresDeliveries
+from adapters.store.postgres_deliveries import PostgresDeliveries, PostgresOpenMessages
 from adapters.store.postgres_events import PostgresEventLog
 from adapters.store.postgres_heartbeats import PostgresHeartbeats
 from adapters.store.postgres_installations import (
@@ -225,6 +225,15 @@ def tenancy(request, clock):
     kept = request.getfixturevalue("postgres")
     tokens, states = PostgresTokens(kept, box, clock=clock), PostgresOneTimeStates(kept, clock=clock)
     return tokens, states, PostgresTurns(kept, clock=clock), PostgresDepartures(kept)
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def open_messages(request, clock):
+    """Messages without a job, none yet."""
+    box = SecretBox(("a secret of this test",))
+    if request.param == "sqlite":
+        return SqliteOpenMessages(request.getfixturevalue("database"), box, clock=clock)
+    return PostgresOpenMessages(request.getfixturevalue("postgres"), box, clock=clock)
 
 
 @pytest.fixture(params=DURABLE)

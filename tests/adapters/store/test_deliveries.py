@@ -15,6 +15,7 @@ from adapters.store.sqlite import FILE_NAME
 from core.delivery import Address
 from core.errors import StoreError
 from core.forgetting import Whose
+from core.job import Scope
 from tests.adapters.store.samples import NOON, make_job
 
 TOKEN = "interaction-token-4711"
@@ -56,6 +57,24 @@ async def test_an_expired_address_is_erased(deliveries, clock):
 
     assert len(before) == 1
     assert await deliveries.waiting("discord") == []
+
+
+async def test_an_open_message_waits_until_it_is_ended_or_a_day_has_passed(open_messages, clock):
+    """No job stands behind it; what was said may be said again a day later, without a word about it."""
+    scope, later = Scope("discord:1", "channel:2"), Address("discord", {"message": 9})
+    for number, platform in enumerate(("discord", "discord", "slack")):
+        await open_messages.put(f"key {number}", scope, "7", replace(PLACE, platform=platform))
+        clock.advance(timedelta(seconds=1))
+
+    await open_messages.put("key 0", scope, "7", later)
+    waiting = await open_messages.waiting("discord")
+    await open_messages.erase("key 0")
+    left = await open_messages.waiting("discord")
+    clock.advance(timedelta(days=1))
+
+    assert waiting == [("key 0", later), ("key 1", PLACE)]
+    assert left == [("key 1", PLACE)]
+    assert await open_messages.waiting("discord") == []
 
 
 async def test_no_address_without_its_job(database, postgres, clock):

@@ -76,6 +76,22 @@ async def test_a_turn_is_one_holders_until_it_is_given_back_or_ends(tenancy, clo
     assert await turns.take("T1", "after its end", ttl=TTL)
 
 
+async def test_a_turn_is_kept_as_long_as_nobody_else_has_taken_it(tenancy, clock):
+    """Also past its end; and nobody keeps what never was theirs."""
+    turns = tenancy[2]
+    await turns.take("T1", "first", ttl=TTL)
+    clock.advance(TTL)
+
+    kept = await turns.keep("T1", "first", ttl=TTL)
+    is_held = not await turns.take("T1", "second", ttl=TTL)
+    clock.advance(TTL)
+    is_taken = await turns.take("T1", "second", ttl=TTL)
+
+    assert (kept, is_held, is_taken) == (True, True, True)
+    assert not await turns.keep("T1", "first", ttl=TTL)
+    assert not await turns.keep("T2", "first", ttl=TTL)
+
+
 async def test_a_departure_waits_until_it_is_struck_out(tenancy):
     """A later departure of the same tenant is not struck out with the earlier one."""
     departures = tenancy[3]
