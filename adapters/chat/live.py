@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from adapters.chat.placing import ping, place, show
 from adapters.chat.reply import AddressDead, FilesRefused, Pace, Reply, StoppedByPerson, Voice
 from adapters.chat.turns import RENEW_EVERY_S, ChatTurns
 from core import wording
@@ -135,11 +136,11 @@ class LiveAnswers(Generic[Payload]):
             await self._researcher.attach(job.id, reply.address)
         except GorkdError as error:
             _log.info("question refused", extra={"code": error.code, "reason": str(error)})
-            await self._show(reply, self._voice.refusal(error.user_message))
+            await show(reply, self._voice.refusal(error.user_message), within_s=self._pace.edit_timeout_s)
             return None
         except Exception:  # noqa: BLE001 -- a chat's process boundary: the person must not be left waiting
             _log.exception("question failed")
-            await self._show(reply, self._voice.refusal(wording.SOMETHING_BROKE))
+            await show(reply, self._voice.refusal(wording.SOMETHING_BROKE), within_s=self._pace.edit_timeout_s)
             return None
         finally:
             self._accepting.remove(address)
@@ -239,16 +240,16 @@ class LiveAnswers(Generic[Payload]):
             await self._watch(live)
             await self._deliver(live)
         except asyncio.CancelledError:
-            await self._show(live.reply, self._voice.refusal(wording.BACK_SOON), timeout_s=self._pace.farewell_s)
+            await show(live.reply, self._voice.refusal(wording.BACK_SOON), within_s=self._pace.farewell_s)
             await self._turns.give_back(live.turn)
             raise
         except _TakenOver:
             raise
         except JobNotFound as error:
-            await self._show(live.reply, self._voice.refusal(error.user_message))
+            await show(live.reply, self._voice.refusal(error.user_message), within_s=self._pace.edit_timeout_s)
         except Exception:  # noqa: BLE001 -- a chat's process boundary; the address stays, and is resumed
             _log.exception("message abandoned", extra={"job": live.job.id})
-            await self._show(live.reply, self._voice.refusal(wording.SOMETHING_BROKE))
+            await show(live.reply, self._voice.refusal(wording.SOMETHING_BROKE), within_s=self._pace.edit_timeout_s)
 
     async def _watch(self, live: _Live[Payload]) -> None:
         """Progress edits until the job has ended: at once when something is new, else now and then."""
@@ -345,7 +346,7 @@ class LiveAnswers(Generic[Payload]):
                 if wait_s is not None:
                     await self._sleep(wait_s)
             else:
-                await self._ping(live.reply, job)
+                await ping(live.reply, job, self._pace)
                 return
 
     async def _place_with_files(
@@ -355,11 +356,11 @@ class LiveAnswers(Generic[Payload]):
         try:
             if files:
                 await self._take(live, files)
-            await self._place(live, outcome(), may_repost=may_repost)
+            await place(live.reply, outcome(), live.job.id, self._pace, may_repost=may_repost)
         except FilesRefused as exc:
             _log.warning("answer without its files", extra={"job": live.job.id, "reason": str(exc)})
             await live.reply.take(())
-            await self._place(live, outcome(unattached=files), may_repost=may_repost)
+            await place(live.reply, outcome(unattached=files), live.job.id, self._pace, may_repost=may_repost)
 
     async def _take(self, live: _Live[Payload], files: Sequence[AnswerFile]) -> None:
         try:
@@ -368,40 +369,6 @@ class LiveAnswers(Generic[Payload]):
         except Exception as exc:  # whatever the platform raised
             raise FilesRefused(f"{type(exc).__name__}: {exc}") from exc
         await self._attach(live)
-
-    async def _place(self, live: _Live[Payload], payload: Payload, *, may_repost: bool) -> None:
-        """In the message, else in a new one. Raises what the platform raises."""
-        async with asyncio.timeout(self._pace.edit_timeout_s):
-            try:
-                await live.reply.edit(payload)
-            except FilesRefused:
-                raise
-            except AddressDead:
-                await live.reply.repost(payload, live.job.id)
-            except Exception:  # whatever the platform raised
-                if not may_repost:
-                    raise
-                await live.reply.repost(payload, live.job.id)
-
-    async def _ping(self, reply: Reply[Payload], job: ResearchJob) -> None:
-        ran_s = ((job.completed_at or job.created_at) - job.created_at).total_seconds()
-        if ran_s <= self._pace.ping_after_s:
-            return
-        try:
-            async with asyncio.timeout(self._pace.edit_timeout_s):
-                await reply.ping(job)
-        except Exception:  # noqa: BLE001 -- the answer is there; only the notice is missing
-            _log.warning("asker not notified", exc_info=True, extra={"job": job.id})
-
-    async def _show(self, reply: Reply[Payload], payload: Payload, *, timeout_s: float | None = None) -> None:
-        """A last word that belongs to no answer, tried twice."""
-        for _ in range(2):
-            try:
-                async with asyncio.timeout(timeout_s or self._pace.edit_timeout_s):
-                    await reply.edit(payload)
-                return
-            except Exception:  # noqa: BLE001 -- whatever the platform raised
-                _log.warning("message could not be edited", exc_info=True)
 
 
 @asynccontextmanager
