@@ -9,31 +9,26 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import replace
-from time import perf_counter
 
 from core.answer import JobResult
-from core.attachments import MAX_ATTACHMENTS, Attachment
+from core.attachments import Attachment
 from core.changes import AnswerChanges, compare_answers
 from core.delivery import Address, Delivery
 from core.deps import Deps
-from core.errors import InvalidQuery, JobNotFound, QueueFull, SetupError, StaleAttempt, StoreError
+from core.errors import InvalidQuery, JobNotFound, SetupError, StoreError
 from core.events import Event
 from core.feedback import MAX_REASON_CHARS, Rating
 from core.forgetting import Forgotten, Whose
-from core.job import TERMINAL_STATUSES, JobError, JobStatus, ResearchJob, ResearchRequest, Scope
-from core.modes import MODES, can_be_steered, check_modes
+from core.job import TERMINAL_STATUSES, ResearchJob, ResearchRequest, Scope
+from core.modes import MODES, can_be_steered
 from core.ports import JobQueue
-from core.progress import Progress
 from core.render import job_json, one_line
-from core.section.asking import read_section_request
 from core.source import Source
-from core.stages.cache import cached_result
-from core.stages.deliver import deliver_failure, deliver_result
-from core.stages.intake import parse_intent, read_query, read_quoted
 from core.steering import MAX_STEERING_CHARS, MAX_STEERINGS, Steering
+from core.submission import Admit, Submission
 from core.telemetry import Measurement
 from core.trace import ToolTrace, trace_id_of
-from core.wording import CHECK_QUESTION, IMPROVE_IT
+from core.wording import IMPROVE_IT
 
 MAX_FEEDBACK_CHARS = 1000  # of what is to be better
 MAX_LATELY = 50  # of a scope's newest jobs, looked through for one that still runs, or renews an answer
@@ -49,7 +44,7 @@ class Researcher:
         deps: Deps,
         queue: JobQueue,
         *,
-        admit: Callable[[ResearchRequest], Awaitable[ResearchRequest]] | None = None,
+        admit: Admit | None = None,
         erase: Callable[[Whose], Awaitable[Forgotten]] | None = None,
     ) -> None:
         """`admit` gives a request its tenant's policy, or raises a `GorkdError` where it may not be researched now.
@@ -58,7 +53,7 @@ class Researcher:
         """
         self._deps = deps
         self._queue = queue
-        self._admit = admit
+        self._submission = Submission(deps, queue, admit)
         self._erase = erase
 
     async def submit(
@@ -75,29 +70,7 @@ class Researcher:
         in one scope gives the same job, which counts once against quotas. Raises `InvalidQuery`, `QueueFull`,
         `StoreError`, and what refuses admission.
         """
-        with self._deps.stage("intake"):
-            request = _read_request(request, attachments)
-        twin = await self._deps.jobs.asked(request.scope, dedupe_key) if dedupe_key else None
-        if twin is not None:
-            await self._begin(twin, attachments, is_new=False)
-            return twin
-        if self._admit is not None:
-            request = await self._admit(request)
-        job = ResearchJob(
-            id=self._deps.new_id(),
-            request=request,
-            intent=parse_intent(request.query),
-            status=JobStatus.PENDING,
-            created_at=self._deps.clock(),
-        )
-        stored = await self._deps.jobs.save(job, dedupe_key=dedupe_key)
-        is_new = stored.id == job.id
-        if is_new:
-            log.info("submitted", extra={"job": job.id, "mode": ",".join(request.modes), "tenant": job.scope.tenant})
-        if address is not None and is_new:
-            await self._deps.deliveries.put(stored, address)
-        await self._begin(stored, attachments, is_new=is_new)
-        return stored
+        return await self._submission.submit(request, dedupe_key=dedupe_key, attachments=attachments, address=address)
 
     async def retry(
         self, job_id: str, asker: str, *, scope: Scope, dedupe_key: str = "", address: Address | None = None
@@ -269,11 +242,7 @@ class Researcher:
 
     async def position(self, job_id: str) -> int | None:
         """How many jobs must begin before this one does; None for one that runs, has ended or is not known."""
-        try:
-            return await self._queue.position(job_id)
-        except StoreError as exc:
-            self._deps.count_error("intake", exc)
-            return None
+        return await self._submission.position(job_id)
 
     async def tool_trace(self, job_id: str) -> ToolTrace | None:
         """What a job that researches in rounds has written of its plan and its rounds."""
@@ -344,55 +313,7 @@ class Researcher:
         for sentence in forgotten.failures.values():
             raise StoreError(f"{job_id} is not wholly forgotten", user_message=sentence)
 
-    async def _begin(self, job: ResearchJob, attachments: Sequence[Attachment], *, is_new: bool) -> None:
-        """Attachments are kept before any worker can begin; a re-sent event may have to do it for a crashed one."""
-        if attachments and (is_new or not await self._deps.attachments.of(job.id)):
-            await self._deps.attachments.put(job, attachments)
-        if is_new and (earlier := await cached_result(job, self._deps)):
-            await deliver_result(job, self._deps, earlier, started=perf_counter())
-            return
-        await self._enqueue(job, is_new=is_new)
-        if is_new:
-            await self._tell_wait(job)
-
-    async def _enqueue(self, job: ResearchJob, *, is_new: bool) -> None:
-        """A stored job that the queue cannot take now is found by a worker later; one that is refused has failed."""
-        try:
-            await self._queue.enqueue(job)
-        except QueueFull as exc:
-            if is_new:
-                error = JobError(exc.code, exc.user_message, exc.retryable)
-                await deliver_failure(job, self._deps, JobStatus.FAILED, error=error)
-                await self._deps.deliveries.erase(job.id)  # whoever asked is told by the error
-            raise
-        except StoreError as exc:
-            self._deps.count_error("intake", exc)
-
-    async def _tell_wait(self, job: ResearchJob) -> None:
-        if ahead := await self.position(job.id):
-            try:
-                await Progress(job, self._deps).waiting(ahead)
-            except StaleAttempt:
-                log.info("it did not wait", extra={"job": job.id})
-
 
 def retry_key(job_id: str) -> str:
     """Under which the retry of a job is submitted: however often it is asked for, it is one."""
     return f"retry:{job_id}"
-
-
-def _read_request(request: ResearchRequest, attachments: Sequence[Attachment]) -> ResearchRequest:
-    """The request with its texts as they are researched. Raises `InvalidQuery`."""
-    if len(attachments) > MAX_ATTACHMENTS:
-        raise InvalidQuery(f"Please attach at most {MAX_ATTACHMENTS} files to one question.", rule="attachments")
-    check_modes(request.modes)
-    names = tuple(attachment.name for attachment in attachments)
-    request = read_section_request(request, attachments)
-    if "check" in request.modes or request.quoted:
-        return replace(
-            request,
-            query=read_query(request.query or CHECK_QUESTION),
-            quoted=read_quoted(request.quoted),
-            attachments=names,
-        )
-    return replace(request, query=read_query(request.query), attachments=names)
