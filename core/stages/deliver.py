@@ -1,4 +1,4 @@
-"""Stage 5: store the outcome, remember the answer, tell everyone who follows.
+"""Stage 5: store the outcome, tell everyone who follows, remember the answer.
 
 A store that fails is logged and the answer still goes out (S003-18).
 """
