@@ -190,8 +190,9 @@ async def _vendor_probes(env: Mapping[str, str], settings: BotSettings, stack: A
 def _slack_probe(env: Mapping[str, str]) -> Probe:
     from adapters import doctor
     from adapters.chat.slack.settings import SlackSettings
+    from bots.processes import names_slack
 
-    if "SLACK_BOT_TOKEN" not in env and "SLACK_CLIENT_ID" not in env:
+    if not names_slack(env):
         return doctor.slack_probe("")
     try:
         slack = SlackSettings.from_env(env)

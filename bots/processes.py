@@ -25,11 +25,13 @@ if TYPE_CHECKING:
     from adapters.chat.turns import ChatTurns
 
 log = logging.getLogger(__name__)
+_SLACK_MARKS = ("SLACK_BOT_TOKEN", "SLACK_APP_TOKEN", "SLACK_CLIENT_ID", "SLACK_CLIENT_SECRET")
 Runner = Callable[[Mapping[str, str], BotSettings], Awaitable[None]]
 
 
 async def run_all(env: Mapping[str, str], settings: BotSettings) -> None:
     """The pages, and every bot that has its tokens."""
+    refuse_half_a_slack(env)
     async with (
         open_house(env, settings, grace_s=GRACE_S, role="worker") as house,
         _serving(env, house),
@@ -55,6 +57,7 @@ async def run_worker(env: Mapping[str, str], settings: BotSettings) -> None:
 
 
 async def run_web(env: Mapping[str, str], settings: BotSettings) -> None:
+    refuse_half_a_slack(env)
     async with open_house(env, settings, grace_s=0, role="front") as house, _serving(env, house):
         await asyncio.Event().wait()
 
@@ -99,7 +102,9 @@ def _needing_mcp() -> Iterator[None]:
     try:
         yield
     except ImportError as exc:
-        raise SetupError("gorkd mcp needs the extra `mcp`: install gorkd[mcp].") from exc
+        raise SetupError(
+            'gorkd mcp needs the extra `mcp`: run `.venv/bin/pip install -e ".[mcp]"` in the checkout.'
+        ) from exc
 
 
 RUNNERS: Mapping[str, Runner] = {
@@ -184,6 +189,19 @@ async def _slack(env: Mapping[str, str], house: House) -> None:
         settings = SlackSettings.from_env(env)
         with _slack_turns(house) as turns:
             await run_slack(house.researcher, settings, links=links, tenancy=house.tenancy, talks=talks, turns=turns)
+
+
+def refuse_half_a_slack(env: Mapping[str, str]) -> None:
+    """Whoever has set one of Slack's tokens waits for an answer there. Raises `SetupError` naming what is missing."""
+    from adapters.chat.slack.settings import SlackSettings
+
+    if names_slack(env):
+        SlackSettings.from_env(env)
+
+
+def names_slack(env: Mapping[str, str]) -> bool:
+    """Whether Slack is meant to be connected, rightly or not."""
+    return any(name in env for name in _SLACK_MARKS)
 
 
 def _speaks_slack(env: Mapping[str, str]) -> bool:

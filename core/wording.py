@@ -187,6 +187,11 @@ def files_elsewhere(names: Sequence[str]) -> str:
     return f"{', '.join(names)} could not be attached; {them} on the page of this answer, under {EXPORT}."
 
 
+def limitations_line(limitations: Sequence[str]) -> str:
+    """All of them on one line: whole sentences follow each other, anything else is parted by semicolons."""
+    return "; ".join(limitations).replace(".; ", ". ")
+
+
 def understood_as(question: str) -> str:
     """What a follow-up was taken to ask."""
     return f"understood as: {question}"

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,12 @@ SLOW_TO_IMPORT = ("openai", "exa_py", "trafilatura", "tavily", "discord", "slack
 MODULE_OF = {"discord.py": "discord", "exa-py": "exa_py", "markdown-it-py": "markdown_it", "python-dotenv": "dotenv",
              "pillow": "PIL", "pyyaml": "yaml", "slack-bolt": "slack_bolt", "tavily-python": "tavily"}  # fmt: skip
 NEEDED_BY_OTHERS = {"lxml_html_clean": "trafilatura imports it, and lxml no longer brings it along"}
+EXTRAS = {
+    "mcp",
+    "mcp_types",
+    "starlette",
+    "uvicorn",
+}  # only who serves tools to other programs installs it; the command says so
 
 
 @pytest.mark.parametrize("floor", ["adapters", "core"])
@@ -83,11 +90,24 @@ def test_every_declared_dependency_is_used():
 
     unused = [
         name
-        for name in project["dependencies"]
+        for name in (declared.partition("[")[0] for declared in project["dependencies"])
         if MODULE_OF.get(name, name.replace("-", "_")) not in imported and name not in NEEDED_BY_OTHERS
     ]
 
     assert unused == []
+
+
+def test_everything_that_runs_is_installed_by_the_runtime_lock():
+    """Whoever follows the README or builds the container gets every library, that of PostgreSQL included."""
+    locked = {normalized(name) for name in pins(ROOT / "requirements.lock")}
+    distributions = packages_distributions()
+    imported = {module for path in CODE for module in imported_by(path)} - sys.stdlib_module_names - {*FLOORS, *EXTRAS}
+
+    missing = {
+        module for module in imported if not locked & {normalized(name) for name in distributions.get(module, [module])}
+    }
+
+    assert missing == set()
 
 
 def test_the_top_level_is_as_designed():
@@ -198,6 +218,11 @@ def called_for(node: ast.AST, function: str) -> list[str]:
 
 def pins(path: Path) -> dict[str, str]:
     return dict(re.findall(r"^([A-Za-z0-9._-]+)(?:\[[^\]]*\])?==([^\s;]+)", read(path), re.MULTILINE))
+
+
+def normalized(name: str) -> str:
+    """A distribution's name as installers compare it (PEP 503)."""
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def count_lines(path: Path) -> int:

@@ -348,3 +348,19 @@ def test_titles_tell_the_endings_apart():
     ]
 
     assert titles == ["Research Complete", "Not Enough Sources", "Research Failed", "Research Cancelled", "Searching"]
+
+
+LIMITATION_LINES = {
+    "sentences": (
+        ("All is from 2019.", "No primary source was found."),
+        "All is from 2019. No primary source was found.",
+    ),
+    "remarks": (("newest is from May", "a.test: forbidden"), "newest is from May; a.test: forbidden"),
+    "both": (("a.test: forbidden", "All is from 2019."), "a.test: forbidden; All is from 2019."),
+}
+
+
+@pytest.mark.parametrize(("limitations", "line"), LIMITATION_LINES.values(), ids=LIMITATION_LINES)
+def test_limitations_on_one_line_read_as_sentences(limitations: tuple[str, ...], line: str):
+    """No semicolon stands behind a full stop."""
+    assert wording.limitations_line(limitations) == line

@@ -238,7 +238,7 @@ class _Answer:
         if shown and names_sources:
             parts.append("\n".join([f"**{word('answer.sources')}**:", *map(source_line, shown)]))
         if self.answer.limitations:
-            limitations = plain("; ".join(self.answer.limitations), 2 * LINE_ROOM)
+            limitations = plain(wording.limitations_line(self.answer.limitations), 2 * LINE_ROOM)
             parts.append(f"**{word('answer.limitations')}**: {limitations}")
         if self.answer.conflicts:
             subjects = plain("; ".join(one.subject for one in self.answer.conflicts), LINE_ROOM)

@@ -273,7 +273,7 @@ def _remarks(answer: ResearchAnswer) -> list[Block]:
         subjects = "; ".join(conflict.subject for conflict in answer.conflicts)
         blocks.append(context(f"*Sources disagree on*: {plain(subjects, 2 * LINE_ROOM)}"))
     if answer.limitations:
-        blocks.append(context(f"*Limitations*: {plain('; '.join(answer.limitations), 4 * LINE_ROOM)}"))
+        blocks.append(context(f"*Limitations*: {plain(wording.limitations_line(answer.limitations), 4 * LINE_ROOM)}"))
     return blocks
 
 

@@ -1,0 +1,28 @@
+"""What a process refuses to start with, before it opens anything."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from bots.config import read_settings
+from bots.processes import RUNNERS
+from core.errors import SetupError
+
+HALF_A_SLACK = {
+    "the bot's token alone": ({"SLACK_BOT_TOKEN": "xoxb-1"}, "SLACK_APP_TOKEN"),
+    "the app's token alone": ({"SLACK_APP_TOKEN": "xapp-1"}, "SLACK_BOT_TOKEN"),
+    "the client's id alone": ({"SLACK_CLIENT_ID": "1.2"}, "SLACK_CLIENT_SECRET"),
+    "the client's secret alone": ({"SLACK_CLIENT_SECRET": "e1"}, "SLACK_CLIENT_ID"),
+}
+
+
+@pytest.mark.parametrize("process", ["all", "web"])
+@pytest.mark.parametrize(("env", "missing"), HALF_A_SLACK.values(), ids=HALF_A_SLACK)
+async def test_half_a_slack_is_refused_by_name(process: str, env: Mapping[str, str], missing: str) -> None:
+    """Who has set one of Slack's tokens is told which one is missing, and not left to wonder why Slack is silent."""
+    settings = read_settings(env)
+
+    with pytest.raises(SetupError, match=missing):
+        await RUNNERS[process](env, settings)
