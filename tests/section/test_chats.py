@@ -9,7 +9,7 @@ import bibtexparser
 import pytest
 
 from core.job import Scope
-from tests.durable.outside import USUAL
+from tests.durable.outside import QUESTION, USUAL
 from tests.durable.processes import Process
 from tests.loopback import discord_data
 from tests.loopback.discord_house import discord_house
@@ -45,9 +45,15 @@ async def test_section_in_discord(tmp_path: Path) -> None:
         without = await house.final(house.discord.slash("section", section="introduction"))
         asked = house.discord.slash("section", section="introduction", context=CONTEXT)
         answer = await house.final(asked, within_s=30)
-        house.discord.files_limit = 10
+        house.discord.files_limit, limit = 10, house.discord.files_limit
         mentioned = house.discord.say("@gorkd write the introduction", file=CONTEXT)
         refused = await house.final(mentioned, within_s=30)
+        house.discord.files_limit = limit
+        question = await house.final(house.discord.say(f"@gorkd {QUESTION}"))
+        thread = house.discord.add_thread(question, "Purring")
+        in_thread = await house.final(
+            house.discord.slash("section", section="introduction", channel=thread), within_s=30
+        )
 
         assert "the field concept.description is missing" in wrong.text.replace("\\", "")
         assert "attach a YAML or JSON file" in without.text
@@ -57,10 +63,14 @@ async def test_section_in_discord(tmp_path: Path) -> None:
         assert "introduction.md, introduction.tex, introduction.bib could not be attached" in refused.text
         assert refused.attachments == []
         assert "under Export" in refused.text
+        assert [file["filename"] for file in in_thread.attachments] == NAMES
 
 
 async def test_section_in_slack(tmp_path: Path) -> None:
-    """S001-24: a modal with files that says which field is wrong; the files stand in the answer's thread, once."""
+    """S001-24: a modal with files that says which field is wrong; the files stand in the answer's thread, once.
+
+    An order in a thread needs no file: what was answered there is its context.
+    """
     async with slack_house(tmp_path, embedder=True) as house:
         slack = house.slack
         house.world.model.respond = by_schema({**USUAL, **SECTION})
@@ -72,6 +82,14 @@ async def test_section_in_slack(tmp_path: Path) -> None:
         taken = await slack.submits(ADA, view, filled(slack.attaches(*CONTEXT)))
         answer = await house.ended(GENERAL, within_s=30)
         await slack.until(lambda: [one for one in slack.state.of_bot(GENERAL, answer.ts) if one.files])
+        user = house.person()
+        channel = house.channel(user)
+        asked = await slack.mentions(user, channel, QUESTION)
+        await house.ended(channel)
+        order = "write related work from this thread"
+        await slack.mentions(user, channel, order, thread_ts=asked.ts)
+        await house.ended(channel, times=2, within_s=30)
+        await slack.until(lambda: [one for one in slack.state.of_bot(channel, asked.ts) if one.files])
 
         assert wrong.payload["response_action"] == "errors"
         assert "the field concept.description is missing" in wrong.payload["errors"]["context"]
@@ -80,6 +98,9 @@ async def test_section_in_slack(tmp_path: Path) -> None:
         (shared,) = [one for one in slack.state.of_bot(GENERAL, answer.ts) if one.files]
         assert [file["name"] for file in shared.files] == NAMES
         judge_files({file["name"]: slack.state.files[file["id"]][1] for file in shared.files})
+        (from_thread,) = [one for one in slack.state.of_bot(channel, asked.ts) if one.files]
+        assert [file["name"] for file in from_thread.files] == NAMES
+        judge_files({file["name"]: slack.state.files[file["id"]][1] for file in from_thread.files})
 
 
 @pytest.mark.slow
