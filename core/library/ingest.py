@@ -17,6 +17,7 @@ from core.errors import GorkdError, InvalidQuery, ModelError, ModelGarbled
 from core.events import Json
 from core.growing_json import parse_object
 from core.job import Scope
+from core.library.dating import published_of
 from core.library.paper import ARXIV_ID, Index, Library, Paper, PaperChunk
 from core.library.wording import REWRITING_NEEDS_MODEL
 from core.llm import complete
@@ -141,7 +142,7 @@ class Ingestion:
         if same is not None and again is None:
             return Ingested(same, is_new=False)
         read = await self.reader.read(name, content)
-        described = _described(read, name, record, same)
+        described = _described(read, name, record, same, this_year=self.clock().year)
         described, summary = await self._summarised(described, record, read.text)
         paper = Paper(
             id=described.id or _free_name(described, {other.id for other in known}),
@@ -231,15 +232,19 @@ class Ingestion:
         return embedded
 
 
-def _described(read: PaperText, name: str, record: PaperRecord, same: Paper | None) -> PaperRecord:
-    """What is known without asking anybody: the catalogue's word first, then what stood here, then the file's."""
+def _described(read: PaperText, name: str, record: PaperRecord, same: Paper | None, *, this_year: int) -> PaperRecord:
+    """What is known without asking anybody: the catalogue's word first, then what stood here, then the file's.
+
+    A paper that stood here without a year gets none: its key would be another in the next document.
+    """
     stamped = _stamped_id(read.text)
     named = tuple(part.strip() for part in re.split(r"[,;]| and ", read.authors) if part.strip())
+    paper_id = record.id or (same.id if same else _id_in(name) or stamped)
     return PaperRecord(
-        id=record.id or (same.id if same else _id_in(name) or stamped),
+        id=paper_id,
         title=record.title or (same.title if same else read.title),
         authors=record.authors or (same.authors if same else named),
-        published=record.published or (same.published if same else ""),
+        published=record.published or (same.published if same else published_of(paper_id, read.text, latest=this_year)),
         doi=record.doi or (same.doi if same else ""),
         url=record.url or (same.url if same else "") or (f"{ARXIV_ABSTRACTS}{stamped}" if stamped else ""),
         abstract=record.abstract or _abstract(read.text),

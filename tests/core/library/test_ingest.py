@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
@@ -16,6 +16,7 @@ from core.errors import ModelUnavailable
 from core.job import LOCAL, Scope
 from core.library.ingest import Ingestion, PaperRecord, PaperText, PaperUnreadable
 from core.library.paper import Index
+from core.section.keys import assign_keys
 from tests.fakes import FakeModel, now
 
 ABSTRACT = "We show that tides follow the moon. The sun adds a half."
@@ -153,6 +154,19 @@ async def test_reading_again_keeps_name_and_notes() -> None:
     assert again.paper.published == "2024"
     assert len(reader.asked) == 2
     assert len(await desk.library.papers([LOCAL])) == 1
+
+
+async def test_year_is_taken_from_the_first_page_and_never_changes_a_key() -> None:
+    """S001-24: a paper that stood here without a year stays without, so that documents go on citing it by one key."""
+    desk = ingestion()
+    dated = await desk.add(LOCAL, "x.pdf", f"© 2019 Smith\n\n{PAPER}".encode())
+    undated = replace(dated.paper, published="")
+
+    again = await desk.add(LOCAL, "x.pdf", f"© 2019 Smith\n\n{PAPER}".encode(), again=undated)
+
+    assert dated.paper.published == "2019"
+    assert dated.paper.id == "smith2019tides"
+    assert assign_keys([again.paper]) == assign_keys([undated])
 
 
 async def test_what_cannot_be_read_changes_nothing() -> None:
