@@ -7,12 +7,13 @@ from contextlib import closing
 
 from adapters.pages.extraction import EMPTY_PAGES, MAX_TEXT_CHARS, NO_PAGES, NO_TEXT_LAYER, Extraction, NoText
 from adapters.pages.pdf.layout import lay_out
-from adapters.pages.pdf.lines import Line, read_lines
+from adapters.pages.pdf.lines import MAX_CHARS_A_PAGE, ReadPage, read_page
 from adapters.pages.pdf.markdown import to_markdown
 
 PAGE_BREAK = "\f"  # the n-th page is `text.split("\f")[n - 1]`
 MAX_PAGES = 2_000
 _PAGES_LOOKED_AT = 20
+NAMED_PAGES = 5  # of those that were cut, in what people read
 
 
 def extract_pdf(body: bytes, *, max_chars: int = MAX_TEXT_CHARS) -> Extraction:
@@ -28,7 +29,7 @@ def extract_pdf(body: bytes, *, max_chars: int = MAX_TEXT_CHARS) -> Extraction:
         own_labels = [document.get_page_label(number) for number in range(min(of_file, MAX_PAGES))]
         metadata = document.get_metadata_dict(skip_empty=True)
         pages = _read_pages(document, max_chars)
-        if not any(lines for lines, _, _ in pages):
+        if not any(page.lines for page in pages):
             raise NoText(_why_silent(document, pages))
     paper = to_markdown(lay_out(pages))
     whole = PAGE_BREAK.join(page.replace(PAGE_BREAK, "") for page in paper.pages)
@@ -38,29 +39,41 @@ def extract_pdf(body: bytes, *, max_chars: int = MAX_TEXT_CHARS) -> Extraction:
         text += PAGE_BREAK  # else a document of one page with text would seem to have none
     labels = tuple(printed or own for printed, own in zip(paper.labels[:kept], own_labels, strict=False))
     title = " ".join(metadata.get("Title", "").split()) or paper.title or _first_line(text)
-    gap = f"only the first {kept:,} of {of_file:,} pages were read" if kept < of_file else ""
-    gap = gap or ("its last page was not read to the end" if len(whole) > max_chars else "")
+    gap = _gap(pages[:kept], of_file, is_last_cut=len(whole) > max_chars)
     # The creation date is not used: it is when the file was made, often years after publication.
     return Extraction(title, text, metadata.get("Author") or None, labels=labels, gap=gap)
 
 
-def _read_pages(document: Sized, max_chars: int) -> list[tuple[list[Line], float, float]]:
+def _read_pages(document: Sized, max_chars: int) -> list[ReadPage]:
     """As many as there is room for."""
-    pages: list[tuple[list[Line], float, float]] = []
+    pages: list[ReadPage] = []
     room = max_chars
     for number in range(min(len(document), MAX_PAGES)):
         pages.append(_read_page(document, number))
-        room -= sum(len(line.text) + 1 for line in pages[-1][0])
+        room -= sum(len(line.text) + 1 for line in pages[-1].lines)
         if room <= 0:
             break
     return pages
 
 
-def _why_silent(document: object, pages: Sequence[tuple[list[Line], float, float]]) -> str:
+def _gap(pages: Sequence[ReadPage], of_file: int, *, is_last_cut: bool) -> str:
+    """What of the file was not read; "" for nothing."""
+    cut = [str(number) for number, page in enumerate(pages, start=1) if page.is_cut]
+    missing = [f"only the first {len(pages):,} of {of_file:,} pages were read"] if len(pages) < of_file else []
+    if cut:
+        named = f"page {cut[0]}" if len(cut) == 1 else f"each of the pages {', '.join(cut[:NAMED_PAGES])}"
+        named += ", …" if len(cut) > NAMED_PAGES else ""
+        missing.append(f"only the first {MAX_CHARS_A_PAGE:,} characters of {named} were read")
+    if is_last_cut and not missing:
+        missing.append("its last page was not read to the end")
+    return "; ".join(missing)
+
+
+def _why_silent(document: object, pages: Sequence[ReadPage]) -> str:
     """Why there is no text on any page: scanned pages draw something, others nothing."""
     import pypdfium2.raw as pdfium
 
-    sound = [number for number, (_, _, height) in enumerate(pages) if height]
+    sound = [number for number, page in enumerate(pages) if page.height]
     if not sound:
         return NO_PAGES
     for number in sound[:_PAGES_LOOKED_AT]:
@@ -70,13 +83,13 @@ def _why_silent(document: object, pages: Sequence[tuple[list[Line], float, float
     return EMPTY_PAGES
 
 
-def _read_page(document: object, number: int) -> tuple[list[Line], float, float]:
+def _read_page(document: object, number: int) -> ReadPage:
     import pypdfium2
 
     try:
-        return read_lines(document, number)
+        return read_page(document, number)
     except pypdfium2.PdfiumError:
-        return [], 0.0, 0.0  # one broken page keeps its place, so that the numbers of the others stay true
+        return ReadPage()  # one broken page keeps its place, so that the numbers of the others stay true
 
 
 def _first_line(text: str) -> str:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from adapters.pages.pdf.lines import Line
+from adapters.pages.pdf.lines import Line, ReadPage
 
 EDGE = 0.12  # of the page's height, above and below, where running heads stand
 _MIN_COLUMN_LINES = 4
@@ -36,15 +36,15 @@ class _Edges:
         return self.counts[_key(line)] >= max(2, pages // 4)
 
 
-def lay_out(pages: Sequence[tuple[Sequence[Line], float, float]]) -> list[PageLines]:
-    """Each page's lines, width and height as read; running heads, feet and page numbers are dropped."""
+def lay_out(pages: Sequence[ReadPage]) -> list[PageLines]:
+    """Each page as read; running heads, feet and page numbers are dropped."""
     edges = _Edges()
-    for lines, _, height in pages:
-        edges.counts.update({_key(line) for line in lines if _is_at_edge(line, height)})
+    for page in pages:
+        edges.counts.update({_key(line) for line in page.lines if _is_at_edge(line, page.height)})
     laid: list[PageLines] = []
-    for lines, width, height in pages:
-        kept = [line for line in lines if not _is_dropped(line, height, edges, len(pages))]
-        laid.append(PageLines(tuple(_in_reading_order(kept, width)), _label(lines, height)))
+    for page in pages:
+        kept = [line for line in page.lines if not _is_dropped(line, page.height, edges, len(pages))]
+        laid.append(PageLines(tuple(_in_reading_order(kept, page.width)), _label(page.lines, page.height)))
     return laid
 
 

@@ -15,7 +15,7 @@ GUTTER_EM = 1.5  # of the type size; word spaces stay below one, also where a li
 _MONO = re.compile(r"courier|mono|typewriter|consol|cmtt|menlo|inconsolata|code", re.IGNORECASE)
 _BOLD = re.compile(r"bold|black|heavy|semibold|demi|cmbx|-bd\b", re.IGNORECASE)
 _RAISED = 0.25  # of the type size above the line; superscripts are raised by a third
-_MAX_CHARS_A_PAGE = 60_000  # a dense page of a paper has 8,000
+MAX_CHARS_A_PAGE = 60_000  # a dense page of a paper has 8,000
 _FONT_NAME_BYTES = 128
 
 
@@ -33,6 +33,19 @@ class Line:
 
 
 @dataclass(frozen=True)
+class ReadPage:
+    """The lines in the file's own order; `width` and `height` in points, 0 of a broken page.
+
+    `is_cut` where the page holds more than what is read of one.
+    """
+
+    lines: tuple[Line, ...] = ()
+    width: float = 0.0
+    height: float = 0.0
+    is_cut: bool = False
+
+
+@dataclass(frozen=True)
 class _Char:
     text: str
     index: int
@@ -41,12 +54,14 @@ class _Char:
     bottom: float
 
 
-def read_lines(document: object, number: int) -> tuple[list[Line], float, float]:
-    """The lines of page `number` (from 0) in the file's own order, and the page's width and height in points."""
+def read_page(document: object, number: int) -> ReadPage:
+    """Page `number` (from 0). Raises `PdfiumError`."""
+    import pypdfium2.raw as pdfium
+
     with closing(document[number]) as page, closing(page.get_textpage()) as text_page:  # type: ignore[index]
         width, height = page.get_size()
-        lines = [line for run in _runs(text_page) for line in _split_at_gutters(text_page, run)]
-        return lines, width, height
+        lines = tuple(line for run in _runs(text_page) for line in _split_at_gutters(text_page, run))
+        return ReadPage(lines, width, height, pdfium.FPDFText_CountChars(text_page) > MAX_CHARS_A_PAGE)
 
 
 def _runs(text_page: object) -> Iterator[list[_Char]]:
@@ -54,7 +69,7 @@ def _runs(text_page: object) -> Iterator[list[_Char]]:
 
     box = [ctypes.c_double() for _ in range(4)]
     run: list[_Char] = []
-    for index in range(min(pdfium.FPDFText_CountChars(text_page), _MAX_CHARS_A_PAGE)):
+    for index in range(min(pdfium.FPDFText_CountChars(text_page), MAX_CHARS_A_PAGE)):
         code = pdfium.FPDFText_GetUnicode(text_page, index)
         if code in (10, 13):
             if run:

@@ -157,6 +157,17 @@ def test_what_there_was_no_room_for_is_said(max_chars: int, gap: str, pages: int
     assert len(read.labels) == read.text.count("\f") + 1 == pages
 
 
+def test_page_that_holds_more_than_is_read_of_one_is_said() -> None:
+    """Two of three pages have 62,500 characters; whoever asks the paper must know that it may lack the answer."""
+    crowded, plain = column(["word " * 25] * 500, size=1), column(["A plain page."])
+
+    read = extract(Document("crowded.pdf", "pdf", "", pdf_of([crowded, plain, crowded]), 2_000_000))
+    alone = extract(Document("crowded.pdf", "pdf", "", pdf_of([plain, crowded]), 2_000_000))
+
+    assert read.gap == "only the first 60,000 characters of each of the pages 1, 3 were read"
+    assert alone.gap == "only the first 60,000 characters of page 2 were read"
+
+
 @pytest.mark.asyncio(loop_scope="module")
 async def test_what_was_not_read_of_long_markdown_is_said(files: PaperFiles) -> None:
     read = await files.read("long.md", b"# Long\n\n" + b"and so on " * 200_001)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from adapters.pages.pdf import PAGE_BREAK, extract_pdf
 from adapters.pages.pdf.layout import lay_out
-from adapters.pages.pdf.lines import Line
+from adapters.pages.pdf.lines import Line, ReadPage
 from adapters.pages.pdf.markdown import to_markdown
 from tests.shared_data import shared_data
 
@@ -25,7 +25,7 @@ def column(texts: list[str], *, left: float = 50, right: float = 280, top: float
 
 
 def pages_of(*pages: list[Line]) -> tuple[str, ...]:
-    return to_markdown(lay_out([(lines, WIDTH, HEIGHT) for lines in pages])).pages
+    return to_markdown(lay_out([ReadPage(tuple(lines), WIDTH, HEIGHT) for lines in pages])).pages
 
 
 def letters_of(text: str) -> Counter[str]:
@@ -62,12 +62,12 @@ def test_heads_feet_and_page_numbers_are_dropped_and_the_printed_number_kept() -
     """A journal's first page may be its 131st; both numbers are known."""
     laid = lay_out(
         [
-            (
-                [
+            ReadPage(
+                (
                     Line("Journal of Examples, vol. 7", 50, 200, 780, 8.0),
                     *column([f"What page {number} says."]),
                     Line(str(130 + number), 300, 310, 20, 8.0),
-                ],
+                ),
                 WIDTH,
                 HEIGHT,
             )
