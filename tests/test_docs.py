@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from typer.core import TyperGroup
@@ -16,9 +17,12 @@ from adapters.cli import build_app
 from bots.__main__ import PROCESSES, open_researcher, run_mcp, run_process
 from bots.operating import build_operating
 from core.injection import instructions_in
+from core.job import LOCAL
 from core.modes import MODES
 from core.render import job_json
+from core.source import SearchQuery
 from tests.adapters.web.conformity import description
+from tests.fakes import make_job
 from tests.golden import samples
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -120,6 +124,22 @@ def test_every_mode_is_in_the_table_of_modes(name: str):
 
     assert MODES[name].description in rows[name]
     assert f"{MODES[name].deadline_s:.0f} s" in rows[name]
+
+
+async def test_the_smallest_provider_and_mode_of_the_page_on_architecture_work():
+    """What a developer copies from there is a provider and a mode as it stands."""
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    provider, mode = ({}, {})
+    for code, names in zip(re.findall(r"```python\n(.*?)```", page, re.DOTALL), (provider, mode), strict=True):
+        exec(code, names)
+    almanac = provider["build"]({"ALMANAC_API_KEY": "a"}, None)
+
+    hits = await almanac.search(SearchQuery("tides"), limit=5, scope=LOCAL)
+    result = await mode["MODE"].run(SimpleNamespace(job=make_job("Tides?")))
+
+    assert provider["build"]({}, None) is None
+    assert [hit.title for hit in hits] == ["Tides at Brest"]
+    assert result.answer.summary == "You asked: Tides?"
 
 
 def test_requirements_are_told_apart_and_have_a_state():
