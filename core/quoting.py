@@ -177,6 +177,7 @@ def _is_prose(text: str) -> bool:
         _MIN_SENTENCE_WORDS <= _word_count(text) <= MAX_SUMMARY_WORDS
         and len(text) <= _MAX_SENTENCE_CHARS
         and not _CODE_OR_TABLE.search(text)
+        and not text.endswith((":", "："))  # what it announces would not be quoted with it
     )
 
 

@@ -50,6 +50,16 @@ def test_where_nothing_answers_nothing_is_quoted(content: str, question: str) ->
     assert quote_answer(question, [source(1, content)]) == QuotedAnswer()
 
 
+def test_a_sentence_that_announces_what_follows_is_not_quoted() -> None:
+    """What it announces, a list or code, would be missing."""
+    announcing = "The tides of the ocean are caused by the following bodies of the sky: \n\n- the Moon\n- the Sun\n\n"
+
+    answer = quote_answer(QUESTION, [source(1, announcing + CAUSE)])
+
+    assert not any(entry.text.endswith(":") for entry in (*answer.summary, *answer.detail))
+    assert answer.summary
+
+
 def test_no_sources_no_answer() -> None:
     assert quote_answer(QUESTION, []) == QuotedAnswer()
 
