@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 
 from tests.loopback.deep_responders import DEEP
 from tests.loopback.findings_responders import findings_responder, mode_in
+from tests.loopback.library_responders import LIBRARY
 from tests.loopback.openai_responders import (
     UNSET,
     ChatCall,
@@ -60,7 +61,7 @@ __all__ = [
 BY_DEFAULT = by_schema(
     {
         "plan": plan_responder,
-        "answer": answer_responder,
+        **LIBRARY,
         "verdicts": verdicts_responder,
         "stands": stands_responder,
         **DEEP,
