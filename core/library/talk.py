@@ -138,7 +138,11 @@ class Talk:
         answer = done.result.answer
         view = done.result.details.get("query_result")
         if not isinstance(view, dict) or not view.get("success"):
-            said = answer.summary if answer else wording.NO_PAPERS.format(query=command.argument)
+            said = (
+                f"{answer.summary}\n\n{answer.detail}".strip()
+                if answer
+                else wording.NO_PAPERS.format(query=command.argument)
+            )
             return conversation.cleared(), Reply(said, job_id=done.job_id)
         draft, ids = str(view["content"]), view["paper_ids"]
         cited = [str(paper_id) for paper_id in ids] if isinstance(ids, list) else []
@@ -186,7 +190,7 @@ class Talk:
         text = await self.desk.library.text(self.shelves, paper.id)
         page = _page_said(said, paper) or _cited_page(conversation.draft, paper)
         shown = conversation.opened(paper)
-        beginning = "".join(text.split("\f")[(page or 1) - 1 :][:1]).strip()[:MAX_PAGE_CHARS]
+        beginning = cut("".join(text.split("\f")[(page or 1) - 1 :][:1]).strip(), MAX_PAGE_CHARS)
         where = f", page {page or 1} of {paper.pages}" if paper.pages else ""
         return shown, Reply(f"{paper.title}{where}\n\n{beginning}", f"Paper Content: {paper.id}", page=(paper, page))
 

@@ -9,6 +9,9 @@ STAGE_2 = "📚 Stage 2: Gathering detailed evidence from {papers} papers..."
 STAGE_3 = "✍️  Stage 3: Synthesizing answer from evidence..."
 FOUND_PAPERS = "   Found {papers} relevant papers"
 FOUND_CHUNKS = "   Retrieved {chunks} content chunks"
+EMPTY = (
+    "The library is empty; add papers with `gorkd library add FOLDER`, or in a chat with “add to library” and a file."
+)
 NO_PAPERS = '❌ No papers found relevant to query: "{query}". Try refining your search terms.'
 NO_CONTENT = "❌ No detailed content found in the selected papers. Papers may not be properly indexed."
 SUGGEST_REBUILD = "Run `rebuild-index` to index the papers anew."

@@ -45,7 +45,7 @@ async def run(work: Work) -> JobResult:
     shelves = Shelves(work.deps.library, shelves_of(work.job.scope), work.deps.embedder)
     selected = await work.steps.run("select", partial(_select, work, shelves), Selected)
     if not selected.paper_ids:
-        return _nothing(work)
+        return _nothing(work, is_empty=not await work.deps.library.papers(shelves.scopes))
     gathered = await work.steps.run("gather", partial(_gather, work, shelves, selected), Gathered)
     if not gathered.paper_ids:
         raise NothingIndexed(
@@ -131,13 +131,13 @@ async def _synthesize(
             raise ModelError(str(exc), user_message=words) from exc
 
 
-def _nothing(work: Work) -> JobResult:
+def _nothing(work: Work, *, is_empty: bool) -> JobResult:
     """S000-31: a completed answer that says so."""
     answer = ResearchAnswer(
         summary=wording.NO_PAPERS.format(query=work.job.query),
-        detail="",
+        detail=wording.EMPTY if is_empty else "",
         confidence=Confidence.INSUFFICIENT,
-        confidence_reasons=("no paper of the library is about this",),
+        confidence_reasons=("there is no paper yet" if is_empty else "no paper of the library is about this",),
     )
     return JobResult(answer=answer, queries=(work.job.query,), providers=("library",))
 

@@ -132,6 +132,15 @@ async def test_no_paper_found_is_an_answer_in_the_given_words() -> None:
     assert result.answer.confidence is Confidence.INSUFFICIENT
 
 
+async def test_an_empty_library_says_how_papers_come_into_it() -> None:
+    """Other search terms find nothing where nothing is."""
+    _, job, result = await asked(FakeModel({}), papers=())
+
+    assert job.status is JobStatus.COMPLETED
+    assert result.answer.detail.startswith("The library is empty; add papers")
+    assert result.answer.confidence_reasons == ("there is no paper yet",)
+
+
 async def test_papers_without_indexed_text_are_a_failure_that_names_the_way_out() -> None:
     """S000-32, D11."""
     deps = make_deps(model=FakeModel({}))
