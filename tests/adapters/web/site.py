@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
@@ -17,17 +17,20 @@ from aiohttp.test_utils import TestServer
 from adapters.queue import InProcessQueue
 from adapters.store.memory import MemoryLinkRevocations, MemoryRateLimits
 from adapters.web import WebSettings, build_web
+from adapters.web.preview import Preview
 from bots.observing import observed
 from bots.wiring import new_job_id, utc_now
 from core.deps import Deps
 from core.errors import ModelUnavailable
 from core.findings.results import ALL_MODES
 from core.job import LOCAL, ResearchJob, ResearchRequest, Scope
+from core.library.pictures import PaperViews
 from core.page_links import PageLinks
 from core.ports import ChatDelta, ChatRequest, ProviderStrength
 from core.researcher import Researcher
 from core.runner import DirectSteps, run_job
 from core.source import SearchHit, SearchQuery
+from core.usage import UsageLog
 from tests.core.test_watching import MemoryTraceLog
 from tests.fakes import FakeModel, hit, make_deps
 from tests.loopback.findings_responders import Seen, findings_text
@@ -144,9 +147,17 @@ class Site:
 
 
 @asynccontextmanager
-async def open_site() -> AsyncIterator[Site]:
-    writer, library, traces = Writer(), Library(), MemoryTraceLog()
+async def open_site(
+    writer: Writer | None = None,
+    library: Library | None = None,
+    *,
+    papers: PaperViews | None = None,
+    usage: UsageLog | None = None,
+    previews: Callable[[PageLinks], Mapping[str, Preview]] | None = None,
+) -> AsyncIterator[Site]:
+    writer, library, traces = writer or Writer(), library or Library(), MemoryTraceLog()
     plain = replace(make_deps(search=[library], model=writer, clock=utc_now), new_id=new_job_id)  # type: ignore[list-item]
+    plain = replace(plain, library=papers.library) if papers else plain
     async with observed(plain, traces, secrets=()) as deps:
         queue = InProcessQueue(lambda job_id: run_job(job_id, deps, DirectSteps()), concurrency=4, limit=40)
         researcher = Researcher(deps, queue)
@@ -159,6 +170,9 @@ async def open_site() -> AsyncIterator[Site]:
             links=links,
             revocations=MemoryLinkRevocations(),
             limits=MemoryRateLimits(clock=utc_now),
+            previews=previews(links) if previews else None,
+            library=papers,
+            usage=usage,
         )
         server = TestServer(app)
         await server.start_server()

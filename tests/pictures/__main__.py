@@ -1,0 +1,161 @@
+"""Draws every picture of the documents anew: `python -m tests.pictures`, or some of them by name.
+
+The pages are the real ones over the real pipeline; only the outside is made up (tests/pictures/story.py).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from io import BytesIO
+
+from PIL import Image
+from playwright.async_api import Browser, Page, async_playwright
+
+from adapters.pages.papers import PagePictures, PaperFiles
+from adapters.store.memory_library import MemoryLibrary
+from bots.previews import chat_previews
+from bots.wiring import utc_now
+from core.job import LOCAL, ResearchRequest
+from core.library.ingest import Ingestion, PaperRecord
+from core.library.pictures import PaperViews
+from core.usage import Usage
+from tests.adapters.web.site import Site, open_site
+from tests.fakes import KeptUsage
+from tests.pictures import story
+from tests.shared_data import ROOT
+
+FOLDER = ROOT / "docs" / "pictures"
+CHROMIUM = "/usr/bin/chromium"
+WIDTH, SCALE = 760, 1.5  # CSS pixels; device pixels to each
+COLOURS = 128  # of a picture's palette: a third of the bytes, and text stays sharp
+
+
+@dataclass(frozen=True)
+class Studio:
+    """A browser before the site."""
+
+    browser: Browser
+    site: Site
+
+    @asynccontextmanager
+    async def sheet(self, *, width: int = WIDTH) -> AsyncIterator[Page]:
+        page = await self.browser.new_page(viewport={"width": width, "height": 900}, device_scale_factor=SCALE)
+        yield page
+        await page.close()
+
+    async def keep(self, page: Page, name: str, *, selector: str = "", height: int = 0) -> None:
+        """The element, or the page's first `height` CSS pixels, as docs/pictures/{name}.png."""
+        if selector:
+            raw = await page.locator(selector).screenshot()
+        else:
+            clip = {"x": 0, "y": 0, "width": page.viewport_size["width"], "height": height}
+            raw = await page.screenshot(clip=clip, full_page=True)
+        picture = Image.open(BytesIO(raw)).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+        picture.save(FOLDER / f"{name}.png", optimize=True)
+
+
+async def draw_answer(studio: Studio) -> None:
+    """The page of an answer, the passage behind its first citation, and both chats."""
+    job = await studio.site.ask(story.QUESTION)
+    async with studio.sheet() as page:
+        await page.goto(studio.site.page(job))
+        await studio.keep(page, "answer", height=1000)
+        await page.locator("a[href*='/sources/']").first.click()
+        await studio.keep(page, "passage", height=620)
+        for chat in ("slack", "discord"):
+            await page.goto(f"{studio.site.address}/jobs/{job.id}/preview?only={chat}")
+            await studio.keep(page, chat, selector=f"#{chat}")
+
+
+async def draw_deep(studio: Studio) -> None:
+    """Deep research in its second round."""
+    asked = ResearchRequest(story.DEEP_QUESTION, modes=("deep",), scope=LOCAL)
+    job = await studio.site.researcher.submit(asked)
+    async with studio.sheet() as page:
+        await page.goto(studio.site.page(job))
+        await page.locator("#plan .count", has_text="Round 2").wait_for()
+        await studio.keep(page, "deep", height=1000)
+    studio.site.writer.gate.set()
+
+
+async def draw_library(studio: Studio) -> None:
+    """An answer from a paper, its page beside it."""
+    job = await studio.site.ask(story.LIBRARY_QUESTION, modes=("library",))
+    async with studio.sheet() as page:
+        await page.goto(studio.site.page(job))
+        await page.locator("figure img").first.wait_for()
+        await studio.keep(page, "library", height=1200)
+
+
+async def draw_findings(studio: Studio) -> None:
+    job = await studio.site.ask(story.CODE_QUESTION, modes=("idea", "implementation"))
+    async with studio.sheet() as page:
+        await page.goto(studio.site.page(job))
+        await studio.keep(page, "findings", height=1200)
+
+
+async def draw_admin(studio: Studio) -> None:
+    async with studio.sheet(width=1000) as page:
+        await page.goto(f"{studio.site.address}/admin")
+        await studio.keep(page, "admin", height=900)
+
+
+DRAWN: Mapping[str, Callable[[Studio], Awaitable[None]]] = {
+    "answer": draw_answer,
+    "deep": draw_deep,
+    "library": draw_library,
+    "findings": draw_findings,
+    "admin": draw_admin,
+}
+
+
+async def main(names: Sequence[str]) -> None:
+    library, reader, painter = MemoryLibrary(), PaperFiles(workers=1), PagePictures()
+    async with async_playwright() as playwright, AsyncExitStack() as stack:
+        stack.push_async_callback(reader.aclose)
+        stack.push_async_callback(painter.aclose)
+        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        stack.push_async_callback(browser.close)
+        await _shelve_paper(browser, Ingestion(library, reader, utc_now))
+        views = PaperViews(library, painter)
+        usage = KeptUsage(_usage())
+        site = await stack.enter_async_context(
+            open_site(story.Author(), story.Shelf(), papers=views, usage=usage, previews=chat_previews)
+        )
+        for name in names or DRAWN:
+            await DRAWN[name](Studio(browser, site))
+
+
+async def _shelve_paper(browser: Browser, ingestion: Ingestion) -> None:
+    page = await browser.new_page()
+    await page.set_content(story.PAPER)
+    record = PaperRecord("brandt-2024", "Green roofs and indoor heat: four summers", ("Brandt, I.", "Nowak, T."), "2024")
+    await ingestion.add(LOCAL, "brandt-2024.pdf", await page.pdf(prefer_css_page_size=True), record)
+    await page.close()
+
+
+def _usage() -> list[Usage]:
+    """Thirty days of two workspaces, quieter at the weekend."""
+    entries = []
+    for back in range(30):
+        day = utc_now().date() - timedelta(days=back)
+        for tenant, most in (("slack:T024BE7LD", 46), ("discord:81384788765712384", 31)):
+            asked = most // (4 if day.weekday() > 4 else 1) + (back * 7 + most) % 9
+            failed, cached = asked // 17, asked // 4
+            answered = asked - failed
+            high, low = answered // 3, answered // 8
+            entries.append(
+                Usage(tenant, f"{day:%F}", questions=asked, answered=answered, failed=failed, cached=cached, high=high,
+                      medium=answered - high - low - 1, low=low, insufficient=1, good=asked // 5, bad=asked // 30,
+                      cost_usd=0.004 * (answered - cached), p50_s=5.1 + back % 4 * 0.3, p95_s=13.0 + back % 5)
+            )  # fmt: skip
+    return entries
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1:]))

@@ -1,0 +1,258 @@
+"""What the pictures are about: made-up pages, a made-up paper, and what a scripted model makes of them.
+
+Every figure in here is invented; the sites end in `.example`. The answers are searched, checked and scored as any other.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from core.ports import ChatDelta, ChatRequest
+from core.source import SearchHit, SearchQuery, SourceKind
+from core.job import Scope
+from tests.adapters.web.site import Library, Writer
+from tests.fakes import FakeModel, hit
+from tests.loopback.deep_responders import block
+from tests.loopback.openai_responders import sources_in
+
+QUESTION = "How much do green roofs cool the rooms below them in summer?"
+DEEP_QUESTION = "What keeps a green roof cooling through a dry summer?"
+LIBRARY_QUESTION = "What happens to the cooling when the soil of a green roof dries out?"
+CODE_QUESTION = "How do I log a roof temperature sensor in Python?"
+
+COOLER = "On hot afternoons the rooms below green roofs were 3 °C cooler than the rooms below bitumen roofs."
+SURFACE = "At noon the surface of the green roofs was 19 °C cooler than that of the bitumen roofs."
+DRY = "Once the soil had dried out in August, the cooling fell to less than half."
+SCHOOLS = "On hot afternoons the rooms below the green roofs were 3 °C cooler than rooms below bitumen roofs."
+PUMPS = "Eleven of the 26 schools switched their air conditioning off for the whole summer."
+SALES = "On hot afternoons the rooms below green roofs were 6 °C cooler than the rooms below bitumen roofs."
+INSULATED = "Where a roof is well insulated, planting it cools the rooms below by less than 1 °C."
+RAIN = "A green roof with 12 cm of soil holds back 60 % of a summer's rain."
+SEDUM = "Roofs with 4 cm of soil and sedum stopped cooling after 9 days without rain."
+DEPTH = "Roofs with 15 cm of soil and grasses kept cooling for 31 days without rain."
+WATER = "Two litres of water a square metre and day were enough to keep the cooling of a thin roof."
+GRASS = "Grasses cooled the roof twice as much as sedum as long as the soil was moist."
+SENSOR = "The sensor of type DS18B20 answers on one wire and is read as a file below /sys/bus/w1/devices."
+LOGGER = "A row for each reading in a CSV file is enough to draw a summer of roof temperatures."
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A page that a search finds."""
+
+    url: str
+    title: str
+    text: str
+    kind: SourceKind
+    year: int
+    author: str = ""
+
+
+LEAVES = (
+    Leaf(
+        "https://journal.example/buildings/2024/green-roofs", "Green roofs and indoor heat: four summers",
+        f"We compared nine pairs of houses. {COOLER} {SURFACE} {DRY} {GRASS}",
+        SourceKind.PEER_REVIEWED, 2024, "I. Brandt",
+    ),
+    Leaf(
+        "https://environment.city.example/green-roofs", "Green roofs on schools: report of the pilot",
+        f"The city planted the roofs of its schools in 2021. {SCHOOLS} {PUMPS} {RAIN}",
+        SourceKind.OFFICIAL, 2025,
+    ),
+    Leaf(
+        "https://roofers.example/green-roofs-cost", "Green roofs: what they cost and what they save",
+        f"A green roof pays. {SALES} It lasts longer, too, since the sun does not reach the sheets below.",
+        SourceKind.UNKNOWN, 2023,
+    ),
+    Leaf(
+        "https://building.example/insulation-or-planting", "Green roofs or insulation against summer heat?",
+        f"Both keep the heat out. {INSULATED} Old roofs gain most.", SourceKind.ESTABLISHED_PRESS, 2024, "M. Okafor",
+    ),
+    Leaf(
+        "https://journal.example/plants/2025/drought", "How long a green roof cools without rain",
+        f"Forty plots were kept dry below glass. {SEDUM} {DEPTH} {WATER}", SourceKind.PEER_REVIEWED, 2025, "L. Sato",
+    ),
+    Leaf(
+        "https://docs.sensors.example/one-wire", "Temperature sensors on one wire",
+        f"This page shows how to read them. {SENSOR} {LOGGER}", SourceKind.OFFICIAL, 2025,
+    ),
+)  # fmt: skip
+
+
+@dataclass
+class Shelf(Library):
+    """A search provider that finds every page above."""
+
+    async def search(self, query: SearchQuery, *, limit: int, scope: Scope) -> Sequence[SearchHit]:
+        return [
+            hit(leaf.url, leaf.text, title=leaf.title, rank=rank, is_complete=True, kind=leaf.kind,
+                published_at=datetime(leaf.year, 5, 12, tzinfo=UTC), author=leaf.author or None)
+            for rank, leaf in enumerate(LEAVES)
+        ]  # fmt: skip
+
+
+@dataclass
+class Author(Writer):
+    """Writes the stories below; deep research stops in its second round until `gate` is opened."""
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+        if request.purpose == "facts" and self.calls("facts"):
+            await self.gate.wait()
+        self.answers = dict(WRITTEN)
+        async for delta in FakeModel.stream(self, request):
+            yield delta
+
+
+def _plan(request: ChatRequest) -> str:
+    return json.dumps(
+        {"type": "factual", "language": "en", "entities": [], "time": "", "recency": "any", "content": "general",
+         "queries": ["green roof indoor temperature summer", "green roof cooling measured"]}
+    )  # fmt: skip
+
+
+def _answer(request: ChatRequest) -> str:
+    if "<source paper=" in request.user:
+        return json.dumps({"summary": _PAPER_SUMMARY, "detail": _PAPER_DETAIL, "citations": []})
+    numbers = {
+        words: source.number
+        for source in sources_in(request.user)
+        for words in (COOLER, SCHOOLS, SALES, INSULATED, RAIN)
+        if words in source.text
+    }
+    journal, city, roofers, press = (numbers.get(words, "9") for words in (COOLER, SCHOOLS, SALES, INSULATED))
+    summary = (
+        f"On hot afternoons the rooms below green roofs are about 3 °C cooler than the rooms below bitumen roofs "
+        f"[{journal}][{city}]. Once the soil dries out, the cooling falls to less than half [{journal}]. Where a roof "
+        f"is well insulated, planting it cools the rooms below by less than 1 °C [{press}]."
+    )
+    detail = (
+        f"- At noon the surface of the green roofs was 19 °C cooler than that of the bitumen roofs [{journal}].\n"
+        f"- Eleven of 26 schools switched their air conditioning off for good [{city}].\n"
+        f"- A green roof with 12 cm of soil also holds back 60 % of a summer's rain [{city}].\n"
+        f"- Green roofs pay for themselves within five years [{roofers}]."
+    )
+    return json.dumps({"summary": summary, "detail": detail, "citations": []})
+
+
+_PAPER_SUMMARY = f"{DRY[:-1]} [brandt-2024, page 2]."
+_PAPER_DETAIL = f"{GRASS[:-1]} [brandt-2024, page 2]. {SURFACE[:-1]} [brandt-2024, page 1]."
+
+
+def _check(request: ChatRequest) -> str:
+    """Of the claims that the rules left open, one says more than its source, and one what no source says."""
+    verdicts = {"for good": "partial", "pay for themselves": "unsupported"}
+    rows = [
+        {"item": number, "reason": "", "verdict": next((verdicts[words] for words in verdicts if words in claim), "supported")}
+        for number, claim in enumerate(re.findall(r"<claim>(.*?)</claim>", request.user), start=1)
+    ]
+    return json.dumps({"verdicts": rows})
+
+
+_ITEMS = (
+    "How many days without rain different roofs keep cooling",
+    "How the depth of the soil changes it",
+    "How much water keeps a thin roof cooling",
+    "Which plants cool most when it is dry",
+    "Whether watering costs more than it saves",
+)
+
+
+def _refine(request: ChatRequest) -> str:
+    return json.dumps(
+        {"question": DEEP_QUESTION, "in_scope": ["planted flat roofs"], "out_of_scope": ["walls"],
+         "key_terms": ["green roof", "drought", "evapotranspiration"], "checklist": list(_ITEMS)}
+    )  # fmt: skip
+
+
+def _queries(request: ChatRequest) -> str:
+    made = "<queries>" in request.user
+    first = {"pubmed": [], "web": ["green roof cooling dry soil days", "green roof substrate depth drought"]}
+    return json.dumps({"pubmed": [], "web": ["green roof irrigation cost cooling", "sedum or grasses drought"]} if made
+                      else first)  # fmt: skip
+
+
+def _facts(request: ChatRequest) -> str:
+    by_item = {SEDUM: ["1"], DEPTH: ["1", "2"], WATER: ["3"], DRY: ["1"], GRASS: ["4"]}
+    facts = [
+        {"fact": words, "items": items, "source": source.number, "quote": words}
+        for source in sources_in(request.user)
+        for words, items in by_item.items()
+        if words in source.text
+    ]
+    return json.dumps({"facts": facts})
+
+
+def _coverage(request: ChatRequest) -> str:
+    states = ("satisfied", "satisfied", "partial", "partial", "unsatisfied")
+    count = block(request.user, "facts").count("\nF") + 1
+    missing = ("", "", "the water that roofs of other depths need", "plants other than sedum and grasses", "the costs")
+    rows = [
+        {"id": str(number), "coverage": state, "facts": [min(number, count)], "missing": lacks}
+        for number, (state, lacks) in enumerate(zip(states, missing, strict=True), start=1)
+    ]
+    return json.dumps({"items": rows})
+
+
+_CODE = '''\
+import csv
+import time
+from pathlib import Path
+
+SENSOR = Path("/sys/bus/w1/devices/28-00000a1b2c3d/temperature")
+
+with open("roof.csv", "a", newline="") as file:
+    rows = csv.writer(file)
+    while True:
+        celsius = int(SENSOR.read_text()) / 1000
+        rows.writerow([time.strftime("%Y-%m-%d %H:%M"), celsius])
+        file.flush()
+        time.sleep(60)'''
+
+
+def _item(url: str, content: str) -> str:
+    return f"<research_item>\n<source>{url}</source>\n<content>\n{content}\n</content>\n</research_item>"
+
+
+def _found(*items: str) -> str:
+    return "<research_result>\n" + "\n".join(items) + "\n</research_result>"
+
+
+_SENSORS, _PLANTS, _HOUSES = LEAVES[5].url, LEAVES[4].url, LEAVES[0].url
+WRITTEN: Mapping[str, object] = {
+    "plan": _plan,
+    "answer": _answer,
+    "check": _check,
+    "refine": _refine,
+    "queries": _queries,
+    "facts": _facts,
+    "coverage": _coverage,
+    "idea": _found(
+        _item(_SENSORS, LOGGER),
+        _item(_HOUSES, SURFACE),
+        _item("https://blog.invented.example/roof-ai", "A model can foresee the temperature of any roof."),
+    ),
+    "implementation": _found(
+        _item(_SENSORS, f"{SENSOR}\n\n```python\n{_CODE}\n```\n\nDependencies: none beyond the standard library")
+    ),
+}
+
+PAPER = f"""<!doctype html><html lang="en"><head><title>Green roofs and indoor heat: four summers</title>
+<style>@page {{ size: A5; margin: 16mm }} body {{ font: 10.5pt/1.45 serif; text-align: justify }}
+h1 {{ font-size: 17pt; text-align: left; line-height: 1.2 }} h2 {{ font-size: 12pt; margin: 1.2em 0 .3em }}
+.by {{ color: #444; text-align: left }} section + section {{ break-before: page }}</style></head><body>
+<section><h1>Green roofs and indoor heat: four summers</h1><p class="by">I. Brandt and T. Nowak</p>
+<h2>Abstract</h2><p>We compared nine pairs of houses with the same plan, one of each pair with a planted roof, from 2020 to
+2023. {COOLER} The difference was largest in rooms with windows to the west.</p>
+<h2>1 Introduction</h2><p>Flat roofs of bitumen reach 70 °C in the sun. What they pass on to the rooms below depends on
+the insulation, the colour, and the water that plants give off. {SURFACE} How much of it is felt indoors has rarely been
+measured over more than one summer.</p></section>
+<section><h2>2 Results</h2><p>The cooling followed the water in the soil. {DRY} After 14 mm of rain it was back within two
+days. {GRASS} Bare soil of the same depth cooled the rooms by a third of what planted soil did.</p>
+<h2>3 Discussion</h2><p>A roof that is to cool in August has to keep water until August. Deeper soil, a layer that stores
+rain, or a little watering at night are ways to it; which of them is worth its cost depends on the summer.</p>
+<p>Our houses were badly insulated, as most houses of their age are. In better ones there is less left to gain, and we
+would not plant a roof for the sake of the rooms alone.</p></section></body></html>"""
