@@ -254,14 +254,18 @@ def _bound(text: str, number: Token) -> str:
 
 
 def _with_unit(reading: Reading, number: Token) -> str:
-    """The number with sign and the word behind it: `$5 million`, `50 percent`, `12 people`."""
+    """The number with sign and the word behind it: `$5 million`, `50 percent`, `12 people`, `3 °C`."""
     at = reading.positions[number]
     start, end = number.start, number.end
     if at and reading.tokens[at - 1].kind is Kind.SIGN and reading.tokens[at - 1].end == start:
         start = reading.tokens[at - 1].start
     after = reading.tokens[at + 1] if at + 1 < len(reading.tokens) else None
     is_unit = after and after.kind in (Kind.SIGN, Kind.WORD) and not reading.text[end : after.start].strip(" -")
-    return reading.text[start : after.end if is_unit and after else end]
+    degree = _DEGREE.match(reading.text, after.start) if is_unit and after else None
+    return reading.text[start : degree.end() if degree else after.end if is_unit and after else end]
+
+
+_DEGREE = re.compile(r"°[CF]\b")  # a sign and a word to the reader, one unit to people
 
 
 # The contrary

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from core.answer import Claim, Conflict, Verdict
+from core.answer import Claim, Conflict, ResearchAnswer, Verdict
 from core.authority import PRIMARY_KINDS, registrable_domain
 from core.confidence import age_days
 from core.independence import heaviest_independent, owner, same_voice
@@ -24,6 +24,7 @@ STALE_DAYS = {  # age of the newest source that is worth saying, by kind of ques
     QuestionType.COMPARISON: 365,
     QuestionType.EXPLANATION: 3 * 365,  # how things work changes slowly
 }
+_DISAGREE = "The sources disagree on"
 _ONE_KIND = {
     SourceKind.FORUM: "All sources are forums or blogs, where anyone can write.",
     SourceKind.PREPRINT: "All sources are preprints, which no peer has reviewed.",
@@ -61,6 +62,19 @@ def find_limitations(
     return tuple(dict.fromkeys(sentences))[:MAX_LIMITATIONS]
 
 
+def limitations_beside(answer: ResearchAnswer) -> tuple[str, ...]:
+    """The limitations, for where `short_conflicts` stands beside them."""
+    return tuple(one for one in answer.limitations if not (answer.conflicts and one.startswith(_DISAGREE)))
+
+
+def short_conflicts(answer: ResearchAnswer) -> str:
+    """What the sources disagree on, each with who says what: `height: 49 m [1] against 51 m [3]`."""
+    return "; ".join(
+        f"{conflict.subject}: {_sides(conflict, [side.source_id for side in conflict.positions])}"
+        for conflict in answer.conflicts
+    )
+
+
 def _used(sources: Sequence[Source], claims: Sequence[Claim]) -> list[Source]:
     cited = {evidence.source_id for claim in claims for evidence in claim.evidence}
     return [source for source in sources if source.id in cited] or list(sources)
@@ -92,16 +106,20 @@ def _retractions(used: Sequence[Source]) -> Iterator[str]:
 
 
 def _disagreements(conflicts: Sequence[Conflict], sources: Sequence[Source]) -> Iterator[str]:
-    numbers = {source.id: source.number for source in sources}
+    known = [source.id for source in sources]
     for conflict in conflicts[:2]:
-        sides = " against ".join(
-            f"{_short(side.position, 60)} [{numbers[side.source_id]}]"
-            for side in conflict.positions[:3]
-            if side.source_id in numbers
-        )
-        yield f"The sources disagree on “{_short(conflict.subject, 80)}”: {sides}."
+        yield f"{_DISAGREE} “{_short(conflict.subject, 80)}”: {_sides(conflict, known)}."
     if len(conflicts) > 2:
         yield f"They disagree on {_count(len(conflicts) - 2, 'more point')}."
+
+
+def _sides(conflict: Conflict, known: Sequence[str]) -> str:
+    """The first three of those whose sources are `known`."""
+    return " against ".join(
+        f"{_short(side.position, 60)} [{side.source_id.removeprefix('src_')}]"
+        for side in conflict.positions[:3]
+        if side.source_id in known
+    )
 
 
 def _breadth(used: Sequence[Source]) -> Iterator[str]:

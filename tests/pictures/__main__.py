@@ -64,9 +64,9 @@ async def draw_answer(studio: Studio) -> None:
     job = await studio.site.ask(story.QUESTION)
     async with studio.sheet() as page:
         await page.goto(studio.site.page(job))
-        await studio.keep(page, "answer", height=1000)
+        await studio.keep(page, "answer", height=1160)
         await page.locator("a[href*='/sources/']").first.click()
-        await studio.keep(page, "passage", height=620)
+        await studio.keep(page, "passage", height=760)
         for chat in ("slack", "discord"):
             await page.goto(f"{studio.site.address}/jobs/{job.id}/preview?only={chat}")
             await studio.keep(page, chat, selector=f"#{chat}")
@@ -79,7 +79,7 @@ async def draw_deep(studio: Studio) -> None:
     async with studio.sheet() as page:
         await page.goto(studio.site.page(job))
         await page.locator("#plan .count", has_text="Round 2").wait_for()
-        await studio.keep(page, "deep", height=1000)
+        await studio.keep(page, "deep", height=930)
     studio.site.writer.gate.set()
 
 
@@ -88,8 +88,10 @@ async def draw_library(studio: Studio) -> None:
     job = await studio.site.ask(story.LIBRARY_QUESTION, modes=("library",))
     async with studio.sheet() as page:
         await page.goto(studio.site.page(job))
-        await page.locator("figure img").first.wait_for()
-        await studio.keep(page, "library", height=1200)
+        await page.locator("a[href*='/sources/']").first.click()
+        await page.locator("figure img").scroll_into_view_if_needed()  # it is read when it comes into view
+        await page.locator("figure img").evaluate("image => image.decode()")
+        await studio.keep(page, "library", height=860)
 
 
 async def draw_findings(studio: Studio) -> None:
@@ -134,7 +136,9 @@ async def main(names: Sequence[str]) -> None:
 async def _shelve_paper(browser: Browser, ingestion: Ingestion) -> None:
     page = await browser.new_page()
     await page.set_content(story.PAPER)
-    record = PaperRecord("brandt-2024", "Green roofs and indoor heat: four summers", ("Brandt, I.", "Nowak, T."), "2024")
+    record = PaperRecord(
+        "brandt-2024", "Green roofs and indoor heat: four summers", ("Brandt, I.", "Nowak, T."), "2024"
+    )
     await ingestion.add(LOCAL, "brandt-2024.pdf", await page.pdf(prefer_css_page_size=True), record)
     await page.close()
 

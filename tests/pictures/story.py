@@ -1,43 +1,52 @@
 """What the pictures are about: made-up pages, a made-up paper, and what a scripted model makes of them.
 
-Every figure in here is invented; the sites end in `.example`. The answers are searched, checked and scored as any other.
+Every figure is invented, and the sites end in `.example`. The answers are searched, checked and scored as any other.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from core.job import Scope
 from core.ports import ChatDelta, ChatRequest
 from core.source import SearchHit, SearchQuery, SourceKind
-from core.job import Scope
 from tests.adapters.web.site import Library, Writer
 from tests.fakes import FakeModel, hit
 from tests.loopback.deep_responders import block
 from tests.loopback.openai_responders import sources_in
 
+PIECE_S = 0.09  # between pieces of twelve characters: the pace of the model in docs/benchmarks.md
 QUESTION = "How much do green roofs cool the rooms below them in summer?"
 DEEP_QUESTION = "What keeps a green roof cooling through a dry summer?"
 LIBRARY_QUESTION = "What happens to the cooling when the soil of a green roof dries out?"
 CODE_QUESTION = "How do I log a roof temperature sensor in Python?"
 
 COOLER = "On hot afternoons the rooms below green roofs were 3 °C cooler than the rooms below bitumen roofs."
-SURFACE = "At noon the surface of the green roofs was 19 °C cooler than that of the bitumen roofs."
-DRY = "Once the soil had dried out in August, the cooling fell to less than half."
+SURFACE = "At noon the planted surface itself was 19 °C below that of bare bitumen in the sun."
+DRY = "Once the soil has dried out, the cooling falls to less than half."
 SCHOOLS = "On hot afternoons the rooms below the green roofs were 3 °C cooler than rooms below bitumen roofs."
 PUMPS = "Eleven of the 26 schools switched their air conditioning off for the whole summer."
 SALES = "On hot afternoons the rooms below green roofs were 6 °C cooler than the rooms below bitumen roofs."
 INSULATED = "Where a roof is well insulated, planting it cools the rooms below by less than 1 °C."
 RAIN = "A green roof with 12 cm of soil holds back 60 % of a summer's rain."
+LESS = "Planting a well insulated roof cools the rooms below it by less than 1 °C."
+HELD = "Some 60 % of a summer's rain is held back by a green roof with 12 cm of soil."
+OFF = "In eleven of the 26 schools of the pilot the air conditioning was switched off for the whole summer."
+HALF = "The cooling falls to less than half as soon as the soil is dry."
+TWICE = "With moist soil grasses cool a roof twice as much as sedum."
 SEDUM = "Roofs with 4 cm of soil and sedum stopped cooling after 9 days without rain."
 DEPTH = "Roofs with 15 cm of soil and grasses kept cooling for 31 days without rain."
 WATER = "Two litres of water a square metre and day were enough to keep the cooling of a thin roof."
-GRASS = "Grasses cooled the roof twice as much as sedum as long as the soil was moist."
+GRASS = "Grasses cool a roof twice as much as sedum as long as the soil is moist."
 SENSOR = "The sensor of type DS18B20 answers on one wire and is read as a file below /sys/bus/w1/devices."
 LOGGER = "A row for each reading in a CSV file is enough to draw a summer of roof temperatures."
+SHADE = "A sensor in the sun reads up to 8 °C too much, so it hangs in a white box with slits."
+MEDIAN = "The median of ten readings a minute hides the odd wrong value that a long wire gives."
 
 
 @dataclass(frozen=True)
@@ -55,12 +64,14 @@ class Leaf:
 LEAVES = (
     Leaf(
         "https://journal.example/buildings/2024/green-roofs", "Green roofs and indoor heat: four summers",
-        f"We compared nine pairs of houses. {COOLER} {SURFACE} {DRY} {GRASS}",
+        f"We compared nine pairs of houses, one of each pair with a planted roof.\n\n{COOLER} {SURFACE} The difference "
+        f"was largest in rooms with windows to the west.\n\n{DRY} After 14 mm of rain it was back within two days. "
+        f"{GRASS}\n\nOur houses were badly insulated, as most houses of their age are.",
         SourceKind.PEER_REVIEWED, 2024, "I. Brandt",
     ),
     Leaf(
         "https://environment.city.example/green-roofs", "Green roofs on schools: report of the pilot",
-        f"The city planted the roofs of its schools in 2021. {SCHOOLS} {PUMPS} {RAIN}",
+        f"The city planted the roofs of its schools in 2021.\n\n{SCHOOLS} {INSULATED} {PUMPS}\n\n{RAIN}",
         SourceKind.OFFICIAL, 2025,
     ),
     Leaf(
@@ -69,16 +80,28 @@ LEAVES = (
         SourceKind.UNKNOWN, 2023,
     ),
     Leaf(
-        "https://building.example/insulation-or-planting", "Green roofs or insulation against summer heat?",
-        f"Both keep the heat out. {INSULATED} Old roofs gain most.", SourceKind.ESTABLISHED_PRESS, 2024, "M. Okafor",
+        "https://heat.office.example/roofs", "Green roofs or insulation against summer heat?",
+        f"Both keep the heat out. {LESS} Old roofs gain most.\n\n{HELD} {OFF}", SourceKind.OFFICIAL, 2024,
     ),
     Leaf(
-        "https://journal.example/plants/2025/drought", "How long a green roof cools without rain",
-        f"Forty plots were kept dry below glass. {SEDUM} {DEPTH} {WATER}", SourceKind.PEER_REVIEWED, 2025, "L. Sato",
+        "https://plants.example/2025/drought", "How long a green roof cools without rain",
+        f"Forty plots were kept dry below glass. {HALF} {SEDUM} {DEPTH} {WATER} {TWICE}", SourceKind.PEER_REVIEWED, 2025,
+        "L. Sato",
     ),
+)  # fmt: skip
+CODE_LEAVES = (
     Leaf(
         "https://docs.sensors.example/one-wire", "Temperature sensors on one wire",
-        f"This page shows how to read them. {SENSOR} {LOGGER}", SourceKind.OFFICIAL, 2025,
+        f"This page shows how to log a roof temperature sensor. {SENSOR} {LOGGER}\n\n    import csv\n",
+        SourceKind.OFFICIAL, 2025,
+    ),
+    Leaf(
+        "https://workshop.example/roof-logger", "A logger for roof temperatures",
+        f"How to log a roof temperature sensor for a year. {LOGGER} {SHADE}", SourceKind.UNKNOWN, 2024,
+    ),
+    Leaf(
+        "https://weather.example/python/series", "Temperature series in Python",
+        f"Notes on logging a temperature sensor in Python. {MEDIAN}", SourceKind.REFERENCE, 2025,
     ),
 )  # fmt: skip
 
@@ -89,9 +112,9 @@ class Shelf(Library):
 
     async def search(self, query: SearchQuery, *, limit: int, scope: Scope) -> Sequence[SearchHit]:
         return [
-            hit(leaf.url, leaf.text, title=leaf.title, rank=rank, is_complete=True, kind=leaf.kind,
+            hit(leaf.url, leaf.text, title=leaf.title, rank=rank, provider=self.name, is_complete=True, kind=leaf.kind,
                 published_at=datetime(leaf.year, 5, 12, tzinfo=UTC), author=leaf.author or None)
-            for rank, leaf in enumerate(LEAVES)
+            for rank, leaf in enumerate(CODE_LEAVES if "sensor" in query.text else LEAVES)
         ]  # fmt: skip
 
 
@@ -104,13 +127,15 @@ class Author(Writer):
             await self.gate.wait()
         self.answers = dict(WRITTEN)
         async for delta in FakeModel.stream(self, request):
+            await asyncio.sleep(PIECE_S)
             yield delta
 
 
 def _plan(request: ChatRequest) -> str:
     return json.dumps(
         {"type": "factual", "language": "en", "entities": [], "time": "", "recency": "any", "content": "general",
-         "queries": ["green roof indoor temperature summer", "green roof cooling measured"]}
+         "queries": ["roof temperature sensor log python"] if "sensor" in request.user else
+         ["green roof indoor temperature summer", "green roof cooling measured"]}
     )  # fmt: skip
 
 
@@ -120,33 +145,39 @@ def _answer(request: ChatRequest) -> str:
     numbers = {
         words: source.number
         for source in sources_in(request.user)
-        for words in (COOLER, SCHOOLS, SALES, INSULATED, RAIN)
+        for words in (COOLER, SCHOOLS, SALES, LESS, SEDUM)
         if words in source.text
     }
-    journal, city, roofers, press = (numbers.get(words, "9") for words in (COOLER, SCHOOLS, SALES, INSULATED))
+    journal, city, roofers, office, plants = (
+        numbers.get(words, "9") for words in (COOLER, SCHOOLS, SALES, LESS, SEDUM)
+    )
     summary = (
         f"On hot afternoons the rooms below green roofs are about 3 °C cooler than the rooms below bitumen roofs "
-        f"[{journal}][{city}]. Once the soil dries out, the cooling falls to less than half [{journal}]. Where a roof "
-        f"is well insulated, planting it cools the rooms below by less than 1 °C [{press}]."
+        f"[{city}][{journal}]. Once the soil dries out, the cooling falls to less than half [{journal}][{plants}]. "
+        f"Where a roof is well insulated, planting it cools the rooms below by less than 1 °C [{city}][{office}]."
     )
     detail = (
-        f"- At noon the surface of the green roofs was 19 °C cooler than that of the bitumen roofs [{journal}].\n"
-        f"- Eleven of 26 schools switched their air conditioning off for good [{city}].\n"
-        f"- A green roof with 12 cm of soil also holds back 60 % of a summer's rain [{city}].\n"
+        f"- Grasses cool a roof twice as much as sedum as long as the soil is moist [{journal}][{plants}].\n"
+        f"- Eleven of 26 schools switched their air conditioning off for good [{city}][{office}].\n"
+        f"- A green roof with 12 cm of soil also holds back 60 % of a summer's rain [{city}][{office}].\n"
         f"- Green roofs pay for themselves within five years [{roofers}]."
     )
     return json.dumps({"summary": summary, "detail": detail, "citations": []})
 
 
 _PAPER_SUMMARY = f"{DRY[:-1]} [brandt-2024, page 2]."
-_PAPER_DETAIL = f"{GRASS[:-1]} [brandt-2024, page 2]. {SURFACE[:-1]} [brandt-2024, page 1]."
+_PAPER_DETAIL = f"- {GRASS[:-1]} [brandt-2024, page 2].\n- {SURFACE[:-1]} [brandt-2024, page 1]."
 
 
 def _check(request: ChatRequest) -> str:
     """Of the claims that the rules left open, one says more than its source, and one what no source says."""
     verdicts = {"for good": "partial", "pay for themselves": "unsupported"}
     rows = [
-        {"item": number, "reason": "", "verdict": next((verdicts[words] for words in verdicts if words in claim), "supported")}
+        {
+            "item": number,
+            "reason": "",
+            "verdict": next((verdicts[words] for words in verdicts if words in claim), "supported"),
+        }
         for number, claim in enumerate(re.findall(r"<claim>(.*?)</claim>", request.user), start=1)
     ]
     return json.dumps({"verdicts": rows})
@@ -197,7 +228,7 @@ def _coverage(request: ChatRequest) -> str:
     return json.dumps({"items": rows})
 
 
-_CODE = '''\
+_CODE = """\
 import csv
 import time
 from pathlib import Path
@@ -210,7 +241,7 @@ with open("roof.csv", "a", newline="") as file:
         celsius = int(SENSOR.read_text()) / 1000
         rows.writerow([time.strftime("%Y-%m-%d %H:%M"), celsius])
         file.flush()
-        time.sleep(60)'''
+        time.sleep(60)"""
 
 
 def _item(url: str, content: str) -> str:
@@ -221,7 +252,7 @@ def _found(*items: str) -> str:
     return "<research_result>\n" + "\n".join(items) + "\n</research_result>"
 
 
-_SENSORS, _PLANTS, _HOUSES = LEAVES[5].url, LEAVES[4].url, LEAVES[0].url
+_SENSORS, _WORKSHOP, _SERIES = (leaf.url for leaf in CODE_LEAVES)
 WRITTEN: Mapping[str, object] = {
     "plan": _plan,
     "answer": _answer,
@@ -231,8 +262,9 @@ WRITTEN: Mapping[str, object] = {
     "facts": _facts,
     "coverage": _coverage,
     "idea": _found(
-        _item(_SENSORS, LOGGER),
-        _item(_HOUSES, SURFACE),
+        _item(_WORKSHOP, LOGGER),
+        _item(_SERIES, MEDIAN),
+        _item(_WORKSHOP, SHADE),
         _item("https://blog.invented.example/roof-ai", "A model can foresee the temperature of any roof."),
     ),
     "implementation": _found(
@@ -245,14 +277,14 @@ PAPER = f"""<!doctype html><html lang="en"><head><title>Green roofs and indoor h
 h1 {{ font-size: 17pt; text-align: left; line-height: 1.2 }} h2 {{ font-size: 12pt; margin: 1.2em 0 .3em }}
 .by {{ color: #444; text-align: left }} section + section {{ break-before: page }}</style></head><body>
 <section><h1>Green roofs and indoor heat: four summers</h1><p class="by">I. Brandt and T. Nowak</p>
-<h2>Abstract</h2><p>We compared nine pairs of houses with the same plan, one of each pair with a planted roof, from 2020 to
-2023. {COOLER} The difference was largest in rooms with windows to the west.</p>
+<h2>Abstract</h2><p>We compared nine pairs of houses with the same plan, one of each pair with a planted roof, from 2020
+to 2023. {COOLER} The difference was largest in rooms with windows to the west.</p>
 <h2>1 Introduction</h2><p>Flat roofs of bitumen reach 70 °C in the sun. What they pass on to the rooms below depends on
 the insulation, the colour, and the water that plants give off. {SURFACE} How much of it is felt indoors has rarely been
 measured over more than one summer.</p></section>
-<section><h2>2 Results</h2><p>The cooling followed the water in the soil. {DRY} After 14 mm of rain it was back within two
-days. {GRASS} Bare soil of the same depth cooled the rooms by a third of what planted soil did.</p>
-<h2>3 Discussion</h2><p>A roof that is to cool in August has to keep water until August. Deeper soil, a layer that stores
-rain, or a little watering at night are ways to it; which of them is worth its cost depends on the summer.</p>
+<section><h2>2 Results</h2><p>The cooling followed the water in the soil. {DRY} After 14 mm of rain it was back within
+two days. {GRASS} Bare soil of the same depth cooled the rooms by a third of what planted soil did.</p>
+<h2>3 Discussion</h2><p>A roof that is to cool in August has to keep water until August. Deeper soil, a layer that
+stores rain, or a little watering at night are ways to it; which of them is worth its cost depends on the summer.</p>
 <p>Our houses were badly insulated, as most houses of their age are. In better ones there is less left to gain, and we
 would not plant a roof for the sake of the rooms alone.</p></section></body></html>"""

@@ -23,6 +23,7 @@ from core.changes import AnswerChanges
 from core.deep.card import Card
 from core.findings.viewing import read_view
 from core.job import JobStatus, ResearchJob
+from core.limitations import limitations_beside, short_conflicts
 from core.page_links import PageLinks
 from core.render import is_used, marked_section, one_line
 from core.snapshot import Snapshot
@@ -237,12 +238,10 @@ class _Answer:
         shown = [source for source in self.sources if is_used(source, self.answer)][:TOP_SOURCES]
         if shown and names_sources:
             parts.append("\n".join([f"**{word('answer.sources')}**:", *map(source_line, shown)]))
-        if self.answer.limitations:
-            limitations = plain(wording.limitations_line(self.answer.limitations), 2 * LINE_ROOM)
-            parts.append(f"**{word('answer.limitations')}**: {limitations}")
+        if limitations := wording.limitations_line(limitations_beside(self.answer)):
+            parts.append(f"**{word('answer.limitations')}**: {plain(limitations, 2 * LINE_ROOM)}")
         if self.answer.conflicts:
-            subjects = plain("; ".join(one.subject for one in self.answer.conflicts), LINE_ROOM)
-            parts.append(f"**{word('answer.conflicts')}**: {subjects}")
+            parts.append(f"**{word('answer.conflicts')}**: {plain(short_conflicts(self.answer), 2 * LINE_ROOM)}")
         if self.answer.confidence is Confidence.INSUFFICIENT:
             searched = plain(" · ".join(self.result.queries), LINE_ROOM)
             parts += [f"**{word('answer.searched')}**: {searched}"] if searched else []

@@ -43,6 +43,7 @@ from core.citations import MARKS
 from core.deep.card import Card
 from core.findings.viewing import read_view
 from core.job import JobStatus, ResearchJob
+from core.limitations import limitations_beside, short_conflicts
 from core.page_links import PageLinks
 from core.render import is_used, marked_section, one_line, printable
 from core.snapshot import Snapshot
@@ -270,10 +271,9 @@ def _remarks(answer: ResearchAnswer) -> list[Block]:
         lines.append(plain(", ".join(answer.confidence_reasons), LINE_ROOM))
     blocks = [section("\n".join(lines))]
     if answer.conflicts:
-        subjects = "; ".join(conflict.subject for conflict in answer.conflicts)
-        blocks.append(context(f"*Sources disagree on*: {plain(subjects, 2 * LINE_ROOM)}"))
-    if answer.limitations:
-        blocks.append(context(f"*Limitations*: {plain(wording.limitations_line(answer.limitations), 4 * LINE_ROOM)}"))
+        blocks.append(context(f"*Sources disagree on*: {plain(short_conflicts(answer), 2 * LINE_ROOM)}"))
+    if limitations := wording.limitations_line(limitations_beside(answer)):
+        blocks.append(context(f"*Limitations*: {plain(limitations, 4 * LINE_ROOM)}"))
     return blocks
 
 

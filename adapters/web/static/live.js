@@ -37,7 +37,7 @@ function refresh() {
 }
 
 function say(message) {
-  document.getElementById("message").textContent = message + " …";
+  document.getElementById("message").textContent = message.replace(/\.\.\.$/, "") + " …";
 }
 
 function showStatus(status) {
