@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 Q ?= How is confidence scored?
 
-.PHONY: ask run test check bench eval soak lock
+.PHONY: ask run test check bench eval soak pictures lock
 .DEFAULT_GOAL := ask
 
 ask: $(VENV)/.run ## answer one question: make ask Q="…"
@@ -31,6 +31,9 @@ eval: $(VENV)/.dev ## print quality figures on labelled data
 
 soak: $(VENV)/.dev ## half an hour of faults and kills on PostgreSQL and Redis; never part of the tests
 	@$(BIN)/python -m tests.soak $(ARGS)
+
+pictures: $(VENV)/.dev ## draw the pictures of the documents anew (needs chromium)
+	@$(BIN)/python -m tests.pictures $(ARGS)
 
 lock: ## pin every dependency by hash, without addresses (needs uv)
 	uv pip compile --universal --generate-hashes --no-emit-index-url --no-annotate --no-header --extra install pyproject.toml -o requirements.lock

@@ -115,6 +115,19 @@ def test_every_picture_is_there_named_and_small():
     assert pictures == set(shown)
     assert [path.name for path in pictures if path.suffix != ".png" or path.stat().st_size > 200_000] == []
     assert all(shown.values())
+    assert sum(path.stat().st_size for path in pictures) <= 1_500_000
+
+
+@pytest.mark.parametrize("page", sorted(ROOT.glob("docs/*.md")), ids=lambda page: page.name)
+def test_every_page_says_what_it_is_for(page: Path):
+    """Its first paragraph is words, and docs/README.md lists it with a line."""
+    listed = dict(re.findall(r"^\| \[[^\]]+\]\(([\w-]+\.md)\) \| (.+) \|$", index_of_documents(), re.MULTILINE))
+
+    _, heading, first, *_ = ["", *page.read_text("utf-8").split("\n\n")]
+
+    assert heading.startswith("# ")
+    assert re.match(r"[A-Z`g]", first)
+    assert page.name == "README.md" or listed[page.name].endswith(".")
 
 
 @pytest.mark.parametrize("name", sorted(MODES))
@@ -192,6 +205,10 @@ def test_changelog_has_room_for_what_comes():
     assert first[1] in {"Unreleased", "[Unreleased]"}
 
 
+def index_of_documents() -> str:
+    return (ROOT / "docs/README.md").read_text("utf-8")
+
+
 def variables_in_code() -> set[str]:
     """Every string of bots and adapters that is a variable's name and nothing else."""
     paths = [*ROOT.glob("bots/**/*.py"), *ROOT.glob("adapters/**/*.py")]
@@ -218,15 +235,16 @@ def options_of(command: object) -> set[str]:
 
 
 def commands_named_in(text: str) -> list[str]:
-    """What a reader may type: shell blocks, lines behind a `$`, and inline code, from `gorkd` or `make` on."""
-    lines = [
-        line
-        for block in re.findall(r"^```sh\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-        for line in block.splitlines()
-    ]
-    lines += re.findall(r"^\$ (.+)$", text, re.MULTILINE)
+    """What a reader may type: lines of any block, and inline code, from `gorkd` or `make` on.
+
+    A `$`, a path and settings before the program are left out, as are comments and pipes behind it.
+    """
+    lines = [line for block in FENCE.findall(text) for line in block.replace("\\\n", " ").splitlines()[1:-1]]
     lines += re.findall(r"`([^`\n]+)`", FENCE.sub("", text))
-    return [line.strip() for line in lines if re.match(r"\s*(?:gorkd|make) [a-z-]", line)]
+    typed = (
+        re.match(r"\s*(?:\$ )?(?:[A-Z_]+=\S+ )*(?:[\w./-]+/)?((?:gorkd|make) [a-z-][^|#>&]*)", line) for line in lines
+    )
+    return [match[1].strip() for match in typed if match]
 
 
 def is_known_command(line: str, targets: set[str]) -> bool:

@@ -228,3 +228,10 @@ def test_only_what_is_certain_is_restated(sentence: str, plain: str | None) -> N
     restated = restate(sentence)
 
     assert (restated.text if restated else None) == plain
+
+
+def test_a_degree_is_told_with_its_scale() -> None:
+    found = find_difference("The room was 3 °C cooler than the roof.", "The room was 6 °C cooler than the roof.")
+
+    assert found is not None
+    assert (found.first, found.second) == ("3 °C", "6 °C")
