@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from core.answer import Claim, Confidence, Conflict, ConflictPosition, Evidence, ResearchAnswer, Verdict
 from core.job import QuestionType
-from core.limitations import MAX_LIMITATIONS, find_limitations, short_conflicts, short_limitations
+from core.limitations import MAX_LIMITATIONS, find_limitations, limitations_beside, short_conflicts
 from core.source import SearchMetadata, Source, SourceCollection, SourceKind, SourceMetadata
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
@@ -190,10 +190,10 @@ def test_limitations_are_sentences_each_once(
     assert all(sentence.endswith(".") and not sentence.endswith("..") for sentence in found)
 
 
-def test_in_a_row_each_is_a_sentence_and_what_is_said_beside_them_is_not_said_twice() -> None:
-    said = ("The sources disagree on “the height”: 49 m [1] against 51 m [2].", "exa gave nothing", "It is old.")
+def test_beside_the_conflicts_no_limitation_says_them_again() -> None:
+    said = ("The sources disagree on “the height”: 49 m [1] against 51 m [2].", "It is old.")
     answer = ResearchAnswer("It is 49 m [1].", "", Confidence.LOW, limitations=said, conflicts=(HEIGHT,))
 
-    assert short_limitations(answer) == "exa gave nothing. It is old."
-    assert short_limitations(replace(answer, conflicts=())).startswith(said[0])
+    assert limitations_beside(answer) == ("It is old.",)
+    assert limitations_beside(replace(answer, conflicts=())) == said
     assert short_conflicts(answer) == "the height of the tower: 49 m [1] against 51 m [2]"

@@ -85,8 +85,8 @@ LEAVES = (
     ),
     Leaf(
         "https://plants.example/2025/drought", "How long a green roof cools without rain",
-        f"Forty plots were kept dry below glass. {HALF} {SEDUM} {DEPTH} {WATER} {TWICE}", SourceKind.PEER_REVIEWED, 2025,
-        "L. Sato",
+        f"Forty plots were kept dry below glass. {HALF} {SEDUM} {DEPTH} {WATER} {TWICE}",
+        SourceKind.PEER_REVIEWED, 2025, "L. Sato",
     ),
 )  # fmt: skip
 CODE_LEAVES = (
