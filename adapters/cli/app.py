@@ -5,13 +5,9 @@ The answer goes to stdout, progress and errors to stderr; an error is one senten
 
 from __future__ import annotations
 
-import asyncio
-import logging
-import sys
-from collections.abc import Callable, Mapping
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -19,24 +15,16 @@ from rich.console import Console
 from adapters.cli.answer import print_answer, print_sources
 from adapters.cli.operating import Operating
 from adapters.cli.operator_commands import add_operator_commands
-from adapters.cli.progress import open_progress
-from adapters.cli.saying import Exit, code_of, make_encodable, print_json, report, say
+from adapters.cli.running import OpenResearcher, follow, run_command, say_failure, serve
+from adapters.cli.saying import Exit, print_json
 from adapters.cli.section import add_section_commands
-from core import wording
 from core.answer import Confidence, JobResult
-from core.errors import GorkdError, InvalidQuery
+from core.errors import InvalidQuery
 from core.job import Depth, JobStatus, ResearchJob, ResearchRequest
 from core.modes import DEFAULT_MODE, MODES, check_modes, option_words, read_modes
 from core.modes.options import DEPTH, ROUNDS, TOP_K
 from core.render import job_json
 from core.source import Source
-
-if TYPE_CHECKING:
-    from core.researcher import Researcher
-
-OpenResearcher = Callable[[], "AbstractAsyncContextManager[Researcher]"]
-
-_log = logging.getLogger(__name__)
 
 
 def build_app(
@@ -89,22 +77,12 @@ def _ask_command(open_researcher: OpenResearcher) -> Callable[..., None]:
         as_json: Annotated[bool, typer.Option("--json", help="Print the job as JSON.")] = False,
     ) -> None:
         """Answer one question from sources that are read and cited."""
-        make_encodable()
-        try:
+
+        def run() -> Coroutine[None, None, Exit]:
             request = _request(" ".join(question), mode, depth, top_k=top_k, context=context, is_fresh=fresh)
-            request = replace(request, max_iterations=max_iterations)
-            code = asyncio.run(_ask(open_researcher, request, as_json=as_json))
-        except KeyboardInterrupt:
-            code = Exit.INTERRUPTED
-        except GorkdError as error:
-            code = report(error, as_json=as_json)
-        except BrokenPipeError:  # typer ends quietly when whoever read along has seen enough (`| head`)
-            raise
-        except Exception as error:  # noqa: BLE001 -- the process boundary: a person gets a sentence, the log the rest
-            _log.debug("ask failed", exc_info=True)
-            say(f"{wording.SOMETHING_BROKE} ({type(error).__name__}; GORKD_LOG_LEVEL=debug shows more)")
-            code = Exit.FAILED
-        raise typer.Exit(code)
+            return _ask(open_researcher, replace(request, max_iterations=max_iterations), as_json=as_json)
+
+        run_command(run, as_json=as_json)
 
     return ask
 
@@ -117,26 +95,13 @@ def _mcp_command(run_mcp: Callable[[bool], None]) -> Callable[..., None]:
         ] = False,
     ) -> None:
         """Serve the tools `deep_research` and `research` to other programs over MCP."""
-        try:
-            run_mcp(http)
-        except KeyboardInterrupt:
-            raise typer.Exit(Exit.INTERRUPTED) from None
-        except GorkdError as error:
-            raise typer.Exit(report(error, as_json=False)) from error
+        serve(lambda: run_mcp(http))
 
     return mcp
 
 
 def _process_command(name: str, run_process: Callable[[str], None]) -> Callable[[], None]:
-    def run() -> None:
-        try:
-            run_process(name)
-        except KeyboardInterrupt:
-            raise typer.Exit(Exit.INTERRUPTED) from None
-        except GorkdError as error:
-            raise typer.Exit(report(error, as_json=False)) from error
-
-    return run
+    return lambda: serve(lambda: run_process(name))
 
 
 def _request(query: str, mode: str, depth: Depth, *, top_k: int, context: str, is_fresh: bool) -> ResearchRequest:
@@ -151,16 +116,7 @@ def _request(query: str, mode: str, depth: Depth, *, top_k: int, context: str, i
 
 async def _ask(open_researcher: OpenResearcher, request: ResearchRequest, *, as_json: bool) -> Exit:
     async with open_researcher() as researcher:
-        job = await researcher.submit(request)
-        try:
-            with open_progress(sys.stderr) as progress:
-                async for event in researcher.follow(job.id):
-                    progress.show(event)
-        except asyncio.CancelledError:
-            await researcher.cancel(job.id)
-            say(f"Interrupted; {job.id} is cancelled.")
-            raise
-        job = await researcher.job(job.id)
+        job = await follow(researcher, (await researcher.submit(request)).id)
         result, sources = await researcher.result(job.id), await researcher.sources(job.id)
     if as_json:
         print_json(job_json(job, result, sources))
@@ -172,9 +128,7 @@ def _conclude(job: ResearchJob, result: JobResult | None, sources: list[Source],
     if job.status is not JobStatus.COMPLETED or result is None or result.answer is None:
         if sources and not is_printed:
             print_sources(Console(stderr=True, highlight=False), "Found before it ended", sources)
-        say(f"{wording.failure_sentence(job)} ({job.id})")
-        is_cancelled = job.status is JobStatus.CANCELLED
-        return Exit.INTERRUPTED if is_cancelled else code_of(job.error.code if job.error else "")
+        return say_failure(job)
     if not is_printed:
         print_answer(Console(highlight=False), job, result, result.answer, sources)
     is_insufficient = result.answer.confidence is Confidence.INSUFFICIENT

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Coroutine, Sequence
 from functools import partial
 from typing import Annotated
 
@@ -31,11 +31,8 @@ _Json = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 
 
 def add_operator_commands(app: typer.Typer, operating: Operating) -> None:
-    app.command("trace")(_trace_command(operating))
-    app.command("doctor")(_doctor_command(operating))
-    app.command("forget")(_forget_command(operating))
-    app.command("cache")(_cache_command(operating))
-    app.command("link")(_link_command(operating))
+    for add in (_add_trace, _add_doctor, _add_forget, _add_cache, _add_link):
+        add(app, operating)
     app.command("stats")(stats_command(operating))
     app.add_typer(library_app(operating), name="library")
     app.add_typer(settings_app(operating, partial(run_command, as_json=False)), name="settings")
@@ -43,7 +40,8 @@ def add_operator_commands(app: typer.Typer, operating: Operating) -> None:
         app.command("chat")(chat_command(operating.open_chatting))
 
 
-def _trace_command(operating: Operating) -> Callable[..., None]:
+def _add_trace(app: typer.Typer, operating: Operating) -> None:
+    @app.command()
     def trace(
         job: Annotated[str, typer.Argument(help="The job's id, job_….", metavar="JOB", show_default=False)],
         *,
@@ -53,18 +51,16 @@ def _trace_command(operating: Operating) -> Callable[..., None]:
         """Print what a job did, step by step, with durations, tokens and cost."""
         run_command(lambda: _trace(operating, job.strip(), with_prompts=prompts, as_json=as_json), as_json=as_json)
 
-    return trace
 
-
-def _doctor_command(operating: Operating) -> Callable[..., None]:
+def _add_doctor(app: typer.Typer, operating: Operating) -> None:
+    @app.command()
     def doctor(*, as_json: _Json = False) -> None:
         """Try every configured part, and say what to do where something is wrong."""
         run_command(lambda: _examine(operating, as_json=as_json), as_json=as_json)
 
-    return doctor
 
-
-def _forget_command(operating: Operating) -> Callable[..., None]:
+def _add_forget(app: typer.Typer, operating: Operating) -> None:
+    @app.command()
     def forget(
         *,
         job: Annotated[str, typer.Option("--job", metavar="JOB", help="One job.")] = "",
@@ -85,10 +81,9 @@ def _forget_command(operating: Operating) -> Callable[..., None]:
 
         run_command(run, as_json=as_json)
 
-    return forget
 
-
-def _cache_command(operating: Operating) -> Callable[..., None]:
+def _add_cache(app: typer.Typer, operating: Operating) -> None:
+    @app.command()
     def cache(
         action: Annotated[CacheAction, typer.Argument(help="What to do.", show_default=False)],
         job: Annotated[str, typer.Argument(help="The job's id, for show and forget.", metavar="[JOB]")] = "",
@@ -104,10 +99,9 @@ def _cache_command(operating: Operating) -> Callable[..., None]:
         command = partial(run_cache, operating, action, job.strip(), workspace=place, is_sure=is_sure, as_json=as_json)
         run_command(command, as_json=as_json)
 
-    return cache
 
-
-def _link_command(operating: Operating) -> Callable[..., None]:
+def _add_link(app: typer.Typer, operating: Operating) -> None:
+    @app.command()
     def link(
         job: Annotated[str, typer.Argument(help="The job's id, job_….", metavar="JOB", show_default=False)],
         *,
@@ -116,8 +110,6 @@ def _link_command(operating: Operating) -> Callable[..., None]:
     ) -> None:
         """Print the address of a job's page, signed where the job is private; or take such links back."""
         run_command(lambda: _link(operating, job.strip(), is_revoking=revoke, as_json=as_json), as_json=as_json)
-
-    return link
 
 
 async def _trace(operating: Operating, job_id: str, *, with_prompts: bool, as_json: bool) -> Exit:

@@ -1,16 +1,26 @@
-"""A command of the terminal from its coroutine to its exit code."""
+"""A command of the terminal from its coroutine to its exit code, and a job from its first event to its last."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 from collections.abc import Callable, Coroutine
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING
 
 import typer
 
-from adapters.cli.saying import Exit, make_encodable, report, say
+from adapters.cli.progress import open_progress
+from adapters.cli.saying import Exit, code_of, make_encodable, report, say
 from core import wording
 from core.errors import GorkdError
+from core.job import JobStatus, ResearchJob
+
+if TYPE_CHECKING:
+    from core.researcher import Researcher
+
+OpenResearcher = Callable[[], "AbstractAsyncContextManager[Researcher]"]
 
 _log = logging.getLogger(__name__)
 
@@ -31,3 +41,32 @@ def run_command(command: Callable[[], Coroutine[None, None, Exit]], *, as_json: 
         say(f"{wording.SOMETHING_BROKE} ({type(error).__name__}; GORKD_LOG_LEVEL=debug shows more)")
         code = Exit.FAILED
     raise typer.Exit(code)
+
+
+def serve(process: Callable[[], None]) -> None:
+    """A process until it is told to end. A bug keeps its traceback: whoever watches a service reads it there."""
+    try:
+        process()
+    except KeyboardInterrupt:
+        raise typer.Exit(Exit.INTERRUPTED) from None
+    except GorkdError as error:
+        raise typer.Exit(report(error, as_json=False)) from error
+
+
+async def follow(researcher: Researcher, job_id: str) -> ResearchJob:
+    """Show the job's progress until it has ended; an interrupt cancels it."""
+    try:
+        with open_progress(sys.stderr) as progress:
+            async for event in researcher.follow(job_id):
+                progress.show(event)
+    except asyncio.CancelledError:
+        await researcher.cancel(job_id)
+        say(f"Interrupted; {job_id} is cancelled.")
+        raise
+    return await researcher.job(job_id)
+
+
+def say_failure(job: ResearchJob) -> Exit:
+    """Why there is no answer, and how to exit."""
+    say(f"{wording.failure_sentence(job)} ({job.id})")
+    return Exit.INTERRUPTED if job.status is JobStatus.CANCELLED else code_of(job.error.code if job.error else "")

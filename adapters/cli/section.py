@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from adapters.cli.progress import open_progress
-from adapters.cli.running import run_command
-from adapters.cli.saying import Exit, code_of, print_json, say
-from core import wording
+from adapters.cli.running import OpenResearcher, follow, run_command, say_failure
+from adapters.cli.saying import Exit, print_json, say
 from core.answer import JobResult
 from core.attachments import MAX_ATTACHMENT_BYTES, Attachment
 from core.errors import InvalidQuery
@@ -24,10 +19,6 @@ from core.render import job_json, one_line, printable
 from core.section.brief import is_brief, read_brief
 from core.section.sections import sections_in
 
-if TYPE_CHECKING:
-    from core.researcher import Researcher
-
-OpenResearcher = Callable[[], "AbstractAsyncContextManager[Researcher]"]
 _Context = Annotated[
     Path, typer.Option("--context", metavar="FILE", help="What the paper is about: YAML or JSON with `concept:`.")
 ]
@@ -76,20 +67,12 @@ async def _write(
     read_brief([(entry.name, entry.text) for entry in attachments])  # what is wrong with it is said before anything
     async with open_researcher() as researcher:
         job = await researcher.submit(ResearchRequest(query, modes=("section",)), attachments=attachments)
-        try:
-            with open_progress(sys.stderr) as progress:
-                async for event in researcher.follow(job.id):
-                    progress.show(event)
-        except asyncio.CancelledError:
-            await researcher.cancel(job.id)
-            say(f"Interrupted; {job.id} is cancelled.")
-            raise
-        job, result = await researcher.job(job.id), await researcher.result(job.id)
+        job = await follow(researcher, job.id)
+        result = await researcher.result(job.id)
         if as_json:
             print_json(job_json(job, result, await researcher.sources(job.id)))
     if job.status is not JobStatus.COMPLETED or result is None or result.answer is None:
-        say(f"{wording.failure_sentence(job)} ({job.id})")
-        return Exit.INTERRUPTED if job.status is JobStatus.CANCELLED else code_of(job.error.code if job.error else "")
+        return say_failure(job)
     if output is not None:
         _save(output, result)
     elif not as_json:
