@@ -26,7 +26,7 @@ from core.prompts import load_prompt
 from core.source import Source
 from core.terms import terms
 from core.verification.finding import Check
-from core.verification.model_check import MAX_ITEMS, CheckItem, fence_item, read_rows
+from core.verification.model_check import MAX_ITEMS, CheckItem, fence_item, read_verdicts
 from core.verification.reading import read
 from core.verification.sources import examine
 
@@ -173,15 +173,9 @@ def _request(read_as: Sequence[str], asked: Sequence[_Open], *, timeout_s: float
 def _read_answer(text: str, asked: Sequence[_Open]) -> dict[int, str]:
     """The verdicts by place in `asked`; what is answered twice and differently is not answered."""
     found: dict[int, set[str]] = {}
-    for row in read_rows(text):
-        number, verdict = row.get("item"), str(row.get("verdict")).strip().lower()
-        if (
-            isinstance(number, int)
-            and not isinstance(number, bool)
-            and 1 <= number <= len(asked)
-            and verdict in _VERDICTS
-        ):
-            found.setdefault(number - 1, set()).add(verdict)
+    for place, verdict, _ in read_verdicts(text, len(asked)):
+        if verdict in _VERDICTS:
+            found.setdefault(place, set()).add(verdict)
     return {place: verdicts.pop() for place, verdicts in found.items() if len(verdicts) == 1}
 
 

@@ -6,7 +6,7 @@ Whatever the model does not answer, or answers with something else than a verdic
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -76,15 +76,13 @@ def parse_check_answer(text: str, items: Sequence[CheckItem]) -> dict[str, Model
     Of two verdicts on one item the less favourable counts.
     """
     found: dict[str, ModelVerdict] = {}
-    for row in read_rows(text):
-        number, verdict = row.get("item"), _VERDICTS.get(str(row.get("verdict")).strip().lower())
-        if not isinstance(number, int) or isinstance(number, bool) or verdict is None:
+    for place, said, reason in read_verdicts(text, min(len(items), MAX_ITEMS)):
+        verdict = _VERDICTS.get(said)
+        if verdict is None:
             continue
-        if not 1 <= number <= min(len(items), MAX_ITEMS):
-            continue
-        item_id = items[number - 1].id
+        item_id = items[place].id
         if item_id not in found or _SEVERITY[verdict] > _SEVERITY[found[item_id].verdict]:
-            found[item_id] = ModelVerdict(verdict, str(row.get("reason") or "").strip()[:MAX_REASON_CHARS])
+            found[item_id] = ModelVerdict(verdict, reason)
     return found
 
 
@@ -102,7 +100,16 @@ def _plain(text: str, limit: int) -> str:
     return " ".join(text.replace("<", "‹").replace(">", "›").split())[:limit]
 
 
-def read_rows(text: str) -> list[Mapping[str, object]]:
+def read_verdicts(text: str, count: int) -> Iterator[tuple[int, str, str]]:
+    """What was said of each of `count` items: its place from 0, the word in lower case, the reason. Never raises."""
+    for row in _read_rows(text):
+        number = row.get("item")
+        if isinstance(number, int) and not isinstance(number, bool) and 1 <= number <= count:
+            reason = str(row.get("reason") or "").strip()[:MAX_REASON_CHARS]
+            yield number - 1, str(row.get("verdict")).strip().lower(), reason
+
+
+def _read_rows(text: str) -> list[Mapping[str, object]]:
     """The objects that look like verdicts, also out of an answer in a code block or cut short."""
     decoder = json.JSONDecoder()
     rows: list[Mapping[str, object]] = []
