@@ -7,16 +7,18 @@ query is kept with the job, so that no chunk is summarised twice for one query.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
+from math import inf
+from typing import TypeVar
 
 from core.answer import ModelUsage
 from core.codec import decode, encode
 from core.config import SectionSettings
 from core.deps import Deps
-from core.errors import ModelError, ModelGarbled, StoreError
+from core.errors import ModelError, ModelGarbled, ModelTimeout, StoreError
 from core.events import Json
 from core.growing_json import parse_object
 from core.injection import instructions_in, mask
@@ -27,6 +29,8 @@ from core.ports import ChatModel, ChatRequest
 from core.prompts import load_prompt
 from core.section.usage import Phase, PhaseUsage
 from core.stages.prompting import fenced
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -115,10 +119,12 @@ async def search_evidence(
     *,
     known: Collection[str] = (),
     is_custom: bool = True,
+    within_s: float = inf,
 ) -> Searched:
     """The best five to eight chunks for the query, other than those `known` by chunk id.
 
-    A candidate that the model does not judge is left out. Raises `ModelError` when it judges none, `StoreError`.
+    A candidate that the model does not judge, or not `within_s`, is left out. Raises `ModelError` when it judges none,
+    `StoreError`.
     """
     settings = deps.settings.section
     candidates = await _candidates(query, shelves, settings.top_k_initial, known)
@@ -126,7 +132,7 @@ async def search_evidence(
     kept = {entry.chunk.chunk_id: await _kept(search, entry.chunk) for entry in candidates}
     judged = {chunk_id: judgement for chunk_id, judgement in kept.items() if judgement is not None}
     missing = [entry.chunk for entry in candidates if entry.chunk.chunk_id not in judged]
-    new, usage = await _judge(search, missing)
+    new, usage = await _judge(search, missing, within_s)
     judged.update(new)
     if candidates and not judged:
         raise ModelGarbled("no candidate was judged", user_message="The model judged none of the passages found.")
@@ -168,11 +174,13 @@ async def _kept(search: _Search, chunk: PaperChunk) -> Judgement | None:
         return None
 
 
-async def _judge(search: _Search, chunks: Sequence[PaperChunk]) -> tuple[dict[str, Judgement], tuple[PhaseUsage, ...]]:
+async def _judge(
+    search: _Search, chunks: Sequence[PaperChunk], within_s: float
+) -> tuple[dict[str, Judgement], tuple[PhaseUsage, ...]]:
     """By chunk id, all batches at once; a batch that fails costs its own chunks, all of them the search."""
     size = search.settings.chunks_per_call
     batches = [chunks[at : at + size] for at in range(0, len(chunks), size)]
-    outcomes = await asyncio.gather(*(_judge_batch(search, batch) for batch in batches), return_exceptions=True)
+    outcomes = await _ended(within_s, [_judge_batch(search, batch) for batch in batches])
     judged: dict[str, Judgement] = {}
     usage: list[PhaseUsage] = []
     failures: list[ModelError] = []
@@ -188,6 +196,23 @@ async def _judge(search: _Search, chunks: Sequence[PaperChunk]) -> tuple[dict[st
     if failures and not judged:
         raise failures[0]
     return judged, tuple(usage)
+
+
+async def _ended(within_s: float, calls: Sequence[Coroutine[object, object, T]]) -> list[T | BaseException]:
+    """What the calls gave or raised, all at once; one that takes longer is broken off with a `ModelTimeout`."""
+    tasks = [asyncio.create_task(call) for call in calls]
+    try:
+        if tasks:
+            await asyncio.wait(tasks, timeout=None if within_s == inf else within_s)
+        late = [task for task in tasks if task.cancel()]
+        outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+    except asyncio.CancelledError:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        raise
+    too_late = ModelTimeout(f"not judged in {within_s:g} s", user_message="The model judged no passage in time.")
+    return [too_late if task in late else outcome for task, outcome in zip(tasks, outcomes, strict=True)]
 
 
 async def _judge_batch(search: _Search, chunks: Sequence[PaperChunk]) -> tuple[dict[str, Judgement], list[PhaseUsage]]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from core.agent import Move, Refusal, decide, run_agent
 from core.answer import ModelUsage
+from core.errors import ModelTimeout
 from core.job import JobStatus
 from core.library.funnel import Shelves
 from core.llm import retry_once
@@ -91,21 +91,24 @@ class Gathering:
         await self.work.progress.status(
             JobStatus.SEARCHING, message=f"{title}: gathering evidence", data={"queries": [query]}
         )
+        within_s = self._search_until.remaining()
+        if not self.evidence:  # without any there is nothing to write from
+            within_s = within_s or self.work.deps.settings.section.call_timeout_s
         with self.work.deps.stage("evidence"):
-            found = search_evidence(
-                self.work.job.id,
-                query,
-                self.shelves,
-                self.work.deps,
-                self.model,
-                known=known,
-                is_custom=is_custom,
-            )
-            if not is_custom:  # without its evidence there is nothing to write from
-                return await found
             try:
-                return await asyncio.wait_for(found, self._search_until.remaining())
-            except TimeoutError:
+                return await search_evidence(
+                    self.work.job.id,
+                    query,
+                    self.shelves,
+                    self.work.deps,
+                    self.model,
+                    known=known,
+                    is_custom=is_custom,
+                    within_s=within_s,
+                )
+            except ModelTimeout:
+                if not self.evidence:
+                    raise
                 return Searched(query, is_custom, (), 0, 0, ())
 
     async def _act(self, query: str) -> str:

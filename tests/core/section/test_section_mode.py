@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import replace
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -16,12 +17,13 @@ from core.config import SectionSettings
 from core.job import JobStatus
 from core.library.paper import StoredChunk
 from core.modes.section import MODE, NEEDS_MODEL, NO_PAPERS
+from core.ports import ChatDelta, ChatRequest
 from core.runner import DirectSteps, run_job
 from core.section.asking import NO_BRIEF
 from core.section.evidence import KeptEvidence
 from core.section.writing import select_for_writing
 from tests.core.section.samples import BRIEF, KEYS, PAPERS, SENTENCES, Agent, items, model, shelve, written
-from tests.fakes import make_deps, make_job
+from tests.fakes import FakeModel, make_deps, make_job
 
 WIND = f"Strong wind raised the tide at Brest by 40 centimetres ({KEYS[1]})."
 MOON = f"The moon causes the tides of the world ({KEYS[0]})."
@@ -288,6 +290,32 @@ async def test_a_section_whose_time_is_up_is_written_from_what_was_found() -> No
     assert agent.asked == []
     assert result.answer.stopped_because == "its time was up"
     assert "Introduction: the search for evidence ended early, since its time was up." in result.answer.limitations
+
+
+@dataclass
+class HangingAt(FakeModel):
+    """Says nothing more where a prompt holds these words."""
+
+    words: str = ""
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+        if request.purpose == "summaries" and self.words in request.user:
+            await asyncio.Event().wait()
+        async for delta in super().stream(request):
+            yield delta
+
+
+async def test_first_search_ends_with_its_time_and_with_what_was_judged_by_then() -> None:
+    """D2, S001-18: a call that hangs costs its own passages, not the section."""
+    short = SectionSettings(deadline_s=0.5, write_reserve_s=0.2)
+    chat = HangingAt(model(MOON).answers, words=SENTENCES[1])
+
+    _, job, result = await written(chat, section=short)
+
+    assert job.status is JobStatus.COMPLETED
+    assert view(result)["section_text"] == MOON
+    assert result.answer.stopped_because == "its time was up"
+    assert "3 of 5 passages could not be judged by the model and were left out." in result.answer.limitations
 
 
 async def test_sections_of_one_document_share_what_was_paid_for() -> None:
