@@ -77,6 +77,19 @@ def _secrets(env: Mapping[str, str], data: Path) -> tuple[str, ...]:
     return (_kept(data),)
 
 
+def read_tokens(env: Mapping[str, str], name: str) -> tuple[str, ...]:
+    """The bearer tokens of the variable `name`, separated by commas; of `tenant=token` the second part counts.
+
+    Raises `SetupError` for one that could be guessed, without saying which.
+    """
+    tokens = tuple(filter(None, map(str.strip, env.get(name, "").split(","))))
+    if any(len(token.rpartition("=")[2]) < MIN_CHARS for token in tokens):
+        raise SetupError(
+            f"Every token in {name} must have at least {MIN_CHARS} characters, e.g. from `openssl rand -hex 32`."
+        )
+    return tokens
+
+
 def _refuse_weak(secrets_: tuple[str, ...]) -> None:
     if not secrets_ or any(len(secret) < MIN_CHARS for secret in secrets_):
         raise SetupError(f"GORKD_SECRET must have at least {MIN_CHARS} characters, e.g. from `openssl rand -hex 32`.")

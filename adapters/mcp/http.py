@@ -13,6 +13,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from adapters.mcp.server import build_server
+from adapters.secrets import read_tokens
 from core.errors import SetupError
 from core.researcher import Researcher
 
@@ -30,7 +31,7 @@ class McpSettings(BaseModel):
     @classmethod
     def from_env(cls, env: Mapping[str, str]) -> McpSettings:
         """Raises `SetupError` without a token: what costs money is not open to everyone who finds the port."""
-        tokens = tuple(filter(None, map(str.strip, env.get("GORKD_API_TOKENS", "").split(","))))
+        tokens = read_tokens(env, "GORKD_API_TOKENS")
         if not tokens:
             raise SetupError(
                 "gorkd mcp --http needs GORKD_API_TOKENS: set at least one token for the programs that call."

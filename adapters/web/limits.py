@@ -82,7 +82,7 @@ async def keep_limits(request: web.Request, handler: Handler) -> web.StreamRespo
     settings = request.app[SETTINGS]
     if (request.method, request.path) in _ASKING:
         action, limit = "ask", settings.asks_per_minute
-    elif request.path.startswith("/v1/") or request.path.endswith(DRAWN):
+    elif request.path.startswith(("/v1/", "/admin")) or request.path.endswith(DRAWN):
         action, limit = "read", settings.reads_per_minute
     else:
         return await handler(request)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from ipaddress import IPv4Network, IPv6Network
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from adapters.secrets import read_tokens
 from core.errors import SetupError
 
 _VARIABLES = {
@@ -21,7 +22,7 @@ _VARIABLES = {
     "GORKD_READS_PER_MINUTE": "reads_per_minute",
     "GORKD_STREAMS_PER_ADDRESS": "streams_per_address",
 }
-_LISTS = ("api_tokens", "stats_tokens", "proxies")  # separated by commas
+_TOKENS = ("GORKD_API_TOKENS", "GORKD_STATS_TOKENS")
 
 
 class WebSettings(BaseModel):
@@ -52,9 +53,12 @@ class WebSettings(BaseModel):
     @classmethod
     def from_env(cls, env: Mapping[str, str]) -> WebSettings:
         """Raises `SetupError` naming the variable that is wrong."""
-        values: dict[str, str | list[str]] = {field: env[name] for name, field in _VARIABLES.items() if env.get(name)}
-        for field in _LISTS:
-            values[field] = [part.strip() for part in str(values.get(field, "")).split(",") if part.strip()]
+        values: dict[str, str | Sequence[str]] = {
+            field: env[name] for name, field in _VARIABLES.items() if env.get(name)
+        }
+        for name in _TOKENS:
+            values[_VARIABLES[name]] = read_tokens(env, name)
+        values["proxies"] = [part.strip() for part in env.get("GORKD_PROXIES", "").split(",") if part.strip()]
         public_url = values.get("public_url") or f"http://127.0.0.1:{values.get('port', 8080)}"
         values["public_url"] = str(public_url).rstrip("/")
         try:
@@ -62,4 +66,5 @@ class WebSettings(BaseModel):
         except ValidationError as exc:
             first = exc.errors(include_url=False)[0]
             name = next(name for name, field in _VARIABLES.items() if field == first["loc"][0])
-            raise SetupError(f"Please check {name}: {first['msg']}, not {first['input']!r}.") from exc
+            given = "" if name in _TOKENS else f", not {first['input']!r}"
+            raise SetupError(f"Please check {name}: {first['msg']}{given}.") from (None if name in _TOKENS else exc)

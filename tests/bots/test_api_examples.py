@@ -27,7 +27,7 @@ async def served(tmp_path: Path) -> AsyncIterator[Process]:
     """Everything in one process, answering from the project's own documents."""
     env = {
         "GORKD_DATA": str(tmp_path / "data"), "GORKD_PROVIDERS": "files", "HOST": "127.0.0.1", "PORT": "0",
-        "GORKD_API_TOKENS": "a-token", "PYTHONPATH": str(ROOT),
+        "GORKD_API_TOKENS": "a-token-of-a-program", "PYTHONPATH": str(ROOT),
     }  # fmt: skip
     process = await Process.start("all", env)
     yield process
@@ -44,7 +44,7 @@ async def test_the_examples_do_what_the_page_says(served: Process, tmp_path: Pat
     script = f"\necho '{MARK}'\n".join(["set -euo pipefail", *examples]).replace(ADDRESS, served.address)
 
     shell = await asyncio.create_subprocess_exec(
-        "bash", "-c", script, cwd=tmp_path, env={"PATH": os.environ["PATH"], "TOKEN": "a-token"},
+        "bash", "-c", script, cwd=tmp_path, env={"PATH": os.environ["PATH"], "TOKEN": "a-token-of-a-program"},
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
     )  # fmt: skip
     out, err = await asyncio.wait_for(shell.communicate(), 50)

@@ -454,11 +454,30 @@ async def test_page_is_small(open_web: Open):
 
 
 def test_settings_come_from_a_mapping():
-    settings = WebSettings.from_env({"PORT": "9000", "GORKD_API_TOKENS": " one, two ,"})
+    one, two = "token-one-of-sixteen", "token-two-of-sixteen"
 
-    assert (settings.host, settings.port, settings.api_tokens) == ("127.0.0.1", 9000, ("one", "two"))
+    settings = WebSettings.from_env({"PORT": "9000", "GORKD_API_TOKENS": f" {one}, {two} ,"})
+
+    assert (settings.host, settings.port, settings.api_tokens) == ("127.0.0.1", 9000, (one, two))
     assert settings.public_url == "http://127.0.0.1:9000"
     assert "one" not in repr(settings)
+
+
+@pytest.mark.parametrize(
+    ("variable", "wrong"),
+    [
+        pytest.param("GORKD_API_TOKENS", "hunter2-hunter2", id="short"),
+        pytest.param("GORKD_STATS_TOKENS", "slack:T1=hunter2-hunter2", id="a tenant's, short"),
+        pytest.param("GORKD_STATS_TOKENS", "=hunter2-of-sixteen", id="of no tenant"),
+    ],
+)
+def test_a_token_that_could_be_guessed_is_refused_and_not_repeated(variable: str, wrong: str):
+    """Neither the sentence nor what caused it says what the token is: both may end in a log."""
+    with pytest.raises(SetupError, match=variable) as refused:
+        WebSettings.from_env({variable: f"slack:T2=token-two-of-sixteen,{wrong}"})
+
+    assert "hunter2" not in str(refused.value)
+    assert refused.value.__cause__ is None
 
 
 @pytest.mark.parametrize("port", ["eighty", "-1", "65536"])
