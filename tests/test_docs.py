@@ -26,7 +26,7 @@ from tests.fakes import make_job
 from tests.golden import samples
 
 ROOT = Path(__file__).resolve().parent.parent
-DOCS = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md")])
+DOCS = sorted([ROOT / "README.md", ROOT / "SECURITY.md", *ROOT.glob("docs/**/*.md")])
 TESTS = sorted(ROOT.glob("tests/**/*.py"))
 
 VARIABLE = re.compile(

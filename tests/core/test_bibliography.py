@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import UTC, date
 
@@ -21,6 +22,10 @@ from tests.golden import samples
 from tests.golden.strategies import texts
 
 FIRST = samples.SOURCES[0]
+ACTING = set(
+    "input include openin openout read write immediate special catcode csname def edef let begin end usepackage verb "
+    "url href cite directlua expandafter loop newcommand".split()
+)
 
 
 def source(number: int = 1, *, url: str = "https://a.test/x", title: str = "A title", **metadata: object) -> Source:
@@ -210,6 +215,22 @@ def test_latex_shows_the_characters_themselves(text: str):
 
 
 WORK = Work(1, "x", (), False, "", "", None, date(2026, 1, 1), "", "", "", "", "", False)
+
+
+@given(
+    st.lists(texts | st.sampled_from([r"\input{/etc/passwd}", r"\write18{id}", "^^5cinput", "%", "}{", "\\"])).map(
+        "".join
+    )
+)
+def test_no_text_becomes_a_command(text: str):
+    """Nothing that a title says reads a file, runs a program or comments the rest out."""
+    written = latex_text(text)
+
+    commands = set(re.findall(r"\\([A-Za-z]+|.)", written))
+
+    assert not commands & ACTING
+    assert {command for command in commands if not command.isalpha()} <= set("$&%#_")
+    assert re.search(r"\^\^|(?<!\\)[%#&$_~]", written) is None
 
 
 @pytest.mark.parametrize(
