@@ -24,12 +24,14 @@ from adapters.chat.slack.blocks import (
     section,
     sentence_message,
 )
+from adapters.chat.slack.render import VIEW
 from adapters.chat.slack.uploads import Upload
 from core.library import wording
 from core.library.session import Said, Speaker
 from core.library.states import COMMANDS
 from core.page_links import PageLinks, PaperPlace
 from core.render import cut, one_line, printable
+from core.wording import VIEW_FULL_ANALYSIS
 
 OPEN, IMPROVE, SAVE, PDF = "library_open", "library_improve", "library_save", "library_pdf"
 MAX_SECTIONS = 12  # of a reply; three screens, and `save` gives all of it
@@ -87,7 +89,7 @@ class SlackLibraryVoice:
         if reply.title == wording.PANEL_TITLE:
             blocks.append(context("\n".join(plain(line, ASKED_ROOM) for line in wording.NEXT_STEPS)))
         if not is_alone:
-            blocks += actions([*_buttons(said, speaker.thread), *self._pdf(speaker, said)])
+            blocks += actions([*_buttons(said, speaker.thread), *self._pdf(speaker, said), *self._page(said)])
         spoken = one_line(_HEADINGS.sub("", text))
         whole = message(f"{reply.title}: {spoken}" if reply.title else spoken, blocks)
         files = _files(said)
@@ -101,6 +103,10 @@ class SlackLibraryVoice:
         if not paper.pages:
             return []
         return link_button(PDF, "PDF", self.links.paper(PaperPlace(speaker.scope, paper.id), page=page))
+
+    def _page(self, said: Said) -> list[Block]:
+        """Where the whole answer is with its sources."""
+        return link_button(VIEW, VIEW_FULL_ANALYSIS, self.links.link(said.job)) if said.job else []
 
     def refusal(self, sentence: str) -> SlackMessage:
         return replace(sentence_message(sentence), is_aside=True)

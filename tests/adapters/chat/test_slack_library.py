@@ -19,8 +19,9 @@ from core.library import wording
 from core.library.session import Said, Speaker
 from core.library.states import COMMANDS, Conversation, State
 from core.library.talk import Reply
+from core.wording import VIEW_FULL_ANALYSIS
 from tests.core.library.samples import TIDES
-from tests.golden.samples import LINKS
+from tests.golden.samples import COMPLETED, LINKS
 from tests.loopback.slack_limits import message_faults, options_faults, view_faults
 from tests.loopback.slack_state import ADA, BOT_TOKEN, BOT_USER, GENERAL
 from tests.loopback.slack_world import SlackWorld
@@ -47,6 +48,18 @@ def test_slack_takes_every_answer_and_nobody_is_called(text: str, question: str)
         assert message_faults({"text": message.text, "blocks": list(message.blocks)}) == []
         assert "<!" not in message.text + str(message.blocks)
         assert "<@" not in message.text + str(message.blocks)
+
+
+def test_answer_links_to_its_page_and_what_was_not_researched_does_not() -> None:
+    """G-02: View Full Analysis, as below every other answer."""
+    voice = SlackLibraryVoice(LINKS)
+
+    answer = str(voice.said(SPEAKER, replace(researched("It is so."), job=COMPLETED)).blocks)
+    other = str(voice.said(SPEAKER, researched("It is so.")).blocks)
+
+    assert f"/jobs/{COMPLETED.id}" in answer
+    assert VIEW_FULL_ANALYSIS in answer
+    assert VIEW_FULL_ANALYSIS not in other
 
 
 @given(text=st.text(alphabet="ab&<\n 🙂", max_size=12_000))
