@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import discord
 import regex
 
+from adapters.chat.code import excerpt, pieces_of
+from adapters.chat.discord.findings import code_block
 from adapters.chat.discord.markup import is_linkable, plain, prose
 from adapters.chat.discord.payload import (
     DiscordMessage,
@@ -112,20 +114,41 @@ class DiscordLibraryVoice:
 
 
 def rich(text: str, limit: int) -> str:
-    """Markdown as Discord shows it in at most `limit` units: headings and bold, dots for lists, words to type as code.
+    """Markdown as Discord shows it in at most `limit` units: headings and bold, dots for lists, code in closed blocks.
 
     Everything else literally. What is too long ends after a whole line, else within it, with an ellipsis.
     """
     shown: list[str] = []
     room = limit
-    for line in regex.sub(r"\n{3,}", "\n\n", printable(text)).strip().split("\n"):
+    for piece, language, is_code in pieces_of(printable(text)):
+        part, is_whole = _block(piece, language, room) if is_code else _lines(piece, room, limit)
+        shown.append(part)
+        room -= units(part) + 1
+        if not is_whole:
+            break
+    return "\n".join(shown).strip()
+
+
+def _lines(text: str, room: int, limit: int) -> tuple[str, bool]:
+    """What of the prose has room, and whether that is all of it."""
+    shown: list[str] = []
+    for line in regex.sub(r"\n{3,}", "\n\n", text).strip().split("\n"):
         written = _line(line, limit)
         if units(written) + 3 > room:
             rest = _line(line, room - 3) if room > LEAST_ROOM else "…"
-            return "\n".join([*shown, rest if units(rest) <= room else "…"]).strip()
+            return "\n".join([*shown, rest if units(rest) <= room else "…"]).strip(), False
         shown.append(written)
         room -= units(written) + 1
-    return "\n".join(shown)
+    return "\n".join(shown), True
+
+
+def _block(code: str, language: str, room: int) -> tuple[str, bool]:
+    """As `_lines`, of code; what is shown of it is always closed."""
+    whole = code_block(code, language)
+    if units(whole) + 3 <= room:
+        return whole, True
+    left = room - (units(whole) - units(code)) - 3  # the fence, and what breaks fences within
+    return (f"{code_block(excerpt(code, left).text, language)}\n…" if left > LEAST_ROOM else "…"), False
 
 
 def _line(line: str, room: int) -> str:

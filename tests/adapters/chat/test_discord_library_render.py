@@ -47,6 +47,20 @@ def test_markdown_is_shown_as_discord_writes_it(text: str, shown: str) -> None:
     assert rich(text, 500) == shown
 
 
+def test_code_of_an_answer_is_a_block_and_its_signs_are_not_escaped() -> None:
+    shown = rich("## Use\n\nRun *this*:\n\n```python\ntides = __import__('tides')  # [1] *not* bold\n```\n\nDone.", 500)
+
+    assert shown == "**Use**\n\nRun \\*this\\*:\n```python\ntides = __import__('tides')  # [1] *not* bold\n```\nDone."
+
+
+@given(st.text("ab`~ \n", max_size=600), st.integers(150, 400))
+def test_blocks_of_code_are_closed_in_whatever_room_there_is(code: str, limit: int) -> None:
+    shown = rich(f"Run this:\n\n```python\nx = 1\n{code}\n```\n\nThen that.", limit)
+
+    assert units(shown) <= limit
+    assert shown.count("```") % 2 == 0
+
+
 @given(st.text(), st.integers(20, 300))
 def test_no_text_is_longer_than_its_room_or_pings(text: str, limit: int) -> None:
     shown = rich(text, limit)
