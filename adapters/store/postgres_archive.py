@@ -42,7 +42,6 @@ _OWN_MESSAGES = "DELETE FROM open_messages WHERE asker = %(user)s AND (%(tenant)
 _OWN_TALKS = """DELETE FROM conversations WHERE %(user)s = ANY(string_to_array(asker, chr(10)))
     AND (%(tenant)s = '' OR tenant = %(tenant)s)"""
 _TOMBSTONE = "INSERT INTO forgotten (job_id, at) VALUES (%s, %s) ON CONFLICT (job_id) DO UPDATE SET at = excluded.at"
-_OLD_EVENTS = "DELETE FROM events WHERE at < %s AND job_id IN (SELECT id FROM jobs WHERE status = ANY(%s))"
 _TABLES_WITH = """
     SELECT table_name FROM information_schema.columns
     JOIN information_schema.tables USING (table_catalog, table_schema, table_name)
@@ -87,11 +86,10 @@ class PostgresArchive:
         return await self._database.execute(query, (tenant, before))
 
     async def expire(self, *, answers_before: datetime | None, traces_before: datetime) -> int:
-        """Events of a job stay until it has ended. Raises `StoreError`."""
+        """Raises `StoreError`."""
         tombstones_before = datetime.now(UTC) - timedelta(seconds=TOMBSTONES_KEPT_S)
         async with self._database.transaction() as connection:
             gone = (await connection.execute("DELETE FROM trace_entries WHERE at < %s", (traces_before,))).rowcount
-            gone += (await connection.execute(_OLD_EVENTS, (traces_before, _ENDED))).rowcount
             naive = traces_before.astimezone(UTC).replace(tzinfo=None)
             gone += (await connection.execute("DELETE FROM tool_traces WHERE created_at < %s", (naive,))).rowcount
             expired = "DELETE FROM addresses WHERE expires_at <= %s"

@@ -164,6 +164,9 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             key TEXT PRIMARY KEY, tenant TEXT NOT NULL, visibility TEXT NOT NULL, asker TEXT NOT NULL,
             platform TEXT NOT NULL, sealed TEXT NOT NULL, put_at TIMESTAMPTZ NOT NULL, expires_at TIMESTAMPTZ)""",
     ),
+    (
+        "DROP TABLE events",  # they lie in Redis (docs/adr/0010-postgres-and-redis-stores.md)
+    ),
 )
 
 

@@ -32,7 +32,6 @@ from adapters.store.memory_settings import MemorySettings
 from adapters.store.postgres import PostgresDatabase
 from adapters.store.postgres_attachments import PostgresAttachments
 from adapters.store.postgres_deliveries import PostgresDeliveries, PostgresOpenMessages
-from adapters.store.postgres_events import PostgresEventLog
 from adapters.store.postgres_heartbeats import PostgresHeartbeats
 from adapters.store.postgres_installations import (
     PostgresDepartures,
@@ -134,16 +133,14 @@ def memo(request):
     return PostgresJobMemo(request.getfixturevalue("jobs_in_postgres"))
 
 
-@pytest.fixture(params=[*DURABLE, "redis"])
+@pytest.fixture(params=["memory", "sqlite", "redis"])
 def events(request, clock):
     """An event log that knows job 1 and job 2."""
     if request.param == "redis":
         return request.getfixturevalue("redis_events")
     if request.param == "memory":
         return MemoryEventLog(clock=clock)
-    if request.param == "sqlite":
-        return SqliteEventLog(request.getfixturevalue("jobs_in_sqlite"), clock=clock)
-    return PostgresEventLog(request.getfixturevalue("jobs_in_postgres"), clock=clock)
+    return SqliteEventLog(request.getfixturevalue("jobs_in_sqlite"), clock=clock)
 
 
 @pytest.fixture

@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 
 import psycopg
 import pytest
 
 from adapters.store.postgres import PostgresDatabase
-from adapters.store.postgres_events import PostgresEventLog
 from adapters.store.postgres_jobs import PostgresJobStore
 from adapters.store.postgres_memo import PostgresJobMemo
 from adapters.store.postgres_schema import LOCK, MIGRATIONS
@@ -229,78 +227,26 @@ async def test_one_question_delivered_to_many_at_once_is_one_job(postgres, postg
     assert await stores[0].recent(CHANNEL, limit=20) == [saved[0]]
 
 
-async def test_two_workers_append_in_turn(postgres, postgres_url, clock, another):
-    """Appends of two processes to one job take the numbers 1 … 60, without gap or double."""
-    other = await another(postgres_url)
-    await PostgresJobStore(postgres).save(make_job())
-    logs = [PostgresEventLog(postgres, clock=clock), PostgresEventLog(other, clock=clock)]
-
-    await asyncio.gather(*(logs[number % 2].append("job_1", 1, "status", {}) for number in range(60)))
-
-    assert [event.seq for event in await logs[0].read("job_1")] == list(range(1, 61))
-
-
-async def test_follower_sees_events_of_another_process_soon(postgres, postgres_url):
-    """Within 300 ms, without being told; the clock of both is the machine's."""
-    await PostgresJobStore(postgres).save(make_job())
-    process = await python(APPEND, postgres_url)
-    assert process.stdin is not None
-    assert process.stdout is not None
-    await process.stdout.readline()
-    delays = []
-
-    process.stdin.write(b"go\n")
-    async for event in PostgresEventLog(postgres, clock=lambda: datetime.now(UTC)).follow("job_1"):
-        delays.append(datetime.now(UTC) - event.at)
-        process.stdin.write(b"go\n")
-    await process.communicate()
-
-    assert len(delays) == 3
-    assert sorted(delays)[1] < timedelta(milliseconds=300)
-
-
-APPEND = """
-import asyncio, sys
-from datetime import UTC, datetime
-from adapters.store.postgres import PostgresDatabase
-from adapters.store.postgres_events import PostgresEventLog
-
-async def main():
-    database = await PostgresDatabase.open(sys.argv[1])
-    log = PostgresEventLog(database, clock=lambda: datetime.now(UTC))
-    print("ready", flush=True)
-    for kind in ("status", "source", "complete"):
-        sys.stdin.readline()
-        await log.append("job_1", 1, kind, {})
-    await database.aclose()
-
-asyncio.run(main())
-"""
-
-
 async def test_every_row_carries_its_jobs_tenant_and_visibility(postgres, clock):
     """Each table that keeps what somebody asked says whose it is, and what belongs to a job goes with it."""
     job = make_job()
     await PostgresJobStore(postgres).save(job)
     await PostgresSourceStore(postgres).put(job, [make_source(1)])
-    await PostgresEventLog(postgres, clock=clock).append(job.id, 1, "status", {})
     await PostgresJobMemo(postgres).put(job.id, "key", "text")
     await ToolTraces(PostgresTraceStore(postgres), clock=clock).create_trace("tool", "U1", {}, scope=job.scope)
 
-    for table in ("jobs", "sources", "events", "memos", "tool_traces"):
+    for table in ("jobs", "sources", "memos", "tool_traces"):
         rows = await postgres.rows(f"SELECT tenant, visibility FROM {table}")
         assert rows == [(CHANNEL.tenant, CHANNEL.visibility)], table
     await postgres.execute("DELETE FROM jobs")
-    for table in ("sources", "events", "memos"):
+    for table in ("sources", "memos"):
         assert await postgres.rows(f"SELECT 1 FROM {table}") == [], table
 
 
-async def test_nothing_is_kept_for_a_job_that_was_never_saved(postgres, clock):
+async def test_nothing_is_kept_for_a_job_that_was_never_saved(postgres):
     """Without its job a row would belong to nobody."""
     with pytest.raises(JobNotFound):
         await PostgresSourceStore(postgres).put(make_job(), [make_source(1)])
-    with pytest.raises(JobNotFound):
-        await PostgresEventLog(postgres, clock=clock).append("job_1", 1, "status", {})
 
 
 async def test_cancelled_writers_leave_the_database_usable(postgres):
