@@ -12,6 +12,7 @@ import typer
 from adapters.cli.operating import Operating
 from adapters.cli.running import run_command
 from adapters.cli.saying import Exit, print_json, say
+from adapters.cli.tenants import known_tenant
 from core import wording
 from core.answer import JobResult
 from core.errors import GorkdError, InvalidQuery
@@ -28,7 +29,13 @@ from core.render import one_line, printable
 _Found = tuple[ResearchJob, JobResult | None]
 _SUFFIXES = frozenset({".pdf", ".md", ".markdown"})
 _Workspace = Annotated[
-    str, typer.Option("--workspace", metavar="TENANT", help="Whose library: local, discord:<guild> or slack:<team>.")
+    str,
+    typer.Option(
+        "--workspace",
+        metavar="TENANT",
+        help="Whose library: local, discord:<guild> or slack:<team>.",
+        callback=known_tenant,
+    ),
 ]
 _Channel = Annotated[str, typer.Option("--channel", metavar="ID", help="The library of one channel of it.")]
 _Json = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]

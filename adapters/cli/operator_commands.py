@@ -19,6 +19,7 @@ from adapters.cli.running import run_command
 from adapters.cli.saying import Exit, print_json, say
 from adapters.cli.settings import settings_app
 from adapters.cli.stats import stats_command
+from adapters.cli.tenants import known_tenant
 from adapters.cli.trace import print_trace, trace_json
 from core import wording
 from core.checkup import is_healthy
@@ -66,7 +67,13 @@ def _add_forget(app: typer.Typer, operating: Operating) -> None:
         job: Annotated[str, typer.Option("--job", metavar="JOB", help="One job.")] = "",
         user: Annotated[str, typer.Option("--user", metavar="ID", help="All jobs of a user, by platform id.")] = "",
         workspace: Annotated[
-            str, typer.Option("--workspace", metavar="TENANT", help="All of local, discord:<guild> or slack:<team>.")
+            str,
+            typer.Option(
+                "--workspace",
+                metavar="TENANT",
+                help="All of local, discord:<guild> or slack:<team>.",
+                callback=known_tenant,
+            ),
         ] = "",
         is_sure: Annotated[bool, typer.Option("--yes", help="Do not ask whether I am sure.")] = False,
         as_json: _Json = False,
@@ -89,7 +96,13 @@ def _add_cache(app: typer.Typer, operating: Operating) -> None:
         job: Annotated[str, typer.Argument(help="The job's id, for show and forget.", metavar="[JOB]")] = "",
         *,
         workspace: Annotated[
-            str, typer.Option("--workspace", metavar="TENANT", help="Only local, discord:<guild> or slack:<team>.")
+            str,
+            typer.Option(
+                "--workspace",
+                metavar="TENANT",
+                help="Only local, discord:<guild> or slack:<team>.",
+                callback=known_tenant,
+            ),
         ] = "",
         is_sure: Annotated[bool, typer.Option("--yes", help="Do not ask whether I am sure.")] = False,
         as_json: _Json = False,

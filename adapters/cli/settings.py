@@ -10,6 +10,7 @@ import typer
 
 from adapters.cli.operating import Operating
 from adapters.cli.saying import Exit, print_json, say
+from adapters.cli.tenants import known_tenant
 from core import wording
 from core.events import Json
 from core.render import iso_utc, printable
@@ -18,7 +19,10 @@ from core.settings.fields import FIELDS, GROUPS, read_setting, write_setting
 
 LOG_LENGTH = 100
 _Tenant = Annotated[
-    str, typer.Option("--tenant", metavar="TENANT", help="One of local, discord:<guild> or slack:<team>.")
+    str,
+    typer.Option(
+        "--tenant", metavar="TENANT", help="One of local, discord:<guild> or slack:<team>.", callback=known_tenant
+    ),
 ]
 _Json = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 _Run = Callable[[Callable[[], Coroutine[None, None, Exit]]], None]

@@ -15,6 +15,7 @@ from rich.table import Table
 from adapters.cli.operating import Operating
 from adapters.cli.running import run_command
 from adapters.cli.saying import Exit
+from adapters.cli.tenants import known_tenant
 from core import wording
 from core.render import printable
 from core.usage import MAX_DAYS, Period, Usage, UsageKey, usage_csv
@@ -28,7 +29,10 @@ def stats_command(operating: Operating) -> Callable[..., None]:
     def stats(
         *,
         tenant: Annotated[
-            str, typer.Option("--tenant", metavar="TENANT", help="Only local, discord:<guild> or slack:<team>.")
+            str,
+            typer.Option(
+                "--tenant", metavar="TENANT", help="Only local, discord:<guild> or slack:<team>.", callback=known_tenant
+            ),
         ] = "",
         days: Annotated[int, typer.Option("--days", min=1, max=MAX_DAYS, help="Today and the days before it.")] = 30,
         by: Annotated[Grouping, typer.Option("--by", help="A row for each day, each tenant, or both.")] = "both",

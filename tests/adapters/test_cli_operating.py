@@ -510,3 +510,19 @@ def test_stats_of_nothing_say_so() -> None:
     ran = Desk().run("stats")
 
     assert (ran.exit_code, ran.stdout[:20]) == (0, "Nothing was asked fr")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("forget", "--yes", "--workspace"), ("forget", "--yes", "--user", "U1", "--workspace"), ("stats", "--tenant"),
+        ("settings", "show", "--tenant"), ("cache", "list", "--workspace"), ("library", "list", "--workspace"),
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_a_mistyped_workspace_is_refused_and_not_found_empty(command: tuple[str, ...]):
+    """“Nothing is kept of T1” would be taken for a promise about slack:T1."""
+    ended = Desk().run(*command, "T1")
+
+    assert ended.exit_code == 2
+    assert "slack:<team>" in ended.stderr

@@ -153,6 +153,14 @@ async def test_two_workspaces_install_the_app_and_are_answered_each_with_its_own
         assert max(ack.seconds for ack in town.slack(team).acks) < 1
 
 
+async def test_bolt_does_not_say_that_slacks_variables_are_ignored(town: Town) -> None:
+    """They are in the environment, as docs/deploy.md says; whoever reads the log must not look for a fault there."""
+    said = [str(line["event"]) for line in town.process.lines]
+
+    assert any("worker ready" in one for one in said)
+    assert [one for one in said if "SLACK_" in one] == []
+
+
 async def test_no_file_holds_a_token(town: Town) -> None:
     await town.install("T1")
     tokens = [token.encode() for token in town.slack("T1").state.tokens]

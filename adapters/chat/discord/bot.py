@@ -90,6 +90,7 @@ class ResearchBot(discord.AutoShardedClient):
         """Without `talks` there is no library; without `leaving` nothing of a server that removes the bot is erased;
         without `rules` every server has the defaults.
         """
+        discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False  # no bot of ours speaks
         intents = discord.Intents(guilds=True, guild_messages=True, dm_messages=True)  # none of them is privileged
         super().__init__(intents=intents, allowed_mentions=discord.AllowedMentions.none(), max_messages=None)
         self.researcher = researcher
@@ -116,6 +117,8 @@ class ResearchBot(discord.AutoShardedClient):
             except (aiohttp.ClientError, discord.DiscordServerError, discord.GatewayNotFound, OSError) as exc:
                 wait_s = RECONNECT_S[min(tries, len(RECONNECT_S) - 1)]
                 _log.warning("Discord cannot be reached", extra={"error": str(exc), "retry_s": wait_s})
+                await self.http.close()  # `start` makes another session
+                self.http.connector = discord.utils.MISSING
                 tries += 1
                 await asyncio.sleep(wait_s)
 

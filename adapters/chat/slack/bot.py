@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from aiohttp import ClientSession, ClientTimeout, web
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
+from slack_bolt.logger import messages
 from slack_sdk.errors import SlackApiError
 from slack_sdk.oauth.token_rotation.async_rotator import AsyncTokenRotator
 from slack_sdk.web.async_client import AsyncWebClient
@@ -180,6 +181,7 @@ async def serve_installing(
 
 def build_app(desk: Desk, client: AsyncWebClient, home: Home, tenancy: Tenancy) -> AsyncApp:
     """The listeners, on whatever brings the events: signatures are events.py's business."""
+    logging.getLogger("slack_bolt.AsyncApp").addFilter(_is_news)
     app = AsyncApp(
         name="gorkd",
         client=client,
@@ -328,6 +330,12 @@ def _add_library(app: AsyncApp, library: SlackLibrary) -> None:
     app.options(PAPER)(suggest)
     app.action(re.compile(f"{OPEN}_[0-9]+|{SAVE}"))(pressed)
     app.action(IMPROVE)(wishes)
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Not what bolt says of Slack's variables, which it finds in the environment too and does not use here."""
+    unused = (messages.warning_client_prioritized_and_token_skipped, messages.warning_token_skipped)
+    return record.getMessage() not in {say() for say in (*unused, messages.info_default_oauth_settings_loaded)}
 
 
 def _acknowledge_the_rest(app: AsyncApp) -> None:

@@ -48,7 +48,7 @@ ASKS_FOR = "Slack will show what gorkd may do and ask you to allow it."
 DECLINED = "The request was declined in Slack, so nothing was installed."
 NO_STATE = (
     "This page was opened a second time, after more than ten minutes, or in another browser than the one that began. "
-    "Nothing was installed; please begin again."
+    "Nothing was installed by it. Where gorkd has written to you already, all is well; otherwise please begin again."
 )
 NO_CODE = "Slack did not confirm the installation, so nothing was installed; please begin again."
 NO_ORGANISATION = (

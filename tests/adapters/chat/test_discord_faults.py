@@ -263,3 +263,15 @@ async def test_an_answer_that_outlasts_its_token_moves(tmp_path):
             assert "?sig=" in left.text
         assert discord.problems == []
         assert discord.thinking == []
+
+
+@pytest.mark.slow
+async def test_discord_that_is_away_at_the_start_is_waited_out_without_leaks(house: House):
+    """The log says that Discord cannot be reached, and nothing of sessions that nobody closed."""
+    house.discord.faults["me"] = Fault(503)
+
+    await house.restart_bot()
+
+    said = [str(line["event"]) for line in house.bot.lines]
+    assert "Discord cannot be reached" in said
+    assert [one for one in said if "Unclosed" in one or "voice" in one] == []
