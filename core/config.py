@@ -163,8 +163,8 @@ class SectionSettings:
 class FindingsSettings:
     """Ideas, implementations, reports. Times in seconds, tokens estimated (core/llm.py)."""
 
-    deadline_s: float = 240.0  # a search by the model itself takes one to three minutes
-    model_timeout_s: float = 150.0  # of one mode's call
+    deadline_s: float = 180.0  # a search by the model itself takes one to two minutes, seldom three
+    model_timeout_s: float = 140.0  # of one mode's call
     check_reserve_s: float = 40.0  # of the deadline, kept for fetching and checking what was cited
     max_prompt_tokens: int = 14_000  # twice a quick answer's: a report draws on whole pages
     max_answer_tokens: int = 6000  # analysis, and five implementations or a report of some 2500 words

@@ -201,3 +201,12 @@ async def test_the_files_of_every_part_belong_to_the_answer() -> None:
 
     job, result = await deps.jobs.get(job.id), await deps.jobs.result(job.id)
     assert [(file.name, file.text) for file in files_of(job, result, [])] == [("implementation-1.py", f"{code}\n")]
+
+
+def test_each_mode_has_the_deadline_that_was_decided() -> None:
+    """D2: in seconds; a whole paper has six sections."""
+    finding = dict.fromkeys(("idea", "implementation", "freeform"), 180)
+
+    deadlines = {name: mode.deadline_s for name, mode in MODES.items()}
+
+    assert deadlines == {"quick": 60, "deep": 600, "library": 60, "section": 6 * 600} | finding
