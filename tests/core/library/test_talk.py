@@ -14,6 +14,7 @@ from core.answer import Confidence, JobResult, ResearchAnswer
 from core.errors import ModelUnavailable
 from core.job import LOCAL, Scope
 from core.library.desk import LibraryDesk
+from core.library.funnel import Shelves, search_summary_index
 from core.library.ingest import Ingestion
 from core.library.states import COMMANDS, Conversation, State, read_command
 from core.library.talk import Researched, Talk, slug
@@ -233,14 +234,19 @@ async def test_a_page_of_no_paper_in_particular_is_asked_back(before: list[str])
 
 
 async def test_notes_are_kept_with_the_paper_and_found() -> None:
-    """S000-02: summaries and notes are one index."""
+    """S000-02: summaries and notes are one index; each paper's text has its own."""
     spoken = await talk()
     conversation, _ = await spoken.say(Conversation(), "summary 2401.00001v1")
+    shelves = Shelves(spoken.desk.library, spoken.shelves)
+    before = await search_summary_index(shelves, "zebrafish seiche")
 
-    await spoken.say(conversation, "notes compare with the Fundy measurements")
+    await spoken.say(conversation, "notes compare with the zebrafish of the seiche")
     _, card = await spoken.say(conversation, "summary 2401.00001v1")
+    found = await search_summary_index(shelves, "zebrafish seiche")
 
-    assert "compare with the Fundy measurements" in card.text
+    assert "compare with the zebrafish of the seiche" in card.text
+    assert before == []
+    assert [result.chunk.paper.id for result in found] == ["2401.00001v1"]
 
 
 @pytest.mark.parametrize("name", [name for name, rule in COMMANDS.items() if rule.changes_store])
