@@ -9,6 +9,8 @@ from aiohttp.http_exceptions import HttpProcessingError
 
 SILENCE_S = 75.0  # as nginx lets a browser's connection rest; half a request counts as silence
 
+_NO_REQUESTS = (HttpProcessingError, web.RequestPayloadError)
+
 _server_log = logging.getLogger("aiohttp.server")
 
 
@@ -20,7 +22,7 @@ def web_runner(app: web.Application, *, silence_s: float = SILENCE_S) -> web.App
 
 def _shortened(record: logging.LogRecord) -> bool:
     """A traceback for each piece of nonsense would fill the disk, and it quotes the request, its question included."""
-    if record.exc_info and isinstance(record.exc_info[1], HttpProcessingError):
+    if record.exc_info and isinstance(record.exc_info[1], _NO_REQUESTS):
         record.exc_info = None
         record.levelno, record.levelname = logging.WARNING, logging.getLevelName(logging.WARNING)
         record.msg, record.args = "not a request", ()

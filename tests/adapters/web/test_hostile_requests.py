@@ -73,7 +73,9 @@ async def test_a_body_that_does_not_come_is_not_waited_for(path: str):
         pytest.param("Content-Type: multipart/form-data; boundary=x", id="parts without an end"),
     ],
 )
-async def test_a_body_that_cannot_be_read_is_the_senders_fault(path: str, header: str):
+async def test_a_body_that_cannot_be_read_is_the_senders_fault(
+    path: str, header: str, caplog: pytest.LogCaptureFixture
+):
     """400 in a sentence and no traceback in the log."""
     async with listening() as port:
         told = await answer_to(
@@ -88,6 +90,7 @@ async def test_a_body_that_cannot_be_read_is_the_senders_fault(path: str, header
         )
 
     assert told.startswith(b"HTTP/1.1 400 ")
+    assert [record for record in caplog.records if record.exc_info] == []
 
 
 @pytest.mark.parametrize(
