@@ -119,7 +119,7 @@ class RedisAnswerCache:
         try:
             async with deadline(self._timeout_s):
                 yield
-        except (*TROUBLE, StoreError, UnicodeDecodeError) as exc:
+        except (*TROUBLE, StoreError) as exc:
             logger.warning("answer could not be %s in Redis: %s", deed, exc or type(exc).__name__)
             self._recorder.record(Measurement("errors", 1, f"cache:{type(exc).__name__}"))
 

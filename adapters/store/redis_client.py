@@ -25,7 +25,7 @@ TIMEOUT_S = 0.4  # a command takes under 1 ms; an exact cache hit may take 500 m
 MAX_CONNECTIONS = 8  # a command holds one for under 1 ms; a thousand followers share them
 REST_S = 1.0  # between attempts while Redis is away, so that an outage costs one timeout a second and not one a call
 
-TROUBLE = (RedisError, OSError, TimeoutError)
+TROUBLE = (RedisError, OSError, TimeoutError, UnicodeDecodeError)  # the last: another program's value in our place
 
 
 def open_redis(

@@ -26,7 +26,7 @@ class RedisReuseStore:
         try:
             async with deadline(self._timeout_s):
                 text = await self._redis.get(_reused(key))
-        except (*TROUBLE, UnicodeDecodeError) as exc:
+        except TROUBLE as exc:
             logger.warning("nothing can be reused: %s", exc or type(exc).__name__)
             return None
         return None if text is None else str(text)

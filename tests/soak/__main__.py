@@ -92,6 +92,8 @@ def _report(house: SoakHouse, traffic: Traffic, inflicted: Counter[str], verdict
     print(f"how the jobs over HTTP ended: {dict(verdict.ends)}")
     for name, found in (("lost", verdict.lost), ("doubled", verdict.doubled), ("unfinished", verdict.unfinished)):
         print(f"{name}: {len(found)} {found[:10] or ''}".rstrip())
+    for text, times in house.errors.most_common(10):
+        print(f"logged as an error {times} times: {text[:300]}")
     print(f"refused by the platforms: {house.discord.problems[:5] + house.slack.api.violations[:5] or 'nothing'}")
 
 

@@ -6,10 +6,12 @@ import asyncio
 import random
 import tempfile
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from psycopg import connect
 
@@ -50,6 +52,7 @@ class SoakHouse:
     mortal: tuple[str, ...] = ROLES
     processes: dict[str, Process] = field(default_factory=dict)
     strikes: int = 0
+    errors: Counter[str] = field(default_factory=Counter)  # what processes logged as errors
     striking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
@@ -67,7 +70,11 @@ class SoakHouse:
     async def start(self, role: str) -> None:
         name = role.split(maxsplit=1)[0]
         module = LAUNCHER if name == "discord" else "bots"
-        self.processes[role] = await Process.start(name, self.env, module=module, wait=False)
+        self.processes[role] = await Process.start(name, self.env, module=module, wait=False, on_line=self._heard)
+
+    def _heard(self, process: Process, line: dict[str, Any]) -> None:
+        if line.get("level") == "error":
+            self.errors[f"{line.get('event')}: {str(line.get('exception', '')).strip().splitlines()[-1:]}"] += 1
 
     async def strike(self, role: str) -> None:
         """End a process as an operator, a terminal or the kernel would, and start it again."""
@@ -105,6 +112,9 @@ async def soak_house(rng: random.Random) -> AsyncIterator[SoakHouse]:
         postgres, redis = stack.enter_context(running_postgres()), stack.enter_context(running_redis(folder))
         with connect(postgres.url(), autocommit=True) as connection:
             connection.execute("CREATE DATABASE soak")
+            connection.execute(
+                "ALTER DATABASE soak SET synchronous_commit = on"
+            )  # it is restarted, and may lose nothing
         world = await stack.enter_async_context(World.of(PAGES))
         discord = await stack.enter_async_context(discord_world())
         slack = await stack.enter_async_context(SlackWorld.open())

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from redis.asyncio import Redis
 
 from adapters.store.limits import SqliteRateLimits, SqliteSingleFlight
 from adapters.store.memory import MemoryRateLimits, MemorySingleFlight
@@ -274,3 +275,17 @@ async def test_failing_database_lets_pass(database, tmp_path):
     assert await flights.claim(CHANNEL, "why?", "job_1", ttl=HOUR) == "job_1"
     assert await flights.claim(CHANNEL, "why?", "job_2", ttl=HOUR) == "job_2"
     assert [note.label for note in notes.taken] == ["limits:StoreError"] * 2 + ["single flight:StoreError"] * 2
+
+
+async def test_what_another_program_has_put_in_redis_breaks_no_question(redis_url: str) -> None:
+    """A value that is no text counts as trouble with Redis: each process goes on by itself."""
+    flight = RedisSingleFlight(redis_url, clock=StandingClock(), recorder=SILENCE)
+    await flight.claim(CHANNEL, "key", "job_1", ttl=HOUR)
+    async with Redis.from_url(redis_url) as server:
+        for name in await server.keys():
+            await server.set(name, b"\x80\x04\x95")
+
+    holder = await flight.claim(CHANNEL, "key", "job_2", ttl=HOUR)
+
+    assert holder == "job_2"
+    await flight.aclose()
