@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from adapters.web.code import highlighted
 from adapters.web.prose import Cite, claim_tag, prose
+from adapters.web.source_view import place_of
 from core.answer import ResearchAnswer
 from core.findings.code import CodeBlock, Remark
 from core.findings.standing import OTHER_LEVEL, level_name
@@ -108,7 +109,7 @@ def _item(
     item: FoundItem, answer: ResearchAnswer, sources: dict[str, Source], cite: Cite, addresses: dict[str, str]
 ) -> ItemView:
     source = sources.get(item.source_id)
-    place = (source.metadata.domain or source.metadata.provider) if source else ""
+    place = place_of(source) if source else ""
     is_known = item.standing != level_name(OTHER_LEVEL, item.mode)
     return ItemView(
         item.number,

@@ -457,6 +457,13 @@ LOOKS = [
 ]
 
 
+OVERHANGS = """() => {
+  const measured = () => document.documentElement.scrollWidth - document.documentElement.clientWidth;
+  const open = (menu) => { menu.open = true; const found = measured(); menu.open = false; return found; };
+  return [measured(), ...[...document.querySelectorAll("details.menu")].map(open)];
+}"""  # pixels beyond the edge: of the page as it is, and with each of its menus open
+
+
 @pytest.mark.parametrize(("state", "look"), LOOKS)
 async def test_every_state_can_be_read_by_everybody(
     browser: Browser, site: Site, tmp_path: Path, state: str, look: str
@@ -473,9 +480,9 @@ async def test_every_state_can_be_read_by_everybody(
         await page.evaluate("for (const folded of document.querySelectorAll('details:not(.menu)')) folded.open = true")
         await page.screenshot(path=tmp_path / f"{state}-{look}.png", full_page=True)
         found = await Axe().run(page)
-        overhang = await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        overhangs = await page.evaluate(OVERHANGS)
     site.writer.gate.set()
 
     grave = [one for one in found.response["violations"] if one["impact"] in ("serious", "critical")]
     assert [(one["id"], one["nodes"][0]["html"]) for one in grave] == []
-    assert overhang <= 0
+    assert max(overhangs) <= 0
