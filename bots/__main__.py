@@ -20,11 +20,11 @@ from core.researcher import Researcher
 log = logging.getLogger(__name__)
 
 PROCESSES = {
-    "all": "Run everything that is configured in one process, and print the address.",
-    "web": "Run the pages and the HTTP API; questions need a worker.",
-    "discord": "Run the Discord bot (needs DISCORD_TOKEN); questions need a worker.",
-    "slack": "Run the Slack app in Socket Mode (needs SLACK_BOT_TOKEN and SLACK_APP_TOKEN); questions need a worker.",
-    "worker": "Research what the other processes have enqueued; run as many as needed.",
+    "all": "Run everything that is configured in one process.",
+    "web": "Run the pages and the API; questions need a worker.",
+    "discord": "Run the Discord bot; questions need a worker.\n\nIt needs DISCORD_TOKEN.",
+    "slack": "Run the Slack app; questions need a worker.\n\nBy Socket Mode, with SLACK_BOT_TOKEN and SLACK_APP_TOKEN.",
+    "worker": "Research what the others enqueue; run as many as needed.",
 }
 _ASK_GRACE_S = 0.0  # someone at a terminal who leaves does not want to wait
 

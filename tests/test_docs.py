@@ -10,8 +10,10 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from typer import Typer
 from typer.core import TyperGroup
 from typer.main import get_command
+from typer.testing import CliRunner
 
 from adapters.cli import build_app
 from bots.__main__ import PROCESSES, open_researcher, run_mcp, run_process
@@ -139,6 +141,14 @@ def test_every_mode_is_in_the_table_of_modes(name: str):
     assert f"{MODES[name].deadline_s:.0f} s" in rows[name]
 
 
+def test_the_list_of_commands_is_not_cut():
+    """`gorkd --help` says of each command what it does, whole, on a screen of 80 columns."""
+    shown = CliRunner().invoke(command_line(), ["--help"], terminal_width=80).output
+
+    assert "library   Look after" in shown
+    assert "..." not in shown.partition("Commands:")[2]
+
+
 async def test_the_smallest_provider_and_mode_of_the_page_on_architecture_work():
     """What a developer copies from there is a provider and a mode as it stands."""
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
@@ -224,9 +234,13 @@ def strings_in(path: Path) -> Iterator[str]:
 @cache
 def offered() -> dict[str, set[str]]:
     """What the command line offers: each command with its long options and those of its subcommands."""
-    app = get_command(build_app(open_researcher, run_process, PROCESSES, build_operating(), run_mcp))
+    app = get_command(command_line())
     assert isinstance(app, TyperGroup)
     return {name: options_of(command) for name, command in app.commands.items()}
+
+
+def command_line() -> Typer:
+    return build_app(open_researcher, run_process, PROCESSES, build_operating(), run_mcp)
 
 
 def options_of(command: object) -> set[str]:

@@ -34,7 +34,7 @@ def build_app(
     operating: Operating | None = None,
     run_mcp: Callable[[bool], None] | None = None,
 ) -> typer.Typer:
-    """`processes` maps a command (`all`, `web`, …) to its one line of help; `run_process` runs the named one.
+    """`processes` maps a command (`all`, `web`, …) to its help, first in one line; `run_process` runs the named one.
 
     Without `operating` there are no commands to look after an installation; `run_mcp` serves tools, over HTTP if True.
     """
@@ -94,7 +94,10 @@ def _mcp_command(run_mcp: Callable[[bool], None]) -> Callable[..., None]:
             bool, typer.Option("--http", help="Over streamable HTTP at HOST and PORT, with a token.")
         ] = False,
     ) -> None:
-        """Serve the tools `deep_research` and `research` to other programs over MCP."""
+        """Serve research as tools to other programs over MCP.
+
+        They are `deep_research` and `research`.
+        """
         serve(lambda: run_mcp(http))
 
     return mcp

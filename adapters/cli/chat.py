@@ -53,7 +53,10 @@ def chat_command(open_chatting: OpenChatting) -> Callable[..., None]:
             str, typer.Option("--thread", metavar="NAME", help="Go on with the conversation of that name.")
         ] = THREAD,
     ) -> None:
-        """Talk with your library of papers: find, research, open, improve, save; `help` says the rest."""
+        """Talk with your library of papers.
+
+        Find, research, open, improve, save; `help` says the rest.
+        """
         run_command(lambda: _chat(open_chatting, thread.strip() or THREAD))
 
     return chat

@@ -58,7 +58,10 @@ def library_app(operating: Operating) -> typer.Typer:
         workspace: _Workspace = "local",
         channel: _Channel = "",
     ) -> None:
-        """Add papers; what is there already is left as it is, so the same command goes on where it was stopped."""
+        """Add papers, folders of them, arXiv ids, DOIs or URLs.
+
+        What is there already is left as it is, so the same command goes on where it was stopped.
+        """
         run_command(lambda: _add(operating, what or [], jobs or [], _shelf(workspace, channel)))
 
     @app.command("list")

@@ -49,14 +49,17 @@ def _add_trace(app: typer.Typer, operating: Operating) -> None:
         prompts: Annotated[bool, typer.Option("--prompts", help="Also what the model was sent and said.")] = False,
         as_json: _Json = False,
     ) -> None:
-        """Print what a job did, step by step, with durations, tokens and cost."""
+        """Print what a job did, step by step.
+
+        With durations, tokens and cost.
+        """
         run_command(lambda: _trace(operating, job.strip(), with_prompts=prompts, as_json=as_json), as_json=as_json)
 
 
 def _add_doctor(app: typer.Typer, operating: Operating) -> None:
     @app.command()
     def doctor(*, as_json: _Json = False) -> None:
-        """Try every configured part, and say what to do where something is wrong."""
+        """Try every configured part, and say what to do."""
         run_command(lambda: _examine(operating, as_json=as_json), as_json=as_json)
 
 
@@ -78,7 +81,10 @@ def _add_forget(app: typer.Typer, operating: Operating) -> None:
         is_sure: Annotated[bool, typer.Option("--yes", help="Do not ask whether I am sure.")] = False,
         as_json: _Json = False,
     ) -> None:
-        """Remove questions, answers, sources and traces for good, and cancel what still runs."""
+        """Remove questions and answers for good.
+
+        With their sources and traces; what still runs is cancelled.
+        """
 
         def run() -> Coroutine[None, None, Exit]:
             whose = _whose(job.strip(), user.strip(), workspace.strip())
@@ -107,7 +113,7 @@ def _add_cache(app: typer.Typer, operating: Operating) -> None:
         is_sure: Annotated[bool, typer.Option("--yes", help="Do not ask whether I am sure.")] = False,
         as_json: _Json = False,
     ) -> None:
-        """Look at the answers that may be given again, and let go of them."""
+        """Look at the answers that may be given again."""
         place = workspace.strip()
         command = partial(run_cache, operating, action, job.strip(), workspace=place, is_sure=is_sure, as_json=as_json)
         run_command(command, as_json=as_json)
@@ -121,7 +127,10 @@ def _add_link(app: typer.Typer, operating: Operating) -> None:
         revoke: Annotated[bool, typer.Option("--revoke", help="Take back every link that was given so far.")] = False,
         as_json: _Json = False,
     ) -> None:
-        """Print the address of a job's page, signed where the job is private; or take such links back."""
+        """Print the address of a job's page.
+
+        It is signed where the job is private; such links can be taken back.
+        """
         run_command(lambda: _link(operating, job.strip(), is_revoking=revoke, as_json=as_json), as_json=as_json)
 
 

@@ -41,7 +41,10 @@ def add_section_commands(app: typer.Typer, open_researcher: OpenResearcher) -> N
         output: _Output = None,
         as_json: _Json = False,
     ) -> None:
-        """Write one section of a paper from the library, citing BibTeX keys that are checked."""
+        """Write one section of a paper from the library.
+
+        It cites BibTeX keys, and every sentence is checked against what it cites.
+        """
         files = (context, experiment)
         run_command(lambda: _write(open_researcher, f"Write the section: {name}", files, output, as_json=as_json))
 
@@ -49,7 +52,7 @@ def add_section_commands(app: typer.Typer, open_researcher: OpenResearcher) -> N
     def paper(
         *, context: _Context, experiment: _Experiment = None, output: _Output = None, as_json: _Json = False
     ) -> None:
-        """Write all sections of a paper, in order and with the same keys."""
+        """Write all sections of a paper, with the same BibTeX keys."""
         files = (context, experiment)
         run_command(lambda: _write(open_researcher, "Write the whole paper", files, output, as_json=as_json))
 
