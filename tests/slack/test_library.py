@@ -92,7 +92,7 @@ def wishes(house: SlackHouse, answer: Message) -> list[dict[str, Any]]:
     return [
         view
         for view in house.slack.state.views
-        if view["callback_id"] == WISH and answer.channel in view["private_metadata"]
+        if view.get("callback_id") == WISH and answer.channel in view["private_metadata"]
     ]
 
 
