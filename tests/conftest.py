@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling, Scheduling
 
 # Fewer than Hypothesis' 100 keep the default suite under three minutes; CI tries more.
 EXAMPLES = 50 if os.environ.get("CI") == "true" else 30
@@ -14,3 +17,19 @@ settings.register_profile(
     "gorkd", deadline=None, max_examples=EXAMPLES, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
 settings.load_profile("gorkd")
+
+ONE_AFTER_THE_OTHER = "tests/slack"
+
+
+class ByFile(LoadFileScheduling):
+    """Each file goes to one worker; the files of a folder that shares its processes go to one, in a row.
+
+    Between two of them that worker's loop would stand still, and with it the Slack that those processes talk to.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        return ONE_AFTER_THE_OTHER if nodeid.startswith(f"{ONE_AFTER_THE_OTHER}/") else super()._split_scope(nodeid)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scheduling | None:
+    return ByFile(config, log) if config.getvalue("dist") == "loadfile" else None

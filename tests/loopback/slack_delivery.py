@@ -13,6 +13,7 @@ import json
 import time
 import uuid
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 from urllib.parse import urlencode
@@ -125,16 +126,22 @@ class SocketMode:
         hello = {"type": "hello", "num_connections": 1, "debug_info": {}, "connection_info": {"app_id": APP}}
         await session.send_json(hello)
         self.connected.set()
+        try:
+            with suppress(ConnectionError):  # it may go while its ping is answered
+                await self._read(session)
+        finally:
+            self.sessions.remove(session)
+            if not self.sessions:
+                self.connected.clear()
+        return session
+
+    async def _read(self, session: web.WebSocketResponse) -> None:
         async for message in session:
             if message.type == WSMsgType.TEXT and message.data.startswith("{"):
                 acknowledged = json.loads(message.data)
                 waiting = self.acks.get(acknowledged.get("envelope_id", ""))
                 if waiting and not waiting.done():
                     waiting.set_result(acknowledged.get("payload") or {})
-        self.sessions.remove(session)
-        if not self.sessions:
-            self.connected.clear()
-        return session
 
 
 @dataclass

@@ -10,13 +10,13 @@ import pytest_asyncio
 from tests.slack.house import SlackHouse, slack_house
 
 
-@pytest_asyncio.fixture(scope="session", loop_scope="session")
+@pytest_asyncio.fixture(scope="package", loop_scope="session")
 async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[SlackHouse]:
     async with slack_house(tmp_path_factory.mktemp("gorkd")) as house:
         yield house
 
 
-@pytest_asyncio.fixture(scope="session", loop_scope="session")
+@pytest_asyncio.fixture(scope="package", loop_scope="session")
 async def updating_house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[SlackHouse]:
     async with slack_house(tmp_path_factory.mktemp("gorkd"), GORKD_SLACK_STREAMING="off") as house:
         yield house
