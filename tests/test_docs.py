@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -207,12 +208,24 @@ def test_every_field_of_a_job_is_in_the_description_of_the_api():
 
 def test_changelog_has_room_for_what_comes():
     """Keep a Changelog: what is not released stands under its own heading."""
-    changelog = (ROOT / "CHANGELOG.md").read_text("utf-8")
-
-    first = re.search(r"^## (.+)$", changelog, re.MULTILINE)
+    first = re.search(r"^## (.+)$", changelog(), re.MULTILINE)
 
     assert first is not None
     assert first[1] in {"Unreleased", "[Unreleased]"}
+
+
+def test_the_version_is_that_of_the_newest_release() -> None:
+    """pyproject.toml, which the installed program reads its version from, and the changelog name the same one."""
+    released = re.search(r"^## (\d+\.\d+\.\d+) – \d{4}-\d{2}-\d{2}$", changelog(), re.MULTILINE)
+
+    built = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
+
+    assert released is not None
+    assert released[1] == built
+
+
+def changelog() -> str:
+    return (ROOT / "CHANGELOG.md").read_text("utf-8")
 
 
 def index_of_documents() -> str:
