@@ -152,7 +152,8 @@ async def sweep(archives: Sequence[Archive], retention: Retention, *, now: datet
             log.warning("old entries stay", extra={"archive": archive.name, "error": str(exc)})
             is_clean = False
         else:
-            log.info("old entries removed", extra={"archive": archive.name, "entries": gone})
+            if gone:
+                log.info("old entries removed", extra={"archive": archive.name, "entries": gone})
     return is_clean
 
 

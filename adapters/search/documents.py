@@ -29,6 +29,8 @@ HTML = frozenset({".html", ".htm", ".xhtml"})
 PDF = frozenset({".pdf"})
 SUFFIXES = MARKDOWN | PLAIN | HTML | PDF
 _FRONT_MATTER = re.compile(r"\A(---|\+\+\+)[ \t]*\n.*?^\1[ \t]*$\n?", re.DOTALL | re.MULTILINE)
+_FENCED = re.compile(r"^(```|~~~).*?(?:^\1|\Z)", re.DOTALL | re.MULTILINE)
+_LINK = re.compile(r"(?<!!)\[([^\[\]\n]{1,300})\]\([^()\s]{1,500}\)")
 _PDFIUM = threading.Lock()  # PDFium is not safe for threads
 _UNDERLINE = re.compile(r"=+|-+")
 _HTML_TITLE = re.compile(r"<title[^<>]{0,200}>([^<]{0,2000})", re.IGNORECASE)
@@ -109,8 +111,17 @@ def _decode(content: bytes, *, is_html: bool) -> str:
 
 def _read_text(text: str, *, is_markdown: bool) -> Document:
     if is_markdown:
-        text = _FRONT_MATTER.sub("", text, count=1).strip()
+        text = _without_links(_FRONT_MATTER.sub("", text, count=1).strip())
     return Document(clean_line(_first_heading(text)), text)
+
+
+def _without_links(text: str) -> str:
+    """Each link as its words, which is what a quotation shows; code stays as it is."""
+    parts, at = [], 0
+    for code in _FENCED.finditer(text):
+        parts += [_LINK.sub(r"\1", text[at : code.start()]), code[0]]
+        at = code.end()
+    return "".join([*parts, _LINK.sub(r"\1", text[at:])])
 
 
 def _first_heading(text: str) -> str:

@@ -24,6 +24,13 @@ from tests.shared_data import shared_data
         pytest.param(
             "r.md", b"Tides\n\n---\n\nMoon\n\n---\n", "r", "Tides\n\n---\n\nMoon\n\n---", id="rules are no matter"
         ),
+        pytest.param(
+            "l.md",
+            b"# Tides\n\nSee [the Moon](moon.md#pull), not ![a picture](p.png).\n\n```\n[a](b)\n```\n\n[b](c)",
+            "Tides",
+            "# Tides\n\nSee the Moon, not ![a picture](p.png).\n\n```\n[a](b)\n```\n\nb",
+            id="links are their words, code stays",
+        ),
         pytest.param("e.md", b"# <b>Tides</b> &amp; **moon**\n", "Tides & **moon**", None, id="tags in a heading"),
     ],
 )
