@@ -10,6 +10,7 @@ import pytest
 import pytest_asyncio
 from aiohttp import ClientSession
 
+from tests.adapters.pages.pdf_files import encrypted, huge_image
 from tests.durable.outside import QUESTION
 from tests.durable.processes import Process
 from tests.loopback.discord_data import OTHER, Message
@@ -111,11 +112,15 @@ async def test_what_is_no_paper_is_told_and_members_add_nothing(house: House) ->
     broken = shared_data("hostile_sample", "files", "pdf-is-html.pdf").read_bytes()
 
     refused = await answer(house, "@gorkd add to library", file=("odd.pdf", "application/pdf", broken))
+    locked = await answer(house, "@gorkd add to library", file=("locked.pdf", "application/pdf", encrypted()))
+    scan = await answer(house, "@gorkd add to library", file=("scan.pdf", "application/pdf", huge_image()))
     again = await answer(house, "@gorkd please add this to our library", file=pdf(PAPERS[0]))
     nothing = await answer(house, "@gorkd add to library")
     member = await answer(house, "@gorkd add to library", person=OTHER, file=pdf(PAPERS[1]))
 
     assert "odd.pdf cannot be read: it is neither a PDF nor Markdown." in shown(refused)
+    assert "locked.pdf cannot be read: it is protected by a password." in shown(locked)
+    assert "scan.pdf cannot be read: it is a scan: its pages are images without text." in shown(scan)
     assert "0603.10002, Relaxed Phylogenetics and Dating with Confidence, is in the library already." in shown(again)
     assert "Attach a PDF or a Markdown file" in shown(nothing)
     assert "Only admins may change the library." in shown(member)
