@@ -74,7 +74,7 @@ async def _checked(work: Work, model: ChatModel, modes: Sequence[ResearchMode], 
     answering = AnswerDraft(composed.sentences, Writing(grounder, work.progress))
     mute = _Mute(work.progress.job, work.deps)
     left_s = work.deadline.remaining(reserve_s=3.0)
-    settled = await settle(work.job, work.deps, model, answering, mute, left_s=left_s)
+    settled = await settle(work.deps, model, answering, mute, left_s=left_s)
     composed.settle({entry.id: entry for entry in settled})
     await asyncio.to_thread(_ranked, composed, opened, grounder)
     answering.judged = placed(composed)

@@ -61,7 +61,7 @@ async def run(work: Work) -> JobResult:
     compared = await work.steps.run("compare", lambda: _compare(work, claims, sources), Comparison)
     found = SourceCollection(tuple(sources), outcome.metadata, outcome.considered)
     return JobResult(
-        answer=_answer(work, claims, compared, found),
+        answer=_answer(work, compared, found),
         source_ids=tuple(source.id for source in sources),
         sources_considered=outcome.considered,
         queries=outcome.metadata.queries_executed,
@@ -178,7 +178,7 @@ async def _compare(work: Work, claims: Claims, sources: Sequence[Source]) -> Com
         return await compare_claims(claims.said, claims.meant, sources, work.deps, timeout_s=timeout_s)
 
 
-def _answer(work: Work, claims: Claims, compared: Comparison, found: SourceCollection) -> ResearchAnswer:
+def _answer(work: Work, compared: Comparison, found: SourceCollection) -> ResearchAnswer:
     lines, evidence = _lines(compared.checks)
     now, kind = work.deps.clock(), work.job.intent.question_type
     counts = wording.checks_summary(Counter(check.stand.value for check in compared.checks))

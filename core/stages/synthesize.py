@@ -31,7 +31,7 @@ from core.job import ResearchJob
 from core.limitations import find_limitations
 from core.llm import complete, cost_usd, retry_once
 from core.markers import Grammar
-from core.ports import ChatModel
+from core.ports import ChatModel, ChatRequest
 from core.progress import Progress
 from core.quoting import Quotation, cited, quote_answer
 from core.source import Source, SourceCollection
@@ -154,23 +154,12 @@ async def _write(
     writing = Writing(grounder, progress)
     draft = Draft(writing.judged, writing)
 
-    async def write() -> None:
-        await writing.take_back()
-        try:
-            await writing.write(model, script.request(ends_at - loop.time()))
-        except ModelError as exc:
-            deps.count_error("synthesize", exc)
-            raise
-        finally:
-            draft.usage = (*draft.usage, writing.usage)
-        if writing.draft is None or not (writing.draft.is_complete or writing.judged):
-            raise ModelGarbled(
-                "the model's answer holds no summary", user_message="The model's answer could not be read."
-            )
+    def left_s() -> float:
+        return ends_at - loop.time()
 
     try:
         async with asyncio.timeout_at(ends_at - _MIN_CHECK_S):
-            await retry_once(write, remaining_s=lambda: ends_at - loop.time())
+            await retry_once(lambda: _try(model, script.request(left_s()), writing, draft, deps), remaining_s=left_s)
     except TimeoutError:
         draft.stopped_because = OUT_OF_TIME
         log.warning("the model ran out of time")
@@ -180,8 +169,22 @@ async def _write(
     finally:
         await asyncio.wait([reading])
     draft.is_checked = not writing.has_unchecked
-    draft.judged = await settle(job, deps, model, draft, progress, left_s=ends_at - loop.time())
+    draft.judged = await settle(deps, model, draft, progress, left_s=left_s())
     return draft
+
+
+async def _try(model: ChatModel, request: ChatRequest, writing: Writing, draft: Draft, deps: Deps) -> None:
+    """One try at the whole answer; what an earlier one has shown is taken back. Raises `ModelError`."""
+    await writing.take_back()
+    try:
+        await writing.write(model, request)
+    except ModelError as exc:
+        deps.count_error("synthesize", exc)
+        raise
+    finally:
+        draft.usage = (*draft.usage, writing.usage)
+    if writing.draft is None or not (writing.draft.is_complete or writing.judged):
+        raise ModelGarbled("the model's answer holds no summary", user_message="The model's answer could not be read.")
 
 
 def _read_ahead(grounder: Grounder) -> None:
@@ -189,9 +192,7 @@ def _read_ahead(grounder: Grounder) -> None:
     read_statements(grounder.read_sources)
 
 
-async def settle(
-    job: ResearchJob, deps: Deps, model: ChatModel, draft: Draft, progress: Progress, *, left_s: float
-) -> list[Judged]:
+async def settle(deps: Deps, model: ChatModel, draft: Draft, progress: Progress, *, left_s: float) -> list[Judged]:
     """Close what the rules left open with one batched model call; without time for it, as unsupported.
 
     When that call fails, those sentences are shown as unchecked, and the answer says so.
