@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from core.answer import Confidence, JobResult, ResearchAnswer, Verdict
 from core.changes import AnswerChanges
 from core.job import JobStatus, ResearchJob
+from core.source import Source
 
 NAMED_CHARS = 150  # of an earlier question where it is named
 
@@ -37,6 +38,8 @@ ASK_AGAIN = "Ask Again"
 RETRY = "Retry"
 CANCEL = "Cancel"
 RESEARCH_THIS = "Research This"
+IMPROVE = "Improve"
+GOOD, BAD = "👍", "👎"
 EXPORT = "Export"
 IMPROVE_IT = "Give a better answer: more complete, and more exact."
 START = "Start"
@@ -54,6 +57,46 @@ CHECK_QUESTION = "Is what this message says true?"
 
 REFRESH = "Refresh"
 WHAT_CHANGED = "What changed"
+
+# What each button says, by the name of what it does, which is its id on every platform.
+BUTTONS = {
+    "view_full_analysis": VIEW_FULL_ANALYSIS,
+    "show_sources": SHOW_SOURCES,
+    "share": SHARE,
+    "ask_again": ASK_AGAIN,
+    "improve": IMPROVE,
+    "refresh": REFRESH,
+    "what_changed": WHAT_CHANGED,
+    "good": GOOD,
+    "bad": BAD,
+    "retry": RETRY,
+    "cancel": CANCEL,
+    "start_deep": START,
+    "not_now": NOT_NOW,
+    "go_deeper": GO_DEEPER,
+    "answer_now": ANSWER_NOW,
+}
+
+QUESTION, MESSAGE, ANSWER = "Question", "Message", "Answer"
+CONFIDENCE, SOURCES, LIMITATIONS = "Confidence", "Sources", "Limitations"
+CONFLICTS = "Sources disagree on"
+FOUND_SO_FAR = "Found so far"
+SEARCHED, SEARCHING_FOR = "Searched", "Searching for"
+TRY = "Try"
+TRY_WHAT = "name the thing you mean in full, ask about one thing at a time, or add a web address or a file to read."
+NO_SOURCES = "No sources were found."
+UNTITLED = "untitled"
+NOT_CITED = "not cited"
+READY = "your answer is ready."
+SHARED_BY = "Shared by {who}"
+SHARE_TITLE = "Share this answer?"
+SHARE_QUESTION = "Everyone in this channel will see your question and the answer."
+WRONG_TITLE = "What went wrong?"
+WRONG_LABEL = "What is wrong with this answer?"
+WRONG_HINT = "For example: a source says something else, or the answer is out of date"
+IMPROVE_TITLE = "Improve this answer"
+IMPROVE_LABEL = "What should be better?"
+IMPROVE_HINT = "For example: cover the costs as well, or use newer studies"
 CHECKING_EARLIER = "Earlier answer, checking that it is the same question"
 NOTHING_TO_COMPARE = "There is no newer answer to compare with yet: press Refresh, and ask again when it has come."
 ALREADY_BEGUN = "That has been started already; its answer appears further up."
@@ -65,10 +108,6 @@ OPEN_QUESTIONS = "Asked in open channels"
 
 ASK_WHAT = "Ask me a question and I will answer it with sources."
 ON_IT = "On it …"
-HELP = (
-    "Ask me a question and I will answer it with sources. Under an answer you can ask on, or write: "
-    "improve …, deeper, sources, again, forget. Your own questions: history."
-)
 NO_HISTORY = "You have not asked anything yet."
 FORGOTTEN = "Forgotten: the question, its answer and its sources."
 SETTINGS = "Settings"
@@ -78,6 +117,7 @@ SETTINGS_UNCHANGED = "Nothing has changed."
 SETTINGS_SAVED = "Saved. It holds from the next question on."
 SETTINGS_LOG = "Changes of the settings"
 NO_CHANGES_YET = "Nobody has changed anything yet."
+FORM_NOT_OPENED = "The form did not open; please press the button again."
 NOT_YOURS = "Only the person who asked can do that."
 NO_LONGER_KEPT = "That answer is no longer kept; please ask again."
 THANKS = "Thank you."
@@ -195,6 +235,16 @@ def limitations_line(limitations: Sequence[str]) -> str:
 def understood_as(question: str) -> str:
     """What a follow-up was taken to ask."""
     return f"understood as: {question}"
+
+
+def may_retry(job: ResearchJob) -> bool:
+    """Whether the same may work when it is tried again (D14); else it can only be asked anew."""
+    return job.status is JobStatus.FAILED and (job.error is None or job.error.retryable)
+
+
+def relevance(source: Source) -> str:
+    """`relevance 83 %`."""
+    return f"relevance {round(100 * min(max(source.scores.relevance, 0.0), 1.0))} %"
 
 
 def offers_deep(job: ResearchJob, result: JobResult | None) -> bool:

@@ -44,7 +44,7 @@ def print_answer(
     for section in (library,) if library else (marked_section(answer, "summary"), marked_section(answer, "detail")):
         _print_prose(paper, section)
     paper.gap()
-    paper.write(Text.assemble(("Confidence  ", "bold"), one_line(wording.confidence_sentence(answer))))
+    paper.write(Text.assemble((f"{wording.CONFIDENCE}  ", "bold"), one_line(wording.confidence_sentence(answer))))
     if answer.stopped_because:
         paper.write(Text(f"Ended early: {one_line(answer.stopped_because)}", style="dim"))
     if not library:
@@ -52,7 +52,7 @@ def print_answer(
     for conflict in answer.conflicts:
         _print_conflict(paper, conflict, {source.id: source for source in sources})
     _print_list(paper, wording.REMOVED_HEADING, [f"{removed.text} ({removed.reason})" for removed in answer.removed])
-    _print_list(paper, "Limitations", answer.limitations)
+    _print_list(paper, wording.LIMITATIONS, answer.limitations)
     _print_list(paper, "Read, not cited", [_label(source) for source in sources if not is_used(source, answer)])
     _print_foot(paper, job, result, sources)
     _print_legend(paper, answer)
@@ -113,7 +113,7 @@ def _coloured(line: str) -> Text:
 def _print_cited(paper: _Paper, answer: ResearchAnswer, sources: Sequence[Source]) -> None:
     if not sources:
         return
-    paper.heading("Sources")
+    paper.heading(wording.SOURCES)
     shown = one_line(f"{answer.summary} {answer.detail}")
     for source in sources:
         citations = [citation for citation in answer.citations if citation.source_id == source.id and citation.quote]
@@ -143,7 +143,7 @@ def _print_source(paper: _Paper, source: Source, *, quotes: Sequence[str]) -> No
 
 
 def _print_conflict(paper: _Paper, conflict: Conflict, sources: dict[str, Source]) -> None:
-    paper.heading(f"Conflict: {one_line(conflict.subject)}")
+    paper.heading(f"{wording.CONFLICTS}: {one_line(conflict.subject)}")
     table = Table(box=box.SIMPLE_HEAD, width=paper.columns, pad_edge=False, header_style="dim")
     table.add_column("Position", ratio=3, overflow="fold")
     table.add_column("Source", max_width=24, no_wrap=True, overflow="ellipsis")

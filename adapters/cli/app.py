@@ -18,11 +18,12 @@ from adapters.cli.operator_commands import add_operator_commands
 from adapters.cli.running import OpenResearcher, follow, run_command, say_failure, serve
 from adapters.cli.saying import Exit, print_json
 from adapters.cli.section import add_section_commands
+from core import wording
 from core.answer import Confidence, JobResult
 from core.errors import InvalidQuery
 from core.job import Depth, JobStatus, ResearchJob, ResearchRequest
 from core.modes import DEFAULT_MODE, MODES, check_modes, option_words, read_modes
-from core.modes.options import DEPTH, ROUNDS, TOP_K
+from core.modes.options import CONTEXT, DEPTH, FRESH, MODE, ROUNDS, TOP_K
 from core.render import job_json
 from core.source import Source
 
@@ -63,7 +64,7 @@ def _ask_command(open_researcher: OpenResearcher) -> Callable[..., None]:
         *,
         mode: Annotated[
             str,
-            typer.Option("--mode", metavar="M[,M]", help=f"How to research it, one or several: {', '.join(MODES)}."),
+            typer.Option("--mode", metavar="M[,M]", help=f"{MODE.description}: {', '.join(MODES)}."),
         ] = DEFAULT_MODE,
         depth: Annotated[Depth, typer.Option("--depth", help=f"{option_words(DEPTH)}.")] = DEPTH.default,
         top_k: Annotated[
@@ -72,8 +73,8 @@ def _ask_command(open_researcher: OpenResearcher) -> Callable[..., None]:
         max_iterations: Annotated[
             int, typer.Option("--max-iterations", min=ROUNDS.least, max=ROUNDS.most, help=f"{option_words(ROUNDS)}.")
         ] = ROUNDS.default,
-        context: Annotated[str, typer.Option("--context", metavar="TEXT", help="What the question is about.")] = "",
-        fresh: Annotated[bool, typer.Option("--fresh", help="Do not repeat an earlier answer.")] = False,
+        context: Annotated[str, typer.Option("--context", metavar="TEXT", help=f"{CONTEXT.description}.")] = "",
+        fresh: Annotated[bool, typer.Option("--fresh", help=f"{FRESH.description}.")] = False,
         as_json: Annotated[bool, typer.Option("--json", help="Print the job as JSON.")] = False,
     ) -> None:
         """Answer one question from sources that are read and cited."""
@@ -130,7 +131,7 @@ def _conclude(job: ResearchJob, result: JobResult | None, sources: list[Source],
     """Show what became of the job, unless stdout already has it, and say how to exit."""
     if job.status is not JobStatus.COMPLETED or result is None or result.answer is None:
         if sources and not is_printed:
-            print_sources(Console(stderr=True, highlight=False), "Found before it ended", sources)
+            print_sources(Console(stderr=True, highlight=False), wording.FOUND_SO_FAR, sources)
         return say_failure(job)
     if not is_printed:
         print_answer(Console(highlight=False), job, result, result.answer, sources)

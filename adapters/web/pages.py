@@ -28,7 +28,7 @@ from core.deep.viewing import trace_lines
 from core.errors import InvalidQuery, JobNotFound
 from core.job import LOCAL, TERMINAL_STATUSES, ResearchJob, ResearchRequest
 from core.modes import DEFAULT_MODE, MODES, can_be_steered, option_words, read_modes
-from core.modes.options import DEPTH, ROUNDS, TOP_K, NumberOption
+from core.modes.options import CONTEXT, DEPTH, ROUNDS, TOP_K, NumberOption
 from core.snapshot import Snapshot
 from core.steering import Steering, SteeringKind, read_steering
 
@@ -224,6 +224,7 @@ def _ask_page(request: web.Request, asked: ResearchRequest, *, refusal: str = ""
         "max_context_chars": _MAX_CONTEXT_CHARS,
         "options": (TOP_K, ROUNDS),
         "depth_words": option_words(DEPTH),
+        "context_words": CONTEXT.description,
         "option_words": option_words,
         "refusal": refusal,
         "modes": [mode for mode in MODES.values() if not mode.needs_files],

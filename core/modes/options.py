@@ -49,6 +49,15 @@ class DepthOption:
         raise InvalidQuery(f"{self.name} must be {' or '.join(self.choices)}.", rule=self.name)
 
 
+@dataclass(frozen=True)
+class WordsOption:
+    """Free words, or yes and no."""
+
+    name: str
+    title: str
+    description: str
+
+
 Option = NumberOption | DepthOption
 
 TOP_K = NumberOption("top_k", "Results", "How many results to list", 1, MAX_ITEMS, ResearchRequest.top_k)
@@ -58,3 +67,10 @@ DEPTH = DepthOption(
 ROUNDS = NumberOption(
     "max_iterations", "Rounds", "How many rounds at most", 1, MAX_ROUNDS, ResearchRequest.max_iterations
 )
+MODE = WordsOption("mode", "Mode", "How to research it, one or several with commas, as in quick,idea")
+CONTEXT = WordsOption("context", "Context", "What the question is about, or for whom")
+PRIVATE = WordsOption("private", "Private", "Only you see the answer; you can share it later")
+FRESH = WordsOption("fresh", "Fresh", "Do not repeat an earlier answer")
+
+# Everything that can be said besides the question, on every interface.
+ASKED = (MODE, DEPTH, TOP_K, ROUNDS, CONTEXT, PRIVATE, FRESH)

@@ -73,7 +73,7 @@ def test_answer_goes_to_stdout_and_progress_to_stderr():
     [
         "Confidence  Medium: 3 independent sources, 2 of 3 claims supported, 1 conflict",
         "  1  trinity.example – Eddystone Lighthouse\n     https://trinity.example/eddystone",
-        "Conflict: height of the tower",
+        "Sources disagree on: height of the tower",
         "51 metres",
         "Removed: not in the sources\n  - It was painted green in 1990.",
         "Limitations\n  - newest source is from May 2024",

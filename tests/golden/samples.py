@@ -216,6 +216,9 @@ class ScriptedResearcher:
     async def tool_trace(self, job_id: str) -> None:
         return None
 
+    async def changes(self, job_id: str, *, scope: Scope) -> None:
+        return None
+
     async def result(self, job_id: str) -> JobResult | None:
         return self.outcome
 

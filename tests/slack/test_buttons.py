@@ -80,7 +80,7 @@ async def test_share_goes_to_the_channel_once_after_a_confirmation(house: SlackH
     assert answer.buttons["share"]["confirm"]["title"]["text"] == "Share this answer?"
     assert len(house.endings(channel)) == 2
     assert shared.thread_ts == ""
-    assert f"shared by <@{ben}>" in shared.shown
+    assert f"Shared by <@{ben}>" in shared.shown
 
 
 async def test_ask_again_is_a_new_answer_in_the_same_thread(house: SlackHouse) -> None:
@@ -96,6 +96,29 @@ async def test_ask_again_is_a_new_answer_in_the_same_thread(house: SlackHouse) -
     assert again.thread_ts == answer.thread_ts
     assert again.ts != answer.ts
     assert len(house.world.model.calls) > asked
+
+
+async def test_improve_asks_what_is_to_be_better_and_minds_it(house: SlackHouse) -> None:
+    """G-03: the same button as in Discord; the better answer comes in the thread, once, however often it is sent."""
+    ada, ben = house.person(), house.person()
+    channel = house.channel(ada)
+    house.slack.state.channels[channel].members.add(ben)
+    answer = await house.answered(ada, channel)
+    before = len(house.slack.state.views)
+
+    await house.slack.clicks(ben, answer, "improve")
+    await house.slack.until(lambda: len(house.slack.state.views) > before)
+    view = house.slack.state.views[-1]
+    wish = {"reason": {"reason": {"type": "plain_text_input", "value": "Say more of the moon"}}}
+    acks = [await house.slack.submits(ben, view, wish) for _ in range(2)]
+    better = await house.ended(channel, times=2)
+
+    assert view_faults(view) == []
+    assert view["title"]["text"] == "Improve this answer"
+    assert max(ack.seconds for ack in acks) < 2
+    assert (better.thread_ts, better.ts != answer.ts) == (answer.thread_ts, True)
+    asked = [call.user for call in house.world.model.calls if call.schema_name == "answer"]
+    assert "Say more of the moon" in asked[-1]
 
 
 async def test_votes_are_kept_and_a_bad_one_asks_why(house: SlackHouse) -> None:

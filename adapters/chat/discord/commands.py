@@ -20,13 +20,22 @@ from adapters.chat.discord.talking import whisper
 from adapters.chat.discord.translate import Asked, place_of_interaction, text_of
 from adapters.chat.discord.words import word
 from core import wording
+from core.help import HOW_TO_ASK, Typed, help_entries, mode_entries
 from core.job import Depth, ResearchRequest
 from core.modes import DEFAULT_MODE, MODES, option_words, read_modes
-from core.modes.options import DEPTH, ROUNDS, TOP_K
+from core.modes.options import CONTEXT, DEPTH, FRESH, MODE, PRIVATE, ROUNDS, TOP_K
 
 if TYPE_CHECKING:
     from adapters.chat.discord.bot import ResearchBot
 
+TYPED = Typed(
+    ask="/research",
+    menu="Apps",
+    reply="reply to an answer and mention me",
+    options="in the command",
+    history="/research-history",
+    settings="/research-settings",
+)
 HISTORY_LENGTH = 10
 MAX_CHOICES = 25  # of an option that completes itself
 CHOICE_LENGTH = 100
@@ -62,12 +71,13 @@ def _research(bot: ResearchBot) -> app_commands.Command[Any, ..., None]:
     @_contexts
     @app_commands.describe(
         query=word("commands.research_query"),
-        mode=word("commands.research_mode"),
+        mode=MODE.description,
         depth=option_words(DEPTH),
         top_k=option_words(TOP_K),
         max_iterations=option_words(ROUNDS),
-        context=word("commands.research_context"),
-        private=word("commands.research_private"),
+        context=CONTEXT.description,
+        private=PRIVATE.description,
+        fresh=FRESH.description,
         file=word("commands.research_file"),
     )
     async def research(  # noqa: PLR0917  # discord.py reads the options from the signature
@@ -79,6 +89,7 @@ def _research(bot: ResearchBot) -> app_commands.Command[Any, ..., None]:
         max_iterations: app_commands.Range[int, ROUNDS.least, ROUNDS.most] = ROUNDS.default,
         context: app_commands.Range[str, 0, 2000] = "",
         private: bool | None = None,
+        fresh: bool = False,
         file: discord.Attachment | None = None,
     ) -> None:
         place = await bot.placed(place_of_interaction(interaction))
@@ -95,6 +106,7 @@ def _research(bot: ResearchBot) -> app_commands.Command[Any, ..., None]:
             max_iterations=max_iterations,
             context=context,
             is_private=private,
+            is_fresh=fresh,
             asker=str(place.user_id),
             thread=await conversation_of(bot, interaction.channel, interaction.id),
             channel=place.public_id,
@@ -169,8 +181,9 @@ def _history(bot: ResearchBot) -> app_commands.Command[Any, ..., None]:
 
 
 def help_text() -> str:
-    modes = "\n".join(f"· `{mode.name}`: {plain(mode.description, 100)}" for mode in MODES.values())
-    return f"**{word('help.title')}**\n{word('help.text')}\n**{word('help.modes')}**\n{modes}"
+    how = "\n".join(f"**{what}** {words}" for what, words in help_entries(TYPED))
+    modes = "\n".join(f"· `{name}`: {plain(words, 100)}" for name, words in mode_entries())
+    return f"**{HOW_TO_ASK}**\n{how}\n**Modes**\n{modes}"
 
 
 async def history_message(bot: ResearchBot, asker: str, tenant: str) -> DiscordMessage:
@@ -183,7 +196,7 @@ async def history_message(bot: ResearchBot, asker: str, tenant: str) -> DiscordM
         link = f" · [{wording.VIEW_FULL_ANALYSIS}]({url})" if is_linkable(url) else ""
         lines.append(f"· {wording.day(job.created_at)} · {question} · {state}{link}")
     listed = "\n".join(lines) or wording.NO_HISTORY
-    return bot.voice.notice(f"**{word('history.title')}**\n{listed}")
+    return bot.voice.notice(f"**{wording.YOUR_QUESTIONS}**\n{listed}")
 
 
 def is_registered(tree: app_commands.CommandTree[Any], registered: Sequence[Mapping[str, Any]]) -> bool:

@@ -19,8 +19,8 @@ import discord
 from adapters.chat.discord.payload import DiscordMessage
 from adapters.chat.discord.render import DiscordVoice
 from adapters.chat.discord.view import view_of
-from adapters.chat.discord.words import word
 from adapters.chat.reply import AddressDead, FilesRefused
+from core import wording
 from core.answer_files import AnswerFile
 from core.delivery import Address
 from core.job import ResearchJob
@@ -134,7 +134,7 @@ class DiscordReply:
         await self._end(payload)
 
     async def ping(self, job: ResearchJob, /) -> None:
-        mention = f"<@{self.spot.asker_id}> {word('answer.ready')}"
+        mention = f"<@{self.spot.asker_id}> {wording.READY}"
         allowed = discord.AllowedMentions(everyone=False, roles=False, users=[discord.Object(self.spot.asker_id)])
         if self.spot.can_post:
             reference = self._reference(self.spot.message_id)

@@ -232,11 +232,7 @@ def _paging(said: Said) -> list[LibraryButton]:
 
 def _working_on(now: Conversation) -> list[LibraryButton]:
     """What can be done to what is shown, tied to it."""
-    made = (
-        [LibraryButton("improve", word("buttons.improve"), now.tag)]
-        if now.works_on in COMMANDS["improve"].states
-        else []
-    )
+    made = [LibraryButton("improve", common.IMPROVE, now.tag)] if now.works_on in COMMANDS["improve"].states else []
     if now.works_on in COMMANDS["save"].states:
         made.append(LibraryButton("save", word("library.save"), now.tag))
     return made

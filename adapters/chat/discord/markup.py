@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import regex
 
-from adapters.chat.discord.words import word
 from adapters.chat.fitting import fit, true_link
 from core import wording
 from core.render import one_line, printable
@@ -64,7 +63,7 @@ def is_linkable(page_url: str) -> bool:
 
 
 def _title(source: Source) -> str:
-    title = plain(source.title or word("answer.untitled"), TITLE_ROOM)
+    title = plain(source.title or wording.UNTITLED, TITLE_ROOM)
     return f"{title} ({wording.INSTRUCTS})" if source.instructs else title
 
 

@@ -161,8 +161,8 @@ async def _changed(bot: ResearchBot, interaction: Asked, job_id: str) -> Discord
 
 async def _share(bot: ResearchBot, interaction: Asked, job_id: str) -> DiscordMessage:
     job = await _own(bot, interaction, job_id)
-    confirm = JobButton(Press.SHARE_HERE, job.id, word("feedback.share_confirm"), "primary")
-    return bot.voice.question(word("feedback.share_question"), confirm)
+    confirm = JobButton(Press.SHARE_HERE, job.id, wording.SHARE, "primary")
+    return bot.voice.question(f"{wording.SHARE_TITLE} {wording.SHARE_QUESTION}", confirm)
 
 
 async def _share_here(bot: ResearchBot, interaction: Asked, job_id: str) -> DiscordMessage:

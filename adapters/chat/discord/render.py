@@ -64,7 +64,7 @@ class DiscordVoice:
         if len(snapshot.parts) > 1:
             lines += [f"· {plain(part, LINE_ROOM)}" for part in snapshot.parts]
         if snapshot.queries:
-            lines.append(f"-# {word('progress.queries')}: {plain(' · '.join(snapshot.queries), 2 * LINE_ROOM)}")
+            lines.append(f"-# {wording.SEARCHING_FOR}: {plain(' · '.join(snapshot.queries), 2 * LINE_ROOM)}")
         if snapshot.earlier:
             lines.append(prose(" ".join(snapshot.sentences.values()), EARLIER_ROOM))
         lines += [f"· {plain(line, LINE_ROOM)}" for line in snapshot.sources[-TOP_SOURCES:]]
@@ -106,7 +106,7 @@ class DiscordVoice:
     def shared(self, job: ResearchJob, result: JobResult, sources: Sequence[Source], *, by: str) -> DiscordMessage:
         """A private answer, shown to a channel on its asker's wish."""
         message = self.outcome(job, result, sources, may_offer=False)
-        message.embed.set_author(name=fit(one_line(word("answer.shared_by", name=by)), LINE_ROOM))
+        message.embed.set_author(name=fit(one_line(wording.SHARED_BY.format(who=by)), LINE_ROOM))
         show = JobButton(Press.SHARED_SOURCES, job.id, wording.SHOW_SOURCES)
         return replace(message, rows=((*self._link(job), *([show] if sources else [])),), details=())
 
@@ -138,10 +138,9 @@ class DiscordVoice:
     def _failure(self, job: ResearchJob, result: JobResult | None, sources: Sequence[Source]) -> DiscordMessage:
         lines = [_asked(job), "", plain(wording.failure_sentence(job), 2 * LINE_ROOM)]
         if sources:
-            lines += ["", f"**{word('answer.sources')}**:", *map(name_line, sources[:TOP_SOURCES])]
-        is_cancelled = job.status is JobStatus.CANCELLED
+            lines += ["", f"**{wording.FOUND_SO_FAR}**:", *map(name_line, sources[:TOP_SOURCES])]
         again = JobButton(Press.ASK_AGAIN, job.id, wording.ASK_AGAIN)
-        retry = again if is_cancelled else JobButton(Press.RETRY, job.id, wording.RETRY, "primary")
+        retry = JobButton(Press.RETRY, job.id, wording.RETRY, "primary") if wording.may_retry(job) else again
         show = [JobButton(Press.SOURCES, job.id, wording.SHOW_SOURCES)] if sources else []
         embed = discord.Embed(title=f"⚠️ {wording.title(job, result)}", colour=COLOUR_FAILED)
         footer = wording.duration(result.duration_s) if result else ""
@@ -154,9 +153,9 @@ class DiscordVoice:
         show = [JobButton(Press.SOURCES, job.id, wording.SHOW_SOURCES)] if sources else []
         share = [JobButton(Press.SHARE, job.id, wording.SHARE)] if job.request.is_private else []
         again = JobButton(Press.ASK_AGAIN, job.id, wording.ASK_AGAIN)
-        improve = JobButton(Press.IMPROVE, job.id, word("buttons.improve"))
-        good = JobButton(Press.GOOD, job.id, word("buttons.good"))
-        bad = JobButton(Press.BAD, job.id, word("buttons.bad"))
+        improve = JobButton(Press.IMPROVE, job.id, wording.IMPROVE)
+        good = JobButton(Press.GOOD, job.id, wording.GOOD)
+        bad = JobButton(Press.BAD, job.id, wording.BAD)
         first: Row = (*self._link(job), *show, *share, again, improve)
         votes: Row = (*_renewing(job, result), good, bad)
         if not offers_deep:
@@ -174,7 +173,7 @@ class DiscordVoice:
         write = prose_with_code if read_view(parts.result) else prose
         detail = write(marked_section(parts.answer, "detail"), DESCRIPTION_LIMIT, more=more)
         listed = sources_text(parts.sources, parts.answer, limit=DESCRIPTION_LIMIT)
-        shown = [(word("answer.details"), detail), (word("answer.sources"), listed if parts.sources else "")]
+        shown = [(word("answer.details"), detail), (wording.SOURCES, listed if parts.sources else "")]
         colour = COLOURS[parts.answer.confidence]
         return [discord.Embed(title=title, description=text, colour=colour) for title, text in shown if text.strip()]
 
@@ -196,8 +195,8 @@ class _Answer:
         """S003-20's text. The answer gets the room that the other parts leave; the last of them yield to it."""
         found = read_view(self.result)
         has_found = found is not None and found.has_any
-        name = "" if has_found else f"**{word('answer.answer')}**: "
-        before = f"{_asked(self.job)}\n{self._understood()}\n{name}"
+        name = "" if has_found else f"**{wording.ANSWER}**: "
+        before = f"{_asked(self.job)}\n{self._understood()}{self._earlier()}\n{name}"
         view = page_link(self.page_url)
         tail = "\n\n".join(["", self._confidence(), *([view] if view else [])])
         for part in self._optional(names_sources=not has_found):
@@ -217,13 +216,13 @@ class _Answer:
     def _understood(self) -> str:
         if not self.result.understood or self.result.understood == self.job.query:
             return ""
-        return f"-# {word('answer.understood', question=plain(self.result.understood, LINE_ROOM))}\n"
+        return f"-# {plain(wording.understood_as(self.result.understood), LINE_ROOM)}\n"
 
     def _confidence(self) -> str:
-        line = f"**{word('answer.confidence')}**: {wording.confidence_headline(self.answer)}"
+        line = f"**{wording.CONFIDENCE}**: {wording.confidence_headline(self.answer)}"
         reasons = plain(", ".join(self.answer.confidence_reasons), LINE_ROOM)
         notice = f"*{plain(self.answer.notice, LINE_ROOM)}*\n" if self.answer.notice else ""
-        return self._earlier() + notice + line + (f"\n-# {reasons}" if reasons else "")
+        return notice + line + (f"\n-# {reasons}" if reasons else "")
 
     def _earlier(self) -> str:
         asker = f"<@{self.first_asker}>" if self.first_asker.isdigit() else ""
@@ -237,15 +236,15 @@ class _Answer:
             parts.append(plain(wording.files_elsewhere([file.name for file in self.unattached]), 2 * LINE_ROOM))
         shown = [source for source in self.sources if is_used(source, self.answer)][:TOP_SOURCES]
         if shown and names_sources:
-            parts.append("\n".join([f"**{word('answer.sources')}**:", *map(source_line, shown)]))
+            parts.append("\n".join([f"**{wording.SOURCES}**:", *map(source_line, shown)]))
         if limitations := wording.limitations_line(limitations_beside(self.answer)):
-            parts.append(f"**{word('answer.limitations')}**: {plain(limitations, 2 * LINE_ROOM)}")
+            parts.append(f"**{wording.LIMITATIONS}**: {plain(limitations, 2 * LINE_ROOM)}")
         if self.answer.conflicts:
-            parts.append(f"**{word('answer.conflicts')}**: {plain(short_conflicts(self.answer), 2 * LINE_ROOM)}")
+            parts.append(f"**{wording.CONFLICTS}**: {plain(short_conflicts(self.answer), 2 * LINE_ROOM)}")
         if self.answer.confidence is Confidence.INSUFFICIENT:
             searched = plain(" · ".join(self.result.queries), LINE_ROOM)
-            parts += [f"**{word('answer.searched')}**: {searched}"] if searched else []
-            parts.append(word("answer.try"))
+            parts += [f"**{wording.SEARCHED}**: {searched}"] if searched else []
+            parts.append(f"**{wording.TRY}**: {wording.TRY_WHAT}")
         return parts
 
 
@@ -253,12 +252,12 @@ def sources_text(sources: Sequence[Source], answer: ResearchAnswer | None, *, li
     """All sources with their relevance, in at most `limit` characters; `…` stands for those that have no room."""
     lines: list[str] = []
     for source in sources:
-        used = "" if is_used(source, answer) else f" · {word('answer.not_cited')}"
-        line = f"{source_line(source)} · {round(100 * source.scores.relevance)} %{used}"
+        used = "" if is_used(source, answer) else f" · {wording.NOT_CITED}"
+        line = f"{source_line(source)} · {wording.relevance(source)}{used}"
         if units("\n".join([*lines, line])) > limit - 2:
             return "\n".join([*lines, "…"])
         lines.append(line)
-    return "\n".join(lines) or word("answer.no_sources")
+    return "\n".join(lines) or wording.NO_SOURCES
 
 
 def _renewing(job: ResearchJob, result: JobResult) -> Row:
@@ -287,8 +286,8 @@ def _within(lines: Sequence[str], limit: int) -> str:
 def _asked(job: ResearchJob) -> str:
     """The question, or the message that is checked."""
     if job.request.quoted:
-        return f"**{word('answer.quoted')}**\n> {plain(job.request.quoted, QUESTION_ROOM)}"
-    return f"**{word('answer.question')}**: {plain(job.query, QUESTION_ROOM)}"
+        return f"**{wording.MESSAGE}**\n> {plain(job.request.quoted, QUESTION_ROOM)}"
+    return f"**{wording.QUESTION}**: {plain(job.query, QUESTION_ROOM)}"
 
 
 def _composed(embed: discord.Embed, parts: _Answer, footer: str, rows: tuple[Row, ...]) -> DiscordMessage:

@@ -12,6 +12,7 @@ from adapters.chat.discord.messages import conversation_of
 from adapters.chat.discord.translate import Asked, place_of_interaction
 from adapters.chat.discord.words import word
 from core.job import ResearchRequest
+from core.modes.options import PRIVATE
 from core.section.asking import CHOICES, NO_BRIEF, words_for
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def section_command(bot: ResearchBot) -> app_commands.Command[Any, ..., None]:
         section=word("commands.section_section"),
         context=word("commands.section_context"),
         experiment=word("commands.section_experiment"),
-        private=word("commands.section_private"),
+        private=PRIVATE.description,
     )
     @app_commands.choices(section=_CHOICES)
     async def section_of_paper(

@@ -17,7 +17,7 @@ from adapters.chat.discord.payload import (
     Press,
 )
 from adapters.chat.discord.translate import Asked
-from adapters.chat.discord.words import word
+from core import wording
 
 STYLES = {
     "primary": discord.ButtonStyle.primary,
@@ -26,6 +26,8 @@ STYLES = {
 }
 _TEMPLATE = rf"(?P<press>{'|'.join(Press)}):(?P<job_id>{JOB_ID})"
 _LIBRARY = r"library:(?P<tag>[0-9a-f]{0,12}):(?P<words>.{1,90})"
+_IMPROVING = (wording.IMPROVE_TITLE, wording.IMPROVE_LABEL, wording.IMPROVE_HINT)
+_COMPLAINING = (wording.WRONG_TITLE, wording.WRONG_LABEL, wording.WRONG_HINT)
 REASON_LIMIT = 1000  # characters of what somebody writes into a form
 
 
@@ -98,26 +100,26 @@ class JobForm(discord.ui.Modal):
     """One question about a job. Its answer is read from the interaction itself, so that it outlives a restart."""
 
     def __init__(self, press: Press, job_id: str) -> None:
-        kind = "improve" if press is Press.IMPROVE else "wrong"
-        super().__init__(title=word(f"feedback.{kind}_title"), custom_id=f"{press}:{job_id}", timeout=15 * 60.0)
+        title, label, hint = _IMPROVING if press is Press.IMPROVE else _COMPLAINING
+        super().__init__(title=title, custom_id=f"{press}:{job_id}", timeout=15 * 60.0)
         field: discord.ui.TextInput[Any] = discord.ui.TextInput(
             style=discord.TextStyle.paragraph,
-            placeholder=word(f"feedback.{kind}_hint"),
+            placeholder=hint,
             max_length=REASON_LIMIT,
             required=press is Press.IMPROVE,
         )
-        self.add_item(discord.ui.Label(text=word(f"feedback.{kind}_label"), component=field))
+        self.add_item(discord.ui.Label(text=label, component=field))
 
 
 class WishForm(discord.ui.Modal):
     """What `improve` is to mind in the library; read from the interaction itself, as `JobForm`."""
 
     def __init__(self, button: LibraryButton) -> None:
-        super().__init__(title=word("feedback.improve_title"), custom_id=button.custom_id, timeout=15 * 60.0)
+        super().__init__(title=wording.IMPROVE_TITLE, custom_id=button.custom_id, timeout=15 * 60.0)
         field: discord.ui.TextInput[Any] = discord.ui.TextInput(
-            style=discord.TextStyle.paragraph, placeholder=word("feedback.improve_hint"), max_length=REASON_LIMIT
+            style=discord.TextStyle.paragraph, placeholder=wording.IMPROVE_HINT, max_length=REASON_LIMIT
         )
-        self.add_item(discord.ui.Label(text=word("feedback.improve_label"), component=field))
+        self.add_item(discord.ui.Label(text=wording.IMPROVE_LABEL, component=field))
 
 
 def wish_of(interaction: Asked) -> LibraryButton | None:

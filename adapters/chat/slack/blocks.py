@@ -150,8 +150,16 @@ def confirmation(title: str, text: str, *, yes: str) -> Block:
 
 def thumbs(action_id: str, job_id: str) -> Block:
     """Slack's own pair of feedback buttons; the value says which was clicked."""
-    good: Block = {"text": label("👍", LABEL_LIMIT), "value": f"good:{job_id}", "accessibility_label": "Good answer"}
-    bad: Block = {"text": label("👎", LABEL_LIMIT), "value": f"bad:{job_id}", "accessibility_label": "Bad answer"}
+    good: Block = {
+        "text": label(wording.GOOD, LABEL_LIMIT),
+        "value": f"good:{job_id}",
+        "accessibility_label": "Good answer",
+    }
+    bad: Block = {
+        "text": label(wording.BAD, LABEL_LIMIT),
+        "value": f"bad:{job_id}",
+        "accessibility_label": "Bad answer",
+    }
     pair: Block = {
         "type": "feedback_buttons",
         "action_id": action_id,

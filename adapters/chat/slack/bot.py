@@ -43,6 +43,7 @@ from adapters.chat.slack.library import SlackLibrary
 from adapters.chat.slack.library_modals import ASK, PAPER, WISH, said_in_modal
 from adapters.chat.slack.library_render import IMPROVE, OPEN, SAVE, SlackLibraryVoice
 from adapters.chat.slack.modals import FEEDBACK
+from adapters.chat.slack.modals import WISH as ANSWER_WISH
 from adapters.chat.slack.oauth import InstallFlow, ShowPage, add_install_routes
 from adapters.chat.slack.poster import as_json
 from adapters.chat.slack.render import SlackVoice
@@ -281,6 +282,12 @@ def _add_buttons(app: AsyncApp, buttons: Buttons) -> None:
     for action_id, act in buttons.actions.items():
         app.action(action_id)(listener(act))
     app.view(FEEDBACK)(listener(buttons.explained))
+
+    async def wished(ack: Ack, body: Body) -> None:
+        await buttons.wished(body)
+        await ack()
+
+    app.view(ANSWER_WISH)(wished)
 
 
 def _add_settings(app: AsyncApp, desk: Desk) -> None:

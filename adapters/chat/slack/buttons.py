@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
@@ -10,7 +11,7 @@ from functools import partial
 from adapters.chat.slack.blocks import SlackMessage, sentence_message
 from adapters.chat.slack.client import FAULTS, Workspace, reason
 from adapters.chat.slack.desk import Desk, key_of
-from adapters.chat.slack.modals import feedback_modal, reason_given
+from adapters.chat.slack.modals import feedback_modal, said_in_modal, wish_modal
 from adapters.chat.slack.poster import Mark, Spot, find, post, whisper
 from adapters.chat.slack.render import (
     ANSWER_NOW,
@@ -18,6 +19,7 @@ from adapters.chat.slack.render import (
     CANCEL,
     CHANGED,
     DEEPER,
+    IMPROVE,
     NOT_NOW,
     RATE,
     REFRESH,
@@ -92,6 +94,7 @@ class Buttons:
             SHOW_SOURCES: self._show_sources,
             SHARE: self._share,
             ASK_AGAIN: self._ask_again,
+            IMPROVE: self._ask_wish,
             REFRESH: self._refresh,
             CHANGED: self._tell_changes,
             RETRY: self._retry,
@@ -106,7 +109,7 @@ class Buttons:
 
     async def explained(self, body: Payload) -> None:
         """The modal of a 👎 was sent off."""
-        job_id, said = reason_given(body.get("view") or {})
+        job_id, said = said_in_modal(body.get("view") or {})
         user, team = str((body.get("user") or {}).get("id") or ""), str((body.get("team") or {}).get("id") or "")
         workspace = await self.desk.workspaces.find(team)
         try:
@@ -114,6 +117,30 @@ class Buttons:
             await self.desk.researcher.rate(job_id, user, good=False, reason=said, scope=job.scope)
         except GorkdError as error:
             _log.warning("feedback not kept", extra={"error": str(error)})
+
+    async def wished(self, body: Payload) -> None:
+        """The modal of Improve was sent off: a better answer comes where the button stands."""
+        click_told, wish = said_in_modal(body.get("view") or {})
+        workspace = await self.desk.workspaces.find(str((body.get("team") or {}).get("id") or ""))
+        click = Click(workspace, **json.loads(click_told))
+        try:
+            job = await self._job(click.value, workspace)
+            reply = self._reply(click, job, f"improve:{click.action_ts}", thread_ts=click.thread_ts)
+            better = partial(self.desk.researcher.improve, job.id, wish, click.user)
+            better = partial(better, scope=job.scope, dedupe_key=key_of(reply))
+            await self.desk.begin(better, reply, job.scope)
+        except GorkdError as error:
+            await self._whisper(click, error.user_message)
+
+    async def _ask_wish(self, click: Click, job: ResearchJob) -> None:
+        """A trigger lives for 3 s."""
+        told = {name: value for name, value in vars(click).items() if name not in ("workspace", "trigger_id")}
+        view = wish_modal(json.dumps({**told, "value": job.id, "trigger_id": ""}))
+        try:
+            await click.workspace.client.views_open(trigger_id=click.trigger_id, view=view)
+        except FAULTS as exc:
+            _log.warning("could not ask what is to be better", extra={"reason": reason(exc)})
+            await self._whisper(click, wording.FORM_NOT_OPENED)
 
     async def _handle(self, act: Callable[[Click, ResearchJob], Awaitable[None]], body: Payload) -> None:
         """Every click ends in something to see."""

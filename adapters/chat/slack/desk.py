@@ -20,6 +20,7 @@ from adapters.chat.slack.administering import Administration
 from adapters.chat.slack.blocks import SlackMessage, sentence_message
 from adapters.chat.slack.client import FAULTS, NotInstalled, Workspace, Workspaces, reason
 from adapters.chat.slack.files import read_files
+from adapters.chat.slack.help import help_message
 from adapters.chat.slack.library import SlackLibrary
 from adapters.chat.slack.poster import Mark, Spot, post, whisper
 from adapters.chat.slack.render import SlackVoice, all_sources_message, history_message
@@ -92,7 +93,7 @@ class Desk:
         workspace = await self.workspaces.find(str(command.get("team_id") or ""))
         text = str(command.get("text") or "").strip()
         if not text or text.lower() == "help":
-            return sentence_message(wording.HELP if text else wording.ASK_WHAT)
+            return help_message() if text else sentence_message(wording.ASK_WHAT)
         word, _, rest = text.lower().partition(" ")
         if word == "settings" and rest.strip() in ("", "log"):
             user, trigger_id = str(command["user_id"]), str(command["trigger_id"])
@@ -280,7 +281,7 @@ class Desk:
         """One of our words."""
         researcher, who, key = self.researcher, place.user_id, key_of(reply)
         if asked.kind == "help" or last is None:
-            said = await self._history(place) if asked.kind == "history" else self.voice.refusal(wording.HELP)
+            said = await self._history(place) if asked.kind == "history" else help_message()
             await self._tell(said, place, reply)
         elif asked.kind in ("improve", "deeper"):
             improve = partial(researcher.improve, last.id, asked.rest, who, is_deeper=asked.kind == "deeper")

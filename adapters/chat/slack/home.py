@@ -21,11 +21,13 @@ from adapters.chat.slack.blocks import (
     section,
 )
 from adapters.chat.slack.client import FAULTS, Workspace, reason
+from adapters.chat.slack.help import help_blocks
 from adapters.chat.slack.poster import Mark, Spot, post
 from adapters.chat.slack.translate import Payload, tenant_of
 from core import wording
 from core.answer import JobResult
 from core.errors import GorkdError
+from core.help import HOW_TO_READ
 from core.job import JobStatus, ResearchJob, Scope
 from core.page_links import PageLinks, is_private
 
@@ -34,16 +36,7 @@ if TYPE_CHECKING:
 
 LISTED = 8  # of one's own, and of the workspace's; a screen each
 QUESTION_ROOM = 200
-HOW_TO_ASK = (
-    ("In a channel", "`/invite @gorkd`, then `@gorkd` and your question. The answer comes in a thread."),
-    ("In private", "Write to gorkd directly; nobody else can read it."),
-    ("Anywhere", "`/research` and your question; `/research help` says what else it knows."),
-    ("To check a message", "Open its menu, *More message shortcuts*, and pick *Research This*."),
-)
-HOW_TO_READ = (
-    "Every sentence has its source: ✓ means that the source says so, ◐ in part. How sure an answer is, and why, stands "
-    "above it."
-)
+INVITE = "Invite me to a channel with `/invite @gorkd`; the answer comes in a thread."
 
 _log = logging.getLogger(__name__)
 Answered = tuple[ResearchJob, JobResult | None]
@@ -114,8 +107,7 @@ async def welcome(client: AsyncWebClient, user: str, key: str) -> None:
 
 
 def _help() -> list[Block]:
-    how = "\n".join(f"• *{where}*: {what}" for where, what in HOW_TO_ASK)
-    return [section(plain(wording.WHAT_IT_IS, SECTION_LIMIT)), section(how), context(HOW_TO_READ)]
+    return [section(plain(wording.WHAT_IT_IS, SECTION_LIMIT)), *help_blocks(), context(INVITE), context(HOW_TO_READ)]
 
 
 def _listed(jobs: Sequence[Answered], links: PageLinks) -> list[Block]:

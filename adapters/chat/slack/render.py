@@ -58,7 +58,7 @@ QUOTE_ROOM = 400
 SHOW_SOURCES, SHARE, ASK_AGAIN, RETRY, CANCEL = "show_sources", "share", "ask_again", "retry", "cancel"
 START, NOT_NOW, DEEPER, ANSWER_NOW = "start_deep", "not_now", "go_deeper", "answer_now"
 REFRESH, CHANGED = "refresh", "what_changed"
-RATE, VIEW = "rate", "view_full_analysis"
+RATE, VIEW, IMPROVE = "rate", "view_full_analysis", "improve"
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ class SlackVoice:
         whole = self.outcome(job, result, sources, may_offer=False)
         kept = [block for block in whole.blocks if block["type"] not in ("actions", "context_actions")]
         kept += actions(link_button(VIEW, wording.VIEW_FULL_ANALYSIS, self.links.link(job)))
-        return SlackMessage(whole.text, (*kept[:-1], context(f"shared by <@{sharer}>"), kept[-1]))
+        return SlackMessage(whole.text, (*kept[:-1], context(wording.SHARED_BY.format(who=f"<@{sharer}>")), kept[-1]))
 
     def _ending(self, job: ResearchJob, sources: Sequence[Source]) -> SlackMessage:
         """Failed or cancelled: why, what had been found, and what can be done (D14)."""
@@ -149,10 +149,9 @@ class SlackVoice:
         blocks.append(section(plain(sentence, SECTION_LIMIT) or wording.SOMETHING_BROKE))
         if sources:
             found = ", ".join(dict.fromkeys(one_line(one.metadata.domain or one.title) for one in sources))
-            blocks.append(context(f"*Found so far*: {plain(found, 2 * LINE_ROOM) or '…'}"))
-        can_retry = job.status is JobStatus.FAILED and (job.error is None or job.error.retryable)
+            blocks.append(context(f"*{wording.FOUND_SO_FAR}*: {plain(found, 2 * LINE_ROOM) or '…'}"))
         again = button(RETRY, wording.RETRY, job.id, style="primary")
-        buttons = [again if can_retry else button(ASK_AGAIN, wording.ASK_AGAIN, job.id)]
+        buttons = [again if wording.may_retry(job) else button(ASK_AGAIN, wording.ASK_AGAIN, job.id)]
         buttons += link_button(VIEW, wording.VIEW_FULL_ANALYSIS, self.links.link(job))
         return message(f"{title}: {one_line(sentence)}", [*blocks, *actions(buttons)])
 
@@ -161,9 +160,10 @@ class SlackVoice:
         if has_sources:
             buttons.append(button(SHOW_SOURCES, wording.SHOW_SOURCES, job.id))
         if not job.scope.visibility.startswith("user:"):
-            ask = confirmation("Share this answer?", "Everybody in this channel will see it.", yes=wording.SHARE)
-            buttons.append(button(SHARE, "Share to channel", job.id, confirm=ask))
-        return [*buttons, *_renewing(job, result), button(ASK_AGAIN, wording.ASK_AGAIN, job.id)]
+            ask = confirmation(wording.SHARE_TITLE, wording.SHARE_QUESTION, yes=wording.SHARE)
+            buttons.append(button(SHARE, wording.SHARE, job.id, confirm=ask))
+        again, improve = button(ASK_AGAIN, wording.ASK_AGAIN, job.id), button(IMPROVE, wording.IMPROVE, job.id)
+        return [*buttons, again, improve, *_renewing(job, result)]
 
 
 def sources_message(sources: Sequence[Source], answer: ResearchAnswer | None) -> SlackMessage | None:
@@ -172,7 +172,9 @@ def sources_message(sources: Sequence[Source], answer: ResearchAnswer | None) ->
     if not cited or answer is None:
         return None
     names = ", ".join(one_line(source.metadata.domain or source.title) for source in cited)
-    return message(f"Sources: {names}", [section("*Sources*"), *_source_blocks(cited, answer.citations)])
+    return message(
+        f"{wording.SOURCES}: {names}", [section(f"*{wording.SOURCES}*"), *_source_blocks(cited, answer.citations)]
+    )
 
 
 def changes_message(changes: AnswerChanges | None) -> SlackMessage:
@@ -185,14 +187,14 @@ def changes_message(changes: AnswerChanges | None) -> SlackMessage:
 
 def ready_message(asker: str) -> SlackMessage:
     """Calls the asker: an edit of the answer's own message notifies nobody."""
-    said = f"<@{asker}> your answer is ready."
+    said = f"<@{asker}> {wording.READY}"
     return SlackMessage(said, (section(said),))
 
 
 def all_sources_message(sources: Sequence[Source], answer: ResearchAnswer | None) -> SlackMessage:
     """For whoever clicked "Show Sources": every source that was read, best first, cited or not."""
     if not sources:
-        return message("No sources were read.", [section("No sources were read.")])
+        return sentence_message(wording.NO_SOURCES)
     blocks = [section(f"*{wording.counted(len(sources), 'source')}*, the cited ones with a quote")]
     blocks += _source_blocks(sources, answer.citations if answer else ())
     return message(f"{wording.counted(len(sources), 'source')} were read", blocks)
@@ -206,7 +208,7 @@ def history_message(jobs: Sequence[ResearchJob], links: PageLinks) -> SlackMessa
         f"• {wording.day(job.created_at)}: <{escaped(links.link(job))}|{_label(job.query)}>"
         for job in jobs[:SHOWN_SOURCES]
     ]
-    said = message("Your questions", [section("*Your questions*"), *(section(line) for line in lines)])
+    said = message(wording.YOUR_QUESTIONS, [section(f"*{wording.YOUR_QUESTIONS}*"), *(section(line) for line in lines)])
     return replace(said, is_aside=True)
 
 
@@ -247,7 +249,7 @@ def _source_blocks(sources: Sequence[Source], citations: Sequence[Citation]) -> 
 
 def _question(job: ResearchJob, result: JobResult | None) -> Block:
     """What was asked, or the message that was to be checked; and what a follow-up was taken to ask."""
-    name, asked = ("Message", job.request.quoted) if job.request.quoted else ("Question", job.query)
+    name, asked = (wording.MESSAGE, job.request.quoted) if job.request.quoted else (wording.QUESTION, job.query)
     understood = one_line(result.understood) if result else ""
     meant = f"\n_{plain(wording.understood_as(understood), QUESTION_ROOM)}_" if understood else ""
     return section(f"*{name}*: {plain(asked, QUESTION_ROOM) or '…'}{meant}")
@@ -261,19 +263,19 @@ def _prose(answer: ResearchAnswer) -> str:
 
 def _answer_text(answer: ResearchAnswer) -> str:
     notice = f"\n_{plain(answer.notice, LINE_ROOM)}_" if one_line(answer.notice) else ""
-    return f"*Answer*: {fit(_prose(answer), SECTION_LIMIT - 2 * LINE_ROOM, escaped)}{notice}"
+    return f"*{wording.ANSWER}*: {fit(_prose(answer), SECTION_LIMIT - 2 * LINE_ROOM, escaped)}{notice}"
 
 
 def _remarks(answer: ResearchAnswer) -> list[Block]:
     """Confidence with its reasons, what the sources disagree on, what is missing."""
-    lines = [f"*Confidence*: {plain(wording.confidence_headline(answer), LINE_ROOM)}"]
+    lines = [f"*{wording.CONFIDENCE}*: {plain(wording.confidence_headline(answer), LINE_ROOM)}"]
     if answer.confidence_reasons:
         lines.append(plain(", ".join(answer.confidence_reasons), LINE_ROOM))
     blocks = [section("\n".join(lines))]
     if answer.conflicts:
-        blocks.append(context(f"*Sources disagree on*: {plain(short_conflicts(answer), 2 * LINE_ROOM)}"))
+        blocks.append(context(f"*{wording.CONFLICTS}*: {plain(short_conflicts(answer), 2 * LINE_ROOM)}"))
     if limitations := wording.limitations_line(limitations_beside(answer)):
-        blocks.append(context(f"*Limitations*: {plain(limitations, 4 * LINE_ROOM)}"))
+        blocks.append(context(f"*{wording.LIMITATIONS}*: {plain(limitations, 4 * LINE_ROOM)}"))
     return blocks
 
 
@@ -306,18 +308,20 @@ def _searched(result: JobResult) -> list[Block]:
     """What was done about a question that nothing answers, and what may help."""
     where = f" with {', '.join(result.providers)}" if result.providers else ""
     queries = " · ".join(f"“{query}”" for query in result.queries)
-    searched = [context(f"*Searched*: {plain(f'{queries}{where}', 3 * LINE_ROOM)}")] if one_line(queries) else []
-    return [*searched, context("*Try*: other words, a narrower question, or a link to a page that you trust.")]
+    searched = (
+        [context(f"*{wording.SEARCHED}*: {plain(f'{queries}{where}', 3 * LINE_ROOM)}")] if one_line(queries) else []
+    )
+    return [*searched, context(f"*{wording.TRY}*: {wording.TRY_WHAT}")]
 
 
 def _source_text(source: Source, citations: Sequence[Citation]) -> str:
     """`*1.* <https://…|nejm.org> - Title`, then date and relevance, then the first quote."""
-    remarks = [f"relevance {round(100 * min(max(source.scores.relevance, 0.0), 1.0))} %"]
+    remarks = [wording.relevance(source)]
     if source.metadata.published_at:
         remarks.insert(0, wording.day(source.metadata.published_at))
     if source.instructs:
         remarks.append(wording.INSTRUCTS)
-    title = plain(source.title or "untitled", LINE_ROOM)
+    title = plain(source.title or wording.UNTITLED, LINE_ROOM)
     lines = [f"*{source.number}.* {place_of(source)} - {title}", " · ".join(remarks)]
     quote = next((one.quote for one in citations if one.source_id == source.id and one.quote), None)
     if quote:

@@ -10,14 +10,14 @@ from typing import Any
 
 from core.job import ResearchRequest, Scope
 from core.modes import read_modes
-from core.modes.options import DEPTH, ROUNDS, TOP_K
+from core.modes.options import ASKED, DEPTH, ROUNDS, TOP_K
 from core.settings.tenant import DEFAULTS, TenantSettings
 
 Payload = Mapping[str, Any]  # Slack's JSON, read here and in bot.py, and nowhere else
 
 PLATFORM = "slack"
 _OPTION = re.compile(
-    r"(?:^|(?<=\s))(mode|depth|top_k|max_iterations|context|private|fresh):(\"[^\"]*\"|“[^”]*”|\S+)", re.IGNORECASE
+    rf"(?:^|(?<=\s))({'|'.join(option.name for option in ASKED)}):(\"[^\"]*\"|“[^”]*”|\S+)", re.IGNORECASE
 )
 _YES = ("yes", "true", "on", "1")
 

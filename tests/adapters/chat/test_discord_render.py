@@ -201,7 +201,7 @@ def test_the_thread_takes_the_detail_and_all_sources():
     detail, listed = message.details
     assert message.thread_name == samples.QUESTION
     assert "A helipad was added in 1980 [3]↪." in (detail.description or "")
-    assert "4. [shop.example](https://shop.example/mugs) - Lighthouse mugs · 50 % · not cited" in (
+    assert "4. [shop.example](https://shop.example/mugs) - Lighthouse mugs · relevance 50 % · not cited" in (
         listed.description or ""
     )
 

@@ -188,7 +188,7 @@ async def test_a_private_answer_is_seen_by_its_asker_and_shared_after_a_question
 
     question = await house.final(house.discord.press(answer, "Share"))
     assert question.is_ephemeral
-    shared = await house.final(house.discord.press(question, "Share here"))
+    shared = await house.final(house.discord.press(question, "Share"))
 
     assert not shared.is_ephemeral
     assert "gravity of the Moon" in shared.text

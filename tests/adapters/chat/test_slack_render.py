@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from adapters.chat.slack.blocks import SlackMessage, plain
-from adapters.chat.slack.modals import feedback_modal, reason_given
+from adapters.chat.slack.modals import feedback_modal, said_in_modal
 from adapters.chat.slack.render import SlackVoice, all_sources_message, history_message, sources_message
 from core import wording
 from core.answer import Confidence, RemovedSentence
@@ -86,7 +86,7 @@ def test_answer_has_every_part():
         "12.3 s · 4 sources · $0.004",
     ]:
         assert part in shown(message)
-    assert buttons_of(message) == ["view_full_analysis", "show_sources", "share", "ask_again"]
+    assert buttons_of(message) == ["view_full_analysis", "show_sources", "share", "ask_again", "improve"]
     assert [block["type"] for block in message.blocks][-2:] == ["context_actions", "context"]
 
 
@@ -138,7 +138,7 @@ def test_endings_are_told_apart():
     assert "*Found so far*: trinity.example, towers.example" in shown(failed)
     assert "🔎 Not Enough Sources" in shown(insufficient)
     assert "*Searched*: “eddystone” with files" in shown(insufficient)
-    assert buttons_of(insufficient)[-3:] == ["view_full_analysis", "share", "ask_again"]
+    assert buttons_of(insufficient)[-4:] == ["view_full_analysis", "share", "ask_again", "improve"]
     assert "Research Cancelled" in cancelled.text
 
 
@@ -169,7 +169,7 @@ def test_shared_answer_has_no_buttons_of_its_askers():
     message = VOICE.shared(samples.COMPLETED, samples.RESULT, samples.SOURCES, "U7")
 
     assert buttons_of(message) == ["view_full_analysis"]
-    assert "shared by <@U7>" in shown(message)
+    assert "Shared by <@U7>" in shown(message)
     assert message_faults({"text": message.text, "blocks": list(message.blocks)}) == []
 
 
@@ -235,8 +235,8 @@ def test_modal_asks_and_gives_back():
 
     assert view_faults(modal) == []
     assert modal["title"]["text"] == "What went wrong?"
-    assert reason_given(sent) == ("job_1", "Wrong year.")
-    assert reason_given({**modal, "state": {"values": {"reason": {"reason": {"value": None}}}}}) == ("job_1", "")
+    assert said_in_modal(sent) == ("job_1", "Wrong year.")
+    assert said_in_modal({**modal, "state": {"values": {"reason": {"reason": {"value": None}}}}}) == ("job_1", "")
 
 
 @pytest.mark.parametrize(

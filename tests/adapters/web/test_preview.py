@@ -34,7 +34,7 @@ async def test_preview_shows_what_both_chats_show():
     slack, discord = page.split('id="discord"')
     assert status == 200
     assert "<b>gorkd</b>" in slack
-    for part in ("<strong>Answer</strong>: The Eddystone lighthouse is 49 metres tall [1]✓[2]◐.", "Share to channel"):
+    for part in ("<strong>Answer</strong>: The Eddystone lighthouse is 49 metres tall [1]✓[2]◐.", "Improve"):
         assert part in slack
     assert "<blockquote>It is 49 metres tall and built of granite blocks.</blockquote>" in slack
     assert "<strong>Answer</strong>: The Eddystone lighthouse is 49 metres tall [1]✓[2]◐." in discord

@@ -367,7 +367,7 @@ async def test_form_is_closed_to_others(open_web: Open):
         f'<a href="/jobs/{JOB}/sources/1?claim=summary-0#passage" aria-label="Source 1" title="trinity.example: “It is',
         '<span class="mark" title="partly supported">◐</span>',
         "<li>2 of 3 claims supported</li>",
-        "Sources disagree: height of the tower",
+        "Sources disagree on: height of the tower",
         "<li>newest source is from May 2024</li>",
         "Removed: not in the sources",
         'id="src-3"',

@@ -1,0 +1,250 @@
+"""The same words on the command line, the page, Discord and Slack, whoever renders them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from io import StringIO
+from typing import Any
+
+import pytest
+from aiohttp.test_utils import TestClient, TestServer
+from rich.console import Console
+from typer.main import get_command
+
+from adapters.chat.discord.bot import ResearchBot
+from adapters.chat.discord.commands import TYPED as ON_DISCORD
+from adapters.chat.discord.payload import DiscordMessage, JobButton, LinkButton, Press
+from adapters.chat.discord.render import CONTENT_LIMIT, DiscordVoice
+from adapters.chat.discord.settings import DiscordSettings
+from adapters.chat.slack.blocks import SECTION_LIMIT, SlackMessage
+from adapters.chat.slack.help import TYPED as ON_SLACK
+from adapters.chat.slack.help import help_blocks
+from adapters.chat.slack.render import SlackVoice
+from adapters.chat.slack.translate import read_options
+from adapters.cli.answer import print_answer
+from adapters.cli.app import build_app
+from adapters.web.api import Question
+from core import wording
+from core.answer import Confidence, JobResult, Verdict
+from core.citations import MARKS
+from core.deep.card import read_card
+from core.errors import GorkdError, InvalidQuery, JobNotFound, QueueFull, SearchFailed, StoreError
+from core.help import help_entries
+from core.job import LOCAL, JobStatus, ResearchJob, Scope
+from core.modes.options import ASKED
+from core.snapshot import Snapshot
+from tests.adapters.web.serving import web_app
+from tests.golden import samples
+from tests.golden.samples import ScriptedResearcher
+
+SLACK, DISCORD = SlackVoice(samples.LINKS), DiscordVoice(samples.LINKS)
+PRIVATE = replace(samples.COMPLETED.request, is_private=True, scope=Scope("discord:1", "channel:2"))
+CACHED = replace(samples.RESULT, cached_at="2026-03-11T12:00:00+00:00", cached_question=samples.QUESTION)
+UNSURE = replace(samples.RESULT, answer=replace(samples.ANSWER, confidence=Confidence.LOW))
+ENDS: dict[str, tuple[ResearchJob, JobResult | None]] = {
+    "complete": (samples.COMPLETED, samples.RESULT),
+    "private": (replace(samples.COMPLETED, request=PRIVATE), samples.RESULT),
+    "earlier": (samples.COMPLETED, CACHED),
+    "renewed": (
+        replace(samples.COMPLETED, request=replace(samples.COMPLETED.request, refreshes="job_0")),
+        samples.RESULT,
+    ),
+    "unsure": (samples.COMPLETED, UNSURE),
+    "insufficient": (samples.INSUFFICIENT, samples.INSUFFICIENT_RESULT),
+    "failed": (samples.FAILED, None),
+    "failed for good": (replace(samples.FAILED, error=replace(samples.FAILED.error, retryable=False)), None),  # type: ignore[type-var]
+    "cancelled": (samples.CANCELLED, None),
+}
+
+
+def slack_buttons(message: SlackMessage) -> dict[str, str]:
+    """What each does, and what it says."""
+    found: dict[str, str] = {}
+    for block in message.blocks:
+        for element in block.get("elements") or ():  # type: ignore[union-attr]
+            if element.get("type") == "button":  # type: ignore[union-attr]
+                found[element["action_id"]] = element["text"]["text"]  # type: ignore[index,call-overload]
+            if element.get("type") == "feedback_buttons":  # type: ignore[union-attr]
+                for name in ("positive_button", "negative_button"):
+                    said: Any = element[name]  # type: ignore[index,call-overload]
+                    found[said["value"].partition(":")[0]] = said["text"]["text"]
+    return found
+
+
+def discord_buttons(message: DiscordMessage) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for row in message.rows:
+        for button in row:
+            if isinstance(button, LinkButton):
+                found["view_full_analysis"] = button.label
+            elif isinstance(button, JobButton):
+                found[str(button.press)] = button.label
+    return found
+
+
+def on_paper(job: ResearchJob, result: JobResult) -> str:
+    paper = StringIO()
+    assert result.answer
+    print_answer(Console(file=paper, width=200, highlight=False), job, result, result.answer, samples.SOURCES)
+    return paper.getvalue()
+
+
+async def on_page(job: ResearchJob, result: JobResult | None) -> str:
+    request = replace(job.request, scope=LOCAL)
+    researcher = ScriptedResearcher(replace(job, request=request), result)
+    async with TestClient(TestServer(web_app(researcher))) as client:
+        return await (await client.get(f"/jobs/{job.id}")).text()
+
+
+def text_of(message: SlackMessage) -> str:
+    """All that stands in it."""
+    return str(list(message.blocks))
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_buttons_say_the_same_for_what_they_do(end: str) -> None:
+    """Of every outcome both chats offer the same, in the words of one table; Discord alone shares private answers."""
+    job, result = ENDS[end]
+
+    slack = slack_buttons(SLACK.outcome(job, result, samples.SOURCES))
+    discord = discord_buttons(DISCORD.outcome(job, result, samples.SOURCES))
+
+    for action, said in [*slack.items(), *discord.items()]:
+        assert said == wording.BUTTONS[action], action
+    assert slack.keys() - {"share", "show_sources"} == discord.keys() - {"share", "show_sources"}
+
+
+def test_all_buttons_are_in_the_table() -> None:
+    """Also those of a deep research under way."""
+    card = Snapshot(message="Searching", card=read_card({"items": []}))
+
+    slack = slack_buttons(SLACK.progress(samples.RUNNING, card, 1.0))
+    named = {str(press) for press in Press} - {Press.SHARED_SOURCES, Press.SHARE_HERE}
+
+    assert named | {"view_full_analysis"} == wording.BUTTONS.keys()
+    assert {action: wording.BUTTONS[action] for action in slack} == slack
+    assert "cancel" in slack
+
+
+async def test_the_page_has_the_same_words_on_its_buttons() -> None:
+    complete, failed, running = [
+        await on_page(job, result)
+        for job, result in (
+            (samples.COMPLETED, CACHED),
+            (samples.FAILED, None),
+            (replace(samples.RUNNING, id=samples.COMPLETED.id), None),
+        )
+    ]
+
+    said = {words: set(re.findall(r"<button[^>]*>([^<]+)</button>", words)) for words in (complete, failed, running)}
+
+    assert {wording.ASK_AGAIN, wording.REFRESH} <= said[complete]
+    assert wording.RETRY in said[failed]
+    assert wording.CANCEL in said[running]
+
+
+async def test_marks_confidence_and_headings_are_the_same_everywhere() -> None:
+    """The verdict's mark behind its citation, the confidence in the same words, each part under the same name."""
+    job, result = samples.COMPLETED, samples.RESULT
+    assert result.answer
+    shown = {
+        "slack": text_of(SLACK.outcome(job, result, samples.SOURCES)),
+        "discord": str(DISCORD.outcome(job, result, samples.SOURCES).embed.to_dict()),
+        "page": await on_page(job, result),
+        "paper": on_paper(job, result),
+    }
+    confidence = {name: wording.confidence_headline(result.answer) for name in shown} | {
+        "paper": wording.confidence_sentence(result.answer)
+    }
+
+    for name, text in shown.items():
+        for verdict in (Verdict.SUPPORTED, Verdict.PARTIAL):
+            assert MARKS[verdict] in text, (name, verdict)
+        assert confidence[name] in text, name
+        for heading in (wording.CONFIDENCE, wording.LIMITATIONS, wording.CONFLICTS):
+            assert heading in text, (name, heading)
+
+
+async def test_an_earlier_answer_says_so_above_the_answer() -> None:
+    """Who reads the answer first would take it for new."""
+    job = samples.COMPLETED
+    said = wording.earlier_answer(job, CACHED)
+    slack, discord = SLACK.outcome(job, CACHED, samples.SOURCES), DISCORD.outcome(job, CACHED, samples.SOURCES)
+
+    _, _, page = (await on_page(job, CACHED)).partition("</h1>")
+    shown = [text_of(slack), str(discord.embed.description), page, on_paper(job, CACHED)]
+
+    assert said
+    for text in shown:
+        assert 0 < text.find(said) < text.find("49 metres")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        InvalidQuery("Please ask a question.", rule="empty"),
+        QueueFull("full"),
+        SearchFailed({"tavily": "timeout"}),
+        StoreError("gone"),
+        JobNotFound("job_1"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+async def test_an_error_is_the_same_sentence_everywhere(error: GorkdError, capsys: pytest.CaptureFixture[str]) -> None:
+    """By its code: what the chats refuse with is what the API and the command line say."""
+    from adapters.cli.saying import report
+
+    async with TestClient(TestServer(web_app(ScriptedResearcher(refusal=error)))) as client:
+        answer = await client.post("/v1/research", json={"query": "Why?"})
+        envelope = (await answer.json())["error"]
+    report(error, as_json=False)
+    printed = " ".join(capsys.readouterr().err.split())
+    slack, discord = SLACK.refusal(error.user_message), DISCORD.refusal(error.user_message)
+
+    assert envelope["code"] == error.code
+    assert envelope["message"] == error.user_message
+    assert error.user_message in printed
+    assert error.user_message in slack.text
+    assert error.user_message in discord.text.replace("\\", "")
+
+
+def test_every_option_can_be_given_everywhere() -> None:
+    """Mode, depth, results, rounds, context, private, fresh; at one's own command line everything is private."""
+    names = {option.name for option in ASKED}
+    bot = ResearchBot(ScriptedResearcher(), DiscordSettings(token="t"), links=samples.LINKS)  # type: ignore[arg-type]
+    command = bot.tree.get_command("research")
+    texts = {"mode": "deep", "depth": "deep", "top_k": "3", "max_iterations": "3", "context": "x"}
+    said = " ".join(f"{name}:{texts.get(name, 'yes')}" for name in names)
+    app = build_app(lambda: None, lambda name: None, {"all": "Everything."})  # type: ignore[arg-type,return-value]
+    asking: Any = get_command(app)
+
+    asked = read_options(f"Why? {said}", LOCAL, LOCAL)
+
+    assert names <= {option.name for option in command.parameters}  # type: ignore[union-attr]
+    assert asked.query == "Why?"
+    assert (asked.modes, asked.depth, asked.top_k, asked.max_iterations) == (("deep",), "deep", 3, 3)
+    assert (asked.context, asked.is_private, asked.is_fresh) == ("x", True, True)
+    assert names <= Question.model_fields.keys()
+    assert names - {"private"} <= {option.name for option in asking.commands["ask"].params}
+
+
+def test_help_says_the_same_on_both_chats() -> None:
+    """Apart from what is typed there; and it fits where nothing may be embedded."""
+    from adapters.chat.discord.commands import help_text
+
+    slack, discord = str(help_blocks()), help_text()
+
+    assert [what for what, _ in help_entries(ON_SLACK)] == [what for what, _ in help_entries(ON_DISCORD)]
+    for what, words in help_entries(ON_SLACK):
+        assert f"*{what}* {words}" in slack.replace("\\'", "'")
+    for what, words in help_entries(ON_DISCORD):
+        assert f"**{what}** {words}" in discord
+    assert len(discord) <= CONTENT_LIMIT
+    assert all(len(block["text"]["text"]) <= SECTION_LIMIT for block in help_blocks())  # type: ignore[index,call-overload]
+
+
+def test_statuses_are_told_by_one_table() -> None:
+    """Nothing ends without a word."""
+    assert wording.STATUS_MESSAGES.keys() == set(JobStatus)
+    assert wording.MARK_MEANINGS.keys() == set(Verdict)
