@@ -25,4 +25,5 @@ def help_blocks() -> list[Block]:
 
 
 def help_message() -> SlackMessage:
-    return replace(message(HOW_TO_ASK, [section(f"*{HOW_TO_ASK}*"), *help_blocks()]), is_aside=True)
+    spoken = " ".join(f"{what} {words}" for what, words in help_entries(TYPED))
+    return replace(message(f"{HOW_TO_ASK}. {spoken}", [section(f"*{HOW_TO_ASK}*"), *help_blocks()]), is_aside=True)
