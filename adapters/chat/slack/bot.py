@@ -50,7 +50,7 @@ from adapters.chat.slack.render import SlackVoice
 from adapters.chat.slack.sections import SECTION_COMMAND, SECTION_FORM, Sections
 from adapters.chat.slack.settings import SlackSettings
 from adapters.chat.slack.settings_modal import OPEN_SETTINGS, SETTINGS, home_entries
-from adapters.chat.slack.socket import keep_connected
+from adapters.chat.slack.socket import check_app_token, keep_connected
 from adapters.chat.slack.stream import StreamGate
 from adapters.chat.slack.threads import Threads
 from adapters.chat.slack.translate import PLATFORM
@@ -86,7 +86,7 @@ async def run_slack(
     if not settings.is_socket_mode:
         raise SetupError("Without SLACK_APP_TOKEN Slack sends its events to the web process: run `gorkd web`.")
     async with open_app(researcher, settings, links=links, tenancy=tenancy, talks=talks, turns=turns) as app:
-        await _check_app_token(app.client, settings)
+        await check_app_token(app.client, settings)
         await keep_connected(app, settings.app_token)
 
 
@@ -387,16 +387,6 @@ async def _keep_resuming(desk: Desk) -> None:
         except Exception:  # noqa: BLE001 -- the boundary of this task; the next round may succeed
             _log.exception("waiting answers could not be looked up")
         await asyncio.sleep(RESUME_EVERY_S)
-
-
-async def _check_app_token(client: AsyncWebClient, settings: SlackSettings) -> None:
-    """The SDK would try a refused token for ever."""
-    try:
-        await client.apps_connections_open(app_token=settings.app_token)
-    except SlackApiError as exc:
-        raise SetupError(f"Slack refused SLACK_APP_TOKEN: {reason(exc)}.") from exc
-    except FAULTS as exc:
-        _log.warning("Slack cannot be reached yet", extra={"reason": reason(exc)})
 
 
 def _team(context: Body) -> str:

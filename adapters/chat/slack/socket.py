@@ -11,6 +11,12 @@ import time
 
 from slack_bolt.adapter.socket_mode.async_handler import AsyncSocketModeHandler
 from slack_bolt.async_app import AsyncApp
+from slack_sdk.errors import SlackApiError
+from slack_sdk.web.async_client import AsyncWebClient
+
+from adapters.chat.slack.client import FAULTS, reason
+from adapters.chat.slack.settings import SlackSettings
+from core.errors import SetupError
 
 PATIENCE_S = 30.0  # without a healthy session; a refresh by Slack takes a second or two
 LOOK_EVERY = 6  # times within the patience
@@ -40,3 +46,13 @@ async def _until_given_up(handler: AsyncSocketModeHandler, patience_s: float) ->
         await asyncio.sleep(patience_s / LOOK_EVERY)
         if await handler.client.is_connected():
             seen_at = time.monotonic()
+
+
+async def check_app_token(client: AsyncWebClient, settings: SlackSettings) -> None:
+    """Raises `SetupError` for a refused token, which the SDK would try for ever."""
+    try:
+        await client.apps_connections_open(app_token=settings.app_token)
+    except SlackApiError as exc:
+        raise SetupError(f"Slack refused SLACK_APP_TOKEN: {reason(exc)}.") from exc
+    except FAULTS as exc:
+        _log.warning("Slack cannot be reached yet", extra={"reason": reason(exc)})
