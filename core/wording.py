@@ -102,6 +102,7 @@ NOTHING_TO_COMPARE = "There is no newer answer to compare with yet: press Refres
 ALREADY_BEGUN = "That has been started already; its answer appears further up."
 
 WELCOME = "Thank you for inviting gorkd"
+DISCORD_SETTINGS = "Channels, limits, budget and sources: `/research-settings`, for who may manage the server."
 WHAT_IT_IS = "Ask a question, and gorkd answers with sources that say it: each sentence is checked against its source."
 YOUR_QUESTIONS = "Your questions"
 OPEN_QUESTIONS = "Asked in open channels"

@@ -27,7 +27,7 @@ async def welcome_guild(bot: ResearchBot, guild: discord.Guild) -> None:
         channel = _place_to_greet(guild)
         if channel is None:
             return
-        text, nonce = f"**{wording.WELCOME}**\n{help_text()}", secrets.token_hex(8)
+        text, nonce = f"**{wording.WELCOME}**\n{help_text()}\n\n{wording.DISCORD_SETTINGS}", secrets.token_hex(8)
         if channel.permissions_for(guild.me).embed_links:
             await channel.send(embed=bot.voice.notice(text).embed, nonce=nonce)
         else:

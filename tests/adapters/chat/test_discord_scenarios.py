@@ -500,6 +500,7 @@ async def test_a_server_that_invites_the_bot_is_welcomed_and_one_that_removes_it
     await until(lambda: house.bot.said("discord is ready"))  # until then discord.py takes a new server for an old one
     greeted = discord.invites()
     await discord.until(lambda: welcomes(house, greeted))
+    assert "/research-settings" in welcomes(house, greeted)[0].text
     await house.final(discord.slash("research", query=TIDES))
     await house.final(discord.slash("research", query=TIDES, channel=greeted))
     kept, others = rows_of(data, tenant), rows_of(data, f"discord:{discord.guild.id}")
