@@ -35,8 +35,8 @@ _ALONE = ChatTurns()
 class LibraryVoice(Protocol[Payload_co]):
     """A platform's renderer of the library."""
 
-    def told(self, asked: str, lines: Sequence[str]) -> Payload_co:
-        """Progress: what was asked, and the lines told so far, perhaps none."""
+    def told(self, asked: str, lines: Sequence[str], *, job_id: str = "") -> Payload_co:
+        """Progress: what was asked, and the lines told so far, perhaps none; a job that runs can be cancelled."""
         ...
 
     def said(self, speaker: Speaker, said: Said) -> Payload_co: ...
@@ -178,11 +178,20 @@ class LiveTalks(Generic[Payload]):
                 await self._turns.hold(_turn(speaker.key))
             if len(lines) != shown:
                 shown = len(lines)
-                await self._try(reply, self._voice.told(asked, lines), speaker.key)
+                told = self._voice.told(asked, lines, job_id=await self._job_of(speaker))
+                await self._try(reply, told, speaker.key)
             if reply.address != address:
                 address = reply.address
                 await self._note(speaker, asked, reply)
                 await self._attach(speaker, asked, reply)
+
+    async def _job_of(self, speaker: Speaker) -> str:
+        """The job that is researched for it; "" for none, or where that cannot be told."""
+        try:
+            return await self.talks.researched(speaker)
+        except GorkdError as error:
+            _log.warning("no button to cancel", extra={"error": str(error)})
+            return ""
 
     async def _note(self, speaker: Speaker, asked: str, reply: Reply[Payload]) -> None:
         """Keep where the message is, so that it is ended also when this process does not live to do it."""

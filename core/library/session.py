@@ -222,6 +222,11 @@ class LibraryTalks:
         await self._researcher.attach(job.id, speaker.address)
         return True
 
+    async def researched(self, speaker: Speaker) -> str:
+        """The id of the job that runs for what was said; "" for none. Raises `StoreError`."""
+        job = await self._job(speaker)
+        return job.id if job else ""
+
     async def delivered(self, speaker: Speaker) -> None:
         """The reply has arrived; nobody need say the same again. Raises `StoreError`."""
         job = await self._job(speaker)

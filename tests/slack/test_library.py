@@ -125,6 +125,13 @@ async def test_a_paper_is_dropped_asked_opened_improved_and_saved(house: SlackHo
     better = await posted(house, channel, "📝", times=2)
     await house.slack.clicks(ada, better, "library_save")
     saved = await shared_file(house, channel, ".md")
+    reading = house.world.model.respond
+    house.world.model.respond = lambda call: Fault(hang_first=True) if call.schema_name == "answer" else reading(call)
+    await says(house, ada, added, f"research {QUESTION}")
+    await house.slack.until(lambda: [one for one in house.slack.state.of_bot(channel) if "cancel" in one.buttons])
+    (running,) = [one for one in house.slack.state.of_bot(channel) if "cancel" in one.buttons]
+    await house.slack.clicks(ada, running, "cancel")
+    await house.slack.until(lambda: "cancelled before it was answered" in running.shown)
 
     assert added.text == f"✅ Added {PAPER}, {TITLE} (3 pages)."
     assert {one.thread_ts for one in house.slack.state.of_bot(channel)} == {asked.ts}
@@ -136,9 +143,11 @@ async def test_a_paper_is_dropped_asked_opened_improved_and_saved(house: SlackHo
     page = await posted(house, channel, "Paper Content", times=2)
     async with ClientSession() as session, session.get(local(house, page.buttons["library_pdf"]["url"])) as response:
         assert await response.read() == pdf
-    assert "More on the method" in [call.user for call in house.world.model.calls if call.schema_name == "answer"][-1]
+    assert "More on the method" in [call.user for call in house.world.model.calls if call.schema_name == "answer"][-2]
     assert f"✅ Research results saved to: {saved['name']}" in (await posted(house, channel, "💾")).shown
     assert FOUND.encode() in content_of(house, saved)
+    assert f"{PUBLIC_URL}/jobs/" in answer.buttons["view_full_analysis"]["url"]
+    assert "cancel" not in running.buttons
     assert max(ack.seconds for ack in house.slack.acks[before:]) < 2
 
 

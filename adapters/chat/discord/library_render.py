@@ -13,8 +13,10 @@ from adapters.chat.discord.findings import code_block
 from adapters.chat.discord.markup import is_linkable, plain, prose
 from adapters.chat.discord.payload import (
     DiscordMessage,
+    JobButton,
     LibraryButton,
     LinkButton,
+    Press,
     Row,
     Upload,
 )
@@ -55,13 +57,13 @@ class DiscordLibraryVoice:
 
     links: PageLinks
 
-    def told(self, asked: str, lines: Sequence[str]) -> DiscordMessage:
+    def told(self, asked: str, lines: Sequence[str], *, job_id: str = "") -> DiscordMessage:
         told = [plain(line, ASKED_ROOM) for line in lines if line.strip()]
         text = "\n".join([f"**{plain(asked, ASKED_ROOM)}**", "", *(told or ["…"])])
         title = f"📚 {word('library.working')}"
-        return DiscordMessage(
-            discord.Embed(title=title, description=text, colour=COLOUR_RUNNING), f"**{title}**\n{text}"
-        )
+        embed = discord.Embed(title=title, description=text, colour=COLOUR_RUNNING)
+        rows = ((JobButton(Press.CANCEL, job_id, common.CANCEL),),) if job_id else ()
+        return DiscordMessage(embed, f"**{title}**\n{text}", rows)
 
     def said(self, speaker: Speaker, said: Said) -> DiscordMessage:
         text, files = _text(said), _files(said)

@@ -24,13 +24,14 @@ from adapters.chat.slack.blocks import (
     section,
     sentence_message,
 )
-from adapters.chat.slack.render import VIEW
+from adapters.chat.slack.render import CANCEL, VIEW
 from adapters.chat.slack.uploads import Upload
 from core.library import wording
 from core.library.session import Said, Speaker
 from core.library.states import COMMANDS
 from core.page_links import PageLinks, PaperPlace
 from core.render import cut, one_line, printable
+from core.wording import CANCEL as CANCEL_LABEL
 from core.wording import VIEW_FULL_ANALYSIS
 
 OPEN, IMPROVE, SAVE, PDF = "library_open", "library_improve", "library_save", "library_pdf"
@@ -73,9 +74,12 @@ class SlackLibraryVoice:
 
     links: PageLinks
 
-    def told(self, asked: str, lines: Sequence[str]) -> SlackMessage:
+    def told(self, asked: str, lines: Sequence[str], *, job_id: str = "") -> SlackMessage:
         told = "\n".join(fit(printable(line).rstrip(), ASKED_ROOM, escaped) for line in lines if line.strip())
-        return message(one_line(lines[-1]) if lines else f"{asked} …", [_asked(asked), section(told or "📚 …")])
+        cancel = actions([button(CANCEL, CANCEL_LABEL, job_id)]) if job_id else []
+        return message(
+            one_line(lines[-1]) if lines else f"{asked} …", [_asked(asked), section(told or "📚 …"), *cancel]
+        )
 
     def said(self, speaker: Speaker, said: Said) -> SlackMessage:
         reply, is_alone = said.reply, said.reply.title in _ALONE

@@ -43,8 +43,9 @@ QUERY = "research What causes the tides of the oceans?"
 class PlainLibrary(Plain):
     """Payloads are words."""
 
-    def told(self, asked: str, lines: Sequence[str]) -> str:
-        return f"progress: {asked}: {'; '.join(line.strip() for line in lines)}"
+    def told(self, asked: str, lines: Sequence[str], *, job_id: str = "") -> str:
+        cancel = f" cancel {job_id}" if job_id else ""
+        return f"progress: {asked}: {'; '.join(line.strip() for line in lines)}{cancel}"
 
     def said(self, speaker: Speaker, said: Said) -> str:
         return f"outcome: {said.reply.text}"
@@ -100,6 +101,19 @@ async def test_a_research_tells_its_progress_and_then_its_answer_once(house: Hou
     assert house.board.answers() == house.board.last_words()
     assert "[2401.00001v1, page 2]" in house.board.last_words()[0]
     assert await house.researcher.undelivered("discord") == []
+
+
+async def test_progress_names_the_job_that_can_be_cancelled(house: House) -> None:
+    reply = BoardReply(house.board)
+    speaking = asyncio.create_task(house.live().say(ADMIN, QUERY, reply))
+    await reply.seen.wait()
+    (progress,) = house.board.last_words()
+    (job,) = await house.researcher.recent(CHANNEL, limit=9)
+
+    house.go.set()
+    await speaking
+
+    assert progress.endswith(f"cancel {job.id}")
 
 
 async def test_an_answer_that_a_bot_did_not_live_to_give_is_given_by_the_next(house: House) -> None:
