@@ -63,7 +63,7 @@ class Plan:
         return self.sentences[: len(shown.sentences)] != shown.sentences
 
     def chunks(self, shown: Plan | None, *, prefix: str) -> list[Block]:
-        """What turns `shown`, None for nothing, into this plan; `prefix` goes before the ids of its tasks."""
+        """What turns `shown`, None for nothing, into this plan; `prefix` goes before the ids of its tasks and rows."""
         before = shown or Plan("", ())
         known = {task.id: task for task in before.tasks}
         found: list[Block] = [{"type": "plan_update", "title": self.title}] if self.title != before.title else []
@@ -74,7 +74,12 @@ class Plan:
             if task.status != "complete" and task.id not in {one.id for one in self.tasks}
         ]
         added = [section(sentence_text(text)) for _, text in self.sentences[len(before.sentences) :]]
-        blocks: list[Json] = [*(row for row in self.rows if row not in before.rows), *added]
+        rows = [
+            {**row, "block_id": f"{prefix}row-{number}"}
+            for number, row in enumerate(self.rows)
+            if row not in before.rows
+        ]
+        blocks: list[Json] = [*rows, *added]
         if blocks:
             found.append({"type": "blocks", "blocks": blocks})
         return found

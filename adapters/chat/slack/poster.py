@@ -48,7 +48,7 @@ class Mark:
 
     @property
     def task_prefix(self) -> str:
-        """Before the ids of the tasks in a stream, which has no metadata until it ends."""
+        """Before the ids of the tasks and rows in a stream, which has no metadata until it ends."""
         return f"{self.key}|{self.part}|"
 
     @property
@@ -65,7 +65,8 @@ class Mark:
     def _has_tasks(self, message: Mapping[str, Any]) -> bool:
         blocks: Sequence[Mapping[str, Any]] = message.get("blocks") or ()
         tasks = [task for block in blocks for task in (block.get("tasks") or [block])]
-        return any(str(task.get("task_id") or "").startswith(self.task_prefix) for task in tasks)
+        ids = [*(task.get("task_id") for task in tasks), *(block.get("block_id") for block in blocks)]
+        return any(str(one or "").startswith(self.task_prefix) for one in ids)
 
 
 async def post(client: AsyncWebClient, spot: Spot, message: SlackMessage, mark: Mark) -> str:

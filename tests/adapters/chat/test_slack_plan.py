@@ -6,10 +6,13 @@ import json
 import re
 from dataclasses import replace
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from adapters.chat.slack.blocks import actions, button
 from adapters.chat.slack.plan import Plan, passed_sentences, read_plan, sentence_text
+from adapters.chat.slack.poster import Mark
 from core.deep.card import Card, CardItem
 from core.deep.state import Coverage
 from core.job import JobStatus
@@ -114,3 +117,23 @@ def test_output_of_a_task_is_told_once_since_slack_adds_to_it():
     told = [chunk.get("output") for chunk in [*before.chunks(None, prefix=""), *after.chunks(before, prefix="")]]
 
     assert [output for output in told if output] == ["2 sources: a.example, b.example"]
+
+
+@pytest.mark.parametrize("lost", ["task_id", "block_id"])
+def test_a_stream_is_found_by_its_tasks_or_by_its_buttons(lost: str):
+    """Whoever died before noting where it is: its successor ends it, also when Slack gives back only one kind of id."""
+    mark, other = Mark("C1:1.5"), Mark("C1:1.6")
+    snapshot = Snapshot(stage="searching", message="Searching")
+    cancel = actions([button("cancel", "Cancel", "job_1")])
+    plan = read_plan(snapshot, 1.0, cancel)
+    assert plan is not None
+    chunks = plan.chunks(None, prefix=mark.task_prefix)
+    tasks = [{"task_id": one["id"]} for one in chunks if one["type"] == "task_update"]
+    rows = [block for one in chunks if one["type"] == "blocks" for block in one["blocks"]]  # type: ignore[union-attr]
+    blocks = [{"type": "plan", "tasks": tasks}, *rows]
+
+    kept = json.loads(re.sub(rf'"{lost}": "[^"]*"', '"gone": ""', json.dumps(blocks)))
+
+    assert mark.is_of({"blocks": kept})
+    assert not other.is_of({"blocks": kept})
+    assert not mark.is_of({"blocks": [{"type": "section"}]})
