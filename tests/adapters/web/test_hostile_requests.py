@@ -18,11 +18,11 @@ FORM = "Content-Type: application/x-www-form-urlencoded"
 
 
 @asynccontextmanager
-async def listening(*, silence_s: float = 60.0, patience_s: float = 60.0) -> AsyncIterator[int]:
-    """The port of pages that wait `silence_s` for a request and `patience_s` for its body."""
+async def listening(*, silence_s: float = 60.0, patience_s: float = 60.0, linger_s: float = 60.0) -> AsyncIterator[int]:
+    """The port of pages that wait `silence_s` for a request, `patience_s` for its body, and `linger_s` after that."""
     app = web_app()
     app[PATIENCE_S] = patience_s
-    runner = web_runner(app, silence_s=silence_s)
+    runner = web_runner(app, silence_s=silence_s, linger_s=linger_s)
     await runner.setup()
     try:
         await web.TCPSite(runner, "127.0.0.1", 0).start()
@@ -54,7 +54,7 @@ async def test_who_says_nothing_is_let_go(sent: list[str]):
 @pytest.mark.parametrize("path", ["/sign-in", "/", "/v1/research"])
 async def test_a_body_that_does_not_come_is_not_waited_for(path: str):
     """Also where nobody has asked for a token yet."""
-    async with listening(patience_s=0.1) as port:
+    async with listening(patience_s=0.1, linger_s=0.1) as port:
         told = await answer_to(
             port, f"POST {path} HTTP/1.1", "Host: x", FORM, "Content-Length: 9", "Connection: close", "", "tok"
         )
