@@ -18,6 +18,10 @@ settings.register_profile(
 )
 settings.load_profile("gorkd")
 
+# They start processes and take longest: begun last, one worker would wait for the other at the end.
+FIRST = tuple(
+    f"tests/{folder}/" for folder in ("slack", "bots", "durable", "adapters/chat", "findings", "deep", "section")
+)
 ONE_AFTER_THE_OTHER = "tests/slack"
 
 
@@ -33,3 +37,7 @@ class ByFile(LoadFileScheduling):
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scheduling | None:
     return ByFile(config, log) if config.getvalue("dist") == "loadfile" else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: next((at for at, folder in enumerate(FIRST) if item.nodeid.startswith(folder)), 99))

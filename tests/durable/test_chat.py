@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import pytest
+
 from adapters.chat.live import LiveAnswers
 from bots.wiring import House
 from core.answer import JobResult
@@ -39,6 +41,9 @@ class Bot:
         return (await self.house.researcher.job(job.id)).status, result
 
 
+@pytest.mark.parametrize(
+    "anywhere", ["many_machines", pytest.param("one_machine", marks=pytest.mark.slow)], indirect=True
+)
 async def test_a_bot_that_dies_with_a_question_delivers_its_answer_when_it_is_back(anywhere: dict[str, str]) -> None:
     """One message, one answer; then a follow-up, a fact check and the asker's own history."""
     async with front(anywhere) as house:
