@@ -93,7 +93,8 @@ async def test_unreachable_providers_are_given_up_within_the_time_and_named(offl
     limitations = " ".join(offline.json["answer"]["limitations"]).casefold()
 
     assert offline.code == 0, offline.err
-    assert offline.seconds < 5
+    assert offline.json["metadata"]["duration_ms"] < 5000
+    assert offline.seconds < 20  # with the start of the process, on a machine that is busy with other tests
     assert all(name in limitations for name in ("wikipedia", "pubmed", "arxiv"))
 
 
