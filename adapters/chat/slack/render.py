@@ -5,7 +5,7 @@ What Slack accepts is the business of blocks.py; here stands what is said and in
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import regex
@@ -35,7 +35,7 @@ from adapters.chat.slack.findings import finding_blocks
 from adapters.chat.slack.places import place_of
 from adapters.chat.slack.plan import passed_sentences, read_plan, sentence_text
 from core import wording
-from core.answer import Citation, Confidence, JobResult, ResearchAnswer
+from core.answer import Confidence, JobResult, ResearchAnswer
 from core.answer_files import AnswerFile
 from core.changes import AnswerChanges
 from core.checks import read_checks
@@ -172,9 +172,7 @@ def sources_message(sources: Sequence[Source], answer: ResearchAnswer | None) ->
     if not cited or answer is None:
         return None
     names = ", ".join(one_line(source.metadata.domain or source.title) for source in cited)
-    return message(
-        f"{wording.SOURCES}: {names}", [section(f"*{wording.SOURCES}*"), *_source_blocks(cited, answer.citations)]
-    )
+    return message(f"{wording.SOURCES}: {names}", [section(f"*{wording.SOURCES}*"), *_source_blocks(cited, answer)])
 
 
 def changes_message(changes: AnswerChanges | None) -> SlackMessage:
@@ -196,7 +194,7 @@ def all_sources_message(sources: Sequence[Source], answer: ResearchAnswer | None
     if not sources:
         return sentence_message(wording.NO_SOURCES)
     blocks = [section(f"*{wording.counted(len(sources), 'source')}*, the cited ones with a quote")]
-    blocks += _source_blocks(sources, answer.citations if answer else ())
+    blocks += _source_blocks(sources, answer)
     return message(f"{wording.counted(len(sources), 'source')} were read", blocks)
 
 
@@ -240,8 +238,9 @@ def _plan(card: Card) -> list[Block]:
     return [section(f"{head}\n{items}".strip()), *how]
 
 
-def _source_blocks(sources: Sequence[Source], citations: Sequence[Citation]) -> list[Block]:
-    blocks = [section(_source_text(source, citations)) for source in sources[:SHOWN_SOURCES]]
+def _source_blocks(sources: Sequence[Source], answer: ResearchAnswer | None) -> list[Block]:
+    quotes = _quotes(answer) if answer else {}
+    blocks = [section(_source_text(source, quotes)) for source in sources[:SHOWN_SOURCES]]
     if len(sources) > SHOWN_SOURCES:
         blocks.append(context(f"and {len(sources) - SHOWN_SOURCES} more on the page"))
     return blocks
@@ -314,8 +313,14 @@ def _searched(result: JobResult) -> list[Block]:
     return [*searched, context(f"*{wording.TRY}*: {wording.TRY_WHAT}")]
 
 
-def _source_text(source: Source, citations: Sequence[Citation]) -> str:
-    """`*1.* <https://…|nejm.org> - Title`, then date and relevance, then the first quote."""
+def _quotes(answer: ResearchAnswer) -> dict[str, str]:
+    """What is shown of a source, by its id: the first quote that is cited, else what it says in a conflict."""
+    sides = {side.source_id: side.quote for conflict in answer.conflicts for side in conflict.positions if side.quote}
+    return sides | {one.source_id: one.quote for one in reversed(answer.citations) if one.quote}
+
+
+def _source_text(source: Source, quotes: Mapping[str, str]) -> str:
+    """`*1.* <https://…|nejm.org> - Title`, then date and relevance, then its quote."""
     remarks = [wording.relevance(source)]
     if source.metadata.published_at:
         remarks.insert(0, wording.day(source.metadata.published_at))
@@ -323,7 +328,6 @@ def _source_text(source: Source, citations: Sequence[Citation]) -> str:
         remarks.append(wording.INSTRUCTS)
     title = plain(source.title or wording.UNTITLED, LINE_ROOM)
     lines = [f"*{source.number}.* {place_of(source)} - {title}", " · ".join(remarks)]
-    quote = next((one.quote for one in citations if one.source_id == source.id and one.quote), None)
-    if quote:
-        lines.append(f"> {plain(quote, QUOTE_ROOM)}")
+    if source.id in quotes:
+        lines.append(f"> {plain(quotes[source.id], QUOTE_ROOM)}")
     return "\n".join(lines)

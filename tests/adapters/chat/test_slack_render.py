@@ -104,6 +104,15 @@ def test_sources_are_a_threaded_message_of_their_own():
     assert sources_message(samples.SOURCES, samples.INSUFFICIENT_RESULT.answer) is None
 
 
+def test_a_source_that_only_contradicts_is_quoted_too():
+    """What it says otherwise stands below it in the thread."""
+    citations = tuple(one for one in samples.ANSWER.citations if one.source_id != "src_3")
+    message = sources_message(samples.SOURCES, replace(samples.ANSWER, citations=citations))
+
+    assert message is not None
+    assert message.blocks[-1]["text"]["text"].endswith("> Visitors often say the light is 51 metres high")
+
+
 def test_progress_says_what_happens_and_can_be_cancelled():
     """G-03: stage, queries, sources, elapsed time, place in the queue, Cancel."""
     running = VOICE.progress(samples.RUNNING, FOUND, 4.2)
