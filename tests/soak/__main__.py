@@ -56,6 +56,7 @@ async def during(
         await asyncio.sleep(min(left_s, house.rng.uniform(*FAULT_EVERY_S)))
         if asking.done():
             await asking
+        await house.tend()
         if with_kills is not None:
             name = pick(house.rng, with_kills=with_kills)
             inflicted[name] += 1

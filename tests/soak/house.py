@@ -90,6 +90,12 @@ class SoakHouse:
                 await process.killed()
             await self.start(role)
 
+    async def tend(self) -> None:
+        """Start again what has ended by itself, as a supervisor does: one without a database ends in words."""
+        for role, process in list(self.processes.items()):
+            if process.running.returncode is not None and not self.striking.locked():
+                await self.start(role)
+
     def heal(self) -> None:
         """Make the outside friendly again."""
         self.world.search.faults.clear()
@@ -143,6 +149,7 @@ async def soak_house(rng: random.Random) -> AsyncIterator[SoakHouse]:
 
 async def settled(house: SoakHouse, *, within_s: float = 60.0) -> None:
     """Wait until every process is up and both bots are connected."""
+    await house.tend()
     ends_at = time.monotonic() + within_s
     try:
         await house.discord.until(lambda: house.discord.gateway.is_connected, within_s=within_s)
