@@ -45,7 +45,7 @@ def without_foreign_links(text: str, numbers: dict[str, int]) -> str:
         text = _MARKDOWN_LINK.sub(_label, text)
     text = _TAG.sub("", text)
     text = _CITED_ADDRESS.sub(lambda found: _marker(found, numbers), text)
-    return _URL.sub(lambda found: _known(found, numbers), text)
+    return _URL.sub(lambda found: _known(found, numbers), text).replace(f"({REMOVED})", REMOVED)
 
 
 def without_addresses(text: str) -> str:

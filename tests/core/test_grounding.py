@@ -127,6 +127,7 @@ def test_no_surroundings_save_a_foreign_address(text: str, address: str) -> None
 
 def test_a_removed_address_leaves_its_punctuation() -> None:
     assert without_foreign_links("Read https://evil.example/x, then rest.", {}) == f"Read {REMOVED}, then rest."
+    assert without_foreign_links("Read it (https://evil.example/x), then rest.", {}) == f"Read it {REMOVED}, then rest."
 
 
 @pytest.mark.parametrize(
