@@ -19,10 +19,16 @@ settings.register_profile(
 settings.load_profile("gorkd")
 
 # They start processes and take longest: begun last, one worker would wait for the other at the end.
-FIRST = tuple(
-    f"tests/{folder}/" for folder in ("slack", "bots", "durable", "adapters/chat", "findings", "deep", "section")
+FIRST = (
+    "tests/adapters/chat/slack/",
+    "tests/bots/",
+    "tests/adapters/durable/",
+    "tests/adapters/chat/",
+    "tests/core/findings/",
+    "tests/core/deep/",
+    "tests/core/section/",
 )
-ONE_AFTER_THE_OTHER = "tests/slack"
+ONE_AFTER_THE_OTHER = "tests/adapters/chat/slack"
 
 
 class ByFile(LoadFileScheduling):

@@ -15,11 +15,11 @@ from pathlib import Path
 
 from bots.wiring import House
 from core.job import ResearchRequest, Scope
+from tests.adapters.durable.outside import PAGES, QUESTION
+from tests.adapters.durable.processes import Process, front
 from tests.bench.conditions import Conditions
 from tests.bench.table import Row, format_table
 from tests.bench.usage import cpu_s
-from tests.durable.outside import PAGES, QUESTION
-from tests.durable.processes import Process, front
 from tests.loopback.world import World
 from tests.servers import find_postgres, running_postgres, running_redis
 

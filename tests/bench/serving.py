@@ -28,11 +28,11 @@ from core.answer import Citation, Claim, Evidence, JobResult, ResearchAnswer, Ve
 from core.job import JobStatus, ResearchJob
 from core.render import job_json
 from core.source import Source
+from tests.adapters.durable.processes import Process
 from tests.adapters.web.sse import parse_events
 from tests.bench.conditions import Conditions
 from tests.bench.table import Goal, Row, format_table
 from tests.bench.usage import cpu_s
-from tests.durable.processes import Process
 from tests.fakes import make_job, make_source
 from tests.golden import samples
 

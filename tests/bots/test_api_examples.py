@@ -13,8 +13,8 @@ from pathlib import Path
 import bibtexparser
 import pytest
 
+from tests.adapters.durable.processes import Process
 from tests.adapters.web.conformity import description
-from tests.durable.processes import Process
 from tests.shared_data import ROOT
 
 DOCUMENT = (ROOT / "docs/api.md").read_text("utf-8")

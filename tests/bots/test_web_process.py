@@ -12,8 +12,8 @@ import aiohttp
 from adapters.store.events import SqliteEventLog
 from adapters.store.jobs import SqliteJobStore
 from adapters.store.sqlite import Database
+from tests.adapters.durable.processes import Process
 from tests.adapters.web.sse import Received, parse_events
-from tests.durable.processes import Process
 from tests.fakes import make_job
 from tests.shared_data import ROOT
 

@@ -19,8 +19,8 @@ from core.runner import DirectSteps, run_job
 from core.source import SourceKind
 from core.stages.given import addresses_in, without_addresses
 from tests.core.deep.making import SOUND, deep_deps, page_text, scripted
+from tests.core.deep.world import QUESTION as DEEP_QUESTION
 from tests.core.test_researcher import Idle
-from tests.deep.world import QUESTION as DEEP_QUESTION
 from tests.fakes import NOW, FakeModel, FakeSearch, hit, make_deps
 
 CHANNEL, OTHER = Scope("slack:T1", "channel:C1"), Scope("slack:T1", "channel:C2")

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.durable.outside import PAGES, USUAL
-from tests.durable.processes import Process
+from tests.adapters.durable.outside import PAGES, USUAL
+from tests.adapters.durable.processes import Process
 from tests.loopback.deep_responders import DEEP
 from tests.loopback.discord_data import Interaction, Message
 from tests.loopback.discord_world import TOKEN, DiscordWorld, discord_world

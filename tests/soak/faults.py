@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from tests.durable.outside import USUAL
+from tests.adapters.durable.outside import USUAL
 from tests.loopback.discord_world import Fault as DiscordFault
 from tests.loopback.openai_responders import Fault as ModelFault
 from tests.loopback.openai_responders import Respond, by_schema
@@ -263,22 +263,22 @@ INFLICTED: Mapping[str, Inflict] = {
 ELSEWHERE: Mapping[str, str] = {
     "pf-17": "tests/core/test_urls.py",
     "pf-48": "tests/adapters/store/test_sqlite.py",
-    "pf-49": "tests/durable/test_disk.py",
+    "pf-49": "tests/adapters/durable/test_disk.py",
     "pf-50": "tests/adapters/store/test_sqlite.py",
-    "pf-51": "tests/durable/test_storm.py",
-    "pf-52": "tests/slack/test_faults.py",
-    "pf-53": "tests/slack/test_faults.py",
-    "pf-54": "tests/slack/test_faults.py",
-    "pf-55": "tests/slack/test_faults.py",
-    "pf-57": "tests/slack/test_buttons.py",
-    "pf-58": "tests/slack/test_http.py",
-    "pf-60": "tests/slack/test_http.py",
-    "pf-61": "tests/slack/test_entrances.py",
-    "pf-63": "tests/adapters/chat/test_discord_faults.py",
-    "pf-64": "tests/adapters/chat/test_discord_faults.py",
-    "pf-66": "tests/adapters/chat/test_discord_scenarios.py",
-    "pf-68": "tests/adapters/chat/test_discord_faults.py",
-    "pf-73": "tests/durable/test_clock.py",
+    "pf-51": "tests/adapters/durable/test_storm.py",
+    "pf-52": "tests/adapters/chat/slack/test_faults.py",
+    "pf-53": "tests/adapters/chat/slack/test_faults.py",
+    "pf-54": "tests/adapters/chat/slack/test_faults.py",
+    "pf-55": "tests/adapters/chat/slack/test_faults.py",
+    "pf-57": "tests/adapters/chat/slack/test_buttons.py",
+    "pf-58": "tests/adapters/chat/slack/test_http.py",
+    "pf-60": "tests/adapters/chat/slack/test_http.py",
+    "pf-61": "tests/adapters/chat/slack/test_entrances.py",
+    "pf-63": "tests/adapters/chat/discord/test_faults.py",
+    "pf-64": "tests/adapters/chat/discord/test_faults.py",
+    "pf-66": "tests/adapters/chat/discord/test_scenarios.py",
+    "pf-68": "tests/adapters/chat/discord/test_faults.py",
+    "pf-73": "tests/adapters/durable/test_clock.py",
 }
 
 DEADLY = ("pf-42", "pf-71", "pf-72")

@@ -15,15 +15,15 @@ from typing import Any
 
 from psycopg import connect
 
+from tests.adapters.chat.slack.house import manifest_scopes
+from tests.adapters.durable.outside import PAGES
+from tests.adapters.durable.processes import Process
 from tests.bench.usage import rss_mib
-from tests.durable.outside import PAGES
-from tests.durable.processes import Process
 from tests.loopback.discord_house import LAUNCHER, SETTINGS
 from tests.loopback.discord_world import TOKEN, DiscordWorld, discord_world
 from tests.loopback.slack_world import SlackWorld
 from tests.loopback.world import World
 from tests.servers import PostgresServer, RedisServer, free_port, running_postgres, running_redis
-from tests.slack.house import manifest_scopes
 
 ROLES = ("web", "discord", "slack", "worker 1", "worker 2", "worker 3")
 API_TOKEN = "soak-" + "t" * 32

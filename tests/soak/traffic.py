@@ -11,12 +11,12 @@ from aiohttp import ClientError, ClientSession, ClientTimeout
 
 from bots.wiring import House
 from core.job import TERMINAL_STATUSES
-from tests.durable.processes import Reader, front
+from tests.adapters.chat.slack.house import ENDINGS
+from tests.adapters.durable.processes import Reader, front
 from tests.loopback.discord_data import Interaction, Message, user
 from tests.loopback.discord_house import is_final
 from tests.loopback.slack_delivery import NotAcknowledged
 from tests.loopback.slack_state import BOT_USER, Channel
-from tests.slack.house import ENDINGS
 from tests.soak.house import API_TOKEN, SoakHouse
 
 QUESTIONS = ("What causes the tides?", "How large is the tidal range in the Bay of Fundy?", "When are neap tides?")

@@ -16,7 +16,7 @@ from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
 from core.tools import DEEP_RESEARCH, RESEARCH
-from tests.deep.world import QUESTION, DeepWorld
+from tests.core.deep.world import QUESTION, DeepWorld
 from tests.shared_data import ROOT
 
 TOKEN = "token-of-a-program-0123456789"

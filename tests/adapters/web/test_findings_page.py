@@ -11,8 +11,8 @@ from core.findings.viewing import FoundItem
 from tests.adapters.web.conformity import conforming
 from tests.adapters.web.serving import web_app
 from tests.adapters.web.test_pages import long_answer
-from tests.findings.pages import LONG
-from tests.findings.samples import SECTIONS, found, idea, implementation
+from tests.core.findings.pages import LONG
+from tests.core.findings.samples import SECTIONS, found, idea, implementation
 from tests.golden import samples
 from tests.golden.samples import ScriptedResearcher
 

@@ -18,7 +18,7 @@ from core.ports import ChatRequest
 from core.runner import run_job
 from core.source import SearchHit, SourceKind
 from core.trace import ToolTrace, trace_id_of
-from tests.deep.world import CHLORIDE, QUESTION, Study
+from tests.core.deep.world import CHLORIDE, QUESTION, Study
 from tests.fakes import FakeModel, FakeSearch, make_deps, make_job
 from tests.loopback.deep_responders import DEEP
 from tests.loopback.openai_responders import ChatCall, answer_responder, plan_responder, verdicts_responder

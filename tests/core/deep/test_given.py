@@ -8,7 +8,7 @@ from core.attachments import Attachment
 from core.job import JobStatus, Scope
 from core.runner import DirectSteps, run_job
 from tests.core.deep.making import SOUND, address, deep_deps, look_at, pubmed, research, scripted, tavily
-from tests.deep.world import QUESTION
+from tests.core.deep.world import QUESTION
 from tests.fakes import make_job
 
 

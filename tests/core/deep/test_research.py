@@ -17,7 +17,7 @@ from core.job import JobStatus
 from core.ports import ChatDelta, ChatRequest
 from core.steering import Steering
 from tests.core.deep.making import SOUND, address, deep_deps, pubmed, research, scripted, tavily
-from tests.deep.world import CHLORIDE
+from tests.core.deep.world import CHLORIDE
 from tests.fakes import FakeModel
 
 

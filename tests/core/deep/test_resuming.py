@@ -15,7 +15,7 @@ from core.ports import ChatRequest
 from core.runner import run_job
 from core.steering import Steering
 from tests.core.deep.making import SOUND, Died, Journal, Ran, deep_deps, look_at, pubmed, research, scripted, tavily
-from tests.deep.world import QUESTION
+from tests.core.deep.world import QUESTION
 from tests.fakes import FakeModel
 
 STEPS = ("queries", "search", "facts", "coverage")

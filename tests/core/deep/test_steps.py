@@ -18,7 +18,7 @@ from core.errors import ModelGarbled, ModelTimeout
 from core.ports import ChatDelta, ChatRequest
 from core.prompts import load_prompt
 from tests.core.deep.making import SOUND, deep_deps, page_text, scripted
-from tests.deep.world import QUESTION
+from tests.core.deep.world import QUESTION
 from tests.fakes import make_job, make_source
 
 REFINED = RefinedQuestion(QUESTION, ("adults",), ("treatment",), ("chloride",), ("Risk ratios", "Who was studied"))

@@ -12,9 +12,9 @@ from core.job import LOCAL, Scope
 from core.library.desk import LibraryDesk, NoSuchPaper
 from core.library.ingest import FoundPaper, Ingestion, PaperRecord, PaperUnreadable
 from core.library.paper import Index
+from tests.core.findings.samples import found, idea
 from tests.core.library.test_ingest import PAPER, Reader
 from tests.fakes import now
-from tests.findings.samples import found, idea
 
 
 class Finder:

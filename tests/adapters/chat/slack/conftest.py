@@ -1,0 +1,29 @@
+"""One process for all scenarios: they differ in people and channels. A second one shows progress by updates alone."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+
+from tests.adapters.chat.slack.house import SlackHouse, slack_house
+
+
+@pytest_asyncio.fixture(scope="package", loop_scope="session")
+async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[SlackHouse]:
+    async with slack_house(tmp_path_factory.mktemp("gorkd")) as house:
+        yield house
+
+
+@pytest_asyncio.fixture(scope="package", loop_scope="session")
+async def updating_house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[SlackHouse]:
+    async with slack_house(tmp_path_factory.mktemp("gorkd"), GORKD_SLACK_STREAMING="off") as house:
+        yield house
+
+
+@pytest.fixture(params=["house", "updating_house"], ids=["streams", "updates"])
+def either(request: pytest.FixtureRequest) -> SlackHouse:
+    """Both ways to show progress: what people get is the same."""
+    house: SlackHouse = request.getfixturevalue(request.param)
+    return house

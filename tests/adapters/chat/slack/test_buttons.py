@@ -1,0 +1,216 @@
+"""Buttons and words under an answer: by its asker and by others, once and twice."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from tests.adapters.chat.slack.house import SlackHouse
+from tests.adapters.durable.outside import QUESTION, heal
+from tests.loopback.openai_responders import Fault
+from tests.loopback.slack_limits import view_faults
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+async def metric(house: SlackHouse, name: str) -> str:
+    """The line of `/metrics` that begins with this."""
+    from aiohttp import ClientSession
+
+    async with ClientSession() as session, session.get(f"{house.process.address}/metrics") as response:
+        lines = (await response.text()).splitlines()
+    return next((line for line in lines if line.startswith(name)), "")
+
+
+async def test_show_sources_is_for_who_clicked_alone(house: SlackHouse) -> None:
+    """G-03: every source that was read, with its relevance, in the thread."""
+    ada, ben = house.person(), house.person()
+    channel = house.channel(ada)
+    house.slack.state.channels[channel].members.add(ben)
+    answer = await house.answered(ada, channel)
+
+    ack = await house.slack.clicks(ben, answer, "show_sources")
+    await house.slack.until(lambda: house.whispers(ben))
+
+    shown = house.slack.state.ephemerals[-1]
+    assert ack.seconds < 1
+    assert (shown.user, shown.thread_ts) == (ben, answer.thread_ts)
+    assert "relevance" in shown.shown
+    assert house.whispers(ada) == []
+
+
+async def test_sources_reach_who_may_not_be_whispered_to(house: SlackHouse) -> None:
+    """A click comes with an address for its answer, good for half an hour and five uses."""
+    ada, guest = house.person(), house.person()
+    channel = house.channel(ada)
+    answer = await house.answered(ada, channel)
+
+    await house.slack.clicks(guest, answer, "show_sources")
+    await house.slack.until(lambda: house.whispers(guest))
+
+    assert "How tides work\nrelevance" in house.whispers(guest)[0]
+
+
+async def test_expired_response_address_costs_nothing_but_that_word(house: SlackHouse) -> None:
+    ada, guest = house.person(), house.person()
+    channel = house.channel(ada)
+    answer = await house.answered(ada, channel)
+
+    await house.slack.clicks(guest, answer, "show_sources", response_url=f"{house.slack.url}/response/R000000")
+    await house.slack.clicks(ada, answer, "show_sources")
+    await house.slack.until(lambda: house.whispers(ada))
+
+    assert house.whispers(guest) == []
+
+
+async def test_share_goes_to_the_channel_once_after_a_confirmation(house: SlackHouse) -> None:
+    """G-03: Share posts with confirmation."""
+    ada, ben = house.person(), house.person()
+    channel = house.channel(ada)
+    answer = await house.answered(ada, channel)
+
+    await house.slack.clicks(ben, answer, "share")
+    await house.slack.until(lambda: len(house.endings(channel)) == 2)
+    await house.slack.clicks(ada, answer, "share")
+    await house.slack.clicks(ada, answer, "rate", value=answer.buttons["rate"]["positive_button"]["value"])
+    await house.slack.until(lambda: "Thank you." in house.whispers(ada))
+
+    shared = house.endings(channel)[-1]
+    assert answer.buttons["share"]["confirm"]["title"]["text"] == "Share this answer?"
+    assert len(house.endings(channel)) == 2
+    assert shared.thread_ts == ""
+    assert f"Shared by <@{ben}>" in shared.shown
+
+
+async def test_ask_again_is_a_new_answer_in_the_same_thread(house: SlackHouse) -> None:
+    """Nothing of the earlier answer is used: the model is asked anew."""
+    ada, ben = house.person(), house.person()
+    channel = house.channel(ada)
+    answer = await house.answered(ada, channel)
+    asked = len(house.world.model.calls)
+
+    await house.slack.clicks(ben, answer, "ask_again")
+    again = await house.ended(channel, times=2)
+
+    assert again.thread_ts == answer.thread_ts
+    assert again.ts != answer.ts
+    assert len(house.world.model.calls) > asked
+
+
+async def test_improve_asks_what_is_to_be_better_and_minds_it(house: SlackHouse) -> None:
+    """G-03: the same button as in Discord; the better answer comes in the thread, once, however often it is sent."""
+    ada, ben = house.person(), house.person()
+    channel = house.channel(ada)
+    house.slack.state.channels[channel].members.add(ben)
+    answer = await house.answered(ada, channel)
+    before = len(house.slack.state.views)
+
+    await house.slack.clicks(ben, answer, "improve")
+    await house.slack.until(lambda: len(house.slack.state.views) > before)
+    view = house.slack.state.views[-1]
+    wish = {"reason": {"reason": {"type": "plain_text_input", "value": "Say more of the moon"}}}
+    acks = [await house.slack.submits(ben, view, wish) for _ in range(2)]
+    better = await house.ended(channel, times=2)
+
+    assert view_faults(view) == []
+    assert view["title"]["text"] == "Improve this answer"
+    assert max(ack.seconds for ack in acks) < 2
+    assert (better.thread_ts, better.ts != answer.ts) == (answer.thread_ts, True)
+    asked = [call.user for call in house.world.model.calls if call.schema_name == "answer"]
+    assert "Say more of the moon" in asked[-1]
+
+
+async def test_votes_are_kept_and_a_bad_one_asks_why(house: SlackHouse) -> None:
+    """👎 opens "What went wrong?"; what is sent off is kept and counted."""
+    ada = house.person()
+    channel = house.channel(ada)
+    answer = await house.answered(ada, channel)
+    pair = answer.buttons["rate"]
+
+    await house.slack.clicks(ada, answer, "rate", value=pair["negative_button"]["value"])
+    await house.slack.until(lambda: house.slack.state.views)
+    view = house.slack.state.views[-1]
+    reason = {"reason": {"reason": {"type": "plain_text_input", "value": "The year is wrong."}}}
+    ack = await house.slack.submits(ada, view, reason)
+
+    assert view_faults(view) == []
+    assert ack.seconds < 1
+    assert await metric(house, 'gorkd_ratings{verdict="bad"}')
+
+
+async def test_bad_vote_counts_although_its_trigger_expired(house: SlackHouse) -> None:
+    """A modal can be opened for three seconds only."""
+    ada = house.person()
+    channel = house.channel(ada)
+    answer = await house.answered(ada, channel)
+    views = len(house.slack.state.views)
+
+    await house.slack.clicks(
+        ada, answer, "rate", value=answer.buttons["rate"]["negative_button"]["value"], trigger_id="tr.expired"
+    )
+    await house.slack.until(lambda: "Thank you." in house.whispers(ada))
+
+    assert len(house.slack.state.views) == views
+
+
+async def test_failed_question_can_be_retried_in_its_own_message(house: SlackHouse) -> None:
+    """G-03, D14: failed says why, keeps what was found, and Retry ends in the answer; two clicks are one retry."""
+    ada = house.person()
+    channel = house.channel(ada)
+    house.world.model.respond = lambda call: Fault(status=500)
+    await house.slack.mentions(ada, channel, "Which body causes the tides of the ocean?")
+    failed = await house.ended(channel)
+    assert failed.text.startswith("Research Failed")
+    heal(house.world)
+
+    await asyncio.gather(*(house.slack.clicks(ada, failed, "retry") for _ in range(2)))
+    await house.slack.until(lambda: any(one.text.startswith("Research Complete") for one in house.endings(channel)))
+
+    assert len(house.endings(channel)) == 1
+    assert house.endings(channel)[0].ts == failed.ts
+
+
+async def test_button_of_a_forgotten_answer_says_so(house: SlackHouse) -> None:
+    """`forget` erases question, answer and sources; its buttons know nothing any more."""
+    ada = house.person()
+    channel = house.channel(ada)
+    answer = await house.answered(ada, channel)
+
+    await house.slack.mentions(ada, channel, "forget", thread_ts=answer.thread_ts)
+    await house.slack.until(lambda: house.whispers(ada))
+    await house.slack.clicks(ada, answer, "show_sources")
+    await house.slack.until(lambda: len(house.whispers(ada)) == 2)
+
+    assert house.whispers(ada) == [
+        "Forgotten: the question, its answer and its sources.",
+        "That answer is no longer kept; please ask again.",
+    ]
+
+
+async def test_sources_and_improve_work_as_words(house: SlackHouse) -> None:
+    """ "sources" lists them in the thread; "improve …" is a new answer that minds what was said."""
+    ada = house.person()
+    channel = house.channel(ada)
+    answer = await house.answered(ada, channel)
+    thread = answer.thread_ts
+
+    await house.slack.mentions(ada, channel, "sources", thread_ts=thread)
+    await house.slack.until(lambda: any("cited ones" in one.shown for one in house.slack.state.of_bot(channel, thread)))
+    await house.slack.mentions(ada, channel, "improve: say more about the Moon", thread_ts=thread)
+    await house.ended(channel, times=2)
+
+    assert all(one.thread_ts == thread for one in house.slack.state.of_bot(channel))
+
+
+async def test_history_and_help_are_told_to_who_asked(house: SlackHouse) -> None:
+    ada = house.person()
+    channel = house.channel(ada)
+    await house.answered(ada, channel)
+
+    history = await house.slack.commands(ada, channel, "history")
+    help_ = await house.slack.commands(ada, channel, "help")
+
+    assert QUESTION in str(history.payload["blocks"])
+    assert "improve" in help_.payload["text"]
+    assert len(house.endings(channel)) == 1

@@ -1,0 +1,240 @@
+"""Every way into the Slack app, as people use it: a real process, exactly one final answer each."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.adapters.chat.slack.house import COMPLETE, PUBLIC_URL, SlackHouse
+from tests.adapters.durable.outside import QUESTION
+from tests.loopback.web_world import PageSpec
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+ACK_S = 1.0
+
+
+async def test_answer_of_a_private_channel_has_a_signed_link(house: SlackHouse) -> None:
+    """Nothing private leaks: the page of an answer asked in a private channel needs more than its address."""
+    ada = house.person()
+    private, public = house.channel(ada, "private"), house.channel(ada)
+
+    hidden = await house.answered(ada, private)
+    open_ = await house.answered(ada, public)
+
+    assert "?sig=" in hidden.buttons["view_full_analysis"]["url"]
+    assert hidden.buttons["view_full_analysis"]["url"].startswith(f"{PUBLIC_URL}/jobs/job_")
+    assert "?sig=" not in open_.buttons["view_full_analysis"]["url"]
+
+
+async def test_mention_in_a_thread_knows_what_was_said_there(house: SlackHouse) -> None:
+    """A follow-up is answered in the same thread, with its context as the bot itself has kept it."""
+    ada = house.person()
+    channel = house.channel(ada)
+    first = await house.answered(ada, channel, "What is the largest tidal range in the Bay of Fundy?")
+    reads = len(house.slack.api.named("conversations.history"))
+
+    await house.slack.mentions(ada, channel, "And what causes it?", thread_ts=first.thread_ts)
+    second = await house.ended(channel, times=2)
+
+    assert second.thread_ts == first.thread_ts
+    plans = [
+        call for call in house.world.model.calls if call.schema_name == "plan" and "And what causes it?" in call.user
+    ]
+    assert "Bay of Fundy" in plans[-1].user
+    assert len(house.slack.api.named("conversations.history")) == reads
+
+
+async def test_question_in_ones_own_thread_needs_no_mention_and_chatter_is_left_alone(house: SlackHouse) -> None:
+    """G-03: follow-ups in the thread; people may talk to each other there."""
+    ada, ben = house.person(), house.person()
+    channel = house.channel(ada)
+    first = await house.answered(ada, channel)
+
+    for user, text in [(ada, "Thanks, that helps."), (ben, "Really?"), (ada, "<@U2BEN> do you agree?")]:
+        said = house.slack.state.says(user, channel, text, first.thread_ts)
+        await house.slack.send("event", house.slack.event("message", said, channel_type="channel"))
+    asked = house.slack.state.says(ada, channel, "How often do spring tides occur?", first.thread_ts)
+    await house.slack.send("event", house.slack.event("message", asked, channel_type="channel"))
+    await house.ended(channel, times=2)
+
+    assert len(house.endings(channel)) == 2
+
+
+async def test_direct_message_needs_no_mention(house: SlackHouse) -> None:
+    """It is answered where it was said, for that person alone."""
+    ada = house.person()
+
+    await house.slack.direct(ada, QUESTION)
+    answer = await house.ended(f"D{ada}")
+    await house.sources_of(answer.ts)
+
+    assert answer.thread_ts == ""
+    assert "?sig=" in answer.buttons["view_full_analysis"]["url"]
+    assert "share" not in answer.buttons
+
+
+async def test_agent_pane_has_prompts_status_and_title(house: SlackHouse) -> None:
+    """The pane offers questions, says what it does, and its thread gets the question as its title."""
+    ada = house.person()
+
+    thread = await house.slack.opens_pane(ada)
+    await house.slack.direct(ada, QUESTION, thread_ts=thread)
+    answer = await house.ended(f"D{ada}")
+
+    assert len(house.slack.state.prompts[thread]) == 3
+    assert (thread, "is looking for sources…") in house.slack.state.statuses
+    assert house.slack.state.titles[thread] == QUESTION
+    assert answer.thread_ts == thread
+
+
+async def test_command_is_heard_at_once_and_answered_with_a_thread(house: SlackHouse) -> None:
+    """G-03: an ephemeral word, then a message whose thread has the sources and takes follow-ups."""
+    ada = house.person()
+    channel = house.channel(ada)
+
+    ack = await house.slack.commands(ada, channel, QUESTION)
+    answer = await house.ended(channel)
+    await house.sources_of(answer.ts)
+    await house.slack.mentions(ada, channel, "And what is raised by it?", thread_ts=answer.ts)
+    await house.ended(channel, times=2)
+
+    assert ack.seconds < ACK_S
+    assert ack.payload["text"] == "On it …"
+    assert answer.thread_ts == ""
+    plan = [call for call in house.world.model.calls if call.schema_name == "plan"][-1]
+    assert QUESTION in plan.user
+
+
+@pytest.mark.parametrize("kind", ["private", "channel"])
+async def test_command_where_the_bot_is_no_member_is_answered_in_direct_messages(house: SlackHouse, kind: str) -> None:
+    """`not_in_channel` and `channel_not_found` end in an answer too, and the asker is told where."""
+    ada = house.person()
+    channel = house.channel(ada, kind, with_bot=False)
+
+    await house.slack.commands(ada, channel, QUESTION)
+    answer = await house.ended(f"D{ada}")
+
+    assert "I am not in that channel, so I answer in our direct messages." in house.whispers(ada)
+    assert answer.text.startswith(COMPLETE)
+    assert "share" not in answer.buttons
+    assert house.slack.state.of_bot(channel) == []
+
+
+async def test_private_command_is_answered_in_direct_messages(house: SlackHouse) -> None:
+    ada = house.person()
+    channel = house.channel(ada)
+
+    await house.slack.commands(ada, channel, f"private:yes {QUESTION}")
+    answer = await house.ended(f"D{ada}")
+
+    assert house.slack.state.of_bot(channel) == []
+    assert "?sig=" in answer.buttons["view_full_analysis"]["url"]
+
+
+async def test_command_without_a_question_asks_for_one(house: SlackHouse) -> None:
+    ada = house.person()
+    channel = house.channel(ada)
+
+    ack = await house.slack.commands(ada, channel, "  ")
+
+    assert ack.payload["text"] == "Ask me a question and I will answer it with sources."
+    assert house.slack.state.of_bot(channel) == []
+
+
+@pytest.mark.parametrize("kind", ["channel", "private"])
+async def test_shortcut_checks_a_message_in_the_thread_on_it(house: SlackHouse, kind: str) -> None:
+    """G-03: Research This answers in a thread on the original message, with a verdict for each claim."""
+    ada, ben = house.person(), house.person()
+    channel = house.channel(ada, kind)
+    said = house.slack.state.says(ben, channel, "The tides are caused by the gravity of the Moon and of the Sun.")
+
+    ack = await house.slack.shortcut(ada, said)
+    answer = await house.ended(channel)
+
+    assert ack.seconds < ACK_S
+    assert answer.thread_ts == said.ts
+    assert "✅ *Supported*: “The tides are caused by the gravity of the Moon and of the Sun.”" in answer.shown
+
+
+async def test_shortcut_where_the_bot_is_no_member_is_answered_in_direct_messages(house: SlackHouse) -> None:
+    ada, ben = house.person(), house.person()
+    channel = house.channel(ada, "private", with_bot=False)
+    said = house.slack.state.says(ben, channel, "The tides are caused by the gravity of the Moon and of the Sun.")
+
+    await house.slack.shortcut(ada, said)
+    answer = await house.ended(f"D{ada}")
+
+    assert "gravity of the Moon" in answer.shown
+    assert any("direct messages" in said for said in house.whispers(ada))
+
+
+async def test_attached_text_is_a_source_of_that_question(house: SlackHouse) -> None:
+    """A file that comes with a question is cited like any other source."""
+    ada = house.person()
+    channel = house.channel(ada)
+    text = b"Report on the Ostrava tide mill.\n\nThe Ostrava tide mill grinds 40 tonnes of barley a day.\n"
+    file = house.slack.attaches("report.txt", "text/plain", text)
+
+    await house.slack.mentions(ada, channel, "How much barley does the Ostrava tide mill grind?", files=[file])
+    answer = await house.ended(channel)
+
+    assert "40 tonnes of barley" in answer.shown
+
+
+async def test_address_in_a_question_is_a_source_of_it(house: SlackHouse) -> None:
+    """A link that comes with a question is read and cited, although no search found it."""
+    ada = house.person()
+    channel = house.channel(ada)
+    page = "<p>The Ostrava tide bell rings 17 times a day.</p><p>It was cast in bronze by the town's founders.</p>"
+    house.world.web.pages["/bell"] = PageSpec(
+        f"<html><title>The bell</title><body><article>{page}</article></body></html>"
+    )
+
+    await house.slack.mentions(ada, channel, f"How often does the Ostrava bell ring? <{house.world.web.url('/bell')}>")
+    answer = await house.ended(channel)
+
+    assert "rings 17 times a day" in answer.shown
+
+
+async def test_file_that_gives_no_text_is_refused_with_its_name(house: SlackHouse) -> None:
+    """Every path ends in words."""
+    ada = house.person()
+    channel = house.channel(ada)
+    file = house.slack.attaches("photo.png", "image/png", b"\x89PNG\r\n\x1a\n" + bytes(64))
+
+    await house.slack.mentions(ada, channel, "What does it say?", files=[file])
+    await house.slack.until(lambda: house.slack.state.of_bot(channel))
+
+    assert "photo.png" in house.slack.state.of_bot(channel)[0].text
+
+
+async def test_what_nobody_listens_to_is_acknowledged(house: SlackHouse) -> None:
+    """Else Slack shows a warning, and sends events again."""
+    ada = house.person()
+    channel = house.channel(ada)
+    said = house.slack.state.says(ada, channel, "Hello")
+    joined = house.slack.event("member_joined_channel", said)
+
+    acks = [
+        await house.slack.send("event", joined),
+        await house.slack.shortcut(ada, said, "something_else"),
+        await house.slack.send(
+            "interactive", {"type": "view_closed", "view": {"callback_id": "x"}, "user": {"id": ada}}
+        ),
+    ]
+
+    assert [ack.attempts for ack in acks] == [1, 1, 1]
+    assert house.slack.state.of_bot(channel) == []
+
+
+async def test_who_asks_too_often_is_told_how_long_to_wait(house: SlackHouse) -> None:
+    """G-03: five a minute a person; the refusal says when to come back."""
+    ada = house.person()
+    channel = house.channel(ada)
+
+    for number in range(6):
+        await house.slack.mentions(ada, channel, f"{QUESTION} Number {number}")
+    await house.slack.until(lambda: len(house.endings(channel)) == 6)
+
+    refusals = [one.text for one in house.endings(channel) if one.text.startswith("Please wait ")]
+    assert len(refusals) == 1
+    assert refusals[0].endswith("seconds…")
