@@ -147,7 +147,11 @@ class LibraryTalks:
 
             shelves = shelves_of(speaker.scope)
             talk = Talk(self.desk, speaker.scope, shelves, research, self._clock, speaker.is_admin)
-            after, reply = await talk.say(before, text)
+            try:
+                after, reply = await talk.say(before, text)
+            except Exception:  # told by whoever shows it; here the conversation begins anew (S000-35)
+                await self._keep(speaker, before.said(text).cleared())
+                raise
             await self._keep(speaker, after)
         job = await self._researcher.job(reply.job_id) if reply.job_id else None
         picture, quote = await self._picture(speaker, after, reply)

@@ -103,6 +103,26 @@ async def test_a_research_tells_its_progress_and_then_its_answer_once(house: Hou
     assert await house.researcher.undelivered("discord") == []
 
 
+async def test_whatever_breaks_one_begins_anew(house: House) -> None:
+    """S000-35: also what nobody foresaw is told, and the conversation is back at its beginning."""
+    house.go.set()
+    live = house.live()
+    await live.say(ADMIN, QUERY, BoardReply(house.board))
+
+    class Broken(Finder):
+        async def search(self, query, *, limit):
+            raise RuntimeError("a slip of ours")
+
+    house.talks.desk = replace(house.talks.desk, finder=Broken())
+    await live.say(replace(ADMIN, key="discord:2"), "find tides", BoardReply(house.board))
+    house.talks.desk = replace(house.talks.desk, finder=Finder())
+    await live.say(replace(ADMIN, key="discord:3"), "status", BoardReply(house.board))
+
+    _, broke, status = house.board.last_words()
+    assert broke == "refusal: Something went wrong on our side; please try again."
+    assert status == "outcome: - State: initial\n- Papers in the list: none"
+
+
 async def test_progress_names_the_job_that_can_be_cancelled(house: House) -> None:
     reply = BoardReply(house.board)
     speaking = asyncio.create_task(house.live().say(ADMIN, QUERY, reply))
