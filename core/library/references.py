@@ -49,13 +49,18 @@ def content_of(result: JobResult) -> str:
     return str(view.get("content") or "") if isinstance(view, dict) else ""
 
 
+def names_no_page(answer: str, paper: Paper) -> bool:
+    """Whether the answer cites the paper somewhere by its id alone."""
+    return f"[{paper.id}]" in answer
+
+
 def format_research_result(answer: str, papers: Sequence[Paper]) -> tuple[str, list[str]]:
     """The answer with its references, and the cited ids in their order (S000-46). `papers` are those one may see.
 
-    A marker that names no such paper leaves no reference.
+    A marker that names no such paper leaves no reference; a paper may be cited by its id alone.
     """
     cited = set(cited_papers(answer))
-    known = in_order(paper for paper in papers if paper.id in cited)
+    known = in_order(paper for paper in papers if paper.id in cited or names_no_page(answer, paper))
     if not known:
         return answer, []
     return f"{answer.rstrip()}\n\n{format_references(known)}\n", [paper.id for paper in known]

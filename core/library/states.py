@@ -114,8 +114,8 @@ class Conversation:
     def found(
         self, state: State, paper_ids: Sequence[str], *, draft: str = "", query: str = "", job_id: str = ""
     ) -> Conversation:
-        """After a search or a list; without papers everything is cleared (S000-28, S000-31)."""
-        if not paper_ids:
+        """After a search or a list; what found nothing clears everything (S000-28, S000-31)."""
+        if not paper_ids and not draft:
             return self.cleared()
         ordered = tuple(sorted(dict.fromkeys(paper_ids), key=arxiv_order))
         return Conversation(state, ordered, draft=draft, original_query=query, history=self.history, job_id=job_id)

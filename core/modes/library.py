@@ -14,7 +14,7 @@ from core.library import wording
 from core.library.answer import answer_text, synthesize_research_answer, to_source
 from core.library.funnel import Shelves, papers_of, search_content_index_filtered, search_summary_index
 from core.library.paper import Paper, PaperChunk, SearchResult
-from core.library.references import format_research_result
+from core.library.references import format_research_result, names_no_page
 from core.modes.mode import Mode, Work
 from core.source import Source
 
@@ -143,14 +143,16 @@ def _nothing(work: Work, *, is_empty: bool) -> JobResult:
 
 
 def _result(work: Work, answer: ResearchAnswer, sources: Sequence[Source], papers: Mapping[str, Paper]) -> JobResult:
-    content, cited = format_research_result(answer_text(answer, papers), list(papers.values()))
+    text = answer_text(answer, papers)
+    content, cited = format_research_result(text, list(papers.values()))
     is_answered = answer.confidence is not Confidence.INSUFFICIENT
+    is_odd = not cited or any(paper.pages and names_no_page(text, paper) for paper in papers.values())
     view: dict[str, Json] = {
         "success": is_answered,
         "papers": [papers_view(paper) for paper in papers.values() if paper.id in cited],
         "paper_ids": [*cited],
         "content": content if is_answered else "",
-        "message": "" if cited or not is_answered else wording.CITATIONS_ODD,
+        "message": wording.CITATIONS_ODD if is_answered and is_odd else "",
     }
     return JobResult(
         answer=answer,

@@ -14,7 +14,7 @@ from core.job import LOCAL, JobStatus, Scope
 from core.library import wording
 from core.library.answer import answer_text, synthesize_research_answer, to_source
 from core.library.pages import PageGrounder
-from core.library.paper import Index, PaperChunk
+from core.library.paper import Index, Paper, PaperChunk
 from core.passages import Passage
 from core.progress import Progress
 from core.prompts import load_prompt
@@ -292,20 +292,27 @@ def test_the_synthesis_prompt_keeps_every_instruction_in_its_order() -> None:
     assert places == sorted(places)
 
 
-async def test_an_answer_whose_citations_cannot_be_formatted_comes_with_a_warning() -> None:
-    """S000-34: a paper without pages has none to cite, and the answer is shown all the same."""
+@pytest.mark.parametrize(
+    ("paper", "warning"),
+    [
+        pytest.param(TIDES, wording.CITATIONS_ODD, id="its pages are lost"),
+        pytest.param(replace(TIDES, labels=()), "", id="Markdown has none"),
+    ],
+)
+async def test_an_answer_whose_citations_name_no_page_is_shown_with_its_references(paper: Paper, warning: str) -> None:
+    """S000-34: what should name a page and cannot is warned of."""
     deps = make_deps(model=FakeModel({"answer": written(f"{CAUSE} [2401.00001v1, page 2].")}))
     text = TEXTS[TIDES.id].replace("\f", " ")
     chunks = {
-        Index.SUMMARY: [PaperChunk(TIDES, 0, TIDES.summary, 0, len(TIDES.summary))],
-        Index.CONTENT: [PaperChunk(TIDES, 0, text, 0, len(text))],
+        Index.SUMMARY: [PaperChunk(paper, 0, paper.summary, 0, len(paper.summary))],
+        Index.CONTENT: [PaperChunk(paper, 0, text, 0, len(text))],
     }
-    await deps.library.put(LOCAL, TIDES, text, chunks, b"")
+    await deps.library.put(LOCAL, paper, text, chunks, b"")
     job = await deps.jobs.save(make_job(QUESTION, modes=("library",)))
 
     await run_job(job.id, deps, DirectSteps())
 
     result = await deps.jobs.result(job.id)
     view = result.details["query_result"]
-    assert CAUSE in view["content"]
-    assert view["message"] == wording.CITATIONS_ODD
+    assert view["content"].startswith(f"{CAUSE} [2401.00001v1].\n\n## References\n\n1. 2401.00001v1 - ")
+    assert (view["success"], view["paper_ids"], view["message"]) == (True, ["2401.00001v1"], warning)

@@ -23,6 +23,16 @@ def test_each_cited_paper_stands_once_in_arxivs_order_with_what_is_known_of_it()
     )
 
 
+def test_a_paper_without_pages_is_cited_by_its_id_and_listed() -> None:
+    """S000-25: Markdown has no pages to name."""
+    answer = "Yeast ferments [2402.00002v1]. Tides rise [2401.00001v1, page 1]."
+
+    text, ids = format_research_result(answer, [YEAST, TIDES])
+
+    assert ids == [TIDES.id, YEAST.id]
+    assert "2. 2402.00002v1 - Fermentation by Yeast\n" in text
+
+
 def test_the_searches_begin_with_the_numbers_that_were_asked_for() -> None:
     """S000-04, S000-09, S000-43, S000-44: for summaries, then for full texts."""
     defaults = [

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from adapters.store.memory_library import MemoryLibrary
 from core.answer import Confidence, JobResult, ResearchAnswer
-from core.errors import ModelUnavailable
+from core.errors import ModelUnavailable, ProviderTimeout
 from core.job import LOCAL, Scope
+from core.library import wording
 from core.library.desk import LibraryDesk
 from core.library.funnel import Shelves, search_summary_index
 from core.library.ingest import Ingestion
@@ -36,6 +37,8 @@ async def research(query: str, feedback: str) -> Researched:
         return Researched("job_2", JobResult(nothing))
     content = f"{CONTENT}{feedback}"
     view = {"success": True, "content": content, "paper_ids": ["2402.00002v1", "2401.00001v1"], "message": ""}
+    if "odd" in query:
+        view |= {"paper_ids": [], "message": wording.CITATIONS_ODD}
     answer = ResearchAnswer("Tides follow the moon.", "", Confidence.MEDIUM)
     return Researched("job_1", JobResult(answer, details={"query_result": view}))
 
@@ -178,6 +181,46 @@ async def test_improve_rewrites_what_is_shown() -> None:
     assert "shorter" in model.asked[0].user
 
 
+@pytest.mark.parametrize("state", [State.SEM_SEARCH, State.RESEARCH])
+@pytest.mark.parametrize("line", ["improve more on the tides", "save"])
+async def test_what_was_found_is_improved_and_saved_where_it_stands(state: State, line: str) -> None:
+    """S000-50: both stay in their state, with the papers that were found."""
+    found, _ = await said(*TO_STATE[state])
+
+    after, _ = await said(*TO_STATE[state], line, model=FakeModel({}))
+
+    assert after.state is state
+    assert after.last_query_set == found.last_query_set
+    assert after.original_query == found.original_query
+
+
+async def test_an_answer_whose_citations_are_odd_is_a_result_like_others() -> None:
+    """S000-34: it is warned of, and can be improved and saved."""
+    answered, reply = await said("research odd tides")
+    _, saved = await said("research odd tides", "save")
+
+    assert reply.text == f"⚠️  Some citations could not be formatted correctly\n\n{CONTENT}"
+    assert (answered.state, answered.draft, answered.last_query_set) == (State.RESEARCH, CONTENT, ())
+    assert saved.file == ("odd-tides_2026-06-01_12-00-00.md", CONTENT)
+
+
+async def test_a_network_that_fails_is_told_and_one_begins_anew() -> None:
+    """S000-35: the conversation is back at its beginning, with nothing kept but what was said."""
+
+    class Away(Finder):
+        async def search(self, query, *, limit):
+            raise ProviderTimeout("arxiv", "no answer in 10 s")
+
+    spoken = await talk()
+    conversation, _ = await spoken.say(Conversation(), "research tides")
+
+    spoken = replace(spoken, desk=replace(spoken.desk, finder=Away()))
+    conversation, reply = await spoken.say(conversation, "find x")
+
+    assert reply.text == "❌ arxiv: no answer in 10 s"
+    assert conversation == Conversation(history=("research tides", "find x"))
+
+
 async def test_save_hands_over_a_markdown_file_named_after_question_and_time() -> None:
     """S000-40."""
     _, reply = await said("research tides", "save")
@@ -307,7 +350,7 @@ async def test_an_empty_library_says_how_to_fill_it() -> None:
 @given(st.lists(st.one_of(st.sampled_from([*COMMANDS, "1", "yes"]), st.text(max_size=20)), max_size=6), st.data())
 @settings(max_examples=40)
 async def test_whatever_is_said_there_is_a_reply(words: list[str], data: st.DataObject) -> None:
-    """S000-35: nothing that people type breaks the conversation; its state is always one of the six."""
+    """S000-50: nothing that people type breaks the conversation; its state is always one of the six."""
     spoken = await talk()
     conversation = Conversation()
     for word in words:
