@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import partial
+from shutil import which
 
 from adapters.cli.chat import Chatting
 from adapters.cli.operating import Kept, Operating
@@ -106,7 +107,15 @@ async def open_chatting() -> AsyncIterator[Chatting]:
 
     env, settings = _surroundings()
     async with open_house(env, settings, grace_s=0.0) as house, open_talks(env, house) as talks:
-        yield Chatting(talks, settings.data)
+        yield Chatting(talks, settings.data, _viewer(env))
+
+
+def _viewer(env: Mapping[str, str]) -> str:
+    """The program that shows a file on this machine's screen; "" where there is none."""
+    if sys.platform == "darwin":
+        return which("open", path=env.get("PATH")) or ""
+    has_screen = env.get("DISPLAY") or env.get("WAYLAND_DISPLAY")
+    return which("xdg-open", path=env.get("PATH")) or "" if has_screen else ""
 
 
 async def examine_installation() -> list[Finding]:

@@ -31,16 +31,21 @@ RESULTS = "results"  # below the data folder, as S000 has it
 PAPERS = "papers"
 THREAD = "terminal"
 PROMPT = "You: "
+VIEWER_S = 3.0  # after which a program that was to show a paper is taken to be the viewer itself
 _LEAVE = frozenset({"exit", "quit", "bye"})
 _NO_NAME = re.compile(r"[^\w.-]+")
 
 
 @dataclass(frozen=True)
 class Chatting:
-    """`folder` is the data folder, where results are saved and papers that are opened lie."""
+    """`folder` is the data folder, where results are saved and papers that are opened lie.
+
+    `viewer` is the program that shows a PDF on this machine's screen, "" for none.
+    """
 
     talks: LibraryTalks
     folder: Path
+    viewer: str = ""
 
 
 OpenChatting = Callable[[], AbstractAsyncContextManager[Chatting]]
@@ -73,7 +78,7 @@ async def _chat(open_chatting: OpenChatting, thread: str) -> Exit:
             if line.casefold() in _LEAVE:
                 break
             if line:
-                await _answer(console, chatting, speaker, line)
+                await _answer(console, chatting, speaker, line, is_person=is_person)
         if is_person:
             console.print()
     return Exit.ANSWERED
@@ -104,7 +109,7 @@ async def _next_line(*, is_person: bool) -> str | None:
     return None if line is None else line.strip()
 
 
-async def _answer(console: Console, chatting: Chatting, speaker: Speaker, line: str) -> None:
+async def _answer(console: Console, chatting: Chatting, speaker: Speaker, line: str, *, is_person: bool) -> None:
     async def tell(words: str) -> None:
         console.print(Text(printable(words)))
 
@@ -114,7 +119,7 @@ async def _answer(console: Console, chatting: Chatting, speaker: Speaker, line: 
         if said.reply.file is not None:
             place = await asyncio.to_thread(_save, chatting.folder / RESULTS, *said.reply.file)
             console.print(Text(wording.SAVED.format(place=place)), soft_wrap=True)
-        for row in await _lay_out(chatting, said):
+        for row in await _lay_out(chatting, said, is_person=is_person):
             console.print(Text(row), soft_wrap=True)
     except GorkdError as error:
         say(error.user_message)
@@ -149,8 +154,8 @@ def _save(folder: Path, name: str, content: str | bytes) -> Path:
     return place
 
 
-async def _lay_out(chatting: Chatting, said: Said) -> list[str]:
-    """S000-41: where the PDF lies, and the picture of the page that is cited."""
+async def _lay_out(chatting: Chatting, said: Said, *, is_person: bool) -> list[str]:
+    """S000-41: where the PDF lies, that somebody sees it, and the picture of the page that is cited."""
     if said.reply.page is None:
         return []
     paper, page = said.reply.page
@@ -158,8 +163,25 @@ async def _lay_out(chatting: Chatting, said: Said) -> list[str]:
     folder = chatting.folder / PAPERS
     rows = []
     if file := await chatting.talks.views.file(shelves_of(LOCAL), paper):
-        rows.append(f"PDF Location: {await asyncio.to_thread(_save, folder, f'{name}.pdf', file)}")
+        place = await asyncio.to_thread(_save, folder, f"{name}.pdf", file)
+        rows.append(f"PDF Location: {place}")
+        if is_person and chatting.viewer and await _is_shown(chatting.viewer, place):
+            rows.append(f"Paper has been opened using PDF viewer {chatting.viewer}")
     if said.picture:
         picture = await asyncio.to_thread(_save, folder, f"{name}_page_{page or 1}.png", said.picture)
         rows.append(f"Page {page or 1}: {picture}")
     return rows
+
+
+async def _is_shown(viewer: str, place: Path) -> bool:
+    """A viewer that does not come back at once shows it and is left alone."""
+    quiet = asyncio.subprocess.DEVNULL
+    try:
+        process = await asyncio.create_subprocess_exec(
+            viewer, str(place), stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True
+        )
+        return await asyncio.wait_for(process.wait(), VIEWER_S) == 0
+    except TimeoutError:
+        return True
+    except OSError:
+        return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import pty
 import re
 import sys
 from pathlib import Path
@@ -19,15 +20,17 @@ PAPER = make_pdf(
 )
 
 
-async def gorkd(*arguments: str, data: Path, lines: str = "") -> tuple[str, str, int | None]:
+async def gorkd(
+    *arguments: str, data: Path, lines: str = "", terminal: int = asyncio.subprocess.PIPE, **env: str
+) -> tuple[str, str, int | None]:
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "bots", *arguments,
         cwd=ROOT,
         env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "COLUMNS": "100", "GORKD_DATA": str(data)}
-        | unreachable(),
-        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+        | unreachable() | env,
+        stdin=terminal, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
     )  # fmt: skip
-    out, err = await asyncio.wait_for(process.communicate(lines.encode()), 50)
+    out, err = await asyncio.wait_for(process.communicate(lines.encode() if process.stdin else None), 50)
     return out.decode(), err.decode(), process.returncode
 
 
@@ -76,3 +79,24 @@ async def test_one_question_names_papers_and_pages(tmp_path: Path) -> None:
     assert "[2401.00001v1, page 2]" in " ".join(out.split())
     assert out.count("1. 2401.00001v1 - ") == 1
     assert "Sources" not in out
+
+
+async def test_a_person_at_a_screen_sees_the_paper(tmp_path: Path) -> None:
+    """S000-41: the PDF is handed to the machine's viewer, and the terminal says so."""
+    (tmp_path / "2401.00001v1.pdf").write_bytes(PAPER)
+    await gorkd("library", "add", str(tmp_path / "2401.00001v1.pdf"), data=tmp_path)
+    viewer = tmp_path / "bin" / "xdg-open"
+    viewer.parent.mkdir()
+    viewer.write_text(f'#!/bin/sh\necho "$1" > {tmp_path}/seen\n')
+    viewer.chmod(0o755)
+    keyboard, terminal = pty.openpty()
+    screen = {"DISPLAY": ":0", "PATH": f"{viewer.parent}:{os.environ['PATH']}", "COLUMNS": "200"}
+
+    os.write(keyboard, b"open 2401.00001v1\nexit\n")
+    out, _, code = await gorkd("chat", data=tmp_path, terminal=terminal, **screen)
+    os.close(keyboard)
+
+    place = tmp_path / "papers" / "2401.00001v1.pdf"
+    assert code == 0
+    assert f"PDF Location: {place}\nPaper has been opened using PDF viewer {viewer}\n" in out
+    assert (tmp_path / "seen").read_text() == f"{place}\n"
