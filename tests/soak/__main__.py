@@ -21,7 +21,10 @@ from tests.soak.traffic import Traffic, Verdict, judge
 FAULT_EVERY_S = (3.0, 9.0)
 STORM_SHARE = 0.6  # of the time; then faults go on, and nobody is killed, so that growth can be seen
 WARM_S, REST_S = 60.0, 20.0
-MORE_MEMORY, MORE_MIB, MORE_DESCRIPTORS = 1.25, 20.0, 8  # what may be left over of a pool or a cache that has filled
+MORE_MEMORY, MORE_MIB, MORE_DESCRIPTORS = 1.25, 20.0, 8  # what may be left over of a cache that has filled
+# What the pools of one process may hold in all: ours to PostgreSQL 10, DBOS's 20 and its listener;
+# five clients of Redis with 8 each, and a listener.
+MOST_POOLED = 10 + 21 + 5 * 8 + 1
 
 
 async def soak(minutes: float, seed: int) -> bool:
@@ -82,6 +85,8 @@ def _grown(before: Mapping[str, Usage], after: Mapping[str, Usage]) -> list[str]
             found.append(f"{role}: {then.memory_mib:.0f} → {now.memory_mib:.0f} MiB")
         if now.descriptors > then.descriptors + MORE_DESCRIPTORS:
             found.append(f"{role}: {then.descriptors} → {now.descriptors} descriptors")
+        if now.pooled > MOST_POOLED:
+            found.append(f"{role}: {now.pooled} connections to PostgreSQL and Redis")
     return found
 
 
@@ -103,7 +108,8 @@ def _report_usage(before: Mapping[str, Usage], after: Mapping[str, Usage]) -> No
         now = after[role]
         print(
             f"{role:9} {then.memory_mib:5.0f} → {now.memory_mib:5.0f} MiB, "
-            f"{then.descriptors:3} → {now.descriptors:3} descriptors"
+            f"{then.descriptors:3} → {now.descriptors:3} descriptors, "
+            f"{then.pooled:2} → {now.pooled:2} pooled connections"
         )
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 import tempfile
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,10 +32,15 @@ API_TOKEN = "soak-" + "t" * 32
 
 @dataclass(frozen=True)
 class Usage:
-    """What a process and its children hold: memory in MiB, and open descriptors."""
+    """What a process holds: memory in MiB with its children's, and open descriptors.
+
+    Connections to PostgreSQL and Redis are counted apart: their pools open one more whenever a restart of
+    the server lets calls pile up, and keep it, until they are full.
+    """
 
     memory_mib: float
     descriptors: int
+    pooled: int
 
 
 @dataclass
@@ -104,11 +110,21 @@ class SoakHouse:
 
     def usage(self) -> dict[str, Usage]:
         """Of every process, by role."""
-        return {role: _usage(process.running.pid) for role, process in self.processes.items()}
+        servers = {self.postgres.port, self.redis.port}
+        return {role: _usage(process.running.pid, servers) for role, process in self.processes.items()}
 
 
-def _usage(pid: int) -> Usage:
-    return Usage(rss_mib(pid), len(list(Path(f"/proc/{pid}/fd").iterdir())))
+def _usage(pid: int, servers: Collection[int]) -> Usage:
+    opened = [os.readlink(entry) for entry in Path(f"/proc/{pid}/fd").iterdir()]
+    connections = _connections(servers)
+    pooled = sum(name in connections for name in opened)
+    return Usage(rss_mib(pid), len(opened) - pooled, pooled)
+
+
+def _connections(ports: Collection[int]) -> set[str]:
+    """The names under which /proc shows the sockets of this machine that go to one of `ports`."""
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return {f"socket:[{row[9]}]" for row in rows if int(row[2].rpartition(":")[2], 16) in ports}
 
 
 @asynccontextmanager
