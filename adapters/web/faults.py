@@ -82,6 +82,8 @@ async def show_faults(request: web.Request, handler: Handler) -> web.StreamRespo
         details: dict[str, Json] = {"retry_after_s": retry_after_s}
         response = _fault(request, status, error.code, error.user_message, details)
         response.headers["Retry-After"] = str(retry_after_s)
+        if request.method == "GET":
+            response.headers["Refresh"] = str(retry_after_s)  # a page that somebody watches comes back by itself
         return response
     except Exception:  # noqa: BLE001 -- the process boundary of the web
         _log.exception("request failed", extra={"path": request.path})

@@ -16,7 +16,7 @@ from aiohttp import web
 
 from adapters.web.access import LINKS, SETTINGS
 from adapters.web.faults import Handler, TooMany
-from adapters.web.papers import DRAWN
+from adapters.web.links import RENEWAL
 from adapters.web.peers import counted_as, is_local_peer
 from core.errors import InvalidQuery
 from core.limits import RateLimits, tokens_left
@@ -33,6 +33,7 @@ BODY_WITHIN_S = 10.0  # for at most 64 KB; who takes longer holds a connection a
 _GUEST = "/slack/"
 _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")  # the second is what no page here sends
 _ASKING = {("POST", "/v1/research"), ("POST", "/"), ("POST", "/sign-in")}  # a guess at a token counts too
+_READ = ("/v1/", "/jobs/", "/papers/", "/admin")
 
 
 @dataclass(frozen=True)
@@ -80,9 +81,9 @@ async def take_body(request: web.Request, handler: Handler) -> web.StreamRespons
 async def keep_limits(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Raises `TooMany` for who asks or reads too often."""
     settings = request.app[SETTINGS]
-    if (request.method, request.path) in _ASKING:
+    if (request.method, request.path) in _ASKING or (request.method == "POST" and request.path.endswith(RENEWAL)):
         action, limit = "ask", settings.asks_per_minute
-    elif request.path.startswith(("/v1/", "/admin")) or request.path.endswith(DRAWN):
+    elif request.path.startswith(_READ):
         action, limit = "read", settings.reads_per_minute
     else:
         return await handler(request)

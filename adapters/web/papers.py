@@ -20,7 +20,6 @@ from core.page_links import PaperPlace, is_private
 from core.source import Source
 
 PAPERS: web.AppKey[PaperViews] = web.AppKey("papers")
-DRAWN = ("/page.png", "/paper.pdf")  # how their addresses end; they cost more than a page of text
 _OPEN = "private, max-age=3600"
 
 

@@ -62,6 +62,28 @@ async def test_reading_has_a_limit_of_its_own(served):
     assert [answer.status for answer in answers] == [200, 404, 404, 429]
 
 
+@pytest.mark.parametrize("below", ["", "/trace", "/sources/1", "/answer.md", "/sources/1/page.png"])
+async def test_a_jobs_pages_are_read_as_often_as_the_api_and_come_back_by_themselves(served, below):
+    """Every page of a job costs a look into the store; who watches one that is refused sees it again when it may be."""
+    client, _ = served
+
+    answers = [await client.get(f"/jobs/{JOB}{below}", headers=FROM_AFAR) for _ in range(4)]
+
+    assert 429 not in [answer.status for answer in answers[:3]]
+    assert (answers[3].status, answers[3].headers["Refresh"]) == (429, answers[3].headers["Retry-After"])
+    assert "limit is 3 requests a minute" in await answers[3].text()
+
+
+async def test_to_renew_an_answer_is_to_ask(served):
+    """It costs what a question costs."""
+    client, _ = served
+
+    answers = [await client.post(f"/jobs/{JOB}/refresh", headers=FROM_AFAR, allow_redirects=False) for _ in range(3)]
+
+    assert [answer.headers["X-RateLimit-Limit"] for answer in answers] == ["2", "2", "2"]
+    assert answers[2].status == 429
+
+
 async def test_guesses_at_a_token_count_as_asking(served):
     """Nobody tries tokens faster than questions."""
     client, _ = served
