@@ -7,6 +7,7 @@ a restart of the server has cut is replaced before anyone works on it.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, NoReturn
@@ -18,6 +19,8 @@ from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout, TooManyRe
 
 from adapters.store.postgres_schema import migrate
 from core.errors import SetupError, StoreError
+
+log = logging.getLogger(__name__)
 
 MAX_CONNECTIONS = 10  # a process; PostgreSQL's own default allows 100 in all
 MAX_WAITING = 1000  # calls that wait for a connection; beyond, something is stuck
@@ -39,6 +42,7 @@ _REASONS = {  # by the beginning of the SQLSTATE (PostgreSQL documentation, appe
     "57014": "a statement took too long",
     "57P": "it is shutting down or starting up",
 }
+_AWAY = ("08", "53300", "57P")  # of these: nobody can work on it, whatever is asked
 
 
 class PostgresDatabase:
@@ -47,6 +51,7 @@ class PostgresDatabase:
     def __init__(self, pool: AsyncConnectionPool, name: str) -> None:
         self._pool = pool
         self._name = name
+        self._is_away = False
 
     @classmethod
     async def open(
@@ -72,6 +77,7 @@ class PostgresDatabase:
                 f"The database {name} (DATABASE_URL) cannot be used: {_reason(exc)}. "
                 "Start PostgreSQL there, or correct DATABASE_URL."
             ) from exc
+        logging.getLogger("psycopg.pool").setLevel(logging.ERROR)  # it warns of every dialling; we tell of an outage once
         pool = AsyncConnectionPool(
             address,
             kwargs={"autocommit": True},
@@ -110,17 +116,23 @@ class PostgresDatabase:
     async def _connection(self) -> AsyncIterator[AsyncConnection]:
         try:
             async with self._pool.connection() as connection:
+                if self._is_away:
+                    self._is_away = False
+                    log.warning("the database %s is back", self._name)
                 yield connection
         except PoolClosed as exc:
             raise StoreError(f"the database {self._name} is closed") from exc
         except (PoolTimeout, TooManyRequests) as exc:
-            self._fail("it does not answer", exc)
+            self._fail("08006", "it does not answer", exc)
         except (psycopg.DataError, ValueError) as exc:  # e.g. NUL in a name, or half a surrogate pair
             raise StoreError(f"a value cannot be stored: {type(exc).__name__}") from exc
         except (psycopg.Error, OSError) as exc:
-            self._fail(_reason(exc), exc)
+            self._fail(_state(exc), _reason(exc), exc)
 
-    def _fail(self, reason: str, exc: Exception) -> NoReturn:
+    def _fail(self, state: str, reason: str, exc: Exception) -> NoReturn:
+        if state.startswith(_AWAY) and not self._is_away:
+            self._is_away = True
+            log.warning("the database %s is away: %s", self._name, reason)
         raise StoreError(
             f"the database {self._name} (DATABASE_URL) failed: {reason}",
             user_message=f"gorkd cannot use its database ({reason}); please try again in a minute.",
@@ -155,8 +167,12 @@ def _reason(exc: Exception) -> str:
     """Why, in a few words that hold nothing of what was to be stored."""
     if isinstance(exc, TimeoutError | psycopg.errors.ConnectionTimeout):
         return "it does not answer"
-    state = (exc.sqlstate if isinstance(exc, psycopg.Error) else None) or _state_of_refusal(exc)
+    state = _state(exc)
     return next((reason for start, reason in _REASONS.items() if state.startswith(start)), type(exc).__name__)
+
+
+def _state(exc: Exception) -> str:
+    return (exc.sqlstate if isinstance(exc, psycopg.Error) else None) or _state_of_refusal(exc)
 
 
 def _state_of_refusal(exc: Exception) -> str:

@@ -119,6 +119,26 @@ async def test_restart_of_the_server_costs_no_restart_of_ours(postgres, postgres
     assert await impatient.rows("SELECT 1") == [(1,)]
 
 
+async def test_an_outage_is_two_lines_of_the_log(postgres_server, another, caplog):
+    """One when it goes, one when it is back, however many calls failed meanwhile and however often it was dialled."""
+    impatient = await another(postgres_server.url(), connect_timeout_s=0.3)
+    await asyncio.gather(*(impatient.rows("SELECT pg_sleep(0.05)") for _ in range(4)))  # so that there are several
+
+    postgres_server.stop()
+    try:
+        failures = await asyncio.gather(*(impatient.rows("SELECT 1") for _ in range(8)), return_exceptions=True)
+    finally:
+        postgres_server.start()
+    await asyncio.gather(*(impatient.rows("SELECT 1") for _ in range(4)))
+
+    told = [record.message for record in caplog.records if record.levelname in ("WARNING", "ERROR")]
+    assert [type(failure) for failure in failures] == [StoreError] * 8
+    assert len(told) == 2, told
+    assert told[0].startswith("the database 127.0.0.1:")
+    assert "is away" in told[0]
+    assert "is back" in told[1]
+
+
 async def test_connection_that_is_cut_inside_a_write_leaves_nothing_of_it(postgres):
     """The half-done change is gone, the caller hears of it, and the next write goes through."""
     jobs = PostgresJobStore(postgres)
