@@ -199,11 +199,12 @@ async def _vendor_probes(env: Mapping[str, str], settings: BotSettings, stack: A
 def _slack_probe(env: Mapping[str, str]) -> Probe:
     from adapters import doctor
     from adapters.chat.slack.settings import SlackSettings
-    from bots.processes import names_slack
+    from bots.processes import names_slack, refuse_half_a_slack
 
     if not names_slack(env):
         return doctor.slack_probe("")
     try:
+        refuse_half_a_slack(env)
         slack = SlackSettings.from_env(env)
     except SetupError as exc:
         return _broken("Slack", exc)

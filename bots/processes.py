@@ -7,6 +7,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from aiohttp import web
 
@@ -14,6 +15,7 @@ from adapters.secrets import signing_keys
 from adapters.web import WebSettings, build_web
 from adapters.web.listening import web_runner
 from adapters.web.monitor import serve_metrics
+from adapters.web.peers import is_loopback
 from adapters.web.preview import Preview
 from bots.config import BotSettings
 from bots.wiring import GRACE_S, House, open_house, utc_now
@@ -195,8 +197,15 @@ def refuse_half_a_slack(env: Mapping[str, str]) -> None:
     """Whoever has set one of Slack's tokens waits for an answer there. Raises `SetupError` naming what is missing."""
     from adapters.chat.slack.settings import SlackSettings
 
-    if names_slack(env):
-        SlackSettings.from_env(env)
+    if not names_slack(env):
+        return
+    address = urlsplit(WebSettings.from_env(env).public_url)
+    is_plain = address.scheme != "https" and not is_loopback(address.hostname or "")
+    if SlackSettings.from_env(env).is_installable and is_plain:
+        raise SetupError(
+            "Workspaces install the app in their browsers, which Slack sends back to https alone: "
+            "please set GORKD_PUBLIC_URL to an address with https."
+        )
 
 
 def names_slack(env: Mapping[str, str]) -> bool:

@@ -15,6 +15,15 @@ HALF_A_SLACK = {
     "the app's token alone": ({"SLACK_APP_TOKEN": "xapp-1"}, "SLACK_BOT_TOKEN"),
     "the client's id alone": ({"SLACK_CLIENT_ID": "1.2"}, "SLACK_CLIENT_SECRET"),
     "the client's secret alone": ({"SLACK_CLIENT_SECRET": "e1"}, "SLACK_CLIENT_ID"),
+    "an installation over plain http": (
+        {
+            "SLACK_CLIENT_ID": "1.2",
+            "SLACK_CLIENT_SECRET": "e1",
+            "SLACK_SIGNING_SECRET": "s1",
+            "GORKD_PUBLIC_URL": "http://gorkd.example.org",
+        },
+        "GORKD_PUBLIC_URL to an address with https",
+    ),
 }
 
 
