@@ -21,6 +21,7 @@ from core.feedback import MAX_REASON_CHARS, Rating
 from core.forgetting import Forgotten, Whose
 from core.job import TERMINAL_STATUSES, ResearchJob, ResearchRequest, Scope
 from core.modes import MODES, can_be_steered
+from core.modes.mode import Mode
 from core.ports import JobQueue
 from core.render import job_json, one_line
 from core.source import Source
@@ -55,6 +56,10 @@ class Researcher:
         self._queue = queue
         self._submission = Submission(deps, queue, admit)
         self._erase = erase
+
+    def can_research(self, mode: Mode) -> bool:
+        """Whether what the mode cannot do without is configured."""
+        return not mode.needs_model or self._deps.models.get(mode.name, self._deps.model) is not None
 
     async def submit(
         self,

@@ -53,6 +53,7 @@ OFFER_DEEP = "Deep research may find more; it typically takes 1–3 minutes. Sta
 HEARD = "Noted; the next round minds it."
 HEARD_ANSWER_NOW = "Noted; the answer is written as soon as there is something to answer from."
 HOW_TO_STEER = "Reply to add a wish; or write: add …, drop 2, go deeper, answer now, cancel."
+NO_MODEL = "Needs a language model; none is set up here."
 CHECK_QUESTION = "Is what this message says true?"
 
 REFRESH = "Refresh"

@@ -77,7 +77,7 @@ class PostgresDatabase:
                 f"The database {name} (DATABASE_URL) cannot be used: {_reason(exc)}. "
                 "Start PostgreSQL there, or correct DATABASE_URL."
             ) from exc
-        logging.getLogger("psycopg.pool").setLevel(logging.ERROR)  # it warns of every dialling; we tell of an outage once
+        logging.getLogger("psycopg.pool").setLevel(logging.ERROR)  # of every dialling; we tell of an outage
         pool = AsyncConnectionPool(
             address,
             kwargs={"autocommit": True},

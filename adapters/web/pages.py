@@ -228,6 +228,8 @@ def _ask_page(request: web.Request, asked: ResearchRequest, *, refusal: str = ""
         "option_words": option_words,
         "refusal": refusal,
         "modes": [mode for mode in MODES.values() if not mode.needs_files],
+        "can_research": request.app[RESEARCHER].can_research,
+        "no_model": wording.NO_MODEL,
         "examples": EXAMPLES,
         "may_ask": may_ask(request),
     }

@@ -25,4 +25,5 @@ MODE = Mode(
     run=run,
     is_steerable=True,
     options=(ROUNDS,),
+    needs_model=True,
 )

@@ -16,4 +16,5 @@ MODE = Mode(
     run=conduct,
     files=finding_files,
     options=(DEPTH,),
+    needs_model=True,
 )

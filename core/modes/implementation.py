@@ -19,4 +19,5 @@ MODE = Mode(
         TOP_K,
         DEPTH,
     ),
+    needs_model=True,
 )

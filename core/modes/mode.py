@@ -56,7 +56,8 @@ class Mode:
     """`run` ends within `deadline_s`; it raises a `GorkdError` when the job has failed.
 
     One that `is_steerable` hears what people say to it while it runs (core/steering.py). `files` are those that its
-    result has, `options` what can be chosen within it. One that `needs_files` is not to be asked for in words alone.
+    result has, `options` what can be chosen within it. One that `needs_files` is not to be asked for in words alone;
+    one that `needs_model` fails without a language model.
     """
 
     name: str
@@ -68,3 +69,4 @@ class Mode:
     files: FilesOf = field(default=no_files, repr=False)
     options: tuple[Option, ...] = ()
     needs_files: bool = False
+    needs_model: bool = False

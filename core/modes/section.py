@@ -251,4 +251,5 @@ MODE = Mode(
     run=run,
     files=document_files,
     needs_files=True,
+    needs_model=True,
 )

@@ -15,8 +15,11 @@ from core.deps import Deps
 from core.errors import InvalidQuery, JobNotFound, QueueFull, StoreError
 from core.forgetting import Forgotten, Whose
 from core.job import JobStatus, ResearchJob, ResearchRequest, Scope
+from core.modes import MODES
+from core.modes.mode import Mode
 from core.researcher import Researcher
-from tests.fakes import NOW, Ledger, make_deps, make_job
+from core.runner import DirectSteps, run_job
+from tests.fakes import NOW, FakeModel, Ledger, make_deps, make_job
 
 
 class Idle:
@@ -38,6 +41,20 @@ async def ended(deps: Deps) -> ResearchJob:
     job = replace(make_job("Why do cats purr?"), status=JobStatus.FAILED, completed_at=NOW)
     await deps.jobs.finish(job, JobResult(answer=None))
     return job
+
+
+@pytest.mark.parametrize("mode", MODES.values(), ids=MODES)
+async def test_what_is_said_to_be_impossible_without_a_model_is(mode: Mode) -> None:
+    """And nothing else is: interfaces refuse by the table what the mode itself would refuse."""
+    deps = make_deps(model=None)
+    job = await deps.jobs.save(make_job("Why do cats purr?", modes=(mode.name,)))
+
+    await run_job(job.id, deps, DirectSteps())
+
+    error = (await deps.jobs.get(job.id)).error
+    assert ("a language model" in (error.message if error else "")) == mode.needs_model
+    assert Researcher(deps, Idle()).can_research(mode) is not mode.needs_model
+    assert Researcher(replace(deps, models={mode.name: FakeModel({})}), Idle()).can_research(mode)
 
 
 async def test_who_is_not_admitted_leaves_nothing_behind() -> None:

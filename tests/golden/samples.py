@@ -32,6 +32,7 @@ from core.job import (
     ResearchRequest,
     Scope,
 )
+from core.modes.mode import Mode
 from core.page_links import PageLinks
 from core.render import job_json
 from core.source import Source, SourceKind, SourceMetadata, SourceScores
@@ -182,11 +183,15 @@ class ScriptedResearcher:
     found: list[Source] = field(default_factory=lambda: list(SOURCES))
     refusal: GorkdError | None = None
     stalls: bool = False
+    has_model: bool = True
     requests: list[ResearchRequest] = field(default_factory=list)
     dedupe_keys: list[str] = field(default_factory=list)
     cancelled: list[str] = field(default_factory=list)
     steered: list[Steering] = field(default_factory=list)
     stalled: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def can_research(self, mode: Mode) -> bool:
+        return self.has_model or not mode.needs_model
 
     async def submit(self, request: ResearchRequest, *, dedupe_key: str = "") -> ResearchJob:
         if self.refusal:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -200,6 +201,19 @@ async def test_asking_again_is_fresh_and_keeps_mode_and_depth(open_web: Open):
 
     asked = researcher.requests[0]
     assert (asked.is_fresh, asked.modes, asked.depth, asked.top_k) == (True, ("quick", "idea"), "deep", 3)
+
+
+async def test_modes_that_lack_their_model_say_so_and_cannot_be_chosen(open_web: Open):
+    """Nobody waits for what can only fail; who uses a keyboard or a narrow screen reads why."""
+    with_model = await (await (await open_web()).get("/")).text()
+    without = await (await (await open_web(ScriptedResearcher(has_model=False))).get("/")).text()
+
+    assert "disabled" not in with_model
+    lacking = re.findall(
+        r'name="mode" value="(\w+)" disabled> <b>[^<]+</b> <span class="lacking">([^<]+)</span>', without
+    )
+    assert dict(lacking) == dict.fromkeys(("deep", "idea", "implementation", "freeform"), wording.NO_MODEL)
+    assert 'name="mode" value="quick">' in without
 
 
 async def test_question_in_the_address_fills_the_field(open_web: Open):
