@@ -55,8 +55,9 @@ class Usage:
 
     `questions` are those that ended `answered`, `failed` or `cancelled`, and those still `running`. Of the answered,
     so many were given from the cache, and had which confidence. `good` and `bad` are votes on them. `cost_usd` is what
-    the answers' model calls cost that were made for them, without those of questions that failed. `p50_s` and `p95_s`
-    are the median and the 95th percentile (nearest rank) of the answered ones' seconds, None where there is none.
+    the answers' model calls cost that were made for them, without those of questions that failed, and without the
+    `unpriced` answers, whose model has no price. `p50_s` and `p95_s` are the median and the 95th percentile (nearest
+    rank) of the answered ones' seconds, None where there is none.
     """
 
     tenant: str = ""
@@ -74,6 +75,7 @@ class Usage:
     good: int = 0
     bad: int = 0
     cost_usd: float = 0.0
+    unpriced: int = 0
     p50_s: float | None = None
     p95_s: float | None = None
 
@@ -92,6 +94,13 @@ def days_of(period: Period, entries: Sequence[Usage]) -> list[Usage]:
     known = {entry.day: entry for entry in entries}
     days = (f"{period.first + timedelta(days=number):%F}" for number in range(period.days))
     return [known.get(day) or Usage(day=day) for day in days]
+
+
+def cost_words(entry: Usage) -> str:
+    """`$0.012`, `over $0.012` where the price of some answers is not known, `unknown` where that of none is."""
+    if entry.unpriced and not entry.cost_usd:
+        return "unknown"
+    return f"{'over ' if entry.unpriced else ''}${entry.cost_usd:.3f}"
 
 
 def usage_csv(entries: Sequence[Usage]) -> str:

@@ -18,7 +18,7 @@ from adapters.cli.saying import Exit
 from adapters.cli.tenants import known_tenant
 from core import wording
 from core.render import printable
-from core.usage import MAX_DAYS, Period, Usage, UsageKey, usage_csv
+from core.usage import MAX_DAYS, Period, Usage, UsageKey, cost_words, usage_csv
 
 LEAST_WIDTH = 120  # columns; cut figures say something else than whole ones
 Grouping = Literal["day", "tenant", "both"]
@@ -88,5 +88,5 @@ def _figures(entry: Usage) -> list[str]:
         f"{entry.p95_s:.1f}" if entry.p95_s is not None else "–",
         f"{entry.high}/{entry.medium}/{entry.low}/{entry.insufficient}",
         f"{entry.good}/{entry.bad}",
-        f"${entry.cost_usd:.3f}",
+        cost_words(entry),
     ]

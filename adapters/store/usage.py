@@ -48,6 +48,7 @@ _JOBS = Template(f"""
         COUNT(*) FILTER (WHERE status = 'completed' AND confidence = 'insufficient'),
         0, 0,
         COALESCE(SUM(cost_usd) FILTER (WHERE status = 'completed' AND is_cached = 0), 0.0),
+        COUNT(*) FILTER (WHERE status = 'completed' AND is_cached = 0 AND cost_usd IS NULL),
         MIN(seconds) FILTER (WHERE place >= 0.5 * n),
         MIN(seconds) FILTER (WHERE place >= 0.95 * n)
     FROM ranked GROUP BY tenant, day ORDER BY tenant, day

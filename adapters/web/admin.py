@@ -16,7 +16,7 @@ from aiohttp import web
 from adapters.web.access import LINKS, may_look_after
 from adapters.web.charts import Chart, Part, draw_bars
 from core import wording
-from core.usage import Period, Usage, UsageKey, UsageLog, days_of, usage_csv
+from core.usage import Period, Usage, UsageKey, UsageLog, cost_words, days_of, usage_csv
 
 USAGE: web.AppKey[UsageLog] = web.AppKey("usage")
 PERIODS = (7, 30, 90, 365)  # days
@@ -62,6 +62,7 @@ async def get_admin(request: web.Request) -> web.Response:
         "first": wording.day(period.begins_at),
         "last": wording.day(datetime.combine(period.last, period.begins_at.timetz())),
         "duration": wording.duration,
+        "cost": cost_words,
     }
     page = aiohttp_jinja2.render_template("admin.html", request, context)
     page.headers["Cache-Control"] = "no-store"
@@ -101,7 +102,13 @@ def _charts(days: Sequence[Usage]) -> list[Chart]:
         _chart("Questions", days, asked, parts, "{:.0f}"),
         _chart("Seconds to the answer", days, seconds, times, "{:.1f} s", is_summed=False),
         _chart("Confidence of the answers", days, levels, _LEVELS, "{:.0f}"),
-        _chart("Cost", days, costs, (Part("answered", "model calls"),), "${:.3f}"),
+        _chart(
+            "Known cost" if any(one.unpriced for one in days) else "Cost",
+            days,
+            costs,
+            (Part("answered", "model calls"),),
+            "${:.3f}",
+        ),
     ]
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.usage import MAX_DAYS, Period, Usage, days_of, usage_csv
+from core.usage import MAX_DAYS, Period, Usage, cost_words, days_of, usage_csv
 
 
 def test_period_is_of_whole_days_in_utc():
@@ -42,6 +42,19 @@ def test_every_day_of_a_period_comes_once_and_keeps_its_count(days: int, asked: 
     assert [one.day for one in filled] == sorted({one.day for one in filled})
     assert len(filled) == days
     assert sum(one.questions for one in filled) == sum(one.questions for one in kept)
+
+
+@pytest.mark.parametrize(
+    ("cost", "unpriced", "said"),
+    [
+        pytest.param(0.0, 0, "$0.000", id="no model, or one that costs nothing"),
+        pytest.param(0.0123, 0, "$0.012", id="known"),
+        pytest.param(0.0, 3, "unknown", id="no price known"),
+        pytest.param(0.0123, 1, "over $0.012", id="of some answers no price known"),
+    ],
+)
+def test_cost_that_is_not_known_is_not_shown_as_nothing(cost: float, unpriced: int, said: str):
+    assert cost_words(Usage(cost_usd=cost, unpriced=unpriced)) == said
 
 
 @given(st.lists(st.builds(Usage, tenant=st.text(max_size=30), questions=st.integers(0), cost_usd=st.floats(0, 1e6))))

@@ -478,6 +478,7 @@ def test_settings_that_cannot_be_are_refused_in_a_sentence(arguments: tuple[str,
 
 
 USAGE = [
+    Usage("local", "2026-11-21", 1, 1, unpriced=1),
     Usage("slack:T1", "2026-11-20", 4, 3, 1, high=2, low=1, good=1, cost_usd=0.0123, p50_s=4.04, p95_s=9.0),
     Usage("slack:T1", "2026-11-21", 1, running=1),
 ]
@@ -491,6 +492,7 @@ def test_stats_are_a_row_a_tenant_and_day_however_narrow_the_terminal() -> None:
 
     assert ran.exit_code == 0
     assert [line.split() for line in ran.stdout.splitlines()[1:]] == [
+        ["local", "2026-11-21", "1", "1", "0", "0", "–", "–", "0/0/0/0", "0/0", "unknown"],
         ["slack:T1", "2026-11-20", "4", "3", "1", "0", "4.0", "9.0", "2/0/1/0", "1/0", "$0.012"],
         ["slack:T1", "2026-11-21", "1", "0", "0", "0", "–", "–", "0/0/0/0", "0/0", "$0.000"],
     ]

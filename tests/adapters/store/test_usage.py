@@ -35,12 +35,12 @@ NOVEMBER = Period(date(2026, 11, 1), date(2026, 11, 30))
 
 def ended(
     number: int, at: datetime, tenant: str, status: JobStatus, *, seconds: float = 1.0,
-    confidence: Confidence = Confidence.HIGH, cost: float | None = None, cached_at: str | None = None,
+    confidence: Confidence = Confidence.HIGH, cost: float | None = None, calls: int = 0, cached_at: str | None = None,
 ) -> tuple[ResearchJob, JobResult | None]:  # fmt: skip
     base = make_job(number)
     request = replace(base.request, scope=Scope(tenant, "workspace"), query="a\x00b")
     job = replace(base, request=request, status=status, created_at=at)
-    answer = ResearchAnswer("a\x00b", "", confidence, metadata=SynthesisMetadata(cost_usd=cost))
+    answer = ResearchAnswer("a\x00b", "", confidence, metadata=SynthesisMetadata(cost_usd=cost, model_calls=calls))
     kept = answer if status is JobStatus.COMPLETED else None
     return job, JobResult(kept, duration_s=seconds, cached_at=cached_at) if status in TERMINAL_STATUSES else None
 
@@ -151,6 +151,25 @@ async def test_answers_of_an_older_gorkd_are_counted_too(
 
     assert await usage.usage(NOVEMBER) == counted
     assert (counted[0].p50_s, counted[0].low, counted[0].cost_usd) == (4.5, 1, 0.02)
+
+
+async def test_answer_of_a_model_without_a_price_is_counted_and_not_taken_for_free(
+    counting: tuple[JobStore, Ratings, UsageLog],
+) -> None:
+    """What was quoted without a model has cost nothing, and what was repeated costs nothing again."""
+    jobs, _, usage = counting
+    kept = [
+        ended(1, FIRST, "local", JobStatus.COMPLETED, cost=0.02, calls=2),
+        ended(2, FIRST, "local", JobStatus.COMPLETED, cost=None, calls=2),
+        ended(3, FIRST, "local", JobStatus.COMPLETED, cost=None, calls=0),
+        ended(4, FIRST, "local", JobStatus.COMPLETED, calls=2, cached_at="2026-10-30T00:00:00+00:00"),
+        ended(5, FIRST, "local", JobStatus.FAILED),
+    ]
+    await keep(jobs, kept)
+
+    (found,) = await usage.usage(NOVEMBER)
+
+    assert (found.cost_usd, found.unpriced) == (0.02, 1)
 
 
 async def test_nothing_asked_is_nothing_counted(counting: tuple[JobStore, Ratings, UsageLog]) -> None:

@@ -26,8 +26,8 @@ TODAY, YESTERDAY = f"{NOON:%F}", f"{NOON - timedelta(days=1):%F}"
 ENTRIES = [
     Usage("discord:5", TODAY, questions=3, answered=2, failed=1, high=1, insufficient=1, cost_usd=0.5, p50_s=4.0,
           p95_s=9.0),
-    Usage("slack:T1", YESTERDAY, questions=7, answered=6, cached=2, cancelled=1, medium=6, good=2, bad=1, p50_s=1.0,
-          p95_s=2.0),
+    Usage("slack:T1", YESTERDAY, questions=7, answered=6, cached=2, cancelled=1, medium=6, good=2, bad=1, unpriced=4,
+          p50_s=1.0, p95_s=2.0),
     Usage("slack:T1", TODAY, questions=1, running=1),
 ]  # fmt: skip
 
@@ -51,11 +51,11 @@ async def test_operator_sees_all_tenants_and_can_choose_one(client: ConformingCl
     page = await (await client.get("/admin", headers=bearer("operator"))).text()
     one = await (await client.get("/admin?tenant=slack:T1&days=7", headers=bearer("operator"))).text()
 
-    assert "slack:T1 8 6 0 2 – – 0 6 0 0 2 1 $0.000" in words(page)
+    assert "slack:T1 8 6 0 2 – – 0 6 0 0 2 1 unknown" in words(page)
     assert f"{TODAY} 4 2 1 0" in words(page)
     assert f"Questions a day: 11 in all, most on {YESTERDAY} with 7." in page
     assert 'href="/admin?days=7"' in one
-    assert f"{YESTERDAY} 7 6 0 2 1.0 s 2.0 s 0 6 0 0 2 1 $0.000" in words(one)
+    assert f"{YESTERDAY} 7 6 0 2 1.0 s 2.0 s 0 6 0 0 2 1 unknown" in words(one)
     assert "<h1>slack:T1</h1>" in one
 
 
@@ -101,7 +101,7 @@ async def test_csv_has_a_row_for_each_tenant_and_day_and_is_kept_nowhere(client:
 
     lines = (await answer.text()).splitlines()
     assert lines[0].startswith("tenant,day,questions,answered,failed")
-    assert lines[2] == f"slack:T1,{YESTERDAY},7,6,0,1,0,2,0,6,0,0,2,1,0,1,2"
+    assert lines[2] == f"slack:T1,{YESTERDAY},7,6,0,1,0,2,0,6,0,0,2,1,0,4,1,2"
     assert (
         answer.headers["Content-Disposition"]
         == f'attachment; filename="gorkd-usage-{NOON - timedelta(days=6):%F}-{TODAY}.csv"'
