@@ -24,7 +24,7 @@ def parse_object(text: str) -> dict[str, Json]:
     if value is not None:
         return value
     raise ModelGarbled(
-        f"no JSON object in {len(text)} characters of answer: {text[:80]!r}",
+        f"no JSON object in {len(text)} characters of answer",
         user_message="The model's answer could not be read; please try again.",
     )
 

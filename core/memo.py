@@ -26,12 +26,9 @@ class KeptAnswer:
 
 async def remembered(memo: JobMemo, job_id: str, key: str, kind: type[T], pay: Callable[[], Awaitable[T]]) -> T:
     """What is kept under `key`, else what `pay` gives, kept. A memo that fails costs a repetition, never the step."""
-    try:
-        kept = await memo.get(job_id, key)
-        if kept is not None:
-            return decode(kept, kind)
-    except StoreError as exc:
-        log.warning("memo not read", extra={"key": key[:80], "error": str(exc)})
+    kept = await _find(memo, job_id, key, kind)
+    if kept is not None:
+        return kept
     value = await pay()
     await _keep(memo, job_id, key, value)
     return value
@@ -49,13 +46,9 @@ class RememberingModel:
 
     async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
         key = f"model:{request.purpose}:{_digest(request)}"
-        try:
-            kept = await self._memo.get(self._job_id, key)
-        except StoreError:
-            kept = None
+        kept = await _find(self._memo, self._job_id, key, KeptAnswer)
         if kept is not None:
-            answer = decode(kept, KeptAnswer)
-            yield ChatDelta(answer.text, answer.usage, answer.calls)
+            yield ChatDelta(kept.text, kept.usage, kept.calls)
             return
         pieces: list[str] = []
         calls: tuple[ToolCall, ...] = ()
@@ -68,11 +61,26 @@ class RememberingModel:
         await _keep(self._memo, self._job_id, key, KeptAnswer("".join(pieces), usage, calls))
 
 
+async def _find(memo: JobMemo, job_id: str, key: str, kind: type[T]) -> T | None:
+    """None also where the memo fails, or has what another version wrote."""
+    try:
+        text = await memo.get(job_id, key)
+        return None if text is None else decode(text, kind)
+    except StoreError as exc:
+        log.warning("memo not read", extra={"entry": _entry(key), "error": str(exc)})
+        return None
+
+
 async def _keep(memo: JobMemo, job_id: str, key: str, value: object) -> None:
     try:
         await memo.put(job_id, key, encode(value))
     except StoreError as exc:
-        log.warning("memo not kept", extra={"key": key[:80], "error": str(exc)})
+        log.warning("memo not kept", extra={"entry": _entry(key), "error": str(exc)})
+
+
+def _entry(key: str) -> str:
+    """`search`, `page`, `model`: what a key says more is what somebody asked."""
+    return key.partition(":")[0]
 
 
 def _digest(request: ChatRequest) -> str:

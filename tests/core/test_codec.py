@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import traceback
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -84,3 +85,22 @@ def test_row_that_is_not_ours_is_refused(text):
     """A damaged or foreign row is a `StoreError`, never a half-read value."""
     with pytest.raises(StoreError):
         decode(text, ResearchJob)
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        pytest.param(encode(JOB).replace('"id":"job_1",', ""), "id", id="missing field"),
+        pytest.param(encode(JOB).replace('"query":"why?"', '"query":["why?"]'), "request.query", id="other shape"),
+        pytest.param(encode(JOB)[:-10], "", id="cut short"),
+    ],
+)
+def test_refusal_says_where_and_quotes_nothing_of_what_is_stored(text: str, place: str):
+    """It goes into the log, with its traceback, and to the person who asked: one sentence without a question in it."""
+    with pytest.raises(StoreError) as refused:
+        decode(text, ResearchJob)
+
+    logged = "".join(traceback.format_exception(refused.value))
+    assert place in str(refused.value)
+    assert "\n" not in str(refused.value)
+    assert "why?" not in logged

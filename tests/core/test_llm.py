@@ -235,9 +235,14 @@ def test_slips_inside_strings_are_mended(text, expected):
     ids=lambda text: text[:10] or "empty",
 )
 def test_what_holds_no_object_is_garbled(text):
-    """Half an object is none: a plan must not be acted upon when its end is missing."""
-    with pytest.raises(ModelGarbled):
+    """Half an object is none: a plan must not be acted upon when its end is missing.
+
+    The error goes into the log, so it has nothing of the answer.
+    """
+    with pytest.raises(ModelGarbled) as garbled:
         parse_object(text)
+
+    assert str(garbled.value) == f"no JSON object in {len(text)} characters of answer"
 
 
 @given(st.text())

@@ -1,0 +1,76 @@
+"""What a job has paid for: kept, found again, and never a reason to fail."""
+
+from __future__ import annotations
+
+import json
+import logging
+
+import pytest
+
+from adapters.store.memory import MemoryJobMemo
+from core.errors import StoreError
+from core.llm import complete
+from core.memo import RememberingModel, remembered
+from core.ports import ChatRequest
+from tests.fakes import FakeModel
+
+REQUEST = ChatRequest("plan", "You plan.", "Is Kim ill?", "plan", {}, max_tokens=100, timeout_s=5)
+
+
+class Away:
+    """A memo whose store cannot be reached."""
+
+    async def get(self, job_id: str, key: str) -> str | None:
+        raise StoreError("the database is away")
+
+    async def put(self, job_id: str, key: str, text: str) -> None:
+        raise StoreError("the database is away")
+
+    async def clear(self, job_id: str) -> None:
+        raise StoreError("the database is away")
+
+
+class Foreign(MemoryJobMemo):
+    """A memo whose entries another version of gorkd wrote."""
+
+    async def get(self, job_id: str, key: str) -> str | None:
+        return json.dumps({"v": 99, "type": "KeptAnswer", "value": {}})
+
+
+async def test_answer_that_is_kept_is_not_paid_for_again() -> None:
+    memo, model = MemoryJobMemo(), FakeModel({"plan": "At ten."})
+    first = await complete(RememberingModel(model, memo, "job_1"), REQUEST)
+
+    again = await complete(RememberingModel(model, memo, "job_1"), REQUEST)
+
+    assert again == first
+    assert len(model.asked) == 1
+
+
+@pytest.mark.parametrize("memo", [Away(), Foreign()], ids=["store away", "of another version"])
+async def test_memo_that_cannot_be_read_costs_a_repetition_and_not_the_step(memo: Away | Foreign) -> None:
+    """A job that goes on under a newer gorkd meets what the older one had kept."""
+    model = FakeModel({"plan": "At ten."})
+
+    async def pay() -> str:
+        return "paid"
+
+    answer = await complete(RememberingModel(model, memo, "job_1"), REQUEST)
+    value = await remembered(memo, "job_1", "search:web:Is Kim ill?", str, pay)
+
+    assert (answer.text, value, len(model.asked)) == ("At ten.", "paid", 1)
+
+
+async def test_log_says_which_kind_of_entry_failed_and_nothing_of_the_question(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.DEBUG)
+
+    async def pay() -> str:
+        return "paid"
+
+    await remembered(Away(), "job_1", "search:web:SearchQuery(text='Is Kim ill?')", str, pay)
+
+    logged = str([vars(record) for record in caplog.records])
+    assert "'search'" in logged
+    assert "Kim" not in logged
