@@ -163,7 +163,7 @@ async def _source_of(gathering: Gathering, hit: SearchHit, *, ends_at: float) ->
             page = await gathering.page(hit.url)
     except (FetchError, TimeoutError) as error:
         exc = error if isinstance(error, FetchError) else PageTimeout(hit.url, "not read in time")
-        log.info("page not read", extra={"url": hit.url, "reason": exc.reason})
+        log.info("page not read", extra={"reason": exc.reason})  # which page it was, the trace says
         if not hit.text.strip():
             return None
         return await asyncio.to_thread(make_source, gathering, hit, hit.text, why_extract=exc.reason)

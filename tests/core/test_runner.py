@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -17,7 +18,7 @@ from adapters.store.memory_cache import MemoryAnswerCache
 from core.answer import Confidence
 from core.config import SearchSettings, Settings
 from core.deps import Deps
-from core.errors import InvalidQuery, ModelRejected, ModelUnavailable, ProviderUnavailable, StoreError
+from core.errors import InvalidQuery, ModelRejected, ModelUnavailable, PageStatus, ProviderUnavailable, StoreError
 from core.events import Event
 from core.job import LOCAL, JobStatus, ResearchRequest, Scope
 from core.researcher import Researcher
@@ -387,6 +388,35 @@ async def test_a_bug_ends_in_words_too() -> None:
 
     assert (done["status"], done["error"]["code"]) == ("failed", "INTERNAL_ERROR")
     assert "boom" not in done["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("search", "pages", "model"),
+    [
+        pytest.param({"error": ProviderUnavailable("web", "down")}, {}, None, id="no provider answers"),
+        pytest.param({"error": ZeroDivisionError("boom")}, {}, None, id="a bug"),
+        pytest.param({"text": ""}, {"https://zanzibar.example/z": PageStatus("https://zanzibar.example/z", 503)}, None,
+                     id="no page can be read"),
+        pytest.param({}, {}, {"plan": "I think Zanzibar", "answer": "About Zanzibar:"}, id="the model writes no JSON"),
+        pytest.param({}, {}, {"plan": PLAN, "answer": ModelRejected("401")}, id="the model refuses"),
+    ],
+)  # fmt: skip
+async def test_log_of_a_job_has_no_word_of_question_sources_or_answer(
+    search: dict[str, Any], pages: dict[str, Any], model: dict[str, object] | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whatever fails, and at any level: the log is read by more people than the answer."""
+    caplog.set_level(logging.DEBUG)
+    text = search.pop("text", "Zanzibar stone is mined on Zanzibar by four men, who sell it to Zanzibar town.")
+    found = hit("https://zanzibar.example/z", text, title="Zanzibar", is_complete=bool(text))
+    deps = make_deps(
+        search=[FakeSearch("web", [found], **search)], pages=pages, model=FakeModel(model) if model else None
+    )
+
+    await research(deps, "Who mines the stone of Zanzibar?")
+
+    logged = "".join(f"{vars(record)} {record.exc_text or ''}" for record in caplog.records)
+    assert "stage finished" in logged
+    assert "zanzibar" not in logged.casefold()
 
 
 async def test_submitting_stores_the_job_then_enqueues_it_under_its_id() -> None:
