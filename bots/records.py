@@ -17,7 +17,13 @@ from adapters.store.conversations import SqliteConversations
 from adapters.store.deliveries import SqliteDeliveries, SqliteOpenMessages
 from adapters.store.events import SqliteEventLog
 from adapters.store.heartbeats import SqliteHeartbeats
-from adapters.store.installations import SqliteDepartures, SqliteOneTimeStates, SqliteTokens, SqliteTurns
+from adapters.store.installations import (
+    SqliteDepartures,
+    SqliteMemberships,
+    SqliteOneTimeStates,
+    SqliteTokens,
+    SqliteTurns,
+)
 from adapters.store.jobs import SqliteJobStore
 from adapters.store.library import SqliteLibrary
 from adapters.store.limits import SqliteRateLimits, SqliteSingleFlight
@@ -37,7 +43,7 @@ from core.attachments import Attachments
 from core.backlog import Backlog
 from core.budget import Spending
 from core.delivery import Deliveries, OpenMessages
-from core.departures import Departures
+from core.departures import Departures, Memberships
 from core.errors import SetupError
 from core.feedback import Ratings
 from core.forgetting import Ages, Archive, Register
@@ -102,6 +108,7 @@ class Records:
     states: OneTimeStates
     turns: Turns
     departures: Departures
+    memberships: Memberships
     settings: SettingsStore
     register: Register
     ages: Ages
@@ -151,6 +158,7 @@ async def open_records(
         states=SqliteOneTimeStates(database, clock=clock),
         turns=SqliteTurns(database, clock=clock),
         departures=SqliteDepartures(database),
+        memberships=SqliteMemberships(database),
         settings=SqliteSettings(database),
         register=archive,
         ages=archive,
@@ -203,6 +211,7 @@ async def _open_postgres(
     from adapters.store.postgres_heartbeats import PostgresHeartbeats
     from adapters.store.postgres_installations import (
         PostgresDepartures,
+        PostgresMemberships,
         PostgresOneTimeStates,
         PostgresTokens,
         PostgresTurns,
@@ -249,6 +258,7 @@ async def _open_postgres(
         states=PostgresOneTimeStates(database, clock=clock),
         turns=PostgresTurns(database, clock=clock),
         departures=PostgresDepartures(database),
+        memberships=PostgresMemberships(database),
         settings=PostgresSettings(database),
         register=archive,
         ages=archive,

@@ -132,7 +132,10 @@ async def open_house(
             await stack.enter_async_context(_in_background(of_tenants))
         erase = partial(_erase, records, archives, queue)
         researcher = Researcher(deps, queue, admit=admission.admit, erase=erase)
-        leaving = Leaving(records.departures, records.turns, erase, holder=secrets.token_hex(8), clock=utc_now)
+        leaving = Leaving(
+            records.departures, records.turns, erase, memberships=records.memberships,
+            holder=secrets.token_hex(8), clock=utc_now,
+        )  # fmt: skip
         await stack.enter_async_context(_in_background(leaving.keep_erasing()))
         tenancy = Tenancy(records.tokens, records.states, records.turns, leaving, desk)
         yield House(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Set
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -49,6 +49,16 @@ class Departures(Protocol):
         ...
 
 
+class Memberships(Protocol):
+    """Which tenants have had an app; whoever is forgotten is not among them. Each method raises `StoreError`."""
+
+    async def note(self, app: str, tenants: Set[str]) -> None:
+        """Besides those that are noted already."""
+        ...
+
+    async def noted(self, app: str) -> set[str]: ...
+
+
 class Leaving:
     """Lets tenants go, and nothing of them stay. `holder` names this process in turns."""
 
@@ -58,6 +68,7 @@ class Leaving:
         turns: Turns,
         forget: Callable[[Whose], Awaitable[Forgotten]],
         *,
+        memberships: Memberships,
         holder: str,
         clock: Clock,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -65,10 +76,21 @@ class Leaving:
         self._departures = departures
         self._turns = turns
         self._forget = forget
+        self._memberships = memberships
         self._holder = holder
         self._clock = clock
         self._sleep = sleep
         self._noted = asyncio.Event()
+
+    async def arrived(self, app: str, tenant: str) -> None:
+        """Note that a tenant has the app, so that it is missed when it leaves unheard. Raises `StoreError`."""
+        await self._memberships.note(app, {tenant})
+
+    async def missing(self, app: str, present: Set[str]) -> set[str]:
+        """Note who has the app now; gives who was noted before and is not among them. Raises `StoreError`."""
+        before = await self._memberships.noted(app)
+        await self._memberships.note(app, present - before)
+        return before - present
 
     async def leave(self, tenant: str) -> None:
         """Note it, durably; what is kept goes in the background, and at the latest when a process starts again."""

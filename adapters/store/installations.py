@@ -1,7 +1,8 @@
-"""Installations of the app in SQLite: sealed tokens, one-time states, turns, and departures."""
+"""Installations of the app in SQLite: sealed tokens, one-time states, turns, departures, and who has the app."""
 
 from __future__ import annotations
 
+from collections.abc import Set
 from datetime import UTC, datetime, timedelta
 
 from sqlite_utils import Database as Connection
@@ -110,3 +111,20 @@ class SqliteDepartures:
         row = (departure.tenant, departure.left_at.timestamp())
         query = "DELETE FROM departures WHERE account = ? AND left_at <= ?"
         await self._database.write(lambda connection: connection.execute(query, row))
+
+
+class SqliteMemberships:
+    """`Memberships`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def note(self, app: str, tenants: Set[str]) -> None:
+        query = "INSERT OR IGNORE INTO memberships (app, tenant) VALUES (?, ?)"
+        rows = [(app, tenant) for tenant in tenants]
+        await self._database.write(lambda connection: connection.conn.executemany(query, rows))
+
+    async def noted(self, app: str) -> set[str]:
+        query = "SELECT tenant FROM memberships WHERE app = ?"
+        rows = await self._database.read(lambda connection: connection.execute(query, (app,)).fetchall())
+        return {tenant for (tenant,) in rows}

@@ -1,7 +1,8 @@
-"""Installations of the app in PostgreSQL: sealed tokens, one-time states, turns, and departures."""
+"""Installations of the app in PostgreSQL: sealed tokens, one-time states, turns, departures, and who has the app."""
 
 from __future__ import annotations
 
+from collections.abc import Set
 from datetime import timedelta
 
 from adapters.store.digest import digest
@@ -101,3 +102,18 @@ class PostgresDepartures:
     async def strike(self, departure: Departure) -> None:
         query = "DELETE FROM departures WHERE account = %s AND left_at <= %s"
         await self._database.execute(query, (departure.tenant, departure.left_at))
+
+
+class PostgresMemberships:
+    """`Memberships`."""
+
+    def __init__(self, database: PostgresDatabase) -> None:
+        self._database = database
+
+    async def note(self, app: str, tenants: Set[str]) -> None:
+        query = "INSERT INTO memberships (app, tenant) SELECT %s, unnest(%s::text[]) ON CONFLICT DO NOTHING"
+        await self._database.execute(query, (app, list(tenants)))
+
+    async def noted(self, app: str) -> set[str]:
+        rows = await self._database.rows("SELECT tenant FROM memberships WHERE app = %s", (app,))
+        return {tenant for (tenant,) in rows}

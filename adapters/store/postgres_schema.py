@@ -167,6 +167,11 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
         "DROP TABLE events",  # they lie in Redis (docs/adr/0010-postgres-and-redis-stores.md)
     ),
+    (
+        # Whose departure would be missed while nobody listens, by the platform's own id of the app.
+        """CREATE TABLE memberships (
+            app TEXT NOT NULL, tenant TEXT NOT NULL, PRIMARY KEY (app, tenant))""",
+    ),
 )
 
 

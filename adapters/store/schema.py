@@ -224,6 +224,11 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             key TEXT PRIMARY KEY, tenant TEXT NOT NULL, visibility TEXT NOT NULL, asker TEXT NOT NULL,
             platform TEXT NOT NULL, sealed TEXT NOT NULL, put_at REAL NOT NULL, expires_at REAL)""",
     ),
+    (
+        # Whose departure would be missed while nobody listens, by the platform's own id of the app.
+        """CREATE TABLE memberships (
+            app TEXT NOT NULL, tenant TEXT NOT NULL, PRIMARY KEY (app, tenant)) WITHOUT ROWID""",
+    ),
 )
 
 

@@ -75,6 +75,8 @@ class Rest:
             ("reaction", "PUT", one + "/reactions/{emoji}/@me", self._react),
             ("typing", "POST", "/channels/{channel_id}/typing", self._typing),
             ("channel.get", "GET", "/channels/{channel_id}", self._get_channel),
+            ("guilds", "GET", "/users/@me/guilds", self._guilds),
+            ("guild.get", "GET", "/guilds/{guild_id}", self._get_guild),
         ]
 
     def guarded(self, name: str, method: str, template: str, handler: Handler) -> Callable[..., Any]:
@@ -140,6 +142,17 @@ class Rest:
 
     async def _get_channel(self, request: web.Request, body: Any) -> web.Response:
         return _json(self._channel(request).to_json())
+
+    async def _guilds(self, request: web.Request, body: Any) -> web.Response:
+        after = int(request.query.get("after", "0"))
+        listed = [{"id": guild.id, "name": guild.name} for guild in self._world.guilds if int(guild.id) > after]
+        return _json(listed[: int(request.query["limit"])])
+
+    async def _get_guild(self, request: web.Request, body: Any) -> web.Response:
+        found = next((one for one in self._world.guilds if one.id == request.match_info["guild_id"]), None)
+        if found is None:
+            raise Refused(404, 10004, "Unknown Guild")
+        return _json(found.to_json())
 
     async def _open_dm(self, request: web.Request, body: Any) -> web.Response:
         person = next(one for one in (data.ASKER, data.OTHER) if one["id"] == str(body["recipient_id"]))

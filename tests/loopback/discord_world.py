@@ -63,7 +63,7 @@ class DiscordWorld:
     def __post_init__(self) -> None:
         self.guild = Guild(data.GUILD_ID, "Lighthouse keepers")
         self.foreign = Guild(data.FOREIGN_GUILD_ID, "Elsewhere")
-        self.gateway = Gateway(TOKEN, lambda: [self.guild])
+        self.gateway = Gateway(TOKEN, lambda: self.guilds)
         self.gateway.changed = self.notify
         self._changed = asyncio.Event()
         self.open = self._channel("general")
@@ -75,6 +75,11 @@ class DiscordWorld:
         self.no_send = self._channel("read-only", denied=data.SEND)
         self.elsewhere = self._add(Channel(self.ids.next(), "elsewhere", guild_id=self.foreign.id))
         self.foreign.channels.append(self.elsewhere)
+
+    @property
+    def guilds(self) -> list[Guild]:
+        """Whose member the bot is."""
+        return [self.guild, self.foreign] if self.joined else [self.guild]
 
     def invites(self) -> Channel:
         """The owner of the other server invites the bot there; gives the channel in which Discord greets."""

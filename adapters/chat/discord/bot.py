@@ -18,7 +18,7 @@ import discord
 from discord import app_commands
 
 from adapters.chat.discord.administering import SettingsItem, press_settings, settings_of, submit_settings
-from adapters.chat.discord.comings import leave_guild, welcome_guild
+from adapters.chat.discord.comings import leave_guild, notice_departures, welcome_guild
 from adapters.chat.discord.commands import add_commands, is_registered
 from adapters.chat.discord.delivery import PLATFORM, DiscordReply, Spot
 from adapters.chat.discord.files import read_files
@@ -144,6 +144,7 @@ class ResearchBot(discord.AutoShardedClient):
         if self.library is not None:
             resumed += await self.library.resume(self._reopen)
         _log.info("discord is ready", extra={"guilds": len(self.guilds), "resumed": resumed})
+        await notice_departures(self)
 
     async def on_message(self, message: discord.Message) -> None:
         self.traffic.note(message.channel.id)

@@ -6,6 +6,7 @@ import logging
 import secrets
 from typing import TYPE_CHECKING
 
+import aiohttp
 import discord
 
 from adapters.chat.discord.commands import help_text
@@ -16,6 +17,8 @@ from core.errors import GorkdError
 if TYPE_CHECKING:
     from adapters.chat.discord.bot import ResearchBot
 
+UNKNOWN_GUILD, MISSING_ACCESS = 10004, 50001  # what Discord says of a server that the bot is not in
+
 _log = logging.getLogger(__name__)
 
 
@@ -23,7 +26,8 @@ async def welcome_guild(bot: ResearchBot, guild: discord.Guild) -> None:
     """How to ask, where the bot may write. A server that had removed the bot begins anew."""
     try:
         if bot.leaving is not None:
-            await bot.leaving.settle(_tenant(guild))
+            await bot.leaving.settle(_tenant(guild.id))
+            await bot.leaving.arrived(_app(bot), _tenant(guild.id))
         channel = _place_to_greet(guild)
         if channel is None:
             return
@@ -42,9 +46,33 @@ async def leave_guild(bot: ResearchBot, guild: discord.Guild) -> None:
     """The bot was removed from a server: what runs is cancelled, and everything of it erased."""
     if bot.leaving is not None:
         try:
-            await bot.leaving.leave(_tenant(guild))
+            await bot.leaving.leave(_tenant(guild.id))
         except GorkdError as error:
             _log.error("a server's departure is not noted", extra={"guild": guild.id, "error": str(error)})
+
+
+async def notice_departures(bot: ResearchBot) -> None:
+    """Servers that removed the bot while it was away. What Discord cannot tell for certain is asked again next time."""
+    if bot.leaving is None:
+        return
+    try:
+        present = {_tenant(guild.id) async for guild in bot.fetch_guilds(limit=None, with_counts=False)}
+        for tenant in await bot.leaving.missing(_app(bot), present):
+            if await _is_gone(bot, tenant):
+                await bot.leaving.leave(tenant)
+    except (GorkdError, discord.HTTPException, aiohttp.ClientError, OSError) as exc:
+        _log.warning("not known whether a server has removed the bot", extra={"error": str(exc)})
+
+
+async def _is_gone(bot: ResearchBot, tenant: str) -> bool:
+    """Whether the bot is in that server no more. Raises what says nothing about it, as of an outage."""
+    try:
+        await bot.fetch_guild(int(tenant.removeprefix(f"{PLATFORM}:")), with_counts=False)
+    except discord.HTTPException as exc:
+        if exc.code in (UNKNOWN_GUILD, MISSING_ACCESS):
+            return True
+        raise
+    return False
 
 
 def _place_to_greet(guild: discord.Guild) -> discord.TextChannel | None:
@@ -57,5 +85,9 @@ def _place_to_greet(guild: discord.Guild) -> discord.TextChannel | None:
     return None
 
 
-def _tenant(guild: discord.Guild) -> str:
-    return f"{PLATFORM}:{guild.id}"
+def _tenant(guild_id: int) -> str:
+    return f"{PLATFORM}:{guild_id}"
+
+
+def _app(bot: ResearchBot) -> str:
+    return f"{PLATFORM}:{bot.application_id}"

@@ -12,7 +12,13 @@ from adapters.store.cache import SqliteAnswerCache
 from adapters.store.deliveries import SqliteDeliveries, SqliteOpenMessages
 from adapters.store.events import SqliteEventLog
 from adapters.store.heartbeats import SqliteHeartbeats
-from adapters.store.installations import SqliteDepartures, SqliteOneTimeStates, SqliteTokens, SqliteTurns
+from adapters.store.installations import (
+    SqliteDepartures,
+    SqliteMemberships,
+    SqliteOneTimeStates,
+    SqliteTokens,
+    SqliteTurns,
+)
 from adapters.store.jobs import SqliteJobStore
 from adapters.store.memo import SqliteJobMemo
 from adapters.store.memory import (
@@ -35,6 +41,7 @@ from adapters.store.postgres_deliveries import PostgresDeliveries, PostgresOpenM
 from adapters.store.postgres_heartbeats import PostgresHeartbeats
 from adapters.store.postgres_installations import (
     PostgresDepartures,
+    PostgresMemberships,
     PostgresOneTimeStates,
     PostgresTokens,
     PostgresTurns,
@@ -222,6 +229,14 @@ def tenancy(request, clock):
     kept = request.getfixturevalue("postgres")
     tokens, states = PostgresTokens(kept, box, clock=clock), PostgresOneTimeStates(kept, clock=clock)
     return tokens, states, PostgresTurns(kept, clock=clock), PostgresDepartures(kept)
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def memberships(request):
+    """Who has which app, nobody yet."""
+    if request.param == "sqlite":
+        return SqliteMemberships(request.getfixturevalue("database"))
+    return PostgresMemberships(request.getfixturevalue("postgres"))
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -12,6 +12,7 @@ import pytest_asyncio
 from tests.adapters.durable.tables import rows_of, until
 from tests.loopback.discord_data import ASKER, OTHER, Channel, Message
 from tests.loopback.discord_house import House, discord_house, is_final
+from tests.loopback.discord_world import Fault as DiscordFault
 from tests.loopback.openai_responders import Fault
 from tests.shared_data import shared_data
 
@@ -520,3 +521,25 @@ async def test_a_server_that_invites_the_bot_is_welcomed_and_one_that_removes_it
     assert rows_of(data, f"discord:{discord.guild.id}")["jobs"] >= others["jobs"]
     assert rows_of(data, tenant)["jobs"] == 1
     assert "departures" not in rows_of(data, tenant)
+
+
+async def test_a_server_that_removes_the_bot_while_it_is_away_leaves_nothing(house: House):
+    """It is noticed when the bot is back; of others, and while Discord cannot tell, everything stays."""
+    discord, data = house.discord, Path(house.env["GORKD_DATA"])
+    tenant, other = f"discord:{discord.foreign.id}", f"discord:{discord.guild.id}"
+    greeted = discord.elsewhere if discord.joined else discord.invites()
+    await house.final(discord.slash("research", query=TIDES, channel=greeted))
+    kept, others = rows_of(data, tenant), rows_of(data, other)
+    await house.bot.killed()
+    discord.removes()
+
+    discord.faults["guild.get"] = DiscordFault(503)
+    await house.start_bot()
+    await until(lambda: house.bot.said("not known whether a server has removed the bot"))
+    after_outage = rows_of(data, tenant)
+    await house.restart_bot()
+    await until(lambda: set(rows_of(data, tenant)) == {"departures"})
+
+    assert "jobs" in kept
+    assert after_outage == kept
+    assert rows_of(data, other) == others
