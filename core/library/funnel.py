@@ -1,6 +1,7 @@
 """The two searches of the funnel: which papers matter, then what in them matters (S000-03 … S000-13).
 
-Without an embedder BM25 ranks, and the similarity cut-offs, which mean cosines, become limits on the rank.
+Without an embedder BM25 ranks, and the similarity cut-offs, which mean cosines, become limits on the rank. So it is
+where no cosine reaches the cut-off, since models differ in how high theirs are; then most of the words must be there.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ from numpy.typing import NDArray
 from core.job import Scope
 from core.library.paper import Index, Library, SearchResult
 from core.ports import EmbeddingModel, Vector
+from core.terms import terms
 
 _WORD = re.compile(r"\w{3,}")
 POOL = 4  # candidates for each result: what diversity may choose from
+MIN_SHARE = 0.5  # of a query's informative words, where they decide although there is an embedder; by judgement
 
 
 @dataclass(frozen=True)
@@ -66,12 +69,22 @@ async def _search(
     papers: Sequence[str] | None = None,
 ) -> list[SearchResult]:
     library, scopes = shelves.library, shelves.scopes
-    if shelves.embedder is None:
-        found = await library.matching(scopes, index, query, limit=POOL * k, papers=papers)
-        return select_diverse(found, k, alpha=alpha, alike=_share_of_words(found))
-    (vector,) = await shelves.embedder.embed([query])
-    found = await library.nearest(scopes, index, vector, limit=POOL * k, papers=papers)
-    return select_diverse([entry for entry in found if entry.score >= cutoff], k, alpha=alpha, alike=_cosine)
+    if shelves.embedder is not None:
+        (vector,) = await shelves.embedder.embed([query])
+        near = await library.nearest(scopes, index, vector, limit=POOL * k, papers=papers)
+        if near_enough := [entry for entry in near if entry.score >= cutoff]:
+            return select_diverse(near_enough, k, alpha=alpha, alike=_cosine)
+    found = await library.matching(scopes, index, query, limit=POOL * k, papers=papers)
+    if shelves.embedder is not None:
+        found = _with_words_of(query, found)
+    return select_diverse(found, k, alpha=alpha, alike=_share_of_words(found))
+
+
+def _with_words_of(query: str, found: Sequence[SearchResult]) -> list[SearchResult]:
+    """Those with `MIN_SHARE` of the query's words; a single common one is no reason to doubt the embedder."""
+    asked = set(terms(query))
+    least = max(1.0, MIN_SHARE * len(asked))
+    return [entry for entry in found if len(asked.intersection(terms(entry.chunk.chunk_text))) >= least]
 
 
 def papers_of(results: Sequence[SearchResult]) -> list[str]:

@@ -120,6 +120,37 @@ async def test_what_is_below_the_cutoff_is_not_found() -> None:
     assert await search_content_index_filtered(shelves, "yeast", [TIDES.id]) == []
 
 
+@dataclass
+class LowEmbedder(Embedder):
+    """A model whose cosines are low, also for what belongs together."""
+
+    def _vector(self, text: str) -> np.ndarray:
+        vector = super()._vector(text) + np.array([0.0, 0.0, 0.0, 3.0 if "?" in text else -3.0], dtype=np.float32)
+        return vector / np.linalg.norm(vector)
+
+
+async def test_where_no_cosine_reaches_the_cutoff_words_decide() -> None:
+    """S000-06, S000-11: models differ in what cosine is near; a library is not empty because its model's are low."""
+    log = MemoryTraceLog()
+    library = MemoryLibrary()
+    embedder = LowEmbedder()
+    await shelve(library, TIDES, YEAST, embedder=embedder)
+
+    async with tracing(log) as tracer:
+        shelves = Shelves(WatchedLibrary(library, tracer), (LOCAL,), embedder)
+        selected = papers_of(await search_summary_index(shelves, QUERY))
+        evidence = await search_content_index_filtered(shelves, QUERY, selected)
+        elsewhere = await search_summary_index(shelves, "What do whales that swim in tides eat?")
+
+    assert selected == [TIDES.id]
+    assert {entry.chunk.paper for entry in evidence} == {TIDES}
+    assert elsewhere == []  # one word of many makes no paper relevant
+    assert [entry.detail for entry in log.kept["job_1"]][:2] == [
+        "summary by similarity, at most 32",
+        f"summary by BM25, the best 32 instead of a similarity: {QUERY}",
+    ]
+
+
 async def test_the_question_is_searched_with_exactly_as_asked() -> None:
     """S000-12."""
     embedder = Embedder()
