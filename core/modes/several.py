@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from core.answer import Claim, JobResult
+from core.answer import JobResult
 from core.deps import Deps
 from core.errors import GorkdError, StaleAttempt, StoreError
 from core.events import EventType, Json
@@ -23,7 +23,7 @@ from core.ports import SourceStore
 from core.progress import Progress
 from core.source import Source
 from core.stages.gathering import Gathering
-from core.wording import SOMETHING_BROKE, STATUS_MESSAGES
+from core.wording import SOMETHING_BROKE
 
 T = TypeVar("T")
 _ORDER = (JobStatus.PENDING, JobStatus.PLANNING, JobStatus.SEARCHING, JobStatus.FETCHING, JobStatus.SYNTHESIZING)
@@ -90,11 +90,15 @@ async def _part(work: Work, group: Sequence[Mode], lines: _Lines, at: int) -> Pa
         deps = _deps_of(work, names[0], own)
         gathering = Gathering(job, deps)
         deadline = Deadline.after(min(group[0].deadline_s, work.deadline.remaining(reserve_s=MERGE_RESERVE_S)))
+        progress = _PartProgress(job, deps, work.progress, lines, at)
         try:
-            progress = _PartProgress(job, deps, work.progress, lines, at)
             async with asyncio.timeout_at(deadline.ends_at + MERGE_RESERVE_S / 2):
                 result = await group[0].run(Work(job, deps, _Inside(), progress, gathering, deadline))
+        except GorkdError:
+            await progress.take_back()
+            raise
         except TimeoutError as exc:
+            await progress.take_back()
             raise GorkdError(f"{names} did not end in time", user_message=SOMETHING_BROKE) from exc
         finally:
             await gathering.aclose()
@@ -168,31 +172,32 @@ class _Lines:
 
 
 class _PartProgress(Progress):
-    """A part's voice: a line of the whole. Its sentences are told when all have their numbers."""
+    """A part's voice: a line of the whole.
+
+    The first part's sources keep their numbers in the whole, so its sentences are told as they are written; those of
+    the others when all have their numbers.
+    """
 
     def __init__(self, job: ResearchJob, deps: Deps, whole: Progress, lines: _Lines, at: int) -> None:
         super().__init__(job, deps)
         self._whole, self._lines, self._at = whole, lines, at
 
-    async def status(
-        self,
-        status: JobStatus,
-        *,
-        message: str = "",
-        share: float | None = None,
-        data: Mapping[str, Json] | None = None,
-    ) -> None:
-        self.job = replace(self.job, status=status)
-        await self._lines.say(self._at, message or STATUS_MESSAGES[status], status, data or {})
-
     async def source(self, source: Source) -> None:
         await self._whole.source(replace(source, id="src_0"))
 
-    async def sentence(self, claim: Claim, shown: str | None) -> None:
-        pass
+    async def emit(self, type: EventType, data: Mapping[str, Json]) -> None:
+        """Not what is shown while a part is planned: an earlier answer, which needs its own mark."""
+        if type == "answer" and self._at == 0 and self.job.status is JobStatus.SYNTHESIZING:
+            await self._whole.emit(type, data)
 
     async def take_back(self) -> None:
-        pass
+        if self._at == 0:
+            await self._whole.take_back()
 
-    async def emit(self, type: EventType, data: Mapping[str, Json]) -> None:
+    async def _tell(
+        self, status: JobStatus, message: str, data: Mapping[str, Json], *, share: float | None = None
+    ) -> None:
+        await self._lines.say(self._at, message, status, data)
+
+    async def _keep_job(self) -> None:
         pass

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from functools import reduce
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from core.answer import Citation, Confidence, JobResult, ResearchAnswer
 from core.deps import Deps
 from core.errors import InvalidQuery, ModelUnavailable
+from core.events import Event
 from core.findings.viewing import read_view
 from core.job import ResearchRequest
 from core.modes import MODES, files_of, find_modes, read_modes
@@ -22,6 +24,7 @@ from core.modes.merging import Part, merge, renumbered
 from core.ports import ChatRequest
 from core.researcher import Researcher
 from core.runner import DirectSteps, run_job
+from core.snapshot import Snapshot
 from core.source import Source
 from tests.core.test_runner import PLAN, QUESTION, Idle, cat_search, final, research, written
 from tests.fakes import FakeModel, make_deps, make_source
@@ -120,6 +123,55 @@ async def test_a_part_that_is_done_is_not_done_again_after_a_crash() -> None:
     assert result is not None
     assert [request.purpose for request in model.asked].count("answer") == 1
     assert read_view(result) is not None
+
+
+async def test_the_first_ones_sentences_are_shown_as_they_are_written() -> None:
+    """Its sources keep their numbers in the whole, so nobody waits for the slowest to read it."""
+    model = Hanging({"plan": PLAN, "answer": ANSWER, "idea": IDEAS, "check": "{}"}, "idea")
+    deps = make_deps(search=[cat_search()], model=model)
+    job = await Researcher(deps, Idle()).submit(ResearchRequest(QUESTION, modes=("quick", "idea")))
+    running = asyncio.create_task(run_job(job.id, deps, DirectSteps()))
+
+    shown = [event.data async for event in _until(deps, job.id, "Quick answer: done") if event.type == "answer"]
+
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    assert [(data["id"], data["text"]) for data in shown] == [
+        ("summary-0", "Cats purr because the muscles of the larynx twitch [1].")
+    ]
+
+
+async def _until(deps: Deps, job_id: str, line: str) -> AsyncIterator[Event]:
+    async for event in deps.events.follow(job_id):
+        yield event
+        if event.type == "status" and line in json.dumps(event.data):
+            return
+
+
+class Breaking(FakeModel):
+    """Writes an answer and fails before it says that it has ended."""
+
+    async def stream(self, request: ChatRequest) -> Any:
+        async for delta in super().stream(request):
+            yield delta
+        if request.purpose == "answer":
+            raise ModelUnavailable("away", user_message="The model is away.")
+
+
+async def test_what_one_that_fails_has_shown_is_taken_back() -> None:
+    """A sentence without its part in the answer must not stand; what the others say is told when all have numbers."""
+    model = Breaking({"plan": PLAN, "answer": ANSWER, "idea": IDEAS, "check": "{}"})
+    deps = make_deps(search=[cat_search()], model=model)
+    later, _ = cats()
+
+    events = await research(deps, modes=("quick", "idea"))
+    second = await research(later, modes=("idea", "quick"))
+
+    texts = [event.data["text"] for event in events if event.type == "answer"]
+    assert texts[:1] == ["Cats purr because the muscles of the larynx twitch [1]."]
+    assert reduce(Snapshot.after, events, Snapshot()).sentences == {}
+    assert "Quick answer: The model is away." in final(events)["answer"]["limitations"]
+    assert [event.data["text"] for event in second if event.type == "answer"] == ["Purring may help bones heal [1]."]
 
 
 @pytest.mark.parametrize(
