@@ -5,7 +5,7 @@ A `Source` carries the text exactly as it was read; every citation points into t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -178,6 +178,21 @@ class SearchMetadata:
     pages_read: int = 0
     pages_failed: int = 0
     notes: tuple[str, ...] = ()
+
+
+def all_searches(parts: Sequence[SearchMetadata]) -> SearchMetadata:
+    """Several searches of one job as one. A provider failed when it never gave anything."""
+    used = dict.fromkeys(name for part in parts for name in part.providers_used)
+    return SearchMetadata(
+        queries_executed=tuple(dict.fromkeys(query for part in parts for query in part.queries_executed)),
+        providers_used=tuple(used),
+        total_results=sum(part.total_results for part in parts),
+        fetch_duration_s=sum(part.fetch_duration_s for part in parts),
+        failures={name: why for part in parts for name, why in part.failures.items() if name not in used},
+        pages_read=sum(part.pages_read for part in parts),
+        pages_failed=sum(part.pages_failed for part in parts),
+        notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
+    )
 
 
 @dataclass(frozen=True)

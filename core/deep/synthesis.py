@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import zip_longest
 
 from core.answer import ResearchAnswer
 from core.deep.framing import checklist_frame, facts_frame, question_frame
@@ -15,7 +16,7 @@ from core.passages import Passage, split_passages
 from core.ports import ChatRequest
 from core.prompts import load_prompt
 from core.quality import is_retracted
-from core.source import SearchMetadata, Source, SourceCollection
+from core.source import SearchMetadata, Source, SourceCollection, all_searches
 from core.stages.prompting import ANSWER_SCHEMA, Script, format_sources, language_name, passage_tokens
 from core.stages.synthesize import answer_question
 
@@ -54,19 +55,9 @@ def gaps(state: DeepState) -> list[str]:
 
 
 def gathered(state: DeepState) -> SearchMetadata:
-    """All rounds' searches as one. A provider failed when it never gave anything."""
-    used = {name: None for search in state.searches for name in search.providers_used}
-    failures = {name: reason for search in state.searches for name, reason in search.failures.items()}
-    return SearchMetadata(
-        queries_executed=tuple(dict.fromkeys(query for round_ in state.rounds for query in round_.queries)),
-        providers_used=tuple(used),
-        total_results=sum(search.total_results for search in state.searches),
-        fetch_duration_s=sum(search.fetch_duration_s for search in state.searches),
-        failures={name: reason for name, reason in failures.items() if name not in used},
-        pages_read=sum(search.pages_read for search in state.searches),
-        pages_failed=sum(search.pages_failed for search in state.searches),
-        notes=tuple(dict.fromkeys(note for search in state.searches for note in search.notes)),
-    )
+    """All rounds' searches as one, with their queries as the model wrote them."""
+    queries = tuple(dict.fromkeys(query for round_ in state.rounds for query in round_.queries))
+    return replace(all_searches(state.searches), queries_executed=queries)
 
 
 def considered(state: DeepState) -> int:
@@ -115,30 +106,26 @@ def _script(work: Work, state: DeepState, sources: Sequence[Source]) -> Script:
 
 def _passages(state: DeepState, sources: Sequence[Source], *, max_tokens: int) -> dict[str, list[Passage]]:
     """Where the facts stand, one of each item in turn until the budget is used, in reading order."""
-    by_id = {source.id: source for source in sources}
+    known = {source.id: split_passages(source.trusted_content) for source in sources}
     chosen: dict[str, list[Passage]] = {}
     for number in _in_turn(state):
         fact = state.fact(number)
-        source = by_id.get(fact.evidence.source_id) if fact else None
-        if fact is None or source is None:
+        if fact is None:
             continue
-        for passage in _around(source, fact.evidence.start, fact.evidence.end):
-            cost = passage_tokens(passage.text) + (0 if source.id in chosen else _OPENING_TOKENS)
-            if cost <= max_tokens and passage not in chosen.get(source.id, []):
-                chosen.setdefault(source.id, []).append(passage)
+        evidence, own = fact.evidence, chosen.get(fact.evidence.source_id, [])
+        for passage in known.get(evidence.source_id, ()):
+            cost = passage_tokens(passage.text) + (0 if own else _OPENING_TOKENS)
+            is_around = passage.start < evidence.end and passage.end > evidence.start
+            if is_around and cost <= max_tokens and passage not in own:
+                own.append(passage)
                 max_tokens -= cost
+        if own:
+            chosen[evidence.source_id] = own
     return {source_id: sorted(own, key=lambda passage: passage.start) for source_id, own in chosen.items()}
 
 
 def _in_turn(state: DeepState) -> list[int]:
     """The numbers of the facts: each item's first, each item's second, …, then those of no item."""
-    columns: Mapping[str, tuple[int, ...]] = {item.id: item.facts for item in state.checklist}
-    longest = max(map(len, columns.values()), default=0)
-    ordered = [numbers[place] for place in range(longest) for numbers in columns.values() if place < len(numbers)]
+    turns = zip_longest(*(item.facts for item in state.checklist))
+    ordered = [number for turn in turns for number in turn if number is not None]
     return list(dict.fromkeys([*ordered, *(fact.number for fact in state.facts)]))
-
-
-def _around(source: Source, start: int, end: int) -> list[Passage]:
-    return [
-        passage for passage in split_passages(source.trusted_content) if passage.start < end and passage.end > start
-    ]

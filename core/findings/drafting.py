@@ -22,7 +22,7 @@ from core.llm import estimate_usage, retry_once
 from core.memo import remembered
 from core.modes.mode import Work
 from core.ports import ChatModel, ChatRequest, SearchedText, WebSearchModel
-from core.source import SearchMetadata, SearchPlan, SearchQuery, Source
+from core.source import SearchMetadata, SearchPlan, SearchQuery, Source, all_searches
 from core.stages.gathering import Gathering
 from core.stages.given import read_given
 from core.stages.plan import MAX_QUERY_TEXT_CHARS, keywords, plan_by_rules
@@ -193,7 +193,7 @@ class OwnSearch:
                     notes=given.notes,
                 )
                 found = [*collected.sources]
-                self.metadata = _added(self.metadata, collected.search_metadata)
+                self.metadata = all_searches([self.metadata, collected.search_metadata])
                 self.considered += collected.considered
             await work.deps.sources.put(work.job, found)
             return found
@@ -225,17 +225,3 @@ class OwnSearch:
 
 async def _unheard(results: int) -> None:
     pass
-
-
-def _added(before: SearchMetadata, now: SearchMetadata) -> SearchMetadata:
-    used = tuple(dict.fromkeys([*before.providers_used, *now.providers_used]))
-    return SearchMetadata(
-        queries_executed=tuple(dict.fromkeys([*before.queries_executed, *now.queries_executed])),
-        providers_used=used,
-        total_results=before.total_results + now.total_results,
-        fetch_duration_s=before.fetch_duration_s + now.fetch_duration_s,
-        failures={name: why for name, why in {**before.failures, **now.failures}.items() if name not in used},
-        pages_read=max(before.pages_read, now.pages_read),
-        pages_failed=max(before.pages_failed, now.pages_failed),
-        notes=now.notes,
-    )

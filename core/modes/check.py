@@ -20,7 +20,7 @@ from core.modes.mode import Mode, Work
 from core.modes.quick import SearchOutcome
 from core.render import cut, one_line
 from core.sentences import split_sentences
-from core.source import SearchMetadata, SearchPlan, SearchQuery, Source, SourceCollection
+from core.source import SearchMetadata, SearchPlan, SearchQuery, Source, SourceCollection, all_searches
 from core.stages.compare import Comparison, compare_claims
 from core.stages.gathering import Gathering, renumbered
 from core.stages.given import addresses_in, read_given, without_addresses
@@ -154,21 +154,8 @@ async def _collect(
             kept.setdefault(canonical_url(source.url), source)
     sources = renumbered(list(kept.values()))
     await work.deps.sources.put(work.job, sources)
-    return SearchOutcome(_together(parts, notes=(*claims.notes, *given.notes)), len(sources))
-
-
-def _together(parts: Sequence[SearchMetadata], *, notes: tuple[str, ...]) -> SearchMetadata:
-    used = dict.fromkeys(name for part in parts for name in part.providers_used)
-    return SearchMetadata(
-        queries_executed=tuple(query for part in parts for query in part.queries_executed),
-        providers_used=tuple(used),
-        total_results=sum(part.total_results for part in parts),
-        fetch_duration_s=sum(part.fetch_duration_s for part in parts),
-        failures={name: why for part in parts for name, why in part.failures.items() if name not in used},
-        pages_read=sum(part.pages_read for part in parts),
-        pages_failed=sum(part.pages_failed for part in parts),
-        notes=notes,
-    )
+    metadata = replace(all_searches(parts), notes=(*claims.notes, *given.notes))
+    return SearchOutcome(metadata, len(sources))
 
 
 async def _compare(work: Work, claims: Claims, sources: Sequence[Source]) -> Comparison:
