@@ -17,6 +17,11 @@ EventType = Literal["status", "source", "answer", "complete"]
 Json = TypeAliasType("Json", "bool | int | float | str | list[Json] | dict[str, Json] | None")
 
 
+def rows(value: Json) -> list[dict[str, Json]]:
+    """The objects of a list; none of anything else."""
+    return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
+
+
 @dataclass(frozen=True)
 class Event:
     """One entry of a job's log. `data` is JSON by type:

@@ -27,6 +27,16 @@ MAX_RETRY_WAIT_S = 10.0  # told to wait longer than this, failing now is kinder 
 SECTIONS: tuple[Section, ...] = ("summary", "detail")
 
 
+def strict(properties: Mapping[str, Json]) -> dict[str, Json]:
+    """A JSON schema of an object with exactly these fields, as structured output wants it."""
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "required": list(properties),
+        "properties": dict(properties),
+    }
+
+
 @dataclass(frozen=True)
 class Completion:
     text: str

@@ -30,11 +30,15 @@ class Said:
     usage: tuple[ModelUsage, ...]
 
 
-async def ask_model(deps: Deps, request: ChatRequest, *, within_s: float) -> Said:
-    """Raises `ModelError` when the model fails twice, or not at all within `within_s` seconds."""
+async def ask_model(
+    deps: Deps, purpose: str, *, system: str, user: str, schema_name: str, schema: Mapping[str, Json], within_s: float
+) -> Said:
+    """Raises `ModelError` when the model fails twice, or does not answer within `within_s` seconds."""
     if deps.model is None:
         raise ModelError("no model is configured", user_message=NEEDS_MODEL)
-    model = deps.model
+    model, settings = deps.model, deps.settings.deep
+    timeout_s = min(settings.step_timeout_s, within_s)
+    request = ChatRequest(purpose, system, user, schema_name, schema, settings.max_step_tokens, timeout_s)
     usage: list[ModelUsage] = []
     ends_at = asyncio.get_running_loop().time() + within_s
 
@@ -50,11 +54,9 @@ async def ask_model(deps: Deps, request: ChatRequest, *, within_s: float) -> Sai
         async with asyncio.timeout_at(ends_at):
             fields = await retry_once(ask, remaining_s=remaining_s)
     except TimeoutError as exc:
-        raise ModelTimeout(
-            f"no {request.purpose} in {within_s:.0f} s", user_message="The model took too long."
-        ) from exc
+        raise ModelTimeout(f"no {purpose} in {within_s:.0f} s", user_message="The model took too long.") from exc
     except ModelError as exc:
-        deps.count_error(request.purpose, exc)
+        deps.count_error(purpose, exc)
         raise
     return Said(fields, tuple(usage))
 
@@ -65,11 +67,6 @@ def listed(value: Json, *, most: int) -> tuple[str, ...]:
         [one_line(text)[:MAX_LINE_CHARS] for text in value if isinstance(text, str)] if isinstance(value, list) else []
     )
     return tuple(dict.fromkeys(text for text in texts if text))[:most]
-
-
-def rows(value: Json) -> list[Mapping[str, Json]]:
-    """The objects of a list."""
-    return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
 
 
 def line(value: Json) -> str:
@@ -83,16 +80,6 @@ def number(value: Json) -> int:
         return value
     digits = "".join(char for char in value if char in "0123456789") if isinstance(value, str) else ""
     return int(digits) if 0 < len(digits) < 7 else 0
-
-
-def strict(properties: Mapping[str, Json]) -> dict[str, Json]:
-    """A JSON schema of an object with exactly these fields, as structured output wants it."""
-    return {
-        "type": "object",
-        "additionalProperties": False,
-        "required": list(properties),
-        "properties": dict(properties),
-    }
 
 
 STRINGS: Mapping[str, Json] = {"type": "array", "items": {"type": "string"}}

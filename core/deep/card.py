@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from core.deep.state import Coverage
-from core.events import Json
+from core.events import Json, rows
 from core.render import one_line
+from core.wording import counted
 
 MARKS = {Coverage.SATISFIED: "✓", Coverage.PARTIAL: "◐", Coverage.UNSATISFIED: "○"}
 
@@ -44,13 +45,11 @@ class Card:
 
     @property
     def headline(self) -> str:
-        """`Round 2 of 10 · 3 of 5 items satisfied · 14 facts`; before the first round how long it takes."""
+        """`Round 2 of 10 · 3 of 5 items · 14 facts`; before the first round how long it takes."""
         if not self.iteration:
             return self.duration
-        facts = f"{self.facts} {'fact' if self.facts == 1 else 'facts'}"
-        return (
-            f"Round {self.iteration} of {self.max_iterations} · {self.satisfied} of {len(self.items)} items · {facts}"
-        )
+        items, facts = f"{self.satisfied} of {len(self.items)} items", counted(self.facts, "fact")
+        return f"Round {self.iteration} of {self.max_iterations} · {items} · {facts}"
 
 
 def read_card(data: Json) -> Card | None:
@@ -58,11 +57,12 @@ def read_card(data: Json) -> Card | None:
     card = data.get("card") if isinstance(data, dict) else None
     if not isinstance(card, dict):
         return None
-    listed = card.get("checklist")
-    rows = [row for row in listed if isinstance(row, dict)] if isinstance(listed, list) else []
     return Card(
         question=_text(card, "question"),
-        items=tuple(CardItem(_text(row, "id"), _text(row, "description"), _coverage(row)) for row in rows),
+        items=tuple(
+            CardItem(_text(row, "id"), _text(row, "description"), coverage_of(row))
+            for row in rows(card.get("checklist"))
+        ),
         iteration=_number(card, "iteration"),
         max_iterations=_number(card, "max_iterations"),
         facts=_number(card, "facts"),
@@ -72,7 +72,8 @@ def read_card(data: Json) -> Card | None:
     )
 
 
-def _coverage(row: Mapping[str, Json]) -> Coverage:
+def coverage_of(row: Mapping[str, Json]) -> Coverage:
+    """Of an item of a checklist as it is told or kept; what is not known is not covered."""
     value = row.get("coverage")
     return Coverage(value) if value in list(Coverage) else Coverage.UNSATISFIED
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from core.deep.asking import ask_model, line, number, rows, strict
+from core.deep.asking import ask_model, line, number
 from core.deep.framing import checklist_frame, facts_frame, question_frame
 from core.deep.state import Completeness, Coverage, DeepState, ItemCheck
 from core.deps import Deps
-from core.events import Json
-from core.ports import ChatRequest
+from core.events import Json, rows
+from core.llm import strict
 from core.prompts import load_prompt
 
 _ROW = strict(
@@ -30,18 +30,16 @@ async def check_completeness(state: DeepState, deps: Deps, *, within_s: float) -
     """
     if not state.facts or state.to_check == state.checked:
         return Completeness()
-    settings = deps.settings.deep
-    known = facts_frame(state.facts, max_tokens=2 * settings.max_known_tokens)
-    request = ChatRequest(
-        purpose="coverage",
+    known = facts_frame(state.facts, max_tokens=2 * deps.settings.deep.max_known_tokens)
+    said = await ask_model(
+        deps,
+        "coverage",
         system=load_prompt("check_completeness").substitute(),
         user="\n".join([question_frame(state), checklist_frame(state.checklist), known]),
         schema_name="coverage",
         schema=_SCHEMA,
-        max_tokens=settings.max_step_tokens,
-        timeout_s=min(settings.step_timeout_s, within_s),
+        within_s=within_s,
     )
-    said = await ask_model(deps, request, within_s=within_s)
     checks = [_read(row) for row in rows(said.fields.get("items"))]
     return Completeness(tuple(check for check in checks if check is not None), said.usage)
 
@@ -52,5 +50,4 @@ def _read(row: Mapping[str, Json]) -> ItemCheck | None:
         return None
     listed = row.get("facts")
     facts = tuple(filter(None, map(number, listed))) if isinstance(listed, list) else ()
-    id_ = row.get("id")
-    return ItemCheck(str(number(id_)), Coverage(coverage), facts, line(row.get("missing")))
+    return ItemCheck(str(number(row.get("id"))), Coverage(coverage), facts, line(row.get("missing")))

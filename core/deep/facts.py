@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 from rapidfuzz import fuzz
 
 from core.answer import Evidence, Verdict
-from core.deep.asking import ask_model, line, listed, number, rows, strict
+from core.deep.asking import ask_model, line, listed, number
 from core.deep.framing import checklist_frame, facts_frame, question_frame
 from core.deep.state import DeepState, Fact, NewFacts
 from core.deps import Deps
-from core.events import Json
+from core.events import Json, rows
 from core.evidence import EvidenceIndex, verify_quote
+from core.llm import strict
 from core.passages import Passage, select_passages
-from core.ports import ChatRequest
 from core.prompts import load_prompt
 from core.quality import is_retracted
 from core.source import Source
@@ -56,8 +56,21 @@ async def process_results(state: DeepState, sources: Sequence[Source], deps: Dep
     passages = await asyncio.to_thread(_choose, state, readable, deps)
     if not passages:
         return NewFacts()
-    said = await ask_model(deps, _request(state, readable, passages, deps, within_s=within_s), within_s=within_s)
-    found = [_read(row) for row in rows(said.fields.get("facts"))][: deps.settings.deep.max_facts_per_round]
+    settings = deps.settings.deep
+    known = facts_frame(state.facts, max_tokens=settings.max_known_tokens)
+    parts = [format_sources(readable, passages), question_frame(state), known, checklist_frame(state.needed)]
+    said = await ask_model(
+        deps,
+        "facts",
+        system=load_prompt("process_results").substitute(
+            today=deps.clock().date().isoformat(), max_facts=settings.max_facts_per_round
+        ),
+        user="\n".join(parts),
+        schema_name="facts",
+        schema=_SCHEMA,
+        within_s=within_s,
+    )
+    found = [_read(row) for row in rows(said.fields.get("facts"))][: settings.max_facts_per_round]
     facts = await asyncio.to_thread(_bind, state, found, readable)
     return NewFacts(facts=tuple(facts), usage=said.usage)
 
@@ -68,30 +81,6 @@ def bind_fact(text: str, quote: str, source: Source) -> Evidence | None:
     The rules judge the sentence against it as they judge every sentence of an answer.
     """
     return _bind_to(text, quote, _index(source))
-
-
-def _request(
-    state: DeepState,
-    sources: Sequence[Source],
-    passages: Mapping[str, Sequence[Passage]],
-    deps: Deps,
-    *,
-    within_s: float,
-) -> ChatRequest:
-    settings = deps.settings.deep
-    known = facts_frame(state.facts, max_tokens=settings.max_known_tokens)
-    parts = [format_sources(sources, passages), question_frame(state), known, checklist_frame(state.needed)]
-    return ChatRequest(
-        purpose="facts",
-        system=load_prompt("process_results").substitute(
-            today=deps.clock().date().isoformat(), max_facts=settings.max_facts_per_round
-        ),
-        user="\n".join(parts),
-        schema_name="facts",
-        schema=_SCHEMA,
-        max_tokens=settings.max_step_tokens,
-        timeout_s=min(settings.step_timeout_s, within_s),
-    )
 
 
 def _choose(state: DeepState, sources: Sequence[Source], deps: Deps) -> dict[str, list[Passage]]:

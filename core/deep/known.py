@@ -11,12 +11,12 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from core.deep.asking import line, rows
+from core.deep.asking import line
 from core.deep.facts import bind_fact
 from core.deep.searching import PUBMED, known_sources
 from core.deep.state import DeepState, Fact, NewFacts
 from core.errors import FetchError, GorkdError, ProviderError
-from core.events import Json
+from core.events import Json, rows
 from core.evidence import verify_quote
 from core.freshness import lifetime_of
 from core.modes.mode import Work

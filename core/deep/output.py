@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.answer import ModelUsage, ResearchAnswer
+from core.answer import ResearchAnswer, SynthesisMetadata
 from core.deep.state import Coverage, DeepState, Fact
 from core.deep.steering import Stop
 from core.events import Json
@@ -61,7 +61,7 @@ def checklist_json(state: DeepState) -> list[dict[str, Json]]:
             "description": item.description,
             "satisfied": item.is_satisfied,
             "coverage": item.coverage.value,
-            "evidence": "; ".join(f"{fact.text} [{_number(fact)}]" for fact in _facts_of(item.facts, state)),
+            "evidence": "; ".join(map(_cited, filter(None, map(state.fact, item.facts)))),
             "missing": item.missing,
         }
         for item in state.checklist
@@ -99,28 +99,24 @@ def state_json(state: DeepState, sources: Sequence[Source], *, job_id: str, stop
     }
 
 
-def metrics_json(state: DeepState, usage: Sequence[ModelUsage], *, cost_usd: float | None) -> dict[str, Json]:
-    """The five figures of S002-18, and articles, pages, tokens and cost."""
+def metrics_json(state: DeepState, spent: SynthesisMetadata) -> dict[str, Json]:
+    """The five figures of S002-18, and articles, pages, tokens and cost; `spent` is that of all calls."""
     articles, pages = sum(r.articles for r in state.rounds), sum(r.pages for r in state.rounds)
     return {
         "total_iterations": len(state.rounds),
         "pubmed_queries": sum(len(round_.pubmed) for round_ in state.rounds),
         "web_queries": sum(len(round_.web) for round_ in state.rounds),
         "sources_processed": articles + pages,
-        "llm_calls": len(usage),
+        "llm_calls": spent.model_calls,
         "articles_processed": articles,
         "pages_processed": pages,
-        "tokens": sum(entry.prompt_tokens + entry.completion_tokens for entry in usage),
-        "cost_usd": cost_usd,
+        "tokens": spent.tokens_used,
+        "cost_usd": spent.cost_usd,
     }
 
 
-def _facts_of(numbers: Sequence[int], state: DeepState) -> list[Fact]:
-    return [fact for number in numbers if (fact := state.fact(number))]
-
-
-def _number(fact: Fact) -> str:
-    return fact.evidence.source_id.removeprefix("src_")
+def _cited(fact: Fact) -> str:
+    return f"{fact.text} [{fact.evidence.source_id.removeprefix('src_')}]"
 
 
 def _source_line(source: Source) -> dict[str, Json]:

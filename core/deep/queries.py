@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from core.deep.asking import STRINGS, ask_model, listed, strict
+from core.deep.asking import STRINGS, ask_model, listed
 from core.deep.framing import checklist_frame, facts_frame, queries_frame, question_frame
 from core.deep.pubmed_syntax import checked_pubmed_query
 from core.deep.state import DeepState, RoundQueries
 from core.deps import Deps
 from core.events import Json
-from core.ports import ChatRequest
+from core.llm import strict
 from core.prompts import load_prompt
 from core.stages.plan import MAX_QUERY_TEXT_CHARS, keywords
 
@@ -23,19 +23,17 @@ async def generate_queries(state: DeepState, deps: Deps, *, within_s: float) -> 
 
     PubMed's are checked for its syntax; a query that was made before is not made again.
     """
-    settings = deps.settings.deep
-    known = facts_frame(state.facts, max_tokens=settings.max_known_tokens)
+    known = facts_frame(state.facts, max_tokens=deps.settings.deep.max_known_tokens)
     parts = [question_frame(state), known, queries_frame(state), checklist_frame(state.needed)]
-    request = ChatRequest(
-        purpose="queries",
+    said = await ask_model(
+        deps,
+        "queries",
         system=load_prompt("generate_queries").substitute(today=deps.clock().date().isoformat()),
         user="\n".join(part for part in parts if part),
         schema_name="queries",
         schema=_SCHEMA,
-        max_tokens=settings.max_step_tokens,
-        timeout_s=min(settings.step_timeout_s, within_s),
+        within_s=within_s,
     )
-    said = await ask_model(deps, request, within_s=within_s)
     made = {query.casefold() for round_ in state.rounds for query in round_.queries}
     pubmed = [checked_pubmed_query(query) for query in listed(said.fields.get("pubmed"), most=MAX_PER_KIND)]
     web = [query[:MAX_QUERY_TEXT_CHARS] for query in listed(said.fields.get("web"), most=MAX_PER_KIND)]

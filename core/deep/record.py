@@ -5,12 +5,12 @@ A trace that cannot be written costs its viewer something, never the answer.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from core.answer import ResearchAnswer
-from core.deep.output import TOOL_NAME, coverage_json, metrics_json, source_json, state_json
+from core.answer import SynthesisMetadata
+from core.deep.output import TOOL_NAME, metrics_json, state_json
 from core.deep.searching import known_sources
 from core.deep.state import DeepState
 from core.deep.steering import Stop
@@ -60,21 +60,13 @@ class Record:
         written = state_json(state, sources, job_id=self.work.job.id, stop=stop)
         await self._try(self.traces.update_progress(self.id, stage, share, written))
 
-    async def complete(self, state: DeepState, answer: ResearchAnswer, stop: Stop) -> None:
-        """Also writes the last state, since a resumed job does not tell its finished steps again."""
+    async def complete(
+        self, state: DeepState, output: Mapping[str, Json], spent: SynthesisMetadata, *, stop: Stop
+    ) -> None:
+        """`output` is the tool's. Also writes the last state: a resumed job does not tell its finished steps again."""
         await self.note("synthesizing", 1.0, state, stop=stop)
-        sources = await self._try(known_sources(self.work, state.last_number)) or []
-        result: dict[str, Json] = {
-            "answer": "\n\n".join(part for part in (answer.summary, answer.detail) if part),
-            "sources": [source_json(source, state.facts) for source in sources],
-            "checklist_coverage": coverage_json(state),
-        }
-        cost = answer.metadata.cost_usd
-        metrics = metrics_json(state, state.usage, cost_usd=cost) | {
-            "llm_calls": answer.metadata.model_calls,
-            "tokens": answer.metadata.tokens_used,
-        }
-        await self._try(self.traces.complete_trace(self.id, result, metrics))
+        result = {name: output[name] for name in ("answer", "sources", "checklist_coverage")}
+        await self._try(self.traces.complete_trace(self.id, result, metrics_json(state, spent)))
 
     async def _try(self, writing: Awaitable[T]) -> T | None:
         try:

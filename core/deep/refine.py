@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from core.conversation import read_turns
-from core.deep.asking import STRINGS, Said, ask_model, line, listed, strict
+from core.deep.asking import STRINGS, Said, ask_model, line, listed
 from core.deep.state import RefinedQuestion
 from core.deps import Deps
 from core.events import Json
 from core.job import ResearchJob
-from core.ports import ChatRequest
+from core.llm import strict
 from core.prompts import load_prompt
 from core.stages.prompting import asked, said_before
 
@@ -34,18 +34,17 @@ async def refine_question(job: ResearchJob, deps: Deps, *, within_s: float) -> R
     """
     settings = deps.settings.deep
     turns = await read_turns(job, deps)
-    request = ChatRequest(
-        purpose="refine",
+    said = await ask_model(
+        deps,
+        "refine",
         system=load_prompt("refine_question").substitute(
             today=deps.clock().date().isoformat(), min_items=settings.min_items, max_items=settings.max_items
         ),
         user=f"{said_before(turns)}\n{asked(job)}" if turns else asked(job),
         schema_name="refined_question",
         schema=_SCHEMA,
-        max_tokens=settings.max_step_tokens,
-        timeout_s=min(settings.step_timeout_s, within_s),
+        within_s=within_s,
     )
-    said = await ask_model(deps, request, within_s=within_s)
     return RefinedQuestion(
         question=line(said.fields.get("question")) or job.query,
         in_scope=listed(said.fields.get("in_scope"), most=MAX_BOUNDARIES),

@@ -72,8 +72,9 @@ async def conduct(work: Work) -> JobResult:
         checked = await steps.run(f"round-{number}-coverage", partial(run.check, state), Completeness)
         state = state.with_coverage(checked)
     answer = await steps.run("synthesize", partial(run.answer, state, stop), ResearchAnswer)
-    await run.record.complete(state, answer, stop)
-    return await run.result(state, answer, stop)
+    result = await run.result(state, answer, stop)
+    await run.record.complete(state, result.details, answer.metadata, stop=stop)
+    return result
 
 
 @dataclass

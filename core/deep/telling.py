@@ -12,6 +12,7 @@ from core.deep.state import DeepState
 from core.events import Json
 from core.job import JobStatus
 from core.progress import Progress
+from core.wording import counted
 
 STARTING = "🔍 Starting deep research..."
 REFINING = "📝 Refining question and generating research plan..."
@@ -43,8 +44,7 @@ class Teller:
         await self._say(line, JobStatus.PLANNING, REFINED_SHARE, state)
 
     async def known(self, state: DeepState) -> None:
-        count = len(state.facts)
-        line = f"  → Starting from {count} {'fact' if count == 1 else 'facts'} of earlier research"
+        line = f"  → Starting from {counted(len(state.facts), 'fact')} of earlier research"
         await self._say(line, JobStatus.PLANNING, REFINED_SHARE, state)
 
     async def heard(self, line: str, state: DeepState) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from core.deep.card import MARKS
-from core.deep.state import Coverage
-from core.events import Json
+from core.deep.card import MARKS, coverage_of
+from core.events import Json, rows
 from core.render import iso_utc, one_line
 from core.trace import ToolTrace
 from core.wording import counted
@@ -19,10 +18,10 @@ def trace_lines(trace: ToolTrace) -> list[str]:
         lines.append(one_line(trace.error_message))
     if question := trace.state.get("refined_question"):
         lines.append(f"Question: {one_line(str(question))}")
-    lines += [_item_line(row) for row in _rows(trace.state.get("checklist"))]
-    lines += [_round_line(row) for row in _rows(trace.state.get("iterations"))]
+    lines += [_item_line(row) for row in rows(trace.state.get("checklist"))]
+    lines += [_round_line(row) for row in rows(trace.state.get("iterations"))]
     knowledge = trace.state.get("knowledge_base")
-    evidence = _rows(knowledge.get("evidence")) if isinstance(knowledge, dict) else []
+    evidence = rows(knowledge.get("evidence")) if isinstance(knowledge, dict) else []
     return [*lines, *(_fact_line(row) for row in evidence)]
 
 
@@ -66,10 +65,8 @@ def _counted(figures: Mapping[str, Json], name: str, noun: str) -> str:
 
 
 def _item_line(row: Mapping[str, Json]) -> str:
-    value = row.get("coverage")
-    mark = MARKS[Coverage(value)] if value in list(Coverage) else MARKS[Coverage.UNSATISFIED]
     missing = f" (missing: {one_line(str(row['missing']))})" if row.get("missing") else ""
-    return f"  {mark} {row.get('id')}. {one_line(str(row.get('description')))}{missing}"
+    return f"  {MARKS[coverage_of(row)]} {row.get('id')}. {one_line(str(row.get('description')))}{missing}"
 
 
 def _round_line(row: Mapping[str, Json]) -> str:
@@ -83,7 +80,3 @@ def _fact_line(row: Mapping[str, Json]) -> str:
     source = str(row.get("source_id")).removeprefix("src_")
     learned = f", read on {row['learned_on']}" if row.get("learned_on") else ""
     return f"  Fact: {one_line(str(row.get('fact')))} [{source}]{learned}"
-
-
-def _rows(value: Json) -> Sequence[Mapping[str, Json]]:
-    return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
