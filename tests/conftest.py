@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 from hypothesis import HealthCheck, settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling, Scheduling
 
-# Fewer than Hypothesis' 100 keep the default suite under three minutes; CI tries more.
-EXAMPLES = 50 if os.environ.get("CI") == "true" else 30
-
-# No deadline: the machine may be busy.
+# No deadline: the machine may be busy. Fewer examples than Hypothesis' 100 keep the default suite under three minutes.
 settings.register_profile(
-    "gorkd", deadline=None, max_examples=EXAMPLES, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+    "gorkd", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
 settings.load_profile("gorkd")
 
