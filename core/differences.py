@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from core.facts import RELATIONS, Facts, WrittenDate
@@ -51,9 +52,11 @@ def find_difference(first: str, second: str) -> Difference | None:
 
 
 def _difference(first: str, second: str) -> Difference | None:
-    both = _Both(read(first), read(second))
-    facts = Facts.of(both.first), Facts.of(both.second)
-    if _is_unsafe(both) or facts[0].labels != facts[1].labels or not _same_subject(both, facts):
+    left, right = _facts_in(first), _facts_in(second)
+    if left is None or right is None or left.labels != right.labels:
+        return None
+    both, facts = _Both(left.reading, right.reading), (left, right)
+    if not _same_subject(both, facts):
         return None
     dates, numbers = _unshared_dates(facts), _unshared_numbers(facts)
     if any(dates) and any(numbers):
@@ -81,18 +84,22 @@ SHORTER_SHARE = 0.75  # of the shorter sentence's words that the longer has; by 
 LONGER_SHARE = 0.5
 
 
-def _is_unsafe(both: _Both) -> bool:
-    """Whether a sentence is of a sort whose differences prove nothing."""
-    return any(len(side.tokens) < MIN_TOKENS or _UNSAFE.search(side.text) for side in (both.first, both.second))
+@lru_cache(maxsize=512)
+def _facts_in(sentence: str) -> Facts | None:
+    """None of a sentence of a sort whose differences prove nothing."""
+    reading = read(sentence)
+    return None if len(reading.tokens) < MIN_TOKENS or _UNSAFE.search(sentence) else Facts.of(reading)
 
 
 def _same_subject(both: _Both, facts: tuple[Facts, Facts]) -> bool:
     left, right = _words(facts[0]), _words(facts[1])
     left_found = [token for token in left if _has(both.second, token)]
-    right_found = [token for token in right if _has(both.first, token)]
-    shorter, longer = sorted(((left, left_found), (right, right_found)), key=lambda side: len(side[0]))
-    if min(len(left_found), len(right_found)) < MIN_WORDS:
+    if len(left_found) < MIN_WORDS:
         return False
+    right_found = [token for token in right if _has(both.first, token)]
+    if len(right_found) < MIN_WORDS:
+        return False
+    shorter, longer = sorted(((left, left_found), (right, right_found)), key=lambda side: len(side[0]))
     if len(shorter[1]) < SHORTER_SHARE * len(shorter[0]) or len(longer[1]) < LONGER_SHARE * len(longer[0]):
         return False
     return not _has_other_names(shorter[0], shorter[1], longer[0], longer[1])
@@ -103,7 +110,7 @@ _SAME = 0.8  # match of two words, 0…1: up to synonyms
 
 def _has(reading: Reading, word: Token) -> bool:
     """Whether the sentence has the word, a synonym, or its opposite."""
-    return reading.match(word) >= _SAME or any(are_opposite(word.stem, other.stem) for other in reading.content)
+    return reading.match(word) >= _SAME or any(are_opposite(word.stem, stem) for stem in reading.stems)
 
 
 def _words(facts: Facts) -> list[Token]:

@@ -28,7 +28,7 @@ innocent; major / minor; wide wider / narrow narrower; backward / forward; stati
 promote stimulate / inhibit suppress; prevent / cause
 """
 _WRITTEN = {"#1th": "first"}  # the one number that is an opposite too, as tokens have it
-_PREFIXES = ("un", "in", "im", "ir", "il", "dis", "non", "mis")
+_PREFIXES = frozenset({"un", "in", "im", "ir", "il", "dis", "non", "mis"})
 
 
 @lru_cache(maxsize=1)
@@ -49,4 +49,7 @@ def are_opposite(left: str, right: str) -> bool:
     if right in _table().get(left, ()):
         return True
     short, long = sorted((left, right), key=len)
-    return len(short) > 3 and any(root(long) == prefix + root(short) for prefix in _PREFIXES)
+    if len(short) < 4:
+        return False
+    bare, whole = root(short), root(long)
+    return whole.endswith(bare) and whole.removesuffix(bare) in _PREFIXES

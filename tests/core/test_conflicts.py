@@ -203,10 +203,10 @@ def test_real_abstracts_on_different_studies_hardly_conflict() -> None:
         for sentence in split_sentences(" ".join(entry["CONTEXTS"]))[-4:]
     ]
 
-    pairs = [(first, second) for first, second in combinations(sentences, 2) if first[0] != second[0]][::10]
+    pairs = [(first, second) for first, second in combinations(sentences, 2) if first[0] != second[0]]
     found = [pair for pair in pairs if find_difference(pair[0][1], pair[1][1])]
 
-    assert len(pairs) > 2000
+    assert len(pairs) > 20_000
     assert found == []
 
 
