@@ -16,6 +16,8 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 
 async def look_up(host: str, port: int, family: int = socket.AF_UNSPEC) -> list[ResolveResult]:
     """The stream addresses of `host`. Raises `OSError`; the caller bounds the time."""
+    with suppress(OSError, UnicodeError):  # an address is its own: nothing to wait for
+        return _addresses(host, port, family, socket.AI_NUMERICHOST)
     loop = asyncio.get_running_loop()
     found: asyncio.Future[list[ResolveResult]] = loop.create_future()
 
@@ -54,8 +56,8 @@ class DaemonResolver(AbstractResolver):
         pass
 
 
-def _addresses(host: str, port: int, family: int) -> list[ResolveResult]:
-    rows = socket.getaddrinfo(host, port, family=family, type=socket.SOCK_STREAM)
+def _addresses(host: str, port: int, family: int, flags: int = 0) -> list[ResolveResult]:
+    rows = socket.getaddrinfo(host, port, family=family, type=socket.SOCK_STREAM, flags=flags)
     return [
         ResolveResult(
             hostname=host,

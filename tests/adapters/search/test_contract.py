@@ -63,10 +63,9 @@ async def test_nothing_found_is_an_answer(name: str, tmp_path: Path) -> None:
 
 
 @each_provider
-@pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.slow)])
-async def test_nasty_strings_are_searched_for_like_any_other(name: str, every: int, tmp_path: Path) -> None:
+async def test_nasty_strings_are_searched_for_like_any_other(name: str, tmp_path: Path) -> None:
     """No question breaks a query's syntax, an address or a header: hits come back, or nothing."""
-    strings = json.loads(shared_data("strings", "naughty.json").read_text(encoding="utf-8"))[::every]
+    strings = json.loads(shared_data("strings", "naughty.json").read_text(encoding="utf-8"))
     async with provider_over_corpus(name, tmp_path) as searched:
         slots = asyncio.Semaphore(8)
 
@@ -76,7 +75,7 @@ async def test_nasty_strings_are_searched_for_like_any_other(name: str, every: i
 
         counts = await asyncio.gather(*(ask(text) for text in strings))
 
-    assert len(counts) == len(strings) >= 500 // every
+    assert len(counts) == len(strings) >= 500
     assert max(counts) <= 3
 
 
