@@ -273,8 +273,11 @@ async def test_a_paper_that_speaks_to_the_assistant_instructs_nobody() -> None:
 
 
 INSTRUCTIONS = (
+    "You are a research assistant",
+    "$query",
+    "$evidence_chunks",
     "from the evidence above and from nothing else",
-    "into one coherent, well-structured answer in Markdown",
+    "into one clear, coherent and well-structured answer in Markdown",
     "Cite the paper and the page for every fact and every opinion, in exactly this form: $citation_format",
     "[2509.10446v1, page 5]",
     "no outside knowledge. Leave out what cannot be traced to a paper",
@@ -287,7 +290,7 @@ def test_the_synthesis_prompt_keeps_every_instruction_in_its_order() -> None:
     """S000-17, S000-18, D17: in our own words, none left out; question, evidence and form have their places."""
     prompt = " ".join(load_prompt("research_synthesis_v1").template.split())
 
-    places = [prompt.find(words) for words in ("$query", "$evidence_chunks", *INSTRUCTIONS)]
+    places = [prompt.find(words) for words in INSTRUCTIONS]
     assert -1 not in places
     assert places == sorted(places)
 
