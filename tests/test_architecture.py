@@ -45,7 +45,7 @@ def test_every_file_that_is_named_exists(place: str):
 
 
 async def test_a_job_takes_the_steps_of_the_diagram():
-    """Stored and enqueued by `submit`, then the steps of `quick` in the drawn order, then delivered; all are drawn."""
+    """C-04: stored and enqueued by `submit`, then the steps of `quick` in the drawn order, then delivered."""
     deps, queue, journal = deps_of_cats(), Idle(), Journal()
     drawn = re.findall(r'^ +(?:M|M\d) --> M\d\["(\w+): ', PAGE, re.MULTILINE)
 
@@ -59,7 +59,7 @@ async def test_a_job_takes_the_steps_of_the_diagram():
 
 
 async def test_an_earlier_answer_is_delivered_without_a_step():
-    """Where the diagram says "yes" neither the queue nor a step is needed."""
+    """C-04: where the diagram says "yes" neither the queue nor a step is needed."""
     deps, queue, journal = deps_of_cats(), Idle(), Journal()
     first = await Researcher(deps, queue).submit(ResearchRequest(QUESTION))
     waiting = await Researcher(deps, queue).submit(ResearchRequest(QUESTION))

@@ -220,7 +220,7 @@ async def test_a_leader_that_was_forgotten_is_nobody(deps: Deps, model: GatedMod
 
 
 async def test_a_follower_that_is_restarted_shows_nothing_twice(deps: Deps, model: GatedModel):
-    """S003-25: its second attempt takes back what the first had told, and follows again."""
+    """Its second attempt takes back what the first had told, and follows again."""
     model.hangs_after = 8  # pieces: the sentence is out, the answer has not ended
     _, leading = await begin(deps)
     model.gate.set()

@@ -92,7 +92,7 @@ async def test_a_model_without_a_price_has_tokens_and_no_cost() -> None:
 
 
 async def test_a_call_that_failed_is_noted_with_its_reason_and_costs_nothing() -> None:
-    """S003-25: what went wrong stands in the trace; the error goes on to whoever called."""
+    """What went wrong stands in the trace; the error goes on to whoever called."""
     log, ledger = MemoryTraceLog(), Ledger()
     model = FakeModel({"answer": ModelUnavailable("HTTP 503")})
 

@@ -158,7 +158,7 @@ async def test_no_text_is_lost_however_strange(summary: str, places: list[int]) 
 
 
 async def test_a_sentence_is_shown_before_the_answer_is_complete() -> None:
-    """S003-22: the first sentence appears once the second has begun."""
+    """The first sentence appears once the second has begun."""
     writing, deps = await started()
     seen: list[int] = []
 

@@ -87,7 +87,7 @@ def seconds_apart(log: list[dict[str, str]]) -> float:
 async def test_dead_worker_does_not_live_on_because_the_clock_was_set_back(
     world: World, one_machine: dict[str, str], clock: Path
 ) -> None:
-    """S003-25: its job is resumed by another within 20 s, although its last beat lies an hour ahead."""
+    """Its job is resumed by another within 20 s, although its last beat lies an hour ahead."""
     hang_at("answer", hang_first=True)(world)
     env = moved(one_machine, clock)
     worker = await Process.start("worker", env)

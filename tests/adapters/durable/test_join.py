@@ -60,7 +60,7 @@ async def test_ten_identical_questions_cost_one_answer(
 async def test_killing_the_worker_of_the_one_that_is_researched_costs_nobody_the_answer(
     world: World, one_machine: Env
 ) -> None:
-    """S003-25: it goes on where it was, its followers with it, and what was paid for is not paid again."""
+    """It goes on where it was, its followers with it, and what was paid for is not paid again."""
     hang_at("answer", hang_after=60)(world)
     worker = await Process.start("worker", one_machine)
     async with front(one_machine) as house:

@@ -57,7 +57,7 @@ MOMENTS = {
     [SHOWING, *(pytest.param(name, marks=pytest.mark.slow) for name in MOMENTS if name != SHOWING)],
 )
 async def test_worker_that_is_killed_goes_on_where_it_was(name: str, world: World, one_machine: Env) -> None:
-    """S003-25: one end, nothing shown twice, no finished model call paid again, resumed within 3 s of its restart."""
+    """One end, nothing shown twice, no finished model call paid again, resumed within 3 s of its restart."""
     moment = MOMENTS[name]
     env = one_machine
     moment.prepare(world)
@@ -196,7 +196,7 @@ def _killer(*, at: int) -> LineSeen:
 
 @pytest.mark.slow
 async def test_another_worker_takes_over_from_one_that_stays_away(world: World, anywhere: Env) -> None:
-    """S003-25: within 20 s, and only what was interrupted is done again."""
+    """Within 20 s, and only what was interrupted is done again."""
     hang_at("answer", hang_after=60)(world)
     worker = await Process.start("worker", anywhere)
     async with front(anywhere) as house:

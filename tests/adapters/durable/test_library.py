@@ -64,7 +64,7 @@ async def test_adding_a_folder_goes_on_where_it_was_killed(tmp_path: Path) -> No
 
 @pytest.mark.slow
 async def test_a_question_to_the_library_outlives_its_worker(tmp_path: Path, world: World, one_machine: Env) -> None:
-    """S003-25: the papers and chunks that were found are not looked for again; the answer is written once more."""
+    """The papers and chunks that were found are not looked for again; the answer is written once more."""
     (tmp_path / "2401.00001v1.pdf").write_bytes(TIDES)
     await (await library("add", str(tmp_path / "2401.00001v1.pdf"), data=one_machine["GORKD_DATA"])).communicate()
     text = json.dumps({"summary": f"{CAUSE} [2401.00001v1, page 2].", "detail": "", "citations": []})

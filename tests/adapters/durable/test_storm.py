@@ -57,7 +57,7 @@ class Storm:
 @pytest.mark.slow
 @pytest.mark.timeout(400)
 async def test_nothing_is_lost_answered_twice_or_done_again(world: World, anywhere: dict[str, str]) -> None:
-    """S003-25: each of 200 jobs has one end and its answer; a step that had finished never runs again."""
+    """Each of 200 jobs has one end and its answer; a step that had finished never runs again."""
     seed = random.SystemRandom().randrange(10_000)
     storm = Storm(anywhere, random.Random(seed))
     world.model.first_token_s = 0.3

@@ -27,7 +27,7 @@ PRINTED = (
 
 @given(st.sampled_from(PRINTED), years, st.sampled_from(["March", "Sept.", "Dec", "May"]), st.integers(1, 28))
 def test_printed_date_gives_its_year(line: str, year: int, month: str, day: int) -> None:
-    """S001-07: wherever the line stands on the first page, and whatever years its prose speaks of."""
+    """S001-08: wherever the line stands on the first page, and whatever years its prose speaks of."""
     said = line.format(year=year, month=month, day=day)
     page = f"# Tides\n\nAnn Moore\n\n{said}\n\nStudies published between 1970 and 1999 were read (Smith 1988).\f© 1950"
 

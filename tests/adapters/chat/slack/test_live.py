@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from tests.adapters.chat.slack.house import SlackHouse
+from tests.adapters.chat.slack.house import PUBLIC_URL, SlackHouse
 from tests.adapters.durable.outside import QUESTION, USUAL, hang_at, heal
 from tests.loopback.openai_responders import ChatCall, by_schema, tokenise
 from tests.loopback.openai_responders import Fault as ModelFault
@@ -32,7 +32,7 @@ def shown_now(message: Message) -> str:
 
 
 async def test_mention_in_a_channel_is_answered_in_its_thread(either: SlackHouse) -> None:
-    """S003-21, G-03: acknowledged at once, one living message in the thread, its sources as a second one."""
+    """C-01, C-05, S003-21, G-03: one living message in the thread, its sources as a second one, a link to its page."""
     ada = either.person()
     channel = either.channel(ada)
 
@@ -46,6 +46,7 @@ async def test_mention_in_a_channel_is_answered_in_its_thread(either: SlackHouse
     assert FIRST in answer.shown
     assert answer.metadata["event_payload"]["part"] == "answer"
     assert set(answer.buttons) >= {"view_full_analysis", "show_sources", "share", "ask_again", "rate"}
+    assert answer.buttons["view_full_analysis"]["url"].startswith(f"{PUBLIC_URL}/jobs/job_")
     assert "> The tides are caused by the gravity of the Moon" in sources.shown
     assert len(either.slack.state.of_bot(channel)) == 2
 
