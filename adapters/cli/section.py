@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +19,7 @@ from core.events import Json
 from core.job import JobStatus, ResearchRequest
 from core.render import job_json, one_line, printable
 from core.section.brief import is_brief, read_brief
+from core.section.prose import with_labels
 from core.section.sections import sections_in
 
 _Context = Annotated[
@@ -27,6 +30,9 @@ _Experiment = Annotated[
 ]
 _Output = Annotated[
     Path | None, typer.Option("-o", "--output", metavar="FILE.md", help="Write FILE.md, FILE.tex and FILE.bib.")
+]
+_AuthorYears = Annotated[
+    bool, typer.Option("--author-years", help="Cite as [Smith et al., 2024] in the Markdown, not by key.")
 ]
 _Json = Annotated[bool, typer.Option("--json", help="Print the job as JSON, with the evidence table.")]
 
@@ -39,47 +45,60 @@ def add_section_commands(app: typer.Typer, open_researcher: OpenResearcher) -> N
         context: _Context,
         experiment: _Experiment = None,
         output: _Output = None,
+        author_years: _AuthorYears = False,
         as_json: _Json = False,
     ) -> None:
         """Write one section of a paper from the library.
 
         It cites BibTeX keys, and every sentence is checked against what it cites.
         """
-        files = (context, experiment)
-        run_command(lambda: _write(open_researcher, f"Write the section: {name}", files, output, as_json=as_json))
+        wish = _Wish(f"Write the section: {name}", (context, experiment), output, author_years, as_json)
+        run_command(lambda: _write(open_researcher, wish))
 
     @app.command()
     def paper(
-        *, context: _Context, experiment: _Experiment = None, output: _Output = None, as_json: _Json = False
+        *,
+        context: _Context,
+        experiment: _Experiment = None,
+        output: _Output = None,
+        author_years: _AuthorYears = False,
+        as_json: _Json = False,
     ) -> None:
         """Write all sections of a paper, with the same BibTeX keys."""
-        files = (context, experiment)
-        run_command(lambda: _write(open_researcher, "Write the whole paper", files, output, as_json=as_json))
+        wish = _Wish("Write the whole paper", (context, experiment), output, author_years, as_json)
+        run_command(lambda: _write(open_researcher, wish))
 
 
-async def _write(
-    open_researcher: OpenResearcher,
-    query: str,
-    files: tuple[Path, Path | None],
-    output: Path | None,
-    *,
-    as_json: bool,
-) -> Exit:
-    sections_in(query)
-    attachments = [_attachment(file) for file in files if file is not None]
+@dataclass(frozen=True)
+class _Wish:
+    """`files` are the context and the experiment."""
+
+    query: str
+    files: tuple[Path, Path | None]
+    output: Path | None
+    has_author_years: bool
+    as_json: bool
+
+
+async def _write(open_researcher: OpenResearcher, wish: _Wish) -> Exit:
+    sections_in(wish.query)
+    attachments = [_attachment(file) for file in wish.files if file is not None]
     read_brief([(entry.name, entry.text) for entry in attachments])  # what is wrong with it is said before anything
     async with open_researcher() as researcher:
-        job = await researcher.submit(ResearchRequest(query, modes=("section",)), attachments=attachments)
+        job = await researcher.submit(ResearchRequest(wish.query, modes=("section",)), attachments=attachments)
         job = await follow(researcher, job.id)
         result = await researcher.result(job.id)
-        if as_json:
+        if wish.as_json:
             print_json(job_json(job, result, await researcher.sources(job.id)))
     if job.status is not JobStatus.COMPLETED or result is None or result.answer is None:
         return say_failure(job)
-    if output is not None:
-        _save(output, result)
-    elif not as_json:
-        sys.stdout.write(printable(_text(result, "markdown")))
+    markdown = _text(result, "markdown")
+    if wish.has_author_years:
+        markdown = with_labels(markdown, _labels(result))
+    if wish.output is not None:
+        _save(wish.output, {".md": markdown, ".tex": _text(result, "latex"), ".bib": _text(result, "bibtex")})
+    elif not wish.as_json:
+        sys.stdout.write(printable(markdown))
     _tell(job.id, result)
     return Exit.ANSWERED
 
@@ -97,11 +116,12 @@ def _attachment(file: Path) -> Attachment:
     return Attachment(file.name, "application/yaml", file.name, text)
 
 
-def _save(output: Path, result: JobResult) -> None:
-    for suffix, field in ((".md", "markdown"), (".tex", "latex"), (".bib", "bibtex")):
+def _save(output: Path, texts: Mapping[str, str]) -> None:
+    """`texts` by suffix."""
+    for suffix, text in texts.items():
         file = output.with_suffix(suffix)
         try:
-            file.write_text(_text(result, field), encoding="utf-8")
+            file.write_text(text, encoding="utf-8")
         except OSError as exc:
             raise InvalidQuery(f"{file} cannot be written: {exc.strerror}.", rule="file") from exc
         say(f"wrote {file}")
@@ -130,3 +150,8 @@ def _tokens(row: Json) -> int:
 def _text(result: JobResult, field: str) -> str:
     text = result.details.get(field)
     return text if isinstance(text, str) else ""
+
+
+def _labels(result: JobResult) -> dict[str, str]:
+    labels = result.details.get("labels")
+    return {key: str(label) for key, label in labels.items()} if isinstance(labels, dict) else {}

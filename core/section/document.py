@@ -17,7 +17,7 @@ from core.latex import latex_text
 from core.library.paper import Paper
 from core.markers import Grammar, KeyRef
 from core.section.evidence import KeptEvidence, Searched
-from core.section.keys import bibliography
+from core.section.keys import author_years, bibliography
 from core.section.prose import with_keys
 from core.section.sections import PLANS, Section
 from core.section.usage import PhaseUsage, usage_by_phase
@@ -72,9 +72,16 @@ class Document:
 
     @property
     def bibtex(self) -> str:
+        return bibliography(self._cited_papers, self._keys_by_paper)
+
+    @property
+    def _cited_papers(self) -> list[Paper]:
         cited = {source_id for part in self.parts for source_id in self._cited(part)}
-        papers = [paper for source_id, paper in self.papers.items() if source_id in cited]
-        return bibliography(papers, {paper.id: self.keys[source_id] for source_id, paper in self.papers.items()})
+        return [paper for source_id, paper in self.papers.items() if source_id in cited]
+
+    @property
+    def _keys_by_paper(self) -> dict[str, str]:
+        return {paper.id: self.keys[source_id] for source_id, paper in self.papers.items()}
 
     def view(self) -> dict[str, Json]:
         """S001's own view of the result (D16)."""
@@ -85,6 +92,7 @@ class Document:
             "markdown": self.markdown,
             "latex": self.latex,
             "bibtex": self.bibtex,
+            "labels": dict(author_years(self._cited_papers, self._keys_by_paper)),
             "evidence": evidence,
             "usage": usage_by_phase(call for part in self.parts for call in part.usage),
             "notes": [*self.notes],

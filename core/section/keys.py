@@ -15,10 +15,11 @@ import regex
 from core.bibliography import Name, Work, names_in
 from core.bibtex import bibtex, key_of
 from core.library.paper import Paper
-from core.render import one_line
+from core.render import cut, one_line
 
 _ENTRY = regex.compile(r"\s*@\s*(?P<kind>[A-Za-z]+)\s*\{\s*(?P<key>[^\s,{}]*)\s*,")
 _USABLE = regex.compile(r"[A-Za-z][\w:./+-]{2,99}", regex.ASCII)  # what a bracket in prose and \cite both take
+MAX_TITLE_CHARS = 40  # of a paper that names no author, where it is cited
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -43,6 +44,23 @@ def own_key(paper: Paper) -> str:
 def bibliography(papers: Sequence[Paper], keys: Mapping[str, str]) -> str:
     """A `.bib` of these papers, in the order of their keys."""
     return "\n".join(_entry(paper, keys[paper.id]) for paper in sorted(papers, key=lambda paper: keys[paper.id]))
+
+
+def author_years(papers: Sequence[Paper], keys: Mapping[str, str]) -> dict[str, str]:
+    """By key: `Smith et al., 2024`, with a letter where several papers would have the same. `keys` are by paper id."""
+    papers = sorted(papers, key=lambda paper: keys[paper.id])
+    plain = {keys[paper.id]: _author_year(paper) for paper in papers}
+    alike = {label: [key for key, other in plain.items() if other == label] for label in plain.values()}
+    return {
+        key: f"{label}{_endings()[1 + alike[label].index(key)]}" if len(alike[label]) > 1 else label
+        for key, label in plain.items()
+    }
+
+
+def _author_year(paper: Paper) -> str:
+    authors = work_of_paper(paper).authors
+    who = authors[0].family if authors else cut(one_line(paper.title), MAX_TITLE_CHARS)
+    return f"{who}{' et al.' if len(authors) > 1 else ''}, {paper.year or 'n.d.'}"
 
 
 def work_of_paper(paper: Paper) -> Work:

@@ -73,6 +73,17 @@ def with_keys(text: str, keys: Mapping[str, str]) -> str:
     return _NUMBERS.sub(written, text)
 
 
+def with_labels(text: str, labels: Mapping[str, str]) -> str:
+    """`text` with `[Smith et al., 2024; Doe, 2020]` for its keys (D3). `labels` are by key."""
+    cited: dict[tuple[int, int], list[str]] = {}
+    for mark in parse_markers(text, Grammar.KEY, keys=set(labels)):
+        if isinstance(mark.target, KeyRef) and mark.target.key in labels:
+            cited.setdefault((mark.start, mark.end), []).append(labels[mark.target.key])
+    for (start, end), named in sorted(cited.items(), reverse=True):
+        text = f"{text[:start]}[{'; '.join(named)}]{text[end:]}"
+    return text
+
+
 class Quotations:
     """The runs of words that the writer may not repeat: every run of more than `longest` words in `texts`."""
 

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.section.keys import assign_keys, bibliography
+from core.section.keys import assign_keys, author_years, bibliography
+from core.section.prose import with_labels
 from tests.core.section.samples import PAPERS, paper
 
 OWN = "@article{Vaswani:2017,\n  title = {Attention},\n  author = {Vaswani, A.},\n  year = {2017}\n}"
@@ -47,6 +48,26 @@ def test_papers_with_one_key_get_letters_in_the_order_of_their_coming() -> None:
 
     assert [after[entry.id] for entry in same] == ["smith2020quantum", "smith2020quantuma", "smith2020quantumb"]
     assert before.items() <= after.items()
+
+
+def test_a_paper_is_labelled_by_author_and_year() -> None:
+    """D3: the other style of S001; a letter tells apart what would be the same, and a title stands for no author."""
+    papers = [
+        paper(1, authors=("Smith, J.", "Doe, A."), published="2024-03-01", title="Quantum"),
+        paper(2, authors=("Smith, J.", "Roe, B."), published="2024", title="Wave"),
+        paper(3, authors=("Jane van der Berg",), published="2019"),
+        paper(4, authors=(), published="", title="Of the Tides"),
+    ]
+
+    labels = author_years(papers, assign_keys(papers))
+
+    assert list(labels.values()) == [
+        "van der Berg, 2019", "Smith et al., 2024a", "Smith et al., 2024b", "Of the Tides, n.d.",
+    ]  # fmt: skip
+    text = "It rose (smith2024quantum; berg2019study). It fell (smith2024wave), they say (unknown2020key)."
+    assert with_labels(text, labels) == (
+        "It rose [Smith et al., 2024a; van der Berg, 2019]. It fell [Smith et al., 2024b], they say (unknown2020key)."
+    )
 
 
 def test_entries_are_read_by_a_bibtex_library() -> None:
