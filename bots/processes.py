@@ -24,6 +24,7 @@ from core.library.pictures import PaperViews
 from core.page_links import PageLinks
 
 if TYPE_CHECKING:
+    from adapters.chat.deps import ChatDeps
     from adapters.chat.turns import ChatTurns
 
 log = logging.getLogger(__name__)
@@ -171,26 +172,30 @@ async def _listening(app: web.Application, settings: WebSettings) -> AsyncIterat
 async def _discord(env: Mapping[str, str], house: House) -> None:
     from adapters.chat.discord.bot import run_discord
     from adapters.chat.discord.settings import DiscordSettings
-    from bots.library import open_talks
+    from adapters.chat.turns import ChatTurns
 
-    links = page_links(env, house.settings)
-    async with open_talks(env, house) as talks:
-        settings, tenancy = DiscordSettings.from_env(env), house.tenancy
-        await run_discord(
-            house.researcher, settings, links=links, talks=talks, leaving=tenancy.leaving, rules=tenancy.settings
-        )
+    async with _chat_deps(env, house, ChatTurns()) as deps:
+        await run_discord(deps, DiscordSettings.from_env(env))
 
 
 async def _slack(env: Mapping[str, str], house: House) -> None:
     from adapters.chat.slack.bot import run_slack
     from adapters.chat.slack.settings import SlackSettings
+
+    settings = SlackSettings.from_env(env)
+    with _slack_turns(house) as turns:
+        async with _chat_deps(env, house, turns) as deps:
+            await run_slack(deps, settings)
+
+
+@asynccontextmanager
+async def _chat_deps(env: Mapping[str, str], house: House, turns: ChatTurns) -> AsyncIterator[ChatDeps]:
+    from adapters.chat.deps import ChatDeps
     from bots.library import open_talks
 
     links = page_links(env, house.settings)
     async with open_talks(env, house) as talks:
-        settings = SlackSettings.from_env(env)
-        with _slack_turns(house) as turns:
-            await run_slack(house.researcher, settings, links=links, tenancy=house.tenancy, talks=talks, turns=turns)
+        yield ChatDeps(house.researcher, links, house.tenancy, talks, turns)
 
 
 def refuse_half_a_slack(env: Mapping[str, str]) -> None:
@@ -227,14 +232,10 @@ def _takes_slack_requests(env: Mapping[str, str]) -> bool:
 async def _slack_events(app: web.Application, env: Mapping[str, str], house: House) -> AsyncIterator[None]:
     from adapters.chat.slack.bot import serve_events
     from adapters.chat.slack.settings import SlackSettings
-    from bots.library import open_talks
 
-    settings, links = SlackSettings.from_env(env), page_links(env, house.settings)
+    settings = SlackSettings.from_env(env)
     with _slack_turns(house) as turns:
-        async with (
-            open_talks(env, house) as talks,
-            serve_events(app, house.researcher, settings, links=links, tenancy=house.tenancy, talks=talks, turns=turns),
-        ):
+        async with _chat_deps(env, house, turns) as deps, serve_events(app, deps, settings):
             yield
 
 

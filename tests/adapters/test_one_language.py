@@ -212,7 +212,7 @@ async def test_an_error_is_the_same_sentence_everywhere(error: GorkdError, capsy
 def test_every_option_can_be_given_everywhere() -> None:
     """Mode, depth, results, rounds, context, private, fresh; at one's own command line everything is private."""
     names = {option.name for option in ASKED}
-    bot = ResearchBot(ScriptedResearcher(), DiscordSettings(token="t"), links=samples.LINKS)  # type: ignore[arg-type]
+    bot = ResearchBot(samples.chat_deps(), DiscordSettings(token="t"))
     command = bot.tree.get_command("research")
     texts = {"mode": "deep", "depth": "deep", "top_k": "3", "max_iterations": "3", "context": "x"}
     said = " ".join(f"{name}:{texts.get(name, 'yes')}" for name in names)

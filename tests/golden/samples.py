@@ -6,7 +6,10 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from typing import Any, cast
 
+from adapters.chat.deps import ChatDeps
+from adapters.chat.turns import ChatTurns
 from core.answer import (
     Citation,
     Claim,
@@ -20,6 +23,7 @@ from core.answer import (
     SynthesisMetadata,
     Verdict,
 )
+from core.departures import Tenancy
 from core.errors import GorkdError, JobNotFound
 from core.events import Event, EventType, Json
 from core.job import (
@@ -238,3 +242,9 @@ class ScriptedResearcher:
 
     async def recent(self, scope: Scope, *, limit: int) -> list[ResearchJob]:
         return [self.finished] if self.finished.scope == scope else []
+
+
+def chat_deps() -> ChatDeps:
+    """Of a bot that speaks with nobody: it has no library, and nobody has it."""
+    nothing = cast(Any, None)
+    return ChatDeps(cast(Any, ScriptedResearcher()), LINKS, Tenancy(*[nothing] * 5), nothing, ChatTurns())

@@ -18,7 +18,7 @@ from adapters.chat.discord.translate import Asked, place_of_interaction
 from adapters.chat.discord.words import word
 from core import wording
 from core.errors import GorkdError
-from core.settings.desk import KeptSettings, SettingChange, SettingsChanged, SettingsDesk
+from core.settings.desk import KeptSettings, SettingChange, SettingsChanged
 from core.settings.fields import (
     FIELDS,
     GROUPS,
@@ -82,25 +82,25 @@ class SettingsForm(discord.ui.Modal):
                 self.add_item(discord.ui.Label(text=label, description=hint, component=made))
 
 
-def settings_command(bot: ResearchBot, desk: SettingsDesk) -> app_commands.Command[Any, ..., None]:
+def settings_command(bot: ResearchBot) -> app_commands.Command[Any, ..., None]:
     @app_commands.command(name="research-settings", description=word("commands.settings"))
     @app_commands.guild_install()
     @app_commands.allowed_contexts(guilds=True, dms=False, private_channels=False)
     @app_commands.default_permissions(manage_guild=True)
     async def research_settings(interaction: Asked) -> None:
-        await whisper(bot, interaction, partial(_panel, bot, desk, interaction))
+        await whisper(bot, interaction, partial(_panel, bot, interaction))
 
     return research_settings
 
 
-async def press_settings(bot: ResearchBot, desk: SettingsDesk, interaction: Asked, group: str) -> None:
+async def press_settings(bot: ResearchBot, interaction: Asked, group: str) -> None:
     """A button below the settings: a form, or the log."""
     if group == LOG or not place_of_interaction(interaction).is_manager:
-        await whisper(bot, interaction, partial(_log_of, bot, desk, interaction))
+        await whisper(bot, interaction, partial(_log_of, bot, interaction))
         return
     tenant = place_of_interaction(interaction).scope.tenant
     try:
-        form = SettingsForm(cast("Group", group), await desk.show(tenant), desk.ceilings(tenant))
+        form = SettingsForm(cast("Group", group), await bot.rules.show(tenant), bot.rules.ceilings(tenant))
     except GorkdError as error:
         await whisper(bot, interaction, partial(_refusal, bot, error.user_message))
         return
@@ -118,9 +118,7 @@ def settings_of(interaction: Asked) -> tuple[int, dict[str, str]] | None:
     return int(found["version"]), given
 
 
-async def submit_settings(
-    bot: ResearchBot, desk: SettingsDesk, interaction: Asked, version: int, given: dict[str, str]
-) -> None:
+async def submit_settings(bot: ResearchBot, interaction: Asked, version: int, given: dict[str, str]) -> None:
     """Save what a form says, and show the settings as they are then, with what was wrong."""
 
     async def make() -> DiscordMessage:
@@ -129,8 +127,8 @@ async def submit_settings(
             return bot.voice.refusal(wording.SETTINGS_ADMINS_ONLY)
         tenant = place.scope.tenant
         try:
-            settings = read_settings(given, (await desk.show(tenant)).settings)
-            changes = await desk.save(tenant, settings, version=version, who=str(place.user_id))
+            settings = read_settings(given, (await bot.rules.show(tenant)).settings)
+            changes = await bot.rules.save(tenant, settings, version=version, who=str(place.user_id))
             notice = wording.SETTINGS_SAVED if changes else wording.SETTINGS_UNCHANGED
         except SettingsRefused as refused:
             wrong = "\n".join(
@@ -139,16 +137,16 @@ async def submit_settings(
             notice = f"{word('settings.not_saved')}\n{wrong}"
         except SettingsChanged as changed:
             notice = changed.user_message
-        return await _panel(bot, desk, interaction, notice=notice)
+        return await _panel(bot, interaction, notice=notice)
 
     await whisper(bot, interaction, make)
 
 
-async def _panel(bot: ResearchBot, desk: SettingsDesk, interaction: Asked, *, notice: str = "") -> DiscordMessage:
+async def _panel(bot: ResearchBot, interaction: Asked, *, notice: str = "") -> DiscordMessage:
     place = place_of_interaction(interaction)
     if not place.is_manager:
         return bot.voice.refusal(wording.SETTINGS_ADMINS_ONLY)
-    kept, changes = await desk.show(place.scope.tenant), await desk.log(place.scope.tenant, limit=1)
+    kept, changes = await bot.rules.show(place.scope.tenant), await bot.rules.log(place.scope.tenant, limit=1)
     embed = discord.Embed(title=wording.SETTINGS, description=notice or word("settings.text"), colour=COLOUR)
     for group, title in GROUPS.items():
         embed.add_field(name=title, value=_listed(group, kept.settings), inline=False)
@@ -160,11 +158,11 @@ async def _panel(bot: ResearchBot, desk: SettingsDesk, interaction: Asked, *, no
     return DiscordMessage(embed, said[:2000], rows=(tuple(buttons),))
 
 
-async def _log_of(bot: ResearchBot, desk: SettingsDesk, interaction: Asked) -> DiscordMessage:
+async def _log_of(bot: ResearchBot, interaction: Asked) -> DiscordMessage:
     place = place_of_interaction(interaction)
     if not place.is_manager:
         return bot.voice.refusal(wording.SETTINGS_ADMINS_ONLY)
-    changes = await desk.log(place.scope.tenant, limit=LOG_LENGTH)
+    changes = await bot.rules.log(place.scope.tenant, limit=LOG_LENGTH)
     lines = [_told(change) for change in changes if change.key in FIELDS]
     said = "\n".join(lines) or wording.NO_CHANGES_YET
     return bot.voice.notice(f"**{wording.SETTINGS_LOG}**\n{said}"[:2000])

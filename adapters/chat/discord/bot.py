@@ -11,12 +11,13 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import aiohttp
 import discord
 from discord import app_commands
 
+from adapters.chat.deps import ChatDeps
 from adapters.chat.discord.administering import SettingsItem, press_settings, settings_of, submit_settings
 from adapters.chat.discord.comings import leave_guild, notice_departures, welcome_guild
 from adapters.chat.discord.commands import add_commands, is_registered
@@ -39,14 +40,7 @@ from adapters.chat.reply import Pace
 from core.delivery import Address
 from core.errors import GorkdError, SetupError
 from core.job import ResearchJob, ResearchRequest
-from core.page_links import PageLinks
-from core.settings.tenant import DEFAULTS, TenantSettings
-
-if TYPE_CHECKING:
-    from core.departures import Leaving
-    from core.library.session import LibraryTalks
-    from core.researcher import Researcher
-    from core.settings.desk import SettingsDesk
+from core.settings.tenant import TenantSettings
 
 GRACE_S = 30.0  # a stopping bot lets living messages end for this long (G-02)
 RECONNECT_S = (1.0, 5.0, 15.0, 60.0)  # between tries to log in while Discord is away; the last is repeated
@@ -56,17 +50,9 @@ MAX_REPLIES = 1000  # answers that go when their question is deleted; older ones
 _log = logging.getLogger(__name__)
 
 
-async def run_discord(
-    researcher: Researcher,
-    settings: DiscordSettings,
-    *,
-    links: PageLinks,
-    talks: LibraryTalks | None = None,
-    leaving: Leaving | None = None,
-    rules: SettingsDesk | None = None,
-) -> None:
+async def run_discord(deps: ChatDeps, settings: DiscordSettings) -> None:
     """Runs until cancelled, then lets living messages end. Raises `SetupError` when Discord refuses the token."""
-    async with ResearchBot(researcher, settings, links=links, talks=talks, leaving=leaving, rules=rules) as bot:
+    async with ResearchBot(deps, settings) as bot:
         running = asyncio.create_task(bot.run_forever(), name="discord")
         try:
             await asyncio.shield(running)
@@ -77,29 +63,17 @@ async def run_discord(
 
 
 class ResearchBot(discord.AutoShardedClient):
-    def __init__(
-        self,
-        researcher: Researcher,
-        settings: DiscordSettings,
-        *,
-        links: PageLinks,
-        talks: LibraryTalks | None = None,
-        leaving: Leaving | None = None,
-        rules: SettingsDesk | None = None,
-    ) -> None:
-        """Without `talks` there is no library; without `leaving` nothing of a server that removes the bot is erased;
-        without `rules` every server has the defaults.
-        """
+    def __init__(self, deps: ChatDeps, settings: DiscordSettings) -> None:
         discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False  # no bot of ours speaks
         intents = discord.Intents(guilds=True, guild_messages=True, dm_messages=True)  # none of them is privileged
         super().__init__(intents=intents, allowed_mentions=discord.AllowedMentions.none(), max_messages=None)
-        self.researcher = researcher
         self.settings = settings
-        self.leaving = leaving
-        self.rules = rules
-        self.voice = DiscordVoice(links)
-        self.live = LiveAnswers(researcher, self.voice, platform=PLATFORM, pace=PACE)
-        self.library = LiveTalks(talks, DiscordLibraryVoice(links), platform=PLATFORM, pace=PACE) if talks else None
+        self.researcher, self.leaving, self.rules = deps.researcher, deps.tenancy.leaving, deps.tenancy.settings
+        self.voice = DiscordVoice(deps.links)
+        self.live = LiveAnswers(deps.researcher, self.voice, platform=PLATFORM, pace=PACE, turns=deps.turns)
+        self.library = LiveTalks(
+            deps.talks, DiscordLibraryVoice(deps.links), platform=PLATFORM, pace=PACE, turns=deps.turns
+        )
         self.traffic = Traffic()
         self.replies: OrderedDict[int, DiscordReply] = OrderedDict()  # by the message that is answered
         self.is_retiring = False
@@ -133,16 +107,13 @@ class ResearchBot(discord.AutoShardedClient):
     async def retire(self) -> None:
         """Take no more questions, and give those being answered their time."""
         self.is_retiring = True
-        library = self.library
-        await asyncio.gather(self.live.settle(GRACE_S), *([library.settle(GRACE_S)] if library else []))
-        await asyncio.gather(self.live.aclose(), *([library.aclose()] if library else []))
+        await asyncio.gather(self.live.settle(GRACE_S), self.library.settle(GRACE_S))
+        await asyncio.gather(self.live.aclose(), self.library.aclose())
 
     # What Discord tells
 
     async def on_ready(self) -> None:
-        resumed = await self.live.resume(self._reopen)
-        if self.library is not None:
-            resumed += await self.library.resume(self._reopen)
+        resumed = await self.live.resume(self._reopen) + await self.library.resume(self._reopen)
         _log.info("discord is ready", extra={"guilds": len(self.guilds), "resumed": resumed})
         await notice_departures(self)
 
@@ -166,8 +137,8 @@ class ResearchBot(discord.AutoShardedClient):
             await submit_form(self, interaction, *form)
         elif wish is not None:
             await self.said_by_button(interaction, wish)
-        elif self.rules is not None and (given := settings_of(interaction)):
-            await submit_settings(self, self.rules, interaction, *given)
+        elif given := settings_of(interaction):
+            await submit_settings(self, interaction, *given)
 
     async def pressed(self, interaction: Asked, press: Press, job_id: str) -> None:
         await press_button(self, interaction, press, job_id)
@@ -176,8 +147,7 @@ class ResearchBot(discord.AutoShardedClient):
         await press_library(self, interaction, button)
 
     async def settings_pressed(self, interaction: Asked, group: str) -> None:
-        if self.rules is not None:
-            await press_settings(self, self.rules, interaction, group)
+        await press_settings(self, interaction, group)
 
     # What the parts of the bot share
 
@@ -190,7 +160,7 @@ class ResearchBot(discord.AutoShardedClient):
             return place
 
     async def _settings_of(self, tenant: str) -> TenantSettings:
-        return (await self.rules.show(tenant)).settings if self.rules else DEFAULTS
+        return (await self.rules.show(tenant)).settings
 
     async def ask(
         self, request: ResearchRequest, spot: Spot, *, key: str, files: Sequence[discord.Attachment] = ()

@@ -25,9 +25,8 @@ _log = logging.getLogger(__name__)
 async def welcome_guild(bot: ResearchBot, guild: discord.Guild) -> None:
     """How to ask, where the bot may write. A server that had removed the bot begins anew."""
     try:
-        if bot.leaving is not None:
-            await bot.leaving.settle(_tenant(guild.id))
-            await bot.leaving.arrived(_app(bot), _tenant(guild.id))
+        await bot.leaving.settle(_tenant(guild.id))
+        await bot.leaving.arrived(_app(bot), _tenant(guild.id))
         channel = _place_to_greet(guild)
         if channel is None:
             return
@@ -44,17 +43,14 @@ async def welcome_guild(bot: ResearchBot, guild: discord.Guild) -> None:
 
 async def leave_guild(bot: ResearchBot, guild: discord.Guild) -> None:
     """The bot was removed from a server: what runs is cancelled, and everything of it erased."""
-    if bot.leaving is not None:
-        try:
-            await bot.leaving.leave(_tenant(guild.id))
-        except GorkdError as error:
-            _log.error("a server's departure is not noted", extra={"guild": guild.id, "error": str(error)})
+    try:
+        await bot.leaving.leave(_tenant(guild.id))
+    except GorkdError as error:
+        _log.error("a server's departure is not noted", extra={"guild": guild.id, "error": str(error)})
 
 
 async def notice_departures(bot: ResearchBot) -> None:
     """Servers that removed the bot while it was away. What Discord cannot tell for certain is asked again next time."""
-    if bot.leaving is None:
-        return
     try:
         present = {_tenant(guild.id) async for guild in bot.fetch_guilds(limit=None, with_counts=False)}
         for tenant in await bot.leaving.missing(_app(bot), present):

@@ -48,12 +48,9 @@ _contexts = app_commands.allowed_contexts(guilds=True, dms=True, private_channel
 
 
 def add_commands(bot: ResearchBot) -> None:
-    for command in (_research(bot), _research_this(bot), section_command(bot), _help(bot), _history(bot)):
-        bot.tree.add_command(command)
-    if bot.library is not None:
-        bot.tree.add_command(library_command(bot, bot.library))
-    if bot.rules is not None:
-        bot.tree.add_command(settings_command(bot, bot.rules))
+    makers = (_research, _research_this, section_command, _help, _history, library_command, settings_command)
+    for make in makers:
+        bot.tree.add_command(make(bot))
 
     @bot.tree.error
     async def failed(interaction: Asked, error: app_commands.AppCommandError) -> None:

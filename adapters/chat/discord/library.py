@@ -12,14 +12,13 @@ from discord import app_commands
 from adapters.chat.discord.acks import acknowledge, open_form
 from adapters.chat.discord.delivery import Spot
 from adapters.chat.discord.files import incoming
-from adapters.chat.discord.payload import DiscordMessage, LibraryButton
+from adapters.chat.discord.payload import LibraryButton
 from adapters.chat.discord.translate import Asked, Place, place_of_interaction
 from adapters.chat.discord.view import WishForm
 from adapters.chat.discord.words import word
-from adapters.chat.library import LiveTalks
 from core.errors import GorkdError
 from core.job import LOCAL, ResearchJob
-from core.library.session import LibraryTalks, Speaker
+from core.library.session import Speaker
 from core.library.states import COMMANDS
 from core.library.words import ALSO_OF_ANSWERS, Addition, Words
 from core.render import one_line
@@ -50,7 +49,7 @@ class Turn:
         )  # fmt: skip
 
 
-def library_command(bot: ResearchBot, library: LiveTalks[DiscordMessage]) -> app_commands.Command[Any, ..., None]:
+def library_command(bot: ResearchBot) -> app_commands.Command[Any, ..., None]:
     @app_commands.command(name="library", description=word("library.command"))
     @app_commands.guild_install()
     @app_commands.allowed_contexts(guilds=True, dms=True, private_channels=False)
@@ -71,12 +70,12 @@ def library_command(bot: ResearchBot, library: LiveTalks[DiscordMessage]) -> app
         turn = Turn(await bot.placed(place_of_interaction(interaction)), spot, str(interaction.id))
         if command == "add":
             addition = Addition((argument,) if argument else ())
-            await _add(bot, library, turn, addition, [file] if file else [])
+            await _add(bot, turn, addition, [file] if file else [])
         else:
-            await _say(bot, library, turn, f"{command} {argument}".strip())
+            await _say(bot, turn, f"{command} {argument}".strip())
 
     async def complete_argument(interaction: Asked, current: str) -> list[app_commands.Choice[str]]:
-        return await _papers_like(bot, library.talks, interaction, current)
+        return await _papers_like(bot, interaction, current)
 
     command.autocomplete("command")(_complete_command)
     command.autocomplete("argument")(complete_argument)
@@ -90,15 +89,12 @@ async def hear_library(
 
     Raises `StoreError`.
     """
-    library = bot.library
-    if library is None:
-        return False
     has_files = bool(message.attachments)
-    heard = await library.talks.hear(turn.place.scope, _thread_of(turn.place), said, has_files=has_files)
+    heard = await bot.library.talks.hear(turn.place.scope, _thread_of(turn.place), said, has_files=has_files)
     if isinstance(heard, Addition):
-        await _add(bot, library, turn, heard, message.attachments)
+        await _add(bot, turn, heard, message.attachments)
     elif heard is not None and not _is_of_answer(heard, answered):
-        await _say(bot, library, turn, heard.text)
+        await _say(bot, turn, heard.text)
     else:
         return False
     return True
@@ -112,31 +108,22 @@ async def press_library(bot: ResearchBot, interaction: Asked, button: LibraryBut
     spot = await acknowledge(interaction)
     if spot is None:
         return
-    if bot.library is None:
-        await bot.reply(spot).edit(bot.voice.refusal(word("asking.nothing_here")))
-        return
     turn = Turn(await bot.placed(place_of_interaction(interaction)), spot, str(interaction.id))
-    await _say(bot, bot.library, turn, button.words, about=button.tag)
+    await _say(bot, turn, button.words, about=button.tag)
 
 
-async def _say(bot: ResearchBot, library: LiveTalks[DiscordMessage], turn: Turn, text: str, *, about: str = "") -> None:
+async def _say(bot: ResearchBot, turn: Turn, text: str, *, about: str = "") -> None:
     if bot.is_retiring:
         await bot.reply(turn.spot).edit(bot.voice.refusal(word("asking.restarting")))
     else:
-        await library.say(turn.speaker, text, bot.reply(turn.spot), about=about)
+        await bot.library.say(turn.speaker, text, bot.reply(turn.spot), about=about)
 
 
-async def _add(
-    bot: ResearchBot,
-    library: LiveTalks[DiscordMessage],
-    turn: Turn,
-    addition: Addition,
-    files: Sequence[discord.Attachment],
-) -> None:
+async def _add(bot: ResearchBot, turn: Turn, addition: Addition, files: Sequence[discord.Attachment]) -> None:
     if bot.is_retiring:
         await bot.reply(turn.spot).edit(bot.voice.refusal(word("asking.restarting")))
     else:
-        await library.add(turn.speaker, addition, [incoming(file) for file in files], bot.reply(turn.spot))
+        await bot.library.add(turn.speaker, addition, [incoming(file) for file in files], bot.reply(turn.spot))
 
 
 def library_key(message_id: int) -> str:
@@ -168,16 +155,14 @@ async def _complete_command(_: Asked, current: str) -> list[app_commands.Choice[
     ][:MAX_CHOICES]
 
 
-async def _papers_like(
-    bot: ResearchBot, talks: LibraryTalks, interaction: Asked, current: str
-) -> list[app_commands.Choice[str]]:
+async def _papers_like(bot: ResearchBot, interaction: Asked, current: str) -> list[app_commands.Choice[str]]:
     """Papers by id or title, where the command takes one."""
     rule = COMMANDS.get(getattr(interaction.namespace, "command", ""))
     if rule is None or not rule.takes_paper:
         return []
     wanted = current.casefold().strip()
     try:
-        papers = await talks.papers((await bot.placed(place_of_interaction(interaction))).scope)
+        papers = await bot.library.talks.papers((await bot.placed(place_of_interaction(interaction))).scope)
     except GorkdError:
         return []
     shown = [(paper.id, f"{paper.id} {one_line(paper.title)}"[:CHOICE_LENGTH]) for paper in papers]

@@ -11,7 +11,7 @@ import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from aiohttp import ClientSession, ClientTimeout, web
 from slack_bolt.async_app import AsyncApp
@@ -21,6 +21,7 @@ from slack_sdk.errors import SlackApiError
 from slack_sdk.oauth.token_rotation.async_rotator import AsyncTokenRotator
 from slack_sdk.web.async_client import AsyncWebClient
 
+from adapters.chat.deps import ChatDeps
 from adapters.chat.library import LiveTalks
 from adapters.chat.live import LiveAnswers
 from adapters.chat.reply import Pace
@@ -55,14 +56,9 @@ from adapters.chat.slack.stream import StreamGate
 from adapters.chat.slack.threads import Threads
 from adapters.chat.slack.translate import PLATFORM
 from adapters.chat.slack.uninstalling import hear_departure
-from adapters.chat.turns import ChatTurns
 from core.departures import Tenancy
 from core.errors import SetupError
-from core.library.session import LibraryTalks
 from core.page_links import PageLinks
-
-if TYPE_CHECKING:
-    from core.researcher import Researcher
 
 RESUME_EVERY_S = 60.0  # what an outage has left behind is taken up again
 ANY = re.compile(".*")
@@ -73,51 +69,36 @@ Next = Callable[[], Awaitable[None]]
 _log = logging.getLogger(__name__)
 
 
-async def run_slack(
-    researcher: Researcher,
-    settings: SlackSettings,
-    *,
-    links: PageLinks,
-    tenancy: Tenancy,
-    talks: LibraryTalks,
-    turns: ChatTurns,
-) -> None:
+async def run_slack(deps: ChatDeps, settings: SlackSettings) -> None:
     """Run in Socket Mode until cancelled. Raises `SetupError` when Slack refuses a token."""
     if not settings.is_socket_mode:
         raise SetupError("Without SLACK_APP_TOKEN Slack sends its events to the web process: run `gorkd web`.")
-    async with open_app(researcher, settings, links=links, tenancy=tenancy, talks=talks, turns=turns) as app:
+    async with open_app(deps, settings) as app:
         await check_app_token(app.client, settings)
         await keep_connected(app, settings.app_token)
 
 
 @asynccontextmanager
-async def open_app(
-    researcher: Researcher,
-    settings: SlackSettings,
-    *,
-    links: PageLinks,
-    tenancy: Tenancy,
-    talks: LibraryTalks,
-    turns: ChatTurns,
-) -> AsyncIterator[AsyncApp]:
+async def open_app(deps: ChatDeps, settings: SlackSettings) -> AsyncIterator[AsyncApp]:
     """The app with its listeners; while it is open, answers that still wait are followed.
 
     Raises `SetupError` when Slack refuses the bot's token.
     """
     async with (
         ClientSession(timeout=ClientTimeout(total=API_TIMEOUT_S)) as session,
-        _open_workspaces(settings, tenancy, session) as workspaces,
+        _open_workspaces(settings, deps.tenancy, session) as workspaces,
     ):
+        researcher, links, rules = deps.researcher, deps.links, deps.tenancy.settings
         voice = SlackVoice(links)
-        live = LiveAnswers(researcher, voice, platform=PLATFORM, turns=turns)
-        speaking = LiveTalks(talks, SlackLibraryVoice(links), platform=PLATFORM, pace=Pace(), turns=turns)
-        threads, administration = Threads(tenancy.settings), Administration(tenancy.settings)
+        live = LiveAnswers(researcher, voice, platform=PLATFORM, turns=deps.turns)
+        speaking = LiveTalks(deps.talks, SlackLibraryVoice(links), platform=PLATFORM, pace=Pace(), turns=deps.turns)
+        threads, administration = Threads(rules), Administration(rules)
         library = SlackLibrary(speaking, workspaces, threads, session, settings.api_url)
         desk = Desk(researcher, live, voice, workspaces, session, settings.api_url, administration, library, threads)
         resuming = asyncio.create_task(_keep_resuming(desk), name="slack resume")
         client = web_client(settings.bot_token, session=session, api_url=settings.api_url)
         try:
-            yield build_app(desk, client, Home(researcher, links, entries=home_entries()), tenancy)
+            yield build_app(desk, client, Home(researcher, links, entries=home_entries()), deps.tenancy)
         finally:
             resuming.cancel()
             await asyncio.gather(resuming, return_exceptions=True)
@@ -153,18 +134,9 @@ async def _open_workspaces(
 
 
 @asynccontextmanager
-async def serve_events(
-    app: web.Application,
-    researcher: Researcher,
-    settings: SlackSettings,
-    *,
-    links: PageLinks,
-    tenancy: Tenancy,
-    talks: LibraryTalks,
-    turns: ChatTurns,
-) -> AsyncIterator[None]:
+async def serve_events(app: web.Application, deps: ChatDeps, settings: SlackSettings) -> AsyncIterator[None]:
     """HTTP mode: take Slack's requests in the web process, within the block."""
-    async with open_app(researcher, settings, links=links, tenancy=tenancy, talks=talks, turns=turns) as bolt:
+    async with open_app(deps, settings) as bolt:
         add_events_route(app, bolt, settings.signing_secret)
         yield
 

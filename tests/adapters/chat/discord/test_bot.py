@@ -18,7 +18,6 @@ from adapters.chat.discord.translate import Place, is_open, question_of
 from core.errors import SetupError
 from core.job import Scope
 from tests.golden import samples
-from tests.golden.samples import ScriptedResearcher
 from tests.shared_data import ROOT
 
 PRIVILEGED = discord.Intents(message_content=True, members=True, presences=True).value
@@ -87,7 +86,7 @@ async def test_open_means_that_everyone_may_view(overwrites: list[dict[str, obje
 
 
 def new_bot() -> ResearchBot:
-    return ResearchBot(ScriptedResearcher(), DiscordSettings("t"), links=samples.LINKS)  # type: ignore[arg-type]
+    return ResearchBot(samples.chat_deps(), DiscordSettings("t"))
 
 
 @pytest.mark.parametrize("channel", [None, object(), discord.Object(5)], ids=["none", "other", "partial"])
