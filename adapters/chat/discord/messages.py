@@ -37,7 +37,7 @@ async def hear(bot: ResearchBot, message: discord.Message) -> None:
     ):
         return
     place = await bot.placed(place_of_message(message))
-    spot = await _spot(bot, message)
+    spot = await _spot(message)
     if spot is None:
         return
     said = question_of(message.content, bot.user.id)
@@ -202,7 +202,7 @@ async def _job_above(thread: discord.Thread) -> str:
         return ""
 
 
-async def _spot(bot: ResearchBot, message: discord.Message) -> Spot | None:
+async def _spot(message: discord.Message) -> Spot | None:
     """Where to answer; None where the bot may not write, which is told to the author in private."""
     spot = Spot(message.channel.id, message.author.id, question_id=message.id, can_post=True)
     if message.guild is None or not isinstance(message.channel, discord.abc.GuildChannel | discord.Thread):

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from adapters.chat.slack.stream import StreamGate
 
 API_TIMEOUT_S = 10.0
+LIMITED = 429
 LONGEST_WAIT_S = 60.0  # Slack seldom asks for more; whoever waits longer had better say so
 REPEATABLE = (
     "chat.update",
@@ -89,8 +90,10 @@ class OneWorkspace:
         return self._known
 
 
-class RateLimited(AsyncRetryHandler):
-    """Waits as long as Slack says. The SDK's own handler reads the first digit of the header only."""
+class Retrying(AsyncRetryHandler):
+    """Waits as long as Slack says, of which the SDK's own handler reads the first digit only, and asks again where
+    asking twice does no harm. A post whose reply was lost is never repeated blindly: it may have been made.
+    """
 
     async def _can_retry_async(
         self,
@@ -100,9 +103,11 @@ class RateLimited(AsyncRetryHandler):
         response: HttpResponse | None = None,
         error: Exception | None = None,
     ) -> bool:
-        if response is None or response.status_code != 429 or request.url.endswith(IMPATIENT):
-            return False
-        return wait_s(response.headers) <= LONGEST_WAIT_S
+        if response is not None and response.status_code == LIMITED:
+            return not request.url.endswith(IMPATIENT) and wait_s(response.headers) <= LONGEST_WAIT_S
+        is_lost = isinstance(error, ClientError | TimeoutError | OSError)
+        is_lost = is_lost or (response is not None and response.status_code >= 500)
+        return is_lost and request.url.rpartition("/")[2].startswith(REPEATABLE)
 
     async def prepare_for_next_attempt_async(
         self,
@@ -112,34 +117,20 @@ class RateLimited(AsyncRetryHandler):
         response: HttpResponse | None = None,
         error: Exception | None = None,
     ) -> None:
-        seconds = wait_s(response.headers if response else {})
+        if response is None or response.status_code != LIMITED:
+            await super().prepare_for_next_attempt_async(state=state, request=request, response=response, error=error)
+            return
+        seconds = wait_s(response.headers)
         _log.warning("Slack asks to wait", extra={"method": request.url.rpartition("/")[2], "seconds": seconds})
         state.next_attempt_requested = True
         await asyncio.sleep(seconds)
         state.increment_current_attempt()
 
 
-class LostReply(AsyncRetryHandler):
-    """Asks again where asking twice does no harm. A post is never repeated blindly: it may have been made."""
-
-    async def _can_retry_async(
-        self,
-        *,
-        state: RetryState,
-        request: HttpRequest,
-        response: HttpResponse | None = None,
-        error: Exception | None = None,
-    ) -> bool:
-        if not request.url.rpartition("/")[2].startswith(REPEATABLE):
-            return False
-        is_lost = isinstance(error, ClientError | TimeoutError | OSError)
-        return is_lost or (response is not None and response.status_code >= 500)
-
-
 def web_client(token: str, *, session: ClientSession | None = None, api_url: str = SLACK_API) -> AsyncWebClient:
     """A client with our own rules for trying again, on a shared `session` where there is one."""
-    retries: list[AsyncRetryHandler] = [RateLimited(max_retry_count=3), LostReply(max_retry_count=3)]
-    return AsyncWebClient(token, base_url=api_url, timeout=int(API_TIMEOUT_S), session=session, retry_handlers=retries)
+    retrying: list[AsyncRetryHandler] = [Retrying(max_retry_count=3)]
+    return AsyncWebClient(token, base_url=api_url, timeout=int(API_TIMEOUT_S), session=session, retry_handlers=retrying)
 
 
 def reason(error: Exception) -> str:
