@@ -1,44 +1,20 @@
-"""Citation markers: the five grammars of D3 read into one model and written from it.
+"""Citation markers: the grammars of D3 read into one model, and taken out of a text again.
 
-`[1]`, `[2509.10446v1, page 5]`, `(smith2024quantum)`, a URL in parentheses, and JSON all say the
-same: this claim rests on these targets. Markers in code are text, not markers.
+`[1]`, `[2509.10446v1, page 5]`, `(smith2024quantum)` and a URL in parentheses all say the same: this claim rests
+on these targets. Markers in code are text, not markers.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 
-from core.answer import Citation, Verdict
+from core.answer import Verdict
 from core.markers import Bracket, Grammar, KeyRef, PageRef, SourceRef, Target, UrlRef, brackets, read_bracket
-from core.sentences import code_spans, split_sentences
-
-__all__ = [  # the targets are defined beside their grammars
-    "MARKS",
-    "CitedClaim",
-    "Grammar",
-    "KeyRef",
-    "Marker",
-    "PageRef",
-    "SourceRef",
-    "Target",
-    "UrlRef",
-    "keep_markers",
-    "parse_claims",
-    "parse_json",
-    "parse_markers",
-    "render_author_years",
-    "render_json",
-    "render_keys",
-    "render_numbers",
-    "render_pages",
-    "render_urls",
-    "strip_markers",
-]
+from core.sentences import code_spans
 
 MARKS: Mapping[Verdict, str] = MappingProxyType(
     {
@@ -79,7 +55,7 @@ class Marker:
 
 
 def parse_markers(text: str, grammar: Grammar | None = None, *, keys: Collection[str] = ()) -> list[Marker]:
-    """The markers of `text` in order, of one grammar or of all; JSON has none (`parse_json`).
+    """The markers of `text` in order, of one grammar or of all.
 
     `keys` are the known BibTeX keys; only with them author-year labels (`[Smith et al., 2024]`) are
     markers. What looks like a key or a source number but is unknown is a marker too, so that
@@ -244,144 +220,3 @@ def _cut(text: str, cuts: Sequence[_Cut]) -> str:
         if left.endswith("(") and text.startswith(")", cursor):
             left, cursor = left[:-1].rstrip(_BLANKS), cursor + 1
     return left + text[cursor:]
-
-
-# Writing: one claim in each of the five styles
-
-
-@dataclass(frozen=True, slots=True)
-class CitedClaim:
-    """One sentence without markers, and what it rests on: the model behind every style."""
-
-    text: str
-    targets: tuple[Target, ...] = ()
-
-
-def parse_claims(text: str, grammar: Grammar, *, keys: Collection[str] = ()) -> list[CitedClaim]:
-    """The asserting sentences of a document in one style, each with its targets in order, each target once."""
-    if grammar is Grammar.JSON:
-        return _claims_of(parse_json(text))
-    claims = []
-    for sentence in split_sentences(text):
-        if sentence.asserts:
-            targets = [marker.target for marker in parse_markers(sentence.text, grammar, keys=keys)]
-            plain = strip_markers(sentence.text, grammar, keys=keys)
-            claims.append(CitedClaim(plain, tuple(dict.fromkeys(targets))))
-    return claims
-
-
-def render_numbers(text: str, source_ids: Sequence[str], *, verdicts: Sequence[Verdict] = ()) -> str:
-    """`Fact [1][2].`, or with a verdict for each id `Fact [1]✓ [2]◐.`"""
-    numbers = [source_id.removeprefix("src_") for source_id in source_ids]
-    if not verdicts:
-        return _place(text, "".join(f"[{number}]" for number in numbers))
-    marked = [f"[{number}]{MARKS[verdict]}" for number, verdict in zip(numbers, verdicts, strict=True)]
-    return _place(text, " ".join(marked))
-
-
-def render_pages(text: str, pages: Sequence[PageRef]) -> str:
-    """`Fact [2509.10446v1, page 5].`, several in brackets of their own (S000-16)."""
-    return _place(text, " ".join(_page_marker(page) for page in pages))
-
-
-def render_keys(text: str, keys: Sequence[str]) -> str:
-    """`Fact (smith2024quantum; doe2020title).` (S001-24)"""
-    return _place(text, f"({'; '.join(keys)})" if keys else "")
-
-
-def render_author_years(text: str, cited: Sequence[str], *, keys: Collection[str]) -> str:
-    """`Fact [Smith et al., 2024].`: labels made of the cited keys, with a letter where `keys` has several of a year."""
-    labels = [_label(key, keys) for key in cited]
-    return _place(text, f"[{'; '.join(labels)}]" if labels else "")
-
-
-def render_urls(text: str, urls: Sequence[str]) -> str:
-    """`Fact (https://a.example) (https://b.example).` (S004-13); what breaks parentheses is percent-encoded."""
-    return _place(text, " ".join(f"({_safe_url(url)})" for url in urls))
-
-
-def render_json(citations: Sequence[Citation]) -> str:
-    """A JSON list of `{claim, source_id, quote}`; quotes are null where there are none."""
-    rows = [{"claim": entry.claim, "source_id": entry.source_id, "quote": entry.quote} for entry in citations]
-    return json.dumps(rows, ensure_ascii=False)
-
-
-def parse_json(text: str) -> list[Citation]:
-    """The citations of a JSON list, or of the list under `citations` of an object; malformed entries are left out.
-
-    A code fence around the JSON is allowed. Text that is no such JSON gives an empty list.
-    """
-    try:
-        value: object = json.loads(_FENCED.sub(r"\1", text.strip()))
-    except (ValueError, RecursionError):
-        return []
-    if isinstance(value, dict):
-        value = value.get("citations")
-    rows = value if isinstance(value, list) else []
-    return [citation for row in rows if (citation := _citation_of(row))]
-
-
-def _citation_of(row: object) -> Citation | None:
-    if not isinstance(row, dict):
-        return None
-    claim, source, quote = row.get("claim"), row.get("source_id"), row.get("quote")
-    number = _SOURCE_ID.fullmatch(str(source)) if isinstance(source, str | int) else None
-    if not isinstance(claim, str) or not claim.strip() or number is None:
-        return None
-    return Citation(claim, f"src_{number[1]}", quote if isinstance(quote, str) and quote else None)
-
-
-def _claims_of(citations: Sequence[Citation]) -> list[CitedClaim]:
-    """Citations of one claim, one behind the other, are one claim with several targets."""
-    claims: list[CitedClaim] = []
-    for citation in citations:
-        target = SourceRef(int(citation.source_id.removeprefix("src_")))
-        if claims and claims[-1].text == citation.claim:
-            claims[-1] = replace(claims[-1], targets=(*claims[-1].targets, target))
-        else:
-            claims.append(CitedClaim(citation.claim, (target,)))
-    return claims
-
-
-_FENCED = re.compile(r"\A```(?:json)?\s*(.*?)\s*```\Z", re.S)
-_SOURCE_ID = re.compile(r"\[?(?:src_)?([1-9]\d{0,2})\]?")
-_FINAL_STOP = re.compile(r"[ \t]*[.!…。！।۔]+$")
-_UNSPACED_END = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]$")
-
-
-def _place(text: str, markers: str) -> str:
-    """Markers before the final stop; behind a closing quote, bracket or question mark they stand at the end."""
-    if not markers:
-        return text
-    stop = _FINAL_STOP.search(text)
-    body, end = (text[: stop.start()], stop.group()) if stop else (text, "")
-    return f"{body}{'' if _UNSPACED_END.search(body) else ' '}{markers}{end}"
-
-
-def _page_marker(page: PageRef) -> str:
-    pages = f"pages {page.page}-{page.last_page}" if page.last_page else f"page {page.page}"
-    return f"[{page.paper_id}, {pages}]"
-
-
-_KEY_PARTS = re.compile(r"([a-z][a-z'’_-]*?)((?:19|20)\d{2})\w*")
-
-
-def _label(key: str, keys: Collection[str]) -> str:
-    parts = _KEY_PARTS.fullmatch(key)
-    if parts is None:
-        return key
-    alike = sorted(other for other in keys if other.lower().startswith(parts[1] + parts[2]))
-    letter = chr(ord("a") + alike.index(key)) if len(alike) > 1 and key in alike[:26] else ""
-    return f"{parts[1].capitalize()} et al., {parts[2]}{letter}"
-
-
-def _safe_url(url: str) -> str:
-    url = re.sub(r"\s", "%20", url.strip()).replace("<", "%3C").replace(">", "%3E")
-    depth = 0
-    for char in url:
-        depth += (char == "(") - (char == ")")
-        if depth < 0:
-            break
-    if depth:
-        url = url.replace("(", "%28").replace(")", "%29")
-    return f"{url[:-1]}%{ord(url[-1]):02X}" if url[-1:] in (".", ",", ";") else url

@@ -16,7 +16,6 @@ class Grammar(StrEnum):
     PAGE = "page"
     KEY = "key"
     URL = "url"
-    JSON = "json"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,11 @@ from itertools import pairwise
 import regex
 
 from core.answer import Section as Part
-from core.citations import keep_markers, parse_markers, render_numbers
+from core.citations import keep_markers, parse_markers
 from core.grounding import Grounder, Judged
 from core.markers import Grammar, KeyRef
 from core.passages import Passage
+from core.quoting import cited
 from core.source import Source
 
 BRIEF_ID = "src_1"
@@ -43,7 +44,7 @@ class KeyGrounder(Grounder):
     def judge(self, section: Part, place: int, text: str, *, gap: str = "", asserts: bool = True) -> Judged:
         numbered, is_cited = self._numbered(text)
         if asserts and not is_cited:
-            numbered = render_numbers(numbered, [BRIEF_ID])
+            numbered = cited(numbered, BRIEF_ID.removeprefix("src_"))
         return super().judge(section, place, numbered, gap=gap, asserts=asserts)
 
     def _numbered(self, text: str) -> tuple[str, bool]:

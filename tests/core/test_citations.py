@@ -9,30 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.answer import Citation, Verdict
-from core.citations import (
-    MARKS,
-    CitedClaim,
-    Grammar,
-    KeyRef,
-    PageRef,
-    SourceRef,
-    Target,
-    UrlRef,
-    keep_markers,
-    parse_claims,
-    parse_json,
-    parse_markers,
-    render_author_years,
-    render_json,
-    render_keys,
-    render_numbers,
-    render_pages,
-    render_urls,
-    strip_markers,
-)
+from core.answer import Verdict
+from core.citations import MARKS, keep_markers, parse_markers, strip_markers
+from core.markers import Grammar, KeyRef, PageRef, SourceRef, Target, UrlRef
 
-KEYS = ("smith2024quantum", "doe2020title", "doe2020other")
+LABELS = {
+    "smith2024quantum": "Smith et al., 2024",
+    "doe2020other": "Doe et al., 2020a",  # the first of two in the order of keys
+    "doe2020title": "Doe et al., 2020b",
+}
+KEYS = tuple(LABELS)
 
 
 def targets(text: str, keys: tuple[str, ...] = ()) -> list[Target]:
@@ -296,102 +282,47 @@ URLS = st.lists(
 )
 
 
-@given(st.lists(st.tuples(TEXTS, NUMBER_LISTS), min_size=1, max_size=4), st.sampled_from([None, *MARKS]))
-def test_numbers_come_back_from_a_document(claims: list[tuple[str, list[int]]], verdict: Verdict | None) -> None:
-    """D3: rendered and parsed back, the claims are the same, with marks and without."""
-    written = []
-    for text, numbers in claims:
-        verdicts = [verdict] * len(numbers) if verdict else []
-        written.append(render_numbers(text, [f"src_{number}" for number in numbers], verdicts=verdicts))
+def cite(text: str, markers: str) -> str:
+    """`text` with its markers where writers put them: before the final stop, at the end behind any other sign."""
+    stop = re.search(r"[.!。]+$", text)
+    at = stop.start() if stop else len(text)
+    return f"{text[:at]} {markers}{text[at:]}"
 
-    found = parse_claims("\n\n".join(written), Grammar.NUMBER)
 
-    assert found == [CitedClaim(text, tuple(SourceRef(number) for number in numbers)) for text, numbers in claims]
+@given(TEXTS, NUMBER_LISTS, st.sampled_from(["", *MARKS.values()]))
+def test_numbers_are_read_back(text: str, numbers: list[int], mark: str) -> None:
+    """D3: with marks and without, the sentence and what it rests on come out as they went in."""
+    written = cite(text, " ".join(f"[{number}]{mark}" for number in numbers))
+
+    assert [marker.target for marker in parse_markers(written, Grammar.NUMBER)] == [*map(SourceRef, numbers)]
+    assert strip_markers(written, Grammar.NUMBER) == text
 
 
 @given(TEXTS, PAGE_REFS)
-def test_pages_come_back(text: str, pages: list[PageRef]) -> None:
-    assert parse_claims(render_pages(text, pages), Grammar.PAGE) == [CitedClaim(text, tuple(pages))]
+def test_pages_are_read_back(text: str, pages: list[PageRef]) -> None:
+    """D3, S000-16."""
+    places = [f"pages {page.page}-{page.last_page}" if page.last_page else f"page {page.page}" for page in pages]
+    written = cite(text, " ".join(f"[{page.paper_id}, {place}]" for page, place in zip(pages, places, strict=True)))
+
+    assert [marker.target for marker in parse_markers(written, Grammar.PAGE)] == pages
+    assert strip_markers(written, Grammar.PAGE) == text
 
 
-@given(TEXTS, st.lists(st.sampled_from(KEYS), min_size=1, max_size=3, unique=True))
-def test_keys_come_back_and_so_do_labels(text: str, keys: list[str]) -> None:
-    expected = [CitedClaim(text, tuple(KeyRef(key) for key in keys))]
+@given(TEXTS, st.lists(st.sampled_from(sorted(LABELS)), min_size=1, max_size=3, unique=True))
+def test_keys_are_read_back_and_so_are_labels(text: str, keys: list[str]) -> None:
+    """D3, S001-24."""
+    by_key = cite(text, f"({'; '.join(keys)})")
+    by_label = cite(text, f"[{'; '.join(LABELS[key] for key in keys)}]")
 
-    assert parse_claims(render_keys(text, keys), Grammar.KEY) == expected
-    assert parse_claims(render_author_years(text, keys, keys=KEYS), Grammar.KEY, keys=KEYS) == expected
+    assert [marker.target for marker in parse_markers(by_key, Grammar.KEY)] == [*map(KeyRef, keys)]
+    assert [marker.target for marker in parse_markers(by_label, Grammar.KEY, keys=KEYS)] == [*map(KeyRef, keys)]
+    assert strip_markers(by_key, Grammar.KEY) == strip_markers(by_label, Grammar.KEY, keys=KEYS) == text
 
 
 @given(TEXTS, URLS)
-def test_urls_come_back(text: str, urls: list[str]) -> None:
-    assert parse_claims(render_urls(text, urls), Grammar.URL) == [CitedClaim(text, tuple(UrlRef(url) for url in urls))]
+def test_urls_are_read_back(text: str, urls: list[str]) -> None:
+    """D3, S004-13."""
+    written = cite(text, " ".join(f"({url})" for url in urls))
 
-
-@given(
-    st.lists(
-        st.tuples(st.text(min_size=1).filter(str.strip), st.integers(1, 999), st.none() | st.text(min_size=1)),
-        max_size=5,
-    )
-)
-def test_json_comes_back(rows: list[tuple[str, int, str | None]]) -> None:
-    citations = [Citation(claim, f"src_{number}", quote) for claim, number, quote in rows]
-
-    assert parse_json(render_json(citations)) == citations
-
-
-@pytest.mark.parametrize(
-    ("url", "written"),
-    [
-        ("https://a.example/(x", "https://a.example/%28x"),
-        ("https://a.example/a b", "https://a.example/a%20b"),
-        ("https://a.example/)(", "https://a.example/%29%28"),
-        ("https://a.example/x.", "https://a.example/x%2E"),
-    ],
-)
-def test_an_address_that_would_break_its_parentheses_is_encoded(url: str, written: str) -> None:
-    text = render_urls("Fact.", [url])
-
-    assert text == f"Fact ({written})."
-    assert targets(text) == [UrlRef(written)]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "no json",
-        "{}",
-        "[1, 2]",
-        '{"citations": 3}',
-        '[{"claim": "", "source_id": "src_1"}]',
-        '[{"claim": "A."}]',
-        '[{"claim": "A.", "source_id": "src_0"}]',
-        '[{"claim": 3, "source_id": "src_1"}]',
-        pytest.param("[" * 100_000, id="deep"),
-    ],
-)
-def test_json_that_is_none_gives_nothing(text: str) -> None:
-    assert parse_json(text) == []
-
-
-def test_json_may_be_fenced_or_wrapped() -> None:
-    body = '{"citations": [{"claim": "A.", "source_id": 2, "quote": null}]}'
-
-    assert parse_json(f"```json\n{body}\n```") == [Citation("A.", "src_2")]
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("Fact.", "Fact [1]."),
-        ("Fact", "Fact [1]"),
-        ('He said "no."', 'He said "no." [1]'),
-        ("Is it?", "Is it? [1]"),
-        ("事实。", "事实[1]。"),
-        ("C'est vrai !", "C'est vrai [1] !"),
-        ("It goes on...", "It goes on [1]..."),
-    ],
-)
-def test_markers_stand_before_the_final_stop(text: str, expected: str) -> None:
-    assert render_numbers(text, ["src_1"]) == expected
-    assert strip_markers(render_numbers(text, ["src_1"])) == text
+    assert [marker.target for marker in parse_markers(written, Grammar.URL)] == [*map(UrlRef, urls)]
+    assert strip_markers(written, Grammar.URL) == text
