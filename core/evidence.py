@@ -22,13 +22,10 @@ from core.verification.reading import ROOT_MATCH, SYNONYM_MATCH, NumberLine, mat
 from core.verification.synonyms import meanings
 from core.verification.words import Kind, Token, tokenize
 
-__all__ = ["EvidenceIndex", "Passage", "PassageIndex", "find_evidence", "index_text", "verify_quote"]
-
 MAX_SENTENCES = 3  # a passage longer than this is no longer a quote
 MAX_SENTENCE_CHARS = 600  # longer "sentences" are tables or menus; they are cut at a line or a space
 SENTENCE_COST = 0.04  # of coverage, for each sentence beyond the first: a longer passage must earn its place
 PAIR_WEIGHT = 0.3  # of a word's weight, for two claim words that are also neighbours in the source
-SIMILARITY_WEIGHT = 0.3  # of the score, where similarities are given; by judgement, no labelled spans exist
 FOCUS_SENTENCES = 3  # what one sentence of an answer usually draws on
 CONTEXT_SENTENCES = 5  # beside the passage; more of a long text have the claim's words by chance
 MIN_SCORE = 0.15  # 0…1; below, the source says nothing of the claim
@@ -75,11 +72,8 @@ class PassageIndex:
         for left, right in pairwise(words):
             _append(self._pairs, (left.stem, right.stem), position)
 
-    def best(self, claim: str, similarities: Sequence[float] | None = None) -> Passage | None:
-        """The best run of at most three sentences; None where nothing of the claim is found.
-
-        `similarities`, if given, are −1…1, one for each of `spans`.
-        """
+    def best(self, claim: str) -> Passage | None:
+        """The best run of at most three sentences; None where nothing of the claim is found."""
         scores = self._score(claim)
         if scores is None:
             return None
@@ -88,8 +82,6 @@ class PassageIndex:
         for size in range(1, min(MAX_SENTENCES, len(self.spans)) + 1):
             covered = np.max([rows[:, offset : rows.shape[1] - size + 1 + offset] for offset in range(size)], axis=0)
             totals = weights @ covered - SENTENCE_COST * (size - 1)
-            if similarities is not None:
-                totals = (1 - SIMILARITY_WEIGHT) * totals + SIMILARITY_WEIGHT * _best_of_run(similarities, size)
             first = int(np.argmax(totals))
             if best is None or totals[first] > best.score + 1e-9:
                 best = self._passage(first, size, float(totals[first]))
@@ -173,9 +165,9 @@ class EvidenceIndex:
         self.source = source
         self.passages = PassageIndex(source.content)
 
-    def find(self, claim: str, similarities: Sequence[float] | None = None) -> Evidence | None:
+    def find(self, claim: str) -> Evidence | None:
         """The best 1–3 sentences, unchecked; None where the source has nothing of the claim."""
-        passage = self.passages.best(claim, similarities)
+        passage = self.passages.best(claim)
         if passage is None:
             return None
         quote = self.source.content[passage.start : passage.end]
@@ -197,11 +189,6 @@ class EvidenceIndex:
         return "\n".join([self.source.title, *dated, *quoted, *passages.select(claim, passage)])
 
 
-def find_evidence(claim: str, source: Source, *, similarities: Sequence[float] | None = None) -> Evidence | None:
-    """As `EvidenceIndex.find`, for a single claim."""
-    return EvidenceIndex(source).find(claim, similarities)
-
-
 @lru_cache(maxsize=64)
 def index_text(text: str) -> PassageIndex:
     """The index of a passage that is not a source of its own."""
@@ -212,12 +199,6 @@ def _append(table: dict[Key, list[int]], key: Key, position: int) -> None:
     positions = table.setdefault(key, [])
     if not positions or positions[-1] != position:
         positions.append(position)
-
-
-def _best_of_run(similarities: Sequence[float], size: int) -> NDArray[np.float32]:
-    values = np.clip(np.asarray(similarities, dtype=np.float32), 0.0, 1.0)
-    runs: NDArray[np.float32] = np.lib.stride_tricks.sliding_window_view(values, size).max(axis=1)
-    return runs
 
 
 def _sentence_spans(text: str) -> list[Span]:

@@ -14,7 +14,7 @@ from rapidfuzz import fuzz
 
 from core.answer import Citation, Claim, Evidence, RemovedSentence, Section, Verdict
 from core.citations import keep_markers, parse_markers, strip_markers
-from core.evidence import EvidenceIndex, verify_quote
+from core.evidence import EvidenceIndex
 from core.injection import instructions_in, mask
 from core.links import without_addresses, without_foreign_links
 from core.markers import Grammar
@@ -23,6 +23,7 @@ from core.source import Source
 from core.terms import terms
 from core.urls import canonical_url
 from core.verification.model_check import ModelVerdict
+from core.verification.quotes import verify_quote
 from core.verification.sources import check_source_exists, examine, repoint
 
 _STRENGTH = (Verdict.SUPPORTED, Verdict.MOVED, Verdict.PARTIAL, Verdict.UNCHECKED, Verdict.UNSUPPORTED)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.evidence import MAX_SENTENCE_CHARS, MAX_SENTENCES, EvidenceIndex, PassageIndex, find_evidence
+from core.evidence import MAX_SENTENCE_CHARS, MAX_SENTENCES, EvidenceIndex, PassageIndex
 from core.source import Source, SourceMetadata
 
 TEXT = (
@@ -41,7 +41,7 @@ def make_source(content: str) -> Source:
 )
 def test_the_passage_is_the_sentences_that_carry_the_claim(claim: str, quote: str) -> None:
     """As few sentences as say it, in the source's own letters."""
-    evidence = find_evidence(claim, make_source(TEXT))
+    evidence = EvidenceIndex(make_source(TEXT)).find(claim)
 
     assert evidence is not None
     assert evidence.quote == quote == TEXT[evidence.start : evidence.end]
@@ -49,20 +49,8 @@ def test_the_passage_is_the_sentences_that_carry_the_claim(claim: str, quote: st
 
 def test_nothing_is_found_where_nothing_is_said() -> None:
     """A source without the claim's words gives no passage."""
-    assert find_evidence("Photosynthesis needs chlorophyll.", make_source(TEXT)) is None
-    assert find_evidence("The archive moved.", make_source("")) is None
-
-
-def test_similarities_can_tip_the_choice() -> None:
-    """Where an embedder says which sentence means the same, it counts beside the words."""
-    index = PassageIndex("The mill burned down. The mill was sold.")
-
-    plain = index.best("What became of the mill?")
-    tipped = index.best("What became of the mill?", similarities=[0.0, 0.9])
-
-    assert plain is not None
-    assert tipped is not None
-    assert (plain.first, tipped.first) == (0, 1)
+    assert EvidenceIndex(make_source(TEXT)).find("Photosynthesis needs chlorophyll.") is None
+    assert EvidenceIndex(make_source("")).find("The archive moved.") is None
 
 
 @given(st.text(max_size=400), st.text(max_size=80))

@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from core.answer import Verdict
-from core.evidence import EvidenceIndex, verify_quote
+from core.evidence import EvidenceIndex
 from core.sentences import split_sentences
 from core.source import Source
 from core.verification.check import check_claim, settle
+from core.verification.quotes import verify_quote
 from core.verification.sources import check_source_exists, examine
 from core.verification.words import tokenize
 from tests.evals.datasets import (
