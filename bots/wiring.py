@@ -21,7 +21,7 @@ from adapters.llm.web_search import build_web_search
 from adapters.metrics import PrometheusRecorder
 from adapters.pages import WebPages
 from adapters.queue import InProcessQueue
-from adapters.search import build_providers, close_providers
+from adapters.search import build_providers, close_providers, warm_up_providers
 from adapters.search.rates import shared_rates
 from bots.config import BotSettings, default_files, secrets_in
 from bots.observing import observed
@@ -44,7 +44,7 @@ from core.limits import RateLimits
 from core.llm import cost_usd
 from core.modes import MODES
 from core.page_links import LinkRevocations
-from core.ports import WEB_SEARCH, ChatModel, JobQueue
+from core.ports import WEB_SEARCH, ChatModel, JobQueue, warm_up
 from core.prices import read_prices
 from core.quotas import Quota
 from core.researcher import Researcher
@@ -81,10 +81,9 @@ class House:
 
     async def warm_up(self) -> None:
         """Load what is slow to load, so that the first question does not pay for it."""
-        for part in (self.deps.pages, self.deps.model, self.deps.embedder):
-            warm = getattr(part, "warm_up", None)
-            if warm is not None:
-                await warm()
+        for part in (self.deps.pages, self.deps.model, *self.deps.models.values(), self.deps.embedder):
+            await warm_up(part)
+        await warm_up_providers(self.deps.providers)
 
 
 def new_job_id() -> str:

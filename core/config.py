@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from core.freshness import Lifetime
+from core.prices import Prices
 from core.source import SourceKind
 
 MAX_QUERY_CHARS = 1999  # code points after NFC; "< 2000 chars" (S003-01)
@@ -185,4 +186,4 @@ class Settings:
     reuse: ReuseSettings = ReuseSettings()
     max_waiting_jobs: int = 200  # questions in the queue before new ones are refused
     concurrent_jobs: int = 24  # a job mostly waits; 20 at once must not queue
-    prices_usd_per_million: dict[str, tuple[float, float]] = field(default_factory=dict)
+    prices_usd_per_million: Prices = field(default_factory=dict)

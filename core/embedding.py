@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from hashlib import sha256
 
-from core.ports import EmbeddingModel, Vector
+from core.ports import EmbeddingModel, Vector, warm_up
 
 MAX_REMEMBERED = 4096  # vectors; 25 MB at 1,536 numbers
 
@@ -24,10 +24,7 @@ class RememberingEmbeddings:
         return self._model.name
 
     async def warm_up(self) -> None:
-        """Load what is slow to load, where the model has such."""
-        warm = getattr(self._model, "warm_up", None)
-        if warm is not None:
-            await warm()
+        await warm_up(self._model)
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
         keys = [sha256(text.encode("utf-8", "surrogatepass")).digest() for text in texts]

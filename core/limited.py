@@ -13,7 +13,7 @@ from core.config import CallRate
 from core.errors import ProviderRateLimited
 from core.job import Scope
 from core.limits import RateLimits
-from core.ports import ProviderStrength, Recorder, SearchProvider
+from core.ports import ProviderStrength, Recorder, SearchProvider, warm_up
 from core.source import SearchHit, SearchQuery
 from core.telemetry import Measurement
 from core.wording import counted
@@ -45,6 +45,9 @@ class LimitedSearch:
     @property
     def strength(self) -> ProviderStrength:
         return self._provider.strength
+
+    async def warm_up(self) -> None:
+        await warm_up(self._provider)
 
     async def search(self, query: SearchQuery, *, limit: int, scope: Scope) -> Sequence[SearchHit]:
         """Also raises `ProviderRateLimited`, when its turn would not come within the rate's `max_wait_s`."""

@@ -19,7 +19,7 @@ from core.errors import GorkdError, ModelRateLimited
 from core.events import Json
 from core.growing_json import PartialJson
 from core.ports import ChatDelta, ChatModel, ChatRequest
-from core.prices import SEARCH
+from core.prices import SEARCH, Prices
 
 T = TypeVar("T")
 
@@ -107,7 +107,7 @@ def estimate_usage(request: ChatRequest, text: str) -> ModelUsage:
     return ModelUsage(prompt_tokens=prompt, completion_tokens=estimate_tokens(text), is_estimated=True)
 
 
-def cost_usd(usage: ModelUsage, model: str, prices: Mapping[str, tuple[float, float]]) -> float | None:
+def cost_usd(usage: ModelUsage, model: str, prices: Prices) -> float | None:
     """Dollars of one call; None when the model has no price.
 
     `prices` are dollars per million tokens of (prompt, completion) by model name; a dated name

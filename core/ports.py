@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Literal, Protocol, TypeVar
+from typing import Literal, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -351,6 +351,19 @@ class Steps(Protocol):
     async def run(self, name: str, step: Callable[[], Awaitable[T]], returns: type[T]) -> T:
         """`returns` is the frozen type a durable runner stores and restores (core/codec.py)."""
         ...
+
+
+@runtime_checkable
+class Warmable(Protocol):
+    """A part of which something is slow to load, such as an SDK."""
+
+    async def warm_up(self) -> None: ...
+
+
+async def warm_up(part: object) -> None:
+    """Load now what is slow to load, where `part` has such."""
+    if isinstance(part, Warmable):
+        await part.warm_up()
 
 
 class Recorder(Protocol):

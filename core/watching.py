@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime
 from time import perf_counter
-from typing import Protocol, runtime_checkable
 
 from core.answer import ModelUsage
 from core.errors import FetchError, GorkdError, ProviderError, StoreError, WebSearchUnavailable
@@ -30,7 +29,9 @@ from core.ports import (
     SearchedText,
     SearchProvider,
     WebSearchModel,
+    warm_up,
 )
+from core.prices import Prices
 from core.source import Page, SearchHit, SearchQuery
 from core.telemetry import Measurement, job_id_var
 from core.tracing import Exchange, TraceEntry, TraceLog
@@ -122,22 +123,10 @@ async def open_tracer(
         await writing
 
 
-@runtime_checkable
-class _Warmable(Protocol):
-    async def warm_up(self) -> None: ...
-
-
-async def _warm_up(part: object) -> None:
-    if isinstance(part, _Warmable):
-        await part.warm_up()
-
-
 class WatchedModel:
     """A `ChatModel` whose every call is traced, counted and priced: also one that failed or was given up."""
 
-    def __init__(
-        self, model: ChatModel, tracer: Tracer, recorder: Recorder, prices: Mapping[str, tuple[float, float]]
-    ) -> None:
+    def __init__(self, model: ChatModel, tracer: Tracer, recorder: Recorder, prices: Prices) -> None:
         self._model, self._tracer, self._recorder, self._prices = model, tracer, recorder, prices
 
     @property
@@ -145,7 +134,7 @@ class WatchedModel:
         return self._model.name
 
     async def warm_up(self) -> None:
-        await _warm_up(self._model)
+        await warm_up(self._model)
 
     async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
         job_id, started = job_id_var.get(), perf_counter()  # who drops the stream half-way may have another context
@@ -179,7 +168,7 @@ def _call_entry(  # noqa: PLR0917 -- each argument is of its own type
     request: ChatRequest,
     text: str,
     usage: ModelUsage,
-    prices: Mapping[str, tuple[float, float]],
+    prices: Prices,
 ) -> TraceEntry:
     """A model call in the trace; how it ended is filled in by whoever knows."""
     return TraceEntry(
@@ -204,9 +193,7 @@ def _count_usage(recorder: Recorder, model: str, usage: ModelUsage, cost: float 
 class WatchedWebSearch:
     """A `WebSearchModel` whose every call is traced and priced as a model's, and its searches as a provider's."""
 
-    def __init__(
-        self, model: WebSearchModel, tracer: Tracer, recorder: Recorder, prices: Mapping[str, tuple[float, float]]
-    ) -> None:
+    def __init__(self, model: WebSearchModel, tracer: Tracer, recorder: Recorder, prices: Prices) -> None:
         self._model, self._tracer, self._recorder, self._prices = model, tracer, recorder, prices
 
     @property
@@ -254,6 +241,9 @@ class WatchedSearch:
     def strength(self) -> ProviderStrength:
         return self._provider.strength
 
+    async def warm_up(self) -> None:
+        await warm_up(self._provider)
+
     async def search(self, query: SearchQuery, *, limit: int, scope: Scope) -> Sequence[SearchHit]:
         started = perf_counter()
         outcome, hits = GIVEN_UP, list[SearchHit]()
@@ -278,7 +268,7 @@ class WatchedPages:
         self._pages, self._tracer = pages, tracer
 
     async def warm_up(self) -> None:
-        await _warm_up(self._pages)
+        await warm_up(self._pages)
 
     async def fetch(self, url: str, *, known: Page | None = None) -> Page:
         started = perf_counter()

@@ -12,7 +12,7 @@ from typing import Protocol, cast, runtime_checkable
 from adapters.search.settings import Surroundings
 from core.config import SearchSettings
 from core.errors import ProviderError, SetupError
-from core.ports import SearchProvider
+from core.ports import SearchProvider, warm_up
 
 log = logging.getLogger(__name__)
 
@@ -30,11 +30,6 @@ class Builder(Protocol):
     def __call__(self, env: Mapping[str, str], around: Surroundings) -> SearchProvider | None:
         """None when the provider lacks what it needs, e.g. its key. Raises `SetupError`."""
         ...
-
-
-@runtime_checkable
-class Warmable(Protocol):
-    async def warm_up(self) -> None: ...
 
 
 @runtime_checkable
@@ -63,14 +58,13 @@ def build_providers(
     return built
 
 
-async def warm_up(providers: Mapping[str, SearchProvider]) -> None:
+async def warm_up_providers(providers: Mapping[str, SearchProvider]) -> None:
     """Does what the first question would otherwise wait for: slow imports, the index of local files."""
     for name, provider in providers.items():
-        if isinstance(provider, Warmable):
-            try:
-                await provider.warm_up()
-            except ProviderError as exc:
-                log.warning("%s is not ready: %s", name, exc)
+        try:
+            await warm_up(provider)
+        except ProviderError as exc:
+            log.warning("%s is not ready: %s", name, exc)
 
 
 async def close_providers(providers: Mapping[str, SearchProvider]) -> None:

@@ -18,6 +18,7 @@ from core.deps import Deps
 from core.errors import GorkdError, JobNotFound
 from core.events import Json
 from core.job import JobStatus, ResearchJob
+from core.ports import warm_up
 from core.progress import Progress
 from core.render import cut, iso_utc, one_line
 from core.sameness.guard import strict_veto, veto
@@ -46,8 +47,7 @@ async def find_earlier(job: ResearchJob, deps: Deps) -> tuple[EarlierAnswer, ...
     if deps.embedder is None or not may_repeat(job):
         return ()
     try:
-        if (warm_up := getattr(deps.embedder, "warm_up", None)) is not None:
-            await warm_up()  # a process that has just started loads an SDK; that is no slow endpoint
+        await warm_up(deps.embedder)  # a process that has just started loads an SDK; that is no slow endpoint
         async with asyncio.timeout(settings.look_up_timeout_s):
             vector = await embed_question(job, deps, timeout_s=settings.look_up_timeout_s)
             if vector is None:

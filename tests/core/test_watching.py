@@ -8,10 +8,13 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from adapters.store.memory import MemoryRateLimits
+from core.config import CallRate
 from core.errors import ModelUnavailable, PageStatus, ProviderTimeout, StoreError
 from core.job import LOCAL
+from core.limited import LimitedSearch
 from core.llm import complete
-from core.ports import ChatRequest
+from core.ports import ChatRequest, warm_up
 from core.source import SearchQuery
 from core.telemetry import Measurement, job_id_var
 from core.tracing import TraceEntry, totals_of
@@ -256,18 +259,27 @@ async def test_no_secret_and_nothing_unstorable_is_kept() -> None:
     assert log.kept["job_1"][0].exchange.answer == "*** \ufffd"
 
 
-async def test_warming_up_reaches_what_is_watched() -> None:
+async def test_warming_up_reaches_what_is_watched_and_limited() -> None:
     """A wrapper does not make the first question slow."""
 
-    class Warmable(FakeModel):
+    class Warmable:
         is_warm = False
 
         async def warm_up(self) -> None:
             self.is_warm = True
 
-    model = Warmable({})
+    class Model(Warmable, FakeModel):
+        pass
 
-    await WatchedModel(model, Tracer(now, str), Ledger(), {}).warm_up()
-    await WatchedPages(FakePages(), Tracer(now, str)).warm_up()
+    class Search(Warmable, FakeSearch):
+        pass
+
+    model, search, tracer = Model({}), Search("web"), Tracer(now, str)
+    limited = LimitedSearch(search, MemoryRateLimits(clock=now), CallRate(1, 1.0, burst=1), Ledger())
+
+    await warm_up(WatchedModel(model, tracer, Ledger(), {}))
+    await warm_up(WatchedSearch(limited, tracer))
+    await warm_up(WatchedPages(FakePages(), tracer))
 
     assert model.is_warm
+    assert search.is_warm

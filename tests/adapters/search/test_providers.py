@@ -107,7 +107,7 @@ async def test_warming_up_reads_the_folders_and_asks_nobody(tmp_path: Path) -> N
         {**KEYED, "TAVILY_BASE_URL": "http://127.0.0.1:1", "EXA_BASE_URL": "http://127.0.0.1:1"}, tmp_path
     )
 
-    await adapters.search.warm_up(providers)
+    await adapters.search.warm_up_providers(providers)
 
     await adapters.search.close_providers(providers)
     index = sqlite3.connect(tmp_path / "data" / "files.db")
