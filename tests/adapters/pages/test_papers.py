@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from functools import partial
 from ipaddress import ip_network
 from pathlib import Path
 
@@ -176,27 +177,27 @@ async def test_what_was_not_read_of_long_markdown_is_said(files: PaperFiles) -> 
 
 
 @pytest.mark.parametrize(
-    ("content", "reason"),
+    ("made", "reason"),
     [
-        pytest.param(bomb(), "its pages are empty", id="decompression bomb"),
-        pytest.param(nested(), "its pages are empty", id="nested 200,000 deep"),
-        pytest.param(page_tree_loop(), "it is damaged: none of its pages can be opened", id="page tree in a loop"),
-        pytest.param(huge_image(), "it is a scan: its pages are images without text", id="60,000 points square"),
-        pytest.param(encrypted(), "it is protected by a password", id="password"),
-        pytest.param(blank_pdf(20_000), "its pages are empty", id="20,000 blank pages"),
+        pytest.param(bomb, "its pages are empty", id="decompression bomb"),
+        pytest.param(nested, "its pages are empty", id="nested 200,000 deep"),
+        pytest.param(page_tree_loop, "it is damaged: none of its pages can be opened", id="page tree in a loop"),
+        pytest.param(huge_image, "it is a scan: its pages are images without text", id="60,000 points square"),
+        pytest.param(encrypted, "it is protected by a password", id="password"),
+        pytest.param(partial(blank_pdf, 20_000), "its pages are empty", id="20,000 blank pages"),
         pytest.param(
-            form_loop(), "the reader broke on it, so it is damaged or made to do harm", id="form that draws itself",
+            form_loop, "the reader broke on it, so it is damaged or made to do harm", id="form that draws itself",
             marks=pytest.mark.slow,
         ),
     ],
 )  # fmt: skip
 @pytest.mark.asyncio(loop_scope="module")
 async def test_a_hostile_paper_gets_its_true_reason_and_the_next_is_read(
-    files: PaperFiles, content: bytes, reason: str
+    files: PaperFiles, made: Callable[[], bytes], reason: str
 ) -> None:
     """Bombs, depths and loops cost a sentence, never the reader; what the parser cannot stop, the kernel does."""
     with pytest.raises(PaperUnreadable) as refused:
-        await files.read("a.pdf", content)
+        await files.read("a.pdf", made())
 
     assert refused.value.user_message == f"a.pdf cannot be read: {reason}."
     assert (await files.read("after.md", b"# Still here\n\nText.")).title == "Still here"
