@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
+from typing import TypeVar
 
 from adapters.store.memory import (
     MemoryAttachments,
@@ -23,6 +24,7 @@ from adapters.store.memory_cache import MemoryAnswerCache, MemoryReuseStore
 from adapters.store.memory_library import MemoryLibrary
 from core.answer import ModelUsage
 from core.attachments import Attachment, AttachmentUnreadable
+from core.codec import decode, encode
 from core.config import Settings
 from core.deps import Deps
 from core.errors import FetchError, PageStatus
@@ -33,6 +35,8 @@ from core.stages.intake import parse_intent
 from core.telemetry import Measurement
 from core.usage import Period, Usage, UsageKey
 
+T = TypeVar("T")
+
 NOW = datetime(2026, 6, 1, 12, 0, tzinfo=UTC)
 
 
@@ -41,13 +45,13 @@ def now() -> datetime:
 
 
 class Ticking:
-    """A clock that is a millisecond later each time it is asked."""
+    """A clock that is a `step` later each time it is asked."""
 
-    def __init__(self) -> None:
-        self._now = NOW
+    def __init__(self, step: timedelta = timedelta(milliseconds=1)) -> None:
+        self._now, self._step = NOW, step
 
     def __call__(self) -> datetime:
-        self._now += timedelta(milliseconds=1)
+        self._now += self._step
         return self._now
 
 
@@ -125,6 +129,46 @@ class FakeModel:
 
     def calls(self, purpose: str) -> list[ChatRequest]:
         return [call for call in self.asked if call.purpose == purpose]
+
+
+class Idle:
+    """A queue that only remembers."""
+
+    def __init__(self) -> None:
+        self.enqueued: list[str] = []
+
+    async def enqueue(self, job: ResearchJob) -> None:
+        self.enqueued.append(job.id)
+
+    async def cancel(self, job_id: str) -> None: ...
+
+    async def position(self, job_id: str) -> int | None:
+        return None
+
+
+@dataclass
+class Journal:
+    """`Steps` that keep what finished as JSON, as a durable runner does; the worker dies before or after `dies_in`."""
+
+    kept: dict[str, str] = field(default_factory=dict)
+    dies_in: str = ""
+    dies_after: bool = False
+    ran: list[str] = field(default_factory=list)
+
+    async def run(self, name: str, step: Callable[[], Awaitable[T]], returns: type[T]) -> T:
+        if name not in self.kept:
+            if name == self.dies_in and not self.dies_after:
+                raise Died(name)
+            self.ran.append(name)
+            value = encode(await step())
+            if name == self.dies_in:
+                raise Died(name)
+            self.kept[name] = value
+        return decode(self.kept[name], returns)
+
+
+class Died(BaseException):
+    """The worker was killed: nothing catches it."""
 
 
 @dataclass

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -13,8 +13,8 @@ from core.deps import Deps
 from core.job import JobStatus, ResearchRequest
 from core.researcher import Researcher
 from core.runner import run_job
-from tests.core.test_runner import PURR, QUESTION, Idle
-from tests.fakes import FakeSearch, hit, make_deps
+from tests.core.test_runner import PURR, QUESTION
+from tests.fakes import FakeSearch, Idle, Journal, hit, make_deps
 
 T = TypeVar("T")
 
@@ -23,17 +23,6 @@ PAGE = (ROOT / "docs/architecture.md").read_text("utf-8")
 FILE = re.compile(r"`([\w.*/]+(?:/|\.py|\.md|\.toml))`")
 # A row of the table, a numbered step, or another paragraph: within one a file may be named by its last words.
 PLACES = [place for place in re.split(r"\n\n|\n(?=\|)", PAGE) if FILE.search(place)]
-
-
-class Journal:
-    """Steps that run where they stand, and are noted."""
-
-    def __init__(self) -> None:
-        self.names: list[str] = []
-
-    async def run(self, name: str, step: Callable[[], Awaitable[T]], returns: type[T]) -> T:
-        self.names.append(name)
-        return await step()
 
 
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: " ".join(re.findall(r"\w+", place)[:6]))
@@ -53,7 +42,7 @@ async def test_a_job_takes_the_steps_of_the_diagram():
     await run_job(job.id, deps, journal)
 
     assert queue.enqueued == [job.id]
-    assert journal.names == drawn
+    assert journal.ran == drawn
     assert (await deps.jobs.get(job.id)).status is JobStatus.COMPLETED
     assert (await deps.events.read(job.id))[-1].type == "complete"
 
@@ -68,7 +57,7 @@ async def test_an_earlier_answer_is_delivered_without_a_step():
     await run_job(waiting.id, deps, journal)
     again = await Researcher(deps, queue).submit(ResearchRequest(QUESTION))
 
-    assert journal.names == []
+    assert journal.ran == []
     assert queue.enqueued == [first.id, waiting.id]
     for job in (waiting, again):
         assert (await deps.events.read(job.id))[-1].type == "complete"

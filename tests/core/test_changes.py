@@ -15,8 +15,8 @@ from core.job import ResearchJob, ResearchRequest, Scope
 from core.researcher import Researcher
 from core.runner import DirectSteps, run_job
 from core.wording import changes_lines
-from tests.core.test_runner import PURR, QUESTION, Idle
-from tests.fakes import NOW, FakeSearch, hit, make_deps
+from tests.core.test_runner import PURR, QUESTION
+from tests.fakes import NOW, FakeSearch, Idle, hit, make_deps
 
 CHANNEL = Scope("discord:1", "channel:2")
 LARYNX = "Cats purr because the muscles of the larynx twitch about 25 times a second."

@@ -20,8 +20,7 @@ from core.modes.check import MAX_CLAIMS, MAX_MESSAGE_CHARS, split_claims
 from core.ports import ChatRequest
 from core.researcher import Researcher
 from core.runner import DirectSteps, run_job
-from tests.core.test_researcher import Idle
-from tests.fakes import FakeModel, FakeSearch, hit, make_deps
+from tests.fakes import FakeModel, FakeSearch, Idle, hit, make_deps
 
 TOWER = (
     "The Eiffel Tower is a wrought-iron lattice tower in Paris. The Eiffel Tower is 330 metres tall. "

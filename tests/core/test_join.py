@@ -21,8 +21,8 @@ from core.snapshot import Snapshot
 from core.stages.deliver import deliver_failure
 from core.stages.join import CLAIM_TTL
 from core.steering import read_steering
-from tests.core.test_runner import PLAN, QUESTION, Idle, cat_search, final, written
-from tests.fakes import FakeModel, Ticking, make_deps
+from tests.core.test_runner import PLAN, QUESTION, cat_search, final, written
+from tests.fakes import FakeModel, Idle, Ticking, make_deps
 
 ANSWER = written("Cats purr because the muscles of the larynx twitch [1].")
 PURR = "Cats purr because the muscles of the larynx twitch [1]."

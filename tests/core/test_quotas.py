@@ -14,8 +14,7 @@ from core.job import ResearchRequest, Scope
 from core.quotas import Quota, QuotaExceeded, check_quota
 from core.researcher import Researcher
 from tests.adapters.store.samples import StandingClock
-from tests.core.test_researcher import Idle
-from tests.fakes import make_deps
+from tests.fakes import Idle, make_deps
 
 QUOTAS = {"discord": Quota(5, 20), "slack": Quota(5, 30)}
 QUESTION = ResearchRequest("Why do cats purr?", Scope("discord:1", "channel:2"), asker="7")

@@ -19,22 +19,7 @@ from core.modes import MODES
 from core.modes.mode import Mode
 from core.researcher import Researcher
 from core.runner import DirectSteps, run_job
-from tests.fakes import NOW, FakeModel, Ledger, make_deps, make_job
-
-
-class Idle:
-    """A queue that only remembers."""
-
-    def __init__(self) -> None:
-        self.enqueued: list[str] = []
-
-    async def enqueue(self, job: ResearchJob) -> None:
-        self.enqueued.append(job.id)
-
-    async def cancel(self, job_id: str) -> None: ...
-
-    async def position(self, job_id: str) -> int | None:
-        return None
+from tests.fakes import NOW, FakeModel, Idle, Ledger, make_deps, make_job
 
 
 async def ended(deps: Deps) -> ResearchJob:

@@ -25,7 +25,7 @@ from core.researcher import Researcher
 from core.runner import DirectSteps, run_job
 from core.stages.synthesize import LATE_NOTICE, QUOTED_NOTICE
 from core.verification.check import check_claim
-from tests.fakes import FakeModel, FakeSearch, Ledger, hit, make_deps
+from tests.fakes import FakeModel, FakeSearch, Idle, Ledger, hit, make_deps
 
 QUESTION = "Why do cats purr?"
 PURR = (
@@ -43,22 +43,6 @@ PLAN = json.dumps(
         "time": "",
     }
 )
-
-
-class Idle:
-    """A queue that only remembers."""
-
-    def __init__(self) -> None:
-        self.enqueued: list[str] = []
-
-    async def enqueue(self, job: Any) -> None:
-        self.enqueued.append(job.id)
-
-    async def cancel(self, job_id: str) -> None:
-        pass
-
-    async def position(self, job_id: str) -> int | None:
-        return None
 
 
 def written(summary: str, detail: str = "", citations: Sequence[dict[str, str]] = ()) -> str:

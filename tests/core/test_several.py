@@ -26,8 +26,8 @@ from core.researcher import Researcher
 from core.runner import DirectSteps, run_job
 from core.snapshot import Snapshot
 from core.source import Source
-from tests.core.test_runner import PLAN, QUESTION, Idle, cat_search, final, research, written
-from tests.fakes import FakeModel, make_deps, make_source
+from tests.core.test_runner import PLAN, QUESTION, cat_search, final, research, written
+from tests.fakes import FakeModel, Idle, make_deps, make_source
 
 ANSWER = written("Cats purr because the muscles of the larynx twitch [1].")
 IDEAS = (

@@ -20,8 +20,7 @@ from core.source import SourceKind
 from core.stages.given import addresses_in, without_addresses
 from tests.core.deep.making import SOUND, deep_deps, page_text, scripted
 from tests.core.deep.world import QUESTION as DEEP_QUESTION
-from tests.core.test_researcher import Idle
-from tests.fakes import NOW, FakeModel, FakeSearch, hit, make_deps
+from tests.fakes import FakeModel, FakeSearch, Idle, Ticking, hit, make_deps
 
 CHANNEL, OTHER = Scope("slack:T1", "channel:C1"), Scope("slack:T1", "channel:C2")
 THREAD = "slack:C1:17.1"
@@ -35,19 +34,8 @@ ATLAS = [
 ]
 
 
-class Clock:
-    """A minute passes with each look."""
-
-    def __init__(self) -> None:
-        self.now = NOW
-
-    def __call__(self) -> Any:
-        self.now += timedelta(seconds=1)
-        return self.now
-
-
 def house(search: FakeSearch, **more: Any) -> Deps:
-    return make_deps(search=[search], clock=Clock(), **more)
+    return make_deps(search=[search], clock=Ticking(timedelta(seconds=1)), **more)
 
 
 async def ask(deps: Deps, query: str, *, attachments: tuple[Attachment, ...] = (), **request: Any) -> ResearchJob:
@@ -319,7 +307,7 @@ def test_addresses_are_found_without_the_sentence_around_them(text: str, urls: l
 async def test_deep_research_hears_the_thread_and_reads_what_came_along() -> None:
     """The same files, the same conversation, in the mode that takes minutes."""
     model = scripted(plan="{}")
-    deps = replace(deep_deps(model=model), clock=Clock())
+    deps = replace(deep_deps(model=model), clock=Ticking(timedelta(seconds=1)))
     earlier = await ask(deps, "How does vitamin C work?")
     study = Attachment("study.txt", "text/plain", "study.txt", page_text(SOUND[0]))
 

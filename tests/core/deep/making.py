@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from adapters.store.memory import MemoryTraceStore
 from core.answer import JobResult
-from core.codec import decode, encode
 from core.config import Settings
 from core.deps import Deps
 from core.errors import FetchError
@@ -19,7 +18,7 @@ from core.runner import run_job
 from core.source import SearchHit, SourceKind
 from core.trace import ToolTrace, trace_id_of
 from tests.core.deep.world import CHLORIDE, QUESTION, Study
-from tests.fakes import FakeModel, FakeSearch, make_deps, make_job
+from tests.fakes import FakeModel, FakeSearch, Journal, make_deps, make_job
 from tests.loopback.deep_responders import DEEP
 from tests.loopback.openai_responders import ChatCall, answer_responder, plan_responder, verdicts_responder
 
@@ -118,31 +117,6 @@ class Ran:
     @property
     def lines(self) -> list[str]:
         return [str(event.data["data"]["line"]) for event in self.events if "line" in (event.data.get("data") or {})]  # type: ignore[index, operator, union-attr]
-
-
-@dataclass
-class Journal:
-    """`Steps` that keep what finished as JSON, as a durable runner does; `dies_in` raises within that step."""
-
-    kept: dict[str, str] = field(default_factory=dict)
-    dies_in: str = ""
-    dies_after: bool = False
-    ran: list[str] = field(default_factory=list)
-
-    async def run(self, name: str, step: Callable[[], Awaitable[T]], returns: type[T]) -> T:
-        if name not in self.kept:
-            if name == self.dies_in and not self.dies_after:
-                raise Died(name)
-            self.ran.append(name)
-            value = encode(await step())
-            if name == self.dies_in:
-                raise Died(name)
-            self.kept[name] = value
-        return decode(self.kept[name], returns)
-
-
-class Died(BaseException):
-    """The worker was killed: nothing catches it."""
 
 
 async def research(

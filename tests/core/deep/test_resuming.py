@@ -14,9 +14,9 @@ from core.job import JobStatus
 from core.ports import ChatRequest
 from core.runner import run_job
 from core.steering import Steering
-from tests.core.deep.making import SOUND, Died, Journal, Ran, deep_deps, look_at, pubmed, research, scripted, tavily
+from tests.core.deep.making import SOUND, Ran, deep_deps, look_at, pubmed, research, scripted, tavily
 from tests.core.deep.world import QUESTION
-from tests.fakes import FakeModel
+from tests.fakes import Died, FakeModel, Journal
 
 STEPS = ("queries", "search", "facts", "coverage")
 MOMENTS = [

@@ -12,7 +12,6 @@ import pytest
 from core.answer import Verdict
 from core.attachments import Attachment
 from core.chunking import SectionType
-from core.codec import decode, encode
 from core.config import SectionSettings
 from core.job import JobStatus
 from core.library.paper import StoredChunk
@@ -23,7 +22,7 @@ from core.section.asking import NO_BRIEF
 from core.section.evidence import KeptEvidence
 from core.section.writing import select_for_writing
 from tests.core.section.samples import BRIEF, KEYS, PAPERS, SENTENCES, Agent, items, model, shelve, written
-from tests.fakes import FakeModel, make_deps, make_job
+from tests.fakes import Died, FakeModel, Journal, make_deps, make_job
 
 WIND = f"Strong wind raised the tide at Brest by 40 centimetres ({KEYS[1]})."
 MOON = f"The moon causes the tides of the world ({KEYS[0]})."
@@ -235,21 +234,6 @@ async def test_without_a_brief_a_model_or_papers_it_says_what_is_missing() -> No
     assert said == [NEEDS_MODEL, NO_BRIEF, NO_PAPERS]
 
 
-class Journal:
-    """Durable steps as JSON; the worker dies where the step `dies_at` would begin."""
-
-    def __init__(self) -> None:
-        self.kept: dict[str, str] = {}
-        self.dies_at = ""
-
-    async def run(self, name, step, returns):
-        if name not in self.kept:
-            if name == self.dies_at:
-                raise asyncio.CancelledError
-            self.kept[name] = encode(await step())
-        return decode(self.kept[name], returns)
-
-
 @pytest.mark.parametrize(
     "dies_at",
     ["keys", "introduction-search-1", "introduction-agent-1", "introduction-search-2", "introduction-agent-2",
@@ -263,12 +247,11 @@ async def test_a_job_goes_on_behind_the_last_search_that_was_finished(dies_at: s
     await shelve(deps.library)
     job = await deps.jobs.save(make_job("Write the introduction", modes=("section",), attachments=("paper.yaml",)))
     await deps.attachments.put(job, [Attachment("paper.yaml", "", "", BRIEF)])
-    journal = Journal()
-    journal.dies_at = dies_at
-    with pytest.raises(asyncio.CancelledError):
+    journal = Journal(dies_in=dies_at)
+    with pytest.raises(Died):
         await run_job(job.id, deps, journal, is_resumable=True)
 
-    journal.dies_at = ""
+    journal.dies_in = ""
     await run_job(job.id, deps, journal, is_resumable=True)
 
     result = await deps.jobs.result(job.id)

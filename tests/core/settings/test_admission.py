@@ -26,8 +26,7 @@ from core.settings.tenant import Ceilings, TenantSettings
 from core.source import Source, SourceKind
 from core.stages.given import earlier_sources
 from tests.adapters.store.samples import StandingClock, make_source
-from tests.core.test_researcher import Idle
-from tests.fakes import FakeSearch, hit, make_deps, make_job
+from tests.fakes import FakeSearch, Idle, hit, make_deps, make_job
 
 PURR = "Cats purr by twitching the muscles of the larynx. Purring may calm the cat and help healing. " * 4
 MINUTE = timedelta(minutes=1)
