@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from adapters.web.code import highlighted
+from adapters.web.links import JobLinks
 from adapters.web.prose import Cite, claim_tag, prose
 from adapters.web.source_view import place_of
 from core.answer import ResearchAnswer
@@ -18,15 +19,23 @@ from core.findings.viewing import FindingsView, FoundItem, OtherAnswer
 from core.render import marked_text, one_line, printable
 from core.source import Source
 
+_SHOWN_LINES = 40  # of a block in the list, so that ten of them are still a page; a longer one has a page of its own
+_SHOWN_CHARS = 4_000
+
 
 @dataclass(frozen=True)
 class CodeView:
-    """`install` is what installs the dependencies, "" where they are none or not Python's."""
+    """`install` is what installs the dependencies, "" where they are none or not Python's.
+
+    `whole` is the address of all its `lines` where `html` is only the first of them, else "".
+    """
 
     language: str
     html: Markup
     dependencies: str
     install: str
+    lines: int
+    whole: str = ""
 
 
 @dataclass(frozen=True)
@@ -75,12 +84,11 @@ class FindingsPage:
 
 
 def findings_page(
-    view: FindingsView, answer: ResearchAnswer, sources: Sequence[Source], cite: Cite, addresses: dict[str, str]
+    view: FindingsView, answer: ResearchAnswer, sources: Sequence[Source], cite: Cite, links: JobLinks
 ) -> FindingsPage:
-    """`addresses` are those of the sources' texts here, by id."""
     by_id = {source.id: source for source in sources}
     lists = [
-        ListView(mode, TITLES[mode], tuple(_item(item, answer, by_id, cite, addresses) for item in view.found(mode)))
+        ListView(mode, TITLES[mode], tuple(_item(item, answer, by_id, cite, links) for item in view.found(mode)))
         for mode in view.findings.modes
         if mode != "freeform"
     ]
@@ -105,9 +113,7 @@ def _whole(other: OtherAnswer) -> str:
     return "\n\n".join(filter(None, [other.summary, other.detail]))
 
 
-def _item(
-    item: FoundItem, answer: ResearchAnswer, sources: dict[str, Source], cite: Cite, addresses: dict[str, str]
-) -> ItemView:
+def _item(item: FoundItem, answer: ResearchAnswer, sources: dict[str, Source], cite: Cite, links: JobLinks) -> ItemView:
     source = sources.get(item.source_id)
     place = place_of(source) if source else ""
     is_known = item.standing != level_name(OTHER_LEVEL, item.mode)
@@ -115,18 +121,34 @@ def _item(
         item.number,
         _prose(item.text, answer, cite),
         place,
-        addresses.get(item.source_id, ""),
+        links.source(source.number) if source else "",
         item.standing if is_known else "",
         tuple(remark for remark in item.remarks if remark.kind != "language"),
-        _code(item) if item.code else None,
+        _code(item, links.code(item.number)) if item.code else None,
     )
 
 
-def _code(item: FoundItem) -> CodeView:
+def code_view(view: FindingsView, number: str) -> CodeView | None:
+    """All lines of an implementation's code, None where there is none."""
+    found = (item for item in view.found("implementation") if item.code and str(item.number) == number)
+    return next(map(_code, found), None)
+
+
+def _code(item: FoundItem, whole: str = "") -> CodeView:
+    """Cut where `whole` says where all of it is."""
     block = CodeBlock(item.language, printable(item.code))
+    lines = block.text.splitlines(keepends=True)
+    text = "".join(lines[:_SHOWN_LINES])[:_SHOWN_CHARS] if whole else block.text
     has_packages = item.dependencies not in ("", "none")
     install = f"pip install {item.dependencies.replace(',', '')}" if has_packages and item.language == "python" else ""
-    return CodeView(block.language, highlighted(block.text, block.language), one_line(item.dependencies), install)
+    return CodeView(
+        block.language,
+        highlighted(text, block.language),
+        one_line(item.dependencies),
+        install,
+        len(lines),
+        whole if text != block.text else "",
+    )
 
 
 def _prose(text: str, answer: ResearchAnswer, cite: Cite) -> Markup:

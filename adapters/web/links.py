@@ -63,6 +63,10 @@ class JobLinks:
             return self._at(f"/sources/{number}", **asked, start=str(start))
         return self._at(f"/sources/{number}", **asked) + ("#passage" if passage_id else "")
 
+    def code(self, number: int) -> str:
+        """All of an implementation's code."""
+        return self._at(f"/code/{number}")
+
     def picture(self, number: int, passage_id: str) -> str:
         """The page of a paper that a passage stands on, as PNG."""
         return self._at(f"/sources/{number}/page.png", claim=passage_id)

@@ -15,6 +15,7 @@ from aiohttp import web
 from adapters.web.access import LINKS, RESEARCHER, may_ask, readable_job
 from adapters.web.exports import Export, exports_of
 from adapters.web.faults import Forbidden
+from adapters.web.findings_view import code_view
 from adapters.web.links import JobLinks
 from adapters.web.papers import shown_papers
 from adapters.web.reading import reading_view
@@ -26,6 +27,7 @@ from core.answer import Verdict
 from core.citations import MARKS
 from core.deep.viewing import trace_lines
 from core.errors import InvalidQuery, JobNotFound
+from core.findings.viewing import read_view
 from core.job import LOCAL, TERMINAL_STATUSES, ResearchJob, ResearchRequest
 from core.modes import DEFAULT_MODE, MODES, can_be_steered, option_words, read_modes
 from core.modes.options import CONTEXT, DEPTH, ROUNDS, TOP_K, NumberOption
@@ -59,6 +61,7 @@ def add_routes(app: web.Application) -> None:
     app.router.add_post("/jobs/{job_id}/refresh", post_refresh)
     app.router.add_get("/jobs/{job_id}/trace", get_trace)
     app.router.add_get("/jobs/{job_id}/sources/{number}", get_source)
+    app.router.add_get("/jobs/{job_id}/code/{number}", get_code)
 
 
 async def get_ask(request: web.Request) -> web.Response:
@@ -172,6 +175,18 @@ async def get_source(request: web.Request) -> web.Response:
     pdf = links.paper(source.number) if papers else ""
     context = {"view": view, "reading": reading, "words": wording, "figure": figure, "pdf": pdf}
     return _page("source.html", request, context)
+
+
+async def get_code(request: web.Request) -> web.Response:
+    """All lines of an implementation's code."""
+    job = await readable_job(request)
+    result, number = await request.app[RESEARCHER].result(job.id), request.match_info["number"]
+    found = read_view(result)
+    code = code_view(found, number) if found else None
+    if code is None:
+        raise JobNotFound(job.id)
+    view = job_view(job, result, [], _links(request, job))
+    return _page("code.html", request, {"view": view, "code": code, "number": number})
 
 
 async def _running(request: web.Request, job: ResearchJob) -> dict[str, object]:

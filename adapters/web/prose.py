@@ -15,14 +15,14 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline, emphasis
 from markupsafe import Markup, escape
 
-from adapters.web.code import highlighted
+from adapters.web.code import TAGS, highlighted
 from core.answer import Claim, Verdict
 from core.citations import MARKS
 from core.render import one_line, printable
 from core.wording import MARK_MEANINGS
 
 _TAGS = {"span", "p", "br", "em", "strong", "del", "ul", "ol", "li", "blockquote", "pre", "code", "hr"} | {
-    "h1", "h2", "h3", "h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td",
+    "h1", "h2", "h3", "h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td", *TAGS.values(),
 }  # fmt: skip
 
 

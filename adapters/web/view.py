@@ -187,9 +187,8 @@ def _answer_view(
 
     is_insufficient = answer.confidence is Confidence.INSUFFICIENT
     found = read_view(result)
-    addresses = {source.id: links.source(source.number) for source in sources}
     return AnswerView(
-        findings=findings_page(found, answer, sources, cite, addresses) if found and found.has_any else None,
+        findings=findings_page(found, answer, sources, cite, links) if found and found.has_any else None,
         summary=prose(marked_section(answer, "summary", tag=claim_tag), cite),
         detail=prose(marked_section(answer, "detail", tag=claim_tag), cite),
         level=answer.confidence.value,

@@ -3,18 +3,20 @@
 
 const copy = document.getElementById("copy");
 const link = document.getElementById("link");
-copy.hidden = false;
-copy.addEventListener("click", async () => {
-  const told = document.getElementById("copied");
-  try {
-    await navigator.clipboard.writeText(link.value);
-    told.textContent = "Copied.";
-  } catch {
-    link.select(); // no clipboard without a secure connection
-    told.textContent = "Selected: press Ctrl+C or ⌘C.";
-  }
-});
-link.addEventListener("focus", () => link.select());
+if (copy) {
+  copy.hidden = false;
+  copy.addEventListener("click", async () => {
+    const told = document.getElementById("copied");
+    try {
+      await navigator.clipboard.writeText(link.value);
+      told.textContent = "Copied.";
+    } catch {
+      link.select(); // no clipboard without a secure connection
+      told.textContent = "Selected: press Ctrl+C or ⌘C.";
+    }
+  });
+  link.addEventListener("focus", () => link.select());
+}
 
 const print = document.getElementById("print");
 if (print) {

@@ -29,8 +29,7 @@ async def test_page_has_lists_code_and_the_report_in_its_sections() -> None:
         page = await (await client.get(f"/jobs/{job.id}")).text()
         saved = await (await client.get(f"/jobs/{job.id}/answer.md")).text()
 
-    code = re.findall(r"<pre tabindex=\"0\"><code>(.*?)</code></pre>", page, re.DOTALL)
-    assert [html.unescape(re.sub(r"</?span[^>]*>", "", one)) for one in code] == [HOSTILE]
+    assert shown_code(page) == [HOSTILE]
     assert "<script>alert" not in page
     assert re.findall(r"<h3 id=\"([\w-]+)\">", page) == [title.lower().replace(" ", "-") for title in SECTIONS]
     assert '<li class="standing">official documentation</li>' in page
@@ -44,16 +43,31 @@ async def test_page_has_lists_code_and_the_report_in_its_sections() -> None:
 
 
 async def test_page_of_long_findings_is_small() -> None:
-    """At most 60 KB: five ideas, five implementations of 35 lines each, and a report of 40 cited sentences."""
+    """At most 60 KB: ten ideas, five implementations of 175 lines each, and a report of 40 cited sentences.
+
+    Each code begins there and stands whole, as it is, on a page of its own.
+    """
+    code = LONG * 5
     said = "The tower stands on the rocks, is 49 metres tall, and was built of granite in the year 1882 by its keepers"
     sections = [(title, "\n\n".join(f"{said} [{n}]." for n in range(1, 9))) for title in SECTIONS]
-    items = [*(idea(n) for n in range(1, 6)), *(implementation(n, LONG) for n in range(1, 6))]
+    items = [*(idea(n) for n in range(1, 11)), *(implementation(n, code) for n in range(1, 6))]
     job, result = found(items, sections=sections)
     answered, sources = long_answer(40)
     outcome = replace(result, answer=answered.answer)
     async with conforming(web_app(ScriptedResearcher(job, outcome=outcome, found=sources))) as client:
         page = await (await client.get(f"/jobs/{job.id}")).read()
+        addresses = re.findall(rb'<a href="(/jobs/[^"]+/code/\d+)">All 17\d lines</a>', page)
+        whole = await (await client.get(addresses[4].decode())).text()
+        missing = await client.get(f"/jobs/{job.id}/code/6")
 
-    assert page.count(b"<pre") == 5
+    assert page.count(b"<pre") == len(addresses) == 5
+    assert (shown_code(whole), missing.status) == ([code], 404)
+    assert shown_code(page.decode()) == ["".join(code.splitlines(keepends=True)[:40])] * 5
     assert page.count(b'class="cite"') >= 40
     assert len(page) <= 60_000
+
+
+def shown_code(page: str) -> list[str]:
+    """As a reader would copy it."""
+    blocks = re.findall(r"<pre tabindex=\"0\"><code>(.*?)</code></pre>", page, re.DOTALL)
+    return [html.unescape(re.sub(r"</?(?:i|em|var|b|u)>", "", block)) for block in blocks]

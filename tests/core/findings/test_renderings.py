@@ -139,17 +139,16 @@ def test_colours_change_no_character(code: str, language: str) -> None:
     """What is highlighted is the code, escaped."""
     coloured = str(highlighted(code, language))
 
-    assert html.unescape(re.sub(r"</?span(?: class=\"[csnkf]\")?>", "", coloured)) == code
+    assert html.unescape(re.sub(r"</?(?:i|em|var|b|u)>", "", coloured)) == code
 
 
 @pytest.mark.parametrize(
     ("language", "code", "parts"),
     [
         ("python", "def f(x):  # why\n    return 'a' + str(1)",
-         ['<span class="k">def</span>', '<span class="f">f</span>', '<span class="c"># why</span>',
-          '<span class="s">&#39;a&#39;</span>', '<span class="n">1</span>']),
-        ("rust", "fn main() { // go\n}", ['<span class="k">fn</span>', '<span class="c">// go</span>']),
-        ("sql", "select 1 -- one", ['<span class="k">select</span>', '<span class="c">-- one</span>']),
+         ["<b>def</b>", "<u>f</u>", "<i># why</i>", "<em>&#39;a&#39;</em>", "<var>1</var>"]),
+        ("rust", "fn main() { // go\n}", ["<b>fn</b>", "<i>// go</i>"]),
+        ("sql", "select 1 -- one", ["<b>select</b>", "<i>-- one</i>"]),
     ],
 )  # fmt: skip
 def test_words_comments_and_strings_have_their_colours(language: str, code: str, parts: list[str]) -> None:
