@@ -25,6 +25,7 @@ from adapters.web.limits import (
     take_body,
     tell_allowance,
 )
+from adapters.web.prose import quoted
 from adapters.web.settings import WebSettings
 from core.library.pictures import PaperViews
 from core.limits import RateLimits
@@ -89,6 +90,7 @@ def build_web(
         autoescape=True,
         finalize=_shown,
         undefined=jinja2.StrictUndefined,
+        filters={"quoted": quoted},
         trim_blocks=True,
         lstrip_blocks=True,
     )

@@ -46,8 +46,10 @@ _MARKDOWN.inline.ruler.at("emphasis", _stars_only)
 _ATTRIBUTES = {"ol": {"start"}, "span": {"class"}}  # spans are our own: HTML of the text is escaped before
 _MEANINGS = {MARKS[verdict]: MARK_MEANINGS[verdict] for verdict in Verdict}
 _TAG = "\ue000{}\ue001"  # private use: means nothing in any text, and nothing in Markdown
+_BETWEEN_CELLS = r"(?P<cell>(?<=\s)\|(?=\s))"
 _CITED = regex.compile(
-    rf"(?P<code><code>.*?</code>)|\[(?P<numbers>\d{{1,3}}(?:, ?\d{{1,3}})*)\](?P<mark>[{''.join(_MEANINGS)}])?"
+    rf"(?P<code><code>.*?</code>)|{_BETWEEN_CELLS}|\[(?P<numbers>\d{{1,3}}(?:, ?\d{{1,3}})*)\]"
+    rf"(?P<mark>[{''.join(_MEANINGS)}])?"
     r"(?:\ue000(?P<claim>[a-z]+-\d+)\ue001)?",
     regex.DOTALL,
 )
@@ -60,6 +62,9 @@ class Target:
     address: str
     hint: str
 
+
+_CELL = '<span class="cell">|</span>'  # between cells of a table, in a row that is quoted outside its table
+_MARKED = regex.compile(rf"`(?P<code>[^`\n]+)`|{_BETWEEN_CELLS}")
 
 Cite = Callable[[int, str], Target | None]
 
@@ -76,6 +81,11 @@ def prose(text: str, cite: Cite) -> Markup:
     return Markup(regex.sub(r"\ue000[a-z]+-\d+\ue001", "", html))  # noqa: S704 -- cleaned by nh3 just above
 
 
+def quoted(text: str) -> Markup:
+    """A passage word for word: what it has in backticks as code, and where cells of a table meet."""
+    return Markup(_MARKED.sub(_marked, str(escape(text))))  # noqa: S704 -- escaped, and only our own elements added
+
+
 def safe_link(url: str) -> str:
     """`url` when it is http or https, names a host and hides no user name in front of it; else ""."""
     try:
@@ -86,9 +96,15 @@ def safe_link(url: str) -> str:
     return one_line(url) if is_plain else ""
 
 
+def _marked(found: regex.Match[str]) -> str:
+    return _CELL if found["cell"] else f"<code>{found['code']}</code>"
+
+
 def _citation(found: regex.Match[str], cite: Cite) -> str:
     if found["code"]:
         return found.group()
+    if found["cell"]:
+        return _CELL
     numbers = [int(number) for number in found["numbers"].split(",")]
     targets = [(number, cite(number, found["claim"] or "")) for number in numbers]
     links = [_link(number, target) for number, target in targets if target]

@@ -216,6 +216,33 @@ async def test_modes_that_lack_their_model_say_so_and_cannot_be_chosen(open_web:
     assert 'name="mode" value="quick">' in without
 
 
+async def test_code_and_rows_of_tables_are_shown_as_such_wherever_they_are_quoted(open_web: Open):
+    """In the answer, in the quote below it, in the sum and beside the source's text; and nothing acts or is lost."""
+    quote = "`GORKD_DATA` | `<b>.gorkd` | a <i>folder</i>, P(A | B)"
+    shown = (
+        '<code>GORKD_DATA</code> <span class="cell">|</span> <code>&lt;b&gt;.gorkd</code> <span class="cell">|</span> '
+        'a &lt;i&gt;folder&lt;/i&gt;, P(A <span class="cell">|</span> B)'
+    )
+    source = replace(samples.SOURCES[0], content=f"| {quote} |")
+    evidence = Evidence(source.id, quote, 2, 2 + len(quote), Verdict.SUPPORTED)
+    claim = Claim("summary-0", quote, Verdict.SUPPORTED, (evidence,), strength=0.5)
+    citation = Citation(quote, source.id, quote, Verdict.SUPPORTED, 2, 2 + len(quote))
+    answer = replace(
+        samples.RESULT.answer,
+        summary=f"{quote} [1]",
+        claims=(claim,),
+        citations=(citation,),
+        confidence_sum=(ConfidencePart("score", 0.5, ""),),
+    )
+    web = await open_web(ScriptedResearcher(outcome=replace(samples.RESULT, answer=answer), found=[source]))
+
+    page = await (await web.get(f"/jobs/{JOB}")).text()
+    reading = await (await web.get(f"/jobs/{JOB}/sources/1?claim=summary-0")).text()
+
+    assert page.count(shown) == 3
+    assert f'<p class="claim">{shown}</p>' in reading
+
+
 async def test_question_in_the_address_fills_the_field(open_web: Open):
     web = await open_web()
 
