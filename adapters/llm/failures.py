@@ -36,11 +36,11 @@ _FILTER_CODES = frozenset({"content_filter", "content_policy_violation"})
 
 
 def call_failures() -> tuple[type[Exception], ...]:
-    """All that a call may raise: the SDK's errors, its transport's, and `ValueError` for unreadable bytes."""
+    """All that a call may raise: the SDK's errors, its transport's, and what reading its bytes as JSON raises."""
     import httpx2
     import openai
 
-    return (openai.OpenAIError, httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, ValueError)
+    return (openai.OpenAIError, httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, ValueError, RecursionError)
 
 
 def model_error(exc: Exception, endpoint: Endpoint) -> ModelError:
@@ -96,6 +96,7 @@ def _translations() -> tuple[tuple[type[Exception], Callable[..., ModelError]], 
         (httpx2.StreamError, _unconnected),
         (httpx2.InvalidURL, _wrong_address),
         (ValueError, _garbled),  # neither JSON nor UTF-8
+        (RecursionError, _garbled),  # JSON that is nested too deeply
     )
 
 

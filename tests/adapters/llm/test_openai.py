@@ -208,6 +208,8 @@ async def test_answer_cut_at_the_token_limit_ends_as_far_as_it_came():
         pytest.param(Fault(raw=b'data: {"error":{"message":"overloaded"}}\n\n'), ModelUnavailable, id="error-event"),
         pytest.param(Fault(raw=b"<html>", content_type="text/html"), ModelRejected, id="web-page"),
         pytest.param(Fault(raw=b"{", content_type="application/json"), ModelGarbled, id="half-json"),
+        pytest.param(Fault(raw=b"data: " + b"[" * 100_000 + b"\n\n"), ModelGarbled, id="nested-event"),
+        pytest.param(Fault(raw=b"[" * 100_000, content_type="application/json"), ModelGarbled, id="nested-json"),
     ],
 )
 async def test_answer_that_goes_wrong_ends_in_our_error(fault, error):
