@@ -111,8 +111,7 @@ class Connection:
         )
         # With every call the SDK looks into `sys.modules["httpx"]`, and breaks on it while another thread imports it.
         importlib.import_module("httpx")
-        # Resources are imported on first access, which belongs to warming up.
-        _ = client.chat.completions, client.embeddings
+        _ = client.embeddings  # imported on first access, which belongs to warming up
         return client
 
 

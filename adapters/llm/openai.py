@@ -25,7 +25,6 @@ from core.ports import ChatDelta, ChatRequest
 
 if TYPE_CHECKING:
     import openai
-    from openai.types.chat import ChatCompletionChunk, completion_create_params
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -137,7 +136,7 @@ class OpenAIChat:
         except call_failures() as exc:
             raise model_error(exc, self._endpoint) from safe_cause(exc, self._endpoint)
 
-    async def _open(self, request: ChatRequest) -> openai.AsyncStream[ChatCompletionChunk]:
+    async def _open(self, request: ChatRequest) -> openai.AsyncStream[object]:
         """The stream, asked for in the fullest dialect the endpoint accepts."""
         import openai
 
@@ -156,7 +155,7 @@ class OpenAIChat:
                 self._dialect = simpler
         return await _create(client, self._endpoint.model, request, self._dialect)
 
-    async def _pieces(self, opened: openai.AsyncStream[ChatCompletionChunk]) -> AsyncGenerator[Piece, None]:
+    async def _pieces(self, opened: openai.AsyncStream[object]) -> AsyncGenerator[Piece, None]:
         """The stream's chunks; of an endpoint that does not stream, the whole completion as one."""
         content_type = opened.response.headers.get("content-type", "").partition(";")[0].strip().lower()
         if content_type == "application/json":
@@ -170,41 +169,47 @@ class OpenAIChat:
 
 async def _create(
     client: openai.AsyncOpenAI, model: str, request: ChatRequest, dialect: Dialect
-) -> openai.AsyncStream[ChatCompletionChunk]:
+) -> openai.AsyncStream[object]:
+    """Asked without the SDK's types: building its object of every token took two fifths of the time of reading one."""
     import openai
 
+    return await client.post(
+        "/chat/completions",
+        cast_to=object,
+        body=_body(model, request, dialect),
+        options={"timeout": timeout(request.timeout_s)},
+        stream=True,
+        stream_cls=openai.AsyncStream[object],
+    )
+
+
+def _body(model: str, request: ChatRequest, dialect: Dialect) -> dict[str, object]:
     is_told = dialect.output == "json_schema" or request.tools or not request.schema
     system = request.system if is_told else _with_schema(request)
-    has_new_limit = dialect.limit == "max_completion_tokens"
-    return await client.chat.completions.create(
-        model=model,
-        messages=[
+    body: dict[str, object] = {
+        "model": model,
+        "messages": [
             {"role": "system", "content": system},
             {"role": "user", "content": request.user},
             *turn_messages(request.turns),
         ],
-        response_format=openai.omit if request.tools else _response_format(request, dialect),
-        tools=tool_params(request.tools) if request.tools else openai.omit,
-        max_completion_tokens=request.max_tokens if has_new_limit else openai.omit,
-        max_tokens=openai.omit if has_new_limit else request.max_tokens,
-        stream=True,
-        stream_options={"include_usage": True} if dialect.reports_usage else openai.omit,
-        timeout=timeout(request.timeout_s),
-    )
+        dialect.limit: request.max_tokens,
+        "stream": True,
+    }
+    if dialect.reports_usage:
+        body["stream_options"] = {"include_usage": True}
+    if request.tools:
+        body["tools"] = tool_params(request.tools)
+    elif request.schema and dialect.output != "text":
+        body["response_format"] = _response_format(request, dialect)
+    return body
 
 
-def _response_format(request: ChatRequest, dialect: Dialect) -> completion_create_params.ResponseFormat | openai.Omit:
-    import openai
-
-    if dialect.output == "text" or not request.schema:
-        return openai.omit
+def _response_format(request: ChatRequest, dialect: Dialect) -> Mapping[str, object]:
     if dialect.output == "json_object":
         return {"type": "json_object"}
-    schema: dict[str, object] = dict(request.schema)
-    return {
-        "type": "json_schema",
-        "json_schema": {"name": request.schema_name, "schema": schema, "strict": True},
-    }
+    schema = dict(request.schema)
+    return {"type": "json_schema", "json_schema": {"name": request.schema_name, "schema": schema, "strict": True}}
 
 
 def _with_schema(request: ChatRequest) -> str:

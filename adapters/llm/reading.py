@@ -1,6 +1,6 @@
 """What an endpoint sends, read defensively: a chunk of a stream or a whole completion, and the answer they add up to.
 
-The SDK builds its objects without validating them, so any field may be missing or of another type.
+Nobody validates it before, so any field may be missing or of another type.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Piece:
 
 
 def read_piece(chunk: object) -> Piece:
-    """From an SDK object or from parsed JSON."""
+    """From parsed JSON."""
     choices = attribute(chunk, "choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = attribute(choice, "delta") or attribute(choice, "message")
