@@ -26,9 +26,9 @@ from adapters.pages.extraction import Document, DocumentKind, Extraction
 from adapters.pages.guard import Guard, GuardedResolver, IPNetwork, NewSocket, Refused, check_url, parse_allow
 from adapters.pages.media import document_kind, may_be_readable, media_type
 from adapters.pages.politeness import Politeness
-from adapters.pages.resolve import DaemonResolver
 from adapters.pages.robots import MAX_ROBOTS_BYTES, Robots, RobotsAnswer
 from adapters.pages.workers import ExtractionWorkers
+from adapters.resolver import DaemonResolver
 from core.errors import (
     AddressBlocked,
     FetchError,

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 import aiohttp
 import stamina
 
+from adapters.resolver import DaemonResolver
 from adapters.search.faults import garbled, status_error, unreachable
 from adapters.search.gate import Gate
-from adapters.search.hosts import DaemonResolver
 from adapters.search.settings import Access, TimeLimits
 from core.errors import ProviderTimeout, ProviderUnavailable
 

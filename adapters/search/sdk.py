@@ -6,14 +6,15 @@ Their clients have one timeout for everything and drop `Retry-After`, so hooks o
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from urllib.request import getproxies
 
+from adapters.resolver import DaemonResolver
 from adapters.search.faults import garbled, status_error, unreachable
 from adapters.search.gate import Gate
-from adapters.search.hosts import look_up
 from adapters.search.http import MAX_BODY_BYTES
 from adapters.search.settings import Access, TimeLimits
 from core.errors import ProviderError, ProviderTimeout, ProviderUnavailable
@@ -25,12 +26,13 @@ LEFT_TO_THE_CLIENT = frozenset({400})  # the only one whose body tells the opera
 
 
 class Manners:
-    """Hooks for one httpx client of one provider."""
+    """Hooks for one httpx client of one provider, in one event loop."""
 
     def __init__(self, access: Access, gate: Gate, limits: TimeLimits) -> None:
         self._access = access
         self._gate = gate
         self._limits = limits
+        self._names = DaemonResolver()
 
     def teach(self, client: httpx.AsyncClient) -> None:
         """From now on `client` connects within the limit, caps answers and raises our errors for statuses."""
@@ -44,10 +46,10 @@ class Manners:
             await self._look_up(request.url.host, request.url.port or 443)
 
     async def _look_up(self, host: str, port: int) -> None:
-        """A name that cannot be found must not leave one of httpx's own look-ups behind (hosts.py)."""
+        """A name that cannot be found must not leave one of httpx's own look-ups behind (adapters/resolver.py)."""
         try:
             async with asyncio.timeout(self._limits.connect_s):
-                await look_up(host, port)
+                await self._names.resolve(host, port, socket.AF_UNSPEC)
         except TimeoutError as exc:
             error = unreachable(self._access, f"{host} not looked up in {self._limits.connect_s:g} s")
             raise self._gate.note(error, is_unreachable=True) from exc

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-import pytest
-
 from adapters.search.gate import Gate, Rate
-from adapters.search.hosts import DaemonResolver, look_up
 from adapters.search.http import ApiClient
 from adapters.search.settings import Access, TimeLimits
 from tests.loopback.search_faults import Fault
@@ -30,18 +27,3 @@ async def test_waiting_for_others_is_not_connecting() -> None:
         await api.aclose()
     assert bodies == [b"{}"] * 16
     assert loop.time() - started >= 0.8  # no more than two at once
-
-
-async def test_a_name_is_looked_up_without_holding_the_program_back() -> None:
-    """`localhost` is known on every machine."""
-    found = await DaemonResolver().resolve("localhost", 80)
-
-    assert {"127.0.0.1"} <= {entry["host"] for entry in found}
-    assert {entry["port"] for entry in found} == {80}
-
-
-@pytest.mark.parametrize("host", ["a" * 64 + ".test", ".", "a..b"], ids=["label too long", "dot", "empty label"])
-async def test_what_is_no_host_name_is_an_os_error(host: str) -> None:
-    """Python raises a UnicodeError for some of them."""
-    with pytest.raises(OSError, match=r".+"):
-        await look_up(host, 80)
