@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections.abc import Awaitable, Callable
 from datetime import datetime
@@ -17,8 +16,6 @@ from core.ports import JobStore
 
 if TYPE_CHECKING:
     from dbos import DBOSClient
-
-log = logging.getLogger(__name__)
 
 INTERACTIVE_S = 120.0  # a mode that ends within this keeps someone waiting, so it goes first
 MOST_JOBS = 1000  # looked at for a place in the queue: 30 ms, and several times what may wait

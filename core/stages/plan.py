@@ -5,7 +5,6 @@ One short model call refines the intent and words the queries; without a model, 
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast, get_args
@@ -31,8 +30,6 @@ from core.stages.intake import parse_intent, read_query
 from core.stages.prompting import asked, format_earlier, said_before
 from core.stages.similar import EarlierAnswer, instant_answer
 from core.terms import STOPWORDS
-
-log = logging.getLogger(__name__)
 
 MAX_QUERIES = 4  # the question itself and up to three variations
 MAX_QUERY_TEXT_CHARS = 400  # Tavily takes no more (docs.tavily.com, API reference)
