@@ -7,7 +7,6 @@ contradiction by rule is a sentence on the same matter that differs in one thing
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
@@ -17,7 +16,6 @@ from core.checks import CheckedClaim
 from core.deps import Deps
 from core.differences import find_difference
 from core.errors import ModelError
-from core.events import Json
 from core.evidence import EvidenceIndex
 from core.injection import instructions_in, mask
 from core.llm import complete
@@ -26,37 +24,14 @@ from core.prompts import load_prompt
 from core.source import Source
 from core.terms import terms
 from core.verification.finding import Check
-from core.verification.model_check import MAX_ITEMS, CheckItem, fence_item, read_verdicts
+from core.verification.model_check import MAX_ITEMS, CheckItem, read_verdicts, request_verdicts
 from core.verification.reading import read
 from core.verification.sources import examine
-
-log = logging.getLogger(__name__)
 
 MAX_EVIDENCE = 2  # of each side of a claim; more is not read
 _NEAREST = 4  # sentences of a source that may say otherwise
 _MIN_PARTIAL = 0.5  # probability 0…1; without a model, less is not called evidence
-_TOKENS_PER_ITEM, _TOKENS_FOR_FRAME = 40, 60
 _VERDICTS = ("supports", "contradicts", "neither")
-_SCHEMA: Mapping[str, Json] = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["verdicts"],
-    "properties": {
-        "verdicts": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "additionalProperties": False,
-                "required": ["item", "reason", "verdict"],
-                "properties": {
-                    "item": {"type": "integer"},
-                    "reason": {"type": "string"},
-                    "verdict": {"type": "string", "enum": list(_VERDICTS)},
-                },
-            },
-        }
-    },
-}
 
 
 @dataclass(frozen=True)
@@ -159,15 +134,8 @@ def _same_topic(claim: str, sentence: str, title: str) -> bool:
 
 def _request(read_as: Sequence[str], asked: Sequence[_Open], *, timeout_s: float) -> ChatRequest:
     items = [CheckItem(str(place), read_as[entry.claim], entry.evidence.quote) for place, entry in enumerate(asked)]
-    return ChatRequest(
-        purpose="check",
-        system=load_prompt("compare_claims").substitute(count=len(items)),
-        user="\n\n".join(fence_item(number, item) for number, item in enumerate(items, start=1)),
-        schema_name="stands",
-        schema=_SCHEMA,
-        max_tokens=_TOKENS_FOR_FRAME + _TOKENS_PER_ITEM * len(items),
-        timeout_s=timeout_s,
-    )
+    prompt = load_prompt("compare_claims")
+    return request_verdicts(items, _VERDICTS, prompt=prompt, schema_name="stands", timeout_s=timeout_s)
 
 
 def _read_answer(text: str, asked: Sequence[_Open]) -> dict[int, str]:

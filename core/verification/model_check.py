@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from string import Template
 from typing import Final
 
 from core.answer import Verdict
@@ -20,23 +21,8 @@ MAX_CLAIM_CHARS = 500
 MAX_PASSAGE_CHARS = 1200
 MAX_REASON_CHARS = 120
 _TOKENS_PER_ITEM, _TOKENS_FOR_FRAME = 40, 60
-_VERDICTS: Final = {verdict.value: verdict for verdict in (Verdict.SUPPORTED, Verdict.PARTIAL, Verdict.UNSUPPORTED)}
-_ITEM_SCHEMA: Final[dict[str, Json]] = {
-    "type": "object",
-    "properties": {
-        "item": {"type": "integer"},
-        "reason": {"type": "string"},
-        "verdict": {"type": "string", "enum": list(_VERDICTS)},
-    },
-    "required": ["item", "reason", "verdict"],
-    "additionalProperties": False,
-}
-_SCHEMA: Final[dict[str, Json]] = {
-    "type": "object",
-    "properties": {"verdicts": {"type": "array", "items": _ITEM_SCHEMA}},
-    "required": ["verdicts"],
-    "additionalProperties": False,
-}
+_SEVERITY = {Verdict.SUPPORTED: 0, Verdict.PARTIAL: 1, Verdict.UNSUPPORTED: 2}
+_VERDICTS: Final = {verdict.value: verdict for verdict in _SEVERITY}
 
 
 @dataclass(frozen=True)
@@ -56,18 +42,56 @@ class ModelVerdict:
 
 def build_check_request(items: Sequence[CheckItem], *, timeout_s: float) -> ChatRequest:
     """One call about the first `MAX_ITEMS` items. Raises `ValueError` when there are none."""
+    prompt = load_prompt("check_claims")
+    return request_verdicts(items, list(_VERDICTS), prompt=prompt, schema_name="verdicts", timeout_s=timeout_s)
+
+
+def request_verdicts(
+    items: Sequence[CheckItem], words: Sequence[str], *, prompt: Template, schema_name: str, timeout_s: float
+) -> ChatRequest:
+    """As `build_check_request`, with the verdicts in `words` and the `prompt` that explains them, given a `count`."""
     asked = items[:MAX_ITEMS]
     if not asked:
         raise ValueError("there is nothing to check")
     return ChatRequest(
         purpose="check",
-        system=load_prompt("check_claims").substitute(count=len(asked)),
-        user="\n\n".join(fence_item(number, item) for number, item in enumerate(asked, start=1)),
-        schema_name="verdicts",
-        schema=_SCHEMA,
+        system=prompt.substitute(count=len(asked)),
+        user="\n\n".join(_fenced(number, item) for number, item in enumerate(asked, start=1)),
+        schema_name=schema_name,
+        schema=_schema(words),
         max_tokens=_TOKENS_FOR_FRAME + _TOKENS_PER_ITEM * len(asked),
         timeout_s=timeout_s,
     )
+
+
+def _schema(words: Sequence[str]) -> dict[str, Json]:
+    item: dict[str, Json] = {
+        "type": "object",
+        "properties": {
+            "item": {"type": "integer"},
+            "reason": {"type": "string"},
+            "verdict": {"type": "string", "enum": list(words)},
+        },
+        "required": ["item", "reason", "verdict"],
+        "additionalProperties": False,
+    }
+    return {
+        "type": "object",
+        "properties": {"verdicts": {"type": "array", "items": item}},
+        "required": ["verdicts"],
+        "additionalProperties": False,
+    }
+
+
+def _fenced(number: int, item: CheckItem) -> str:
+    """One item as the model reads it."""
+    claim, passage = _plain(item.claim, MAX_CLAIM_CHARS), _plain(item.passage, MAX_PASSAGE_CHARS)
+    return f'<item number="{number}">\n<claim>{claim}</claim>\n<passage>{passage}</passage>\n</item>'
+
+
+def _plain(text: str, limit: int) -> str:
+    """Without angle brackets, so that no text can close its own fence."""
+    return " ".join(text.replace("<", "‹").replace(">", "›").split())[:limit]
 
 
 def parse_check_answer(text: str, items: Sequence[CheckItem]) -> dict[str, ModelVerdict]:
@@ -84,20 +108,6 @@ def parse_check_answer(text: str, items: Sequence[CheckItem]) -> dict[str, Model
         if item_id not in found or _SEVERITY[verdict] > _SEVERITY[found[item_id].verdict]:
             found[item_id] = ModelVerdict(verdict, reason)
     return found
-
-
-_SEVERITY = {Verdict.SUPPORTED: 0, Verdict.PARTIAL: 1, Verdict.UNSUPPORTED: 2}
-
-
-def fence_item(number: int, item: CheckItem) -> str:
-    """One item as the model reads it."""
-    claim, passage = _plain(item.claim, MAX_CLAIM_CHARS), _plain(item.passage, MAX_PASSAGE_CHARS)
-    return f'<item number="{number}">\n<claim>{claim}</claim>\n<passage>{passage}</passage>\n</item>'
-
-
-def _plain(text: str, limit: int) -> str:
-    """Without angle brackets, so that no text can close its own fence."""
-    return " ".join(text.replace("<", "‹").replace(">", "›").split())[:limit]
 
 
 def read_verdicts(text: str, count: int) -> Iterator[tuple[int, str, str]]:
