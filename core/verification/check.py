@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from core.answer import Verdict
 from core.evidence import index_text
@@ -115,11 +115,9 @@ def inspect_claim(claim: str, passage: str, *, context: str = "") -> tuple[tuple
 
 def support_probability(features: Features, similarity: float | None = None) -> float:
     """Of a claim with these figures, how often a person would say that the passage supports it; 0…1."""
-    odds = INTERCEPT + _weighted(list(COEFFICIENTS.values()), features.values())
+    odds = INTERCEPT + sum(
+        weight * value for weight, value in zip(COEFFICIENTS.values(), features.values(), strict=True)
+    )
     if similarity is not None:
         odds += SIMILARITY_PULL * (2 * similarity - 1)
     return 1 / (1 + math.exp(-odds))
-
-
-def _weighted(coefficients: Sequence[float], values: Sequence[float]) -> float:
-    return sum(weight * value for weight, value in zip(coefficients, values, strict=True))

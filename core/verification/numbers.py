@@ -5,9 +5,10 @@ Years and days are numbers too; months are in dates.py, what is counted is in un
 
 from __future__ import annotations
 
+from core.verification.clauses import kind_of
 from core.verification.finding import Finding, Weight
 from core.verification.pair import Pair
-from core.verification.quantities import is_loose, is_year
+from core.verification.quantities import is_loose
 from core.verification.reading import Reading
 from core.verification.units import measure
 from core.verification.words import Kind, Token
@@ -47,22 +48,16 @@ def _replaced(pair: Pair) -> dict[Token, Token]:
             if not said or pair.alignment.is_moved(number):
                 continue
             if measured is None or not any(measured.same_as(measure(pair.beside, other)) for other in said):
-                replaced[number] = next((other for other in said if _kind(other) == _kind(number)), said[0])
+                replaced[number] = next((other for other in said if kind_of(other) == kind_of(number)), said[0])
     return replaced
 
 
 def _missing(pair: Pair, number: Token) -> Finding:
     """A year may be that of the source itself where it gives no other; a small count may be implied."""
-    is_year_of_source = _kind(number) == "year" and not any(_kind(other) == "year" for other in pair.wider.numbers)
+    is_year_of_source = kind_of(number) == "year" and not any(kind_of(other) == "year" for other in pair.wider.numbers)
     if is_loose(number.text) or is_year_of_source:
         return Finding(RULE, Weight.AGAINST, f"the source does not give {number.text}")
-    alike = (other for other in pair.window.numbers if _kind(other) == _kind(number))
+    alike = (other for other in pair.window.numbers if kind_of(other) == kind_of(number))
     instead = next((other for other in alike if not pair.claim.match(other)), None)
     but = f", but {instead.text}" if instead else ""
     return Finding(RULE, Weight.CONTRADICTS, f"the source does not have {number.text}{but}")
-
-
-def _kind(number: Token) -> str:
-    if number.value is not None and is_year(number.text, number.value):
-        return "year"
-    return "count"

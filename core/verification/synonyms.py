@@ -44,17 +44,13 @@ spouse; receive award; prize award; holiday vacation; shop store; garbage trash 
 """
 
 
-def _by_stem() -> dict[str, tuple[int, ...]]:
+@lru_cache(maxsize=1)
+def _table() -> dict[str, tuple[int, ...]]:
     table: dict[str, tuple[int, ...]] = {}
     for meaning, group in enumerate(_GROUPS.split(";")):
         for word in group.split():
             table[stem(word)] = (*table.get(stem(word), ()), meaning)
     return table
-
-
-@lru_cache(maxsize=1)
-def _table() -> dict[str, tuple[int, ...]]:
-    return _by_stem()
 
 
 def meanings(base: str) -> tuple[int, ...]:
