@@ -46,7 +46,7 @@ def limited(provider: FakeSearch, clock: MovedClock, limits: MemoryRateLimits, r
 
 
 async def test_who_comes_soon_after_waits_for_the_next_token():
-    """Two processes with one bucket ask together no faster than its rate."""
+    """S002-23: two processes with one bucket ask together no faster than its rate."""
     clock = MovedClock()
     limits = MemoryRateLimits(clock=clock)
     provider = FakeSearch("exa", [hit("https://a.test")])

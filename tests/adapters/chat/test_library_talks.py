@@ -103,6 +103,26 @@ async def test_a_research_tells_its_progress_and_then_its_answer_once(house: Hou
     assert await house.researcher.undelivered("discord") == []
 
 
+async def test_improving_says_so_and_shows_the_answer_anew(house: House) -> None:
+    """S000-39: in the given words, instead of the stages."""
+    house.go.set()
+    ingestion = replace(house.talks.desk.ingestion, model=FakeModel({}))
+    house.talks.desk = replace(house.talks.desk, ingestion=ingestion)
+    told: list[str] = []
+
+    async def tell(line: str) -> None:
+        told.append(line)
+
+    await house.talks.say(replace(ADMIN, key=""), QUERY, tell)
+    researched = len(told)
+    said = await house.talks.say(replace(ADMIN, key=""), "improve more on the sun", tell)
+
+    assert told[researched:] == ["✍️  Improving research answer with your feedback..."]
+    assert said.reply.title == "📝 Research Results"
+    assert said.job is not None
+    assert said.job.request.feedback == "more on the sun"
+
+
 async def test_whatever_breaks_one_begins_anew(house: House) -> None:
     """S000-35: also what nobody foresaw is told, and the conversation is back at its beginning."""
     house.go.set()
