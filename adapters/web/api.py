@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from adapters.web.access import COOKIE, LINKS, RESEARCHER, REVOCATIONS, may_ask, readable_job
 from adapters.web.faults import Forbidden
+from core.attachments import MAX_ATTACHMENTS
 from core.errors import InvalidQuery
 from core.events import Json
 from core.job import LOCAL, Depth, ResearchRequest, Scope
@@ -18,6 +19,15 @@ from core.modes import DEFAULT_MODE, read_modes
 from core.modes.options import DEPTH, ROUNDS, TOP_K
 from core.render import job_json, sources_json
 from core.steering import MAX_STEERING_CHARS, Steering, SteeringKind
+
+
+class AttachedText(BaseModel):
+    """A file of text that comes with a question; its name tells its kind."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str = Field(min_length=1, max_length=200)
+    text: str = Field(min_length=1)
 
 
 class Question(BaseModel):
@@ -33,6 +43,7 @@ class Question(BaseModel):
     context: str = ""
     private: bool = False
     fresh: bool = False
+    attachments: tuple[AttachedText, ...] = Field(default=(), max_length=MAX_ATTACHMENTS)
 
     def to_request(self, scope: Scope) -> ResearchRequest:
         return ResearchRequest(
@@ -69,11 +80,13 @@ def add_routes(app: web.Application) -> None:
 
 
 async def post_research(request: web.Request) -> web.Response:
-    """202 with where to look: the job, and its stream; both addresses are signed for a private question."""
+    """202 with where to look: the job, and its stream; signed for a private question and for one with files."""
     if not may_ask(request):
         raise Forbidden
-    question = await _body(request, Question)
-    job = await request.app[RESEARCHER].submit(question.to_request(_own_scope(request) if question.private else LOCAL))
+    question, researcher = await _body(request, Question), request.app[RESEARCHER]
+    files = [await researcher.read_attachment(file.name, "", file.text.encode()) for file in question.attachments]
+    scope = _own_scope(request) if question.private or files else LOCAL
+    job = await researcher.submit(question.to_request(scope), attachments=files)
     links = request.app[LINKS]
     accepted = {
         "job_id": job.id,

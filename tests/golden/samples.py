@@ -23,6 +23,7 @@ from core.answer import (
     SynthesisMetadata,
     Verdict,
 )
+from core.attachments import Attachment
 from core.departures import Tenancy
 from core.errors import GorkdError, JobNotFound
 from core.events import Event, EventType, Json
@@ -197,9 +198,15 @@ class ScriptedResearcher:
     def can_research(self, mode: Mode) -> bool:
         return self.has_model or not mode.needs_model
 
-    async def submit(self, request: ResearchRequest, *, dedupe_key: str = "") -> ResearchJob:
+    async def read_attachment(self, name: str, media_type: str, content: bytes) -> Attachment:
+        return Attachment(name, media_type, name, content.decode())
+
+    async def submit(
+        self, request: ResearchRequest, *, dedupe_key: str = "", attachments: Sequence[Attachment] = ()
+    ) -> ResearchJob:
         if self.refusal:
             raise self.refusal
+        request = replace(request, attachments=tuple(file.name for file in attachments))
         self.requests.append(request)
         self.dedupe_keys.append(dedupe_key)
         self.finished = replace(self.finished, request=request)

@@ -13,7 +13,7 @@ from tests.adapters.web.conformity import conforming
 from tests.adapters.web.serving import web_app
 from tests.golden import samples
 
-FIELDS = ["query", "mode", "depth", "top_k", "context", "private", "fresh", "else"]
+FIELDS = ["query", "mode", "depth", "top_k", "context", "private", "fresh", "attachments", "else"]
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),

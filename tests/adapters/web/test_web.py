@@ -54,6 +54,24 @@ async def test_question_is_accepted_with_where_to_look(open_web: Open):
     assert (asked.query, asked.modes, asked.depth, asked.top_k) == ("How tall?", ("quick",), "deep", 3)
 
 
+async def test_files_of_text_come_with_a_question(open_web: Open):
+    """They are read as sources of it, and the addresses of its job are signed as those of a private one."""
+    researcher = ScriptedResearcher()
+    web = await open_web(researcher)
+    files = [{"name": "notes.md", "text": "The tower is 49 metres tall."}]
+
+    answer = await web.post("/v1/research", json={"query": "How tall?", "attachments": files})
+    many = await web.post("/v1/research", json={"query": "How tall?", "attachments": files * 6})
+
+    assert answer.status == 202
+    assert "?sig=" in (await answer.json())["stream_url"]
+    (asked,) = researcher.requests
+    assert asked.attachments == ("notes.md",)
+    assert asked.scope.visibility.startswith("user:")
+    assert many.status == 400
+    assert "attachments" in (await many.json())["error"]["message"]
+
+
 async def test_job_is_the_json_of_every_interface(open_web: Open):
     """S003-19: the web serves exactly what core renders."""
     web = await open_web()
