@@ -128,7 +128,7 @@ async def examine_installation() -> list[Finding]:
 async def _probes(env: Mapping[str, str], settings: BotSettings, stack: AsyncExitStack) -> list[Probe]:
     from adapters import doctor
     from adapters.secrets import SecretBox
-    from adapters.web import WebSettings
+    from adapters.web.settings import WebSettings
 
     async def open_records_once() -> None:
         from bots.records import open_records

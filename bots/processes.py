@@ -12,11 +12,10 @@ from urllib.parse import urlsplit
 from aiohttp import web
 
 from adapters.secrets import signing_keys
-from adapters.web import WebSettings, build_web
 from adapters.web.listening import web_runner
 from adapters.web.monitor import serve_metrics
 from adapters.web.peers import is_loopback
-from adapters.web.preview import Preview
+from adapters.web.settings import WebSettings
 from bots.config import BotSettings
 from bots.wiring import GRACE_S, House, open_house, utc_now
 from core.errors import SetupError
@@ -26,6 +25,7 @@ from core.page_links import PageLinks
 if TYPE_CHECKING:
     from adapters.chat.deps import ChatDeps
     from adapters.chat.turns import ChatTurns
+    from adapters.web.preview import Preview
 
 log = logging.getLogger(__name__)
 _SLACK_MARKS = ("SLACK_BOT_TOKEN", "SLACK_APP_TOKEN", "SLACK_CLIENT_ID", "SLACK_CLIENT_SECRET")
@@ -123,6 +123,7 @@ RUNNERS: Mapping[str, Runner] = {
 async def _serving(env: Mapping[str, str], house: House) -> AsyncIterator[None]:
     """The pages on their port, and the address on standard output for whoever started this."""
     from adapters.pages.papers import PagePictures
+    from adapters.web.app import build_web
 
     settings = WebSettings.from_env(env)
     painter = PagePictures()

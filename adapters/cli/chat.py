@@ -14,7 +14,6 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.markdown import Markdown
 from rich.panel import Panel
 from rich.text import Text
 
@@ -131,6 +130,8 @@ def _show(console: Console, said: Said) -> None:
     if not reply.title:
         console.print(Text(text))
         return
+    from rich.markdown import Markdown
+
     body = Markdown("\n\n".join(_blocks(text)), hyperlinks=False)
     console.print(Panel(body, title=reply.title, expand=True))
     if reply.title == wording.PANEL_TITLE:

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from aiohttp import web
 
 from adapters.store.memory import MemoryLinkRevocations, MemoryRateLimits
-from adapters.web import WebSettings, build_web
+from adapters.web.app import build_web
 from adapters.web.preview import Preview
+from adapters.web.settings import WebSettings
 from core.library.pictures import PaperViews
 from core.limits import RateLimits
 from core.page_links import LinkRevocations, PageLinks

@@ -16,8 +16,9 @@ from aiohttp.test_utils import TestServer
 
 from adapters.queue import InProcessQueue
 from adapters.store.memory import MemoryLinkRevocations, MemoryRateLimits
-from adapters.web import WebSettings, build_web
+from adapters.web.app import build_web
 from adapters.web.preview import Preview
+from adapters.web.settings import WebSettings
 from bots.observing import observed
 from bots.wiring import new_job_id, utc_now
 from core.deps import Deps

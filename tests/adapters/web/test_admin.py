@@ -12,7 +12,7 @@ from aiohttp.test_utils import TestServer
 from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser
 
-from adapters.web import WebSettings
+from adapters.web.settings import WebSettings
 from core.errors import SetupError
 from core.usage import Usage
 from tests.adapters.web.conformity import ConformingClient, conforming

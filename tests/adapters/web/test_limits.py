@@ -10,8 +10,8 @@ import pytest
 from aiohttp import web
 
 from adapters.store.memory import MemoryRateLimits
-from adapters.web import WebSettings
 from adapters.web.peers import counted_as
+from adapters.web.settings import WebSettings
 from core.errors import SetupError
 from tests.adapters.store.samples import StandingClock
 from tests.adapters.web.conformity import ConformingClient, conforming

@@ -8,8 +8,8 @@ from datetime import timedelta
 
 import pytest
 
-from adapters.web import WebSettings
 from adapters.web.access import COOKIE, session_of
+from adapters.web.settings import WebSettings
 from adapters.web.sign_in import SESSION_LIFE
 from tests.adapters.web.conformity import ConformingClient, conforming
 from tests.adapters.web.serving import web_app

@@ -11,7 +11,7 @@ import pytest
 from aiohttp.test_utils import TestClient
 
 from adapters.store.memory import MemoryLinkRevocations
-from adapters.web import WebSettings
+from adapters.web.settings import WebSettings
 from core.errors import GorkdError, InvalidQuery, QueueFull, SearchFailed, SetupError, StoreError
 from core.job import JobStatus, ResearchJob, Scope
 from core.page_links import LINK_LIFE
