@@ -15,6 +15,20 @@ HALF_A_SLACK = {
     "the app's token alone": ({"SLACK_APP_TOKEN": "xapp-1"}, "SLACK_BOT_TOKEN"),
     "the client's id alone": ({"SLACK_CLIENT_ID": "1.2"}, "SLACK_CLIENT_SECRET"),
     "the client's secret alone": ({"SLACK_CLIENT_SECRET": "e1"}, "SLACK_CLIENT_ID"),
+    "the token of Socket Mode beside the client's id": (
+        {
+            "SLACK_CLIENT_ID": "1.2",
+            "SLACK_CLIENT_SECRET": "e1",
+            "SLACK_SIGNING_SECRET": "s1",
+            "SLACK_APP_TOKEN": "xapp-1",
+            "GORKD_PUBLIC_URL": "https://gorkd.example.org",
+        },
+        "set SLACK_SIGNING_SECRET, and leave SLACK_APP_TOKEN unset",
+    ),
+    "the client's id without what signs requests": (
+        {"SLACK_CLIENT_ID": "1.2", "SLACK_CLIENT_SECRET": "e1", "GORKD_PUBLIC_URL": "https://gorkd.example.org"},
+        "set SLACK_SIGNING_SECRET, and leave SLACK_APP_TOKEN unset",
+    ),
     "an installation over plain http": (
         {
             "SLACK_CLIENT_ID": "1.2",

@@ -70,6 +70,11 @@ class SlackSettings:
                 "SLACK_BOT_TOKEN is for one workspace, SLACK_CLIENT_ID and SLACK_CLIENT_SECRET are for many: "
                 "please set either."
             )
+        if client_id and (app_token or not signing_secret):
+            raise SetupError(
+                "An app that many workspaces install takes Slack's requests over HTTP: please set "
+                "SLACK_SIGNING_SECRET, and leave SLACK_APP_TOKEN unset."
+            )
         if not client_id and not bot_token.startswith("xoxb-"):
             raise SetupError("SLACK_BOT_TOKEN is not set; it begins with xoxb- and stands in the Slack app's settings.")
         if app_token and not app_token.startswith("xapp-"):
