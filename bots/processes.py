@@ -196,7 +196,7 @@ async def _chat_deps(env: Mapping[str, str], house: House, turns: ChatTurns) -> 
 
     links = page_links(env, house.settings)
     async with open_talks(env, house) as talks:
-        yield ChatDeps(house.researcher, links, house.tenancy, talks, turns)
+        yield ChatDeps(house.researcher, links, house.tenancy, talks, house.open_messages, turns)
 
 
 def refuse_half_a_slack(env: Mapping[str, str]) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from adapters.chat.turns import ChatTurns
+    from core.delivery import OpenMessages
     from core.departures import Tenancy
     from core.library.session import LibraryTalks
     from core.page_links import PageLinks
@@ -21,4 +22,5 @@ class ChatDeps:
     links: PageLinks
     tenancy: Tenancy
     talks: LibraryTalks
+    open_messages: OpenMessages
     turns: ChatTurns

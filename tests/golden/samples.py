@@ -254,4 +254,4 @@ class ScriptedResearcher:
 def chat_deps() -> ChatDeps:
     """Of a bot that speaks with nobody: it has no library, and nobody has it."""
     nothing = cast(Any, None)
-    return ChatDeps(cast(Any, ScriptedResearcher()), LINKS, Tenancy(*[nothing] * 5), nothing, ChatTurns())
+    return ChatDeps(cast(Any, ScriptedResearcher()), LINKS, Tenancy(*[nothing] * 5), nothing, nothing, ChatTurns())

@@ -120,7 +120,12 @@ class Rest:
         return _error(Refused(404, 0, "404: Not Found"))
 
     async def file(self, request: web.Request) -> web.Response:
-        content = self._world.files.get(f"{request.match_info['id']}/{request.match_info['name']}")
+        world = self._world
+        if world.holds_files:
+            world.waiting_for_files += 1
+            world.notify()
+            await world.until(lambda: not world.holds_files, within_s=60)
+        content = world.files.get(f"{request.match_info['id']}/{request.match_info['name']}")
         return web.Response(body=content) if content is not None else web.Response(status=404)
 
     # Who and where

@@ -41,7 +41,10 @@ class Fault:
 
 @dataclass
 class DiscordWorld:
-    """`token_s` is how long an interaction's token lives, `ack_s` within what time it must be answered."""
+    """`token_s` is how long an interaction's token lives, `ack_s` within what time it must be answered.
+
+    While it `holds_files` it hands out none that people have sent.
+    """
 
     token_s: float = 900.0
     ack_s: float = 3.0
@@ -57,6 +60,8 @@ class DiscordWorld:
     reactions: list[tuple[str, str]] = field(default_factory=list)
     files: dict[str, bytes] = field(default_factory=dict)
     files_limit: int = 10_485_760  # bytes of one message's files, where no server is boosted
+    holds_files: bool = False
+    waiting_for_files: int = 0
     joined: bool = False
     ids: data.Snowflakes = field(default_factory=data.Snowflakes)
 

@@ -19,6 +19,7 @@ from discord import app_commands
 
 from adapters.chat.deps import ChatDeps
 from adapters.chat.discord.administering import SettingsItem, press_settings, settings_of, submit_settings
+from adapters.chat.discord.begun import BegunQuestions
 from adapters.chat.discord.comings import leave_guild, notice_departures, welcome_guild
 from adapters.chat.discord.commands import add_commands, is_registered
 from adapters.chat.discord.delivery import PLATFORM, DiscordReply, Spot
@@ -67,13 +68,14 @@ class ResearchBot(discord.AutoShardedClient):
         discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False  # no bot of ours speaks
         intents = discord.Intents(guilds=True, guild_messages=True, dm_messages=True)  # none of them is privileged
         super().__init__(intents=intents, allowed_mentions=discord.AllowedMentions.none(), max_messages=None)
-        self.settings = settings
+        self.settings, self.pace = settings, PACE
         self.researcher, self.leaving, self.rules = deps.researcher, deps.tenancy.leaving, deps.tenancy.settings
         self.voice = DiscordVoice(deps.links)
-        self.live = LiveAnswers(deps.researcher, self.voice, platform=PLATFORM, pace=PACE, turns=deps.turns)
+        self.live = LiveAnswers(deps.researcher, self.voice, platform=PLATFORM, pace=self.pace, turns=deps.turns)
         self.library = LiveTalks(
-            deps.talks, DiscordLibraryVoice(deps.links), platform=PLATFORM, pace=PACE, turns=deps.turns
+            deps.talks, DiscordLibraryVoice(deps.links), platform=PLATFORM, pace=self.pace, turns=deps.turns
         )
+        self.begun = BegunQuestions(deps.open_messages)
         self.traffic = Traffic()
         self.replies: OrderedDict[int, DiscordReply] = OrderedDict()  # by the message that is answered
         self.is_retiring = False
@@ -114,6 +116,7 @@ class ResearchBot(discord.AutoShardedClient):
 
     async def on_ready(self) -> None:
         resumed = await self.live.resume(self._reopen) + await self.library.resume(self._reopen)
+        resumed += await self.begun.end_left(self, self._reopen)
         _log.info("discord is ready", extra={"guilds": len(self.guilds), "resumed": resumed})
         await notice_departures(self)
 
@@ -168,8 +171,9 @@ class ResearchBot(discord.AutoShardedClient):
         """`key` names the message or interaction: asked twice, it is still one question."""
 
         async def submit(address: Address) -> ResearchJob:
-            attachments = await read_files(self.researcher, files)
-            return await self.researcher.submit(request, dedupe_key=key, attachments=attachments, address=address)
+            async with self.begun.storing(key, request, spot):
+                attachments = await read_files(self.researcher, files)
+                return await self.researcher.submit(request, dedupe_key=key, attachments=attachments, address=address)
 
         known = await self.researcher.asked(key, scope=request.scope) is not None
         await self.answer(submit, spot, known=known)

@@ -157,6 +157,30 @@ async def test_a_bot_that_is_killed_mid_job_answers_after_its_restart(house: Hou
     assert house.discord.command_puts == 1
 
 
+@pytest.mark.parametrize("way", ["command", pytest.param("message", marks=pytest.mark.slow)])
+async def test_a_bot_that_is_killed_while_it_fetches_a_file_has_it_said_again(house: House, way: str):
+    """No job stands behind the question yet: the next process says so instead of thinking for ever, or of silence."""
+    discord, file = house.discord, ("notes.txt", "text/plain", b"The harbour of Fenwick was dredged in 1987.")
+    question, waiting = "When was the harbour of Fenwick dredged?", discord.waiting_for_files
+    discord.holds_files = True
+    if way == "command":
+        asked: Interaction | Message = discord.slash("research", query=question, file=file)
+    else:
+        asked = discord.say(f"@gorkd {question}", file=file)
+    await discord.until(lambda: discord.waiting_for_files > waiting)
+
+    await house.restart_bot()
+    discord.holds_files = False
+    discord.notify()
+    ended = await house.final(asked)
+    await house.restart_bot()
+    answered = await house.final(ask(house, way))
+
+    assert ended.text == f"I was restarted before this was done; please say it again: {question}"
+    assert "Research Complete" in answered.text
+    assert len(discord.replies_to(asked)) == 1
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["command", "message"])
 async def test_a_worker_that_is_killed_mid_job_costs_no_answer(house: House, way: str):
