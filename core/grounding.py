@@ -121,6 +121,10 @@ class Grounder:
         """The sources with nothing but what the writer got to read; offsets are those of the whole."""
         return [index.source for index in self._read.values()]
 
+    def index_of(self, source_id: str) -> EvidenceIndex:
+        """What the writer got to read of a source, to be asked for more than its own citations."""
+        return self._read[source_id]
+
     def read_ahead(self) -> None:
         """Index what was read now, e.g. in a thread, rather than each source when it is first cited."""
         for source_id in self._read:

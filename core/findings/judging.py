@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 import regex
 
 from core.answer import Verdict
-from core.evidence import EvidenceIndex
 from core.findings.code import (
     CodeBlock,
     CodeCheck,
@@ -33,6 +32,7 @@ from core.sentences import split_sentences
 from core.source import Source
 from core.terms import terms
 from core.verification.sources import check_against_source
+from core.wording import counted
 
 MAX_CORROBORATORS = 12  # sources looked at for one item
 _BULLET = regex.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)]|#{1,6})\s+")
@@ -85,7 +85,8 @@ class JudgedItem:
     def remarks(self) -> tuple[Remark, ...]:
         said: list[Remark] = []
         if self.mode == "idea":
-            said.append(_corroborated(self.corroborators) if self.corroborators else SINGLE_SOURCE)
+            others = counted(self.corroborators, "other source")
+            said.append(Remark(f"corroborated by {others}") if self.corroborators else SINGLE_SOURCE)
         if self.code:
             said += [Remark(self.code.language, "language")] if self.code.language else []
             said += self.check.remarks if self.check else ()
@@ -125,7 +126,7 @@ def judge_prose(
         cited = _with_citation(written, own) if own and sentence.asserts else written
         entry = grounder.judge("summary", place, cited, gap=text[end : sentence.start], asserts=sentence.asserts)
         if entry.claim is None and entry.shown is None and _is_label_of(written, known):
-            entry = _shown_as(entry, written.strip())
+            entry = replace(entry, shown=written.strip())
         judged.append(_named(entry, f"{prefix}-{place}"))
         end = sentence.end
     return judged
@@ -140,7 +141,7 @@ def find_corroborators(item: JudgedItem, sources: Sequence[Source], grounder: Gr
     for source in [source for source in sources if source.id != item.source.id][:MAX_CORROBORATORS]:
         if any(same_voice(source, voice) for voice in voices):
             continue
-        evidence = check_against_source(without_addresses(claim.text), EvidenceIndex(_trusted(source)))
+        evidence = check_against_source(without_addresses(claim.text), grounder.index_of(source.id))
         if evidence.verdict in (Verdict.SUPPORTED, Verdict.PARTIAL):
             voices.append(source)
     return len(voices) - 1
@@ -170,10 +171,6 @@ def is_on_a_page(code: str, sources: Sequence[Source]) -> bool:
     return bool(squeezed) and any(squeezed in _squeezed(source.content) for source in sources)
 
 
-def _corroborated(count: int) -> Remark:
-    return Remark(f"corroborated by {count} other {'source' if count == 1 else 'sources'}")
-
-
 def _with_citation(sentence: str, own: Source) -> str:
     """The sentence with its item's source, unless it names sources itself."""
     if _MARKER.search(sentence) or "http" in sentence:
@@ -192,14 +189,6 @@ def _is_label_of(text: str, known: set[str]) -> bool:
 
 def _squeezed(text: str) -> str:
     return regex.sub(r"\s+", "", text)
-
-
-def _trusted(source: Source) -> Source:
-    return replace(source, content=source.trusted_content)
-
-
-def _shown_as(entry: Judged, text: str) -> Judged:
-    return replace(entry, shown=text)
 
 
 def _named(entry: Judged, name: str) -> Judged:
