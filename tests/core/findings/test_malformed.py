@@ -63,6 +63,8 @@ BREAKS_OFF = "The model's output breaks off; its last entry may be incomplete."
         ),
         pytest.param(wrapped(item(f"<{A}>", FIRST), item("https://made.up/x", SECOND)), [A],
                      "1 result could not be verified and is listed apart.", id="invented address"),
+        pytest.param(wrapped(item("https://made.up/x", FIRST), item("https://made.up/y", SECOND)), [],
+                     "2 results could not be verified and are listed apart.", id="two invented addresses"),
         pytest.param(wrapped(item(A, "Streaming was invented on the moon in 1789.")), [],
                      "1 result could not be verified and is listed apart.", id="invented content"),
         pytest.param(f"{FIRST[:-1]} ({A}).", [A], PROSE,
