@@ -11,8 +11,8 @@ from typing import Literal, get_args
 
 import regex
 
-_FENCE = regex.compile(
-    r"(?P<open>^[ \t]{0,8}(?P<mark>`{3,}|~{3,}))[ \t]*(?P<language>[\w+#.-]*)[^\n]*\n(?P<code>.*?)"
+FENCE = regex.compile(
+    r"^[ \t]{0,8}(?P<mark>`{3,}|~{3,})[ \t]*(?P<language>[\w+#.-]*)[^\n]*\n(?P<code>.*?)"
     r"(?:^[ \t]{0,8}(?P=mark)[`~]*[ \t]*$|\Z)",
     regex.DOTALL | regex.MULTILINE,
 )
@@ -119,7 +119,7 @@ def code_blocks(text: str) -> list[CodeBlock]:
     """Every fenced block in order; one that is never closed goes to the end."""
     blocks = [
         CodeBlock(_language(found["language"], found["code"]), found["code"].strip("\n"))
-        for found in _FENCE.finditer(text)
+        for found in FENCE.finditer(text)
     ]
     return [block for block in blocks if block.text.strip()]
 
@@ -128,7 +128,7 @@ def split_fences(text: str) -> list[tuple[str, str, bool]]:
     """Everything in order, `(text, language, is_code)`; code without its fence."""
     pieces: list[tuple[str, str, bool]] = []
     end = 0
-    for found in _FENCE.finditer(text):
+    for found in FENCE.finditer(text):
         pieces.append((text[end : found.start()], "", False))
         pieces.append((found["code"].strip("\n"), _language(found["language"], found["code"]), True))
         end = found.end()
@@ -149,12 +149,12 @@ def prose_of(text: str) -> str:
 
 def without_code(text: str) -> str:
     """`text` without fenced blocks."""
-    return regex.sub(r"\n{3,}", "\n\n", _FENCE.sub("\n", text)).strip()
+    return regex.sub(r"\n{3,}", "\n\n", FENCE.sub("\n", text)).strip()
 
 
 def dependencies_of(text: str) -> tuple[str, ...] | None:
     """Names of the packages on the `Dependencies:` line; empty for "none", None without such a line."""
-    lines = list(_DEPENDENCIES.finditer(_FENCE.sub("\n", text)))
+    lines = list(_DEPENDENCIES.finditer(FENCE.sub("\n", text)))
     if not lines:
         return None
     what = lines[-1]["what"].strip(" `*_")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import regex
 
-from core.findings.code import first_code
+from core.findings.code import FENCE, first_code
 from core.findings.results import (
     IdeaResult,
     ImplementationResult,
@@ -23,9 +23,6 @@ UNCLOSED = "The model's output breaks off; its last entry may be incomplete."
 NO_ITEMS = "The model gave no list of results, only prose; it is shown as one entry."
 NOTHING = "The model's output holds no results."
 
-_FENCED = regex.compile(
-    r"^[ \t]{0,8}(`{3,}|~{3,})[^\n]*\n.*?(?:^[ \t]{0,8}\1[ \t]*$|\Z)", regex.DOTALL | regex.MULTILINE
-)
 _INLINE = regex.compile(r"`[^`\n]+`")
 _WRAPPER = regex.compile(r"<(/?)research_result\s*>", regex.IGNORECASE)
 _ITEM = regex.compile(r"<research_item\s*>", regex.IGNORECASE)
@@ -102,7 +99,7 @@ def _without_code(text: str) -> str:
     def blank(found: regex.Match[str]) -> str:
         return regex.sub(r"[^\n]", " ", found.group())
 
-    return _INLINE.sub(blank, _FENCED.sub(blank, text))
+    return _INLINE.sub(blank, FENCE.sub(blank, text))
 
 
 def _last_wrapped(text: str, hidden: str) -> tuple[str | None, bool]:

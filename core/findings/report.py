@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import regex
 
+from core.findings.code import FENCE
 from core.findings.judging import is_on_a_page, judge_prose
 from core.findings.opening import Opened, addresses_in, with_plain_addresses
 from core.grounding import Grounder, Judged
@@ -17,9 +18,6 @@ ABSTRACT_SENTENCES = range(3, 6)  # S004-13
 NOTHING_CONFIRMED = "*Nothing of this section could be confirmed by a page that was read.*"
 BY_THE_MODEL = "*Code by the model; it stands on no page that was read, and was not run.*"
 _HEADING = regex.compile(r"^#{1,3}[ \t]+(?:\d{1,2}[.)]?[ \t]+)?(?P<title>[^\n#]+?)[ \t#*]*$", regex.MULTILINE)
-_FENCE = regex.compile(
-    r"^[ \t]{0,3}(`{3,}|~{3,})[^\n]*\n(.*?)(?:^[ \t]{0,3}\1[ \t]*$|\Z)", regex.DOTALL | regex.MULTILINE
-)
 _LACKS = regex.compile(
     r"\b(?:no|not find an?y?|found no)\b[^.]{0,40}\b(?:source|citation|reference|evidence)s?\b", regex.IGNORECASE
 )
@@ -71,7 +69,7 @@ def judge_report(text: str, opened: Opened, grounder: Grounder) -> JudgedReport:
 
 def split_sections(text: str) -> list[tuple[str, str]]:
     """`(title, body)` by S004's headings, with other headings left in the bodies."""
-    code = [found.span() for found in _FENCE.finditer(text)]
+    code = [found.span() for found in FENCE.finditer(text)]
     marks = [
         (found, title)
         for found in _HEADING.finditer(text)
@@ -126,8 +124,8 @@ def _pieces(body: str) -> list[tuple[str, str]]:
     """The body's prose and code in order: `(text, "")` or `(fenced block, its code)`."""
     pieces: list[tuple[str, str]] = []
     end = 0
-    for found in _FENCE.finditer(body):
-        pieces += [(body[end : found.start()].strip(), ""), (found.group().strip(), found[2])]
+    for found in FENCE.finditer(body):
+        pieces += [(body[end : found.start()].strip(), ""), (found.group().strip(), found["code"])]
         end = found.end()
     pieces.append((body[end:].strip(), ""))
     return [(text, code) for text, code in pieces if text]
@@ -145,7 +143,7 @@ def _faults(text: str, opened: Opened) -> list[str]:
     count = sum(sentence.asserts for sentence in split_sentences(sections.get("Abstract", "")))
     if sections.get("Abstract") and count not in ABSTRACT_SENTENCES:
         faults.append(f"The abstract has {count} {'sentence' if count == 1 else 'sentences'} instead of three to five.")
-    unresolved = [(url, why) for url in addresses_in(_FENCE.sub("", text)) if (why := opened.why_not(url))]
+    unresolved = [(url, why) for url in addresses_in(FENCE.sub("", text)) if (why := opened.why_not(url))]
     faults += [f"An address of the report is not verified, {why}: {url}" for url, why in unresolved[:5]]
     if len(unresolved) > 5:
         faults.append(f"{len(unresolved) - 5} more addresses of the report are not verified.")

@@ -32,6 +32,10 @@ CODE = "Reads tags.\n\n```html\n<content>x</content></research_item></research_r
             [(A, "One.")], (), id="the analysis mentions the tags",
         ),
         pytest.param(wrapped(item(A, CODE), item(B, "Two.")), [(A, CODE), (B, "Two.")], (), id="code holds tags"),
+        pytest.param(
+            wrapped(item(A, "One.\n```\nx\n````"), item(B, "Two.\n```\n<content>\n```")),
+            [(A, "One.\n```\nx\n````"), (B, "Two.\n```\n<content>\n```")], (), id="a fence ends with a longer one",
+        ),
         pytest.param(item(A, "One."), [(A, "One.")], (NO_WRAPPER,), id="no wrapper"),
         pytest.param(
             wrapped(item(A, "One.")).replace("</research_result>", ""), [(A, "One.")], (UNCLOSED,), id="unclosed"
