@@ -5,6 +5,7 @@ Every job has a scope, and whatever is kept for it is valid in exactly that scop
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -29,6 +30,11 @@ class JobStatus(StrEnum):
 
 
 TERMINAL_STATUSES = frozenset({JobStatus.COMPLETED, JobStatus.FAILED, JobStatus.CANCELLED})
+
+
+def furthest_behind(statuses: Iterable[JobStatus]) -> JobStatus:
+    """Of what is done at once within a job, the status that comes first on the way."""
+    return min(statuses, key=list(JobStatus).index)
 
 
 class QuestionType(StrEnum):

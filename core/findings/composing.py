@@ -89,7 +89,8 @@ def texts_of(composed: Composed, modes: Sequence[ResearchMode]) -> tuple[str, st
         detail += [rest] if rest else []
     unverified = [item for items in composed.items.values() for item in items if item.why_unverified]
     if unverified:
-        detail.append("\n".join([f"{NOT_VERIFIED}:", "", *map(_unverified_line, unverified)]))
+        lines = [unverified_line(item.url, item.why_unverified) for item in unverified]
+        detail.append("\n".join([f"{NOT_VERIFIED}:", "", *lines]))
     return "\n\n".join(summary), "\n\n".join(detail)
 
 
@@ -170,15 +171,22 @@ def _line(item: JudgedItem) -> str:
 
 
 def _block(number: int, item: JudgedItem) -> str:
-    code = item.code
-    if code is None:
-        return ""
-    needs = [f"Dependencies: {item.dependencies}"] if item.dependencies else []
     where = f" · {item.source.metadata.domain} [{item.source.number}]" if item.source else ""
-    return "\n\n".join([f"Code {number}{where}", fenced_code(code.text, code.language), *needs])
+    return "\n\n".join([f"Code {number}{where}", *_code(item)])
 
 
-def fenced_code(code: str, language: str) -> str:
+def _code(item: JudgedItem) -> list[str]:
+    code = item.code
+    return code_parts(code.text if code else "", code.language if code else "", item.dependencies)
+
+
+def code_parts(code: str, language: str, dependencies: str) -> list[str]:
+    """The code as a block, and the line on what it needs; of each only what there is."""
+    block = [_fenced(code, language)] if code else []
+    return [*block, f"Dependencies: {dependencies}"] if dependencies else block
+
+
+def _fenced(code: str, language: str) -> str:
     """A fenced block whose fence is longer than any in the code."""
     longest = max((len(run) for run in regex.findall(r"`{3,}", code)), default=2)
     fence = "`" * max(3, longest + 1)
@@ -206,9 +214,7 @@ def _plain(item: JudgedItem) -> str:
 
 
 def _implementation(item: JudgedItem) -> str:
-    code = [fenced_code(item.code.text, item.code.language)] if item.code else []
-    needs = [f"Dependencies: {item.dependencies}"] if item.dependencies else []
-    return "\n\n".join(filter(None, [_plain(item), *code, *needs]))
+    return "\n\n".join(filter(None, [_plain(item), *_code(item)]))
 
 
 def _found(mode: ResearchMode, number: int, item: JudgedItem) -> FoundItem:
@@ -228,7 +234,7 @@ def _found(mode: ResearchMode, number: int, item: JudgedItem) -> FoundItem:
     )
 
 
-def _unverified_line(item: JudgedItem) -> str:
+def unverified_line(url: str, why: str) -> str:
     """The address in code marks, so that it is no link: whoever invents one could choose it."""
-    address = f"`{one_line(item.url).replace('`', '')[:200]}`" if item.url else "(no address)"
-    return f"- {address}: {item.why_unverified}"
+    address = f"`{one_line(url).replace('`', '')[:200]}`" if url else "(no address)"
+    return f"- {address}: {why}"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from core.answer import JobResult
-from core.findings.composing import fenced_code
+from core.findings.composing import NOT_VERIFIED, code_parts, unverified_line
 from core.findings.telling import TITLES
 from core.findings.viewing import FindingsView, FoundItem, OtherAnswer, read_view
 from core.job import ResearchJob
@@ -36,11 +36,8 @@ def _body(view: FindingsView, sources: Sequence[Source]) -> str:
         parts += [_item(item, by_id) for item in items]
     parts += [_other(other) for other in view.after]
     if view.unverified:
-        lines = [
-            f"- `{one_line(item.url).replace('`', '') or 'no address'}`: {item.why_unverified}"
-            for item in view.unverified
-        ]
-        parts.append("\n".join(["## Not verified", "", *lines]))
+        lines = [unverified_line(item.url, item.why_unverified) for item in view.unverified]
+        parts.append("\n".join([f"## {NOT_VERIFIED}", "", *lines]))
     return "\n\n".join(parts)
 
 
@@ -53,6 +50,5 @@ def _item(item: FoundItem, sources: dict[str, Source]) -> str:
     said = item.text or (f"Code of {one_line(source.title)} [{source.number}]" if source else item.content)
     place = source.metadata.domain if source else ""
     marks = "; ".join(filter(None, [place, item.standing, *(remark.text for remark in item.remarks)]))
-    code = [fenced_code(item.code, item.language)] if item.code else []
-    needs = [f"Dependencies: {item.dependencies}"] if item.dependencies else []
-    return "\n\n".join([f"{item.number}. {said} ({marks})", *code, *needs])
+    code = code_parts(item.code, item.language, item.dependencies)
+    return "\n\n".join([f"{item.number}. {said} ({marks})", *code])

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from core.events import Json
+from core.events import Json, rows
 from core.findings.code import dependencies_of, first_code, prose_of
 
 ResearchMode = Literal["idea", "implementation", "freeform"]
@@ -151,5 +151,4 @@ def read_findings(value: Json) -> ResearchFindings | None:
 
 
 def _pairs(value: Json) -> list[tuple[str, str]]:
-    entries = [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
-    return [(str(entry.get("source") or ""), str(entry.get("content") or "")) for entry in entries]
+    return [(str(row.get("source") or ""), str(row.get("content") or "")) for row in rows(value)]

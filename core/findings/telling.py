@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 from core.events import Json
 from core.findings.results import ResearchMode
-from core.job import JobStatus
+from core.job import JobStatus, furthest_behind
 from core.progress import Progress
 
 TITLES: dict[ResearchMode, str] = {"idea": "Ideas", "implementation": "Implementations", "freeform": "Report"}
-_ORDER = (JobStatus.PENDING, JobStatus.PLANNING, JobStatus.SEARCHING, JobStatus.FETCHING, JobStatus.SYNTHESIZING)
 
 
 class Telling:
@@ -23,7 +22,7 @@ class Telling:
     async def doing(self, mode: ResearchMode, what: str, status: JobStatus) -> None:
         """One mode has come further; the others' lines are told again."""
         self._doing[mode] = (what, status)
-        stage = min((status for _, status in self._doing.values()), key=_ORDER.index)
+        stage = furthest_behind(status for _, status in self._doing.values())
         parts: list[Json] = [f"{TITLES[name]}: {said}" for name, (said, _) in self._doing.items()]
         line = f"{TITLES[mode]}: {what}"
         await self._progress.status(stage, message=line, data={"line": line, "parts": parts, "mode": mode})

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from core.answer import JobResult
-from core.events import Json
+from core.events import Json, rows
 from core.findings.code import REMARK_KINDS, Remark, RemarkKind
 from core.findings.results import ALL_MODES, ResearchFindings, ResearchMode, read_findings
 
@@ -86,16 +86,10 @@ def findings_json(
     sections: Sequence[tuple[str, str]] = (),
 ) -> dict[str, Json]:
     """The view of a result that `read_view` reads: S004's fields under `findings`, unchanged."""
-    rows: list[Json] = []
-    for item in items:
-        remarks: list[Json] = [asdict(remark) for remark in item.remarks]
-        row: dict[str, Json] = asdict(item) | {"remarks": remarks, "verified": item.is_verified}
-        rows.append(row)
-    written: list[Json] = [{"title": title, "text": text} for title, text in sections]
     return {
         "findings": findings.to_dict(),
-        "items": rows,
-        "report": written,
+        "items": [_item_json(item) for item in items],
+        "report": [{"title": title, "text": text} for title, text in sections],
         "notes": [*notes],
         "searched": searched,
     }
@@ -107,15 +101,13 @@ def read_view(result: JobResult | None) -> FindingsView | None:
     if result is None or findings is None:
         return None
     before, after = _others(result.details.get("parts"))
-    rows, notes, written = (result.details.get(name) for name in ("items", "notes", "report"))
+    notes = result.details.get("notes")
     return FindingsView(
         findings,
-        tuple(_item(row) for row in rows if isinstance(row, dict)) if isinstance(rows, list) else (),
+        tuple(map(_item, rows(result.details.get("items")))),
         tuple(note for note in notes if isinstance(note, str)) if isinstance(notes, list) else (),
         str(result.details.get("searched") or ""),
-        tuple((str(one.get("title") or ""), str(one.get("text") or "")) for one in written if isinstance(one, dict))
-        if isinstance(written, list)
-        else (),
+        tuple((str(one.get("title") or ""), str(one.get("text") or "")) for one in rows(result.details.get("report"))),
         before,
         after,
     )
@@ -125,18 +117,12 @@ def renumbered_view(
     details: Mapping[str, Json], text_of: Callable[[str], str], id_of: Callable[[str], str]
 ) -> dict[str, Json]:
     """What of `findings_json` names sources, with other numbers in its texts and ids."""
-    rows, written = details.get("items"), details.get("report")
     return {
         "items": [
             {**row, "text": text_of(str(row.get("text") or "")), "source_id": id_of(str(row.get("source_id") or ""))}
-            for row in (rows if isinstance(rows, list) else [])
-            if isinstance(row, dict)
+            for row in rows(details.get("items"))
         ],
-        "report": [
-            {**part, "text": text_of(str(part.get("text") or ""))}
-            for part in (written if isinstance(written, list) else [])
-            if isinstance(part, dict)
-        ],
+        "report": [{**part, "text": text_of(str(part.get("text") or ""))} for part in rows(details.get("report"))],
     }
 
 
@@ -144,15 +130,20 @@ def _others(parts: Json) -> tuple[tuple[OtherAnswer, ...], tuple[OtherAnswer, ..
     before: list[OtherAnswer] = []
     after: list[OtherAnswer] = []
     side = before
-    for part in parts if isinstance(parts, list) else []:
-        if isinstance(part, dict) and part.get("is_findings"):
+    for part in rows(parts):
+        if part.get("is_findings"):
             side = after
-        elif isinstance(part, dict):
+        else:
             side.append(OtherAnswer(*(str(part.get(name) or "") for name in ("title", "summary", "detail"))))
     return tuple(before), tuple(after)
 
 
-def _item(row: dict[str, Json]) -> FoundItem:
+def _item_json(item: FoundItem) -> Json:
+    remarks: list[Json] = [asdict(remark) for remark in item.remarks]
+    return {**asdict(item), "remarks": remarks, "verified": item.is_verified}
+
+
+def _item(row: Mapping[str, Json]) -> FoundItem:
     number, remarks = row.get("number"), row.get("remarks")
     return FoundItem(
         mode=next((mode for mode in ALL_MODES if mode == row.get("mode")), "idea"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from core.answer import Citation, Claim, Confidence, Conflict, Evidence, JobResult, ResearchAnswer, SynthesisMetadata
 from core.citations import parse_markers
-from core.events import Json
+from core.events import Json, rows
 from core.findings.viewing import read_view, renumbered_view
 from core.markers import Grammar
 from core.render import MARKER
@@ -216,12 +216,11 @@ def _merged_details(parts: Sequence[Part]) -> dict[str, Json]:
 
 def own_results(result: JobResult) -> list[tuple[str, JobResult]]:
     """A merged result once for each part of it, with that part's own view as its details, by its first mode's name."""
-    parts = result.details.get("parts")
     found = {name: value for name, value in result.details.items() if name != "parts"}
     own: list[tuple[str, JobResult]] = []
-    for part in parts if isinstance(parts, list) else []:
-        names = part.get("modes") if isinstance(part, dict) else None
-        if isinstance(part, dict) and isinstance(names, list):
+    for part in rows(result.details.get("parts")):
+        names = part.get("modes")
+        if isinstance(names, list):
             view = found if part.get("is_findings") else part.get("result")
             own.append((str(names[0]), replace(result, details=view if isinstance(view, dict) else {})))
     return own

@@ -15,7 +15,7 @@ from core.answer import JobResult
 from core.deps import Deps
 from core.errors import GorkdError, StaleAttempt, StoreError
 from core.events import EventType, Json
-from core.job import JobStatus, ResearchJob
+from core.job import JobStatus, ResearchJob, furthest_behind
 from core.memo import RememberingModel, remembered
 from core.modes.merging import Part, merge, own_results
 from core.modes.mode import Deadline, Mode, Work
@@ -26,7 +26,6 @@ from core.stages.gathering import Gathering
 from core.wording import SOMETHING_BROKE
 
 T = TypeVar("T")
-_ORDER = (JobStatus.PENDING, JobStatus.PLANNING, JobStatus.SEARCHING, JobStatus.FETCHING, JobStatus.SYNTHESIZING)
 _PASSED_ON = ("queries", "providers", "card")  # of what a mode tells with its status
 MERGE_RESERVE_S = 5.0
 
@@ -164,7 +163,7 @@ class _Lines:
         own = told.get("parts")
         lines = tuple(str(line) for line in own) if isinstance(own, list) else _said_of(self._groups[at], message)
         self._lines[at] = _Line(lines, status)
-        stage = min((line.status for line in self._lines), key=_ORDER.index)
+        stage = furthest_behind(line.status for line in self._lines)
         parts: list[Json] = [said for line in self._lines for said in line.said]
         data: dict[str, Json] = {name: told[name] for name in _PASSED_ON if name in told}
         line = f"{_title(self._groups[at])}: {message}" if not isinstance(own, list) else message
