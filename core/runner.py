@@ -21,7 +21,6 @@ from core.errors import GorkdError, JobNotFound, StaleAttempt, StoreError
 from core.job import TERMINAL_STATUSES, JobError, JobStatus, ResearchJob
 from core.memo import RememberingModel
 from core.modes import find_modes
-from core.modes.mode import Deadline, Work
 from core.ports import Steps
 from core.progress import Progress
 from core.render import job_json
@@ -31,6 +30,7 @@ from core.stages.gathering import Gathering
 from core.stages.join import shared_result
 from core.telemetry import Measurement, job_id_var
 from core.wording import SOMETHING_BROKE
+from core.work import Deadline, Work
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")

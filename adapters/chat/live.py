@@ -333,7 +333,7 @@ class LiveAnswers(Generic[Payload]):
                 first = await self._researcher.first_asker(job.id, scope=job.scope)
                 outcome = partial(self._voice.outcome, job, result, sources, first_asker=first)
                 may_repost = number >= len(self._pace.backoff_s)
-                await self._place_with_files(live, outcome, files_of(job, result, sources), may_repost=may_repost)
+                await self._place_with_files(live, outcome, files_of(job, result), may_repost=may_repost)
                 await self._researcher.delivered(job.id)
             except (JobNotFound, _TakenOver):
                 raise

@@ -22,8 +22,8 @@ from adapters.cli.saying import Exit, say
 from core.errors import GorkdError, InvalidQuery
 from core.job import LOCAL
 from core.library import wording
+from core.library.paper import shelves_of
 from core.library.session import LibraryTalks, Said, Speaker
-from core.modes.library import shelves_of
 from core.render import one_line, printable
 
 RESULTS = "results"  # below the data folder, as S000 has it

@@ -59,7 +59,7 @@ OWN_KINDS: Mapping[str, str] = {"tex": "LaTeX"}  # that only some answers have
 
 def exports_of(job: ResearchJob, result: JobResult | None, sources: Sequence[Source]) -> dict[str, Export]:
     """By kind. A file that the answer has of its own comes before the one that is made of any answer."""
-    own = {file.kind: file for file in files_of(job, result, sources)}
+    own = {file.kind: file for file in files_of(job, result)}
     names = {**{kind: export.name for kind, export in EXPORTS.items()}, **OWN_KINDS}
     made = {kind: Export(name, own[kind].media_type, _as_is(own[kind])) for kind, name in names.items() if kind in own}
     return {**EXPORTS, **made}

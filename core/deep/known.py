@@ -18,7 +18,6 @@ from core.deep.state import DeepState, Fact, NewFacts
 from core.errors import FetchError, GorkdError, ProviderError
 from core.events import Json, rows
 from core.freshness import lifetime_of
-from core.modes.mode import Work
 from core.quality import is_retracted, pmid_of
 from core.source import SearchHit, SearchQuery, Source, SourceKind
 from core.stages.gathering import make_source
@@ -26,6 +25,7 @@ from core.terms import terms
 from core.trace import ToolTrace, trace_id_of
 from core.urls import canonical_url
 from core.verification.quotes import verify_quote
+from core.work import Work
 
 log = logging.getLogger(__name__)
 

@@ -16,8 +16,8 @@ from core.deep.state import DeepState
 from core.deep.steering import Stop
 from core.errors import StoreError
 from core.events import Json
-from core.modes.mode import Work
 from core.trace import ToolTraces, trace_id_of
+from core.work import Work
 
 T = TypeVar("T")
 

@@ -29,9 +29,9 @@ from core.deep.steering import Limits, RoundStart, Stop, decide, heed, unless_hu
 from core.deep.synthesis import considered, gathered, synthesize_answer
 from core.deep.telling import FIRST_ROUND_SHARE, REFINED_SHARE, Teller, share_of
 from core.errors import ModelError, StoreError
-from core.modes.mode import Work
 from core.steering import Steering
 from core.trace import ToolTrace
+from core.work import Work
 
 T = TypeVar("T")
 GIVEN_S = 20.0  # for reading again what was brought along or known

@@ -11,13 +11,13 @@ from core.deep.pubmed_syntax import plain_words
 from core.deep.state import DeepState, RoundQueries, RoundSources
 from core.errors import SearchFailed
 from core.independence import owner
-from core.modes.mode import Work
 from core.quality import pmid_of
 from core.source import SearchMetadata, SearchPlan, SearchQuery, Source
 from core.stages.gathering import Gathering
 from core.stages.given import read_given
 from core.stages.search import collect_sources
 from core.urls import canonical_url
+from core.work import Work
 
 PUBMED = "pubmed"
 MIN_RELEVANCE = 0.03  # 0…1; far below a quick answer's, since a round's queries speak of several things

@@ -11,7 +11,6 @@ from core.deep.framing import checklist_frame, facts_frame, question_frame
 from core.deep.searching import known_sources
 from core.deep.state import Coverage, DeepState
 from core.llm import estimate_tokens
-from core.modes.mode import Work
 from core.passages import Passage, split_passages
 from core.ports import ChatRequest
 from core.prompts import load_prompt
@@ -19,6 +18,7 @@ from core.quality import is_retracted
 from core.source import SearchMetadata, Source, SourceCollection, all_searches
 from core.stages.prompting import ANSWER_SCHEMA, Script, format_sources, language_name, passage_tokens
 from core.stages.synthesize import answer_question
+from core.work import Work
 
 _OPENING_TOKENS = 60  # the tag of a source, at most
 

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from core.answer import JobResult
 from core.answer_files import AnswerFile
 from core.findings.viewing import FindingsView, FoundItem, read_view
-from core.job import ResearchJob
-from core.source import Source
 
 MAX_CODE_CHARS = 600  # in a message; three of them with their texts fit Discord's 4,096 characters
 MAX_SHOWN_CODES = 3
@@ -35,7 +31,7 @@ def code_files(view: FindingsView) -> list[tuple[str, str]]:
     return [(code_name(item), f"{item.code}\n") for item in kept[:MAX_FILES]]
 
 
-def finding_files(job: ResearchJob, result: JobResult, sources: Sequence[Source]) -> tuple[AnswerFile, ...]:
+def finding_files(result: JobResult) -> tuple[AnswerFile, ...]:
     """The codes of `code_files`; none for a result without findings."""
     view = read_view(result)
     return tuple(AnswerFile(name, "text/plain", text) for name, text in code_files(view)) if view else ()

@@ -12,12 +12,12 @@ from core.errors import FetchError
 from core.findings.drafts import Drafts
 from core.findings.parsing import ReadOutput
 from core.findings.results import ResearchMode
-from core.modes.mode import Work
 from core.ports import WEB_SEARCH
 from core.ranking import Candidate, rank_sources
 from core.source import SearchHit, Source
 from core.stages.gathering import make_source, renumbered
 from core.urls import canonical_url, is_web_url
+from core.work import Work
 
 NO_ADDRESS = "no address is given for it"
 NOT_FOUND = "its address was not among the search results"

@@ -25,13 +25,13 @@ from core.findings.telling import TITLES, Telling
 from core.findings.viewing import findings_json
 from core.grounding import Grounder
 from core.job import JobStatus
-from core.modes.mode import Work
 from core.ports import WEB_SEARCH, ChatModel
 from core.progress import Progress
 from core.source import SourceCollection
 from core.stages.synthesize import Draft as AnswerDraft
 from core.stages.synthesize import conclude, settle, usage_metadata
 from core.wording import counted
+from core.work import Work
 from core.writing import Writing
 
 NEEDS_MODEL = (

@@ -164,6 +164,12 @@ class Library(Protocol):
         ...
 
 
+def shelves_of(scope: Scope) -> tuple[Scope, ...]:
+    """Where somebody in this scope may look: the shelf of their own place, then the workspace's."""
+    workspace = Scope(scope.tenant, "workspace")
+    return (workspace,) if scope == workspace else (scope, workspace)
+
+
 def find_papers(papers: Sequence[Paper], wanted: str) -> list[Paper]:
     """Those that an id names: the one with exactly that id, else every version of it (S000-51)."""
     wanted = wanted.strip().removeprefix("arXiv:")

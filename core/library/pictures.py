@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from core.job import ResearchJob, Scope
-from core.library.paper import Library, Paper
-from core.modes.library import shelves_of
+from core.library.paper import Library, Paper, shelves_of
 from core.source import Source
 
 

@@ -19,12 +19,11 @@ from core.library.adding import Added, Incoming
 from core.library.conversations import Conversations
 from core.library.desk import LibraryDesk
 from core.library.ingest import MAX_PAPER_BYTES, Ingested, PaperUnreadable
-from core.library.paper import Paper
+from core.library.paper import Paper, shelves_of
 from core.library.pictures import PaperViews
 from core.library.states import Conversation, State
 from core.library.talk import Reply, Researched, Talk
 from core.library.words import ALSO_OF_ANSWERS, MAX_ADDED, Addition, Words, is_going_on, read_addition, read_words
-from core.modes.library import shelves_of
 from core.ports import Clock
 from core.render import one_line
 from core.settings.desk import SettingsDesk

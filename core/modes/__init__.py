@@ -14,7 +14,6 @@ from core.modes import check, deep, freeform, idea, implementation, library, qui
 from core.modes.mode import Mode
 from core.modes.options import Option
 from core.modes.several import together
-from core.source import Source
 
 _ALL = (quick, deep, library, section, idea, implementation, freeform)
 MODES: dict[str, Mode] = {module.MODE.name: module.MODE for module in _ALL}
@@ -71,8 +70,8 @@ def check_modes(names: Sequence[str]) -> None:
         raise InvalidQuery("A message is checked by itself; please name no other mode.", rule="modes-together")
 
 
-def files_of(job: ResearchJob, result: JobResult | None, sources: Sequence[Source]) -> tuple[AnswerFile, ...]:
+def files_of(job: ResearchJob, result: JobResult | None) -> tuple[AnswerFile, ...]:
     """The files that a job's answer has; none before it is complete."""
     if result is None or job.status is not JobStatus.COMPLETED:
         return ()
-    return find_modes(job.request.modes).files(job, result, sources)
+    return find_modes(job.request.modes).files(result)

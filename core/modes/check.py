@@ -16,7 +16,7 @@ from core.confidence import score_confidence
 from core.conversation import Turn, standalone_by_rules
 from core.job import JobStatus
 from core.limitations import find_limitations
-from core.modes.mode import Mode, Work
+from core.modes.mode import Mode
 from core.modes.quick import SearchOutcome
 from core.render import cut, one_line
 from core.sentences import split_sentences
@@ -29,6 +29,7 @@ from core.stages.search import collect_sources
 from core.stages.synthesize import usage_metadata
 from core.terms import terms
 from core.urls import canonical_url
+from core.work import Work
 
 MAX_MESSAGE_CHARS = 4000  # the longest message of Discord's subscribers; Slack's may have ten times as many
 MAX_CLAIMS = 8  # a person reads no longer list in chat

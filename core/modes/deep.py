@@ -6,8 +6,9 @@ from core.answer import JobResult
 from core.deep.asking import NEEDS_MODEL
 from core.deep.research import conduct
 from core.errors import SetupError
-from core.modes.mode import Mode, Work
+from core.modes.mode import Mode
 from core.modes.options import ROUNDS
+from core.work import Work
 
 
 async def run(work: Work) -> JobResult:

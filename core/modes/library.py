@@ -9,14 +9,15 @@ from functools import partial
 from core.answer import Confidence, JobResult, ResearchAnswer
 from core.errors import GorkdError, ModelError
 from core.events import Json
-from core.job import JobStatus, Scope
+from core.job import JobStatus
 from core.library import wording
 from core.library.answer import answer_text, synthesize_research_answer, to_source
 from core.library.funnel import Shelves, papers_of, search_content_index_filtered, search_summary_index
-from core.library.paper import Paper, PaperChunk, SearchResult
+from core.library.paper import Paper, PaperChunk, SearchResult, shelves_of
 from core.library.references import format_research_result, names_no_page
-from core.modes.mode import Mode, Work
+from core.modes.mode import Mode
 from core.source import Source
+from core.work import Work
 
 
 @dataclass(frozen=True)
@@ -60,12 +61,6 @@ async def run(work: Work) -> JobResult:
             cited[source.id] = papers[paper_id]
     answer = await work.steps.run("synthesize", partial(_synthesize, work, sources, gathered, cited), ResearchAnswer)
     return _result(work, answer, sources, cited)
-
-
-def shelves_of(scope: Scope) -> tuple[Scope, ...]:
-    """Where somebody in this scope may look: the shelf of their own place, then the workspace's."""
-    workspace = Scope(scope.tenant, "workspace")
-    return (workspace,) if scope == workspace else (scope, workspace)
 
 
 async def _select(work: Work, shelves: Shelves) -> Selected:

@@ -2,52 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from core.answer import JobResult
 from core.answer_files import AnswerFile
-from core.deps import Deps
-from core.job import ResearchJob
 from core.modes.options import Option
-from core.ports import Steps
-from core.progress import Progress
-from core.source import Source
-from core.stages.gathering import Gathering
+from core.work import Work
+
+FilesOf = Callable[[JobResult], tuple[AnswerFile, ...]]
 
 
-@dataclass(frozen=True)
-class Deadline:
-    """When a job must have ended, in the event loop's time (seconds)."""
-
-    ends_at: float
-
-    @classmethod
-    def after(cls, seconds: float) -> Deadline:
-        return cls(asyncio.get_running_loop().time() + seconds)
-
-    def remaining(self, *, reserve_s: float = 0.0) -> float:
-        """Seconds left, less `reserve_s` for what must still be done afterwards; never below 0."""
-        return max(0.0, self.ends_at - reserve_s - asyncio.get_running_loop().time())
-
-
-@dataclass(frozen=True)
-class Work:
-    """One attempt at one job, as a mode sees it."""
-
-    job: ResearchJob
-    deps: Deps
-    steps: Steps
-    progress: Progress
-    gathering: Gathering
-    deadline: Deadline
-
-
-FilesOf = Callable[[ResearchJob, JobResult, Sequence[Source]], tuple[AnswerFile, ...]]
-
-
-def no_files(job: ResearchJob, result: JobResult, sources: Sequence[Source]) -> tuple[AnswerFile, ...]:
+def no_files(result: JobResult) -> tuple[AnswerFile, ...]:
     return ()
 
 

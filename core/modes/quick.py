@@ -8,7 +8,7 @@ from core.answer import JobResult, ResearchAnswer
 from core.conversation import read_turns
 from core.events import Json
 from core.job import JobStatus, ResearchJob
-from core.modes.mode import Mode, Work
+from core.modes.mode import Mode
 from core.modes.options import DEPTH
 from core.source import SearchMetadata, SourceCollection
 from core.stages.cache import cached_result
@@ -19,6 +19,7 @@ from core.stages.plan import ResearchPlan, plan_by_rules, plan_research
 from core.stages.search import collect_sources
 from core.stages.similar import find_earlier, repeat_confirmed, shown_meanwhile
 from core.stages.synthesize import answer_question, usage_metadata
+from core.work import Work
 
 _WRITE_RESERVE_S = 25.0  # of the deadline, kept for the answer: a late page is worth less than an answer
 

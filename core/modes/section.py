@@ -17,9 +17,8 @@ from core.grounding import assemble
 from core.job import JobStatus
 from core.library.answer import to_source
 from core.library.funnel import Shelves
-from core.library.paper import Paper
-from core.modes.library import shelves_of
-from core.modes.mode import Mode, Work
+from core.library.paper import Paper, shelves_of
+from core.modes.mode import Mode
 from core.ports import ChatModel
 from core.section.asking import NO_BRIEF, is_order
 from core.section.brief import Brief, PaperConcept, is_brief, read_brief
@@ -32,6 +31,7 @@ from core.section.sections import PLANS, Section, possible_sections, sections_in
 from core.section.writing import Writer, Written, select_for_writing
 from core.source import Source, SourceKind, SourceMetadata, SourceScores
 from core.stages.synthesize import UNCHECKED_NOTICE, usage_metadata
+from core.work import Work
 
 NEEDS_MODEL = "Writing a section needs a language model: set OPENAI_API_KEY, or OPENAI_BASE_URL for a local one."
 NO_PAPERS = "The paper library is empty; add papers with `gorkd library add`, then ask again."

@@ -18,12 +18,13 @@ from core.events import EventType, Json
 from core.job import JobStatus, ResearchJob, furthest_behind
 from core.memo import RememberingModel, remembered
 from core.modes.merging import Part, merge, own_results
-from core.modes.mode import Deadline, Mode, Work
+from core.modes.mode import Mode
 from core.ports import SourceStore
 from core.progress import Progress
 from core.source import Source
 from core.stages.gathering import Gathering
 from core.wording import SOMETHING_BROKE
+from core.work import Deadline, Work
 
 T = TypeVar("T")
 _PASSED_ON = ("queries", "providers", "card")  # of what a mode tells with its status
@@ -50,9 +51,7 @@ def together(modes: Sequence[Mode]) -> Mode:
         deadline_s=max(mode.deadline_s for mode in modes) + MERGE_RESERVE_S,
         run=run,
         is_steerable=any(mode.is_steerable for mode in modes),
-        files=lambda job, result, sources: tuple(
-            file for name, own in own_results(result) for file in by_name[name].files(job, own, sources)
-        ),
+        files=lambda result: tuple(file for name, own in own_results(result) for file in by_name[name].files(own)),
     )
 
 

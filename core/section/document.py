@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import regex
@@ -12,7 +12,6 @@ from core.answer import Claim, JobResult
 from core.answer_files import AnswerFile
 from core.citations import parse_markers
 from core.events import Json
-from core.job import ResearchJob
 from core.latex import latex_text
 from core.library.paper import Paper
 from core.markers import Grammar, KeyRef
@@ -22,7 +21,6 @@ from core.section.prose import with_keys
 from core.section.sections import PLANS, Section
 from core.section.usage import PhaseUsage, usage_by_phase
 from core.section.writing import Written
-from core.source import Source
 from core.wording import counted
 
 SHOWN_KEYS = 12  # in the summary; the bibliography has them all
@@ -193,7 +191,7 @@ class Document:
         return "".join([*pieces, latex_text(text[end:])])
 
 
-def document_files(job: ResearchJob, result: JobResult, sources: Sequence[Source]) -> tuple[AnswerFile, ...]:
+def document_files(result: JobResult) -> tuple[AnswerFile, ...]:
     """A document of `Document.view` as files; none for what is no such view."""
     sections = result.details.get("sections")
     if not isinstance(sections, list):

@@ -12,7 +12,6 @@ from core.errors import ModelTimeout
 from core.job import JobStatus
 from core.library.funnel import Shelves
 from core.llm import retry_once
-from core.modes.mode import Deadline, Work
 from core.ports import ChatModel, ChatRequest, Tool, ToolTurn
 from core.prompts import load_prompt
 from core.section.brief import Brief
@@ -20,6 +19,7 @@ from core.section.evidence import KeptEvidence, Searched, search_evidence
 from core.section.sections import PLANS, Section, default_queries
 from core.section.usage import Phase, PhaseUsage
 from core.stages.prompting import fenced
+from core.work import Deadline, Work
 
 SEARCH_EVIDENCE = Tool(
     name="search_evidence",

@@ -18,7 +18,6 @@ from core.library.answer import passages_of
 from core.library.paper import Paper
 from core.llm import complete, retry_once
 from core.markers import Grammar
-from core.modes.mode import Work
 from core.passages import Passage
 from core.ports import ChatModel, ChatRequest
 from core.prompts import load_prompt
@@ -32,6 +31,7 @@ from core.sentences import split_sentences
 from core.source import Source
 from core.stages.prompting import fenced, language_name
 from core.verification.model_check import MAX_ITEMS, CheckItem, ModelVerdict, build_check_request, parse_check_answer
+from core.work import Work
 
 _MAX_PROSE_TOKENS = 2500
 _TOKENS_A_SENTENCE = 120

@@ -252,7 +252,7 @@ async def test_the_files_of_every_part_belong_to_the_answer() -> None:
     await run_job(job.id, deps, DirectSteps())
 
     job, result = await deps.jobs.get(job.id), await deps.jobs.result(job.id)
-    assert [(file.name, file.text) for file in files_of(job, result, [])] == [("implementation-1.py", f"{code}\n")]
+    assert [(file.name, file.text) for file in files_of(job, result)] == [("implementation-1.py", f"{code}\n")]
 
 
 def test_each_mode_has_the_deadline_that_was_decided() -> None:
