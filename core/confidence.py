@@ -16,6 +16,7 @@ from core.authority import PRIMARY_KINDS, authority
 from core.independence import heaviest_independent, same_quote, same_voice
 from core.job import QuestionType
 from core.source import Source, SourceKind
+from core.wording import counted
 
 # All shares are by judgement and explained in docs/confidence.md; a test keeps that page and this table equal.
 VERDICT_SHARE = {
@@ -210,7 +211,7 @@ def _reasons(
     is_checked: bool,
 ) -> tuple[str, ...]:
     if not is_checked:
-        return (_count(len(support.supporting), "source"), "the citations could not be checked")
+        return (counted(len(support.supporting), "source"), "the citations could not be checked")
     if not support.is_carried:
         return ("no claim is supported by a source that was read",)
     reasons = [_independent_reason(support)]
@@ -225,20 +226,20 @@ def _reasons(
         reasons.append("most claims rest on one source each")
     if question_type is QuestionType.CURRENT_EVENT:
         reasons.append(_recency_reason(support.supporting, now))
-    reasons.append(_count(len(conflicts), "conflict") if conflicts else "no conflict")
+    reasons.append(counted(len(conflicts), "conflict") if conflicts else "no conflict")
     return tuple(reasons)
 
 
 def _independent_reason(support: _Support) -> str:
     independent, all_of_them = len(support.independent), len(support.supporting)
     copies = f" (of {all_of_them}; the others share an owner or a text)" if all_of_them > independent else ""
-    return _count(independent, "independent source") + copies
+    return counted(independent, "independent source") + copies
 
 
 def _claims_reason(claims: Sequence[Claim]) -> str:
     supported = sum(claim.verdict in (Verdict.SUPPORTED, Verdict.MOVED) for claim in claims)
     partial = sum(claim.verdict is Verdict.PARTIAL for claim in claims)
-    reason = f"{supported} of {_count(len(claims), 'claim')} supported"
+    reason = f"{supported} of {counted(len(claims), 'claim')} supported"
     return f"{reason}, {partial} in part" if partial else reason
 
 
@@ -246,7 +247,7 @@ def _recency_reason(sources: Sequence[Source], now: datetime) -> str:
     ages = [age for source in sources if (age := age_days(source, now)) is not None]
     if not ages:
         return "no source gives a date"
-    return "newest source from today" if min(ages) == 0 else f"newest source {_count(min(ages), 'day')} old"
+    return "newest source from today" if min(ages) == 0 else f"newest source {counted(min(ages), 'day')} old"
 
 
 def _sum(
@@ -257,7 +258,7 @@ def _sum(
     level: Confidence,
 ) -> tuple[ConfidencePart, ...]:
     weakest = min(claims, key=lambda claim: support.per_claim[claim.id], default=None)
-    note = f"mean over {_count(len(claims), 'claim')} of how strongly independent sources carry each"
+    note = f"mean over {counted(len(claims), 'claim')} of how strongly independent sources carry each"
     if weakest and len(claims) > 1:
         note += f"; the weakest has {support.per_claim[weakest.id]:.2f}"
     return (
@@ -265,7 +266,7 @@ def _sum(
         ConfidencePart(
             "conflicts",
             CONFLICT_FACTOR ** len(conflicts),
-            f"{_count(len(conflicts), 'conflict')}, a factor of {CONFLICT_FACTOR} each",
+            f"{counted(len(conflicts), 'conflict')}, a factor of {CONFLICT_FACTOR} each",
         ),
         ConfidencePart("score", score, _bars(score, level)),
     )
@@ -280,7 +281,3 @@ def _bars(score: float, level: Confidence) -> str:
     if level is Confidence.LOW and reached is not Confidence.LOW:
         return f"{note}; held at low, because the answer is not direct or was not checked"
     return note
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -15,7 +15,9 @@ from core.confidence import age_days
 from core.independence import heaviest_independent, owner, same_voice
 from core.job import QuestionType
 from core.quality import is_retracted
+from core.render import cut, one_line
 from core.source import Source, SourceCollection, SourceKind
+from core.wording import counted
 
 MAX_LIMITATIONS = 6  # more is not read
 STALE_DAYS = {  # age of the newest source that is worth saying, by kind of question
@@ -87,10 +89,10 @@ def _checking(claims: Sequence[Claim], *, is_checked: bool) -> Iterator[str]:
     partial = sum(claim.verdict is Verdict.PARTIAL for claim in claims)
     if partial:
         verb = "is" if partial == 1 else "are"
-        yield f"{partial} of {_count(len(claims), 'claim')} {verb} only partly supported by the cited source."
+        yield f"{partial} of {counted(len(claims), 'claim')} {verb} only partly supported by the cited source."
     unchecked = sum(claim.verdict is Verdict.UNCHECKED for claim in claims)
     if unchecked:
-        yield f"{unchecked} of {_count(len(claims), 'claim')} could not be checked."
+        yield f"{unchecked} of {counted(len(claims), 'claim')} could not be checked."
 
 
 def _stopping(stopped_because: str) -> Iterator[str]:
@@ -110,7 +112,7 @@ def _disagreements(conflicts: Sequence[Conflict], sources: Sequence[Source]) -> 
     for conflict in conflicts[:2]:
         yield f"{_DISAGREE} “{_short(conflict.subject, 80)}”: {_sides(conflict, known)}."
     if len(conflicts) > 2:
-        yield f"They disagree on {_count(len(conflicts) - 2, 'more point')}."
+        yield f"They disagree on {counted(len(conflicts) - 2, 'more point')}."
 
 
 def _sides(conflict: Conflict, known: Sequence[str]) -> str:
@@ -191,10 +193,5 @@ def _provider_name(provider: str) -> str:
     return _PROVIDER_NAMES.get(provider, provider[:1].upper() + provider[1:])
 
 
-def _short(text: str, limit: int = 90) -> str:
-    text = " ".join(text.split()).rstrip(".")
-    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+def _short(text: str, max_chars: int = 90) -> str:
+    return cut(one_line(text).rstrip("."), max_chars)

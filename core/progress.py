@@ -6,7 +6,8 @@ Telling never fails a job: a store that cannot be written is logged and counted,
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 
 from core.answer import Claim, Section, Verdict
@@ -48,7 +49,8 @@ class Progress:
         """`share` is how far along the job is, 0…1; by default what is typical of a quick answer."""
         self.job = replace(self.job, status=status)
         log.info("status", extra={"status": status.value})
-        await self._keep_job()
+        with self._anyhow():
+            await self._deps.jobs.save(self.job)
         await self._tell(status, message or STATUS_MESSAGES[status], data or {}, share=share)
 
     async def waiting(self, ahead: int) -> None:
@@ -82,24 +84,18 @@ class Progress:
     async def take_back(self) -> None:
         """Retract every sentence that earlier attempts have shown and not retracted."""
         shown: dict[str, None] = {}
-        try:
+        with self._anyhow():
             for event in await self._deps.events.read(self.job.id):
                 if event.type == "answer" and event.data["text"] is None:
                     shown.pop(str(event.data["id"]), None)
                 elif event.type == "answer":
                     shown[str(event.data["id"])] = None
-        except StoreError as exc:
-            self._deps.count_error("deliver", exc)
         for claim_id in shown:
             await self.retract(claim_id)
 
     async def emit(self, type: EventType, data: Mapping[str, Json]) -> None:
-        try:
+        with self._anyhow():
             await self._deps.events.append(self.job.id, self.job.attempt, type, data)
-        except StaleAttempt:
-            raise
-        except StoreError as exc:
-            self._deps.count_error("deliver", exc)
 
     async def _tell(
         self, status: JobStatus, message: str, data: Mapping[str, Json], *, share: float | None = None
@@ -108,9 +104,11 @@ class Progress:
         told: dict[str, Json] = {"stage": status.value, "message": message, "progress": progress}
         await self.emit("status", {**told, "data": dict(data)})
 
-    async def _keep_job(self) -> None:
+    @contextmanager
+    def _anyhow(self) -> Iterator[None]:
+        """A store that fails is counted and left at that, unless it says that a newer attempt has taken over."""
         try:
-            await self._deps.jobs.save(self.job)
+            yield
         except StaleAttempt:
             raise
         except StoreError as exc:
