@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from core.answer import Evidence, JobResult, Verdict
-from core.events import Json
+from core.events import Json, rows
 
 
 class Stand(StrEnum):
@@ -55,11 +55,9 @@ def checks_json(checks: Sequence[CheckedClaim]) -> dict[str, Json]:
 
 def read_checks(result: JobResult) -> list[CheckedClaim]:
     """The checked claims that a result carries, in the message's order; none when it is no check."""
-    rows = result.details.get("checks")
     return [
         CheckedClaim(str(row.get("claim", "")), _read_evidence(row, "supporting"), _read_evidence(row, "contradicting"))
-        for row in (rows if isinstance(rows, list) else [])
-        if isinstance(row, dict)
+        for row in rows(result.details.get("checks"))
     ]
 
 
@@ -75,7 +73,6 @@ def _evidence_json(evidence: Evidence) -> Json:
 
 
 def _read_evidence(row: Mapping[str, Json], key: str) -> tuple[Evidence, ...]:
-    entries = row.get(key)
     return tuple(
         Evidence(
             str(entry["source_id"]),
@@ -85,6 +82,5 @@ def _read_evidence(row: Mapping[str, Json], key: str) -> tuple[Evidence, ...]:
             Verdict(str(entry["verdict"])),
             page=int(str(entry["page"])) if entry.get("page") is not None else None,
         )
-        for entry in (entries if isinstance(entries, list) else [])
-        if isinstance(entry, dict)
+        for entry in rows(row.get(key))
     )

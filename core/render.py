@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 import regex
 
 from core import wording
-from core.answer import Citation, Claim, Conflict, JobResult, ResearchAnswer, Section, Verdict
+from core.answer import Citation, Claim, Conflict, JobResult, ResearchAnswer, Section, SynthesisMetadata, Verdict
 from core.citations import MARKS
 from core.events import Json
 from core.job import ResearchJob
@@ -48,7 +48,7 @@ def job_json(job: ResearchJob, result: JobResult | None, sources: Sequence[Sourc
         "sources": [_source_json(source, answer) for source in sources],
         "result": dict(result.details) if result and result.details else None,
         "offer": _offer_json() if wording.offers_deep(job, result) else None,
-        "metadata": _metadata_json(job, result, answer),
+        "metadata": _metadata_json(job, result or JobResult(answer=None)),
     }
 
 
@@ -223,31 +223,31 @@ def _source_json(source: Source, answer: ResearchAnswer | None) -> dict[str, Jso
     }
 
 
-def _metadata_json(job: ResearchJob, result: JobResult | None, answer: ResearchAnswer | None) -> dict[str, Json]:
-    usage = answer.metadata if answer else None
+def _metadata_json(job: ResearchJob, result: JobResult) -> dict[str, Json]:
+    spent = result.answer.metadata if result.answer else SynthesisMetadata()
     return {
-        "duration_ms": round(result.duration_s * 1000) if result else 0,
-        "sources_considered": result.sources_considered if result else 0,
-        "cached": bool(result and result.cached_at),
+        "duration_ms": round(result.duration_s * 1000),
+        "sources_considered": result.sources_considered,
+        "cached": bool(result.cached_at),
         "created_at": iso_utc(job.created_at),
         "completed_at": iso_utc(job.completed_at),
-        "cached_at": result.cached_at if result else None,
+        "cached_at": result.cached_at,
         "cached_age_s": _cached_age_s(job, result),
-        "cached_question": (result.cached_question or None) if result else None,
+        "cached_question": result.cached_question or None,
         "cached_notice": wording.earlier_answer(job, result),
-        "stopped_because": answer.stopped_because if answer else "",
-        "model": usage.model if usage else "",
-        "tokens": usage.tokens_used if usage else 0,
-        "cost_usd": usage.cost_usd if usage else None,
-        "queries": list(result.queries) if result else [],
-        "providers": list(result.providers) if result else [],
-        "understood": (result.understood or None) if result else None,
+        "stopped_because": result.answer.stopped_because if result.answer else "",
+        "model": spent.model,
+        "tokens": spent.tokens_used,
+        "cost_usd": spent.cost_usd,
+        "queries": list(result.queries),
+        "providers": list(result.providers),
+        "understood": result.understood or None,
     }
 
 
-def _cached_age_s(job: ResearchJob, result: JobResult | None) -> int | None:
+def _cached_age_s(job: ResearchJob, result: JobResult) -> int | None:
     """How old the answer was when this job gave it again, in seconds."""
-    if result is None or not result.cached_at:
+    if not result.cached_at:
         return None
     answered_at = datetime.fromisoformat(result.cached_at)
     return max(0, round(((job.completed_at or job.created_at) - answered_at).total_seconds()))

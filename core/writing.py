@@ -26,6 +26,18 @@ _ENDED = regex.compile(r"[^\w:：*_`|]$")
 
 
 @dataclass
+class _Reached:
+    """How far a section has been cut into sentences: `seen` is that text, `place` counts the sentences.
+
+    `paragraph` is where the last paragraph in it begins.
+    """
+
+    seen: str = ""
+    paragraph: int = 0
+    place: int = 0
+
+
+@dataclass
 class Writing:
     """What has been written so far; complete or not, nothing of it is lost."""
 
@@ -35,10 +47,7 @@ class Writing:
     draft: DraftAnswer | None = None
     usage: ModelUsage = field(default_factory=ModelUsage)
     has_unchecked: bool = False
-    _read: dict[Section, int] = field(default_factory=dict)
-    _seen: dict[Section, str] = field(default_factory=dict)
-    _paragraphs: dict[Section, int] = field(default_factory=dict)
-    _places: dict[Section, int] = field(default_factory=dict)
+    _reached: dict[Section, _Reached] = field(default_factory=dict)
 
     async def write(self, model: ChatModel, request: ChatRequest) -> None:
         """Stream one call to its end. Raises `ModelError`; what was judged until then stays."""
@@ -77,9 +86,11 @@ class Writing:
 
         Sentences are cut from the beginning of their paragraph, so that they do not depend on how the text came.
         """
-        if not text.startswith(self._seen.get(section, "")):
+        reached = self._reached.setdefault(section, _Reached())
+        if not text.startswith(reached.seen):
             await self._start_over(section)
-        start, paragraph = self._read.get(section, 0), self._paragraphs.get(section, 0)
+            reached = self._reached[section] = _Reached()
+        start, paragraph = len(reached.seen), reached.paragraph
         if not (is_final or may_end(text, start)):
             return  # most pieces are words within a sentence: cutting anew for each of them cost more than all checks
         for sentence in split_sentences(text[paragraph:]):
@@ -89,19 +100,14 @@ class Writing:
             if not (is_final or is_settled(text, first, end)):
                 break
             whole = replace(sentence, text=text[first:end]) if first > paragraph + sentence.start else sentence
-            await self._add(section, whole, gap=text[start:first])
-            start = end
+            judged = self._judge(section, reached.place, whole, gap=text[start:first])
+            self.judged.append(judged)
+            start, reached.place = end, reached.place + 1
+            await self._show(judged)
             # Code may hold blank lines; behind it a new paragraph begins.
             blank = end if "\n\n" in whole.text else text.rfind("\n\n", 0, end) + 2
-            self._paragraphs[section] = max(self._paragraphs.get(section, 0), blank if blank > 1 else 0)
-        self._read[section], self._seen[section] = start, text[:start]
-
-    async def _add(self, section: Section, sentence: Sentence, *, gap: str) -> None:
-        place = self._places.get(section, 0)
-        judged = self._judge(section, place, sentence, gap=gap)
-        self._places[section] = place + 1
-        self.judged.append(judged)
-        await self._show(judged)
+            reached.paragraph = max(reached.paragraph, blank if blank > 1 else 0)
+        reached.seen = text[:start]
 
     async def _start_over(self, section: Section) -> None:
         """Retract a section that the writer wrote anew."""
@@ -109,9 +115,7 @@ class Writing:
             if entry.shown is not None:
                 await self.progress.retract(entry.id)
             self.judged.remove(entry)
-        for known in (self._read, self._paragraphs, self._places):
-            known.pop(section, None)
-        self._seen.pop(section, None)
+        self._reached.pop(section, None)
 
     def _judge(self, section: Section, place: int, sentence: Sentence, *, gap: str) -> Judged:
         try:
