@@ -34,10 +34,10 @@ from core.markers import Grammar
 from core.ports import ChatModel, ChatRequest
 from core.progress import Progress
 from core.quoting import Quotation, cited, quote_answer
+from core.refusal import refusal_in
 from core.source import Source, SourceCollection
 from core.stages.prompting import Script, answer_script
 from core.verification.model_check import CheckItem, ModelVerdict, build_check_request, parse_check_answer
-from core.wording import NO_ANSWER
 from core.writing import Writing
 
 log = logging.getLogger(__name__)
@@ -244,16 +244,11 @@ def _by_source(sentence_id: str, verdicts: dict[str, ModelVerdict]) -> dict[str,
 
 def conclude(job: ResearchJob, found: SourceCollection, deps: Deps, draft: Draft) -> ResearchAnswer:
     """Put the sentences together, and say how sure this is and what is missing."""
-    grounded = assemble(draft.judged)
-    if draft.writing:
-        grounded = draft.writing.grounder.quote_as_given(grounded, draft.writing.given_citations)
+    grounded = _grounded(draft)
     if not grounded.citations:
         return _insufficient(job, found, deps, grounded, stopped_because=draft.stopped_because)
     now = deps.clock()
-    # What a page says to assistants contradicts nobody, and is never shown as a position.
-    trusted = [replace(source, content=source.trusted_content) for source in found.sources]
-    read = draft.writing.grounder.read_sources if draft.writing else trusted
-    conflicts = find_conflicts(grounded.claims, read, job.query)
+    conflicts = find_conflicts(grounded.claims, _read_by(draft, found), job.query)
     report = score_confidence(
         grounded.claims,
         found.sources,
@@ -288,16 +283,28 @@ def conclude(job: ResearchJob, found: SourceCollection, deps: Deps, draft: Draft
     )
 
 
+def _grounded(draft: Draft) -> Grounded:
+    grounded = assemble(draft.judged)
+    if draft.writing is None:
+        return grounded
+    return draft.writing.grounder.quote_as_given(grounded, draft.writing.given_citations)
+
+
+def _read_by(draft: Draft, found: SourceCollection) -> list[Source]:
+    """What the writer read. What a page says to assistants contradicts nobody, and is never shown as a position."""
+    if draft.writing:
+        return draft.writing.grounder.read_sources
+    return [replace(source, content=source.trusted_content) for source in found.sources]
+
+
 def _insufficient(
     job: ResearchJob, found: SourceCollection, deps: Deps, grounded: Grounded, *, stopped_because: str = ""
 ) -> ResearchAnswer:
     """An honest answer that says what was searched (D11)."""
-    metadata = found.search_metadata
-    searched = ", ".join(f'"{query}"' for query in metadata.queries_executed[:4])
-    places = ", ".join(metadata.providers_used)
+    refusal = refusal_in(job.intent.language)
     return ResearchAnswer(
-        summary=f"{NO_ANSWER} Searched for {searched} in {places}." if places else NO_ANSWER,
-        detail="Try naming the subject in full, asking one thing at a time, or leaving out a date or a place.",
+        summary=refusal.summary(found.search_metadata.queries_executed, found.search_metadata.providers_used),
+        detail=refusal.advice,
         confidence=Confidence.INSUFFICIENT,
         confidence_reasons=("no source that was read answers this",),
         limitations=find_limitations(

@@ -200,6 +200,15 @@ async def test_a_model_that_finds_no_answer_makes_it_insufficient() -> None:
     assert len(done["sources"]) == 1
 
 
+async def test_a_question_that_has_no_answer_is_told_so_in_its_own_language() -> None:
+    """As an answer would be; what is said about it stays as everywhere."""
+    done = final(await research(make_deps(search=[cat_search()]), "Warum ist die Quarzpumpe der Zwerge so laut?"))
+
+    assert done["answer"]["confidence"] == "insufficient"
+    assert done["answer"]["summary"].startswith("Ich habe keine verlässlichen Quellen gefunden")
+    assert done["answer"]["confidence_reasons"] == ["no source that was read answers this"]
+
+
 async def test_all_providers_dead_is_a_failure_with_retry() -> None:
     """S003-23: SEARCH_FAILED, retryable, in a sentence."""
     deps = make_deps(search=[FakeSearch("web", error=ProviderUnavailable("web", "connection refused"))])
