@@ -27,6 +27,7 @@ class BotSettings(BaseSettings):
     retention_days: int = Field(0, alias="GORKD_RETENTION_DAYS", ge=0, le=36_500)  # 0 keeps answers
     cache_instant: bool = Field(False, alias="GORKD_CACHE_INSTANT")
     prices: str = Field("", alias="GORKD_PRICES")
+    source_kinds: str = Field("", alias="GORKD_SOURCE_KINDS")
     budget_user_usd: float | None = Field(None, alias="GORKD_BUDGET_USER_USD", ge=0, allow_inf_nan=False)
     budget_workspace_usd: float | None = Field(None, alias="GORKD_BUDGET_WORKSPACE_USD", ge=0, allow_inf_nan=False)
     discord_user_per_min: int = Field(5, alias="GORKD_DISCORD_USER_PER_MIN", ge=1, le=10_000)

@@ -28,6 +28,7 @@ from bots.observing import observed
 from bots.records import Records, open_records
 from core.admission import Admission
 from core.answer import ModelUsage
+from core.authority import read_kinds
 from core.backlog import watch_backlog
 from core.budget import Budget, require_price
 from core.config import CacheSettings, Settings
@@ -275,6 +276,7 @@ def _open_deps(
     tunables = Settings(
         cache=CacheSettings(retention=retention, is_instant=settings.cache_instant),
         prices_usd_per_million=read_prices(settings.prices),
+        source_kinds=read_kinds(settings.source_kinds),
     )
     providers = build_providers(env, data_dir=settings.data, default_files=default_files(), search=tunables.search)
     stack.push_async_callback(close_providers, providers)

@@ -12,6 +12,7 @@ from ipaddress import ip_address
 from types import MappingProxyType
 from urllib.parse import urlsplit
 
+from core.errors import SetupError
 from core.source import SourceKind
 
 # By judgement; only the order is argued for. Law-makers and the makers of a thing say what holds of it,
@@ -56,6 +57,23 @@ def kind_of(
     if not host:
         return SourceKind.LOCAL if url.lower().startswith("file:") else SourceKind.UNKNOWN
     return _lookup(host, _DOMAINS) or _by_subdomain(host)
+
+
+def read_kinds(text: str) -> dict[str, SourceKind]:
+    """The operator's own table, as in `intranet.example=official, blog.example=forum`.
+
+    Raises `SetupError` on anything else; the message names the part that is wrong.
+    """
+    kinds: dict[str, SourceKind] = {}
+    for entry in filter(None, map(str.strip, text.split(","))):
+        domain, _, kind = (part.strip().lower() for part in entry.partition("="))
+        if kind not in set(SourceKind) or not _DOMAIN.fullmatch(domain):
+            raise SetupError(
+                f"GORKD_SOURCE_KINDS: {entry!r} is not a domain and its kind. Write example.org=official, several "
+                f"separated by commas; the kinds are {', '.join(SourceKind)}."
+            )
+        kinds[domain] = SourceKind(kind)
+    return kinds
 
 
 def registrable_domain(host: str) -> str:
@@ -119,6 +137,7 @@ def _is_address(host: str) -> bool:
 
 
 _PORT = re.compile(r":\d+$")
+_DOMAIN = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)+")
 _SECOND_LEVEL = frozenset("co com net org edu ac gov gob gouv govt go gv mil ne or nhs police sch ltd plc".split())
 _SHARED_HOSTS = frozenset(
     """github.io gitlab.io gitbook.io readthedocs.io readthedocs.org rtfd.io blogspot.com wordpress.com

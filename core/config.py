@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -184,6 +185,7 @@ class Settings:
     section: SectionSettings = SectionSettings()
     findings: FindingsSettings = FindingsSettings()
     reuse: ReuseSettings = ReuseSettings()
+    source_kinds: Mapping[str, SourceKind] = field(default_factory=dict)  # by domain; goes before core/authority.py
     max_waiting_jobs: int = 200  # questions in the queue before new ones are refused
     concurrent_jobs: int = 24  # a job mostly waits; 20 at once must not queue
     prices_usd_per_million: Prices = field(default_factory=dict)

@@ -20,7 +20,7 @@ from core.injection import instructions_in
 from core.job import ResearchJob
 from core.memo import remembered
 from core.passages import passage_terms
-from core.source import Page, SearchHit, SearchQuery, Source, SourceMetadata
+from core.source import Page, SearchHit, SearchQuery, Source, SourceKind, SourceMetadata
 from core.stages.reuse import reused_hits, reused_page
 from core.telemetry import Measurement
 from core.urls import canonical_url, domain_of
@@ -67,6 +67,10 @@ class Gathering:
                 if not hit.is_complete:
                     self.page(hit.url)
 
+    def kind_of(self, url: str, *, hint: SourceKind | None = None) -> SourceKind:
+        """By the operator's table, then what the provider knows, then ours."""
+        return kind_of(url, hint=hint, overrides=self.deps.settings.source_kinds)
+
     async def aclose(self) -> None:
         tasks = [*self._searches.values(), *self._pages.values()]
         for task in tasks:
@@ -84,7 +88,7 @@ class Gathering:
 
         key = f"search:{provider}:{query}"
         hits = (await remembered(self.deps.memo, self.job.id, key, SearchHits, pay)).hits
-        permitted = [hit for hit in hits if policy.permits(hit.url, kind_of(hit.url, hint=hit.kind))]
+        permitted = [hit for hit in hits if policy.permits(hit.url, self.kind_of(hit.url, hint=hit.kind))]
         self._permitted.update(canonical_url(hit.url) for hit in permitted)
         return permitted
 
@@ -104,7 +108,7 @@ class Gathering:
 
     async def _read(self, url: str) -> Page:
         place, policy = canonical_url(url), self.job.request.policy
-        if place not in self._permitted and not policy.permits(url, kind_of(url)):
+        if place not in self._permitted and not policy.permits(url, self.kind_of(url)):
             raise SiteExcluded(url, "not permitted")
         page = await remembered(self.deps.memo, self.job.id, f"page:{place}", Page, lambda: self._get(url))
         if not policy.permits_site(page.url):
@@ -150,7 +154,7 @@ def make_source(gathering: Gathering, hit: SearchHit, text: str, *, why_extract:
             domain=domain,
             word_count=len(text.split()),
             provider=hit.provider,
-            kind=kind_of(hit.url, hint=hit.kind),
+            kind=gathering.kind_of(hit.url, hint=hit.kind),
             published_at=hit.published_at,
             author=hit.author,
             is_guideline=hit.is_guideline,

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.authority import authority, kind_of, registrable_domain
+from core.authority import authority, kind_of, read_kinds, registrable_domain
+from core.errors import SetupError
 from core.source import SourceKind
 
 KINDS = {
@@ -82,6 +83,21 @@ def test_the_operators_table_beats_hint_and_ours() -> None:
     assert kind_of("https://example.org/a", hint=SourceKind.PREPRINT, overrides=overrides) is SourceKind.OFFICIAL
     assert kind_of("https://example.com/a", hint=SourceKind.PREPRINT, overrides=overrides) is SourceKind.PREPRINT
     assert kind_of("https://nature.com/a", overrides={"nature.com": SourceKind.UNKNOWN}) is SourceKind.UNKNOWN
+
+
+def test_the_operators_table_is_read_from_words() -> None:
+    kinds = read_kinds(" Intranet.Example = official, blog.example=forum ,")
+
+    assert kinds == {"intranet.example": SourceKind.OFFICIAL, "blog.example": SourceKind.FORUM}
+    assert read_kinds("") == {}
+
+
+@pytest.mark.parametrize(
+    "entry", ["example.org", "example.org=great", "=official", "https://a.example/=forum", "a b=forum"]
+)
+def test_what_is_no_table_is_refused_by_name(entry: str) -> None:
+    with pytest.raises(SetupError, match=r"GORKD_SOURCE_KINDS: .* official, standards"):
+        read_kinds(f"example.net=forum, {entry}")
 
 
 def test_authority_falls_in_the_order_of_the_kinds() -> None:

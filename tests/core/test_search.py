@@ -11,7 +11,7 @@ import pytest
 from core.config import SearchSettings, Settings
 from core.deps import Deps
 from core.errors import PageTooLarge, ProviderTimeout, ProviderUnavailable, RobotsDisallowed, SearchFailed
-from core.source import Page, SearchPlan, SearchQuery, Source, SourceCollection
+from core.source import Page, SearchPlan, SearchQuery, Source, SourceCollection, SourceKind
 from core.stages.gathering import Gathering
 from core.stages.search import collect_sources
 from tests.fakes import FakePages, FakeSearch, Ledger, hit, make_deps, make_job
@@ -114,6 +114,16 @@ async def test_pages_are_read_whole_and_their_metadata_kept() -> None:
     assert source.extract_of_page == ""
     assert len(source.content_hash) == 64
     assert source.id == "src_1"
+
+
+async def test_the_operator_says_what_a_publisher_counts_for() -> None:
+    """Before what the provider knows and what the built-in table has."""
+    found = replace(hit("https://docs.cats.example/purr", PURR), is_complete=True, kind=SourceKind.PREPRINT)
+    settings = Settings(source_kinds={"cats.example": SourceKind.OFFICIAL})
+
+    (source,) = (await collect(make_deps(search=[FakeSearch("a", [found])], settings=settings), "a")).sources
+
+    assert source.metadata.kind is SourceKind.OFFICIAL
 
 
 @pytest.mark.parametrize(
