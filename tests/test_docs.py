@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import tomllib
 from collections.abc import Iterator
@@ -307,6 +308,7 @@ def requirement_rows() -> list[tuple[str, str]]:
     return [(id_, state.strip()) for id_, _, state in ROW.findall(text) if REQUIREMENT.fullmatch(id_)]
 
 
+@functools.cache
 def cited_in(path: Path) -> set[str]:
     """The ids in the docstrings of one test file."""
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
