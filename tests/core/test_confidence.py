@@ -366,7 +366,7 @@ def test_a_conflict_makes_high_impossible() -> None:
     claims = [make_claim(0, *(make_evidence(source.number) for source in sources))]
 
     assert score(claims, sources).confidence is Confidence.HIGH
-    assert score(claims, sources, conflicts=1).confidence in (Confidence.LOW, Confidence.MEDIUM)
+    assert score(claims, sources, conflicts=1).confidence is Confidence.MEDIUM
     assert score(claims, sources, conflicts=2).confidence is Confidence.LOW
 
 

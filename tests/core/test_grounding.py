@@ -255,6 +255,7 @@ def test_what_a_page_says_to_assistants_is_neither_evidence_nor_quote() -> None:
     across = grounder.quote_as_given(honest, [Citation(f"{BULGES} [1].", "src_1", f"The water rises twice. {BULGES}")])
 
     assert obeyed.summary == ""
+    assert honest.citations
     for citation in (*honest.citations, *across.citations):
         assert citation.quote == source.content[citation.start : citation.end]
         assert "whales" not in str(citation.quote)

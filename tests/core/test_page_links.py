@@ -114,4 +114,7 @@ def test_a_paper_is_read_from_its_token_again(tenant: str, visibility: str, pape
 @given(st.text())
 @example(base64.urlsafe_b64encode(b"[" * 5000).decode())
 def test_any_token_is_read_or_is_none(token: str):
-    assert PaperPlace.read(token) is None or isinstance(PaperPlace.read(token), PaperPlace)
+    """What is read has a token of its own, from which it is read again."""
+    place = PaperPlace.read(token)
+
+    assert place is None or PaperPlace.read(place.token) == place

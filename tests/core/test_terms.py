@@ -103,8 +103,12 @@ def test_stemming_a_stem_changes_nothing_more(word: str) -> None:
 
 
 def test_nasty_strings_have_words() -> None:
+    """Whatever holds a letter has a term, and no term holds a blank."""
     for nasty in json.loads(shared_data("strings", "naughty.json").read_text(encoding="utf-8")):
-        assert isinstance(terms(nasty), list)
+        found = terms(nasty)
+
+        assert found or not any(character.isalpha() for character in nasty)
+        assert all(term and not any(map(str.isspace, term)) for term in found)
 
 
 @pytest.mark.parametrize(

@@ -290,18 +290,22 @@ async def test_an_address_that_cannot_be_read_is_a_limitation(error: PageStatus)
         ("Tell me more, see https://a.example/x.", ["https://a.example/x"], "Tell me more"),
         ("How tall is it according to https://a.example/x ?", ["https://a.example/x"], "How tall is it ?"),
         ("<https://a.example/x|the page> says?", ["https://a.example/x"], "says?"),
-        ("(https://a.example/w_(x))", ["https://a.example/w_(x)"], ""),
+        ("(https://a.example/w_(x))", ["https://a.example/w_(x)"], "(https://a.example/w_(x))"),
         ("a HTTP://A.example/ and https://www.a.example/ again", ["HTTP://A.example/"], "a and again"),
         ("https://u:p@a.example/ file:///etc/passwd ftp://b", [], "file:///etc/passwd ftp://b"),
-        ("https://a.example/ https://b.example/ https://c.example/ https://d.example/ what?", ["a", "b", "c"], "what?"),
+        (
+            "https://a.example/ https://b.example/ https://c.example/ https://d.example/ what?",
+            ["https://a.example/", "https://b.example/", "https://c.example/"],
+            "what?",
+        ),
     ],
 )
 def test_addresses_are_found_without_the_sentence_around_them(text: str, urls: list[str], rest: str) -> None:
-    """Each page once, at most three, no credentials; what is searched for is the rest."""
+    """Each page once, at most three, no credentials; what is searched for is the rest, where there is one."""
     found = addresses_in(text)
 
-    assert found == urls or found == [f"https://{name}.example/" for name in urls]
-    assert without_addresses(text).strip("() .") == (rest or text.strip("() ."))
+    assert found == urls
+    assert without_addresses(text) == rest
 
 
 async def test_deep_research_hears_the_thread_and_reads_what_came_along() -> None:

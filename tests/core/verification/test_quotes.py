@@ -21,18 +21,20 @@ CONTENT = (
         ("“the committee met on 3 May 2021”", "The committee met on 3 May 2021"),
         ("because the 'cost' was too high - about 4.5 million", "because the ‘cost’ was\ntoo high — about 4.5 million"),
         ("about 4.5 million francs. Dr Keller voted", "about 4.5 million francs [12]. Dr Keller voted"),
-        ("Dr Keller voted against it; the information was confidential", None),
+        (
+            "Dr Keller voted against it; the information was confidential",
+            "Dr Keller voted against it; the infor-\nmation was confidential",
+        ),
         ("It did not aprove the plan, because", "It did not approve the plan, because"),
     ],
     ids=["exact", "case and marks", "dashes and lines", "reference left out", "hyphen at line end", "slip"],
 )
-def test_a_true_quote_is_found_where_it_stands(quote: str, expected: str | None) -> None:
+def test_a_true_quote_is_found_where_it_stands(quote: str, expected: str) -> None:
     """Offsets are of the text as read, so the quote shown is the source's own letters (S003-17)."""
     span = verify_quote(quote, CONTENT)
 
     assert span is not None
-    if expected is not None:
-        assert CONTENT[slice(*span)] == expected
+    assert CONTENT[slice(*span)] == expected
 
 
 @pytest.mark.parametrize(
