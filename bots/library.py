@@ -34,7 +34,7 @@ def library_desk(env: Mapping[str, str], library: Library, stack: AsyncExitStack
             stack.push_async_callback(part.aclose)
     return LibraryDesk(
         Ingestion(library, files, utc_now, model, embedder),
-        PapersElsewhere(pages, arxiv.look_up, arxiv.find_papers),
+        PapersElsewhere(pages, arxiv.look_up, arxiv.find_papers, arxiv=arxiv.site),
     )
 
 

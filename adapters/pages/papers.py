@@ -27,10 +27,10 @@ KEPT_PICTURES = 32  # that are asked for again: an answer's page is looked at by
 MAX_QUOTE_CHARS = 2_000
 MEMORY_BYTES = 2 * 1024 * 1024 * 1024
 _BY_SUFFIX: dict[str, DocumentKind] = {".md": "text", ".markdown": "text", ".txt": "text", ".pdf": "pdf"}
-_ARXIV_REFERENCE = re.compile(
-    rf"(?:arxiv:\s*|https?://(?:www\.|export\.)?arxiv\.org/(?:abs|pdf)/)?({ARXIV_ID.pattern})(?:\.pdf)?", re.IGNORECASE
-)
-_DOI = re.compile(r"(?:doi:\s*|https?://(?:dx\.)?doi\.org/)?(10\.\d{4,9}/\S+)", re.IGNORECASE)
+_DOI_PREFIX = r"(?:doi:\s*|https?://(?:dx\.)?doi\.org/)?"
+_DOI = re.compile(rf"{_DOI_PREFIX}(10\.\d{{4,9}}/\S+)", re.IGNORECASE)
+_AT_ARXIV = rf"arxiv:\s*|https?://(?:www\.|export\.)?arxiv\.org/(?:abs|pdf)/|{_DOI_PREFIX}10\.48550/arxiv\."  # its DOIs
+_ARXIV_REFERENCE = re.compile(rf"(?:{_AT_ARXIV})?({ARXIV_ID.pattern})(?:\.pdf)?", re.IGNORECASE)
 _META = re.compile(rb"<meta\b[^>]{0,2000}>", re.IGNORECASE)
 _ATTRIBUTE = re.compile(r"""\b(name|property|content)\s*=\s*(?:"([^"]*)"|'([^']*)')""", re.IGNORECASE)
 _MAX_HEAD_BYTES = 300_000  # where a page says what it is about
@@ -115,7 +115,8 @@ class PapersElsewhere:
             if reference.startswith(("http://", "https://")):
                 return await self._from_page(reference, reference, PaperRecord())
         except FetchError as exc:
-            raise _unreadable(reference, exc.reason) from exc
+            said_nothing = exc.reason == FetchError.reason
+            raise _unreadable(reference, "it cannot be fetched" if said_nothing else exc.reason) from exc
         raise _unreadable(reference, "it is no file, arXiv id, DOI or address")
 
     async def _from_arxiv(self, paper_id: str, reference: str) -> FoundPaper:

@@ -41,6 +41,7 @@ ACCESS = Access("arxiv", "arXiv", url_variable="ARXIV_BASE_URL")
 RATE = Rate(calls=1, period_s=3.0, max_wait_s=0.0, at_once=1)
 API_PATH = "/api/query"
 PUBLIC = f"https://export.arxiv.org{API_PATH}"
+PUBLIC_SITE = "https://arxiv.org"
 MAX_KEYWORDS = 10
 MAX_REQUIRED_WORDS = 3  # of more words hardly an abstract has all: then any, those with the most first
 MAX_RESULTS = 50
@@ -78,6 +79,11 @@ class ArxivSearch:
         self._clock = clock
         gate = Gate(ACCESS, RATE if is_public(self._url, "arxiv.org") else None)
         self._api = ApiClient(ACCESS, gate, limits, agent=agent, attempts=1)  # a second one would wait three seconds
+
+    @property
+    def site(self) -> str:
+        """Where the papers lie, at `/pdf/{id}`: arXiv's own site, else beside the script that answers for it."""
+        return PUBLIC_SITE if is_public(self._url, "arxiv.org") else self._url.removesuffix(API_PATH)
 
     async def search(self, query: SearchQuery, *, limit: int, scope: Scope) -> Sequence[SearchHit]:
         words = keywords(query.text, most=MAX_KEYWORDS)

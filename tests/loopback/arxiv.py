@@ -1,14 +1,16 @@
-"""arXiv's query API, Atom (info.arxiv.org, API user's manual)."""
+"""arXiv's query API, Atom (info.arxiv.org, API user's manual), and the papers beside it."""
 
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterable, Sequence
 from xml.sax.saxutils import escape
 
 from aiohttp import web
 
 from tests.loopback.search_corpus import Document, best_matches, words_of
+from tests.pdfs import make_pdf
 
 
 def routes(documents: Sequence[Document]) -> Iterable[web.RouteDef]:
@@ -27,7 +29,14 @@ def routes(documents: Sequence[Document]) -> Iterable[web.RouteDef]:
         found = best_matches(list(by_id.values()), terms, need_all=" OR " not in search_query)
         return _feed("".join(_entry(ids[id(document)], document) for document in found[:most]))
 
-    return [web.get("/api/query", query)]
+    async def pdf(request: web.Request) -> web.Response:
+        known = by_id.get(request.match_info["id"].split("v")[0])
+        if known is None:
+            return web.Response(status=404)
+        lines = [known.title, *textwrap.wrap(re.sub(r"[()\\\\]|[^ -~]", "", known.text), 45)[:10]]
+        return web.Response(body=make_pdf(lines, title=known.title), content_type="application/pdf")
+
+    return [web.get("/api/query", query), web.get("/pdf/{id}", pdf)]
 
 
 def _feed(entries: str, status: int = 200) -> web.Response:

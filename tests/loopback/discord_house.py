@@ -102,6 +102,7 @@ async def discord_house(
     """
     async with discord_world(**how) as discord, World.of(PAGES) as world:
         settings = {
+            **world.search.env("arxiv"),
             **world.env(data, service, model=True, embedder=embedder),
             **SETTINGS,
             "DISCORD_TOKEN": TOKEN,

@@ -319,6 +319,7 @@ async def test_a_reference_leads_to_the_file_and_what_is_known_of_it(
         ("10.5555/gone", "HTTP 404"),
         ("10.5555/bare", "its page names no PDF"),
         ("http://10.0.0.1/a.pdf", "address not allowed"),
+        ("http://127.0.0.1:9/a.pdf", "it cannot be fetched"),
         ("the tide paper", "it is no file, arXiv id, DOI or address"),
     ],
 )

@@ -66,3 +66,27 @@ async def test_commands_complete_themselves(house: House) -> None:
     await house.discord.until(lambda: typing.choices is not None)
 
     assert [choice["value"] for choice in typing.choices or []] == ["summarize", "summary", "summarize-all"]
+
+
+@pytest.mark.parametrize(
+    ("reference", "paper"),
+    [
+        pytest.param("2405.00000", "2405.00000v2", id="arXiv id"),
+        pytest.param("https://doi.org/10.48550/arXiv.2405.00001", "2405.00001v2", id="DOI that arXiv has given"),
+    ],
+)
+async def test_a_paper_is_added_by_what_it_is_called(house: House, reference: str, paper: str) -> None:
+    """From arXiv's catalogue and the PDF beside it; what it says can be found at once, on its page."""
+    added = await said(house, "add", argument=reference)
+    again = await house.final(
+        house.discord.say(f"add {reference} to library", channel=house.discord.direct()), within_s=20
+    )
+    opened = await said(house, "open", argument=f"{paper} page 1")
+
+    assert f"✅ Added {paper}, " in added
+    assert "is in the library already" in again.text.replace("\\", "")
+    assert "page 1 of 1" in opened
+
+
+async def test_a_paper_that_arxiv_does_not_know_is_refused_in_words(house: House) -> None:
+    assert "2499.99999 cannot be read: arXiv does not know it." in await said(house, "add", argument="2499.99999")
