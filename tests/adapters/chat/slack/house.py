@@ -94,6 +94,7 @@ async def slack_house(
     async with World.of(PAGES) as world, SlackWorld.open() as slack:
         slack.state.scopes = manifest_scopes()
         env = {
+            **world.search.env("arxiv"),
             **world.env(data, service, model=True, embedder=embedder),
             **slack.env(http=http),
             "PORT": "0",

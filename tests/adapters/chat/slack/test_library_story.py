@@ -251,3 +251,20 @@ async def test_what_a_killed_app_was_doing_is_to_be_said_again(tmp_path: Path) -
         assert ended.ts == placeholder.ts
         assert ended.shown == "I was restarted before this was done; please say it again: add to library"
         assert len([call for call in slack.api.named("chat.update") if "I was restarted" in call["text"]]) == 1
+
+
+async def test_a_paper_is_added_by_its_arxiv_id(house: SlackHouse) -> None:
+    """S000-50: from arXiv's catalogue and the PDF beside it, by words and by the DOI that arXiv has given."""
+    ada = house.person()
+    house.slack.state.admins.add(ada)
+    channel = house.channel(ada)
+
+    await house.slack.mentions(ada, channel, "add 2405.00000 to library")
+    added = await posted(house, channel, "✅")
+    await says(house, ada, added, "open 2405.00000v2")
+    picture = await shared_file(house, channel, "-page-1.png")
+    await house.slack.mentions(ada, channel, "library add https://doi.org/10.48550/arXiv.2405.00001")
+    await posted(house, channel, "✅ Added 2405.00001v2, ")
+
+    assert added.text.startswith("✅ Added 2405.00000v2, ")
+    assert content_of(house, picture).startswith(b"\x89PNG")
