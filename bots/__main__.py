@@ -9,13 +9,15 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING
 
 from adapters.cli.app import build_app
-from adapters.logs import configure_logging
-from bots.config import BotSettings, environment, read_settings, secrets_in
-from bots.operating import build_operating
 from core.errors import GorkdError
-from core.researcher import Researcher
+
+if TYPE_CHECKING:  # what a command needs is imported when it is called
+    from adapters.cli.operating import Operating
+    from bots.config import BotSettings
+    from core.researcher import Researcher
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +35,7 @@ def main() -> None:
     """The console script. Always ends the interpreter at once: a look-up that still hangs must not hold the prompt."""
     code = 0
     try:
-        build_app(open_researcher, run_process, PROCESSES, build_operating(), run_mcp)()
+        build_app(open_researcher, run_process, PROCESSES, operating, run_mcp)()
     except SystemExit as exc:
         code = exc.code if isinstance(exc.code, int) else 1
     except Exception:  # the process boundary: the interpreter's own report of a crash would show secrets
@@ -49,6 +51,8 @@ def main() -> None:
 @asynccontextmanager
 async def open_researcher() -> AsyncIterator[Researcher]:
     """For one command at a terminal: no queue of its own, logs only when something is wrong."""
+    from adapters.logs import configure_logging
+    from bots.config import environment, read_settings, secrets_in
     from bots.wiring import open_house
 
     env = environment()
@@ -56,6 +60,13 @@ async def open_researcher() -> AsyncIterator[Researcher]:
     configure_logging(settings.log_level, stream=sys.stderr, json=True, secrets=secrets_in(env))
     async with open_house(env, settings, grace_s=_ASK_GRACE_S) as house:
         yield house.researcher
+
+
+def operating() -> Operating:
+    """What the operator's commands work on."""
+    from bots.operating import build_operating
+
+    return build_operating()
 
 
 def run_process(name: str) -> None:
@@ -73,6 +84,9 @@ def run_mcp(is_http: bool) -> None:
 
 
 def _run(runner: Callable[[Mapping[str, str], BotSettings], Awaitable[None]]) -> None:
+    from adapters.logs import configure_logging
+    from bots.config import environment, read_settings, secrets_in
+
     env = environment()
     settings = read_settings(env)
     level = settings.log_level if "GORKD_LOG_LEVEL" in env else "info"

@@ -9,8 +9,7 @@ from dataclasses import replace
 from functools import partial
 from shutil import which
 
-from adapters.cli.chat import Chatting
-from adapters.cli.operating import Kept, Operating
+from adapters.cli.operating import Chatting, Kept, Operating
 from adapters.logs import configure_logging
 from bots.config import BotSettings, environment, read_settings, secrets_in
 from core.answer import JobResult

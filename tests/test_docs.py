@@ -18,8 +18,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from adapters.cli import build_app
-from bots.__main__ import PROCESSES, open_researcher, run_mcp, run_process
-from bots.operating import build_operating
+from bots.__main__ import PROCESSES, open_researcher, operating, run_mcp, run_process
 from core.injection import instructions_in
 from core.job import LOCAL
 from core.modes import MODES
@@ -254,7 +253,7 @@ def offered() -> dict[str, set[str]]:
 
 
 def command_line() -> Typer:
-    return build_app(open_researcher, run_process, PROCESSES, build_operating(), run_mcp)
+    return build_app(open_researcher, run_process, PROCESSES, operating, run_mcp)
 
 
 def options_of(command: object) -> set[str]:

@@ -1,139 +1,185 @@
-"""The commands of `gorkd`. Everything they need is handed in: nothing here reads the environment.
+"""The table of the commands of `gorkd`. Everything they need is handed in: nothing here reads the environment.
 
-The answer goes to stdout, progress and errors to stderr; an error is one sentence, never a traceback.
+A command is imported when it is called or looked at, so that the list of them and `--version` cost nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import replace
-from typing import Annotated
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from importlib.metadata import version as version_of
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
+from typer.core import TyperGroup
+from typer.main import get_command
 
-from adapters.cli.answer import print_answer, print_sources
-from adapters.cli.operating import Operating
-from adapters.cli.operator_commands import add_operator_commands
-from adapters.cli.running import OpenResearcher, follow, run_command, say_failure, serve
-from adapters.cli.saying import Exit, print_json
-from adapters.cli.section import add_section_commands
-from core import wording
-from core.answer import Confidence, JobResult
-from core.errors import InvalidQuery
-from core.job import Depth, JobStatus, ResearchJob, ResearchRequest
-from core.modes import DEFAULT_MODE, MODES, check_modes, option_words, read_modes
-from core.modes.options import CONTEXT, DEPTH, FRESH, MODE, ROUNDS, TOP_K
-from core.render import job_json
-from core.source import Source
+if TYPE_CHECKING:
+    from adapters.cli.operating import Operating
+    from adapters.cli.running import OpenResearcher
+
+Command = Callable[..., None] | typer.Typer
+
+# The module beside this one whose `<name>_command` makes it, and what it does, first in one line.
+_ASKING = {
+    "ask": ("ask", "Answer one question from sources that are read and cited."),
+    "section": (
+        "section",
+        "Write one section of a paper from the library.\n\n"
+        "It cites BibTeX keys, and every sentence is checked against what it cites.",
+    ),
+    "paper": ("section", "Write all sections of a paper, with the same BibTeX keys."),
+}
+_OPERATING = {
+    "trace": ("operator_commands", "Print what a job did, step by step.\n\nWith durations, tokens and cost."),
+    "doctor": ("operator_commands", "Try every configured part, and say what to do."),
+    "forget": (
+        "operator_commands",
+        "Remove questions and answers for good.\n\nWith their sources and traces; what still runs is cancelled.",
+    ),
+    "cache": ("operator_commands", "Look at the answers that may be given again."),
+    "link": (
+        "operator_commands",
+        "Print the address of a job's page.\n\nIt is signed where the job is private; such links can be taken back.",
+    ),
+    "stats": (
+        "stats",
+        "Print how gorkd is used.\n\nQuestions, latency, confidence, votes, cost, cache hits and failures.",
+    ),
+    "chat": (
+        "chat",
+        "Talk with your library of papers.\n\nFind, research, open, improve, save; `help` says the rest.",
+    ),
+    "library": ("library", "Look after a library of papers that questions are answered from."),
+    "settings": ("settings", "What a workspace or server has set for itself."),
+}
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """`make` gives the command's function, or the commands below it."""
+
+    help: str
+    make: Callable[[], Command]
 
 
 def build_app(
     open_researcher: OpenResearcher,
     run_process: Callable[[str], None],
     processes: Mapping[str, str],
-    operating: Operating | None = None,
+    operating: Callable[[], Operating] | None = None,
     run_mcp: Callable[[bool], None] | None = None,
 ) -> typer.Typer:
     """`processes` maps a command (`all`, `web`, …) to its help, first in one line; `run_process` runs the named one.
 
     Without `operating` there are no commands to look after an installation; `run_mcp` serves tools, over HTTP if True.
     """
+    entries = {
+        name: _Entry(said, partial(_imported, module, name, lambda: open_researcher))
+        for name, (module, said) in _ASKING.items()
+    }
+    entries |= {name: _Entry(said, partial(_process, name, run_process)) for name, said in processes.items()}
+    if run_mcp is not None:
+        said = "Serve research as tools to other programs over MCP.\n\nThey are `deep_research` and `research`."
+        entries["mcp"] = _Entry(said, partial(_mcp, run_mcp))
+    if operating is not None:
+        entries |= {
+            name: _Entry(said, partial(_imported, module, name, operating))
+            for name, (module, said) in _OPERATING.items()
+        }
+
+    class Commands(_Commands):
+        table = entries
+
     app = typer.Typer(
         name="gorkd",
-        help="Research a question and answer it with citations that are true.",
+        cls=Commands,
         no_args_is_help=True,
         add_completion=False,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
     )
-    app.command("ask")(_ask_command(open_researcher))
-    add_section_commands(app, open_researcher)
-    for name, description in processes.items():
-        app.command(name, help=description)(_process_command(name, run_process))
-    if run_mcp is not None:
-        app.command("mcp")(_mcp_command(run_mcp))
-    if operating is not None:
-        add_operator_commands(app, operating)
+    app.callback()(_gorkd)
     return app
 
 
-def _ask_command(open_researcher: OpenResearcher) -> Callable[..., None]:
-    def ask(
-        question: Annotated[list[str], typer.Argument(help="The question.", metavar="QUESTION", show_default=False)],
-        *,
-        mode: Annotated[
-            str,
-            typer.Option("--mode", metavar="M[,M]", help=f"{MODE.description}: {', '.join(MODES)}."),
-        ] = DEFAULT_MODE,
-        depth: Annotated[Depth, typer.Option("--depth", help=f"{option_words(DEPTH)}.")] = DEPTH.default,
-        top_k: Annotated[
-            int, typer.Option("--top-k", min=TOP_K.least, max=TOP_K.most, help=f"{option_words(TOP_K)}.")
-        ] = TOP_K.default,
-        max_iterations: Annotated[
-            int, typer.Option("--max-iterations", min=ROUNDS.least, max=ROUNDS.most, help=f"{option_words(ROUNDS)}.")
-        ] = ROUNDS.default,
-        context: Annotated[str, typer.Option("--context", metavar="TEXT", help=f"{CONTEXT.description}.")] = "",
-        fresh: Annotated[bool, typer.Option("--fresh", help=f"{FRESH.description}.")] = False,
-        as_json: Annotated[bool, typer.Option("--json", help="Print the job as JSON.")] = False,
-    ) -> None:
-        """Answer one question from sources that are read and cited."""
+class _Commands(TyperGroup):
+    """Lists commands by their help alone."""
 
-        def run() -> Coroutine[None, None, Exit]:
-            request = _request(" ".join(question), mode, depth, top_k=top_k, context=context, is_fresh=fresh)
-            return _ask(open_researcher, replace(request, max_iterations=max_iterations), as_json=as_json)
+    table: Mapping[str, _Entry]
 
-        run_command(run, as_json=as_json)
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = _Made(self.table)  # type: ignore[assignment]  # it is only read
 
-    return ask
+    def list_commands(self, ctx: object) -> list[str]:
+        return list(self.table)
+
+    def format_commands(self, ctx: object, formatter: Any) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.help.partition("\n")[0]) for name, entry in self.table.items()])
 
 
-def _mcp_command(run_mcp: Callable[[bool], None]) -> Callable[..., None]:
+class _Made(Mapping[str, object]):
+    """Makes a command when somebody asks for it."""
+
+    def __init__(self, table: Mapping[str, _Entry]) -> None:
+        self._table = table
+
+    def __getitem__(self, name: str) -> object:
+        entry = self._table[name]
+        made, app = entry.make(), typer.Typer(add_completion=False, rich_markup_mode=None)
+        if isinstance(made, typer.Typer):
+            app.add_typer(made, name=name, help=entry.help)
+        else:
+            app.command(name, help=entry.help)(made)
+        found = get_command(app)
+        return found.commands[name] if isinstance(found, TyperGroup) else found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._table)
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+
+def _print_version(is_wanted: bool) -> None:
+    if is_wanted:
+        typer.echo(f"gorkd {version_of('gorkd')}")
+        raise typer.Exit
+
+
+def _gorkd(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.", is_eager=True, callback=_print_version)
+    ] = False,
+) -> None:
+    """Research a question and answer it with citations that are true."""
+
+
+def _imported(module: str, name: str, given: Callable[[], object]) -> Command:
+    made: Command = getattr(import_module(f"adapters.cli.{module}"), f"{name}_command")(given())
+    return made
+
+
+def _process(name: str, run_process: Callable[[str], None]) -> Command:
+    from adapters.cli.running import serve
+
+    return lambda: serve(lambda: run_process(name))
+
+
+def _mcp(run_mcp: Callable[[bool], None]) -> Command:
+    from adapters.cli.running import serve
+
     def mcp(
         *,
         http: Annotated[
             bool, typer.Option("--http", help="Over streamable HTTP at HOST and PORT, with a token.")
         ] = False,
     ) -> None:
-        """Serve research as tools to other programs over MCP.
-
-        They are `deep_research` and `research`.
-        """
         serve(lambda: run_mcp(http))
 
     return mcp
-
-
-def _process_command(name: str, run_process: Callable[[str], None]) -> Callable[[], None]:
-    return lambda: serve(lambda: run_process(name))
-
-
-def _request(query: str, mode: str, depth: Depth, *, top_k: int, context: str, is_fresh: bool) -> ResearchRequest:
-    """Raises `InvalidQuery` for an unknown mode and for bytes that are no text."""
-    modes = read_modes(mode)
-    check_modes(modes)
-    for text in (query, context):
-        if any("\ud800" <= char <= "\udfff" for char in text):  # what Python makes of bytes that are not UTF-8
-            raise InvalidQuery("The question is not readable text (invalid UTF-8).", rule="not-text")
-    return ResearchRequest(query, modes=modes, depth=depth, top_k=top_k, context=context, is_fresh=is_fresh)
-
-
-async def _ask(open_researcher: OpenResearcher, request: ResearchRequest, *, as_json: bool) -> Exit:
-    async with open_researcher() as researcher:
-        job = await follow(researcher, (await researcher.submit(request)).id)
-        result, sources = await researcher.result(job.id), await researcher.sources(job.id)
-    if as_json:
-        print_json(job_json(job, result, sources))
-    return _conclude(job, result, sources, is_printed=as_json)
-
-
-def _conclude(job: ResearchJob, result: JobResult | None, sources: list[Source], *, is_printed: bool) -> Exit:
-    """Show what became of the job, unless stdout already has it, and say how to exit."""
-    if job.status is not JobStatus.COMPLETED or result is None or result.answer is None:
-        if sources and not is_printed:
-            print_sources(Console(stderr=True, highlight=False), wording.FOUND_SO_FAR, sources)
-        return say_failure(job)
-    if not is_printed:
-        print_answer(Console(highlight=False), job, result, result.answer, sources)
-    is_insufficient = result.answer.confidence is Confidence.INSUFFICIENT
-    return Exit.INSUFFICIENT if is_insufficient else Exit.ANSWERED

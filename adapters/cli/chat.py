@@ -7,8 +7,7 @@ import re
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractAsyncContextManager, suppress
-from dataclasses import dataclass
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -17,13 +16,14 @@ from rich.console import Console
 from rich.panel import Panel
 from rich.text import Text
 
+from adapters.cli.operating import Chatting, OpenChatting, Operating
 from adapters.cli.running import run_command
 from adapters.cli.saying import Exit, say
 from core.errors import GorkdError, InvalidQuery
 from core.job import LOCAL
 from core.library import wording
 from core.library.paper import shelves_of
-from core.library.session import LibraryTalks, Said, Speaker
+from core.library.session import Said, Speaker
 from core.render import one_line, printable
 
 RESULTS = "results"  # below the data folder, as S000 has it
@@ -35,33 +35,14 @@ _LEAVE = frozenset({"exit", "quit", "bye"})
 _NO_NAME = re.compile(r"[^\w.-]+")
 
 
-@dataclass(frozen=True)
-class Chatting:
-    """`folder` is the data folder, where results are saved and papers that are opened lie.
-
-    `viewer` is the program that shows a PDF on this machine's screen, "" for none.
-    """
-
-    talks: LibraryTalks
-    folder: Path
-    viewer: str = ""
-
-
-OpenChatting = Callable[[], AbstractAsyncContextManager[Chatting]]
-
-
-def chat_command(open_chatting: OpenChatting) -> Callable[..., None]:
+def chat_command(operating: Operating) -> Callable[..., None]:
     def chat(
         *,
         thread: Annotated[
             str, typer.Option("--thread", metavar="NAME", help="Go on with the conversation of that name.")
         ] = THREAD,
     ) -> None:
-        """Talk with your library of papers.
-
-        Find, research, open, improve, save; `help` says the rest.
-        """
-        run_command(lambda: _chat(open_chatting, thread.strip() or THREAD))
+        run_command(lambda: _chat(operating.open_chatting, thread.strip() or THREAD))
 
     return chat
 

@@ -42,9 +42,8 @@ _Json = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 _Paper = Annotated[str, typer.Argument(help="The paper's id.", metavar="ID", show_default=False)]
 
 
-def library_app(operating: Operating) -> typer.Typer:
-    """`run` carries a command to its exit code."""
-    app = typer.Typer(no_args_is_help=True, help="Look after a library of papers that questions are answered from.")
+def library_command(operating: Operating) -> typer.Typer:
+    app = typer.Typer(no_args_is_help=True)
 
     @app.command()
     def add(

@@ -5,17 +5,33 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from pathlib import Path
 
-from adapters.cli.chat import OpenChatting
 from core.checkup import Finding
 from core.forgetting import Forgotten, Whose
 from core.library.desk import LibraryDesk
+from core.library.session import LibraryTalks
 from core.page_links import LinkRevocations, PageLinks
 from core.ports import CacheKeeping, JobStore, ReuseStore
 from core.settings.desk import SettingsDesk
 from core.trace import TraceStore
 from core.tracing import TraceLog
 from core.usage import UsageLog
+
+
+@dataclass(frozen=True)
+class Chatting:
+    """`folder` is the data folder, where results are saved and papers that are opened lie.
+
+    `viewer` is the program that shows a PDF on this machine's screen, "" for none.
+    """
+
+    talks: LibraryTalks
+    folder: Path
+    viewer: str = ""
+
+
+OpenChatting = Callable[[], AbstractAsyncContextManager[Chatting]]
 
 
 @dataclass(frozen=True)
@@ -36,13 +52,11 @@ class Kept:
 @dataclass(frozen=True)
 class Operating:
     """`open_kept` opens the stores for one command, `open_library` the papers, `open_settings` what tenants have set;
-    `examine` looks at every part.
-
-    `open_chatting` opens all that a conversation with the library needs; None where there is none.
+    `open_chatting` all that a conversation with the library needs; `examine` looks at every part.
     """
 
     open_kept: Callable[[], AbstractAsyncContextManager[Kept]]
     examine: Callable[[], Awaitable[list[Finding]]]
     open_library: Callable[[], AbstractAsyncContextManager[LibraryDesk]]
     open_settings: Callable[[], AbstractAsyncContextManager[SettingsDesk]]
-    open_chatting: OpenChatting | None = None
+    open_chatting: OpenChatting

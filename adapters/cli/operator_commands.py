@@ -1,9 +1,9 @@
-"""The commands of who looks after an installation: `trace`, `doctor`, `forget`, `cache`, `link`, and what is beside."""
+"""The commands of who looks after an installation: `trace`, `doctor`, `forget`, `cache`, `link`."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import Annotated
 
@@ -11,14 +11,10 @@ import typer
 from rich.console import Console
 
 from adapters.cli.cache import CacheAction, run_cache
-from adapters.cli.chat import chat_command
 from adapters.cli.checkup import findings_json, print_findings
-from adapters.cli.library import library_app
 from adapters.cli.operating import Operating
 from adapters.cli.running import run_command
 from adapters.cli.saying import Exit, print_json, say
-from adapters.cli.settings import settings_app
-from adapters.cli.stats import stats_command
 from adapters.cli.tenants import known_tenant
 from adapters.cli.trace import print_trace, trace_json
 from core import wording
@@ -31,40 +27,26 @@ from core.trace import trace_id_of
 _Json = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 
 
-def add_operator_commands(app: typer.Typer, operating: Operating) -> None:
-    for add in (_add_trace, _add_doctor, _add_forget, _add_cache, _add_link):
-        add(app, operating)
-    app.command("stats")(stats_command(operating))
-    app.add_typer(library_app(operating), name="library")
-    app.add_typer(settings_app(operating, partial(run_command, as_json=False)), name="settings")
-    if operating.open_chatting is not None:
-        app.command("chat")(chat_command(operating.open_chatting))
-
-
-def _add_trace(app: typer.Typer, operating: Operating) -> None:
-    @app.command()
+def trace_command(operating: Operating) -> Callable[..., None]:
     def trace(
         job: Annotated[str, typer.Argument(help="The job's id, job_….", metavar="JOB", show_default=False)],
         *,
         prompts: Annotated[bool, typer.Option("--prompts", help="Also what the model was sent and said.")] = False,
         as_json: _Json = False,
     ) -> None:
-        """Print what a job did, step by step.
-
-        With durations, tokens and cost.
-        """
         run_command(lambda: _trace(operating, job.strip(), with_prompts=prompts, as_json=as_json), as_json=as_json)
 
+    return trace
 
-def _add_doctor(app: typer.Typer, operating: Operating) -> None:
-    @app.command()
+
+def doctor_command(operating: Operating) -> Callable[..., None]:
     def doctor(*, as_json: _Json = False) -> None:
-        """Try every configured part, and say what to do."""
         run_command(lambda: _examine(operating, as_json=as_json), as_json=as_json)
 
+    return doctor
 
-def _add_forget(app: typer.Typer, operating: Operating) -> None:
-    @app.command()
+
+def forget_command(operating: Operating) -> Callable[..., None]:
     def forget(
         *,
         job: Annotated[str, typer.Option("--job", metavar="JOB", help="One job.")] = "",
@@ -81,11 +63,6 @@ def _add_forget(app: typer.Typer, operating: Operating) -> None:
         is_sure: Annotated[bool, typer.Option("--yes", help="Do not ask whether I am sure.")] = False,
         as_json: _Json = False,
     ) -> None:
-        """Remove questions and answers for good.
-
-        With their sources and traces; what still runs is cancelled.
-        """
-
         def run() -> Coroutine[None, None, Exit]:
             whose = _whose(job.strip(), user.strip(), workspace.strip())
             if not is_sure and not as_json and sys.stdin.isatty():
@@ -94,9 +71,10 @@ def _add_forget(app: typer.Typer, operating: Operating) -> None:
 
         run_command(run, as_json=as_json)
 
+    return forget
 
-def _add_cache(app: typer.Typer, operating: Operating) -> None:
-    @app.command()
+
+def cache_command(operating: Operating) -> Callable[..., None]:
     def cache(
         action: Annotated[CacheAction, typer.Argument(help="What to do.", show_default=False)],
         job: Annotated[str, typer.Argument(help="The job's id, for show and forget.", metavar="[JOB]")] = "",
@@ -113,25 +91,23 @@ def _add_cache(app: typer.Typer, operating: Operating) -> None:
         is_sure: Annotated[bool, typer.Option("--yes", help="Do not ask whether I am sure.")] = False,
         as_json: _Json = False,
     ) -> None:
-        """Look at the answers that may be given again."""
         place = workspace.strip()
         command = partial(run_cache, operating, action, job.strip(), workspace=place, is_sure=is_sure, as_json=as_json)
         run_command(command, as_json=as_json)
 
+    return cache
 
-def _add_link(app: typer.Typer, operating: Operating) -> None:
-    @app.command()
+
+def link_command(operating: Operating) -> Callable[..., None]:
     def link(
         job: Annotated[str, typer.Argument(help="The job's id, job_….", metavar="JOB", show_default=False)],
         *,
         revoke: Annotated[bool, typer.Option("--revoke", help="Take back every link that was given so far.")] = False,
         as_json: _Json = False,
     ) -> None:
-        """Print the address of a job's page.
-
-        It is signed where the job is private; such links can be taken back.
-        """
         run_command(lambda: _link(operating, job.strip(), is_revoking=revoke, as_json=as_json), as_json=as_json)
+
+    return link
 
 
 async def _trace(operating: Operating, job_id: str, *, with_prompts: bool, as_json: bool) -> Exit:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -37,8 +37,7 @@ _AuthorYears = Annotated[
 _Json = Annotated[bool, typer.Option("--json", help="Print the job as JSON, with the evidence table.")]
 
 
-def add_section_commands(app: typer.Typer, open_researcher: OpenResearcher) -> None:
-    @app.command()
+def section_command(open_researcher: OpenResearcher) -> Callable[..., None]:
     def section(
         name: Annotated[str, typer.Argument(help="introduction, methods, results, …", metavar="SECTION")],
         *,
@@ -48,14 +47,13 @@ def add_section_commands(app: typer.Typer, open_researcher: OpenResearcher) -> N
         author_years: _AuthorYears = False,
         as_json: _Json = False,
     ) -> None:
-        """Write one section of a paper from the library.
-
-        It cites BibTeX keys, and every sentence is checked against what it cites.
-        """
         wish = _Wish(f"Write the section: {name}", (context, experiment), output, author_years, as_json)
         run_command(lambda: _write(open_researcher, wish))
 
-    @app.command()
+    return section
+
+
+def paper_command(open_researcher: OpenResearcher) -> Callable[..., None]:
     def paper(
         *,
         context: _Context,
@@ -64,9 +62,10 @@ def add_section_commands(app: typer.Typer, open_researcher: OpenResearcher) -> N
         author_years: _AuthorYears = False,
         as_json: _Json = False,
     ) -> None:
-        """Write all sections of a paper, with the same BibTeX keys."""
         wish = _Wish("Write the whole paper", (context, experiment), output, author_years, as_json)
         run_command(lambda: _write(open_researcher, wish))
+
+    return paper
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Coroutine
 from typing import Annotated
 
 import typer
 
 from adapters.cli.operating import Operating
+from adapters.cli.running import run_command
 from adapters.cli.saying import Exit, print_json, say
 from adapters.cli.tenants import known_tenant
 from core import wording
@@ -25,16 +25,15 @@ _Tenant = Annotated[
     ),
 ]
 _Json = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
-_Run = Callable[[Callable[[], Coroutine[None, None, Exit]]], None]
 
 
-def settings_app(operating: Operating, run: _Run) -> typer.Typer:
-    app = typer.Typer(help="What a workspace or server has set for itself.", no_args_is_help=True)
+def settings_command(operating: Operating) -> typer.Typer:
+    app = typer.Typer(no_args_is_help=True)
 
     @app.command("show")
     def show(*, tenant: _Tenant = "local", as_json: _Json = False) -> None:
         """Print the settings as they hold now."""
-        run(lambda: _show(operating, tenant.strip(), as_json=as_json))
+        run_command(lambda: _show(operating, tenant.strip(), as_json=as_json))
 
     @app.command("set")
     def change(
@@ -46,12 +45,12 @@ def settings_app(operating: Operating, run: _Run) -> typer.Typer:
         tenant: _Tenant = "local",
     ) -> None:
         """Change one setting; it holds from the next question on."""
-        run(lambda: _set(operating, tenant.strip(), key.strip(), value))
+        run_command(lambda: _set(operating, tenant.strip(), key.strip(), value))
 
     @app.command("log")
     def log(*, tenant: _Tenant = "local", as_json: _Json = False) -> None:
         """Print who changed what, newest first."""
-        run(lambda: _log(operating, tenant.strip(), as_json=as_json))
+        run_command(lambda: _log(operating, tenant.strip(), as_json=as_json))
 
     return app
 

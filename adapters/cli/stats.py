@@ -38,10 +38,6 @@ def stats_command(operating: Operating) -> Callable[..., None]:
         by: Annotated[Grouping, typer.Option("--by", help="A row for each day, each tenant, or both.")] = "both",
         as_csv: Annotated[bool, typer.Option("--csv", help="Print a table for spreadsheets.")] = False,
     ) -> None:
-        """Print how gorkd is used.
-
-        Questions, latency, confidence, votes, cost, cache hits and failures.
-        """
         command = partial(run_stats, operating, tenant=tenant.strip(), days=days, by=by, as_csv=as_csv)
         run_command(command, as_json=False)
 

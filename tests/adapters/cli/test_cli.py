@@ -6,9 +6,12 @@ import asyncio
 import json
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from importlib.metadata import version
 from io import StringIO
 from pathlib import Path
 
@@ -27,7 +30,7 @@ from tests.golden import samples
 from tests.golden.compare import assert_golden
 from tests.golden.samples import ScriptedResearcher
 from tests.golden.strategies import outcomes
-from tests.shared_data import shared_data
+from tests.shared_data import ROOT, shared_data
 
 HOSTILE = (
     "a \x1b[31mred\x1b[0m \x9b2J \x1b]8;;https://evil.test\x07click\x1b]8;;\x07 \u202egpj.exe [bold]b[/bold] [link=x]"
@@ -262,6 +265,24 @@ def test_options_reach_the_request():
     request = researcher.requests[0]
     assert (request.query, request.depth, request.top_k) == ("how tall", "deep", 7)
     assert (request.context, request.is_fresh, request.modes) == ("towers", True, ("quick",))
+
+
+def test_version_is_printed():
+    ran = run(ScriptedResearcher(), "--version")
+
+    assert (ran.exit_code, ran.stdout) == (0, f"gorkd {version('gorkd')}\n")
+
+
+def test_the_list_of_commands_imports_none_of_them():
+    """It is the first thing that anybody sees, and whatever a shell completes from it waits for it."""
+    command = [sys.executable, "-X", "importtime", "-m", "bots", "--help"]
+
+    asked = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=30)
+
+    imported = {line.rpartition("|")[2].strip() for line in asked.stderr.splitlines()}
+    ours = {name for name in imported if name.startswith(("core.", "adapters.", "bots."))}
+    assert "Answer one question" in asked.stdout
+    assert ours == {"adapters.cli", "adapters.cli.app", "core.errors"}
 
 
 def test_process_commands_come_from_the_table():

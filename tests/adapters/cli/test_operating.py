@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from adapters.cli import build_app
-from adapters.cli.operating import Kept, Operating
+from adapters.cli.operating import Chatting, Kept, Operating
 from adapters.store.memory import MemoryJobStore, MemoryLinkRevocations, MemoryTraceStore
 from adapters.store.memory_cache import MemoryAnswerCache, MemoryReuseStore
 from adapters.store.memory_settings import MemorySettings
@@ -117,9 +117,13 @@ class Desk:
         async def researcher() -> AsyncIterator[ScriptedResearcher]:
             yield ScriptedResearcher()
 
-        operating = Operating(self.opened, self.examine, self.opened_library, self.opened_settings)
-        app = build_app(researcher, lambda name: None, {"all": "Everything."}, operating)
+        operating = Operating(self.opened, self.examine, self.opened_library, self.opened_settings, _no_chatting)
+        app = build_app(researcher, lambda name: None, {"all": "Everything."}, lambda: operating)
         return CliRunner().invoke(app, list(arguments), env={"COLUMNS": str(columns)})
+
+
+def _no_chatting() -> AbstractAsyncContextManager[Chatting]:
+    raise NotImplementedError
 
 
 def test_trace_shows_each_step_with_durations_tokens_and_cost() -> None:
