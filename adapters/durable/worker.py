@@ -20,6 +20,7 @@ from core.errors import SetupError, StoreError
 log = logging.getLogger(__name__)
 
 _PROBE = "probe"
+_CONNECTIONS = 8  # to the journal; each write of a job's course holds one for milliseconds, and PostgreSQL allows 100
 _PROBE_S = 10.0  # longer than any start; a machine so busy is slow in any case
 _STOP_POLLING_S = 0.5  # more than one turn of the threads that take work
 _INTERRUPT_S = 5.0
@@ -52,6 +53,7 @@ class DurableWorker:
             config={
                 "name": APPLICATION,
                 "system_database_url": self._settings.url,
+                "sys_db_pool_size": _CONNECTIONS,
                 "application_version": VERSION,
                 "executor_id": self.worker_id,
                 "serializer": JsonSerializer(),
