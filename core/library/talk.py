@@ -191,8 +191,8 @@ class Talk:
         page = _page_said(said, paper) or _cited_page(conversation.draft, paper)
         shown = conversation.opened(paper)
         beginning = cut("".join(text.split("\f")[(page or 1) - 1 :][:1]).strip(), MAX_PAGE_CHARS)
-        where = f", page {page or 1} of {paper.pages}" if paper.pages else ""
-        return shown, Reply(f"{paper.title}{where}\n\n{beginning}", f"Paper Content: {paper.id}", page=(paper, page))
+        words = f"{paper.title}{_place(paper, page or 1)}\n\n{beginning}"
+        return shown, Reply(words, f"Paper Content: {paper.id}", page=(paper, page))
 
     async def _improve(self, conversation: Conversation, command: Command) -> tuple[Conversation, Reply]:
         if conversation.works_on is State.SUMMARIZED:
@@ -355,6 +355,14 @@ def _page_said(said: str, paper: Paper) -> int | None:
     if number is None or not 1 <= int(number[1]) <= max(paper.pages, 1):
         raise InvalidQuery(f"{paper.id} has {counted(paper.pages, 'page')}; say `open {paper.id} page 1`.", rule="page")
     return int(number[1])
+
+
+def _place(paper: Paper, page: int) -> str:
+    """Behind a title: the page by its place in the file, and the number printed on it where that is another."""
+    if not paper.pages:
+        return ""
+    label = "".join(paper.labels[page - 1 : page])  # none where it was read anew with fewer pages
+    return f", page {page} of {paper.pages}" + (f", printed as {label}" if label not in ("", str(page)) else "")
 
 
 def _paper_of(record: PaperRecord) -> Paper:

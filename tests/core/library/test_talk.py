@@ -245,11 +245,11 @@ async def test_a_missing_summary_is_offered_and_written_on_yes() -> None:
 
 
 async def test_open_shows_the_page_that_the_answer_cites() -> None:
-    """S000-41: the picture of that page, and how it begins."""
+    """S000-41: the picture of that page, how it begins, and the number that is printed on it."""
     _, reply = await said("research tides", "open 1")
 
     assert reply.page == (TIDES, 2)
-    assert reply.text.startswith("Tides and the Moon, page 2 of 3\n\nThe gravity of the moon")
+    assert reply.text.startswith("Tides and the Moon, page 2 of 3, printed as 132\n\nThe gravity of the moon")
 
 
 async def test_a_page_is_opened_above_the_answer_which_is_then_improved_and_saved() -> None:
