@@ -7,11 +7,15 @@ from hypothesis import HealthCheck, settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling, Scheduling
 
+from tests import commands
+
 # No deadline: the machine may be busy. Fewer examples than Hypothesis' 100 keep the default suite under three minutes.
 settings.register_profile(
     "gorkd", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
 settings.load_profile("gorkd")
+
+commands.is_forking = True
 
 # They start processes and take longest: begun last, one worker would wait for the other at the end.
 FIRST = (

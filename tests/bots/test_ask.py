@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import os
-import sys
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 import pytest_asyncio
 
+from tests.commands import Ended, gorkd, start
 from tests.loopback.openai_responders import Fault
 from tests.loopback.search_faults import Fault as SearchFault
 from tests.loopback.web_world import PageSpec
 from tests.loopback.world import SitePage, World
-from tests.shared_data import ROOT
 
 TIDES = SitePage(
     "How tides work",
@@ -33,30 +28,8 @@ COAST = SitePage(
 )
 
 
-@dataclass(frozen=True)
-class Ended:
-    code: int
-    out: str
-    err: str
-    seconds: float
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
-async def ask(*arguments: str, env: Mapping[str, str], cwd: Path = ROOT) -> Ended:
-    """Run the command to its end, with nothing of this machine's settings in its environment."""
-    started = time.monotonic()
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "bots", "ask", *arguments,
-        cwd=cwd,
-        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "COLUMNS": "100", **env},
-        stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-    )  # fmt: skip
-    out, err = await asyncio.wait_for(process.communicate(), 50)
-    assert process.returncode is not None
-    return Ended(process.returncode, out.decode(), err.decode(), time.monotonic() - started)
+async def ask(*arguments: str, env: Mapping[str, str]) -> Ended:
+    return await gorkd("ask", *arguments, env=env)
 
 
 def unreachable() -> dict[str, str]:
@@ -67,9 +40,9 @@ def unreachable() -> dict[str, str]:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def offline(tmp_path_factory: pytest.TempPathFactory) -> Ended:
-    """A question about the project, on a machine without key and network."""
+    """A question about the project, on a machine without key and network, as the first thing that is ever run."""
     env = {"GORKD_DATA": str(tmp_path_factory.mktemp("offline")), **unreachable()}
-    return await ask("--json", "How is confidence scored?", env=env)
+    return await gorkd("ask", "--json", "How is confidence scored?", env=env, anew=True)
 
 
 async def test_without_key_and_network_a_question_about_the_project_is_answered_from_its_documents(
@@ -298,11 +271,7 @@ async def test_interrupting_cancels_the_job_and_exits_130(tmp_path: Path) -> Non
     """Ctrl-C: said in a line, with the job's id, without a traceback."""
     async with World.of({"/tides": TIDES}) as world:
         world.model.respond = Fault(hang_first=True)
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "bots", "ask", "What causes the tides?",
-            cwd=ROOT, env={"PATH": os.environ["PATH"], **world.env(tmp_path, "tavily", model=True)},
-            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-        )  # fmt: skip
+        process = await start("ask", "What causes the tides?", env=world.env(tmp_path, "tavily", model=True))
         await asyncio.wait_for(world.model.hanging.wait(), 30)
         process.send_signal(2)
         _, err = await asyncio.wait_for(process.communicate(), 20)

@@ -9,7 +9,11 @@ import re
 import sys
 from pathlib import Path
 
+import pytest
+import pytest_asyncio
+
 from tests.bots.test_ask import unreachable
+from tests.commands import gorkd
 from tests.pdfs import make_pdf
 from tests.shared_data import ROOT
 
@@ -20,30 +24,31 @@ PAPER = make_pdf(
 )
 
 
-async def gorkd(
-    *arguments: str, data: Path, lines: str = "", terminal: int = asyncio.subprocess.PIPE, **env: str
-) -> tuple[str, str, int | None]:
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "bots", *arguments,
-        cwd=ROOT,
-        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "COLUMNS": "100", "GORKD_DATA": str(data)}
-        | unreachable() | env,
-        stdin=terminal, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-    )  # fmt: skip
-    out, err = await asyncio.wait_for(process.communicate(lines.encode() if process.stdin else None), 50)
-    return out.decode(), err.decode(), process.returncode
+ID = "2401.00001v1"
 
 
-async def test_a_conversation_at_the_terminal(tmp_path: Path) -> None:
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the paper in its library; each test asks it something else."""
+    folder = tmp_path_factory.mktemp("library")
+    (folder / f"{ID}.pdf").write_bytes(PAPER)
+    await gorkd("library", "add", str(folder / f"{ID}.pdf"), env=alone(folder))
+    return folder
+
+
+def alone(data: Path) -> dict[str, str]:
+    return {"GORKD_DATA": str(data), "COLUMNS": "100", **unreachable()}
+
+
+async def test_a_conversation_at_the_terminal(data: Path) -> None:
     """S000-30, S000-36, S000-37, S000-38, S000-40, S000-41, S000-47: it ends with its input."""
-    (tmp_path / "2401.00001v1.pdf").write_bytes(PAPER)
-    await gorkd("library", "add", str(tmp_path / "2401.00001v1.pdf"), data=tmp_path)
     lines = "research What causes the tides of the oceans?\nsave\nopen 1\nnonsense\n"
 
-    out, err, code = await gorkd("chat", data=tmp_path, lines=lines)
-    later, _, _ = await gorkd("chat", data=tmp_path, lines="status\n")
+    ended = await gorkd("chat", env=alone(data), lines=lines)
+    later = await gorkd("chat", env=alone(data), lines="status\n")
 
-    assert (code, err) == (0, "")
+    out = ended.out
+    assert (ended.code, ended.err) == (0, "")
     told = [line for line in out.splitlines() if line.startswith(("🔍", "📚", "✍️", "   Found", "   Retrieved"))]
     assert told == [
         "🔍 Stage 1: Searching summaries for relevant papers...",
@@ -58,45 +63,45 @@ async def test_a_conversation_at_the_terminal(tmp_path: Path) -> None:
     saved = re.search(r"💾 Saving research results\.\.\.\n✅ Research results saved to: (\S+)", out)
     assert saved is not None
     place = Path(saved[1])
-    assert place.parent == tmp_path / "results"
+    assert place.parent == data / "results"
     assert re.fullmatch(r"what-causes-the-tides-of-the-oceans_\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d\.md", place.name)
-    assert "## References\n\n1. 2401.00001v1 - " in (tmp_path / "results" / place.name).read_text("utf-8")
-    assert f"PDF Location: {tmp_path / 'papers' / '2401.00001v1.pdf'}" in out
-    assert (tmp_path / "papers" / "2401.00001v1.pdf").read_bytes() == PAPER
-    assert (tmp_path / "papers" / "2401.00001v1_page_2.png").read_bytes().startswith(b"\x89PNG")
+    assert "## References\n\n1. 2401.00001v1 - " in (data / "results" / place.name).read_text("utf-8")
+    assert f"PDF Location: {data / 'papers' / f'{ID}.pdf'}" in out
+    assert (data / "papers" / "2401.00001v1.pdf").read_bytes() == PAPER
+    assert (data / "papers" / "2401.00001v1_page_2.png").read_bytes().startswith(b"\x89PNG")
     assert "I do not know that command." in out
-    assert "State: summarized" in later
+    assert "State: summarized" in later.out
 
 
-async def test_one_question_names_papers_and_pages(tmp_path: Path) -> None:
+async def test_one_question_names_papers_and_pages(data: Path) -> None:
     """S000-16, S000-24: `gorkd ask --mode library` shows ids and pages, and the references once."""
-    (tmp_path / "2401.00001v1.pdf").write_bytes(PAPER)
-    await gorkd("library", "add", str(tmp_path / "2401.00001v1.pdf"), data=tmp_path)
 
-    out, _, code = await gorkd("ask", "--mode", "library", "What causes the tides of the oceans?", data=tmp_path)
+    ended = await gorkd("ask", "--mode", "library", "What causes the tides of the oceans?", env=alone(data))
 
-    assert code == 0
-    assert "[2401.00001v1, page 2]" in " ".join(out.split())
-    assert out.count("1. 2401.00001v1 - ") == 1
-    assert "Sources" not in out
+    assert ended.code == 0
+    assert "[2401.00001v1, page 2]" in " ".join(ended.out.split())
+    assert ended.out.count("1. 2401.00001v1 - ") == 1
+    assert "Sources" not in ended.out
 
 
-async def test_a_person_at_a_screen_sees_the_paper(tmp_path: Path) -> None:
+async def test_a_person_at_a_screen_sees_the_paper(data: Path, tmp_path: Path) -> None:
     """S000-41: the PDF is handed to the machine's viewer, and the terminal says so."""
-    (tmp_path / "2401.00001v1.pdf").write_bytes(PAPER)
-    await gorkd("library", "add", str(tmp_path / "2401.00001v1.pdf"), data=tmp_path)
     viewer = tmp_path / "bin" / "xdg-open"
     viewer.parent.mkdir()
     viewer.write_text(f'#!/bin/sh\necho "$1" > {tmp_path}/seen\n')
     viewer.chmod(0o755)
     keyboard, terminal = pty.openpty()
     screen = {"DISPLAY": ":0", "PATH": f"{viewer.parent}:{os.environ['PATH']}", "COLUMNS": "200"}
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "bots", "chat",
+        cwd=ROOT, env=alone(data) | screen, stdin=terminal, stdout=asyncio.subprocess.PIPE,
+    )  # fmt: skip
 
     os.write(keyboard, b"open 2401.00001v1\nexit\n")
-    out, _, code = await gorkd("chat", data=tmp_path, terminal=terminal, **screen)
+    out, _ = await asyncio.wait_for(process.communicate(), 50)
     os.close(keyboard)
 
-    place = tmp_path / "papers" / "2401.00001v1.pdf"
-    assert code == 0
-    assert f"PDF Location: {place}\nPaper has been opened using PDF viewer {viewer}\n" in out
+    place = data / "papers" / "2401.00001v1.pdf"
+    assert process.returncode == 0
+    assert f"PDF Location: {place}\nPaper has been opened using PDF viewer {viewer}\n" in out.decode()
     assert (tmp_path / "seen").read_text() == f"{place}\n"

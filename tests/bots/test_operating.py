@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import re
 import sys
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import aiohttp
 import pytest
 import pytest_asyncio
 
+from tests.commands import gorkd, start
 from tests.loopback.openai_responders import Fault
 from tests.loopback.world import SitePage, World
 from tests.shared_data import ROOT
@@ -28,25 +26,6 @@ TIDES = SitePage(
     "Spring tides occur when the Sun and the Moon are aligned, about twice a month. Neap tides occur at half moon.",
 )
 QUESTION = "What causes the tides at zanzibar-lantern?"  # the last word stands nowhere else
-
-
-@dataclass(frozen=True)
-class Ended:
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
-async def gorkd(*arguments: str, env: Mapping[str, str]) -> Ended:
-    """Run one command to its end."""
-    process = await start(*arguments, env=env)
-    out, err = await asyncio.wait_for(process.communicate(), 50)
-    assert process.returncode is not None
-    return Ended(process.returncode, out.decode(), err.decode())
 
 
 async def test_who_stops_reading_is_told_nothing(tmp_path: Path):
@@ -63,15 +42,6 @@ async def test_who_stops_reading_is_told_nothing(tmp_path: Path):
     _, err = await asyncio.wait_for(process.communicate(), 50)
 
     assert err == b""
-
-
-async def start(*arguments: str, env: Mapping[str, str]) -> asyncio.subprocess.Process:
-    return await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "bots", *arguments,
-        cwd=ROOT,
-        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "COLUMNS": "200", **env},
-        stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-    )  # fmt: skip
 
 
 @asynccontextmanager

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
+import os
 import sqlite3
+import sys
 from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
@@ -13,11 +16,13 @@ import pytest
 from aiohttp import ClientSession
 
 from adapters.store.sqlite import FILE_NAME
-from tests.bots.test_operating import Ended, gorkd, serving
+from tests.bots.test_operating import serving
+from tests.commands import Ended, gorkd
 from tests.loopback.openai_responders import Fault
 from tests.loopback.search_faults import Fault as SearchFault
 from tests.loopback.search_world import EXA_KEY, TAVILY_KEY
 from tests.loopback.world import SitePage, World
+from tests.shared_data import ROOT
 
 KEY = 'sk-planted/key+with "odd" signs-0123456789'.replace(" ", "_")
 TOKENS = {
@@ -176,24 +181,14 @@ async def test_a_crash_is_reported_without_the_secret_it_carries(tmp_path: Path)
         "main()\n"
     )
 
-    ended = await _run(script, {"OPENAI_API_KEY": KEY, "GORKD_DATA": str(tmp_path / "data")})
-
-    assert ended.code != 0
-    assert "RuntimeError" in ended.err
-    assert leaks_in(said(ended), [KEY]) == []
-
-
-async def _run(script: Path, env: dict[str, str]) -> Ended:
-    import asyncio
-    import os
-    import sys
-
-    from tests.shared_data import ROOT
-
     process = await asyncio.create_subprocess_exec(
         sys.executable, str(script),
-        cwd=ROOT, env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), **env},
+        cwd=ROOT,
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "OPENAI_API_KEY": KEY, "GORKD_DATA": str(tmp_path)},
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
     )  # fmt: skip
     out, err = await asyncio.wait_for(process.communicate(), 50)
-    return Ended(process.returncode or 0, out.decode(), err.decode())
+
+    assert process.returncode != 0
+    assert b"RuntimeError" in err
+    assert leaks_in(out + err, [KEY]) == []

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import signal
-import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -15,7 +13,7 @@ from typing import Any
 from bots.config import read_settings
 from bots.wiring import House, open_house
 from core.events import Event
-from tests.shared_data import ROOT
+from tests.commands import Running, start
 
 READY = "is ready"
 START_S = 40.0
@@ -32,7 +30,7 @@ def ignore(process: Process, line: dict[str, Any]) -> None:
 class Process:
     """`gorkd <name>`; `lines` are its log entries. `on_line` is called with each as it comes."""
 
-    running: asyncio.subprocess.Process
+    running: Running
     on_line: LineSeen = ignore
     ready: asyncio.Event = field(default_factory=asyncio.Event)
     address: str = ""
@@ -43,12 +41,7 @@ class Process:
     async def start(
         cls, name: str, env: Mapping[str, str], *, on_line: LineSeen = ignore, wait: bool = True, module: str = "bots"
     ) -> Process:
-        running = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", module, name,
-            cwd=ROOT, env={"PATH": os.environ["PATH"], "GORKD_LOG_LEVEL": "info", **env},
-            stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-        )  # fmt: skip
-        process = cls(running, on_line)
+        process = cls(await start(name, env={"GORKD_LOG_LEVEL": "info", **env}, module=module), on_line)
         process._readers = [asyncio.create_task(process._read_out()), asyncio.create_task(process._read_log())]
         if wait:
             await process.wait_ready()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,10 +11,10 @@ import pytest
 from core.job import ResearchRequest
 from core.library import wording
 from tests.adapters.durable.processes import Process, Reader, front
+from tests.commands import Ended, gorkd, start
 from tests.loopback.openai_responders import Fault, by_schema
 from tests.loopback.world import World
 from tests.pdfs import make_pdf
-from tests.shared_data import ROOT
 
 Env = dict[str, str]
 PAPERS = 12
@@ -27,13 +25,9 @@ TIDES = make_pdf(
 CAUSE = "The gravity of the moon pulls the water of the oceans and causes the tides"
 
 
-async def library(*arguments: str, data: str) -> asyncio.subprocess.Process:
+async def library(*arguments: str, data: str) -> Ended:
     """`gorkd library …`, without a model."""
-    return await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "bots", "library", *arguments,
-        cwd=ROOT, env={"PATH": os.environ["PATH"], "GORKD_DATA": data},
-        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-    )  # fmt: skip
+    return await gorkd("library", *arguments, env={"GORKD_DATA": data})
 
 
 async def test_adding_a_folder_goes_on_where_it_was_killed(tmp_path: Path) -> None:
@@ -43,30 +37,29 @@ async def test_adding_a_folder_goes_on_where_it_was_killed(tmp_path: Path) -> No
     for number in range(PAPERS):
         (folder / f"2401.{number:05}v1.md").write_text(f"# Paper {number}\n\n" + f"The value is {number}. " * 400)
 
-    first = await library("add", str(folder), data=data)
+    first = await start("library", "add", str(folder), env={"GORKD_DATA": data})
     assert first.stdout is not None
     seen = [(await first.stdout.readline()).decode() for _ in range(2)]
     first.kill()
     await first.wait()
-    out, err = await (await library("add", str(folder), data=data)).communicate()
+    second = await library("add", str(folder), data=data)
     validated = await library("validate", data=data)
-    said = (await validated.communicate())[1].decode()
 
-    lines = out.decode().splitlines()
+    lines = second.out.splitlines()
     states = ["there" if line.endswith("is there already") else "added" for line in lines]
     assert all(line.endswith("  added\n") for line in seen)
     assert len(lines) == PAPERS
     assert states == sorted(states, reverse=True)  # first what is there, then what is added
     assert 2 <= states.count("there") < PAPERS
-    assert f"{states.count('added')} papers added, {states.count('there')} there already" in err.decode()
-    assert (validated.returncode, said) == (0, f"gorkd: {PAPERS} papers looked at, 0 faults found\n")
+    assert f"{states.count('added')} papers added, {states.count('there')} there already" in second.err
+    assert (validated.code, validated.err) == (0, f"gorkd: {PAPERS} papers looked at, 0 faults found\n")
 
 
 @pytest.mark.slow
 async def test_a_question_to_the_library_outlives_its_worker(tmp_path: Path, world: World, one_machine: Env) -> None:
     """The papers and chunks that were found are not looked for again; the answer is written once more."""
     (tmp_path / "2401.00001v1.pdf").write_bytes(TIDES)
-    await (await library("add", str(tmp_path / "2401.00001v1.pdf"), data=one_machine["GORKD_DATA"])).communicate()
+    await library("add", str(tmp_path / "2401.00001v1.pdf"), data=one_machine["GORKD_DATA"])
     text = json.dumps({"summary": f"{CAUSE} [2401.00001v1, page 2].", "detail": "", "citations": []})
     world.model.respond = by_schema({"answer": lambda call: Fault(text=text, hang_first=True)})
     worker = await Process.start("worker", one_machine)

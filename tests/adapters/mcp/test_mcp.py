@@ -16,6 +16,7 @@ from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
 from core.tools import DEEP_RESEARCH, RESEARCH
+from tests.commands import gorkd, start
 from tests.core.deep.world import QUESTION, DeepWorld
 from tests.shared_data import ROOT
 
@@ -38,10 +39,8 @@ def over_stdio(world: DeepWorld, tmp_path: Path) -> Client:
 @asynccontextmanager
 async def http_process(world: DeepWorld, tmp_path: Path, **more: str) -> AsyncIterator[str]:
     """The address of a running `gorkd mcp --http`."""
-    env = {"PATH": os.environ["PATH"], **world.env(tmp_path), "PORT": "0", "GORKD_API_TOKENS": TOKEN, **more}
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "bots", "mcp", "--http", cwd=ROOT, env=env, stdout=asyncio.subprocess.PIPE
-    )
+    env = {**world.env(tmp_path), "PORT": "0", "GORKD_API_TOKENS": TOKEN, **more}
+    process = await start("mcp", "--http", env=env)
     try:
         assert process.stdout is not None
         line = (await asyncio.wait_for(process.stdout.readline(), 30)).decode()
@@ -49,6 +48,16 @@ async def http_process(world: DeepWorld, tmp_path: Path, **more: str) -> AsyncIt
     finally:
         process.terminate()
         assert await asyncio.wait_for(process.wait(), 20) == 0
+
+
+@asynccontextmanager
+async def over_http(address: str) -> AsyncIterator[tuple[Client, httpx2.AsyncClient]]:
+    """A program that holds the token, and the connections it has."""
+    async with (
+        httpx2.AsyncClient(headers={"Authorization": f"Bearer {TOKEN}"}, timeout=ANSWER_S) as http,
+        Client(streamable_http_client(address, http_client=http)) as client,
+    ):
+        yield client, http
 
 
 class Heard:
@@ -104,11 +113,7 @@ async def test_both_tools_over_http_with_a_token(world, tmp_path):
     """S002-15: the same server for programs on other machines, with its progress."""
     heard = Heard()
 
-    async with (
-        http_process(world, tmp_path) as address,
-        httpx2.AsyncClient(headers={"Authorization": f"Bearer {TOKEN}"}, timeout=ANSWER_S) as http,
-        Client(streamable_http_client(address, http_client=http)) as client,
-    ):
+    async with http_process(world, tmp_path) as address, over_http(address) as (client, http):
         quick = await client.call_tool("research", {"question": QUESTION}, ANSWER_S)
         deep = await client.call_tool("deep_research", {"question": QUESTION}, ANSWER_S, heard)
         refused = [
@@ -133,7 +138,7 @@ WRONG = {
 
 async def test_wrong_calls_are_told_in_a_sentence(world, tmp_path):
     """An error of the tool, which the calling program's model can read and mend."""
-    async with over_stdio(world, tmp_path) as client:
+    async with http_process(world, tmp_path) as address, over_http(address) as (client, _):
         done = {case: await client.call_tool(name, asked, ANSWER_S) for case, (name, asked, _) in WRONG.items()}
 
     assert {case for case, result in done.items() if not result.is_error} == set()
@@ -155,12 +160,7 @@ async def test_a_failed_job_is_an_error_with_the_output_of_one(world, tmp_path):
 
 async def test_http_needs_a_token_to_be_set(world, tmp_path):
     """What costs money is not open to whoever finds the port."""
-    env = {"PATH": os.environ["PATH"], **world.env(tmp_path), "PORT": "0"}
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "bots", "mcp", "--http", cwd=ROOT, env=env, stderr=asyncio.subprocess.PIPE
-    )
+    ended = await gorkd("mcp", "--http", env={**world.env(tmp_path), "PORT": "0"})
 
-    _, said = await asyncio.wait_for(process.communicate(), 30)
-
-    assert process.returncode == 4
-    assert "GORKD_API_TOKENS" in said.decode()
+    assert ended.code == 4
+    assert "GORKD_API_TOKENS" in ended.err

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import os
-import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -15,10 +12,10 @@ from aiohttp import ClientSession
 
 from tests.adapters.durable.processes import Process
 from tests.adapters.web.conformity import assert_conforms
+from tests.commands import gorkd
 from tests.core.deep.test_kill import USUAL, Stuck
 from tests.core.deep.world import QUESTION, DeepWorld, read_studies
 from tests.loopback.openai_responders import by_schema
-from tests.shared_data import ROOT
 
 PMID = "10201555"  # of the abstract that the question was made from
 
@@ -29,28 +26,18 @@ async def world() -> AsyncIterator[DeepWorld]:
         yield opened
 
 
-async def command(env: dict[str, str], *arguments: str) -> tuple[int, str, str]:
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "bots", *arguments,
-        cwd=ROOT, env={"PATH": os.environ["PATH"], **env},
-        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-    )  # fmt: skip
-    out, err = await asyncio.wait_for(process.communicate(), 50)
-    return process.returncode or 0, out.decode(), err.decode()
-
-
 async def test_at_the_command_line(world: DeepWorld, tmp_path: Path) -> None:
     """S002-13, S002-12, S002-22: the lines as text, an answer from the right paper, and its trace afterwards."""
     env = world.env(tmp_path)
     asked = ["ask", QUESTION, "--mode", "deep", "--context", "for a cardiologist", "--max-iterations", "4", "--json"]
 
-    code, out, err = await command(env, *asked)
-    job = json.loads(out)
-    traced, table, _ = await command(env, "trace", job["job_id"])
-    _, row, _ = await command(env, "trace", job["job_id"], "--json")
+    ended = await gorkd(*asked, env=env)
+    job = ended.json
+    traced = await gorkd("trace", job["job_id"], env=env)
+    row = await gorkd("trace", job["job_id"], "--json", env=env)
 
-    assert code == traced == 0
-    lines = err.splitlines()
+    assert ended.code == traced.code == 0
+    lines = ended.err.splitlines()
     expected = ["🔍 Starting deep research...", "🔄 Iteration 1/4", "✓ Research complete. Synthesizing answer..."]
     assert [line for line in lines if line in expected] == expected
     assert "Deep research typically takes 1–3 minutes." in lines
@@ -59,9 +46,9 @@ async def test_at_the_command_line(world: DeepWorld, tmp_path: Path) -> None:
     cited = {citation["source_id"] for citation in job["citations"]}
     assert any(PMID in source["url"] for source in job["sources"] if source["id"] in cited)
     assert "for a cardiologist" in world.model.calls[0].user
-    assert "deep_research · completed · 1 iteration · " in table
-    assert "✓ 1. " in table
-    tool_trace = json.loads(row)["tool_trace"]
+    assert "deep_research · completed · 1 iteration · " in traced.out
+    assert "✓ 1. " in traced.out
+    tool_trace = row.json["tool_trace"]
     assert tool_trace["id"] == job["result"]["trace_id"]
     assert tool_trace["input_params"] == {"question": QUESTION, "context": "for a cardiologist", "max_iterations": 4}
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -13,9 +11,9 @@ from typing import Any
 import pytest
 
 from bots.research import Researcher
+from tests.commands import gorkd
 from tests.core.findings.pages import INVENTED, PAGES, QUESTION, offer_web_search
 from tests.loopback.world import World
-from tests.shared_data import ROOT
 
 ALL = "idea,implementation,freeform"
 
@@ -27,13 +25,8 @@ async def world() -> AsyncIterator[World]:
 
 
 async def command(world: World, data: Path, *arguments: str) -> tuple[int, str, str]:
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "bots", *arguments,
-        cwd=ROOT, env={"PATH": os.environ["PATH"], **world.env(data, "tavily", model=True)},
-        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-    )  # fmt: skip
-    out, err = await asyncio.wait_for(process.communicate(), 50)
-    return process.returncode or 0, out.decode(), err.decode()
+    ended = await gorkd(*arguments, env=world.env(data, "tavily", model=True))
+    return ended.code, ended.out, ended.err
 
 
 async def test_three_modes_by_our_own_search(world: World, tmp_path: Path) -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from asyncio import create_subprocess_exec
-from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
 
@@ -13,12 +10,12 @@ import pytest_asyncio
 
 from adapters.chat.slack.library_modals import COMMAND
 from core.settings.fields import FIELDS
+from tests import commands
 from tests.adapters.chat.slack.house import SlackHouse
 from tests.adapters.durable.outside import QUESTION
 from tests.core.section.shelves import BRIEF
 from tests.loopback.slack_forms import filled, initial
 from tests.loopback.slack_state import TEAM
-from tests.shared_data import ROOT
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 ACK_S = 3.0
@@ -50,13 +47,9 @@ async def opened(house: SlackHouse, user: str) -> dict[str, object]:
 
 async def gorkd(house: SlackHouse, *arguments: str) -> str:
     """Another process on the same records."""
-    process = await create_subprocess_exec(
-        sys.executable, "-m", "bots", "settings", *arguments, "--tenant", f"slack:{TEAM}",
-        env=dict(house.env), cwd=ROOT, stdout=PIPE, stderr=PIPE,
-    )  # fmt: skip
-    out, err = await process.communicate()
-    assert process.returncode == 0, err.decode()
-    return out.decode()
+    ended = await commands.gorkd("settings", *arguments, "--tenant", f"slack:{TEAM}", env=house.env)
+    assert ended.code == 0, ended.err
+    return ended.out
 
 
 async def test_admins_change_settings_and_the_next_question_minds_them(house: SlackHouse, admin: str) -> None:
