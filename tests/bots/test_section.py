@@ -6,7 +6,8 @@ from pathlib import Path
 
 import bibtexparser
 
-from tests.bots.test_chat import gorkd
+from tests.bots.test_chat import alone
+from tests.commands import gorkd
 from tests.core.section.samples import BRIEF
 from tests.loopback.openai_responders import by_schema
 from tests.loopback.openai_world import openai_world
@@ -31,20 +32,20 @@ async def test_a_section_is_written_to_files_and_to_the_terminal(tmp_path: Path)
     (tmp_path / "wrong.yaml").write_text(BRIEF.replace("hypothesis:", "hypotesis:"))
     context = ("section", "introduction", "--context", str(tmp_path / "paper.yaml"))
     async with openai_world(by_schema(SECTION)) as world:
-        env = {"OPENAI_BASE_URL": world.url}
-        await gorkd("library", "add", str(tmp_path / "tides.md"), data=tmp_path)
+        env = {**alone(tmp_path), "OPENAI_BASE_URL": world.url}
+        await gorkd("library", "add", str(tmp_path / "tides.md"), env=alone(tmp_path))
 
-        _, said, code = await gorkd(*context, "-o", str(tmp_path / "intro.md"), data=tmp_path, **env)
-        shown, _, _ = await gorkd(*context, "--author-years", data=tmp_path, **env)
+        written = await gorkd(*context, "-o", str(tmp_path / "intro.md"), env=env)
+        shown = await gorkd(*context, "--author-years", env=env)
         asked = len(world.calls)
-        _, fault, refused = await gorkd(*context[:3], str(tmp_path / "wrong.yaml"), data=tmp_path, **env)
+        refused = await gorkd(*context[:3], str(tmp_path / "wrong.yaml"), env=env)
 
     prose = (tmp_path / "intro.md").read_text("utf-8")
     (entry,) = bibtexparser.parse_string((tmp_path / "intro.bib").read_text("utf-8")).entries
-    assert code == 0, said
-    assert f"wrote {tmp_path / 'intro.tex'}" in said
+    assert written.code == 0, written.err
+    assert f"wrote {tmp_path / 'intro.tex'}" in written.err
     assert f"({entry.key})" in prose
     assert f"\\cite{{{entry.key}}}" in (tmp_path / "intro.tex").read_text("utf-8")
-    assert shown == prose.replace(f"({entry.key})", "[Tides and the Moon, n.d.]")
-    assert (refused, len(world.calls)) == (2, asked)
-    assert "wrong.yaml: there is no field hypotesis; docs/section.md lists those there are." in fault
+    assert shown.out == prose.replace(f"({entry.key})", "[Tides and the Moon, n.d.]")
+    assert (refused.code, len(world.calls)) == (2, asked)
+    assert "wrong.yaml: there is no field hypotesis; docs/section.md lists those there are." in refused.err

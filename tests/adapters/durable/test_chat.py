@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import pytest
-
 from adapters.chat.live import LiveAnswers
 from bots.wiring import House
 from core.answer import JobResult
@@ -41,33 +39,28 @@ class Bot:
         return (await self.house.researcher.job(job.id)).status, result
 
 
-@pytest.mark.parametrize(
-    "anywhere", ["many_machines", pytest.param("one_machine", marks=pytest.mark.slow)], indirect=True
-)
 async def test_a_bot_that_dies_with_a_question_delivers_its_answer_when_it_is_back(anywhere: dict[str, str]) -> None:
     """One message, one answer; then a follow-up, a fact check and the asker's own history."""
     async with front(anywhere) as house:
         job = await house.researcher.submit(ASKED, dedupe_key="discord:9")
         await house.researcher.attach(job.id, BoardReply(Board(), 5).address)
 
-    worker = await Process.start("worker", anywhere)
-    try:
-        async with front(anywhere) as house:
-            bot = Bot(house)
-            live = bot.live()
-            resumed = await live.resume(bot.reopen)
-            again = await live.answer(ASKED, BoardReply(bot.board), dedupe_key="discord:9")
-            await bot.board.until("outcome: completed")
-            _, follow_up = await bot.ended(ResearchRequest("And on the coast?", CHANNEL, thread="discord:2"))
-            message = "The tides are caused by the gravity of the Moon and of the Sun. The Moon is made of cheese only."
-            status, checked = await bot.ended(ResearchRequest("", CHANNEL, quoted=message, modes=("check",)))
-            history = await house.researcher.history("7", tenant="discord:1", limit=5)
-            await live.aclose()
+    async with front(anywhere) as house:
+        bot = Bot(house)
+        live = bot.live()
+        resumed = await live.resume(bot.reopen)
+        again = await live.answer(ASKED, BoardReply(bot.board), dedupe_key="discord:9")
+        worker = await Process.start("worker", anywhere)
+        await bot.board.until("outcome: completed")
+        _, follow_up = await bot.ended(ResearchRequest("And on the coast?", CHANNEL, thread="discord:2"))
+        message = "The tides are caused by the gravity of the Moon and of the Sun. The Moon is made of cheese only."
+        status, checked = await bot.ended(ResearchRequest("", CHANNEL, quoted=message, modes=("check",)))
+        history = await house.researcher.history("7", tenant="discord:1", limit=5)
+        await live.aclose()
+    await worker.killed()
 
-        assert (resumed, again, bot.board.last_words()) == (1, None, ["outcome: completed"])
-        assert follow_up.understood == "What causes the tides on the coast?"
-        assert status is JobStatus.COMPLETED
-        assert [check.stand for check in read_checks(checked)] == [Stand.SUPPORTED, Stand.NO_EVIDENCE]
-        assert [entry.id for entry in history] == [job.id]
-    finally:
-        await worker.killed()
+    assert (resumed, again, bot.board.last_words()) == (1, None, ["outcome: completed"])
+    assert follow_up.understood == "What causes the tides on the coast?"
+    assert status is JobStatus.COMPLETED
+    assert [check.stand for check in read_checks(checked)] == [Stand.SUPPORTED, Stand.NO_EVIDENCE]
+    assert [entry.id for entry in history] == [job.id]

@@ -71,12 +71,7 @@ async def test_the_models_own_web_search_is_opened_and_checked(world: World, tmp
     ("mode", "words"),
     [
         pytest.param("both", 'The mode "both" is retired; use freeform.', id="retired"),
-        pytest.param(
-            "quick,nonsense",
-            'There is no mode "nonsense"; known modes: quick, deep',
-            id="unknown",
-            marks=pytest.mark.slow,
-        ),
+        pytest.param("quick,nonsense", 'There is no mode "nonsense"; known modes: quick, deep', id="unknown"),
     ],
 )
 async def test_modes_that_cannot_be_asked_for(world: World, tmp_path: Path, mode: str, words: str) -> None:
