@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import traceback
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.answer import JobResult, ResearchAnswer
@@ -28,6 +29,7 @@ JOB = ResearchJob(
 )
 
 
+@functools.cache  # registering forgets what Hypothesis has worked out of each type
 def ours(kind):
     """Values of one of our types with every field drawn, text with anything but lone surrogates."""
     st.register_type_strategy(datetime, TIMES)
@@ -38,7 +40,6 @@ def ours(kind):
     return st.from_type(kind)
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 @pytest.mark.parametrize("kind", [ResearchJob, Source, JobResult, SearchPlan], ids=lambda kind: kind.__name__)
 def test_value_survives_the_round_trip(kind, data):

@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.store.memory_library import MemoryLibrary
@@ -348,7 +348,6 @@ async def test_an_empty_library_says_how_to_fill_it() -> None:
 
 
 @given(st.lists(st.one_of(st.sampled_from([*COMMANDS, "1", "yes"]), st.text(max_size=20)), max_size=6), st.data())
-@settings(max_examples=40)
 async def test_whatever_is_said_there_is_a_reply(words: list[str], data: st.DataObject) -> None:
     """S000-50: nothing that people type breaks the conversation; its state is always one of the six."""
     spoken = await talk()
