@@ -18,7 +18,7 @@ from core.errors import SetupError, StoreError
 OLD, NEW = "an old secret of the house", "a new secret of the house"
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 def test_what_is_sealed_opens_again(text: str) -> None:
     """Round trip; sealed text is printable ASCII that can stand anywhere."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.answer import Citation, Verdict
@@ -113,7 +113,6 @@ def test_links_go_and_the_sentence_stays(grounder: Grounder, written: str) -> No
     assert shown(grounder, written) == f"{BULGES} [1]."
 
 
-@settings(deadline=None)
 @given(
     st.text("ab:/.()[]<>!?\"' httpswwevil", max_size=60), st.sampled_from(["https://evil.example/", "www.evil.com/x"])
 )
@@ -197,7 +196,6 @@ SENTENCES = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(deadline=None)
 @given(st.lists(SENTENCES, max_size=6), st.sampled_from([" ", "\n", "\n\n"]))
 def test_no_asserting_sentence_is_lost(sentences: list[str], between: str) -> None:
     """Every claim of a draft is either shown or listed as removed (or waits for the model)."""

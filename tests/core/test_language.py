@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.language import detect_language
@@ -60,7 +60,6 @@ def test_names_and_terms_do_not_make_a_language(text: str, language: str) -> Non
     assert detect_language(text) == language
 
 
-@settings(deadline=None)
 @given(st.text(st.characters()))
 def test_every_text_has_a_language(text: str) -> None:
     """Two lower-case letters, whatever comes."""

@@ -6,7 +6,7 @@ import time
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.llm import estimate_tokens
@@ -35,7 +35,6 @@ PIECES = st.sampled_from(
 TEXTS = st.lists(PIECES, max_size=25).map("".join)
 
 
-@settings(deadline=None)
 @given(TEXTS | st.text(st.characters()))
 def test_a_passage_is_a_span_of_the_text(content: str) -> None:
     """Offsets are true, passages are in order and apart, and none is blank or endless."""
@@ -49,7 +48,6 @@ def test_a_passage_is_a_span_of_the_text(content: str) -> None:
         end = passage.end
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.sampled_from(["The Moon pulls.", "x" * 5000, "Why?", "the sea rises", "a. b. c.", "42 %"]), max_size=8)
 )
@@ -123,7 +121,6 @@ def sources_of(count: int, *, paragraphs: int = 30) -> list[Source]:
     ]
 
 
-@settings(deadline=None)
 @given(st.integers(0, 3000), st.integers(0, 6))
 def test_a_selection_never_exceeds_its_budget(max_tokens: int, count: int) -> None:
     """Passages of each source in reading order, each once, together within the budget."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import ModelUnavailable
@@ -212,7 +212,6 @@ JSON = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(st.dictionaries(st.sampled_from(list(GOOD)), JSON))
 async def test_no_answer_is_too_strange(answer: dict[str, Any]) -> None:
     """Any JSON object under the known keys gives a plan that asks the question."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.injection import instructions_in
@@ -137,7 +137,6 @@ def test_no_text_breaks_its_fence(attack: str, place: str) -> None:
     assert sorted(tag[1].lower() for tag in TAG.finditer(user)) == (["context"] * 2 + ["question"] * 2 + ["source"] * 4)
 
 
-@settings(deadline=None)
 @given(st.text(st.sampled_from("</ >sourceSOURCEquestioncontext\n\t\"'=9＜"), max_size=80))
 def test_fenced_text_holds_no_tag(text: str) -> None:
     """Whatever is put together of these letters, no tag of ours is left, and nothing else is changed."""

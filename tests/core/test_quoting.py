@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.injection import instructions_in
@@ -85,7 +85,6 @@ PARTS = st.sampled_from(
 PAGES = st.lists(st.lists(PARTS, max_size=6).map("\n\n".join) | st.lists(PARTS, max_size=4).map(" ".join), max_size=4)
 
 
-@settings(deadline=None)
 @given(PAGES)
 def test_every_sentence_stands_in_its_source(pages: list[str]) -> None:
     """S003-14: each text is its span of the source on one line, never code, a heading, a table or an order."""
@@ -103,7 +102,6 @@ def test_every_sentence_stands_in_its_source(pages: list[str]) -> None:
         assert "whales" not in entry.text
 
 
-@settings(deadline=None)
 @given(PAGES)
 def test_an_answer_is_short_and_repeats_nothing(pages: list[str]) -> None:
     """Summary within its words, detail within its sentences, and no sentence twice."""
@@ -115,7 +113,6 @@ def test_an_answer_is_short_and_repeats_nothing(pages: list[str]) -> None:
     assert len({text.casefold() for text in texts}) == len(texts)
 
 
-@settings(deadline=None)
 @given(PAGES)
 def test_the_same_sources_give_the_same_answer(pages: list[str]) -> None:
     sources = [source(number, page) for number, page in enumerate(pages, start=1)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.terms import (
@@ -74,7 +74,6 @@ def test_text_is_cut_into_words(text: str, found: list[str]) -> None:
     assert words(text) == found
 
 
-@settings(deadline=None)
 @given(st.text(st.characters()))
 def test_no_text_is_too_strange(text: str) -> None:
     """Any text has words, and its terms are some of them."""
@@ -85,7 +84,6 @@ def test_no_text_is_too_strange(text: str) -> None:
     assert bool(terms(text)) == bool(found)
 
 
-@settings(deadline=None)
 @given(st.text("abcdefghijklmnopqrstuvwxyz", min_size=1, max_size=14))
 def test_a_stem_is_a_beginning_and_never_vanishes(word: str) -> None:
     """A stem is the word with its end cut, at most one letter exchanged, and long enough to mean something."""
@@ -96,7 +94,6 @@ def test_a_stem_is_a_beginning_and_never_vanishes(word: str) -> None:
     assert word.startswith(found[:-1])
 
 
-@settings(deadline=None)
 @given(st.sampled_from(["tide", "bridge", "rotation", "chemical", "engine", "house", "ocean", "virus"]))
 def test_stemming_a_stem_changes_nothing_more(word: str) -> None:
     assert stem(stem(word)) == stem(word)
@@ -149,7 +146,6 @@ def test_questions_for_a_figure_are_told(question: str, wants: bool) -> None:
     assert asks_for_figure(question) is wants
 
 
-@settings(deadline=None)
 @given(st.lists(st.lists(st.sampled_from("abcdef"), max_size=5), min_size=1, max_size=8))
 def test_a_rarer_term_weighs_more(documents: list[list[str]]) -> None:
     """BM25's idf: positive, falling with the number of documents, and highest for what is in none."""

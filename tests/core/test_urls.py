@@ -7,7 +7,7 @@ from string import ascii_letters, digits
 from urllib.parse import quote, urlencode, urlunsplit
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from core.urls import canonical_url, domain_of, is_web_url
@@ -75,7 +75,6 @@ def test_a_letter_and_its_escape_are_one() -> None:
     assert canonical_url("https://a.example/café?q=é") == canonical_url("https://a.example/caf%C3%A9?q=%C3%A9")
 
 
-@settings(deadline=None)
 @given(URLS)
 @example("https://a.example/index.html/index.html")
 @example("https://a.example/x/amp/amp//")
@@ -88,7 +87,6 @@ def test_the_canonical_form_is_its_own(url: str) -> None:
     assert is_web_url(canonical)
 
 
-@settings(deadline=None)
 @given(URLS, st.permutations(["utm_medium=mail", "gclid=1", "ref=home"]))
 def test_tracking_never_makes_another_page(url: str, tracking: list[str]) -> None:
     tracked = url + ("&" if "?" in url else "?") + "&".join(tracking)
@@ -96,7 +94,6 @@ def test_tracking_never_makes_another_page(url: str, tracking: list[str]) -> Non
     assert canonical_url(tracked) == canonical_url(url)
 
 
-@settings(deadline=None)
 @given(HOSTS, QUERIES, QUERIES)
 def test_queries_are_one_exactly_when_their_parameters_are(
     host: str, one: list[tuple[str, str]], other: list[tuple[str, str]]
@@ -107,7 +104,6 @@ def test_queries_are_one_exactly_when_their_parameters_are(
     assert (canonical_url(first) == canonical_url(second)) == (sorted(one) == sorted(other))
 
 
-@settings(deadline=None)
 @given(st.text(st.characters(), max_size=60), st.sampled_from(["", "http://", "https://a.example/", "https://a.b/?q="]))
 def test_no_text_is_too_strange(text: str, before: str) -> None:
     """Addresses come from strangers; nothing raises, and the canonical form stays as it is."""

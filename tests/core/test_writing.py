@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from core.answer import Citation, ModelUsage
@@ -127,7 +127,6 @@ PARTS = st.sampled_from(
 GAPS = st.sampled_from([" ", "  ", "\n\n", "\n\n- ", "\n\n## Tides\n\n"])
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(PARTS, GAPS), max_size=5), st.lists(st.integers(0, 2000), max_size=12))
 @example([(f"{BULGES}.", " "), ("[1] holds.", " ")], [40, 60, 61, 62, 63])
 async def test_any_cutting_gives_the_same_sentences(parts: list[tuple[str, str]], places: list[int]) -> None:
@@ -142,7 +141,6 @@ async def test_any_cutting_gives_the_same_sentences(parts: list[tuple[str, str]]
     assert detail == judge_text(GROUNDER, "detail", summary)
 
 
-@settings(deadline=None)
 @given(
     st.text(st.characters(exclude_characters="<>[](){}【】:/", exclude_categories=["Cs"]), max_size=120),
     st.lists(st.integers(0, 400), max_size=8),

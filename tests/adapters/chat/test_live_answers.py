@@ -278,7 +278,7 @@ async def test_the_answer_survives_what_the_platform_does(world: World, faults: 
 FAULTS = st.lists(st.sampled_from([None, ConnectionError("away"), AddressDead("deleted"), Lost()]), max_size=12)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(FAULTS, FAULTS)
 async def test_whatever_the_platform_does_there_is_one_answer(
     faults: list[Exception | None], repost_faults: list[Exception | None]

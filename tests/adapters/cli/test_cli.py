@@ -16,7 +16,7 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given, settings
 from rich.console import Console
 from typer.testing import CliRunner, Result
 
@@ -149,7 +149,7 @@ def test_nasty_strings_print_as_text():
     assert not [char for char in paper if char != "\n" and not char.isprintable() and ord(char) < 0xA0]
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40)
 @given(outcomes())
 def test_any_answer_prints_as_text(outcome):
     """Whatever the answer, it prints, and nothing but text and line ends reaches the paper."""

@@ -232,7 +232,7 @@ def test_monstrous_pages_end(name: str) -> None:
     assert time.process_time() - started < 5.0
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.binary(max_size=400), st.sampled_from(["", "utf-8", "utf-7", "base64", "iso-2022-jp", "x" * 99, "\0", "idna"])
 )
@@ -243,7 +243,7 @@ def test_any_bytes_decode_under_any_label(body: bytes, label: str) -> None:
     assert decode_page("Füße über Brücken".encode(), label if label != "iso-2022-jp" else "") == "Füße über Brücken"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.text(max_size=200), st.sampled_from(["html", "text", "pdf"]))
 def test_any_text_is_read_or_refused(text: str, kind: str) -> None:
     """Law: only `NoText` is raised, and what is returned can be stored and has no control characters."""

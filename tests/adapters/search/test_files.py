@@ -314,7 +314,7 @@ async def test_real_pages_are_found_by_their_titles(tmp_path: Path) -> None:
     assert sum(url in found for url, found in ranks.items()) >= 0.95 * len(everything)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.text(min_size=1, max_size=30), min_size=1, max_size=5))
 def test_any_words_are_a_query(tmp_path_factory: pytest.TempPathFactory, words: list[str]) -> None:
     """FTS5's own syntax never shows through, whatever the words are."""

@@ -6,7 +6,7 @@ import asyncio
 import json
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.adapters.web.conformity import conforming
@@ -26,7 +26,7 @@ bodies = (
 names = st.text(st.characters(exclude_categories=["Cs"]), max_size=30).map("j{}".format)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60)
 @given(st.lists(bodies, min_size=5, max_size=5))
 def test_any_body_is_accepted_or_refused_with_the_envelope(sent: list[bytes]):
     """G-01: 202 or an error of its own; never a 500."""
@@ -40,7 +40,7 @@ def test_any_body_is_accepted_or_refused_with_the_envelope(sent: list[bytes]):
     assert set(statuses) <= {202, 400}
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40)
 @given(names, names, st.sampled_from(["GET", "HEAD", "POST", "DELETE", "PUT"]))
 def test_any_address_has_an_answer(job: str, sig: str, method: str):
     """Odd ids and signatures are unknown jobs, wrong methods are told so."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adapters.web.links import JobLinks
@@ -170,7 +170,7 @@ def test_prose_has_only_layout_and_known_citations(text: str):
     assert html.count("<a ") == html.count('<a href="/one?a=1&amp;b=2" aria-label="Source 1" title="&#34;">')
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40)
 @given(outcomes())
 def test_any_outcome_has_a_view_with_safe_links(outcome):
     """Whatever a job left behind can be shown, and every link is a plain web address."""

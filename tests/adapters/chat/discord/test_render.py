@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import discord
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 
 from adapters.chat.discord.markup import plain
 from adapters.chat.discord.payload import DiscordMessage
@@ -206,7 +206,7 @@ def test_the_thread_takes_the_detail_and_all_sources():
     )
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60)
 @given(outcomes())
 def test_any_outcome_is_accepted_and_harmless(outcome):
     """Whatever the answer, Discord accepts the message in both forms, and it pings nobody and hides no link."""
@@ -218,7 +218,7 @@ def test_any_outcome_is_accepted_and_harmless(outcome):
         assert_accepted(VOICE.shared(job, result, sources, by=job.query))
 
 
-@settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=20)
 @given(outcomes())
 def test_an_address_of_any_length_leaves_room_for_the_answer(outcome):
     """Where the pages live is the operator's choice, not the renderer's."""
@@ -242,7 +242,7 @@ def test_any_refusal_and_progress_is_accepted(text: str):
         assert_accepted(message)
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60)
 @given(outcomes())
 def test_any_list_of_sources_fits_a_message(outcome):
     _, result, sources = outcome

@@ -55,7 +55,7 @@ def plans_of(run: list[Snapshot]) -> list[Plan]:
     return [plan for plan in found if plan is not None]
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], deadline=None)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(runs())
 def test_whatever_is_streamed_slack_takes_it_and_it_pings_nobody(run: list[Snapshot]):
     """Every call is within the limits of chunks, all calls together within those of a message."""
@@ -74,7 +74,7 @@ def test_whatever_is_streamed_slack_takes_it_and_it_pings_nobody(run: list[Snaps
     assert not re.search(r"\]\(", json.dumps([chunk for chunk in chunks if chunk["type"] == "task_update"]))
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], deadline=None)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(runs())
 def test_sentences_that_were_streamed_are_those_that_passed_each_once_and_in_order(run: list[Snapshot]):
     plans = plans_of(run)

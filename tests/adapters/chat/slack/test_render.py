@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from urllib.parse import urlsplit
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 
 from adapters.chat.slack.blocks import SlackMessage, plain
 from adapters.chat.slack.modals import feedback_modal, said_in_modal
@@ -182,7 +182,7 @@ def test_shared_answer_has_no_buttons_of_its_askers():
     assert message_faults({"text": message.text, "blocks": list(message.blocks)}) == []
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60)
 @given(outcomes())
 def test_any_outcome_is_accepted_and_harmless(outcome):
     """Whatever the answer, Slack accepts the blocks, and they mention nobody and hide no link."""
