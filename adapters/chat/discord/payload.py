@@ -109,8 +109,10 @@ class DiscordMessage:
 
     @property
     def without_files(self) -> DiscordMessage:
-        """For where nothing may be attached."""
-        embed = self.embed.copy().set_image(url=None)
+        """For where nothing may be attached: what is shown without its picture, or no more than that a file is not."""
         said = word("library.not_attached")
+        if not self.embed.image:
+            return DiscordMessage(discord.Embed(description=said), said)
+        embed = self.embed.copy().set_image(url=None)
         embed.description = f"{embed.description or ''}\n-# {said}"
         return replace(self, embed=embed, text=f"{self.text}\n-# {said}", files=())

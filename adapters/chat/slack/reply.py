@@ -132,13 +132,15 @@ class SlackReply:
             await self._attach(message)
 
     async def _attach(self, message: SlackMessage) -> None:
-        """No file may cost a message: without them it says so."""
+        """No picture may cost a message: without them it says so, and of another file no more than that."""
         try:
             await self.take(message.files)
             await share(self._client, self.lodging.files.split(","), self._thread)
         except FilesRefused as exc:
             _log.warning("message without its files", extra={"reason": str(exc)})
-            told = replace(message, blocks=(*message.blocks[: BLOCKS_LIMIT - 1], context(NO_FILES)), files=())
+            told = sentence_message(NO_FILES)
+            if all(file.description for file in message.files):
+                told = replace(message, blocks=(*message.blocks[: BLOCKS_LIMIT - 1], context(NO_FILES)), files=())
             await update(self._client, self.lodging.channel, self.lodging.ts, self._fitting(told))
 
     async def repost(self, message: SlackMessage, job_id: str, /) -> None:

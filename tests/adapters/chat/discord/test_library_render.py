@@ -133,8 +133,11 @@ def test_a_page_and_a_saved_file_come_with_their_message_and_within_its_limits()
     assert page.embed.image.url == "attachment://page.png"
     assert [one.name for one in page.files] == ["page.png"]
     assert "✅ Research results saved to: tides\\_1.md" in (file.embed.description or "")
-    for message in (page, page.without_files, file):
+    for message in (page, page.without_files, file, file.without_files):
         body = {"content": message.text, "embeds": [message.embed.to_dict()], "allowed_mentions": {}}
         assert message_problems(body) == []
     assert page.without_files.embed.image.url is None
+    assert page.without_files.text.startswith(page.text)
     assert "I may not attach files here" in page.without_files.text
+    assert file.without_files.text == "I may not attach files here; an admin can allow it."
+    assert file.without_files.embed.description == file.without_files.text

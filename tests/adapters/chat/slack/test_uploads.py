@@ -11,6 +11,7 @@ from adapters.chat.reply import FilesRefused
 from adapters.chat.slack.blocks import SlackMessage, message, section
 from adapters.chat.slack.client import OneWorkspace, Workspace, web_client
 from adapters.chat.slack.reply import Lodging, SlackReply
+from adapters.chat.slack.uploads import Upload
 from core.answer_files import AnswerFile
 from tests.loopback.slack_api import Fault
 from tests.loopback.slack_state import ADA, BOT_TOKEN, GENERAL, SECRET
@@ -113,3 +114,24 @@ async def test_refused_sharing_leaves_the_answer():
             await reply.edit(ANSWER)
 
         assert [one.text for one in slack.state.of_bot(GENERAL)] == ["Research Complete"]
+
+
+@pytest.mark.parametrize(
+    ("upload", "is_shown"),
+    [
+        pytest.param(Upload("page.png", b"\x89PNG", "Page 2 of Tides"), True, id="picture"),
+        pytest.param(Upload("tides.md", b"# Tides"), False, id="file"),
+    ],
+)
+async def test_what_slack_does_not_take_is_not_said_to_be_there(upload: Upload, is_shown: bool):
+    """A page can be read without its picture; a file that was to be saved is all that its message was about."""
+    async with workspace() as (slack, team):
+        slack.state.scopes = {"chat:write", "files:read"}
+
+        await SlackReply(team, Lodging("T1", ADA, "k", GENERAL)).edit(
+            SlackMessage("Shown", (section("Shown"),), files=(upload,))
+        )
+
+        (told,) = slack.state.of_bot(GENERAL)
+        assert ("Shown" in told.shown) is is_shown
+        assert "Slack did not take the file" in told.shown
