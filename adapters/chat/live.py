@@ -106,7 +106,7 @@ class LiveAnswers(Generic[Payload]):
         async def submit() -> ResearchJob:
             return await self._researcher.submit(request, dedupe_key=dedupe_key, attachments=attachments)
 
-        return await self.answer_job(submit, reply, known=await self._known(request.scope, dedupe_key))
+        return await self.answer_job(submit, reply, known=await self.known(request.scope, dedupe_key))
 
     async def answer_job(
         self, submit: Callable[[], Awaitable[ResearchJob]], reply: Reply[Payload], *, known: bool = False
@@ -145,6 +145,14 @@ class LiveAnswers(Generic[Payload]):
         finally:
             self._accepting.remove(address)
         return job
+
+    async def known(self, scope: Scope, dedupe_key: str) -> bool:
+        """Whether this was asked before; records that are away refuse the question itself."""
+        try:
+            return bool(dedupe_key) and await self._researcher.asked(dedupe_key, scope=scope) is not None
+        except GorkdError as error:
+            _log.warning("not known whether this was asked before", extra={"error": str(error)})
+            return False
 
     def follow(self, job: ResearchJob, reply: Reply[Payload]) -> asyncio.Task[None]:
         """Keep `reply` up to date until the answer is delivered; the task never fails. Twice is once."""
@@ -199,13 +207,6 @@ class LiveAnswers(Generic[Payload]):
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-
-    async def _known(self, scope: Scope, dedupe_key: str) -> bool:
-        try:
-            return bool(dedupe_key) and await self._researcher.asked(dedupe_key, scope=scope) is not None
-        except GorkdError as error:
-            _log.warning("not known whether this was asked before", extra={"error": str(error)})
-            return False
 
     async def _is_taken(self, job: ResearchJob) -> bool:
         """Of a re-sent event: its message lives, waits to be resumed, or has had its answer."""

@@ -32,6 +32,8 @@ async def acknowledge(interaction: Asked, *, ephemeral: bool = False, in_place: 
         except (aiohttp.ClientError, OSError) as exc:
             _log.warning("acknowledgement lost", extra={"error": str(exc)})
             continue
+        except discord.InteractionResponded:
+            _log.info("acknowledged before")
         except discord.HTTPException as exc:
             if exc.code == TOO_LATE:
                 return _without_token(interaction, ephemeral=ephemeral)

@@ -175,8 +175,7 @@ class ResearchBot(discord.AutoShardedClient):
                 attachments = await read_files(self.researcher, files)
                 return await self.researcher.submit(request, dedupe_key=key, attachments=attachments, address=address)
 
-        known = await self.researcher.asked(key, scope=request.scope) is not None
-        await self.answer(submit, spot, known=known)
+        await self.answer(submit, spot, known=await self.live.known(request.scope, key))
 
     async def answer(
         self, submit: Callable[[Address], Awaitable[ResearchJob]], spot: Spot, *, known: bool = False

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 import discord
 from discord import app_commands
 
-from adapters.chat.discord.acks import acknowledge
 from adapters.chat.discord.administering import settings_command
+from adapters.chat.discord.asking import ask_here
 from adapters.chat.discord.library import library_command
 from adapters.chat.discord.markup import is_linkable, plain
-from adapters.chat.discord.messages import conversation_of
 from adapters.chat.discord.payload import DiscordMessage
 from adapters.chat.discord.section import section_command
 from adapters.chat.discord.talking import whisper
@@ -89,26 +88,16 @@ def _research(bot: ResearchBot) -> app_commands.Command[Any, ..., None]:
         fresh: bool = False,
         file: discord.Attachment | None = None,
     ) -> None:
-        place = await bot.placed(place_of_interaction(interaction))
-        private = place.settings.visibility == "private" if private is None else private
-        spot = await acknowledge(interaction, ephemeral=private)
-        if spot is None:
-            return
         request = ResearchRequest(
             query,
-            place.own_scope if private else place.scope,
             modes=read_modes(mode),
             depth=depth,
             top_k=top_k,
             max_iterations=max_iterations,
             context=context,
-            is_private=private,
             is_fresh=fresh,
-            asker=str(place.user_id),
-            thread=await conversation_of(bot, interaction.channel, interaction.id),
-            channel=place.public_id,
         )
-        await bot.ask(request, spot, key=f"discord:{interaction.id}", files=[file] if file else [])
+        await ask_here(bot, interaction, request, private=private, files=[file] if file else [])
 
     research.autocomplete("mode")(_complete_mode)
     return research
@@ -127,24 +116,9 @@ def _research_this(bot: ResearchBot) -> app_commands.ContextMenu:
     @_installs
     @_contexts
     async def research_this(interaction: Asked, message: discord.Message) -> None:
-        spot = await acknowledge(interaction)
-        if spot is None:
-            return
         quoted = text_of(message)
-        if not quoted:
-            await bot.reply(spot).edit(bot.voice.refusal(word("asking.nothing_to_check")))
-            return
-        place = await bot.placed(place_of_interaction(interaction))
-        request = ResearchRequest(
-            "",
-            place.scope,
-            modes=("check",),
-            quoted=quoted,
-            asker=str(place.user_id),
-            thread=await conversation_of(bot, interaction.channel, interaction.id),
-            channel=place.public_id,
-        )
-        await bot.ask(request, spot, key=f"discord:{interaction.id}")
+        refusal = "" if quoted else word("asking.nothing_to_check")
+        await ask_here(bot, interaction, ResearchRequest("", modes=("check",), quoted=quoted), refusal=refusal)
 
     return research_this
 

@@ -156,8 +156,7 @@ async def _act(bot: ResearchBot, job: ResearchJob, place: Place, spot: Spot, rep
                 job.id, wish, asker, scope=job.scope, is_deeper=deeper, dedupe_key=key, address=address
             )
 
-        known = await researcher.asked(key, scope=job.scope) is not None
-        await bot.answer(submit, spot, known=known)
+        await bot.answer(submit, spot, known=await bot.live.known(job.scope, key))
         return
     if reply.kind == "sources":
         result = await researcher.result(job.id)

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 import discord
 from discord import app_commands
 
-from adapters.chat.discord.acks import acknowledge
-from adapters.chat.discord.messages import conversation_of
-from adapters.chat.discord.translate import Asked, place_of_interaction
+from adapters.chat.discord.asking import ask_here
+from adapters.chat.discord.translate import Asked
 from adapters.chat.discord.words import word
 from core.job import ResearchRequest
 from core.modes.options import PRIVATE
@@ -40,25 +39,10 @@ def section_command(bot: ResearchBot) -> app_commands.Command[Any, ..., None]:
         experiment: discord.Attachment | None = None,
         private: bool | None = None,
     ) -> None:
-        place = await bot.placed(place_of_interaction(interaction))
-        private = place.settings.visibility == "private" if private is None else private
-        spot = await acknowledge(interaction, ephemeral=private)
-        if spot is None:
-            return
         is_in_thread = isinstance(interaction.channel, discord.Thread | discord.DMChannel)
-        if context is None and not is_in_thread:
-            await bot.reply(spot).edit(bot.voice.refusal(NO_BRIEF))
-            return
-        request = ResearchRequest(
-            words_for(section),
-            place.own_scope if private else place.scope,
-            modes=("section",),
-            is_private=private,
-            asker=str(place.user_id),
-            thread=await conversation_of(bot, interaction.channel, interaction.id),
-            channel=place.public_id,
-        )
+        refusal = "" if context or is_in_thread else NO_BRIEF
+        request = ResearchRequest(words_for(section), modes=("section",))
         files = [file for file in (context, experiment) if file is not None]
-        await bot.ask(request, spot, key=f"discord:{interaction.id}", files=files)
+        await ask_here(bot, interaction, request, private=private, files=files, refusal=refusal)
 
     return section_of_paper

@@ -6,10 +6,13 @@ import re
 import tomllib
 from dataclasses import asdict, replace
 from importlib.resources import files
+from typing import Any
 
 import discord
 import pytest
+from discord.http import Route
 
+from adapters.chat.discord.acks import acknowledge
 from adapters.chat.discord.bot import ResearchBot
 from adapters.chat.discord.delivery import Spot, nonce_of
 from adapters.chat.discord.settings import PERMISSIONS, DiscordSettings
@@ -18,6 +21,7 @@ from adapters.chat.discord.translate import Place, is_open, question_of
 from core.errors import SetupError
 from core.job import Scope
 from tests.golden import samples
+from tests.loopback.discord_world import TOKEN, discord_world
 from tests.shared_data import ROOT
 
 PRIVILEGED = discord.Intents(message_content=True, members=True, presences=True).value
@@ -183,3 +187,20 @@ def test_settings_name_what_is_wrong(env: dict[str, str], named: str):
 
 def test_settings_hide_what_is_secret():
     assert "abc" not in repr(DiscordSettings.from_env({"DISCORD_TOKEN": "abc"}))
+
+
+async def test_what_breaks_behind_an_acknowledgement_can_still_be_told(monkeypatch: pytest.MonkeyPatch):
+    """Whoever apologises acknowledges once more, and has the message that stands; else it would think for ever."""
+    async with discord_world() as world, new_bot() as bot:
+        monkeypatch.setattr(Route, "BASE", f"{world.url}/api/v10")
+        await bot.login(TOKEN)
+        asked = world.slash("research", query="How tall?")
+        interaction: Any = discord.Interaction(data=asked.to_json(world.guild), state=bot._connection)  # type: ignore[arg-type]
+
+        first = await acknowledge(interaction)
+        again = await acknowledge(interaction, ephemeral=True)
+
+        assert first is not None
+        assert again is not None
+        assert again.token == first.token
+        assert [name for name, _ in world.requests].count("callback") == 1

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import signal
+import sqlite3
 from collections.abc import AsyncIterator
 from itertools import count
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
@@ -90,6 +92,21 @@ async def test_an_event_that_is_told_twice_is_answered_once(house: House, way: s
 
     assert [one for one in house.discord.replies_to(asked) if is_final(one)] == [answer]
     assert len(answer.versions) == versions
+
+
+@pytest.mark.parametrize("way", ["command", "press", "message"])
+async def test_records_that_fail_behind_the_acknowledgement_end_in_words(house: House, way: str):
+    """Every path ends in an edit, whatever is not there."""
+    answered = await house.final(ask(house, "command")) if way == "press" else None
+    with sqlite3.connect(Path(house.env["GORKD_DATA"]) / "gorkd.db", isolation_level=None) as records:
+        records.execute("ALTER TABLE jobs RENAME TO jobs_elsewhere")
+        try:
+            asked = house.discord.press(answered, "Ask Again") if answered else ask(house, way)
+            ended = await house.final(asked)
+        finally:
+            records.execute("ALTER TABLE jobs_elsewhere RENAME TO jobs")
+
+    assert "gorkd cannot use its data folder" in ended.text
 
 
 async def test_a_thread_that_was_made_although_discord_failed_is_used(house: House):
