@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Literal
@@ -11,6 +12,7 @@ DocumentKind = Literal["html", "text", "pdf"]
 MAX_TEXT_CHARS = 200_000  # some 35,000 words: longer than what any model's window could use of one source
 MAX_PAPER_CHARS = 2_000_000  # a thesis of 700 pages
 MAX_GAP_CHARS = 200
+LENGTH = struct.Struct(">I")  # of what follows, in bytes, before every block that crosses
 NO_TEXT_LAYER = "a PDF without a text layer"
 EMPTY_PAGES = "a PDF of empty pages"
 NO_PAGES = "a PDF none of whose pages can be read"

@@ -10,7 +10,7 @@ import asyncio
 import os
 import socket
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
@@ -303,11 +303,8 @@ async def _robots_answer(response: aiohttp.ClientResponse, url: URL) -> RobotsAn
 
 def _page(url: str, extraction: Extraction, read_at: datetime) -> Page:
     published_at = None
-    if extraction.published_on is not None:
-        try:
-            published_at = datetime.fromisoformat(extraction.published_on).replace(tzinfo=UTC)
-        except ValueError:
-            published_at = None
+    with suppress(ValueError):
+        published_at = datetime.fromisoformat(extraction.published_on or "").replace(tzinfo=UTC)
     if published_at is not None and published_at > read_at + timedelta(days=1):
         published_at = None  # a date to come is an error of the page
     return Page(

@@ -13,16 +13,14 @@ import os
 import resource
 import signal
 import socket
-import struct
 import sys
 from base64 import b64encode
 from typing import cast
 
 from adapters.pages.extract import extract, warm_up
-from adapters.pages.extraction import Document, DocumentKind, NoText
+from adapters.pages.extraction import LENGTH, Document, DocumentKind, NoText
 from adapters.pages.reasons import TOO_MUCH_MEMORY
 
-LENGTH = struct.Struct(">I")
 READY = b'{"ready": true}'
 
 

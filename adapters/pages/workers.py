@@ -10,7 +10,6 @@ import asyncio
 import json
 import os
 import socket
-import struct
 import subprocess
 import sys
 from base64 import b64decode
@@ -19,7 +18,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from adapters.pages.extraction import Document, Extraction
+from adapters.pages.extraction import LENGTH, Document, Extraction
 from adapters.pages.reasons import BROKE_READER
 from core.errors import FetchError, PageTimeout, PageUnreadable, SetupError
 
@@ -28,7 +27,6 @@ MEMORY_LIMIT_BYTES = 768 * 1024 * 1024  # address space; 5 MB of HTML need at mo
 STARTUP_LIMIT_S = 20.0  # an interpreter and its imports on a machine under load; half a second on an idle one
 _DOCUMENTS_A_WORKER = 200  # parsers leak and cache; a fresh start costs 0.3 s
 _MAX_ANSWER_BYTES = 32 * 1024 * 1024  # the longest paper, a sixth of it as JSON escapes
-_LENGTH = struct.Struct(">I")
 _PNG = b"\x89PNG\r\n\x1a\n"
 _ROOT = Path(__file__).resolve().parents[2]
 
@@ -210,7 +208,7 @@ async def _ask(channel: socket.socket, document: Document) -> bytes:
         "page": document.page, "quote": document.quote,
     }  # fmt: skip
     header = json.dumps(fields).encode()
-    message = _LENGTH.pack(len(header)) + header + _LENGTH.pack(len(document.body)) + document.body
+    message = LENGTH.pack(len(header)) + header + LENGTH.pack(len(document.body)) + document.body
     await asyncio.get_running_loop().sock_sendall(channel, message)
     return await _receive(channel)
 
@@ -227,7 +225,7 @@ def _parsed(answer: bytes, url: str) -> Mapping[str, object]:
 
 async def _receive(channel: socket.socket) -> bytes:
     """One answer. Raises `OSError` when the worker ends without one, `ValueError` on an absurd length."""
-    (size,) = _LENGTH.unpack(await _exactly(channel, _LENGTH.size))
+    (size,) = LENGTH.unpack(await _exactly(channel, LENGTH.size))
     if size > _MAX_ANSWER_BYTES:
         raise ValueError(f"an answer of {size} bytes")
     return await _exactly(channel, size)

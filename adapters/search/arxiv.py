@@ -150,18 +150,16 @@ def _record(entry: Element) -> PaperRecord | None:
 
 def _hit(entry: Element) -> SearchHit | None:
     """None for an entry without an arXiv id or an abstract."""
-    found = _ID.search(text_of(entry.find(f"{ATOM}id")))
-    abstract = text_of(entry.find(f"{ATOM}summary"))
-    if found is None or not abstract:
+    record = _record(entry)
+    if record is None or not record.abstract:
         return None
-    names = [text_of(author) for author in entry.iterfind(f"{ATOM}author/{ATOM}name")]
     return SearchHit(
         provider=ACCESS.name,
-        url=f"https://arxiv.org/abs/{_VERSION.sub('', found[1])}",  # the page of all versions, as others link it
-        title=text_of(entry.find(f"{ATOM}title")),
-        text=abstract,
+        url=_VERSION.sub("", record.url),  # the page of all versions, as others link it
+        title=record.title,
+        text=record.abstract,
         is_complete=True,
         published_at=parse_time(text_of(entry.find(f"{ATOM}published"))),
-        author=name_authors(names),
+        author=name_authors(record.authors),
         kind=SourceKind.PREPRINT,
     )

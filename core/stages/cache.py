@@ -31,6 +31,11 @@ def may_repeat(job: ResearchJob) -> bool:
     return not job.request.is_fresh and job.request.stands_alone and not leans_on_thread(job)
 
 
+def is_hidden(job: ResearchJob) -> bool:
+    """Asked in private in an open place: it neither shows its answer to others nor tells of theirs."""
+    return job.request.is_private and not job.scope.visibility.startswith("user:")
+
+
 async def cached_result(job: ResearchJob, deps: Deps) -> JobResult | None:
     """The earlier answer with its sources put under this job, and when it was given; None when there is none."""
     if not may_repeat(job):
@@ -71,8 +76,7 @@ def is_worth_keeping(job: ResearchJob, result: JobResult, sources: Sequence[Sour
         return False
     if any(claim.verdict is Verdict.UNCHECKED for claim in answer.claims):
         return False
-    is_hidden = request.is_private and not job.scope.visibility.startswith("user:")
-    is_shareable = request.stands_alone and not is_hidden and not leans_on_thread(job)
+    is_shareable = request.stands_alone and not is_hidden(job) and not leans_on_thread(job)
     return is_shareable and all(map(_is_public, sources))
 
 

@@ -17,7 +17,7 @@ from core.errors import GorkdError, StaleAttempt
 from core.events import Event
 from core.job import TERMINAL_STATUSES, JobStatus, ResearchJob
 from core.progress import Progress
-from core.stages.cache import may_repeat, repeat_result
+from core.stages.cache import is_hidden, may_repeat, repeat_result
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ async def shared_result(job: ResearchJob, deps: Deps, progress: Progress) -> Job
 
     None when this job is to research it. Until the answer comes, the other job's progress is told as this one's.
     """
-    if not may_repeat(job) or _is_hidden(job):
+    if not may_repeat(job) or is_hidden(job):
         return None
     key = answer_key(job.request, job.intent, now=deps.clock())
     for _ in range(MAX_LEADERS):
@@ -48,11 +48,6 @@ async def shared_result(job: ResearchJob, deps: Deps, progress: Progress) -> Job
             return None
         await deps.flights.release(job.scope, key, leader_id)
     return None
-
-
-def _is_hidden(job: ResearchJob) -> bool:
-    """Asked in private in an open place: it neither shows its answer to others nor tells of theirs."""
-    return job.request.is_private and not job.scope.visibility.startswith("user:")
 
 
 async def _share(leader_id: str, job: ResearchJob, deps: Deps, progress: Progress) -> JobResult | None:

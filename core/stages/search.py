@@ -51,9 +51,8 @@ async def collect_sources(
 ) -> SourceCollection:
     """Search, fetch, rank, within `within_s` seconds. Raises `SearchFailed` when every provider failed.
 
-    `given` came with the question and is kept whatever else is found; `earlier` was found before and is ranked
-    with the rest. With either of them, providers that all fail are a limitation. `notes` say what is missing of
-    what was given.
+    `given` came with the question and is kept whatever else is found, `notes` say what is missing of it; `earlier`
+    was found before and is ranked with the rest. With either of them, providers that all fail are a limitation.
 
     A collection without sources is an answer: nothing relevant was found. `on_fetching` hears how
     many results there are before pages are read, `on_source` each source as soon as it is read.

@@ -125,8 +125,8 @@ def _with_raised(chars: list[_Char], above: float) -> str:
     pieces: list[str] = []
     last: _Char | None = None
     for char in chars:
-        is_first_raised = char.text.isdecimal() and char.bottom > above and last is not None and last.bottom <= above
-        if is_first_raised and last is not None and last.text.isalnum():
+        is_raised = char.text.isdecimal() and char.bottom > above
+        if is_raised and last is not None and last.bottom <= above and last.text.isalnum():
             pieces.append("^" if last.text.isdecimal() else " ")
         pieces.append(char.text)
         last = char

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from adapters.pages.extraction import NoText
+from adapters.pages.pdf.lines import MAX_CHARS_A_PAGE
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -20,7 +21,6 @@ MAX_SIDE_PX = 2_200  # of odd formats: a poster, a strip
 MAX_PNG_BYTES = 6_000_000  # chats take 8 MB and more
 MIN_FOUND = 80.0  # rapidfuzz, 0…100: a quote whose formulas or hyphens read otherwise; another sentence stays below 60
 MIN_RUN = 3  # letters in a row; fewer agree by chance at a window's ends
-_MAX_CHARS = 60_000
 _MARK = (255, 224, 102)
 
 
@@ -97,7 +97,7 @@ def _letters(text_page: object) -> Iterator[tuple[str, _Box]]:
     import pypdfium2.raw as pdfium
 
     sides = [ctypes.c_double() for _ in range(4)]
-    for index in range(min(pdfium.FPDFText_CountChars(text_page), _MAX_CHARS)):
+    for index in range(min(pdfium.FPDFText_CountChars(text_page), MAX_CHARS_A_PAGE)):
         code = pdfium.FPDFText_GetUnicode(text_page, index)
         if code < 0x21 or code > 0x10FFFF or not pdfium.FPDFText_GetCharBox(text_page, index, *sides):
             continue
