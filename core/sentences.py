@@ -61,6 +61,7 @@ _CLOSERS = re.compile(r"[\"'”’»)\]}」』）】》*_]*")
 _OPENERS = re.compile(r"[\s\"'“‘«„(\[{「『（《<*_¿¡>•–—-]*")
 _SHIELDED = re.compile(r"`+[^`\n]{1,400}`+|\[[^\[\]\n]{1,200}\]|【[^【】\n]{1,200}】")  # stops inside end nothing
 
+_MANY_BREAKS = re.compile(r"\n{3,}")
 _FENCE = re.compile(r"[\s>]*(`{3,}|~{3,})")
 _BULLET = re.compile(r"(?:[-*+•‣◦▪·]|\(?\d{1,3}[.)]|\(?[a-z]\)|\(?[ivx]{1,4}[.)])\s+(?=\S)")
 _HEADING = re.compile(r"#{1,6}\s+\S")
@@ -130,15 +131,14 @@ def _fences(text: str) -> list[tuple[int, int]]:
     if "```" not in text and "~~~" not in text:
         return []
     spans: list[tuple[int, int]] = []
-    opened, begin, position = "", 0, 0
-    for line in text.splitlines(keepends=True):
+    opened, begin = "", 0
+    for position, line in _lines(text, 0, len(text)):
         fence = _FENCE.match(line)
         if fence and not opened:
             opened, begin = fence[1], position
         elif fence and fence[1].startswith(opened) and not line[fence.end() :].strip():
             spans.append((begin, position + len(line.rstrip())))
             opened = ""
-        position += len(line)
     if opened:
         spans.append((begin, len(text.rstrip())))
     return spans
@@ -162,8 +162,7 @@ def _chunks(text: str, start: int, end: int) -> list[_Block]:
     """The blocks of `text[start:end]`, which has no fenced code."""
     blocks: list[_Block] = []
     lines: list[tuple[int, int]] = []
-    position = start
-    for line in text[start:end].splitlines(keepends=True):
+    for position, line in _lines(text, start, end):
         stripped = line.strip()
         if stripped:
             first = position + len(line) - len(line.lstrip())
@@ -171,8 +170,21 @@ def _chunks(text: str, start: int, end: int) -> list[_Block]:
         elif lines and "\f" not in line:
             blocks += _join_lines(text, lines)
             lines = []
-        position += len(line)
     return blocks + _join_lines(text, lines)
+
+
+def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
+    """Where each line of `text[start:end]` begins, and the line with its end; of many blank ones the first alone.
+
+    A text of which most is blanked out has a line break for every character that is not there.
+    """
+    runs = [(run.start() + 2, run.end()) for run in _MANY_BREAKS.finditer(text, start, end)]
+    firsts, lasts = [start, *(after for _, after in runs)], [*(before for before, _ in runs), end]
+    for first, last in zip(firsts, lasts, strict=True):
+        position = first
+        for line in text[first:last].splitlines(keepends=True):
+            yield position, line
+            position += len(line)
 
 
 def _join_lines(text: str, lines: list[tuple[int, int]]) -> list[_Block]:

@@ -255,6 +255,18 @@ def test_nothing_is_lost_between_sentences(text: str) -> None:
     assert text[end:].strip() == ""
 
 
+@given(st.lists(MIXED.filter(lambda text: not {"`", "~"} & set(text)), max_size=6), st.integers(0, 300))
+def test_blank_lines_more_or_fewer_change_no_sentence(parts: list[str], more: int) -> None:
+    """A page of which most is blanked out has a line break for every character that is gone."""
+    few, many = ("\n\n\n" + "\n" * count for count in (0, more))
+
+    spaced = split_sentences(many.join(parts))
+
+    assert [(one.text, one.asserts) for one in spaced] == [
+        (one.text, one.asserts) for one in split_sentences(few.join(parts))
+    ]
+
+
 @given(MIXED)
 def test_code_spans_are_in_order_and_apart(text: str) -> None:
     end = 0
@@ -265,7 +277,7 @@ def test_code_spans_are_in_order_and_apart(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "unit", ["A. ", "[1].", "`a ", ".(http://(", "x\n", "- ", ". [1]", "中。", "the sources ", "**a", ".  "]
+    "unit", ["A. ", "[1].", "`a ", ".(http://(", "x\n", "- ", ". [1]", "中。", "the sources ", "**a", ".  ", "\n"]
 )
 def test_splitting_is_linear(unit: str) -> None:
     """Eight times the text takes about eight times as long, not sixty-four; generous, as machines stutter."""
