@@ -82,3 +82,18 @@ def test_whole_words_of_any_text_verify_at_their_place(text: str, data: st.DataO
         assert 0 <= span[0] < span[1] <= len(text)
     elif any(character.isalnum() for character in quote) and text.isascii():
         raise AssertionError(f"{quote!r} was not found in {text!r}")
+
+
+ODD_WORDS = st.sampled_from(["Alpha", "beta", "ﬁne", "naïve", "co\u00adoperate", "don’t", "x`y", "Straße", "e-mail"])
+
+
+@given(st.lists(st.tuples(ODD_WORDS, st.sampled_from([" ", "  ", "\n\n", " \u200b"])), min_size=3, max_size=12))
+def test_a_quote_is_found_at_the_source_s_own_letters(written: list[tuple[str, str]]) -> None:
+    """Plain and odd letters side by side, however wide the gaps: the span is that of the words as they stand."""
+    words = [word for word, _ in written]
+    text = "".join(word + gap for word, gap in written)
+
+    span = verify_quote(" ".join(words[1:]).upper(), text)
+
+    assert span is not None
+    assert text[slice(*span)].replace("\u200b", " ").split() == words[1:]
