@@ -57,7 +57,7 @@ class PassageIndex:
         self._numbers: dict[str, Token] = {}
         self._pairs: dict[tuple[str, str], list[int]] = {}
         for position, (start, end) in enumerate(self.spans):
-            self._add(position, [token for token in tokenize(text[start:end]) if token.is_content])
+            self._add(position, _content_words(text[start:end]))
         self._line = NumberLine(self._numbers.values())
 
     def _add(self, position: int, words: Sequence[Token]) -> None:
@@ -193,6 +193,12 @@ class EvidenceIndex:
 def index_text(text: str) -> PassageIndex:
     """The index of a passage that is not a source of its own."""
     return PassageIndex(text)
+
+
+@lru_cache(maxsize=2048)
+def _content_words(sentence: str) -> tuple[Token, ...]:
+    """A sentence is read with its source, then as the passage for a claim, then among those around it."""
+    return tuple(token for token in tokenize(sentence) if token.is_content)
 
 
 def _append(table: dict[Key, list[int]], key: Key, position: int) -> None:
