@@ -22,7 +22,7 @@ from tests.shared_data import ROOT
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload([
     "bots.operating", "bots.processes", "bots.research", "bots.wiring", "tests.forked",
-    "adapters.chat.discord.bot", "adapters.chat.slack.bot", "adapters.durable.worker", "adapters.mcp.server",
+    "adapters.chat.discord.bot", "adapters.chat.slack.bot", "adapters.durable.worker",
     "dbos", "exa_py", "openai.resources.chat", "openai.resources.embeddings", "openai.resources.responses",
     "psycopg_pool", "slack_bolt.adapter.socket_mode.aiohttp", "tavily",
 ])  # fmt: skip

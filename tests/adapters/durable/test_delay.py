@@ -15,7 +15,7 @@ async def test_the_queue_adds_little_on_a_warm_worker(world: World, one_machine:
     worker = await Process.start("worker", one_machine)
     delays = []
     async with front(one_machine) as house:
-        for number in range(6):
+        for number in range(12):
             job = await house.researcher.submit(ResearchRequest(f"{QUESTION} Number {number}?"))
             reader = Reader()
             await reader.follow(house, job.id)

@@ -43,6 +43,7 @@ async def hangs(world: World, reader: Reader) -> None:
     await asyncio.wait_for(world.model.hanging.wait(), 20)
 
 
+GIVEN_UP = "took over from a silent worker"
 SHOWING = "while sentences are shown"
 MOMENTS = {
     SHOWING: Moment(hang_at("answer", hang_after=60), shows_text, paid=("plan",)),
@@ -57,7 +58,7 @@ MOMENTS = {
     [SHOWING, *(pytest.param(name, marks=pytest.mark.slow) for name in MOMENTS if name != SHOWING)],
 )
 async def test_worker_that_is_killed_goes_on_where_it_was(name: str, world: World, one_machine: Env) -> None:
-    """One end, nothing shown twice, no finished model call paid again, resumed within 3 s of its restart."""
+    """One end, nothing shown twice, no finished model call paid again, resumed at its restart and not when given up."""
     moment = MOMENTS[name]
     env = one_machine
     moment.prepare(world)
@@ -72,15 +73,11 @@ async def test_worker_that_is_killed_goes_on_where_it_was(name: str, world: Worl
         paid = {schema: calls(world, schema) for schema in moment.paid}
         heal(world)
 
-        restarted_at = time.monotonic()
         worker = await Process.start("worker", env, wait=False)
-        await reader.until(lambda: reader.events[-1].attempt == 2)
-        resumed_s = time.monotonic() - restarted_at
         done = await following
         result = await house.researcher.result(job.id)
     await worker.killed()
 
-    print(f"resumed {resumed_s:.1f} s after the restart began")
     assert done["status"] == "completed"
     assert result is not None
     assert result.answer is not None
@@ -88,7 +85,7 @@ async def test_worker_that_is_killed_goes_on_where_it_was(name: str, world: Worl
     assert {schema: calls(world, schema) for schema in moment.paid} == paid
     assert reader.attempts == {1, 2}
     assert " ".join(text for name, text in reader.shown.items() if name.startswith("summary")) == result.answer.summary
-    assert resumed_s < 6  # 3 on an idle machine
+    assert worker.said(GIVEN_UP) == []
 
 
 @pytest.mark.slow
@@ -216,6 +213,7 @@ async def test_another_worker_takes_over_from_one_that_stays_away(world: World, 
     assert done["status"] == "completed"
     assert reader.attempts == {1, 2}
     assert calls(world, "plan") == 1
+    assert other.said(GIVEN_UP) != []
     assert resumed_s < 20
 
 
