@@ -94,6 +94,11 @@ def _is_beside(text: str, sentences: Sequence[Sentence], place: int, near: int) 
     return text[sentences[first].end : sentences[second].start].count("\n") < 2
 
 
+def masked(text: str) -> str:
+    """`text` with what speaks to an assistant blanked out."""
+    return mask(text, instructions_in(text))
+
+
 def mask(text: str, spans: Sequence[tuple[int, int]]) -> str:
     """`text` with the spans blanked out, of the same length, so that offsets stay true."""
     pieces: list[str] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, count
 from pathlib import PurePath
@@ -14,13 +14,12 @@ from typing import Protocol
 
 from core.chunking import Chunk, SectionType, chunk_text
 from core.errors import GorkdError, InvalidQuery, ModelError, ModelGarbled
-from core.events import Json
 from core.growing_json import parse_object
 from core.job import Scope
 from core.library.dating import published_of
 from core.library.paper import ARXIV_ID, Index, Library, Paper, PaperChunk
 from core.library.wording import REWRITING_NEEDS_MODEL
-from core.llm import complete
+from core.llm import complete, strict
 from core.ports import ChatModel, ChatRequest, Clock, EmbeddingModel
 from core.prompts import load_prompt
 from core.stages.prompting import fenced
@@ -34,17 +33,14 @@ _EMBED_BATCH = 64
 # What arXiv prints on a first page: the id with its version, then its subject or its day; a reference has neither.
 _STAMP = re.compile(rf"arXiv:\s*({ARXIV_ID.pattern})(?<=\dv\d|v\d\d)\s*(?:\[[\w.-]+\]|\d{{1,2}}\s+[A-Z][a-z]{{2}}\s)")
 _SUMMARY_TIMEOUT_S = 60.0
-_SUMMARY_SCHEMA: Mapping[str, Json] = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["title", "authors", "year", "summary"],
-    "properties": {
+_SUMMARY_SCHEMA = strict(
+    {
         "title": {"type": "string"},
         "authors": {"type": "array", "items": {"type": "string"}},
         "year": {"type": "string"},
         "summary": {"type": "string"},
-    },
-}
+    }
+)
 
 
 class PaperUnreadable(GorkdError):

@@ -6,7 +6,7 @@ Pure. Whatever is wrong with a file is said with the name of the file and of the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Annotated, TypeVar
 
 import yaml
@@ -89,8 +89,9 @@ class ExperimentResult:
 
 @dataclass(frozen=True)
 class Brief:
-    """All that the asker has said of the work. `experiment` is None where there was none."""
+    """All that the asker has said of the work: a context file's fields. `experiment` is None where there was none."""
 
+    __pydantic_config__ = _STRICT
     concept: PaperConcept
     hypothesis: Hypothesis = Hypothesis()
     experiment: ExperimentResult | None = None
@@ -110,17 +111,7 @@ class Brief:
         return "\n\n".join(f"## {heading}\n\n{text}" for heading, text in parts if text)
 
 
-@dataclass(frozen=True)
-class _ContextFile:
-    """`experiment` may stand in the same file."""
-
-    __pydantic_config__ = _STRICT
-    concept: PaperConcept
-    hypothesis: Hypothesis = Hypothesis()
-    experiment: ExperimentResult | None = None
-
-
-_CONTEXT: TypeAdapter[_ContextFile] = TypeAdapter(_ContextFile)
+_CONTEXT: TypeAdapter[Brief] = TypeAdapter(Brief)
 _EXPERIMENT: TypeAdapter[ExperimentResult] = TypeAdapter(ExperimentResult)
 _EXPERIMENT_FIELDS = frozenset(field.name for field in fields(ExperimentResult))
 
@@ -130,7 +121,7 @@ def read_brief(files: Sequence[tuple[str, str]]) -> Brief:
 
     The file with `concept` is the context. Raises `InvalidQuery` with a sentence that names file and field.
     """
-    context: _ContextFile | None = None
+    context: Brief | None = None
     experiment: ExperimentResult | None = None
     for name, text in files:
         value = _load(name, text)
@@ -142,7 +133,7 @@ def read_brief(files: Sequence[tuple[str, str]]) -> Brief:
         raise InvalidQuery("The context is missing: a YAML or JSON file with a field `concept`.", rule="brief")
     if not context.concept.description:
         raise InvalidQuery("concept.description is empty: say what the paper is about.", rule="brief")
-    return Brief(context.concept, context.hypothesis, experiment or context.experiment)
+    return replace(context, experiment=experiment or context.experiment)
 
 
 def is_brief(name: str) -> bool:

@@ -19,12 +19,12 @@ from core.codec import decode, encode
 from core.config import SectionSettings
 from core.deps import Deps
 from core.errors import ModelError, ModelGarbled, ModelTimeout, StoreError
-from core.events import Json
+from core.events import Json, rows
 from core.growing_json import parse_object
-from core.injection import instructions_in, mask
+from core.injection import masked
 from core.library.funnel import Shelves
 from core.library.paper import Index, PaperChunk, SearchResult, StoredChunk
-from core.llm import complete, retry_once
+from core.llm import complete, retry_once, strict
 from core.ports import ChatModel, ChatRequest
 from core.prompts import load_prompt
 from core.section.usage import Phase, PhaseUsage
@@ -240,11 +240,10 @@ async def _ask(search: _Search, phase: Phase, request: partial[ChatRequest]) -> 
     async def call() -> tuple[dict[int, Json], ModelUsage]:
         async with search.limit:
             completion = await complete(search.model, request())
-        rows = parse_object(completion.text).get("items")
         found: dict[int, Json] = {}
-        for row in rows if isinstance(rows, list) else []:
-            number = str(row.get("number")) if isinstance(row, dict) else ""
-            if isinstance(row, dict) and number.isascii() and number.isdigit():
+        for row in rows(parse_object(completion.text).get("items")):
+            number = str(row.get("number"))
+            if number.isascii() and number.isdigit():
                 found.setdefault(int(number[:9]), row.get(_FIELDS[phase]))
         return found, completion.usage
 
@@ -256,7 +255,7 @@ _FIELDS: Mapping[Phase, str] = {Phase.SUMMARIES: "summary", Phase.SCORES: "score
 
 def _summary_request(search: _Search, chunks: Sequence[PaperChunk]) -> ChatRequest:
     blocks = [
-        f'<source id="{number}">\n{fenced(_trusted(chunk.chunk_text))}\n</source>'
+        f'<source id="{number}">\n{fenced(masked(chunk.chunk_text))}\n</source>'
         for number, chunk in enumerate(chunks, start=1)
     ]
     return _request(
@@ -266,7 +265,7 @@ def _summary_request(search: _Search, chunks: Sequence[PaperChunk]) -> ChatReque
 
 def _score_request(search: _Search, told: Sequence[tuple[PaperChunk, str]]) -> ChatRequest:
     blocks = [
-        f'<source id="{number}">\nTitle: {fenced(_trusted(chunk.paper.title))}\n'
+        f'<source id="{number}">\nTitle: {fenced(masked(chunk.paper.title))}\n'
         f"Authors: {fenced(', '.join(chunk.paper.authors) or 'unknown')}\nSummary: {fenced(summary)}\n</source>"
         for number, (chunk, summary) in enumerate(told, start=1)
     ]
@@ -278,31 +277,16 @@ def _request(
 ) -> ChatRequest:
     """`tokens` is what one item's answer may take."""
     field = _FIELDS[phase]
-    item: dict[str, Json] = {
-        "type": "object",
-        "additionalProperties": False,
-        "required": ["number", field],
-        "properties": {"number": {"type": "integer"}, field: dict(kind)},
-    }
+    item = strict({"number": {"type": "integer"}, field: dict(kind)})
     return ChatRequest(
         purpose=phase.value,
         system=system,
         user="\n\n".join([*blocks, f"<query>\n{fenced(search.query)}\n</query>"]),
         schema_name=f"evidence_{phase.value}",
-        schema={
-            "type": "object",
-            "additionalProperties": False,
-            "required": ["items"],
-            "properties": {"items": {"type": "array", "items": item}},
-        },
+        schema=strict({"items": {"type": "array", "items": item}}),
         max_tokens=60 + tokens * len(blocks),
         timeout_s=search.settings.call_timeout_s,
     )
-
-
-def _trusted(text: str) -> str:
-    """Without what speaks to an assistant (core/injection.py)."""
-    return mask(text, instructions_in(text))
 
 
 def _text(value: Json) -> str:

@@ -11,7 +11,7 @@ from core.answer import ModelUsage
 from core.errors import ModelTimeout
 from core.job import JobStatus
 from core.library.funnel import Shelves
-from core.llm import retry_once
+from core.llm import retry_once, strict
 from core.ports import ChatModel, ChatRequest, Tool, ToolTurn
 from core.prompts import load_prompt
 from core.section.brief import Brief
@@ -24,12 +24,7 @@ from core.work import Deadline, Work
 SEARCH_EVIDENCE = Tool(
     name="search_evidence",
     description="Look through the whole library for passages that bear on a query; gives the best with summaries.",
-    parameters={
-        "type": "object",
-        "additionalProperties": False,
-        "required": ["query"],
-        "properties": {"query": {"type": "string", "description": "One thing to find, in the words of papers."}},
-    },
+    parameters=strict({"query": {"type": "string", "description": "One thing to find, in the words of papers."}}),
 )
 TIME_IS_UP = "its time was up"
 MAX_MOVE_TOKENS = 600

@@ -10,13 +10,13 @@ from functools import partial
 from core.answer import ModelUsage, RemovedSentence, Verdict
 from core.citations import strip_markers
 from core.errors import ModelError, ModelGarbled
-from core.events import Json
+from core.events import rows
 from core.grounding import Judged, assemble, leave_unchecked
 from core.growing_json import parse_object
-from core.injection import instructions_in, mask
+from core.injection import masked
 from core.library.answer import passages_of
 from core.library.paper import Paper
-from core.llm import complete, retry_once
+from core.llm import complete, retry_once, strict
 from core.markers import Grammar
 from core.passages import Passage
 from core.ports import ChatModel, ChatRequest
@@ -117,19 +117,18 @@ class Writer:
             system=prompt,
             user="\n\n".join([context_block(self.brief), *map(self._block, self.evidence)]),
             schema_name="section",
-            schema=_object({"text": {"type": "string"}}),
+            schema=strict({"text": {"type": "string"}}),
             max_tokens=_MAX_PROSE_TOKENS,
             timeout_s=self._settings.write_timeout_s,
         )
 
     def _block(self, entry: KeptEvidence) -> str:
         paper = self.papers[self._ids[entry.paper_id]]
-        text = entry.chunk.chunk_text
         about = fenced(f"{paper.title} ({', '.join(paper.authors[:3]) or 'unknown'}, {paper.year or 'undated'})")
         return (
             f'<source key="{self.keys[self._ids[entry.paper_id]]}">\n{about}\nFound by: '
             f"{fenced(entry.source_query[:200])}\nSummary: {fenced(entry.summary)}\n"
-            f"Passage:\n{fenced(mask(text, instructions_in(text)))}\n</source>"
+            f"Passage:\n{fenced(masked(entry.chunk.chunk_text))}\n</source>"
         )
 
     async def _without_quotations(self, sentences: Sequence[str]) -> tuple[list[str], list[RemovedSentence], int]:
@@ -156,26 +155,26 @@ class Writer:
         items = [
             f'<item number="{at}">\n{fenced(sentence)}\nRepeats: {fenced(run)}\n</item>' for at, sentence, run in asked
         ]
-        row: dict[str, Json] = {"number": {"type": "integer"}, "sentence": {"type": "string"}}
+        entry = strict({"number": {"type": "integer"}, "sentence": {"type": "string"}})
         request = ChatRequest(
             purpose=Phase.REPHRASE.value,
             system=load_prompt("rephrase_quotes").template,
             user="\n\n".join(items),
             schema_name="rephrased",
-            schema=_object({"items": {"type": "array", "items": _object(row)}}),
+            schema=strict({"items": {"type": "array", "items": entry}}),
             max_tokens=100 + _TOKENS_A_SENTENCE * len(items),
             timeout_s=self._settings.call_timeout_s,
         )
         try:
             completion = await complete(self.model, request)
             self._pay(Phase.REPHRASE, completion.usage)
-            rows = parse_object(completion.text).get("items")
+            told = rows(parse_object(completion.text).get("items"))
         except ModelError as exc:
             self.work.deps.count_error("rephrase", exc)
             return {}
         found: dict[int, str] = {}
-        for entry in rows if isinstance(rows, list) else []:
-            number, sentence = (entry.get("number"), entry.get("sentence")) if isinstance(entry, dict) else (None, None)
+        for row in told:
+            number, sentence = row.get("number"), row.get("sentence")
             if isinstance(number, int) and isinstance(sentence, str):
                 found.setdefault(number, " ".join(sentence.split()))
         return found
@@ -238,15 +237,6 @@ def select_for_writing(evidence: Sequence[KeptEvidence], *, min_papers: int, max
     rest = [entry for entry in useful if entry not in firsts]
     chosen = firsts if len(firsts) >= min_papers else [*firsts, *rest[: 2 * min_papers - len(firsts)]]
     return sorted(chosen[:max_evidence], key=lambda entry: -entry.combined_score)
-
-
-def _object(properties: Mapping[str, Json]) -> dict[str, Json]:
-    return {
-        "type": "object",
-        "additionalProperties": False,
-        "required": list(properties),
-        "properties": dict(properties),
-    }
 
 
 def _by_source(sentence_id: str, verdicts: Mapping[str, ModelVerdict]) -> dict[str, ModelVerdict]:
