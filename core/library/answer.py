@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from itertools import zip_longest
 
 from core.answer import ResearchAnswer
 from core.authority import kind_of
@@ -103,10 +104,9 @@ def synthesis_script(
 
 def _in_turn(evidence: Mapping[str, Sequence[PaperChunk]]) -> Iterator[tuple[str, PaperChunk]]:
     """The best chunk of every paper, then the second of each, so that no paper is left out for another's tenth."""
-    for rank in range(max((len(chunks) for chunks in evidence.values()), default=0)):
-        for source_id, chunks in evidence.items():
-            if rank < len(chunks):
-                yield source_id, chunks[rank]
+    columns = ([(source_id, chunk) for chunk in chunks] for source_id, chunks in evidence.items())
+    for turn in zip_longest(*columns):
+        yield from filter(None, turn)
 
 
 def _request(job: ResearchJob, blocks: Sequence[str], deps: Deps, timeout_s: float) -> ChatRequest:

@@ -87,21 +87,27 @@ class Waiting:
     @classmethod
     def of(cls, delivery: Delivery) -> Waiting | None:
         """None for the answer of a question that was no word to the library."""
-        data = dict(delivery.address.data)
-        text, key = data.pop(_SAID, None), data.pop(_KEY, "")
-        if not isinstance(text, str):
+        text, key, address = _said_at(delivery.address)
+        if text is None:
             return None
         request = delivery.job.request
         speaker = Speaker(
-            request.scope, request.thread, request.asker, is_private=request.is_private, key=str(key),
+            request.scope, request.thread, request.asker, is_private=request.is_private, key=key,
             address=delivery.address, channel=request.channel,
         )  # fmt: skip
-        return cls(speaker, text, Delivery(delivery.job, replace(delivery.address, data=data)))
+        return cls(speaker, text, Delivery(delivery.job, address))
 
 
 def waiting_at(address: Address, key: str, text: str) -> Address:
     """`address` with what was said there; `Waiting.of` reads it again."""
     return replace(address, data={**address.data, _SAID: text, _KEY: key})
+
+
+def _said_at(address: Address) -> tuple[str | None, str, Address]:
+    """What was said there, None for no word to the library, by which key, and the address as it was."""
+    data = dict(address.data)
+    said, key = data.pop(_SAID, None), data.pop(_KEY, "")
+    return said if isinstance(said, str) else None, str(key), replace(address, data=data)
 
 
 class LibraryTalks:
@@ -247,12 +253,8 @@ class LibraryTalks:
 
     async def left_open(self, platform: str) -> list[tuple[str, str, Address]]:
         """Messages that have not: the speaker's key, what was said, and where. Raises `StoreError`."""
-        found = []
-        for key, address in await self._open.waiting(platform):
-            data = dict(address.data)
-            said, _ = data.pop(_SAID, ""), data.pop(_KEY, "")
-            found.append((key, str(said), replace(address, data=data)))
-        return found
+        found = [(key, _said_at(address)) for key, address in await self._open.waiting(platform)]
+        return [(key, said or "", address) for key, (said, _, address) in found]
 
     async def papers(self, scope: Scope) -> list[Paper]:
         return await self.desk.library.papers(shelves_of(scope))
