@@ -344,6 +344,14 @@ def duration(seconds: float) -> str:
     return f"{minutes} min {rest} s"
 
 
+def needs_model(what: str) -> str:
+    """`what` cannot be done by rules: `Deep research`."""
+    return (
+        f"{what} needs a language model: set OPENAI_API_KEY, or OPENAI_BASE_URL for any OpenAI-compatible endpoint, "
+        "such as a local one."
+    )
+
+
 def counted(number: int, noun: str) -> str:
     """`1 source`, `8 sources`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -6,10 +6,12 @@ import asyncio
 from dataclasses import dataclass
 
 from core.deps import Deps
+from core.errors import SetupError
 from core.job import ResearchJob
-from core.ports import Steps
+from core.ports import ChatModel, Steps
 from core.progress import Progress
 from core.stages.gathering import Gathering
+from core.wording import needs_model
 
 
 @dataclass(frozen=True)
@@ -37,3 +39,10 @@ class Work:
     progress: Progress
     gathering: Gathering
     deadline: Deadline
+
+    def model_for(self, what: str) -> ChatModel:
+        """For `what` no rule can do. Raises `SetupError` that says so where no model is configured."""
+        if self.deps.model is None:
+            words = f"{needs_model(what)} The mode `quick` works without one."
+            raise SetupError(f"{what} without a model", user_message=words)
+        return self.deps.model

@@ -14,12 +14,9 @@ from core.growing_json import parse_object
 from core.llm import complete, retry_once
 from core.ports import ChatRequest
 from core.render import one_line
+from core.wording import needs_model
 
 MAX_LINE_CHARS = 400  # of a single entry of an answer; longer ones are a model gone astray
-NEEDS_MODEL = (
-    "Deep research needs a language model: set OPENAI_API_KEY, or OPENAI_BASE_URL for any OpenAI-compatible endpoint "
-    "such as a local one, and ask again."
-)
 
 
 @dataclass(frozen=True)
@@ -35,7 +32,7 @@ async def ask_model(
 ) -> Said:
     """Raises `ModelError` when the model fails twice, or does not answer within `within_s` seconds."""
     if deps.model is None:
-        raise ModelError("no model is configured", user_message=NEEDS_MODEL)
+        raise ModelError("no model is configured", user_message=needs_model("Deep research"))
     model, settings = deps.model, deps.settings.deep
     timeout_s = min(settings.step_timeout_s, within_s)
     request = ChatRequest(purpose, system, user, schema_name, schema, settings.max_step_tokens, timeout_s)

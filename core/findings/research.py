@@ -11,7 +11,6 @@ from dataclasses import replace
 from functools import partial
 
 from core.answer import JobResult, ResearchAnswer
-from core.errors import SetupError
 from core.events import Json
 from core.findings.composing import Composed, findings_of, placed, sections_of, texts_of, view_of
 from core.findings.drafting import draft_all
@@ -34,17 +33,10 @@ from core.wording import counted
 from core.work import Work
 from core.writing import Writing
 
-NEEDS_MODEL = (
-    "Ideas, implementations and reports need a language model: set OPENAI_API_KEY, or OPENAI_BASE_URL for any "
-    "OpenAI-compatible endpoint, e.g. a local one. The mode `quick` works without."
-)
-
 
 async def conduct(work: Work) -> JobResult:
     """All modes of the request at once, merged in the order asked for (D8). Raises `SetupError` without a model."""
-    model = work.deps.model
-    if model is None:
-        raise SetupError("findings without a model", user_message=NEEDS_MODEL)
+    model = work.model_for("Finding ideas, implementations and reports")
     modes: tuple[ResearchMode, ...] = tuple(
         mode for name in work.job.request.modes for mode in ALL_MODES if mode == name
     )

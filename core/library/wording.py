@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from core.render import one_line
+from core.wording import needs_model
 
 STAGE_1 = "🔍 Stage 1: Searching summaries for relevant papers..."
 STAGE_2 = "📚 Stage 2: Gathering detailed evidence from {papers} papers..."
@@ -33,7 +34,7 @@ SAVED = "✅ Research results saved to: {place}"
 RESTARTED = "I was restarted before this was done; please say it again: {said}"
 RESTARTED_ALONE = "I was restarted before this was done; please say it again."
 SAY_AGAIN = "I am being restarted; please say that again in a moment."
-REWRITING_NEEDS_MODEL = "Rewriting needs a language model: set OPENAI_API_KEY, or OPENAI_BASE_URL for a local one."
+REWRITING_NEEDS_MODEL = needs_model("Rewriting")
 ADMINS_ONLY = "Only admins may change the library."
 EMPTY_LIBRARY = (
     "The library holds no papers yet: add some with `gorkd library add`, or drop a PDF with “add to library”."

@@ -12,7 +12,7 @@ from core.answer import JobResult, ModelUsage, ResearchAnswer
 from core.confidence import score_confidence
 from core.config import SectionSettings
 from core.conversation import read_turns
-from core.errors import GorkdError, InvalidQuery, SetupError
+from core.errors import GorkdError, InvalidQuery
 from core.grounding import assemble
 from core.job import JobStatus
 from core.library.answer import to_source
@@ -33,7 +33,6 @@ from core.source import Source, SourceKind, SourceMetadata, SourceScores
 from core.stages.synthesize import UNCHECKED_NOTICE, usage_metadata
 from core.work import Work
 
-NEEDS_MODEL = "Writing a section needs a language model: set OPENAI_API_KEY, or OPENAI_BASE_URL for a local one."
 NO_PAPERS = "The paper library is empty; add papers with `gorkd library add`, then ask again."
 NO_MATERIAL = "{title} is left out: the context has none of {fields}."
 NO_EMBEDDER = "No embedding model is set: BM25's rank stands for the vector score."
@@ -54,9 +53,7 @@ class KeyTable:
 
 async def run(work: Work) -> JobResult:
     """Raises `SetupError` without a model, `InvalidQuery` for a brief that does not do, `ModelError`, `StoreError`."""
-    model = work.deps.model
-    if model is None:
-        raise SetupError("a section without a model", user_message=NEEDS_MODEL)
+    model = work.model_for("Writing a section")
     brief = await _brief(work)
     wanted = sections_in(work.job.query)
     sections = possible_sections(wanted, brief)

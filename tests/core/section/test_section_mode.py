@@ -15,12 +15,13 @@ from core.chunking import SectionType
 from core.config import SectionSettings
 from core.job import JobStatus
 from core.library.paper import StoredChunk
-from core.modes.section import MODE, NEEDS_MODEL, NO_PAPERS
+from core.modes.section import MODE, NO_PAPERS
 from core.ports import ChatDelta, ChatRequest
 from core.runner import DirectSteps, run_job
 from core.section.asking import NO_BRIEF
 from core.section.evidence import KeptEvidence
 from core.section.writing import select_for_writing
+from core.wording import needs_model
 from tests.core.section.samples import BRIEF, KEYS, PAPERS, SENTENCES, Agent, items, model, shelve, written
 from tests.fakes import Died, FakeModel, Journal, make_deps, make_job
 
@@ -231,7 +232,7 @@ async def test_without_a_brief_a_model_or_papers_it_says_what_is_missing() -> No
         assert ended.error is not None
         said.append(ended.error.message)
 
-    assert said == [NEEDS_MODEL, NO_BRIEF, NO_PAPERS]
+    assert said == [f"{needs_model('Writing a section')} The mode `quick` works without one.", NO_BRIEF, NO_PAPERS]
 
 
 @pytest.mark.parametrize(
