@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING
 from adapters.secrets import SecretBox
 from adapters.store.archive import SqliteArchive
 from adapters.store.attachments import SqliteAttachments
-from adapters.store.backlog import PostgresBacklog, SqliteBacklog
+from adapters.store.backlog import SqlBacklog
 from adapters.store.cache import SqliteAnswerCache
 from adapters.store.conversations import SqliteConversations
-from adapters.store.deliveries import SqliteDeliveries, SqliteOpenMessages
+from adapters.store.deliveries import SqlDeliveries, SqlOpenMessages
 from adapters.store.events import SqliteEventLog
-from adapters.store.heartbeats import SqliteHeartbeats
+from adapters.store.heartbeats import SqlHeartbeats
 from adapters.store.installations import (
-    SqliteDepartures,
-    SqliteMemberships,
-    SqliteOneTimeStates,
+    SqlDepartures,
     SqliteTokens,
-    SqliteTurns,
+    SqlMemberships,
+    SqlOneTimeStates,
+    SqlTurns,
 )
 from adapters.store.jobs import SqliteJobStore
 from adapters.store.library import SqliteLibrary
@@ -30,14 +30,15 @@ from adapters.store.limits import SqliteRateLimits, SqliteSingleFlight
 from adapters.store.memo import SqliteJobMemo
 from adapters.store.ratings import SqliteRatings
 from adapters.store.reuse import SqliteReuseStore
-from adapters.store.revocations import SqliteLinkRevocations
+from adapters.store.revocations import SqlLinkRevocations
 from adapters.store.settings import SqliteSettings
 from adapters.store.sources import SqliteSourceStore
+from adapters.store.spending import SqlSpending
 from adapters.store.sqlite import Database
 from adapters.store.steering import SqliteSteeringStore
-from adapters.store.tracelog import SqliteSpending, SqliteTraceLog
+from adapters.store.tracelog import SqliteTraceLog
 from adapters.store.traces import SqliteTraceStore
-from adapters.store.usage import PostgresUsageLog, SqliteUsageLog
+from adapters.store.usage import SqliteUsageLog
 from bots.config import BotSettings
 from core.attachments import Attachments
 from core.backlog import Backlog
@@ -74,7 +75,6 @@ from core.usage import UsageLog
 
 if TYPE_CHECKING:
     from adapters.store.redis import RedisAnswerCache
-    from adapters.store.redis_reuse import RedisReuseStore
 
 
 @dataclass(frozen=True)
@@ -115,6 +115,18 @@ class Records:
     archives: tuple[Archive, ...]
 
 
+@dataclass(frozen=True)
+class Shared:
+    """What processes share for a while: in Redis, or in the file of one machine."""
+
+    events: EventLog
+    cache: SqliteAnswerCache | RedisAnswerCache
+    limits: RateLimits
+    flights: SingleFlight
+    reuse: ReuseStore
+    archives: tuple[Archive, ...] = ()
+
+
 async def open_records(
     env: Mapping[str, str], settings: BotSettings, stack: AsyncExitStack, *, clock: Clock, recorder: Recorder
 ) -> Records:
@@ -125,60 +137,16 @@ async def open_records(
     redis = _open_redis(settings.redis_url, stack, clock=clock, recorder=recorder) if settings.redis_url else None
     box = SecretBox.from_env(env, settings.data)
     if redis is not None and "DATABASE_URL" in env:
-        return await _open_postgres(env["DATABASE_URL"], redis, box, stack, folder=settings.data, clock=clock)
+        from bots.postgres_records import open_postgres
+
+        return await open_postgres(env["DATABASE_URL"], redis, box, stack, folder=settings.data, clock=clock)
     database = await Database.open(settings.data)
     stack.push_async_callback(database.aclose)
-    archive = SqliteArchive(database)
-    cache = redis.cache if redis else SqliteAnswerCache(database, clock=clock)
-    return Records(
-        jobs=SqliteJobStore(database),
-        sources=SqliteSourceStore(database),
-        events=redis.events if redis else SqliteEventLog(database, clock=clock),
-        memo=SqliteJobMemo(database),
-        tool_traces=SqliteTraceStore(database),
-        steering=SqliteSteeringStore(database),
-        deliveries=SqliteDeliveries(database, box, clock=clock),
-        open_messages=SqliteOpenMessages(database, box, clock=clock),
-        attachments=SqliteAttachments(database),
-        ratings=SqliteRatings(database),
-        library=SqliteLibrary(database, settings.data),
-        conversations=SqliteConversations(database),
-        limits=redis.limits if redis else SqliteRateLimits(database, clock=clock, recorder=recorder),
-        flights=redis.flights if redis else SqliteSingleFlight(database, clock=clock, recorder=recorder),
-        cache=cache,
-        keeping=cache,
-        reuse=redis.reuse if redis else SqliteReuseStore(database, clock=clock),
-        heartbeats=SqliteHeartbeats(database),
-        traces=SqliteTraceLog(database),
-        spending=SqliteSpending(database),
-        backlog=SqliteBacklog(database),
-        usage=SqliteUsageLog(database),
-        revocations=SqliteLinkRevocations(database),
-        tokens=SqliteTokens(database, box, clock=clock),
-        states=SqliteOneTimeStates(database, clock=clock),
-        turns=SqliteTurns(database, clock=clock),
-        departures=SqliteDepartures(database),
-        memberships=SqliteMemberships(database),
-        settings=SqliteSettings(database),
-        register=archive,
-        ages=archive,
-        archives=(archive, redis.archive) if redis else (archive,),
-    )
+    shared = redis or _share_sqlite(database, clock=clock, recorder=recorder)
+    return _sqlite_records(database, shared, box, folder=settings.data, clock=clock)
 
 
-@dataclass(frozen=True)
-class _Shared:
-    """What processes share in Redis; what needs to outlive it is elsewhere."""
-
-    events: EventLog
-    cache: RedisAnswerCache
-    limits: RateLimits
-    flights: SingleFlight
-    reuse: RedisReuseStore
-    archive: Archive
-
-
-def _open_redis(url: str, stack: AsyncExitStack, *, clock: Clock, recorder: Recorder) -> _Shared:
+def _open_redis(url: str, stack: AsyncExitStack, *, clock: Clock, recorder: Recorder) -> Shared:
     from adapters.store.redis import RedisAnswerCache
     from adapters.store.redis_archive import RedisArchive
     from adapters.store.redis_events import RedisEventLog
@@ -186,81 +154,58 @@ def _open_redis(url: str, stack: AsyncExitStack, *, clock: Clock, recorder: Reco
     from adapters.store.redis_reuse import RedisReuseStore
 
     events = RedisEventLog(url, clock=clock, recorder=recorder)
-    stack.push_async_callback(events.aclose)
     cache = RedisAnswerCache(url, clock=clock, recorder=recorder)
-    stack.push_async_callback(cache.aclose)
     limits = RedisRateLimits(url, clock=clock, recorder=recorder)
-    stack.push_async_callback(limits.aclose)
     flights = RedisSingleFlight(url, clock=clock, recorder=recorder)
-    stack.push_async_callback(flights.aclose)
-    reuse = RedisReuseStore(url)
-    stack.push_async_callback(reuse.aclose)
-    archive = RedisArchive(url)
-    stack.push_async_callback(archive.aclose)
-    return _Shared(events, cache, limits, flights, reuse, archive)
+    reuse, archive = RedisReuseStore(url), RedisArchive(url)
+    for part in (events, cache, limits, flights, reuse, archive):
+        stack.push_async_callback(part.aclose)
+    return Shared(events, cache, limits, flights, reuse, (archive,))
 
 
-async def _open_postgres(
-    url: str, redis: _Shared, box: SecretBox, stack: AsyncExitStack, *, folder: Path, clock: Clock
-) -> Records:
-    from adapters.store.postgres import PostgresDatabase
-    from adapters.store.postgres_archive import PostgresArchive
-    from adapters.store.postgres_attachments import PostgresAttachments
-    from adapters.store.postgres_conversations import PostgresConversations
-    from adapters.store.postgres_deliveries import PostgresDeliveries, PostgresOpenMessages
-    from adapters.store.postgres_heartbeats import PostgresHeartbeats
-    from adapters.store.postgres_installations import (
-        PostgresDepartures,
-        PostgresMemberships,
-        PostgresOneTimeStates,
-        PostgresTokens,
-        PostgresTurns,
+def _share_sqlite(database: Database, *, clock: Clock, recorder: Recorder) -> Shared:
+    return Shared(
+        SqliteEventLog(database, clock=clock),
+        SqliteAnswerCache(database, clock=clock),
+        SqliteRateLimits(database, clock=clock, recorder=recorder),
+        SqliteSingleFlight(database, clock=clock, recorder=recorder),
+        SqliteReuseStore(database, clock=clock),
     )
-    from adapters.store.postgres_jobs import PostgresJobStore
-    from adapters.store.postgres_library import PostgresLibrary
-    from adapters.store.postgres_memo import PostgresJobMemo
-    from adapters.store.postgres_ratings import PostgresRatings
-    from adapters.store.postgres_revocations import PostgresLinkRevocations
-    from adapters.store.postgres_settings import PostgresSettings
-    from adapters.store.postgres_sources import PostgresSourceStore
-    from adapters.store.postgres_steering import PostgresSteeringStore
-    from adapters.store.postgres_tracelog import PostgresSpending, PostgresTraceLog
-    from adapters.store.postgres_traces import PostgresTraceStore
 
-    database = await PostgresDatabase.open(url)
-    stack.push_async_callback(database.aclose)
-    archive = PostgresArchive(database)
+
+def _sqlite_records(database: Database, shared: Shared, box: SecretBox, *, folder: Path, clock: Clock) -> Records:
+    archive = SqliteArchive(database)
     return Records(
-        jobs=PostgresJobStore(database),
-        sources=PostgresSourceStore(database),
-        events=redis.events,
-        memo=PostgresJobMemo(database),
-        tool_traces=PostgresTraceStore(database),
-        steering=PostgresSteeringStore(database),
-        deliveries=PostgresDeliveries(database, box, clock=clock),
-        open_messages=PostgresOpenMessages(database, box, clock=clock),
-        attachments=PostgresAttachments(database),
-        ratings=PostgresRatings(database),
-        library=PostgresLibrary(database, folder),
-        conversations=PostgresConversations(database),
-        cache=redis.cache,
-        limits=redis.limits,
-        flights=redis.flights,
-        keeping=redis.cache,
-        reuse=redis.reuse,
-        heartbeats=PostgresHeartbeats(database),
-        traces=PostgresTraceLog(database),
-        spending=PostgresSpending(database),
-        backlog=PostgresBacklog(database),
-        usage=PostgresUsageLog(database),
-        revocations=PostgresLinkRevocations(database),
-        tokens=PostgresTokens(database, box, clock=clock),
-        states=PostgresOneTimeStates(database, clock=clock),
-        turns=PostgresTurns(database, clock=clock),
-        departures=PostgresDepartures(database),
-        memberships=PostgresMemberships(database),
-        settings=PostgresSettings(database),
+        jobs=SqliteJobStore(database),
+        sources=SqliteSourceStore(database),
+        events=shared.events,
+        memo=SqliteJobMemo(database),
+        tool_traces=SqliteTraceStore(database),
+        steering=SqliteSteeringStore(database),
+        deliveries=SqlDeliveries(database, box, clock=clock),
+        open_messages=SqlOpenMessages(database, box, clock=clock),
+        attachments=SqliteAttachments(database),
+        ratings=SqliteRatings(database),
+        library=SqliteLibrary(database, folder),
+        conversations=SqliteConversations(database),
+        limits=shared.limits,
+        flights=shared.flights,
+        cache=shared.cache,
+        keeping=shared.cache,
+        reuse=shared.reuse,
+        heartbeats=SqlHeartbeats(database),
+        traces=SqliteTraceLog(database),
+        spending=SqlSpending(database),
+        backlog=SqlBacklog(database),
+        usage=SqliteUsageLog(database),
+        revocations=SqlLinkRevocations(database),
+        tokens=SqliteTokens(database, box, clock=clock),
+        states=SqlOneTimeStates(database, clock=clock),
+        turns=SqlTurns(database, clock=clock),
+        departures=SqlDepartures(database),
+        memberships=SqlMemberships(database),
+        settings=SqliteSettings(database),
         register=archive,
         ages=archive,
-        archives=(archive, redis.archive),
+        archives=(archive, *shared.archives),
     )

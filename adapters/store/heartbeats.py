@@ -1,30 +1,29 @@
-"""Signs of life of the workers of one machine, in SQLite."""
+"""Signs of life of the workers that share a database."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 
-from adapters.store.sqlite import Database
+from adapters.store.tables import Tables, moment
+
+_BEAT = """
+    INSERT INTO heartbeats (worker_id, beat_at) VALUES (?, ?)
+    ON CONFLICT (worker_id) DO UPDATE SET beat_at = excluded.beat_at
+"""
 
 
-class SqliteHeartbeats:
+class SqlHeartbeats:
     """`Heartbeats`."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
 
     async def beat(self, worker_id: str, now: datetime) -> None:
-        row = (worker_id, now.timestamp())
-        await self._database.write(
-            lambda connection: connection.execute("INSERT OR REPLACE INTO heartbeats VALUES (?, ?)", row)
-        )
+        await self._tables.execute(_BEAT, (worker_id, now))
 
     async def beats(self) -> dict[str, datetime]:
-        query = "SELECT worker_id, beat_at FROM heartbeats"
-        rows = await self._database.read(lambda connection: connection.execute(query).fetchall())
-        return {worker_id: datetime.fromtimestamp(beat_at, UTC) for worker_id, beat_at in rows}
+        rows = await self._tables.rows("SELECT worker_id, beat_at FROM heartbeats")
+        return {worker_id: moment(beat_at) for worker_id, beat_at in rows}
 
     async def forget(self, worker_id: str) -> None:
-        await self._database.write(
-            lambda connection: connection.execute("DELETE FROM heartbeats WHERE worker_id = ?", (worker_id,))
-        )
+        await self._tables.execute("DELETE FROM heartbeats WHERE worker_id = ?", (worker_id,))

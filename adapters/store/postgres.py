@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import psycopg
 from psycopg import AsyncConnection
@@ -18,6 +18,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
 
 from adapters.store.postgres_schema import migrate
+from adapters.store.tables import Row
 from core.errors import SetupError, StoreError
 
 log = logging.getLogger(__name__)
@@ -28,7 +29,6 @@ CONNECT_TIMEOUT_S = 5.0
 STATEMENT_TIMEOUT_S = 10.0  # statements take milliseconds; longer means a lock or a disk that is stuck
 MIGRATE_TIMEOUT_S = 60.0  # includes waiting for another process that migrates
 
-Row = tuple[Any, ...]
 Values = Sequence[object] | Mapping[str, object]
 
 _REASONS = {  # by the beginning of the SQLSTATE (PostgreSQL documentation, appendix A)
@@ -93,14 +93,14 @@ class PostgresDatabase:
         return cls(pool, name)
 
     async def rows(self, query: str, values: Values = ()) -> list[Row]:
-        """Run one statement that returns rows, on its own. Raises `StoreError`."""
+        """Run one statement that returns rows, on its own (`Tables`). Raises `StoreError`."""
         async with self._connection() as connection:
             return await fetch(connection, query, values)
 
     async def execute(self, query: str, values: Values = ()) -> int:
-        """Run one statement on its own; how many rows it changed. Raises `StoreError`."""
+        """Run one statement on its own; how many rows it changed (`Tables`). Raises `StoreError`."""
         async with self._connection() as connection:
-            return (await connection.execute(query.encode(), values)).rowcount
+            return (await connection.execute(marked(query), values)).rowcount
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[AsyncConnection]:
@@ -141,7 +141,12 @@ class PostgresDatabase:
 
 async def fetch(connection: AsyncConnection, query: str, values: Values = ()) -> list[Row]:
     """The rows of one statement."""
-    return await (await connection.execute(query.encode(), values)).fetchall()
+    return await (await connection.execute(marked(query), values)).fetchall()
+
+
+def marked(query: str) -> bytes:
+    """With psycopg's marks instead of `?`; no statement of ours has one of its own."""
+    return query.replace("?", "%s").encode()
 
 
 def _address(url: str, connect_timeout_s: float, statement_timeout_s: float) -> tuple[str, str]:

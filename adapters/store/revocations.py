@@ -1,29 +1,27 @@
-"""When the signed links of a job were taken back, in SQLite."""
+"""When the signed links of a job were taken back."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 
-from adapters.store.sqlite import Database
+from adapters.store.tables import Tables, moment
 from core.job import ResearchJob
 
 _REVOKE = """
-    INSERT INTO link_revocations (job_id, tenant, visibility, revoked_at) VALUES (?, ?, ?, ?)
-    ON CONFLICT (job_id) DO UPDATE SET revoked_at = MAX(revoked_at, excluded.revoked_at)
+    INSERT INTO link_revocations AS kept (job_id, tenant, visibility, revoked_at) VALUES (?, ?, ?, ?)
+    ON CONFLICT (job_id) DO UPDATE SET revoked_at = excluded.revoked_at WHERE excluded.revoked_at > kept.revoked_at
 """
 
 
-class SqliteLinkRevocations:
+class SqlLinkRevocations:
     """`LinkRevocations`."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
 
     async def revoke(self, job: ResearchJob, at: datetime) -> None:
-        row = (job.id, job.scope.tenant, job.scope.visibility, at.timestamp())
-        await self._database.write(lambda connection: connection.execute(_REVOKE, row))
+        await self._tables.execute(_REVOKE, (job.id, job.scope.tenant, job.scope.visibility, at))
 
     async def revoked_at(self, job_id: str) -> datetime | None:
-        query = "SELECT revoked_at FROM link_revocations WHERE job_id = ?"
-        row = await self._database.read(lambda connection: connection.execute(query, (job_id,)).fetchone())
-        return None if row is None else datetime.fromtimestamp(row[0], UTC)
+        rows = await self._tables.rows("SELECT revoked_at FROM link_revocations WHERE job_id = ?", (job_id,))
+        return moment(rows[0][0]) if rows else None

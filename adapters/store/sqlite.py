@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
 from sqlite_utils import Database as Connection
 
 from adapters.store.schema import migrate
+from adapters.store.tables import Row
 from adapters.write_ahead import switch_to_write_ahead
 from core.errors import SetupError, StoreError
 
@@ -74,6 +76,16 @@ class Database:
 
         return await self._run(in_transaction)
 
+    async def rows(self, query: str, values: Sequence[object] = ()) -> list[Row]:
+        """Run one statement that returns rows, on its own (`Tables`). Raises `StoreError`."""
+        kept = _kept(values)
+        return await self._run(lambda connection: connection.execute(query, kept).fetchall())
+
+    async def execute(self, query: str, values: Sequence[object] = ()) -> int:
+        """Run one statement on its own; how many rows it changed (`Tables`). Raises `StoreError`."""
+        kept = _kept(values)
+        return await self.write(lambda connection: int(connection.execute(query, kept).rowcount))
+
     async def aclose(self) -> None:
         """Let what is running end, then close. May be called again."""
         if self._closed:
@@ -95,6 +107,11 @@ class Database:
             ) from exc
         except ValueError as exc:  # e.g. half a surrogate pair, which neither JSON nor SQLite can hold
             raise StoreError(f"a value cannot be stored: {exc}") from exc
+
+
+def _kept(values: Sequence[object]) -> list[object]:
+    """Moments as seconds since 1970."""
+    return [value.timestamp() if isinstance(value, datetime) else value for value in values]
 
 
 def _open(folder: Path, busy_timeout_s: float) -> Connection:

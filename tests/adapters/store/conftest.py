@@ -9,15 +9,16 @@ import pytest
 from adapters.secrets import SecretBox
 from adapters.store.attachments import SqliteAttachments
 from adapters.store.cache import SqliteAnswerCache
-from adapters.store.deliveries import SqliteDeliveries, SqliteOpenMessages
+from adapters.store.deliveries import SqlDeliveries, SqlOpenMessages
 from adapters.store.events import SqliteEventLog
-from adapters.store.heartbeats import SqliteHeartbeats
+from adapters.store.heartbeats import SqlHeartbeats
 from adapters.store.installations import (
-    SqliteDepartures,
-    SqliteMemberships,
-    SqliteOneTimeStates,
+    SqlDepartures,
     SqliteTokens,
-    SqliteTurns,
+    SqlMemberships,
+    SqlOneTimeStates,
+    SqlTokens,
+    SqlTurns,
 )
 from adapters.store.jobs import SqliteJobStore
 from adapters.store.memo import SqliteJobMemo
@@ -37,15 +38,6 @@ from adapters.store.memory_cache import MemoryAnswerCache
 from adapters.store.memory_settings import MemorySettings
 from adapters.store.postgres import PostgresDatabase
 from adapters.store.postgres_attachments import PostgresAttachments
-from adapters.store.postgres_deliveries import PostgresDeliveries, PostgresOpenMessages
-from adapters.store.postgres_heartbeats import PostgresHeartbeats
-from adapters.store.postgres_installations import (
-    PostgresDepartures,
-    PostgresMemberships,
-    PostgresOneTimeStates,
-    PostgresTokens,
-    PostgresTurns,
-)
 from adapters.store.postgres_jobs import PostgresJobStore
 from adapters.store.postgres_memo import PostgresJobMemo
 from adapters.store.postgres_ratings import PostgresRatings
@@ -69,6 +61,7 @@ from tests.servers import postgres_server, postgres_url, redis_server, redis_url
 __all__ = ["postgres_server", "postgres_url", "redis_server", "redis_url"]
 
 DURABLE = ["memory", "sqlite", "postgres"]
+DATABASES = {"sqlite": "database", "postgres": "postgres"}  # by parameter, the fixture that opens it
 
 
 @pytest.fixture
@@ -183,9 +176,7 @@ def deliveries(request, clock):
     if request.param == "memory":
         return MemoryDeliveries(clock=clock)
     box = SecretBox(("a secret of this test",))
-    if request.param == "sqlite":
-        return SqliteDeliveries(request.getfixturevalue("jobs_in_sqlite"), box, clock=clock)
-    return PostgresDeliveries(request.getfixturevalue("jobs_in_postgres"), box, clock=clock)
+    return SqlDeliveries(request.getfixturevalue(f"jobs_in_{request.param}"), box, clock=clock)
 
 
 @pytest.fixture(params=DURABLE)
@@ -213,39 +204,29 @@ def heartbeats(request):
     """Heartbeats, nobody's yet."""
     if request.param == "memory":
         return MemoryHeartbeats()
-    if request.param == "sqlite":
-        return SqliteHeartbeats(request.getfixturevalue("database"))
-    return PostgresHeartbeats(request.getfixturevalue("postgres"))
+    return SqlHeartbeats(request.getfixturevalue(DATABASES[request.param]))
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def tenancy(request, clock):
     """Tokens, one-time states, turns and departures, none yet."""
     box = SecretBox(("a secret of this test",))
-    if request.param == "sqlite":
-        kept = request.getfixturevalue("database")
-        tokens, states = SqliteTokens(kept, box, clock=clock), SqliteOneTimeStates(kept, clock=clock)
-        return tokens, states, SqliteTurns(kept, clock=clock), SqliteDepartures(kept)
-    kept = request.getfixturevalue("postgres")
-    tokens, states = PostgresTokens(kept, box, clock=clock), PostgresOneTimeStates(kept, clock=clock)
-    return tokens, states, PostgresTurns(kept, clock=clock), PostgresDepartures(kept)
+    kept = request.getfixturevalue(DATABASES[request.param])
+    tokens = (SqliteTokens if request.param == "sqlite" else SqlTokens)(kept, box, clock=clock)
+    return tokens, SqlOneTimeStates(kept, clock=clock), SqlTurns(kept, clock=clock), SqlDepartures(kept)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def memberships(request):
     """Who has which app, nobody yet."""
-    if request.param == "sqlite":
-        return SqliteMemberships(request.getfixturevalue("database"))
-    return PostgresMemberships(request.getfixturevalue("postgres"))
+    return SqlMemberships(request.getfixturevalue(DATABASES[request.param]))
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def open_messages(request, clock):
     """Messages without a job, none yet."""
     box = SecretBox(("a secret of this test",))
-    if request.param == "sqlite":
-        return SqliteOpenMessages(request.getfixturevalue("database"), box, clock=clock)
-    return PostgresOpenMessages(request.getfixturevalue("postgres"), box, clock=clock)
+    return SqlOpenMessages(request.getfixturevalue(DATABASES[request.param]), box, clock=clock)
 
 
 @pytest.fixture(params=DURABLE)

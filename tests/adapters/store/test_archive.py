@@ -22,14 +22,15 @@ from adapters.store.postgres_archive import PostgresArchive
 from adapters.store.postgres_jobs import PostgresJobStore
 from adapters.store.postgres_memo import PostgresJobMemo
 from adapters.store.postgres_sources import PostgresSourceStore
-from adapters.store.postgres_tracelog import PostgresSpending, PostgresTraceLog
+from adapters.store.postgres_tracelog import PostgresTraceLog
 from adapters.store.postgres_traces import PostgresTraceStore
 from adapters.store.redis import RedisAnswerCache
 from adapters.store.redis_archive import RedisArchive
 from adapters.store.redis_limits import RedisSingleFlight
 from adapters.store.sources import SqliteSourceStore
+from adapters.store.spending import SqlSpending
 from adapters.store.sqlite import FILE_NAME, Database
-from adapters.store.tracelog import SqliteSpending, SqliteTraceLog
+from adapters.store.tracelog import SqliteTraceLog
 from adapters.store.traces import SqliteTraceStore
 from core.budget import month_of
 from core.errors import JobNotFound, StoreError
@@ -78,12 +79,12 @@ class House:
 def house(request, clock) -> House:
     if request.param == "sqlite":
         db = request.getfixturevalue("database")
-        stores = SqliteArchive, SqliteJobStore, SqliteSourceStore, SqliteJobMemo, SqliteTraceLog, SqliteSpending
+        stores = SqliteArchive, SqliteJobStore, SqliteSourceStore, SqliteJobMemo, SqliteTraceLog, SqlSpending
         events, traces = SqliteEventLog(db, clock=clock), SqliteTraceStore(db)
     else:
         db = request.getfixturevalue("postgres")
         stores = (  # type: ignore[assignment]
-            PostgresArchive, PostgresJobStore, PostgresSourceStore, PostgresJobMemo, PostgresTraceLog, PostgresSpending,
+            PostgresArchive, PostgresJobStore, PostgresSourceStore, PostgresJobMemo, PostgresTraceLog, SqlSpending,
         )  # fmt: skip
         events, traces = None, PostgresTraceStore(db)  # type: ignore[assignment]
     archive, jobs, sources, memo, log, spending = (kind(db) for kind in stores)

@@ -9,8 +9,7 @@ import pytest
 
 from adapters.secrets import SecretBox
 from adapters.store.archive import SqliteArchive
-from adapters.store.deliveries import SqliteDeliveries
-from adapters.store.postgres_deliveries import PostgresDeliveries
+from adapters.store.deliveries import SqlDeliveries
 from adapters.store.sqlite import FILE_NAME
 from core.delivery import Address
 from core.errors import StoreError
@@ -80,15 +79,15 @@ async def test_an_open_message_waits_until_it_is_ended_or_a_day_has_passed(open_
 async def test_no_address_without_its_job(database, postgres, clock):
     """It could not be forgotten with it."""
     box = SecretBox(("a secret of this test",))
-    for store in (SqliteDeliveries(database, box, clock=clock), PostgresDeliveries(postgres, box, clock=clock)):
+    for store in (SqlDeliveries(database, box, clock=clock), SqlDeliveries(postgres, box, clock=clock)):
         with pytest.raises(StoreError, match="job_9"):
             await store.put(make_job(9), PLACE)
 
 
 async def test_another_secret_loses_the_address_not_the_others(jobs_in_sqlite, clock):
     """A changed GORKD_SECRET costs what it sealed, not the start of the bot."""
-    old = SqliteDeliveries(jobs_in_sqlite, SecretBox(("the secret before",)), clock=clock)
-    new = SqliteDeliveries(jobs_in_sqlite, SecretBox(("the secret of today",)), clock=clock)
+    old = SqlDeliveries(jobs_in_sqlite, SecretBox(("the secret before",)), clock=clock)
+    new = SqlDeliveries(jobs_in_sqlite, SecretBox(("the secret of today",)), clock=clock)
     await old.put(make_job(1), PLACE)
     await new.put(make_job(2), PLACE)
 
@@ -97,7 +96,7 @@ async def test_another_secret_loses_the_address_not_the_others(jobs_in_sqlite, c
 
 async def test_the_file_does_not_say_what_is_in_an_address_and_forgetting_removes_it(jobs_in_sqlite, clock, tmp_path):
     """Sealed while it waits, gone with its job."""
-    store = SqliteDeliveries(jobs_in_sqlite, SecretBox(("a secret of this test",)), clock=clock)
+    store = SqlDeliveries(jobs_in_sqlite, SecretBox(("a secret of this test",)), clock=clock)
     await store.put(make_job(1), PLACE)
     files = b"".join(path.read_bytes() for path in tmp_path.glob(f"{FILE_NAME}*"))
 

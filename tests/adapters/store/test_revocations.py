@@ -7,8 +7,7 @@ from datetime import timedelta
 import pytest
 
 from adapters.store.memory import MemoryLinkRevocations
-from adapters.store.postgres_revocations import PostgresLinkRevocations
-from adapters.store.revocations import SqliteLinkRevocations
+from adapters.store.revocations import SqlLinkRevocations
 from tests.adapters.store.samples import NOON, make_job
 
 MINUTE = timedelta(minutes=1)
@@ -19,9 +18,7 @@ def revocations(request):
     """Revocations of job 1 and job 2, none yet."""
     if request.param == "memory":
         return MemoryLinkRevocations()
-    if request.param == "sqlite":
-        return SqliteLinkRevocations(request.getfixturevalue("jobs_in_sqlite"))
-    return PostgresLinkRevocations(request.getfixturevalue("jobs_in_postgres"))
+    return SqlLinkRevocations(request.getfixturevalue(f"jobs_in_{request.param}"))
 
 
 async def test_links_of_one_job_are_taken_back_and_no_others(revocations):

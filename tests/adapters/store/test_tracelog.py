@@ -7,11 +7,12 @@ from datetime import timedelta
 
 import pytest
 
-from adapters.store.backlog import PostgresBacklog, SqliteBacklog
+from adapters.store.backlog import SqlBacklog
 from adapters.store.jobs import SqliteJobStore
 from adapters.store.postgres_jobs import PostgresJobStore
-from adapters.store.postgres_tracelog import PostgresSpending, PostgresTraceLog
-from adapters.store.tracelog import SqliteSpending, SqliteTraceLog
+from adapters.store.postgres_tracelog import PostgresTraceLog
+from adapters.store.spending import SqlSpending
+from adapters.store.tracelog import SqliteTraceLog
 from core.budget import Spent, month_of
 from core.job import JobStatus, Scope
 from core.tracing import Exchange, TraceEntry
@@ -35,10 +36,10 @@ def parts(request):
     """Job store, trace log, spending and backlog on one empty database."""
     if request.param == "sqlite":
         database = request.getfixturevalue("database")
-        kinds = SqliteJobStore, SqliteTraceLog, SqliteSpending, SqliteBacklog
+        kinds = SqliteJobStore, SqliteTraceLog, SqlSpending, SqlBacklog
     else:
         database = request.getfixturevalue("postgres")
-        kinds = PostgresJobStore, PostgresTraceLog, PostgresSpending, PostgresBacklog
+        kinds = PostgresJobStore, PostgresTraceLog, SqlSpending, SqlBacklog
     return tuple(kind(database) for kind in kinds)
 
 

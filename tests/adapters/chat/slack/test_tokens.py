@@ -18,7 +18,7 @@ from slack_sdk.oauth.token_rotation.async_rotator import AsyncTokenRotator
 from adapters.chat.slack.client import NotInstalled, web_client
 from adapters.chat.slack.installations import Installations, InstalledWorkspaces
 from adapters.secrets import SecretBox
-from adapters.store.installations import SqliteTokens, SqliteTurns
+from adapters.store.installations import SqliteTokens, SqlTurns
 from adapters.store.sqlite import Database
 from tests.loopback.slack_city import CLIENT_ID, CLIENT_SECRET, TOKEN_S, SlackCity
 
@@ -41,9 +41,7 @@ async def processes(city: SlackCity, folder: Path, count: int) -> AsyncIterator[
             stack.push_async_callback(database.aclose)
             tokens = SqliteTokens(database, SecretBox(("a secret of this test",)), clock=now)
             rotator = AsyncTokenRotator(client_id=CLIENT_ID, client_secret=CLIENT_SECRET, client=client_of(""))
-            workspaces = InstalledWorkspaces(
-                Installations(tokens), SqliteTurns(database, clock=now), rotator, client_of
-            )
+            workspaces = InstalledWorkspaces(Installations(tokens), SqlTurns(database, clock=now), rotator, client_of)
             stack.push_async_callback(workspaces.aclose)
             found.append(workspaces)
         yield found
@@ -112,7 +110,7 @@ async def test_process_that_dies_in_its_turn_holds_nobody_up_while_the_token_liv
         city.rotates = True
         old = await installed(city, tmp_path, left_s=HOUR_S)
         database = await Database.open(tmp_path)
-        dead = SqliteTurns(database, clock=lambda: now() - timedelta(minutes=5))
+        dead = SqlTurns(database, clock=lambda: now() - timedelta(minutes=5))
         assert await dead.take("token:slack:T1", "died", ttl=timedelta(minutes=5))
         async with processes(city, tmp_path, 1) as (one,):
             served = await one.find("T1")
