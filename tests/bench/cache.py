@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,6 +20,7 @@ from core.sameness.guard import strict_veto, veto
 from core.stages.intake import parse_intent
 from tests.bench.conditions import Conditions
 from tests.bench.table import Goal, Row, format_table
+from tests.bench.timing import times_ms
 
 DIMENSIONS = (384, 1536)  # a small local model, and the usual hosted one
 QUESTION = "What are the long-term side effects of metformin in adults with type 2 diabetes?"
@@ -64,8 +64,8 @@ async def _measure(dimension: int, conditions: Conditions) -> tuple[float, list[
             async def exact() -> None:
                 await cache.get(LOCAL, "key 7")
 
-            (loaded,) = await _times(near, 1)
-            return loaded, await _times(near, 200), await _times(exact, 200), _guard_ms()
+            (loaded,) = await times_ms(near, 1)
+            return loaded, await times_ms(near, 200), await times_ms(exact, 200), _guard_ms()
         finally:
             await database.aclose()
 
@@ -79,16 +79,6 @@ async def _fill(database: Database, vectors: Vector) -> None:
         for number, vector in enumerate(vectors)
     ]
     await database.write(lambda connection: connection.conn.executemany(_INSERT, rows))
-
-
-async def _times(act: Callable[[], Awaitable[None]], repeats: int) -> list[float]:
-    """Milliseconds each."""
-    times: list[float] = []
-    for _ in range(repeats):
-        began = time.perf_counter()
-        await act()
-        times.append(1000 * (time.perf_counter() - began))
-    return times
 
 
 def _guard_ms() -> float:

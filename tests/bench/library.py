@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import resource
 import time
-from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from multiprocessing import get_context
 from pathlib import Path
@@ -24,6 +23,7 @@ from core.library.paper import Index, Paper, PaperChunk
 from core.ports import Vector
 from tests.bench.conditions import Conditions
 from tests.bench.table import Goal, Row, format_table
+from tests.bench.timing import times_ms
 from tests.shared_data import SHARED
 
 DIMENSION = 384  # a small local model's
@@ -84,14 +84,14 @@ async def _measure(papers: int) -> str:
             async def everything_in_words() -> None:
                 await library.matching((LOCAL,), Index.CONTENT, _text(rng, 8), limit=60)
 
-            started = await _times(everything, 1)
-            searched = await _times(everything, _QUERIES)
-            in_words = await _times(everything_in_words, _QUERIES)
-            meaning = await _times(lambda: funnel(by_meaning), _QUERIES)
-            words = await _times(lambda: funnel(by_words), _QUERIES)
-            changed = await _times(lambda: _replace(library, rng), 3)
-            after_change = await _times(everything, 1)
-            removed = await _times(lambda: _remove(library), 3)
+            started = await times_ms(everything, 1)
+            searched = await times_ms(everything, _QUERIES)
+            in_words = await times_ms(everything_in_words, _QUERIES)
+            meaning = await times_ms(lambda: funnel(by_meaning), _QUERIES)
+            words = await times_ms(lambda: funnel(by_words), _QUERIES)
+            changed = await times_ms(lambda: _replace(library, rng), 3)
+            after_change = await times_ms(everything, 1)
+            removed = await times_ms(lambda: _remove(library), 3)
         finally:
             await database.aclose()
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -159,13 +159,3 @@ def _text(rng: np.random.Generator, words: int) -> str:
 def _unit(rng: np.random.Generator, count: int) -> Vector:
     vectors = rng.standard_normal((count, DIMENSION)).astype(np.float32)
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-
-
-async def _times(act: Callable[[], Awaitable[None]], repeats: int) -> list[float]:
-    """Milliseconds each."""
-    times: list[float] = []
-    for _ in range(repeats):
-        began = time.perf_counter()
-        await act()
-        times.append(1000 * (time.perf_counter() - began))
-    return times
