@@ -35,19 +35,19 @@ _INSERT = """
 def measure_cache(conditions: Conditions) -> str:
     """The table, as text."""
     measured = [asyncio.run(_measure(dimension, conditions)) for dimension in DIMENSIONS]
-    loaded, near, exact, guard = zip(*measured, strict=True)
+    loaded, near, exact = zip(*measured, strict=True)
     rows = [
         Row("first look-up, which reads the log", loaded, "ms", 0),
         Row("near questions, median", [float(np.median(times)) for times in near], "ms", 2, Goal(2)),
         Row("near questions, 95 %", [float(np.percentile(times, 95)) for times in near], "ms", 2),
         Row("exact key, median", [float(np.median(times)) for times in exact], "ms", 2, Goal(2)),
-        Row("guard, a candidate", guard, "ms", 2),
+        Row("guard, a candidate", [_guard_ms(), None], "ms", 2),
     ]
     title = f"cache: {conditions.cached_answers} answers in one place, SQLite"
     return format_table(title, tuple(f"{dimension} numbers" for dimension in DIMENSIONS), rows)
 
 
-async def _measure(dimension: int, conditions: Conditions) -> tuple[float, list[float], list[float], float]:
+async def _measure(dimension: int, conditions: Conditions) -> tuple[float, list[float], list[float]]:
     rng = np.random.default_rng(SEED)
     vectors = rng.standard_normal((conditions.cached_answers, dimension)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -65,7 +65,7 @@ async def _measure(dimension: int, conditions: Conditions) -> tuple[float, list[
                 await cache.get(LOCAL, "key 7")
 
             (loaded,) = await times_ms(near, 1)
-            return loaded, await times_ms(near, 200), await times_ms(exact, 200), _guard_ms()
+            return loaded, await times_ms(near, 200), await times_ms(exact, 200)
         finally:
             await database.aclose()
 
@@ -82,6 +82,7 @@ async def _fill(database: Database, vectors: Vector) -> None:
 
 
 def _guard_ms() -> float:
+    """Of questions that were not read before: what was read is remembered, and a second measure finds it."""
     began = time.perf_counter()
     for number in range(100):
         other = f"Which adverse effects does metformin have in {number + 20} adults with type 2 diabetes?"
