@@ -8,9 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from adapters.chat.slack.client import FAULTS, Workspace, reason
-from adapters.chat.slack.threads import Remembered
-
-REMEMBERED_S = 600.0  # who stops being an admin stops being one here too
+from adapters.chat.slack.threads import REMEMBERED_S, Remembered
 
 _log = logging.getLogger(__name__)
 
@@ -19,14 +17,13 @@ class Admins:
     """Asks Slack once in `REMEMBERED_S` for each person."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._known: Remembered[tuple[bool, float]] = Remembered()
+        self._known: Remembered[bool] = Remembered(REMEMBERED_S, clock)
 
     async def is_admin(self, workspace: Workspace, user: str) -> bool:
         """Whoever cannot be looked up is none."""
         known = self._known.get(workspace.team_id, user)
-        if known is not None and self._clock() - known[1] < REMEMBERED_S:
-            return known[0]
+        if known is not None:
+            return known
         try:
             described: Mapping[str, Any] = (await workspace.client.users_info(user=user)).get("user") or {}
         except FAULTS as exc:
@@ -34,5 +31,5 @@ class Admins:
             return False
         is_own = not described.get("team_id") or described["team_id"] == workspace.team_id  # guests of shared channels
         is_admin = is_own and (described.get("is_admin") is True or described.get("is_owner") is True)
-        self._known.put(workspace.team_id, user, value=(is_admin, self._clock()))
+        self._known.put(workspace.team_id, user, value=is_admin)
         return is_admin

@@ -7,7 +7,10 @@ to the conversation that answer was given in; that is remembered here, and stand
 from __future__ import annotations
 
 import logging
+import math
+import time
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Generic, TypeVar
 
@@ -17,33 +20,36 @@ from adapters.chat.slack.translate import PLATFORM, Place, Said, is_open_channel
 from core.settings.desk import SettingsDesk
 
 REMEMBERED = 5_000  # threads and channels; more are looked up again
+REMEMBERED_S = 600.0  # of what may change: a channel that is closed, a person who is an admin no more
 
 _log = logging.getLogger(__name__)
 Value = TypeVar("Value")
 
 
 class Remembered(Generic[Value]):
-    """The latest `REMEMBERED` entries."""
+    """The latest `REMEMBERED` entries, none for longer than `life_s`."""
 
-    def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[str, ...], Value] = OrderedDict()
+    def __init__(self, life_s: float = math.inf, clock: Callable[[], float] = time.monotonic) -> None:
+        self._life_s, self._clock = life_s, clock
+        self._kept: OrderedDict[tuple[str, ...], tuple[Value, float]] = OrderedDict()
 
     def get(self, *key: str) -> Value | None:
-        return self._kept.get(key)
+        value, put_at = self._kept.get(key, (None, 0.0))
+        return value if self._clock() - put_at < self._life_s else None
 
     def put(self, *key: str, value: Value) -> None:
-        self._kept[key] = value
+        self._kept[key] = (value, self._clock())
         if len(self._kept) > REMEMBERED:
             self._kept.popitem(last=False)
 
 
 class Threads:
-    """Looks things up in Slack once; `rules` are asked anew each time."""
+    """Looks things up in Slack once in a while; `rules` are asked anew each time."""
 
-    def __init__(self, rules: SettingsDesk) -> None:
+    def __init__(self, rules: SettingsDesk, clock: Callable[[], float] = time.monotonic) -> None:
         self._rules = rules
         self._roots: Remembered[str] = Remembered()
-        self._open: Remembered[bool] = Remembered()
+        self._open: Remembered[bool] = Remembered(REMEMBERED_S, clock)
 
     async def conversation(self, workspace: Workspace, said: Said) -> str:
         """Of a message in a thread that thread's, of a direct message the channel's, else a new one."""
