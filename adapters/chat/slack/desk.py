@@ -33,7 +33,7 @@ from core.conversation import Reply, read_reply
 from core.delivery import Address
 from core.errors import GorkdError
 from core.job import ResearchJob, ResearchRequest, Scope
-from core.steering import read_steering
+from core.steering import Steering, read_steering
 
 if TYPE_CHECKING:
     from core.researcher import Researcher
@@ -178,9 +178,6 @@ class Desk:
             self.live.follow(job, reply)
         return job is not None or not is_known
 
-    async def latest(self, place: Place, conversation: str) -> ResearchJob | None:
-        return await self.researcher.latest(conversation, scope=place.scope)
-
     def _may_follow_up(self, said: Said, workspace: Workspace) -> bool:
         """In a channel, without a mention: one of our words, or a question to nobody else, within a thread."""
         if not said.thread_ts or said.thread_ts == said.ts or f"<@{workspace.bot_user_id}" in said.raw:
@@ -237,13 +234,16 @@ class Desk:
             return
         last = None
         if said.thread_ts or asked.kind != "question":
-            last = await self.latest(place, conversation)
+            last = await self.researcher.latest(conversation, scope=place.scope)
         if not is_asked and not place.is_direct:
             is_own_thread = last is not None and (asked.kind != "question" or last.request.asker == said.user_id)
             if not is_own_thread:
                 return
         if asked.kind != "question" and (last is not None or asked.kind in ("help", "history")):
-            await self._obey(asked, last, place, reply)
+            try:
+                await self._obey(asked, last, place, reply)
+            except GorkdError as error:
+                await self._tell(self.voice.refusal(error.user_message), place, reply)
             return
         if not said.text and not said.files:
             await reply.edit(self.voice.refusal(wording.ASK_WHAT))
@@ -291,13 +291,15 @@ class Desk:
             await self.begin(again, reply, last.scope)
         elif asked.kind == "sources":
             await self._post_sources(last, reply)
+        elif asked.kind == "forget" and last.request.asker != who:
+            await self._tell(self.voice.refusal(wording.NOT_YOURS), place, reply)
         elif asked.kind == "forget":
             await researcher.forget(last.id, who, scope=last.scope)
             await self._tell(self.voice.refusal(wording.FORGOTTEN), place, reply)
         elif asked.kind == "history":
             await self._tell(await self._history(place), place, reply)
         else:
-            await researcher.cancel(last.id)
+            await researcher.steer(last.id, Steering("cancel"), scope=last.scope)
 
     async def _post_sources(self, job: ResearchJob, reply: SlackReply) -> None:
         result = await self.researcher.result(job.id)
@@ -326,13 +328,13 @@ class Desk:
             _log.info("this thread has no status", extra={"reason": reason(exc)})
 
     async def _forget_asked(self, workspace: Workspace, event: Payload) -> None:
-        """Who deletes a question takes it back."""
+        """Who deletes a question takes it back, whoever could see the answer when it was asked."""
         channel, ts = str(event.get("channel") or ""), str(event.get("deleted_ts") or "")
         user = str((event.get("previous_message") or {}).get("user") or "")
-        place = await self.threads.place(workspace, channel, user)
-        said = f"{place.team_id}:{channel}:{ts}"
-        for asked in (f"{translate.PLATFORM}:{said}", f"library:{said}"):
-            await self.researcher.forget_asked(asked, scope=place.scope)
+        said = f"{workspace.team_id}:{channel}:{ts}"
+        for scope in translate.scopes_of(workspace.team_id, channel, user):
+            for asked in (f"{translate.PLATFORM}:{said}", f"library:{said}"):
+                await self.researcher.forget_asked(asked, scope=scope)
 
     def _lodging(
         self, place: Place, key: str, thread_ts: str = "", conversation: str = "", *, response_url: str = ""

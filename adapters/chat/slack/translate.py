@@ -63,6 +63,13 @@ class Place:
         return Scope(self.tenant, f"user:{self.user_id}")
 
 
+def scopes_of(team_id: str, channel_id: str, user_id: str) -> list[Scope]:
+    """All that something may have been asked in there; whether the channel is open may have changed since."""
+    open_place = Place(team_id, channel_id, user_id, is_open=True)
+    scopes = (open_place.scope, replace(open_place, is_open=False).scope, open_place.own_scope)
+    return list(dict.fromkeys(scopes))
+
+
 @dataclass(frozen=True)
 class SlackFile:
     """A file that came with a question; its bytes need the app's token."""

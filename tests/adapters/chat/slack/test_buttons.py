@@ -188,6 +188,25 @@ async def test_button_of_a_forgotten_answer_says_so(house: SlackHouse) -> None:
     ]
 
 
+async def test_words_that_do_nothing_say_why(house: SlackHouse) -> None:
+    """Somebody else's question is not forgotten, and what has ended is not cancelled; neither is met with silence."""
+    ada = house.person()
+    channel = house.channel(ada)
+    bob = house.person(channel)
+    answer = await house.answered(ada, channel)
+
+    await house.slack.mentions(bob, channel, "forget", thread_ts=answer.thread_ts)
+    await house.slack.until(lambda: house.whispers(bob))
+    await house.slack.mentions(ada, channel, "cancel", thread_ts=answer.thread_ts)
+    await house.slack.until(lambda: house.whispers(ada))
+    await house.slack.clicks(ada, answer, "show_sources")
+    await house.slack.until(lambda: len(house.whispers(ada)) == 2)
+
+    assert house.whispers(bob) == ["Only the person who asked can do that."]
+    assert house.whispers(ada)[0] == "That research has ended; ask a follow-up instead."
+    assert "no longer kept" not in house.whispers(ada)[1]
+
+
 async def test_sources_and_improve_work_as_words(house: SlackHouse) -> None:
     """ "sources" lists them in the thread; "improve …" is a new answer that minds what was said."""
     ada = house.person()

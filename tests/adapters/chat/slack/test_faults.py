@@ -96,12 +96,13 @@ async def test_edits_and_other_bots_ask_nothing(house: SlackHouse) -> None:
     assert house.endings(channel) == []
 
 
-async def test_deleted_question_is_forgotten(house: SlackHouse) -> None:
-    """Who takes a question back takes its answer back."""
+@pytest.mark.parametrize("how", ["", " private:yes"], ids=["open", "private"])
+async def test_deleted_question_is_forgotten(house: SlackHouse, how: str) -> None:
+    """Who takes a question back takes its answer back, wherever that was given."""
     ada = house.person()
     channel = house.channel(ada)
-    answer = await house.answered(ada, channel)
-    asked = house.slack.state.messages[channel, answer.thread_ts]
+    asked = await house.slack.mentions(ada, channel, f"{QUESTION}{how}")
+    answer = await house.ended(house.slack.state.direct(ada) if how else channel)
 
     gone = {"subtype": "message_deleted", "deleted_ts": asked.ts, "previous_message": {"user": ada, "ts": asked.ts}}
     await house.slack.send("event", house.slack.event("message", asked, channel_type="channel", **gone))
