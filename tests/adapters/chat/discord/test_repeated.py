@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.adapters.durable.tables import until
 from tests.loopback.discord_data import ASKER, OTHER
 from tests.loopback.discord_house import discord_house
 
@@ -31,3 +32,20 @@ async def test_a_repeated_answer_is_renewed_and_says_what_changed(tmp_path: Path
         assert twice.buttons["What changed"]["custom_id"] == renewed.buttons["What changed"]["custom_id"]
         assert told.is_ephemeral
         assert "Nothing changed" in told.text
+
+
+async def test_another_server_is_not_given_the_answer(tmp_path: Path):
+    """G-02: what one server asked is researched anew in another, while the first is given it again."""
+    async with discord_house(tmp_path, service="pubmed") as house:
+        await until(
+            lambda: house.bot.said("discord is ready")
+        )  # until then discord.py takes a new server for an old one
+        elsewhere = house.discord.invites()
+
+        first = await house.final(house.discord.slash("research", query=TIDES))
+        foreign = await house.final(house.discord.slash("research", query=TIDES, channel=elsewhere))
+        repeated = await house.final(house.discord.slash("research", query=TIDES))
+
+        assert "Answered" not in first.text + foreign.text
+        assert "Research Complete" in foreign.text
+        assert [message.buttons.get("Refresh") is None for message in (first, foreign, repeated)] == [True, True, False]
