@@ -13,25 +13,21 @@ from rapidfuzz import fuzz
 
 from core.answer import ModelUsage
 from core.errors import ModelGarbled, ToolsUnsupported
-from core.events import Json
 from core.growing_json import parse_object
-from core.llm import complete, estimate_usage
+from core.llm import complete, estimate_usage, strict
 from core.ports import ChatModel, ChatRequest, Tool, ToolCall, ToolTurn
 from core.terms import terms
 
 MAX_QUERY_CHARS = 400
 SAME_WORDING = 90  # rapidfuzz token_sort_ratio 0…100; the same words in another order give 100
 SAME_TERMS = 0.75  # of all terms of two queries, how many they share; a new question brings its own
-_STRUCTURED: dict[str, Json] = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["missing", "action", "query"],
-    "properties": {
+_STRUCTURED = strict(
+    {
         "missing": {"type": "string"},
         "action": {"type": "string", "enum": ["search", "enough"]},
         "query": {"type": "string"},
-    },
-}
+    }
+)
 
 
 @dataclass(frozen=True)

@@ -37,12 +37,11 @@ from core.steering import SteeringStore
 from core.telemetry import Measurement
 from core.trace import TraceStore
 
+log = logging.getLogger(__name__)
+
 
 async def _spend_all(request: ResearchRequest) -> None:
     pass
-
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,8 @@ from typing import Protocol
 
 from core.job import Scope
 
+ROUNDING_S = 1e-4  # doubles around 2e9 seconds are 2e-7 apart, and a burst adds up hundreds of such steps
+
 
 class RateLimits(Protocol):
     """Token buckets, shared by every process that uses the same store."""
@@ -63,6 +65,3 @@ def take_token(full_at: float, now: float, *, rate: float, burst: int) -> tuple[
 def tokens_left(full_in_s: float, *, rate: float, burst: int) -> int:
     """How many tokens a bucket holds that will be full in so many seconds; 0…`burst`."""
     return min(max(math.floor(burst - (full_in_s - ROUNDING_S) * rate), 0), burst)
-
-
-ROUNDING_S = 1e-4  # doubles around 2e9 seconds are 2e-7 apart, and a burst adds up hundreds of such steps

@@ -54,15 +54,13 @@ class PageLinks:
 
     def paper(self, place: PaperPlace, *, page: int | None = None) -> str:
         """The address of a paper's PDF, for whoever may look where `place` is; at `page`, which counts from 1."""
-        expiry = self._expiry()
         at = f"#page={page}" if page else ""
-        path = f"/papers/{place.token}/paper.pdf?sig={expiry}-{_mac(self.keys[0], place.signed, expiry)}{at}"
+        path = f"/papers/{place.token}/paper.pdf?sig={self._signature(place.signed)}{at}"
         return f"{self.public_url.rstrip('/')}{path}"
 
     def sign(self, job: ResearchJob) -> str:
         """A signature that holds for `LINK_LIFE` from now."""
-        expiry = self._expiry()
-        return f"{expiry}-{_mac(self.keys[0], _signed(job), expiry)}"
+        return self._signature(_signed(job))
 
     def allows(self, job: ResearchJob, sig: str, now: datetime, *, revoked_at: datetime | None = None) -> bool:
         """Whether who presents `sig` ("" for none) may read the job."""
@@ -76,8 +74,9 @@ class PageLinks:
     def allows_paper(self, place: PaperPlace, sig: str, now: datetime) -> bool:
         return bool(self._genuine(place.signed, sig, now))
 
-    def _expiry(self) -> int:
-        return int((self.clock() + LINK_LIFE).timestamp())
+    def _signature(self, signed: Sequence[str]) -> str:
+        expiry = int((self.clock() + LINK_LIFE).timestamp())
+        return f"{expiry}-{_mac(self.keys[0], signed, expiry)}"
 
     def _genuine(self, signed: Sequence[str], sig: str, now: datetime) -> int:
         """The expiry in a signature, 0 for one that is not ours or has expired."""

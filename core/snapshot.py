@@ -8,7 +8,7 @@ from datetime import datetime
 from types import MappingProxyType
 
 from core.deep.card import Card, read_card
-from core.events import Event
+from core.events import Event, Json
 from core.job import JobStatus
 from core.render import one_line
 from core.wording import STATUS_MESSAGES
@@ -95,33 +95,36 @@ def source_line(event: Event) -> str:
 
 def _line(event: Event) -> str:
     """The message with its own indent, where the job gives one."""
-    told = event.data.get("data")
-    line = told.get("line") if isinstance(told, dict) else None
+    line = _details(event).get("line")
     text = line if isinstance(line, str) else str(event.data.get("message") or "")
     return " " * (len(text) - len(text.lstrip(" "))) + one_line(text)
 
 
 def _told(event: Event, key: str) -> tuple[str, ...]:
     """The lines under `key` of a status event's data; a single string counts as one line."""
-    told = event.data.get("data")
-    lines = told.get(key) if isinstance(told, dict) else None
+    lines = _details(event).get(key)
     lines = [lines] if isinstance(lines, str) else lines
     return tuple(one_line(str(line)) for line in lines) if isinstance(lines, list) else ()
 
 
 def _ahead(event: Event) -> int | None:
-    told = event.data.get("data")
-    ahead = told.get("ahead") if isinstance(told, dict) else None
+    ahead = _details(event).get("ahead")
     return ahead if isinstance(ahead, int) else None
 
 
 def _earlier(event: Event, before: str) -> str:
     """Told once when it is shown and once, as null, when it is taken back."""
-    told = event.data.get("data")
-    if not isinstance(told, dict) or "earlier" not in told:
+    details = _details(event)
+    if "earlier" not in details:
         return before
-    earlier = told["earlier"]
+    earlier = details["earlier"]
     return one_line(str(earlier.get("question") or "")) if isinstance(earlier, dict) else ""
+
+
+def _details(event: Event) -> Mapping[str, Json]:
+    """What a status event says besides its message."""
+    data = event.data.get("data")
+    return data if isinstance(data, dict) else {}
 
 
 def _word(event: Event, key: str) -> str:

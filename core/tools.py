@@ -11,7 +11,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from core import wording
-from core.answer import JobResult
 from core.deep.output import TOOL_NAME
 from core.errors import GorkdError, InvalidQuery
 from core.events import Event, Json
@@ -45,10 +44,8 @@ class ToolResult:
         return dict(data) if isinstance(data, dict) else {}
 
 
-Executor = Callable[
-    [Mapping[str, Json], Researcher, Scope],
-    AsyncGenerator[ToolProgress | ToolResult, None],
-]
+ToolSteps = AsyncGenerator[ToolProgress | ToolResult, None]
+Executor = Callable[[Mapping[str, Json], Researcher, Scope], ToolSteps]
 
 
 @dataclass(frozen=True)
@@ -64,9 +61,7 @@ class ToolConfig:
     streaming: bool = True
 
 
-async def execute_deep_research(
-    params: Mapping[str, Json], researcher: Researcher, scope: Scope
-) -> AsyncGenerator[ToolProgress | ToolResult, None]:
+def execute_deep_research(params: Mapping[str, Json], researcher: Researcher, scope: Scope) -> ToolSteps:
     """Raises `InvalidQuery` for wrong parameters, and what refuses the question."""
     rounds = params.get("max_iterations", 10)
     if not isinstance(rounds, int) or isinstance(rounds, bool) or not 1 <= rounds <= 20:
@@ -74,25 +69,13 @@ async def execute_deep_research(
     request = ResearchRequest(
         _text(params, "question"), scope=scope, modes=("deep",), context=_text(params, "context"), max_iterations=rounds
     )
-    ran = _run(request, researcher)
-    try:
-        async for told in ran:
-            yield told if isinstance(told, ToolProgress) else _deep_result(told)
-    finally:
-        await ran.aclose()
+    return _run(request, researcher, _deep_result)
 
 
-async def execute_research(
-    params: Mapping[str, Json], researcher: Researcher, scope: Scope
-) -> AsyncGenerator[ToolProgress | ToolResult, None]:
+def execute_research(params: Mapping[str, Json], researcher: Researcher, scope: Scope) -> ToolSteps:
     """Raises `InvalidQuery` for wrong parameters, and what refuses the question."""
     request = ResearchRequest(_text(params, "question"), scope=scope, context=_text(params, "context"))
-    ran = _run(request, researcher)
-    try:
-        async for told in ran:
-            yield told if isinstance(told, ToolProgress) else _quick_result(told)
-    finally:
-        await ran.aclose()
+    return _run(request, researcher, _quick_result)
 
 
 @dataclass(frozen=True)
@@ -100,12 +83,11 @@ class _Ended:
     """A job that has ended, with its JSON."""
 
     job: ResearchJob
-    result: JobResult | None
     shown: Mapping[str, Json]
     text: str
 
 
-async def _run(request: ResearchRequest, researcher: Researcher) -> AsyncGenerator[ToolProgress | _Ended, None]:
+async def _run(request: ResearchRequest, researcher: Researcher, conclude: Callable[[_Ended], ToolResult]) -> ToolSteps:
     """A job from its submission to its end; who stops listening cancels it."""
     job = await researcher.submit(request)
     has_ended = False
@@ -117,7 +99,7 @@ async def _run(request: ResearchRequest, researcher: Researcher) -> AsyncGenerat
         has_ended = True
         result, sources = await researcher.result(job.id), await researcher.sources(job.id)
         text = answer_markdown(job, result, sources) if result else wording.failure_sentence(job)
-        yield _Ended(job, result, job_json(job, result, sources), text)
+        yield conclude(_Ended(job, job_json(job, result, sources), text))
     finally:
         if not has_ended:
             with suppress(GorkdError):

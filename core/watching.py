@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from time import perf_counter
 
@@ -19,6 +19,7 @@ from core.errors import FetchError, GorkdError, ProviderError, StoreError, WebSe
 from core.job import Depth, Scope
 from core.llm import cost_usd, estimate_usage
 from core.ports import (
+    WEB_SEARCH,
     ChatDelta,
     ChatModel,
     ChatRequest,
@@ -123,11 +124,50 @@ async def open_tracer(
         await writing
 
 
+@dataclass(frozen=True)
+class _Books:
+    """Where a model's calls are traced, counted and priced."""
+
+    tracer: Tracer
+    recorder: Recorder
+    prices: Prices
+
+    def enter(
+        self,
+        model: str,
+        request: ChatRequest,
+        text: str,
+        usage: ModelUsage,
+        *,
+        seconds: float,
+        outcome: str,
+        job_id: str = "",
+    ) -> None:
+        cost = cost_usd(usage, model, self.prices)
+        self.recorder.record(Measurement("llm_tokens_used", usage.prompt_tokens + usage.completion_tokens, model))
+        if cost is not None:
+            self.recorder.record(Measurement("llm_cost_usd", cost, model))
+        entry = TraceEntry(
+            "model",
+            request.purpose,
+            self.tracer.now(),
+            seconds,
+            outcome,
+            model,
+            prompt_tokens=usage.prompt_tokens,
+            completion_tokens=usage.completion_tokens,
+            is_estimated=usage.is_estimated,
+            cost_usd=cost,
+            exchange=Exchange(request.system, request.user, text),
+        )
+        self.tracer.note(entry, job_id=job_id)
+
+
 class WatchedModel:
     """A `ChatModel` whose every call is traced, counted and priced: also one that failed or was given up."""
 
     def __init__(self, model: ChatModel, tracer: Tracer, recorder: Recorder, prices: Prices) -> None:
-        self._model, self._tracer, self._recorder, self._prices = model, tracer, recorder, prices
+        self._model, self._books = model, _Books(tracer, recorder, prices)
 
     @property
     def name(self) -> str:
@@ -155,46 +195,17 @@ class WatchedModel:
             text = "".join(pieces)
             is_paid = outcome == "done" or bool(text)  # a refused call costs nothing
             spent = usage or (estimate_usage(request, text) if is_paid else ModelUsage())
-            entry = _call_entry(self._tracer, self.name, request, text, spent, self._prices)
-            _count_usage(self._recorder, self.name, spent, entry.cost_usd)
-            self._tracer.note(replace(entry, seconds=perf_counter() - started, outcome=outcome), job_id=job_id)
+            seconds = perf_counter() - started
+            self._books.enter(self.name, request, text, spent, seconds=seconds, outcome=outcome, job_id=job_id)
             if isinstance(deltas, AsyncGenerator):
                 await deltas.aclose()
-
-
-def _call_entry(  # noqa: PLR0917 -- each argument is of its own type
-    tracer: Tracer,
-    model: str,
-    request: ChatRequest,
-    text: str,
-    usage: ModelUsage,
-    prices: Prices,
-) -> TraceEntry:
-    """A model call in the trace; how it ended is filled in by whoever knows."""
-    return TraceEntry(
-        "model",
-        request.purpose,
-        tracer.now(),
-        detail=model,
-        prompt_tokens=usage.prompt_tokens,
-        completion_tokens=usage.completion_tokens,
-        is_estimated=usage.is_estimated,
-        cost_usd=cost_usd(usage, model, prices),
-        exchange=Exchange(request.system, request.user, text),
-    )
-
-
-def _count_usage(recorder: Recorder, model: str, usage: ModelUsage, cost: float | None) -> None:
-    recorder.record(Measurement("llm_tokens_used", usage.prompt_tokens + usage.completion_tokens, model))
-    if cost is not None:
-        recorder.record(Measurement("llm_cost_usd", cost, model))
 
 
 class WatchedWebSearch:
     """A `WebSearchModel` whose every call is traced and priced as a model's, and its searches as a provider's."""
 
     def __init__(self, model: WebSearchModel, tracer: Tracer, recorder: Recorder, prices: Prices) -> None:
-        self._model, self._tracer, self._recorder, self._prices = model, tracer, recorder, prices
+        self._model, self._tracer, self._books = model, tracer, _Books(tracer, recorder, prices)
 
     @property
     def name(self) -> str:
@@ -207,23 +218,19 @@ class WatchedWebSearch:
             searched = await self._model.search_and_write(request, depth=depth)
             outcome = "done"
         except WebSearchUnavailable:
-            outcome = "web_search is not offered; our own search follows"
+            outcome = ""  # nothing was called
+            why = "web_search is not offered; our own search follows"
+            self._tracer.note(TraceEntry("mark", "search", self._tracer.now(), outcome=why))
             raise
         except GorkdError as exc:
             outcome = f"{type(exc).__name__}: {exc}"
             raise
         finally:
-            seconds = perf_counter() - started
+            seconds, found = perf_counter() - started, len(searched.pages)
             for query in searched.queries:
-                self._tracer.note(
-                    TraceEntry("search", "web_search", self._tracer.now(), 0.0, outcome, query, len(searched.pages))
-                )
-            if outcome.startswith("web_search"):
-                self._tracer.note(TraceEntry("mark", "search", self._tracer.now(), outcome=outcome))
-            else:
-                call = _call_entry(self._tracer, self.name, request, searched.text, searched.usage, self._prices)
-                _count_usage(self._recorder, self.name, searched.usage, call.cost_usd)
-                self._tracer.note(replace(call, seconds=seconds, outcome=outcome))
+                self._tracer.note(TraceEntry("search", WEB_SEARCH, self._tracer.now(), 0.0, outcome, query, found))
+            if outcome:
+                self._books.enter(self.name, request, searched.text, searched.usage, seconds=seconds, outcome=outcome)
         return searched
 
 
