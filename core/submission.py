@@ -14,7 +14,7 @@ from core.attachments import MAX_ATTACHMENTS, Attachment
 from core.delivery import Address
 from core.deps import Deps
 from core.errors import InvalidQuery, QueueFull, StaleAttempt, StoreError
-from core.job import JobError, JobStatus, ResearchJob, ResearchRequest
+from core.job import TERMINAL_STATUSES, JobError, JobStatus, ResearchJob, ResearchRequest
 from core.modes import check_modes
 from core.ports import JobQueue
 from core.progress import Progress
@@ -84,14 +84,17 @@ class Submission:
             await self._tell_wait(job)
 
     async def _enqueue(self, job: ResearchJob, *, is_new: bool) -> None:
-        """A stored job that the queue cannot take now is found by a worker later; one that is refused has failed."""
+        """What the queue cannot take now is found by a worker later; a new job that it refuses has failed."""
+        if job.status in TERMINAL_STATUSES:
+            return
         try:
             await self._queue.enqueue(job)
         except QueueFull as exc:
-            if is_new:
-                error = JobError(exc.code, exc.user_message, exc.retryable)
-                await deliver_failure(job, self._deps, JobStatus.FAILED, error=error)
-                await self._deps.deliveries.erase(job.id)  # whoever asked is told by the error
+            if not is_new:
+                return  # it was accepted when it was first sent
+            error = JobError(exc.code, exc.user_message, exc.retryable)
+            await deliver_failure(job, self._deps, JobStatus.FAILED, error=error)
+            await self._deps.deliveries.erase(job.id)  # whoever asked is told by the error
             raise
         except StoreError as exc:
             self._deps.count_error("intake", exc)

@@ -78,6 +78,23 @@ async def test_the_message_that_waits_is_stored_before_the_work_starts() -> None
     assert await deps.deliveries.waiting("discord") == [(job.id, address)]
 
 
+@pytest.mark.parametrize("status", [JobStatus.PENDING, JobStatus.SEARCHING, JobStatus.COMPLETED])
+async def test_a_question_that_was_accepted_is_not_refused_when_it_is_sent_again(status: JobStatus) -> None:
+    """Slack sends an event up to four times: a queue that is full by then has its job already."""
+    deps = make_deps()
+
+    class Full(Idle):
+        async def enqueue(self, job: ResearchJob) -> None:
+            raise QueueFull(1)
+
+    first = await Researcher(deps, Idle()).submit(ResearchRequest("Why do cats purr?"), dedupe_key="m1")
+    await deps.jobs.save(replace(first, status=status))
+
+    again = await Researcher(deps, Full()).submit(ResearchRequest("Why do cats purr?"), dedupe_key="m1")
+
+    assert (again.id, again.status) == (first.id, status)
+
+
 async def test_a_follower_of_a_job_whose_events_have_expired_gets_its_end() -> None:
     """S003-22: nobody waits for ever for a log that is no longer kept."""
     deps = make_deps()
