@@ -23,13 +23,20 @@ _MIN_SCRIPT = 0.2  # of the letters; below it a foreign script is a name or a te
 _SURE_SCRIPT = 0.6  # above it the sentence is in that script, whatever Latin words it holds
 _MIN_TELLING = 0.02  # of the script's letters; Ukrainian has 10 % of its own, Persian 8 %, Japanese 20 % and more
 _FUNCTION_WORDS = {
-    "en": "the of and is are was what how why which does do did in to for a an with from who when where can",
-    "de": "der die das und ist sind wie was warum wer welche nicht ein eine für mit auf von den dem wird werden hat",
-    "fr": "le la les des est sont et comment pourquoi que quel quelle qui une un dans pour avec du au aux quelles",
-    "es": "el los las es son y cómo por qué cuál quién una un en para con del al cuándo dónde está",
-    "it": "il gli è sono e come perché che quale qual chi una un nel per con della del di cosa quando dove la le d",
-    "pt": "o os as é são e como por que qual quem uma um em para com do da não quando onde está",
-    "nl": "de het een en is zijn wat hoe waarom wie welke niet voor met van op wordt wanneer waar",
+    "en": "the of and is are was what how why which does do did in to for a an with from who when where can about at "
+    "by on has have been i you my me there should would will could between than it or if",
+    "de": "der die das und ist sind wie was warum wer welche nicht ein eine für mit auf von den dem wird werden hat "
+    "wann wo wurde kann man gibt es welcher welches darf mein meine seit des zwischen gegen im zu zum zur bei haben "
+    "oder aus nach hilft",
+    "fr": "le la les des est sont et comment pourquoi que quel quelle qui une un dans pour avec du au aux quelles où "
+    "quand combien il elle sur ce cette peut sans en de",
+    "es": "el los las es son y cómo por qué cuál quién una un en para con del al cuándo dónde está cuánto cuántos "
+    "cuánta cuántas fue hay se tiene la de",
+    "it": "il gli è sono e come perché che quale qual chi una un nel per con della del di cosa quando dove la le d ha "
+    "quanto quanti quante uno alla si",
+    "pt": "o os as é são e como por que qual quem uma um em para com do da não quando onde está há na tem quantos "
+    "quantas foi de",
+    "nl": "de het een en is zijn wat hoe waarom wie welke niet voor met van op wordt wanneer waar hoeveel heeft er",
     "sv": "och är det en ett som vad hur varför vem vilken inte för med av på när",
     "pl": "i jest są co jak dlaczego kto który nie w z na do się czy kiedy gdzie",
     "tr": "ve bir bu ne nasıl neden kim hangi için ile mi nedir zaman nerede neresi kaç",

@@ -60,6 +60,32 @@ def test_names_and_terms_do_not_make_a_language(text: str, language: str) -> Non
     assert detect_language(text) == language
 
 
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("Wann wurde Beethoven geboren?", "de"),
+        ("Wo liegt Timbuktu?", "de"),
+        ("Gibt es Leben auf dem Mars?", "de"),
+        ("Seit wann gibt es Zebrastreifen?", "de"),
+        ("Darf mein Vermieter einfach kündigen?", "de"),
+        ("Où se trouve Tombouctou ?", "fr"),
+        ("Combien de dents a un requin ?", "fr"),
+        ("Peut-on voyager sans passeport en Suisse ?", "fr"),
+        ("¿Cuántos dientes tiene un tiburón?", "es"),
+        ("Cuánto cuesta un visado", "es"),
+        ("Quanti denti ha uno squalo?", "it"),
+        ("Onde fica Tombuctu?", "pt"),
+        ("Hoeveel tanden heeft een haai?", "nl"),
+        ("When was die Mauer built?", "en"),
+        ("Has anyone been on Mars?", "en"),
+        ("What was the die cast of Zamac", "en"),
+    ],
+)
+def test_a_short_question_is_told_by_the_words_that_ask(text: str, language: str) -> None:
+    """Where no model refines the guess, it decides in which language a refusal is written."""
+    assert detect_language(text) == language
+
+
 @given(st.text(st.characters()))
 def test_every_text_has_a_language(text: str) -> None:
     """Two lower-case letters, whatever comes."""
