@@ -103,6 +103,18 @@ def keep_markers(text: str, allowed: Allowed, grammar: Grammar | None = None, *,
     return text
 
 
+def rewrite_markers(
+    text: str, grammar: Grammar, written: Callable[[Sequence[Marker]], str | None], *, keys: Collection[str] = ()
+) -> str:
+    """`text` with what `written` makes of the markers of each bracket; None leaves the bracket as it is."""
+    pieces, end = list[str](), 0
+    for group in _by_bracket(parse_markers(text, grammar, keys=keys)):
+        if (instead := written(group)) is not None:
+            pieces += [text[end : group[0].start], instead]
+            end = group[0].end
+    return "".join([*pieces, text[end:]])
+
+
 def _keep_once(text: str, allowed: Allowed, markers: Sequence[Marker]) -> str:
     cuts: list[_Cut] = []
     groups = list(_by_bracket(markers))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import regex
 
 from core.answer import Section
-from core.citations import parse_markers
+from core.citations import Marker, rewrite_markers
 from core.findings.judging import JudgedItem
 from core.findings.report import NOTHING_CONFIRMED, SECTIONS, JudgedReport, section_text
 from core.findings.results import (
@@ -139,15 +139,11 @@ def sections_of(composed: Composed) -> list[tuple[str, str]]:
 
 def with_addresses(text: str, urls: Mapping[int, str]) -> str:
     """`text` with `(https://…)` for each marker (S004-13); markers in code stay."""
-    pieces: list[str] = []
-    end = 0
-    for marker in parse_markers(text, Grammar.NUMBER):
-        address = urls.get(marker.number or 0)
-        if marker.start < end or address is None:
-            continue
-        pieces += [text[end : marker.start], f"({address})"]
-        end = marker.end
-    return "".join([*pieces, text[end:]]).replace(")(http", ") (http")
+
+    def written(group: Sequence[Marker]) -> str | None:
+        return " ".join(f"({url})" for marker in group if (url := urls.get(marker.number or 0))) or None
+
+    return rewrite_markers(text, Grammar.NUMBER, written).replace(")(http", ") (http")
 
 
 def _list_texts(mode: ResearchMode, items: Sequence[JudgedItem]) -> tuple[str, str]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from core.answer import Citation, Claim, Evidence, Section, Verdict
-from core.citations import parse_markers
+from core.citations import Marker, parse_markers, rewrite_markers
 from core.grounding import Grounder, Judged
 from core.library.paper import Paper
 from core.markers import Grammar, PageRef
@@ -105,21 +105,17 @@ def page_markers(text: str, citations: Sequence[Citation], papers: Mapping[str, 
 
     A number behind a sentence that no citation knows the page of becomes the paper's id alone.
     """
-    pages: dict[str, list[int]] = {}
-    for citation in citations:
-        if citation.page is not None:
-            pages.setdefault(citation.source_id, []).append(citation.page)
-    pieces: list[str] = []
-    end = 0
-    for mark in parse_markers(text, Grammar.NUMBER):
-        source_id = f"src_{mark.number}"
-        if source_id not in papers or mark.start < end:
-            continue
-        page = _page_near(text[: mark.start], source_id, citations)
-        where = f", page {page}" if page else ""
-        pieces += [text[end : mark.start], f"[{papers[source_id].id}{where}]"]
-        end = mark.end
-    return "".join(pieces) + text[end:]
+
+    def written(group: Sequence[Marker]) -> str | None:
+        ids = [source_id for mark in group if (source_id := f"src_{mark.number}") in papers]
+        return "".join(_page_marker(one, papers[one], text[: group[0].start], citations) for one in ids) or None
+
+    return rewrite_markers(text, Grammar.NUMBER, written)
+
+
+def _page_marker(source_id: str, paper: Paper, before: str, citations: Sequence[Citation]) -> str:
+    page = _page_near(before, source_id, citations)
+    return f"[{paper.id}, page {page}]" if page else f"[{paper.id}]"
 
 
 def _page_near(before: str, source_id: str, citations: Sequence[Citation]) -> int | None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from core.answer import Citation, Claim, Confidence, Conflict, Evidence, JobResult, ResearchAnswer, SynthesisMetadata
-from core.citations import parse_markers
+from core.answer import Claim, Confidence, Conflict, Evidence, JobResult, ResearchAnswer, SynthesisMetadata
+from core.citations import Marker, rewrite_markers
 from core.events import Json, rows
 from core.findings.viewing import read_view, renumbered_view
 from core.markers import Grammar
-from core.render import MARKER
 from core.source import Source
 from core.urls import canonical_url
 
@@ -79,7 +78,7 @@ def _moved(part: Part, numbers: Numbers) -> Part:
         summary=renumbered(answer.summary, numbers),
         detail=renumbered(answer.detail, numbers),
         claims=tuple(_moved_claim(claim, numbers) for claim in answer.claims),
-        citations=tuple(_moved_citation(citation, numbers) for citation in answer.citations),
+        citations=tuple(replace(one, source_id=_id(one.source_id, numbers)) for one in answer.citations),
         conflicts=tuple(_moved_conflict(conflict, numbers) for conflict in answer.conflicts),
     )
     return replace(part, result=replace(part.result, answer=moved, details=details))
@@ -87,17 +86,12 @@ def _moved(part: Part, numbers: Numbers) -> Part:
 
 def renumbered(text: str, numbers: Numbers) -> str:
     """`text` with other numbers in its citation markers; what stands in code is none."""
-    cited = {marker.start for marker in parse_markers(text, Grammar.NUMBER)}
-    pieces: list[str] = []
-    end = 0
-    for found in MARKER.finditer(text):
-        old = [int(number) for number in found[1].split(",")]
-        is_marker = any(at in cited for at in range(found.start(), found.end()))
-        if is_marker and all(number in numbers for number in old):
-            new = sorted({numbers[number] for number in old})
-            pieces += [text[end : found.start()], f"[{', '.join(map(str, new))}]"]
-            end = found.end()
-    return "".join([*pieces, text[end:]])
+
+    def written(group: Sequence[Marker]) -> str | None:
+        new = {numbers.get(marker.number or 0, 0) for marker in group}
+        return None if 0 in new else f"[{', '.join(map(str, sorted(new)))}]{group[0].mark}"
+
+    return rewrite_markers(text, Grammar.NUMBER, written)
 
 
 def _id(source_id: str, numbers: Numbers) -> str:
@@ -108,10 +102,6 @@ def _id(source_id: str, numbers: Numbers) -> str:
 def _moved_claim(claim: Claim, numbers: Numbers) -> Claim:
     evidence: list[Evidence] = [replace(one, source_id=_id(one.source_id, numbers)) for one in claim.evidence]
     return replace(claim, evidence=tuple(evidence))
-
-
-def _moved_citation(citation: Citation, numbers: Numbers) -> Citation:
-    return replace(citation, source_id=_id(citation.source_id, numbers))
 
 
 def _moved_conflict(conflict: Conflict, numbers: Numbers) -> Conflict:

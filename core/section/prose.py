@@ -11,7 +11,7 @@ from itertools import pairwise
 import regex
 
 from core.answer import Section as Part
-from core.citations import keep_markers, parse_markers
+from core.citations import Marker, keep_markers, parse_markers, rewrite_markers
 from core.grounding import Grounder, Judged
 from core.markers import Grammar, KeyRef
 from core.passages import Passage
@@ -54,14 +54,11 @@ class KeyGrounder(Grounder):
         named = [target.key for target in targets if isinstance(target, KeyRef)]
         self.unknown += [key for key in named if key not in self._ids]
         text = keep_markers(text, self._ids, Grammar.KEY, keys=self._ids)
-        pieces: list[str] = []
-        end = 0
-        for mark in parse_markers(text, Grammar.KEY, keys=self._ids):
-            if not isinstance(mark.target, KeyRef):
-                continue
-            pieces += [text[end : mark.start], f"[{self._ids[mark.target.key].removeprefix('src_')}]"]
-            end = mark.end
-        return "".join([*pieces, text[end:]]), bool(named)
+        return rewrite_markers(text, Grammar.KEY, self._as_numbers, keys=self._ids), bool(named)
+
+    def _as_numbers(self, group: Sequence[Marker]) -> str:
+        keys = [mark.target.key for mark in group if isinstance(mark.target, KeyRef)]
+        return "".join(f"[{self._ids[key].removeprefix('src_')}]" for key in keys)
 
 
 def with_keys(text: str, keys: Mapping[str, str]) -> str:

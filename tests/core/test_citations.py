@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import pairwise
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.answer import Verdict
-from core.citations import MARKS, keep_markers, parse_markers, strip_markers
+from core.citations import MARKS, Marker, keep_markers, parse_markers, rewrite_markers, strip_markers
 from core.markers import Grammar, KeyRef, PageRef, SourceRef, Target, UrlRef
 
 LABELS = {
@@ -326,3 +327,21 @@ def test_urls_are_read_back(text: str, urls: list[str]) -> None:
 
     assert [marker.target for marker in parse_markers(written, Grammar.URL)] == [*map(UrlRef, urls)]
     assert strip_markers(written, Grammar.URL) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("It is so [1].", "It is so <1>."),
+        ("It is so [1, 2]✓ and so [3].", "It is so <1><2> and so [3]."),
+        ("See `data[1]` in code [2].", "See `data[1]` in code <2>."),
+        ("Nothing is cited.", "Nothing is cited."),
+    ],
+    ids=["one", "several in one bracket, and one left as it is", "code", "none"],
+)
+def test_brackets_are_rewritten_with_all_that_they_name(text: str, expected: str) -> None:
+    def written(group: Sequence[Marker]) -> str | None:
+        numbers = [marker.number for marker in group]
+        return None if numbers == [3] else "".join(f"<{number}>" for number in numbers)
+
+    assert rewrite_markers(text, Grammar.NUMBER, written) == expected
