@@ -137,7 +137,9 @@ class WebPages:
         """The readable page behind `url`, within `total_s`; `known` if it is still the same. Raises `FetchError`."""
         try:
             async with asyncio.timeout(self._limits.total_s), self._places:
-                answer = await self._follow(check_url(url), known)
+                address = check_url(url)
+                self._workers.prepare()  # it takes half a second to start, and the page as long to come
+                answer = await self._follow(address, known)
                 if known is not None and answer.document is None:
                     return replace(known, read_at=self._clock())
                 if answer.document is None:

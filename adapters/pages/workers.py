@@ -7,6 +7,7 @@ long, needs too much memory, has served its share, or when its parent goes away,
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import socket
@@ -14,7 +15,6 @@ import subprocess
 import sys
 from base64 import b64decode
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -107,6 +107,12 @@ class ExtractionWorkers:
             raise PageUnreadable(document.url, str(fields["error"])[:300])
         return fields
 
+    def prepare(self) -> None:
+        """Start one more process, unless all are there, for a document that is still on its way."""
+        if len(self._idle) + len(self._busy) < self._count and not self._is_closed:
+            with contextlib.suppress(PageUnreadable):  # said when the document is there
+                self._idle.insert(0, self._start("prepared"))  # behind those that are ready
+
     async def warm_up(self) -> None:
         """Start every worker and wait until each can parse. Raises `SetupError`."""
 
@@ -135,7 +141,7 @@ class ExtractionWorkers:
             self._turn.release()
         await asyncio.to_thread(_reap, self._killed)
 
-    @asynccontextmanager
+    @contextlib.asynccontextmanager
     async def _worker(self, url: str) -> AsyncIterator[_Worker]:
         """A worker for one document: back among the idle ones afterwards, killed when it is still at it."""
         worker = self._take_idle() or self._start(url)

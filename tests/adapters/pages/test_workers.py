@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from ipaddress import ip_network
 from pathlib import Path
 
 import pytest
 
 from adapters.pages.extraction import Document
+from adapters.pages.fetch import WebPages
 from adapters.pages.workers import MEMORY_LIMIT_BYTES, ExtractionWorkers
 from core.errors import PageTimeout, PageUnreadable
+from tests.loopback.web_world import PageSpec, WebWorld
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes through /proc")
 
@@ -128,6 +132,39 @@ async def test_pages_are_parsed_side_by_side_up_to_the_count() -> None:
 
         assert len(found) == 20
         assert len(workers.pids) == 2
+
+
+async def test_a_prepared_process_takes_the_next_document() -> None:
+    """Processes are started ahead up to the count, used before new ones are, and not at all once closed."""
+    async with _workers(2) as workers:
+        workers.prepare()
+        (first,) = workers.pids
+
+        await workers.extract(PAGE)
+
+        assert workers.pids == (first,)
+        for _ in range(3):
+            workers.prepare()
+        (second,) = set(workers.pids) - {first}
+        os.kill(second, signal.SIGSTOP)  # it will never be ready
+        found = await workers.extract(PAGE)
+        assert found.text.startswith(SENTENCE)
+    workers.prepare()
+    assert workers.pids == ()
+
+
+async def test_a_process_is_started_while_the_page_is_on_its_way() -> None:
+    """Whoever asks first does not wait for a parser after waiting for the page."""
+    pages = WebPages(allow=[ip_network("127.0.0.0/8")], workers=1)
+    async with WebWorld({"/late": PageSpec(behaviour="hang")}) as world:
+        reading = asyncio.create_task(pages.fetch(world.url("/late")))
+
+        await _until(lambda: bool(world.asked("/late")))
+
+        assert len(pages.worker_pids) == 1
+        reading.cancel()
+        await asyncio.gather(reading, return_exceptions=True)
+        await pages.aclose()
 
 
 async def test_closing_leaves_no_process_behind() -> None:
