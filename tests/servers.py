@@ -176,13 +176,20 @@ def redis_url(redis_server: RedisServer) -> str:
 @pytest.fixture
 def postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
     """A fresh, empty database on the session's server."""
+    with fresh_database(postgres_server) as url:
+        yield url
+
+
+@contextmanager
+def fresh_database(server: PostgresServer) -> Iterator[str]:
+    """Its address, for as long as the block lasts."""
     from psycopg import connect
 
     name = f"test_{uuid.uuid4().hex}"
-    with connect(postgres_server.url(), autocommit=True) as connection:
+    with connect(server.url(), autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}")
-    yield postgres_server.url(name)
-    with connect(postgres_server.url(), autocommit=True) as connection:
+    yield server.url(name)
+    with connect(server.url(), autocommit=True) as connection:
         connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 

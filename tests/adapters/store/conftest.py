@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from typing import Any
 
 import pytest
 
@@ -56,12 +57,20 @@ from adapters.store.traces import SqliteTraceStore
 from core.ports import AnswerCache
 from core.telemetry import Silence
 from tests.adapters.store.samples import StandingClock, make_job
-from tests.servers import postgres_server, postgres_url, redis_server, redis_url
+from tests.servers import fresh_database, postgres_server, postgres_url, redis_server, redis_url
 
 __all__ = ["postgres_server", "postgres_url", "redis_server", "redis_url"]
 
 DURABLE = ["memory", "sqlite", "postgres"]
 DATABASES = {"sqlite": "database", "postgres": "postgres"}  # by parameter, the fixture that opens it
+JOBS_1_AND_2 = {"sqlite": "jobs_in_sqlite", "postgres": "jobs_in_postgres"}
+BOX = SecretBox(("a secret of these tests",))
+
+
+def chosen(request: pytest.FixtureRequest, over: Mapping[str, str], **kinds: Callable[..., Any]) -> Any:
+    """The kind of store that the parameter names, over the database in the fixture of that name; memory has none."""
+    kind = kinds[request.param]
+    return kind(request.getfixturevalue(over[request.param])) if request.param in over else kind()
 
 
 @pytest.fixture
@@ -77,10 +86,19 @@ async def database(tmp_path) -> AsyncIterator[Database]:
     await opened.aclose()
 
 
+@pytest.fixture(scope="session")
+def shared_postgres_url(postgres_server) -> Iterator[str]:
+    with fresh_database(postgres_server) as url:
+        yield url
+
+
 @pytest.fixture
-async def postgres(postgres_url) -> AsyncIterator[PostgresDatabase]:
-    """An open, fresh database on the session's server."""
-    opened = await PostgresDatabase.open(postgres_url)
+async def postgres(shared_postgres_url) -> AsyncIterator[PostgresDatabase]:
+    """An open database with nothing in it. It is made once: that takes longer than most tests of it."""
+    opened = await PostgresDatabase.open(shared_postgres_url)
+    tables = await opened.rows("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
+    filled = ", ".join(name for (name,) in tables if name != "schema_version")
+    await opened.execute(f"TRUNCATE {filled} RESTART IDENTITY CASCADE")
     yield opened
     await opened.aclose()
 
@@ -106,31 +124,21 @@ async def jobs_in_postgres(postgres) -> PostgresDatabase:
 @pytest.fixture(params=DURABLE)
 def jobs(request):
     """A job store, empty."""
-    if request.param == "memory":
-        return MemoryJobStore()
-    if request.param == "sqlite":
-        return SqliteJobStore(request.getfixturevalue("database"))
-    return PostgresJobStore(request.getfixturevalue("postgres"))
+    return chosen(request, DATABASES, memory=MemoryJobStore, sqlite=SqliteJobStore, postgres=PostgresJobStore)
 
 
 @pytest.fixture(params=DURABLE)
 def sources(request):
     """A source store that knows job 1 and job 2."""
-    if request.param == "memory":
-        return MemorySourceStore()
-    if request.param == "sqlite":
-        return SqliteSourceStore(request.getfixturevalue("jobs_in_sqlite"))
-    return PostgresSourceStore(request.getfixturevalue("jobs_in_postgres"))
+    return chosen(
+        request, JOBS_1_AND_2, memory=MemorySourceStore, sqlite=SqliteSourceStore, postgres=PostgresSourceStore
+    )
 
 
 @pytest.fixture(params=DURABLE)
 def memo(request):
     """A memo that knows job 1 and job 2."""
-    if request.param == "memory":
-        return MemoryJobMemo()
-    if request.param == "sqlite":
-        return SqliteJobMemo(request.getfixturevalue("jobs_in_sqlite"))
-    return PostgresJobMemo(request.getfixturevalue("jobs_in_postgres"))
+    return chosen(request, JOBS_1_AND_2, memory=MemoryJobMemo, sqlite=SqliteJobMemo, postgres=PostgresJobMemo)
 
 
 @pytest.fixture(params=["memory", "sqlite", "redis"])
@@ -153,21 +161,15 @@ async def redis_events(redis_url, clock) -> AsyncIterator[RedisEventLog]:
 @pytest.fixture(params=DURABLE)
 def trace_store(request):
     """A trace store, empty."""
-    if request.param == "memory":
-        return MemoryTraceStore()
-    if request.param == "sqlite":
-        return SqliteTraceStore(request.getfixturevalue("database"))
-    return PostgresTraceStore(request.getfixturevalue("postgres"))
+    return chosen(request, DATABASES, memory=MemoryTraceStore, sqlite=SqliteTraceStore, postgres=PostgresTraceStore)
 
 
 @pytest.fixture(params=DURABLE)
 def steering(request):
     """A store of what was said to jobs; it knows job 1 and job 2."""
-    if request.param == "memory":
-        return MemorySteeringStore()
-    if request.param == "sqlite":
-        return SqliteSteeringStore(request.getfixturevalue("jobs_in_sqlite"))
-    return PostgresSteeringStore(request.getfixturevalue("jobs_in_postgres"))
+    return chosen(
+        request, JOBS_1_AND_2, memory=MemorySteeringStore, sqlite=SqliteSteeringStore, postgres=PostgresSteeringStore
+    )
 
 
 @pytest.fixture(params=DURABLE)
@@ -175,28 +177,21 @@ def deliveries(request, clock):
     """Addresses, none yet; jobs 1 and 2 are known."""
     if request.param == "memory":
         return MemoryDeliveries(clock=clock)
-    box = SecretBox(("a secret of this test",))
-    return SqlDeliveries(request.getfixturevalue(f"jobs_in_{request.param}"), box, clock=clock)
+    return SqlDeliveries(request.getfixturevalue(f"jobs_in_{request.param}"), BOX, clock=clock)
 
 
 @pytest.fixture(params=DURABLE)
 def attachments(request):
     """Attachments, none yet; jobs 1 and 2 are known."""
-    if request.param == "memory":
-        return MemoryAttachments()
-    if request.param == "sqlite":
-        return SqliteAttachments(request.getfixturevalue("jobs_in_sqlite"))
-    return PostgresAttachments(request.getfixturevalue("jobs_in_postgres"))
+    return chosen(
+        request, JOBS_1_AND_2, memory=MemoryAttachments, sqlite=SqliteAttachments, postgres=PostgresAttachments
+    )
 
 
 @pytest.fixture(params=DURABLE)
 def ratings(request):
     """Votes, none yet; jobs 1 and 2 are known."""
-    if request.param == "memory":
-        return MemoryRatings()
-    if request.param == "sqlite":
-        return SqliteRatings(request.getfixturevalue("jobs_in_sqlite"))
-    return PostgresRatings(request.getfixturevalue("jobs_in_postgres"))
+    return chosen(request, JOBS_1_AND_2, memory=MemoryRatings, sqlite=SqliteRatings, postgres=PostgresRatings)
 
 
 @pytest.fixture(params=DURABLE)
@@ -210,9 +205,8 @@ def heartbeats(request):
 @pytest.fixture(params=["sqlite", "postgres"])
 def tenancy(request, clock):
     """Tokens, one-time states, turns and departures, none yet."""
-    box = SecretBox(("a secret of this test",))
     kept = request.getfixturevalue(DATABASES[request.param])
-    tokens = (SqliteTokens if request.param == "sqlite" else SqlTokens)(kept, box, clock=clock)
+    tokens = (SqliteTokens if request.param == "sqlite" else SqlTokens)(kept, BOX, clock=clock)
     return tokens, SqlOneTimeStates(kept, clock=clock), SqlTurns(kept, clock=clock), SqlDepartures(kept)
 
 
@@ -225,18 +219,13 @@ def memberships(request):
 @pytest.fixture(params=["sqlite", "postgres"])
 def open_messages(request, clock):
     """Messages without a job, none yet."""
-    box = SecretBox(("a secret of this test",))
-    return SqlOpenMessages(request.getfixturevalue(DATABASES[request.param]), box, clock=clock)
+    return SqlOpenMessages(request.getfixturevalue(DATABASES[request.param]), BOX, clock=clock)
 
 
 @pytest.fixture(params=DURABLE)
 def settings_store(request):
     """Settings, nobody's yet."""
-    if request.param == "memory":
-        return MemorySettings()
-    if request.param == "sqlite":
-        return SqliteSettings(request.getfixturevalue("database"))
-    return PostgresSettings(request.getfixturevalue("postgres"))
+    return chosen(request, DATABASES, memory=MemorySettings, sqlite=SqliteSettings, postgres=PostgresSettings)
 
 
 @pytest.fixture(params=["memory", "sqlite", "redis"])

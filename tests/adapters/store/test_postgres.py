@@ -23,6 +23,12 @@ from tests.servers import free_port
 
 
 @pytest.fixture
+async def postgres(postgres_url, another) -> PostgresDatabase:
+    """An open, fresh database of the test's own, whose schema and server it may hurt."""
+    return await another(postgres_url)
+
+
+@pytest.fixture
 async def another():
     """Opens databases that are closed when the test ends, however it ends."""
     opened = []
