@@ -119,9 +119,7 @@ async def open_house(
         else:
             limit = deps.settings.max_waiting_jobs
             durable = DurableSettings.from_env(env, folder=settings.data, max_waiting_jobs=limit)
-            queue = DurableQueue(durable, deps.jobs, on_cancelled=partial(_end, deps, JobStatus.CANCELLED))
-            stack.push_async_callback(queue.aclose)
-            await stack.enter_async_context(_in_background(watch_backlog(records.backlog, metrics)))
+            queue = await _shared_queue(durable, deps, records, metrics, stack)
             archives.append(JournalArchive(queue, durable.file))
             if role == "worker":
                 await stack.enter_async_context(_working(durable, queue, deps, records.heartbeats, grace_s))
@@ -220,6 +218,16 @@ def _own_queue(deps: Deps, stack: AsyncExitStack, grace_s: float) -> InProcessQu
     return queue
 
 
+async def _shared_queue(
+    durable: DurableSettings, deps: Deps, records: Records, metrics: PrometheusRecorder, stack: AsyncExitStack
+) -> DurableQueue:
+    """What workers take from, here or elsewhere; how much waits in it is measured."""
+    queue = DurableQueue(durable, deps.jobs, on_cancelled=partial(_end, deps, JobStatus.CANCELLED))
+    stack.push_async_callback(queue.aclose)
+    await stack.enter_async_context(_in_background(watch_backlog(records.backlog, metrics)))
+    return queue
+
+
 @asynccontextmanager
 async def _working(
     durable: DurableSettings, queue: DurableQueue, deps: Deps, heartbeats: Heartbeats, grace_s: float
@@ -265,6 +273,16 @@ async def _end(deps: Deps, status: JobStatus, job_id: str) -> None:
     await deliver_failure(replace(job, attempt=job.attempt + 1), deps, status, error=error)
 
 
+def _tunables(settings: BotSettings) -> Settings:
+    """Raises `SetupError`."""
+    retention = Retention.of_days(settings.retention_days).answers
+    return Settings(
+        cache=CacheSettings(retention=retention, is_instant=settings.cache_instant),
+        prices_usd_per_million=read_prices(settings.prices),
+        source_kinds=read_kinds(settings.source_kinds),
+    )
+
+
 def _open_deps(
     env: Mapping[str, str],
     settings: BotSettings,
@@ -272,12 +290,7 @@ def _open_deps(
     metrics: PrometheusRecorder,
     stack: AsyncExitStack,
 ) -> Deps:
-    retention = Retention.of_days(settings.retention_days).answers
-    tunables = Settings(
-        cache=CacheSettings(retention=retention, is_instant=settings.cache_instant),
-        prices_usd_per_million=read_prices(settings.prices),
-        source_kinds=read_kinds(settings.source_kinds),
-    )
+    tunables = _tunables(settings)
     providers = build_providers(env, data_dir=settings.data, default_files=default_files(), search=tunables.search)
     stack.push_async_callback(close_providers, providers)
     rates = shared_rates(env, tunables.search)

@@ -95,9 +95,7 @@ class SqliteArchive:
         return gone
 
     async def outlived(self, tenant: str, *, before: datetime) -> list[str]:
-        values = (tenant, before.timestamp())
-        rows = await self._database.read(lambda connection: connection.execute(_OUTLIVED, values).fetchall())
-        return [job_id for (job_id,) in rows]
+        return [job_id for (job_id,) in await self._database.rows(_OUTLIVED, (tenant, before))]
 
     async def drop_talks(self, tenant: str, *, before: datetime) -> int:
         values = (tenant, before.timestamp())

@@ -32,5 +32,4 @@ class SqliteAttachments:
 
     async def of(self, job_id: str) -> list[Attachment]:
         query = "SELECT attachment FROM attachments WHERE job_id = ? ORDER BY number"
-        rows = await self._database.read(lambda connection: connection.execute(query, (job_id,)).fetchall())
-        return [decode(text, Attachment) for (text,) in rows]
+        return [decode(text, Attachment) for (text,) in await self._database.rows(query, (job_id,))]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import numpy as np
 from sqlite_utils import Database as Connection
@@ -11,6 +11,7 @@ from sqlite_utils import Database as Connection
 from adapters.store.digest import digest
 from adapters.store.mirror import MAX_ENTRIES, AnswerMirror, LoggedAnswer, LogTail, Place
 from adapters.store.sqlite import Database
+from adapters.store.tables import moment
 from core.errors import JobNotFound
 from core.job import Scope
 from core.ports import Clock, KeptAnswer, SimilarAnswer, Vector
@@ -43,10 +44,8 @@ class SqliteAnswerCache:
         self._mirror = AnswerMirror(self._read_log, max_entries=max_rows)
 
     async def get(self, scope: Scope, key: str) -> tuple[str, datetime] | None:
-        now = self._clock().timestamp()
-        place = (scope.tenant, scope.visibility, digest(key), now)
-        row = await self._database.read(lambda connection: connection.execute(_FIND, place).fetchone())
-        return None if row is None else (row[0], _moment(row[1]))
+        rows = await self._database.rows(_FIND, (scope.tenant, scope.visibility, digest(key), self._clock()))
+        return (rows[0][0], moment(rows[0][1])) if rows else None
 
     async def put(
         self, scope: Scope, key: str, job_id: str, *, ttl: timedelta, group: str = "", vector: Vector | None = None
@@ -73,9 +72,8 @@ class SqliteAnswerCache:
         return await self._mirror.similar(place, vector, now=self._clock(), limit=limit, at_least=at_least)
 
     async def kept(self, *, tenant: str = "") -> list[KeptAnswer]:
-        values = (self._clock().timestamp(), tenant, tenant)
-        rows = await self._database.read(lambda connection: connection.execute(_KEPT, values).fetchall())
-        return [KeptAnswer(row[0], Scope(row[1], row[2]), _moment(row[3]), _moment(row[4])) for row in rows]
+        rows = await self._database.rows(_KEPT, (self._clock(), tenant, tenant))
+        return [KeptAnswer(row[0], Scope(row[1], row[2]), moment(row[3]), moment(row[4])) for row in rows]
 
     async def drop(self, job_ids: Sequence[str]) -> int:
         def change(connection: Connection) -> int:
@@ -96,10 +94,4 @@ class SqliteAnswerCache:
 
 
 def _entry(number: int, job_id: str, created_at: float, expires_at: float, vector: bytes) -> LoggedAnswer:
-    return LoggedAnswer(
-        str(number), job_id, _moment(created_at), _moment(expires_at), np.frombuffer(vector, dtype="<f4")
-    )
-
-
-def _moment(seconds: float) -> datetime:
-    return datetime.fromtimestamp(seconds, UTC)
+    return LoggedAnswer(str(number), job_id, moment(created_at), moment(expires_at), np.frombuffer(vector, dtype="<f4"))

@@ -28,10 +28,9 @@ class SqliteConversations:
 
     async def get(self, scope: Scope, thread: str) -> Conversation | None:
         place = (scope.tenant, scope.visibility, thread)
-        row = await self._database.read(lambda connection: connection.execute(_GET, place).fetchone())
-        return decode(row[0], Conversation) if row else None
+        rows = await self._database.rows(_GET, place)
+        return decode(rows[0][0], Conversation) if rows else None
 
     async def put(self, scope: Scope, thread: str, conversation: Conversation, *, asker: str, at: datetime) -> None:
         place = (scope.tenant, scope.visibility, thread)
-        row = (*place, asker, conversation.job_id, at.timestamp(), encode(conversation))
-        await self._database.write(lambda connection: connection.execute(_PUT, row))
+        await self._database.execute(_PUT, (*place, asker, conversation.job_id, at, encode(conversation)))

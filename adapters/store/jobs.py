@@ -29,12 +29,17 @@ _UPSERT = """
         cost_usd = CASE WHEN :keep_result THEN cost_usd ELSE excluded.cost_usd END,
         is_cached = CASE WHEN :keep_result THEN is_cached ELSE excluded.is_cached END
 """
+_RECENT = "SELECT job FROM jobs WHERE tenant = ? AND visibility = ? ORDER BY created_at DESC, rowid DESC LIMIT ?"
 _IN_THREAD = """
     SELECT job FROM jobs WHERE tenant = ? AND visibility = ? AND thread = ? AND thread != '' AND status = 'completed'
         AND created_at < ? ORDER BY created_at DESC, rowid DESC LIMIT ?
 """
 _ASKED_BY = """
     SELECT job FROM jobs WHERE tenant = ? AND asker = ? AND asker != '' ORDER BY created_at DESC, rowid DESC LIMIT ?
+"""
+
+_UNFINISHED = """
+    SELECT job FROM jobs WHERE status NOT IN ('completed', 'failed', 'cancelled') ORDER BY created_at, rowid LIMIT ?
 """
 
 
@@ -58,12 +63,10 @@ class SqliteJobStore:
         return await self._database.write(change)
 
     async def get(self, job_id: str) -> ResearchJob:
-        row = await self._database.read(
-            lambda connection: connection.execute("SELECT job FROM jobs WHERE id = ?", (job_id,)).fetchone()
-        )
-        if row is None:
+        rows = await self._database.rows("SELECT job FROM jobs WHERE id = ?", (job_id,))
+        if not rows:
             raise JobNotFound(job_id)
-        return decode(row[0], ResearchJob)
+        return decode(rows[0][0], ResearchJob)
 
     async def finish(self, job: ResearchJob, result: JobResult) -> None:
         """Also stores a job that was never saved. Raises `ValueError` unless the status is terminal."""
@@ -84,42 +87,26 @@ class SqliteJobStore:
         await self._database.write(change)
 
     async def result(self, job_id: str) -> JobResult | None:
-        row = await self._database.read(
-            lambda connection: connection.execute("SELECT result FROM jobs WHERE id = ?", (job_id,)).fetchone()
-        )
-        return None if row is None or row[0] is None else decode(row[0], JobResult)
+        rows = await self._database.rows("SELECT result FROM jobs WHERE id = ?", (job_id,))
+        return None if not rows or rows[0][0] is None else decode(rows[0][0], JobResult)
 
     async def recent(self, scope: Scope, *, limit: int) -> list[ResearchJob]:
-        rows = await self._database.read(
-            lambda connection: connection.execute(
-                "SELECT job FROM jobs WHERE tenant = ? AND visibility = ? ORDER BY created_at DESC, rowid DESC LIMIT ?",
-                (scope.tenant, scope.visibility, max(limit, 0)),
-            ).fetchall()
-        )
-        return [decode(text, ResearchJob) for (text,) in rows]
+        return await self._list(_RECENT, (scope.tenant, scope.visibility, max(limit, 0)))
 
     async def asked(self, scope: Scope, dedupe_key: str) -> ResearchJob | None:
         return await self._database.read(lambda connection: _find_twin(connection, scope, dedupe_key))
 
     async def in_thread(self, scope: Scope, thread: str, *, before: datetime, limit: int) -> list[ResearchJob]:
-        return await self._list(_IN_THREAD, (scope.tenant, scope.visibility, thread, before.timestamp(), max(limit, 0)))
+        return await self._list(_IN_THREAD, (scope.tenant, scope.visibility, thread, before, max(limit, 0)))
 
     async def asked_by(self, tenant: str, asker: str, *, limit: int) -> list[ResearchJob]:
         return await self._list(_ASKED_BY, (tenant, asker, max(limit, 0)))
 
     async def unfinished(self, *, limit: int) -> list[ResearchJob]:
-        marks = ", ".join("?" for _ in TERMINAL_STATUSES)
-        rows = await self._database.read(
-            lambda connection: connection.execute(
-                f"SELECT job FROM jobs WHERE status NOT IN ({marks}) ORDER BY created_at, rowid LIMIT ?",  # noqa: S608  # only question marks
-                (*TERMINAL_STATUSES, max(limit, 0)),
-            ).fetchall()
-        )
-        return [decode(text, ResearchJob) for (text,) in rows]
+        return await self._list(_UNFINISHED, (max(limit, 0),))
 
-    async def _list(self, query: str, values: Sequence[str | int | float]) -> list[ResearchJob]:
-        rows = await self._database.read(lambda connection: connection.execute(query, values).fetchall())
-        return [decode(text, ResearchJob) for (text,) in rows]
+    async def _list(self, query: str, values: Sequence[object]) -> list[ResearchJob]:
+        return [decode(text, ResearchJob) for (text,) in await self._database.rows(query, values)]
 
 
 def _find_twin(connection: Connection, scope: Scope, dedupe_key: str) -> ResearchJob | None:

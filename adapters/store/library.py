@@ -6,7 +6,6 @@ import json
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from sqlite_utils import Database as Connection
 
@@ -69,36 +68,36 @@ class SqliteLibrary(ShelvedPapers):
 
     async def _papers_on(self, shelf: Scope) -> list[str]:
         query = "SELECT paper FROM papers WHERE (tenant, visibility) = (?, ?)"
-        return [text for (text,) in await self._rows(query, (shelf.tenant, shelf.visibility))]
+        return [text for (text,) in await self._database.rows(query, (shelf.tenant, shelf.visibility))]
 
     async def _column(self, name: str, shelf: Scope, paper_id: str) -> list[object]:
         query = f"SELECT {name} FROM papers WHERE (tenant, visibility, id) = (?, ?, ?)"  # noqa: S608 -- our own names
-        return [value for (value,) in await self._rows(query, (shelf.tenant, shelf.visibility, paper_id))]
+        return [value for (value,) in await self._database.rows(query, (shelf.tenant, shelf.visibility, paper_id))]
 
     async def _vectors_above(self, place: Place, number: int) -> list[tuple[int, bytes]]:
         query = """SELECT number, vector FROM paper_chunks WHERE (tenant, visibility, kind) = (?, ?, ?) AND number > ?
             AND vector IS NOT NULL ORDER BY number LIMIT ?"""
-        return await self._rows(query, (*values_of(place), number, ROWS_A_READ))
+        return await self._database.rows(query, (*values_of(place), number, ROWS_A_READ))
 
     async def _count(self, place: Place) -> int:
         query = "SELECT COUNT(*) FROM paper_chunks WHERE (tenant, visibility, kind) = (?, ?, ?) AND vector IS NOT NULL"
-        ((count,),) = await self._rows(query, values_of(place))
+        ((count,),) = await self._database.rows(query, values_of(place))
         return int(count)
 
     async def _numbers(self, place: Place) -> list[int]:
         query = "SELECT number FROM paper_chunks WHERE (tenant, visibility, kind) = (?, ?, ?) AND vector IS NOT NULL"
-        return [number for (number,) in await self._rows(query, values_of(place))]
+        return [number for (number,) in await self._database.rows(query, values_of(place))]
 
     async def _vectors_of(self, place: Place, papers: Sequence[str]) -> list[tuple[int, bytes]]:
         query = """SELECT number, vector FROM paper_chunks WHERE (tenant, visibility, kind) = (?, ?, ?)
             AND paper_id IN (SELECT value FROM json_each(?)) AND vector IS NOT NULL"""
-        return await self._rows(query, (*values_of(place), json.dumps(list(papers))))
+        return await self._database.rows(query, (*values_of(place), json.dumps(list(papers))))
 
     async def _texts_of(self, place: Place, papers: Sequence[str]) -> list[tuple[int, str]]:
         words = _WORDS[place.index]
         query = f"""SELECT c.number, w.text FROM paper_chunks c JOIN {words} w ON w.rowid = c.number
             WHERE (tenant, visibility, kind) = (?, ?, ?) AND c.paper_id IN (SELECT value FROM json_each(?))"""  # noqa: S608 -- our own names
-        return await self._rows(query, (*values_of(place), json.dumps(list(papers))))
+        return await self._database.rows(query, (*values_of(place), json.dumps(list(papers))))
 
     async def _matching(self, shelves: Sequence[Scope], index: Index, asked: Sequence[str], limit: int) -> Scored:
         places = " OR ".join(place_token(shelf.tenant, shelf.visibility, index.value) for shelf in shelves)
@@ -107,7 +106,7 @@ class SqliteLibrary(ShelvedPapers):
         # Where a chunk stands says nothing of how well it fits; smaller is better.
         query = f"""SELECT rowid, -bm25({words}, 0.0, 1.0) FROM {words} WHERE {words} MATCH ?
             ORDER BY 2 DESC LIMIT ?"""  # noqa: S608 -- our own names
-        return await self._rows(query, (f"place : ({places}) AND text : ({wanted})", limit))
+        return await self._database.rows(query, (f"place : ({places}) AND text : ({wanted})", limit))
 
     async def _results(self, scored: Scored, shelves: Sequence[Scope]) -> list[SearchResult]:
         def load(connection: Connection) -> list[SearchResult]:
@@ -126,9 +125,6 @@ class SqliteLibrary(ShelvedPapers):
             return found
 
         return await self._database.read(load)
-
-    async def _rows(self, query: str, values: Sequence[object]) -> list[Any]:
-        return await self._database.read(lambda connection: connection.execute(query, values).fetchall())
 
 
 def drop_deleted_words(connection: Connection) -> None:

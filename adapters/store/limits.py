@@ -48,13 +48,12 @@ class SqliteRateLimits:
             return 0.0
 
     async def full_in_s(self, key: str) -> float:
-        query = "SELECT full_at FROM buckets WHERE key = ?"
         try:
-            row = await self._database.read(lambda connection: connection.execute(query, (key,)).fetchone())
+            rows = await self._database.rows("SELECT full_at FROM buckets WHERE key = ?", (key,))
         except StoreError as exc:
             _let_pass("limits", exc, self._recorder)
             return 0.0
-        return max(row[0] - self._clock().timestamp(), 0.0) if row else 0.0
+        return max(rows[0][0] - self._clock().timestamp(), 0.0) if rows else 0.0
 
 
 class SqliteSingleFlight:
@@ -86,7 +85,7 @@ class SqliteSingleFlight:
     async def release(self, scope: Scope, key: str, job_id: str) -> None:
         place = (scope.tenant, scope.visibility, digest(key))
         try:
-            await self._database.write(lambda connection: connection.execute(_RELEASE, (*place, job_id)))
+            await self._database.execute(_RELEASE, (*place, job_id))
         except StoreError as exc:
             _let_pass("single flight", exc, self._recorder)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from sqlite_utils import Database as Connection
-
 from adapters.store.sqlite import Database
 from core.errors import StoreError
 
@@ -20,21 +18,12 @@ class SqliteJobMemo:
         self._database = database
 
     async def get(self, job_id: str, key: str) -> str | None:
-        row = await self._database.read(
-            lambda connection: connection.execute(
-                "SELECT text FROM memos WHERE job_id = ? AND key = ?", (job_id, key)
-            ).fetchone()
-        )
-        return None if row is None else str(row[0])
+        rows = await self._database.rows("SELECT text FROM memos WHERE job_id = ? AND key = ?", (job_id, key))
+        return str(rows[0][0]) if rows else None
 
     async def put(self, job_id: str, key: str, text: str) -> None:
-        def change(connection: Connection) -> None:
-            if connection.execute(_PUT, (key, text, job_id)).rowcount == 0:
-                raise StoreError(f"{job_id} is not stored, so nothing is kept for it")
-
-        await self._database.write(change)
+        if await self._database.execute(_PUT, (key, text, job_id)) == 0:
+            raise StoreError(f"{job_id} is not stored, so nothing is kept for it")
 
     async def clear(self, job_id: str) -> None:
-        await self._database.write(
-            lambda connection: connection.execute("DELETE FROM memos WHERE job_id = ?", (job_id,))
-        )
+        await self._database.execute("DELETE FROM memos WHERE job_id = ?", (job_id,))

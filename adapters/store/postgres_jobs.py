@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from psycopg import AsyncConnection
@@ -90,24 +91,23 @@ class PostgresJobStore:
         return None if not rows or rows[0][0] is None else decode(rows[0][0], JobResult)
 
     async def recent(self, scope: Scope, *, limit: int) -> list[ResearchJob]:
-        rows = await self._database.rows(_RECENT, (scope.tenant, scope.visibility, max(limit, 0)))
-        return [decode(text, ResearchJob) for (text,) in rows]
+        return await self._list(_RECENT, (scope.tenant, scope.visibility, max(limit, 0)))
 
     async def asked(self, scope: Scope, dedupe_key: str) -> ResearchJob | None:
         rows = await self._database.rows(_TWIN, (scope.tenant, scope.visibility, digest(dedupe_key)))
         return decode(rows[0][0], ResearchJob) if rows else None
 
     async def in_thread(self, scope: Scope, thread: str, *, before: datetime, limit: int) -> list[ResearchJob]:
-        values = (scope.tenant, scope.visibility, thread, before, max(limit, 0))
-        return [decode(text, ResearchJob) for (text,) in await self._database.rows(_IN_THREAD, values)]
+        return await self._list(_IN_THREAD, (scope.tenant, scope.visibility, thread, before, max(limit, 0)))
 
     async def asked_by(self, tenant: str, asker: str, *, limit: int) -> list[ResearchJob]:
-        rows = await self._database.rows(_ASKED_BY, (tenant, asker, max(limit, 0)))
-        return [decode(text, ResearchJob) for (text,) in rows]
+        return await self._list(_ASKED_BY, (tenant, asker, max(limit, 0)))
 
     async def unfinished(self, *, limit: int) -> list[ResearchJob]:
-        rows = await self._database.rows(_UNFINISHED, (max(limit, 0),))
-        return [decode(text, ResearchJob) for (text,) in rows]
+        return await self._list(_UNFINISHED, (max(limit, 0),))
+
+    async def _list(self, query: str, values: Sequence[object]) -> list[ResearchJob]:
+        return [decode(text, ResearchJob) for (text,) in await self._database.rows(query, values)]
 
 
 async def _upsert(connection: AsyncConnection, job: ResearchJob, row: dict[str, object]) -> None:

@@ -33,5 +33,4 @@ class SqliteRatings:
 
     async def of(self, job_id: str) -> list[Rating]:
         query = "SELECT rating FROM ratings WHERE job_id = ? ORDER BY at, asker"
-        rows = await self._database.read(lambda connection: connection.execute(query, (job_id,)).fetchall())
-        return [decode(text, Rating) for (text,) in rows]
+        return [decode(text, Rating) for (text,) in await self._database.rows(query, (job_id,))]

@@ -28,14 +28,13 @@ class SqliteReuseStore:
         self._max_rows = max_rows
 
     async def get(self, key: str) -> str | None:
-        values = (digest(key), self._clock().timestamp())
         find = "SELECT text FROM reused WHERE key = ? AND expires_at > ?"
         try:
-            row = await self._database.read(lambda connection: connection.execute(find, values).fetchone())
+            rows = await self._database.rows(find, (digest(key), self._clock()))
         except StoreError as exc:
             log.warning("nothing can be reused: %s", exc)
             return None
-        return None if row is None else str(row[0])
+        return str(rows[0][0]) if rows else None
 
     async def put(self, key: str, text: str, *, ttl: timedelta) -> None:
         now = self._clock()
@@ -54,4 +53,4 @@ class SqliteReuseStore:
             log.warning("nothing is kept to be reused: %s", exc)
 
     async def clear(self) -> int:
-        return await self._database.write(lambda connection: connection.execute("DELETE FROM reused").rowcount)
+        return await self._database.execute("DELETE FROM reused")

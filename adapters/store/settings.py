@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 from sqlite_utils import Database as Connection
 
 from adapters.store.sqlite import Database
+from adapters.store.tables import moment
 from core.codec import decode, encode
 from core.settings.desk import KeptSettings, SettingChange
 from core.settings.tenant import TenantSettings
@@ -28,9 +28,8 @@ class SqliteSettings:
         self._database = database
 
     async def get(self, tenant: str) -> KeptSettings:
-        query = "SELECT settings, version FROM tenant_settings WHERE tenant = ?"
-        row = await self._database.read(lambda connection: connection.execute(query, (tenant,)).fetchone())
-        return KeptSettings(decode(row[0], TenantSettings), row[1]) if row else KeptSettings()
+        rows = await self._database.rows("SELECT settings, version FROM tenant_settings WHERE tenant = ?", (tenant,))
+        return KeptSettings(decode(rows[0][0], TenantSettings), rows[0][1]) if rows else KeptSettings()
 
     async def put(self, tenant: str, kept: KeptSettings, changes: Sequence[SettingChange]) -> bool:
         values = {"tenant": tenant, "version": kept.version, "settings": encode(kept.settings)}
@@ -46,13 +45,8 @@ class SqliteSettings:
         return await self._database.write(change)
 
     async def changes(self, tenant: str, *, limit: int) -> list[SettingChange]:
-        rows = await self._database.read(lambda connection: connection.execute(_CHANGES, (tenant, limit)).fetchall())
-        return [
-            SettingChange(key, before, after, who, datetime.fromtimestamp(at, UTC))
-            for key, before, after, who, at in rows
-        ]
+        rows = await self._database.rows(_CHANGES, (tenant, limit))
+        return [SettingChange(key, before, after, who, moment(at)) for key, before, after, who, at in rows]
 
     async def tenants(self) -> list[str]:
-        query = "SELECT tenant FROM tenant_settings ORDER BY tenant"
-        rows = await self._database.read(lambda connection: connection.execute(query).fetchall())
-        return [tenant for (tenant,) in rows]
+        return [tenant for (tenant,) in await self._database.rows("SELECT tenant FROM tenant_settings ORDER BY tenant")]

@@ -43,8 +43,5 @@ class SqliteSourceStore:
         await self._database.write(change)
 
     async def sources(self, job_id: str) -> list[Source]:
-        def query(connection: Connection) -> list[Source]:
-            rows = connection.execute("SELECT source FROM sources WHERE job_id = ? ORDER BY number", (job_id,))
-            return [decode(text, Source) for (text,) in rows]
-
-        return await self._database.read(query)
+        rows = await self._database.rows("SELECT source FROM sources WHERE job_id = ? ORDER BY number", (job_id,))
+        return [decode(text, Source) for (text,) in rows]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from sqlite_utils import Database as Connection
-
 from adapters.store.sqlite import Database
 from core.codec import decode, encode
 from core.errors import StoreError
@@ -24,16 +22,10 @@ class SqliteSteeringStore:
         self._database = database
 
     async def add(self, job_id: str, steering: Steering) -> int:
-        def change(connection: Connection) -> int:
-            row = connection.execute(_ADD, (encode(steering), job_id)).fetchone()
-            if row is None:
-                raise StoreError(f"{job_id} is not stored, so it cannot be steered")
-            return int(row[0])
-
-        return await self._database.write(change)
+        rows = await self._database.rows(_ADD, (encode(steering), job_id))
+        if not rows:
+            raise StoreError(f"{job_id} is not stored, so it cannot be steered")
+        return int(rows[0][0])
 
     async def read(self, job_id: str, *, after: int = 0) -> list[Steering]:
-        rows = await self._database.read(
-            lambda connection: connection.execute(_READ, (job_id, max(after, 0))).fetchall()
-        )
-        return [decode(text, Steering) for (text,) in rows]
+        return [decode(text, Steering) for (text,) in await self._database.rows(_READ, (job_id, max(after, 0)))]

@@ -38,9 +38,5 @@ class SqliteTraceLog:
         await self._database.write(change)
 
     async def read(self, job_id: str) -> list[TraceEntry]:
-        rows = await self._database.read(
-            lambda connection: connection.execute(
-                "SELECT entry FROM trace_entries WHERE job_id = ? ORDER BY number", (job_id,)
-            ).fetchall()
-        )
+        rows = await self._database.rows("SELECT entry FROM trace_entries WHERE job_id = ? ORDER BY number", (job_id,))
         return [decode(text, TraceEntry) for (text,) in rows]

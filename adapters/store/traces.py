@@ -53,17 +53,12 @@ class SqliteTraceStore:
         query, values = _FIND, [scope.tenant, scope.visibility, user_id]
         if tool_name is not None:
             query, values = query + " AND tool_name = ?", [*values, tool_name]
-        rows = await self._database.read(
-            lambda connection: connection.execute(query + _NEWEST_FIRST, (*values, max(limit, 0))).fetchall()
-        )
+        rows = await self._database.rows(query + _NEWEST_FIRST, (*values, max(limit, 0)))
         return [from_row(row) for row in rows]
 
     async def completed(self, scope: Scope, tool_name: str, *, limit: int) -> list[ToolTrace]:
         values = (scope.tenant, scope.visibility, tool_name, max(limit, 0))
-        rows = await self._database.read(
-            lambda connection: connection.execute(_COMPLETED + _NEWEST_FIRST, values).fetchall()
-        )
-        return [from_row(row) for row in rows]
+        return [from_row(row) for row in await self._database.rows(_COMPLETED + _NEWEST_FIRST, values)]
 
 
 def _get(connection: Connection, trace_id: str) -> ToolTrace | None:

@@ -84,16 +84,7 @@ def build_web(
     app[_METRICS] = metrics_render
     if traces is not None:
         app[pages.TRACES] = traces
-    aiohttp_jinja2.setup(
-        app,
-        loader=jinja2.FileSystemLoader(_HERE / "templates"),
-        autoescape=True,
-        finalize=_shown,
-        undefined=jinja2.StrictUndefined,
-        filters={"quoted": quoted},
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    _set_up_templates(app)
     app.on_response_prepare.append(_add_headers)
     app.on_response_prepare.append(tell_allowance)
     app.router.add_get("/health", _health)
@@ -108,6 +99,19 @@ def build_web(
     if previews:
         preview.add_routes(app, previews)
     return app
+
+
+def _set_up_templates(app: web.Application) -> None:
+    aiohttp_jinja2.setup(
+        app,
+        loader=jinja2.FileSystemLoader(_HERE / "templates"),
+        autoescape=True,
+        finalize=_shown,
+        undefined=jinja2.StrictUndefined,
+        filters={"quoted": quoted},
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
 
 
 def _shown(value: object) -> object:
