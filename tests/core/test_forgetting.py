@@ -102,7 +102,7 @@ async def test_a_job_that_cannot_be_cancelled_is_erased_all_the_same(error: Gork
     async def cancel(job_id: str) -> None:
         raise error
 
-    gone = await forget(Whose(job_id="job_1"), records, [records], cancel=cancel)
+    gone = await forget(Whose(job_id="job_1"), records, [records], cancel=cancel, sleep=_at_once)
 
     assert records.jobs == {}
     assert gone.jobs == 1
@@ -153,6 +153,10 @@ async def test_sweeping_goes_on_every_day_and_sooner_after_a_failure() -> None:
 
     assert waits == [RETRY_SWEEP.total_seconds(), SWEEP_EVERY.total_seconds(), SWEEP_EVERY.total_seconds()]
     assert len(shelf.expired) == 2
+
+
+async def _at_once(seconds: float) -> None:
+    pass
 
 
 async def _never(job_id: str) -> None:
