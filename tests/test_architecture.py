@@ -13,8 +13,8 @@ from core.deps import Deps
 from core.job import JobStatus, ResearchRequest
 from core.researcher import Researcher
 from core.runner import run_job
-from tests.core.test_runner import PURR, QUESTION
-from tests.fakes import FakeSearch, Idle, Journal, hit, make_deps
+from tests.core.cats import QUESTION, TRUSTED, cat_search
+from tests.fakes import Idle, Journal, make_deps
 
 T = TypeVar("T")
 
@@ -65,7 +65,7 @@ async def test_an_earlier_answer_is_delivered_without_a_step():
 
 def deps_of_cats() -> Deps:
     """A source so good that its answer is repeated."""
-    return make_deps(search=[FakeSearch("web", [hit("https://www.nih.gov/purr", PURR, is_complete=True)])])
+    return make_deps(search=[cat_search(url=TRUSTED)])
 
 
 def named_in(place: str) -> Iterator[tuple[str, list[str]]]:

@@ -15,8 +15,8 @@ from core.job import ResearchJob, ResearchRequest, Scope
 from core.researcher import Researcher
 from core.runner import DirectSteps, run_job
 from core.wording import changes_lines
-from tests.core.test_runner import PURR, QUESTION
-from tests.fakes import NOW, FakeSearch, Idle, hit, make_deps
+from tests.core.cats import QUESTION, TRUSTED, cat_search
+from tests.fakes import NOW, Idle, hit, make_deps
 
 CHANNEL = Scope("discord:1", "channel:2")
 LARYNX = "Cats purr because the muscles of the larynx twitch about 25 times a second."
@@ -69,13 +69,13 @@ async def ask(researcher: Researcher, deps: Deps, **request: object) -> Research
 
 async def test_a_refreshed_answer_is_researched_anew_and_says_what_is_different() -> None:
     """Refresh asks the same question again, once a day; the next asker gets the new answer."""
-    search = FakeSearch("web", [hit("https://www.nih.gov/purr", PURR, title="Purring", is_complete=True)])
+    search = cat_search(url=TRUSTED)
     deps = make_deps(search=[search])
     researcher = Researcher(deps, Idle())
     await ask(researcher, deps, asker="ada")
     repeated = await ask(researcher, deps, asker="bob")
     lions = "Cats purr because the muscles of the larynx twitch about 30 times a second. Lions do not purr."
-    search.hits = [hit("https://www.nih.gov/purr", lions, title="Purring", is_complete=True)]
+    search.hits = [hit(TRUSTED, lions, title="Purring", is_complete=True)]
 
     renewed = await researcher.refresh(repeated.id, "bob", scope=CHANNEL)
     twice = await researcher.refresh(repeated.id, "eve", scope=CHANNEL)
@@ -111,7 +111,7 @@ async def test_who_asked_first_is_told_where_it_was_asked(
 ) -> None:
     """D12: who may see the answer decides whether it names the asker; after forgetting it names nobody."""
     moments = [NOW]
-    search = FakeSearch("web", [hit("https://www.nih.gov/purr", PURR, title="Purring", is_complete=True)])
+    search = cat_search(url=TRUSTED)
     deps = make_deps(search=[search], clock=lambda: moments[-1])
     researcher = Researcher(deps, Idle())
     await ask(researcher, deps, **first)

@@ -21,7 +21,7 @@ from core.snapshot import Snapshot
 from core.stages.deliver import deliver_failure
 from core.stages.join import CLAIM_TTL
 from core.steering import read_steering
-from tests.core.test_runner import PLAN, QUESTION, cat_search, final, written
+from tests.core.cats import PLAN, QUESTION, cat_search, final, written
 from tests.fakes import FakeModel, Idle, Ticking, make_deps
 
 ANSWER = written("Cats purr because the muscles of the larynx twitch [1].")

@@ -14,16 +14,17 @@ from core.delivery import Address
 from core.deps import Deps
 from core.errors import InvalidQuery, JobNotFound, QueueFull, StoreError
 from core.forgetting import Forgotten, Whose
-from core.job import JobStatus, ResearchJob, ResearchRequest, Scope
+from core.job import LOCAL, JobStatus, ResearchJob, ResearchRequest, Scope
 from core.modes import MODES
 from core.modes.mode import Mode
 from core.researcher import Researcher
 from core.runner import DirectSteps, run_job
+from tests.core.cats import QUESTION
 from tests.fakes import NOW, FakeModel, Idle, Ledger, make_deps, make_job
 
 
 async def ended(deps: Deps) -> ResearchJob:
-    job = replace(make_job("Why do cats purr?"), status=JobStatus.FAILED, completed_at=NOW)
+    job = replace(make_job(QUESTION), status=JobStatus.FAILED, completed_at=NOW)
     await deps.jobs.finish(job, JobResult(answer=None))
     return job
 
@@ -32,7 +33,7 @@ async def ended(deps: Deps) -> ResearchJob:
 async def test_what_is_said_to_be_impossible_without_a_model_is(mode: Mode) -> None:
     """And nothing else is: interfaces refuse by the table what the mode itself would refuse."""
     deps = make_deps(model=None)
-    job = await deps.jobs.save(make_job("Why do cats purr?", modes=(mode.name,)))
+    job = await deps.jobs.save(make_job(QUESTION, modes=(mode.name,)))
 
     await run_job(job.id, deps, DirectSteps())
 
@@ -40,6 +41,34 @@ async def test_what_is_said_to_be_impossible_without_a_model_is(mode: Mode) -> N
     assert ("a language model" in (error.message if error else "")) == mode.needs_model
     assert Researcher(deps, Idle()).can_research(mode) is not mode.needs_model
     assert Researcher(replace(deps, models={mode.name: FakeModel({})}), Idle()).can_research(mode)
+
+
+async def test_submitting_stores_the_job_then_enqueues_it_under_its_id() -> None:
+    """S003-03: id, status pending, time; the same key in a scope is the same job."""
+    deps, queue = make_deps(), Idle()
+    researcher = Researcher(deps, queue)
+
+    job = await researcher.submit(ResearchRequest(f"  {QUESTION} "), dedupe_key="m1")
+    again = await researcher.submit(ResearchRequest(QUESTION), dedupe_key="m1")
+
+    assert job.id.startswith("job_")
+    assert (job.status, job.query, job.scope) == (JobStatus.PENDING, QUESTION, LOCAL)
+    assert again.id == job.id
+    assert set(queue.enqueued) == {job.id}
+    assert (await researcher.job(job.id)).id == job.id
+
+
+async def test_a_question_that_is_refused_is_not_stored() -> None:
+    """S003-01: nothing is kept and nothing enqueued."""
+    deps, queue = make_deps(), Idle()
+
+    with pytest.raises(InvalidQuery):
+        await Researcher(deps, queue).submit(ResearchRequest("asdfghjkl"))
+    with pytest.raises(InvalidQuery, match="quick"):
+        await Researcher(deps, queue).submit(ResearchRequest(QUESTION, modes=("magic",)))
+
+    assert queue.enqueued == []
+    assert await deps.jobs.unfinished(limit=5) == []
 
 
 async def test_who_is_not_admitted_leaves_nothing_behind() -> None:
@@ -50,7 +79,7 @@ async def test_who_is_not_admitted_leaves_nothing_behind() -> None:
         raise BudgetSpent("spent", user_message="Your budget is used up.")
 
     with pytest.raises(BudgetSpent):
-        await Researcher(deps, queue, admit=refuse).submit(ResearchRequest("Why do cats purr?"))
+        await Researcher(deps, queue, admit=refuse).submit(ResearchRequest(QUESTION))
 
     assert queue.enqueued == []
     assert await deps.jobs.unfinished(limit=5) == []
@@ -69,7 +98,7 @@ async def test_the_message_that_waits_is_stored_before_the_work_starts() -> None
 
     address = Address("discord", {"channel_id": 1})
     researcher = Researcher(deps, Watching())
-    job = await researcher.submit(ResearchRequest("Why do cats purr?"), address=address)
+    job = await researcher.submit(ResearchRequest(QUESTION), address=address)
     with pytest.raises(QueueFull):
         await researcher.submit(ResearchRequest("How do cats purr?"), address=address)
 
@@ -87,10 +116,10 @@ async def test_a_question_that_was_accepted_is_not_refused_when_it_is_sent_again
         async def enqueue(self, job: ResearchJob) -> None:
             raise QueueFull(1)
 
-    first = await Researcher(deps, Idle()).submit(ResearchRequest("Why do cats purr?"), dedupe_key="m1")
+    first = await Researcher(deps, Idle()).submit(ResearchRequest(QUESTION), dedupe_key="m1")
     await deps.jobs.save(replace(first, status=status))
 
-    again = await Researcher(deps, Full()).submit(ResearchRequest("Why do cats purr?"), dedupe_key="m1")
+    again = await Researcher(deps, Full()).submit(ResearchRequest(QUESTION), dedupe_key="m1")
 
     assert (again.id, again.status) == (first.id, status)
 
@@ -139,7 +168,7 @@ CHANNEL, OTHER = Scope("discord:1", "channel:2"), Scope("discord:1", "channel:3"
 async def test_a_job_of_another_scope_is_not_there(act: Callable[[Researcher, str], Awaitable[object]]) -> None:
     """What was asked in one channel can be acted on in no other."""
     door = Researcher(make_deps(), Idle())
-    job = await door.submit(ResearchRequest("Why do cats purr?", CHANNEL, asker="U1"))
+    job = await door.submit(ResearchRequest(QUESTION, CHANNEL, asker="U1"))
 
     with pytest.raises(JobNotFound):
         await act(door, job.id)
@@ -149,7 +178,7 @@ async def test_votes_are_counted_once_an_asker() -> None:
     """👍 twice is one vote; 👎 after it is another, with its reason; S003-26's figures gain them."""
     deps = make_deps()
     door = Researcher(deps, Idle())
-    job = await door.submit(ResearchRequest("Why do cats purr?", CHANNEL, asker="U1"))
+    job = await door.submit(ResearchRequest(QUESTION, CHANNEL, asker="U1"))
 
     for good in (True, True, False):
         await door.rate(job.id, "U1", good=good, reason=" wrong year ", scope=CHANNEL)
@@ -169,7 +198,7 @@ async def test_only_ones_own_question_can_be_forgotten() -> None:
         return Forgotten(1, 1, {})
 
     door = Researcher(make_deps(), Idle(), erase=erase)
-    job = await door.submit(ResearchRequest("Why do cats purr?", CHANNEL, asker="U1"), dedupe_key="discord:5")
+    job = await door.submit(ResearchRequest(QUESTION, CHANNEL, asker="U1"), dedupe_key="discord:5")
 
     with pytest.raises(JobNotFound):
         await door.forget(job.id, "U2", scope=CHANNEL)
@@ -190,7 +219,7 @@ async def test_a_question_taken_back_takes_its_retries_along() -> None:
         return Forgotten(1, 1, {})
 
     door = Researcher(deps, Idle(), erase=erase)
-    job = await door.submit(ResearchRequest("Why do cats purr?", CHANNEL, asker="U1"), dedupe_key="discord:5")
+    job = await door.submit(ResearchRequest(QUESTION, CHANNEL, asker="U1"), dedupe_key="discord:5")
     await deps.jobs.finish(replace(job, status=JobStatus.FAILED, completed_at=NOW), JobResult(answer=None))
     retry = await door.retry(job.id, "U1", scope=CHANNEL)
 
@@ -206,7 +235,7 @@ async def test_what_could_not_be_erased_everywhere_is_said() -> None:
         return Forgotten(0, 0, {"Redis": "Redis does not answer."})
 
     door = Researcher(make_deps(), Idle(), erase=erase)
-    job = await door.submit(ResearchRequest("Why do cats purr?", CHANNEL, asker="U1"))
+    job = await door.submit(ResearchRequest(QUESTION, CHANNEL, asker="U1"))
 
     with pytest.raises(StoreError) as failed:
         await door.forget(job.id, "U1", scope=CHANNEL)
@@ -240,7 +269,7 @@ async def test_files_are_stored_before_the_job_can_begin() -> None:
 
     door = Researcher(deps, Eager())
     note = await door.read_attachment("note.txt", "text/plain", b"Cats purr.")
-    request = ResearchRequest("Why do cats purr?", CHANNEL, asker="U1")
+    request = ResearchRequest(QUESTION, CHANNEL, asker="U1")
     job = await door.submit(request, dedupe_key="k", attachments=[note])
     await deps.attachments.put(job, [])
     await door.submit(request, dedupe_key="k", attachments=[note])
@@ -254,4 +283,4 @@ async def test_more_files_than_a_question_bears_are_refused() -> None:
     note = await door.read_attachment("note.txt", "text/plain", b"Cats purr.")
 
     with pytest.raises(InvalidQuery, match="at most 5 files"):
-        await door.submit(ResearchRequest("Why do cats purr?"), attachments=[note] * 6)
+        await door.submit(ResearchRequest(QUESTION), attachments=[note] * 6)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,56 +13,16 @@ import pytest
 from adapters.store.memory import (
     MemoryJobStore,
 )
-from adapters.store.memory_cache import MemoryAnswerCache
 from core.answer import Confidence
 from core.config import SearchSettings, Settings
-from core.deps import Deps
-from core.errors import InvalidQuery, ModelRejected, ModelUnavailable, PageStatus, ProviderUnavailable, StoreError
-from core.events import Event
-from core.job import LOCAL, JobStatus, ResearchRequest, Scope
+from core.errors import ModelRejected, ModelUnavailable, PageStatus, ProviderUnavailable, StoreError
+from core.job import JobStatus, ResearchRequest
 from core.researcher import Researcher
 from core.runner import DirectSteps, run_job
 from core.stages.synthesize import LATE_NOTICE, QUOTED_NOTICE
 from core.verification.check import check_claim
+from tests.core.cats import PLAN, PURR, QUESTION, cat_search, final, research, written
 from tests.fakes import FakeModel, FakeSearch, Idle, Ledger, hit, make_deps
-
-QUESTION = "Why do cats purr?"
-PURR = (
-    "Cats purr because the muscles of the larynx twitch about 25 times a second. "
-    "Purring may help bones heal. The sound was first recorded in 1834 by Gustav Meyer."
-)
-PLAN = json.dumps(
-    {
-        "recency": "any",
-        "content": "general",
-        "queries": ["cat purring larynx"],
-        "type": "explanation",
-        "language": "en",
-        "entities": ["cats"],
-        "time": "",
-    }
-)
-
-
-def written(summary: str, detail: str = "", citations: Sequence[dict[str, str]] = ()) -> str:
-    return json.dumps({"summary": summary, "detail": detail, "citations": list(citations)})
-
-
-def cat_search(**more: Any) -> FakeSearch:
-    return FakeSearch("web", [hit("https://cats.example/purr", PURR, title="Purring", is_complete=True)], **more)
-
-
-async def research(deps: Deps, query: str = QUESTION, **request: Any) -> list[Event]:
-    """Submit, run, and read back the whole log."""
-    job = await Researcher(deps, Idle()).submit(ResearchRequest(query, **request))
-    await run_job(job.id, deps, DirectSteps())
-    return await deps.events.read(job.id)
-
-
-def final(events: Sequence[Event]) -> Any:
-    assert [event.type for event in events].count("complete") == 1
-    assert events[-1].type == "complete"
-    return events[-1].data
 
 
 async def test_a_question_becomes_a_cited_answer_and_every_stage_is_told() -> None:
@@ -300,62 +259,6 @@ async def test_a_store_that_fails_does_not_cost_the_answer() -> None:
     assert deps.recorder.values("errors", "deliver:StoreError") == [1]
 
 
-async def test_the_same_question_is_answered_from_the_cache_and_says_when() -> None:
-    """S003-04: exact key, same scope; S003-19: cached is true."""
-    search = FakeSearch("web", [hit("https://www.nih.gov/purr", PURR, title="Purring", is_complete=True)])
-    deps = make_deps(search=[search])
-    await research(deps)
-    asked = len(search.asked)
-
-    done = final(await research(deps, "why do  cats PURR, please?"))
-
-    assert done["metadata"]["cached"] is True
-    assert done["metadata"]["cached_at"]
-    assert done["answer"]["summary"]
-    assert done["sources"]
-    assert len(search.asked) == asked
-
-
-async def test_another_scope_or_fresh_never_gets_the_cached_answer() -> None:
-    """An answer stays where it was asked; fresh researches anew."""
-    search = FakeSearch("web", [hit("https://www.nih.gov/purr", PURR, title="Purring", is_complete=True)])
-    deps = make_deps(search=[search])
-    await research(deps)
-
-    elsewhere = final(await research(deps, scope=Scope("slack:T1", "channel:C1")))
-    fresh = final(await research(deps, is_fresh=True))
-
-    assert elsewhere["metadata"]["cached"] is False
-    assert fresh["metadata"]["cached"] is False
-
-
-async def test_an_answer_of_low_confidence_is_not_repeated() -> None:
-    """D12: only answers of medium confidence or better are cached."""
-    deps = make_deps(search=[cat_search()])
-    first = final(await research(deps))
-
-    again = final(await research(deps))
-
-    assert first["answer"]["confidence"] == "low"
-    assert again["metadata"]["cached"] is False
-
-
-async def test_a_cache_that_fails_costs_time_not_the_answer() -> None:
-    """S003-23: continue without the cache."""
-
-    class Broken(MemoryAnswerCache):
-        async def get(self, scope: Any, key: str) -> Any:
-            raise StoreError("locked")
-
-        async def put(self, scope: Any, key: str, job_id: str, *, ttl: Any) -> None:
-            raise StoreError("locked")
-
-    deps = make_deps(search=[cat_search()])
-    deps = replace(deps, cache=Broken(clock=deps.clock))
-
-    assert final(await research(deps))["status"] == "completed"
-
-
 async def test_cancelling_ends_the_job_as_cancelled() -> None:
     """A cancelled job has its last event and its status, and the cancellation passes through."""
     deps = make_deps(search=[FakeSearch("web", hangs=True)], settings=Settings(search=SearchSettings()))
@@ -410,33 +313,6 @@ async def test_log_of_a_job_has_no_word_of_question_sources_or_answer(
     logged = "".join(f"{vars(record)} {record.exc_text or ''}" for record in caplog.records)
     assert "stage finished" in logged
     assert "zanzibar" not in logged.casefold()
-
-
-async def test_submitting_stores_the_job_then_enqueues_it_under_its_id() -> None:
-    """S003-03: id, status pending, time; the same key in a scope is the same job."""
-    deps, queue = make_deps(), Idle()
-    researcher = Researcher(deps, queue)
-
-    job = await researcher.submit(ResearchRequest(f"  {QUESTION} "), dedupe_key="m1")
-    again = await researcher.submit(ResearchRequest(QUESTION), dedupe_key="m1")
-
-    assert job.id.startswith("job_")
-    assert (job.status, job.query, job.scope) == (JobStatus.PENDING, QUESTION, LOCAL)
-    assert again.id == job.id
-    assert set(queue.enqueued) == {job.id}
-    assert (await researcher.job(job.id)).id == job.id
-
-
-async def test_a_question_that_is_refused_is_not_stored() -> None:
-    """S003-01: nothing is kept and nothing enqueued."""
-    deps, queue = make_deps(), Idle()
-
-    with pytest.raises(InvalidQuery):
-        await Researcher(deps, queue).submit(ResearchRequest("asdfghjkl"))
-    with pytest.raises(InvalidQuery, match="quick"):
-        await Researcher(deps, queue).submit(ResearchRequest(QUESTION, modes=("magic",)))
-
-    assert queue.enqueued == []
 
 
 async def test_each_stage_and_the_tokens_are_measured() -> None:

@@ -26,7 +26,7 @@ from core.researcher import Researcher
 from core.runner import DirectSteps, run_job
 from core.snapshot import Snapshot
 from core.source import Source
-from tests.core.test_runner import PLAN, QUESTION, cat_search, final, research, written
+from tests.core.cats import PLAN, QUESTION, cat_search, final, research, written
 from tests.fakes import FakeModel, Idle, make_deps, make_source
 
 ANSWER = written("Cats purr because the muscles of the larynx twitch [1].")

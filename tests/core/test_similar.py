@@ -19,8 +19,8 @@ from core.job import Scope
 from core.ports import ChatRequest, Vector
 from core.snapshot import Snapshot
 from core.wording import CHECKING_EARLIER
-from tests.core.test_runner import PURR, final, research, written
-from tests.fakes import NOW, FakeModel, FakeSearch, hit, make_deps
+from tests.core.cats import TRUSTED, cat_search, final, research, written
+from tests.fakes import NOW, FakeModel, FakeSearch, make_deps
 
 ASKED = "Why do cats purr?"
 SAME = "What is the reason cats purr?"
@@ -58,7 +58,7 @@ def planner(same_as: str | None) -> Any:
 
 def house(same_as: str | None = None, *, with_model: bool = True, is_instant: bool = False, **more: Any) -> Deps:
     """One provider, and a model that finds every offered question the same, or none."""
-    search = FakeSearch("web", [hit("https://www.nih.gov/purr", PURR, title="Purring", is_complete=True)])
+    search = cat_search(url=TRUSTED)
     summary = "Cats purr because the muscles of the larynx twitch about 25 times a second [1]."
     model = FakeModel({"plan": planner(same_as), "answer": written(summary)}) if with_model else None
     settings = Settings(cache=CacheSettings(is_instant=is_instant))

@@ -10,7 +10,7 @@ import pytest
 from core.deps import Deps
 from core.job import Scope
 from core.source import SearchHit, SearchQuery
-from tests.core.test_runner import final, research
+from tests.core.cats import final, research
 from tests.fakes import FakeModel, FakeSearch, hit, make_deps
 
 QUESTION = "How do I stream tokens of a model?"

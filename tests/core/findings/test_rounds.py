@@ -10,8 +10,8 @@ import pytest
 from core.errors import ModelTimeout
 from core.job import Depth
 from core.ports import ChatRequest, FoundPage, SearchedText
+from tests.core.cats import final, research
 from tests.core.findings.test_malformed import FIRST, QUESTION, SAID, SECOND, A, B, item, wrapped
-from tests.core.test_runner import final, research
 from tests.fakes import FakeModel, make_deps
 
 INVENTED = "https://invented.example/x"
