@@ -128,18 +128,19 @@ class Ingestion:
         again: Paper | None = None,
     ) -> Ingested:
         """Put a file on a shelf. `record` goes before what the file says; `again` is the paper to be read anew from
-        what is kept of it.
+        what is kept of it, and stays what it was but for text and summary.
 
         Raises `PaperUnreadable`, `ModelError` (of the embedder), `StoreError`.
         """
         digest = hashlib.sha256(content).hexdigest()
         known = await self.library.papers([shelf])
-        same = again or next((paper for paper in known if paper.content_hash == digest), None)
+        same = next((paper for paper in known if paper.content_hash == digest), None)
         if same is not None and again is None:
             return Ingested(same, is_new=False)
         read = await self.reader.read(name, content)
-        described = _described(read, name, record, same, this_year=self.clock().year)
-        described, summary = await self._summarised(described, record, read.text)
+        described = _described(read, name, record, again, this_year=self.clock().year)
+        read_off, summary = await self._summarised(described, record, read.text)
+        described = described if again else read_off
         paper = Paper(
             id=described.id or _free_name(described, {other.id for other in known}),
             title=described.title,
@@ -149,9 +150,10 @@ class Ingestion:
             published=described.published,
             doi=described.doi,
             url=described.url,
+            bibtex=again.bibtex if again else "",
             labels=read.labels,
             summary=summary,
-            notes=same.notes if same else "",
+            notes=again.notes if again else "",
             gap=read.gap,
         )
         file = content if b"%PDF-" in content[:1024] else b""

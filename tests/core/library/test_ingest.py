@@ -15,7 +15,7 @@ from core.chunking import SectionType
 from core.errors import ModelUnavailable
 from core.job import LOCAL, Scope
 from core.library.ingest import Ingestion, PaperRecord, PaperText, PaperUnreadable
-from core.library.paper import Index
+from core.library.paper import Index, Paper
 from core.section.keys import assign_keys
 from tests.fakes import FakeModel, now
 
@@ -167,6 +167,17 @@ async def test_year_is_taken_from_the_first_page_and_never_changes_a_key() -> No
     assert dated.paper.published == "2019"
     assert dated.paper.id == "smith2019tides"
     assert assign_keys([again.paper]) == assign_keys([undated])
+
+
+async def test_a_model_that_reads_it_again_changes_no_key() -> None:
+    """S001-24: of a paper that stands here only the summary is written anew, whatever a model makes of the rest."""
+    told = {"title": "A Misread Title", "authors": ["A. Reader"], "year": "2023", "summary": "Tides follow the moon."}
+    desk = ingestion(FakeModel({"summary": json.dumps(told)}))
+    bare = Paper("x", "Tides and the Moon", "hash", now(), bibtex="@misc{tides, title={Tides}}", notes="Read it.")
+
+    again = (await desk.add(LOCAL, "x.pdf", PAPER.encode(), again=bare)).paper
+
+    assert again == replace(bare, summary="Tides follow the moon.", labels=("1", "2"), added_at=again.added_at)
 
 
 async def test_what_cannot_be_read_changes_nothing() -> None:
