@@ -49,7 +49,7 @@ def read_piece(chunk: object) -> Piece:
         refusal=_text(attribute(message, "refusal")),
         finish_reason=_text(attribute(choice, "finish_reason")),
         has_choice=choice is not None,
-        usage=_usage(attribute(chunk, "usage")),
+        usage=read_usage(attribute(chunk, "usage"), "prompt_tokens", "completion_tokens"),
         calls=_calls(attribute(message, "tool_calls")),
     )
 
@@ -147,9 +147,9 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _usage(value: object) -> ModelUsage | None:
+def read_usage(value: object, prompt_name: str, completion_name: str) -> ModelUsage | None:
     """None unless both counts can be read."""
-    prompt, completion = _count(attribute(value, "prompt_tokens")), _count(attribute(value, "completion_tokens"))
+    prompt, completion = _count(attribute(value, prompt_name)), _count(attribute(value, completion_name))
     if prompt is None or completion is None:
         return None
     return ModelUsage(prompt_tokens=prompt, completion_tokens=completion)

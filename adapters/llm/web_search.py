@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Literal
 from adapters.llm.endpoint import Connection, Endpoint, timeout
 from adapters.llm.failures import GARBLED, SLOW, call_failures, declined, model_error, safe_cause
 from adapters.llm.openai import chat_endpoint
-from adapters.llm.reading import attribute
-from core.answer import ModelUsage
+from adapters.llm.reading import attribute, read_usage
 from core.errors import ModelGarbled, ModelTimeout, WebSearchUnavailable
 from core.job import Depth
 from core.llm import estimate_usage
@@ -119,8 +118,8 @@ class OpenAIWebSearch:
             known = pages.get(page.url)
             pages[page.url] = known if known and known.title else page
         queries = [query for call in calls for query in _queries(attribute(call, "action"))]
-        usage = _usage(attribute(response, "usage")) or estimate_usage(request, text)
-        paid = replace(usage, searches=sum(_is_search(call) for call in calls))
+        told = read_usage(attribute(response, "usage"), "input_tokens", "output_tokens")
+        paid = replace(told or estimate_usage(request, text), searches=sum(_is_search(call) for call in calls))
         return SearchedText(text, tuple(pages.values())[:MAX_PAGES], tuple(dict.fromkeys(queries)), paid)
 
 
@@ -158,10 +157,3 @@ def _listed(value: object, name: str) -> list[object]:
 def _word(value: object, name: str) -> str:
     found = attribute(value, name)
     return found if isinstance(found, str) else ""
-
-
-def _usage(value: object) -> ModelUsage | None:
-    prompt, completion = attribute(value, "input_tokens"), attribute(value, "output_tokens")
-    if isinstance(prompt, int) and isinstance(completion, int):
-        return ModelUsage(prompt_tokens=prompt, completion_tokens=completion)
-    return None
