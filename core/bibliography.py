@@ -78,6 +78,7 @@ def cited_works(sources: Sequence[Source], answer: ResearchAnswer | None) -> lis
 
 
 def work_of(source: Source) -> Work:
+    """What a provider has said of the source, taken apart; what it has not said stays empty."""
     metadata = source.metadata
     authors, journal = one_line(metadata.author or ""), ""
     if metadata.kind is SourceKind.PEER_REVIEWED and (found := _JOURNAL.match(authors)):

@@ -345,10 +345,13 @@ def _open(text: str, start: int, end: int) -> str:
     return _shorten(f"{text[:start].rstrip()} … {text[end:].lstrip(' %')}", around=start)
 
 
-def _shorten(text: str, *, around: int = 0, limit: int = 100) -> str:
+_MAX_SUBJECT_CHARS = 100
+
+
+def _shorten(text: str, *, around: int = 0) -> str:
     text = " ".join(text.split()).rstrip(".。 ")
-    if len(text) <= limit:
+    if len(text) <= _MAX_SUBJECT_CHARS:
         return text
-    start = max(0, min(around - limit // 2, len(text) - limit))
-    piece = text[start : start + limit]
+    start = max(0, min(around - _MAX_SUBJECT_CHARS // 2, len(text) - _MAX_SUBJECT_CHARS))
+    piece = text[start : start + _MAX_SUBJECT_CHARS]
     return f"{'…' if start else ''}{piece.split(' ', 1)[-1] if start else piece}".rsplit(" ", 1)[0] + "…"

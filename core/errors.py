@@ -2,6 +2,7 @@
 
     GorkdError
     ├── InvalidQuery            the asker can mend it (exit 2, HTTP 400)
+    │   └── NoSuchPaper         an id that names no paper, or several versions of one (core/library/desk.py)
     ├── SetupError              the operator can mend it (exit 4)
     ├── ProviderError           one search provider
     │   ├── ProviderTimeout     retryable
@@ -10,6 +11,8 @@
     │   ├── ProviderRejected    key refused, request refused
     │   └── ProviderGarbled     an answer that cannot be read
     ├── SearchFailed            every provider failed
+    ├── NothingIndexed          the operator can mend it: papers without an index (core/modes/library.py)
+    ├── EmptyLibrary            the asker can add papers first (core/modes/section.py)
     ├── NoProviderAllowed       an admin can mend it: the settings leave nothing to search with
     ├── FetchError              one page
     │   ├── AddressBlocked      private, link-local or otherwise not to be dialled
@@ -31,11 +34,18 @@
     ├── QueueFull               retryable: too many questions are waiting
     ├── QuotaExceeded           retryable, after `retry_after_s`: asked too often (core/quotas.py)
     ├── AttachmentUnreadable    the asker can send another file (core/attachments.py)
+    ├── PaperUnreadable         the asker can add another file (core/library/ingest.py)
     ├── BudgetSpent             a month's money is spent (core/budget.py)
     ├── NotAnsweredHere         an admin can mend it: a channel that is not to be answered (core/admission.py)
     ├── SettingsRefused         a setting that cannot be (core/settings/fields.py)
     ├── SettingsChanged         somebody else has saved meanwhile (core/settings/desk.py)
-    └── StoreError              the database; `StaleAttempt` when a newer attempt owns the job
+    ├── Doubt                   the operator should look at it, though it works (core/checkup.py)
+    ├── TooMany                 too many requests from one address (adapters/web/faults.py)
+    ├── Forbidden               the asker must sign in (adapters/web/faults.py)
+    ├── NotYours                somebody else's button (adapters/chat/discord/presses.py)
+    ├── NotInstalled            a team without the app (adapters/chat/slack/client.py)
+    └── StoreError              the database
+        └── StaleAttempt        a newer attempt owns the job
 
 `str(error)` is for the log. `user_message` is the one sentence a person reads, and `retryable`
 tells the worker whether the same call may succeed later.

@@ -88,6 +88,7 @@ class PassageIndex:
         return best if best is not None and best.score >= MIN_SCORE else None
 
     def sentences(self, passage: Passage) -> list[str]:
+        """Those of the passage, in reading order."""
         return [self.text[slice(*span)] for span in self.spans[passage.first : passage.last + 1]]
 
     def rank(self, claim: str) -> list[int]:

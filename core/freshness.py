@@ -59,6 +59,7 @@ def is_of_the_day(query: str, intent: QueryIntent) -> bool:
 
 
 def lifetime_of(query: str, intent: QueryIntent, *, now: datetime) -> Lifetime:
+    """By its words first, then by the time it asks about, then by its type."""
     if _LIVE.search(query):
         return Lifetime.LIVE
     time = intent.time_constraint

@@ -58,6 +58,7 @@ class Progress:
         await self._tell(JobStatus.PENDING, queue_message(ahead), {"ahead": ahead})
 
     async def source(self, source: Source) -> None:
+        """A source that was kept; its id is null until the sources are numbered."""
         await self.emit(
             "source",
             {
@@ -94,6 +95,7 @@ class Progress:
             await self.retract(claim_id)
 
     async def emit(self, type: EventType, data: Mapping[str, Json]) -> None:
+        """`data` is as core/events.py says for the type."""
         with self._anyhow():
             await self._deps.events.append(self.job.id, self.job.attempt, type, data)
 

@@ -124,7 +124,10 @@ class ToolTraces:
     async def update_progress(
         self, trace_id: str, stage: str, progress: float, state: Mapping[str, Json] | None = None
     ) -> ToolTrace:
-        """`stage` is for people and cut to 100 characters; `state` replaces the whole state unless it is None."""
+        """`stage` is for people and cut to 100 characters; `state` replaces the whole state unless it is None.
+
+        Raises `ValueError` unless `progress` is 0…1.
+        """
         if not 0 <= progress <= 1:
             raise ValueError(f"progress {progress} is not between 0 and 1")
         now = self._clock()
@@ -142,6 +145,8 @@ class ToolTraces:
         return await self._change(trace_id, advance)
 
     async def complete_trace(self, trace_id: str, result: Mapping[str, Json], metrics: Mapping[str, Json]) -> ToolTrace:
+        """At progress 1; one that has ended already stays as it is, here as in the next two."""
+
         def complete(trace: ToolTrace) -> ToolTrace:
             return replace(self._end(trace, TraceStatus.COMPLETED), progress=1.0, result=result, metrics=metrics)
 

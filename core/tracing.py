@@ -81,6 +81,7 @@ class TraceLog(Protocol):
 
 
 def totals_of(entries: Sequence[TraceEntry]) -> TraceTotals:
+    """Calls that failed or were given up are counted with what they had cost by then."""
     calls = [entry for entry in entries if entry.kind == "model"]
     costs = [entry.cost_usd for entry in calls if entry.cost_usd is not None]
     pages = [entry for entry in entries if entry.kind == "page"]
@@ -122,6 +123,7 @@ def what_was_done(entry: TraceEntry) -> str:
 
 
 def totals_line(totals: TraceTotals) -> str:
+    """`2 model calls · 1234 tokens · $0.0012 · 3 searches · 5 pages read`, and which models have no price."""
     parts = [
         counted(totals.model_calls, "model call"),
         counted(totals.tokens, "token"),
@@ -137,6 +139,7 @@ def totals_line(totals: TraceTotals) -> str:
 
 
 def dollars(amount: float) -> str:
+    """`$0.000225`, to the millionth and without needless zeros."""
     return f"${amount:.6f}".rstrip("0").rstrip(".") if amount else "$0"
 
 
