@@ -241,7 +241,15 @@ class QueueFull(GorkdError):
 
 
 class StoreError(GorkdError):
-    """The database could not be read or written."""
+    """The database could not be read or written. What exactly happened is for the log alone, unless the caller says."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        user_message: str = "What is kept here cannot be read or written now; please try again soon.",
+    ) -> None:
+        super().__init__(message, user_message=user_message)
 
 
 class StaleAttempt(StoreError):

@@ -105,3 +105,4 @@ def test_refusal_says_where_and_quotes_nothing_of_what_is_stored(text: str, plac
     assert place in str(refused.value)
     assert "\n" not in str(refused.value)
     assert "why?" not in logged
+    assert refused.value.user_message.endswith("please try again soon.")
