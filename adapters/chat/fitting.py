@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from urllib.parse import quote, urlsplit, urlunsplit
 
 import regex
@@ -27,6 +27,17 @@ def fit(text: str, limit: int, escape: Callable[[str], str] = str, *, more: str 
         return whole
     kept = _at_boundary(text[: _room(text, limit - units(more) - 1, escape)], text)
     return f"{escape(kept)} {more}" if kept else more
+
+
+def last_lines(lines: Sequence[str], limit: int) -> list[str]:
+    """As many of the last lines as have at most `limit` units, with a line break each."""
+    kept: list[str] = []
+    for line in reversed(lines):
+        limit -= units(line) + 1
+        if limit < 0:
+            break
+        kept.insert(0, line)
+    return kept
 
 
 def units(text: str) -> int:

@@ -22,7 +22,7 @@ from adapters.chat.discord.payload import (
 )
 from adapters.chat.discord.render import COLOUR_FAILED, COLOUR_RUNNING
 from adapters.chat.discord.words import word
-from adapters.chat.fitting import units
+from adapters.chat.fitting import last_lines, units
 from core import wording as common
 from core.job import Scope
 from core.library import wording
@@ -58,7 +58,7 @@ class DiscordLibraryVoice:
     links: PageLinks
 
     def told(self, asked: str, lines: Sequence[str], *, job_id: str = "") -> DiscordMessage:
-        told = [plain(line, ASKED_ROOM) for line in lines if line.strip()]
+        told = last_lines([plain(line, ASKED_ROOM) for line in lines if line.strip()], PLAIN_ROOM)
         text = "\n".join([f"**{plain(asked, ASKED_ROOM)}**", "", *(told or ["…"])])
         title = f"📚 {word('library.working')}"
         embed = discord.Embed(title=title, description=text, colour=COLOUR_RUNNING)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import regex
 
-from adapters.chat.fitting import fit, units
+from adapters.chat.fitting import fit, last_lines, units
 from adapters.chat.slack.blocks import (
     SECTION_LIMIT,
     Block,
@@ -75,7 +75,8 @@ class SlackLibraryVoice:
     links: PageLinks
 
     def told(self, asked: str, lines: Sequence[str], *, job_id: str = "") -> SlackMessage:
-        told = "\n".join(fit(printable(line).rstrip(), ASKED_ROOM, escaped) for line in lines if line.strip())
+        said = [fit(printable(line).rstrip(), ASKED_ROOM, escaped) for line in lines]
+        told = "\n".join(last_lines([line for line in said if line.strip()], SECTION_LIMIT))
         cancel = actions([button(CANCEL, CANCEL_LABEL, job_id)]) if job_id else []
         return message(
             one_line(lines[-1]) if lines else f"{asked} …", [_asked(asked), section(told or "📚 …"), *cancel]

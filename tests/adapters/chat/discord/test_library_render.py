@@ -141,3 +141,14 @@ def test_a_page_and_a_saved_file_come_with_their_message_and_within_its_limits()
     assert "I may not attach files here" in page.without_files.text
     assert file.without_files.text == "I may not attach files here; an admin can allow it."
     assert file.without_files.embed.description == file.without_files.text
+
+
+def test_progress_of_any_length_shows_how_far_it_is() -> None:
+    """A folder of papers tells a line or two each; the last ones are what somebody waits for."""
+    message = VOICE.told("add to library", [f"Reading paper_{number}.pdf …" * 7 for number in range(60)])
+
+    body = {"content": message.text, "embeds": [message.embed.to_dict()], "allowed_mentions": {}}
+    assert message_problems(body) == []
+    for text in (message.text, message.embed.description or ""):
+        assert "add to library" in text
+        assert "59.pdf" in text

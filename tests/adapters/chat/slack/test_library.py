@@ -39,12 +39,19 @@ def researched(text: str, question: str = "Why?") -> Said:
     return Said(Reply(text, wording.PANEL_TITLE), after=after)
 
 
+def test_progress_of_any_length_shows_how_far_it_is() -> None:
+    shown = SlackLibraryVoice(LINKS).told("add", [f"Reading {number}.pdf …" * 20 for number in range(60)])
+
+    assert message_faults({"text": shown.text, "blocks": list(shown.blocks)}) == []
+    assert "Reading 59.pdf" in str(shown.blocks)
+
+
 @given(text=NASTY, question=NASTY)
 def test_slack_takes_every_answer_and_nobody_is_called(text: str, question: str) -> None:
     """Blocks within their limits, no mention and no link but ours."""
     voice = SlackLibraryVoice(LINKS)
 
-    for message in (voice.said(SPEAKER, researched(text, question)), voice.told(question, [text])):
+    for message in (voice.said(SPEAKER, researched(text, question)), voice.told(question, [text] * 60)):
         assert message_faults({"text": message.text, "blocks": list(message.blocks)}) == []
         assert "<!" not in message.text + str(message.blocks)
         assert "<@" not in message.text + str(message.blocks)
