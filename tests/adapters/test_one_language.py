@@ -13,7 +13,7 @@ from rich.console import Console
 from typer.main import get_command
 
 from adapters.chat.discord.bot import ResearchBot
-from adapters.chat.discord.commands import TYPED as ON_DISCORD
+from adapters.chat.discord.help import TYPED as ON_DISCORD
 from adapters.chat.discord.payload import DiscordMessage, JobButton, LinkButton, Press
 from adapters.chat.discord.render import CONTENT_LIMIT, DiscordVoice
 from adapters.chat.discord.settings import DiscordSettings
@@ -231,7 +231,7 @@ def test_every_option_can_be_given_everywhere() -> None:
 
 def test_help_says_the_same_on_both_chats() -> None:
     """Apart from what is typed there; and it fits where nothing may be embedded."""
-    from adapters.chat.discord.commands import help_text
+    from adapters.chat.discord.help import help_text
 
     slack, discord = str(help_blocks()), help_text()
 

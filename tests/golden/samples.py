@@ -251,7 +251,9 @@ class ScriptedResearcher:
         return [self.finished] if self.finished.scope == scope else []
 
 
-def chat_deps() -> ChatDeps:
+def chat_deps(researcher: ScriptedResearcher | None = None) -> ChatDeps:
     """Of a bot that speaks with nobody: it has no library, and nobody has it."""
     nothing = cast(Any, None)
-    return ChatDeps(cast(Any, ScriptedResearcher()), LINKS, Tenancy(*[nothing] * 5), nothing, nothing, ChatTurns())
+    return ChatDeps(
+        cast(Any, researcher or ScriptedResearcher()), LINKS, Tenancy(*[nothing] * 5), nothing, nothing, ChatTurns()
+    )

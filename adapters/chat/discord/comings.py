@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import aiohttp
 import discord
 
-from adapters.chat.discord.commands import help_text
 from adapters.chat.discord.delivery import PLATFORM
+from adapters.chat.discord.help import help_text
 from core import wording
 from core.errors import GorkdError
 

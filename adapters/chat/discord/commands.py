@@ -1,9 +1,10 @@
-"""The commands: `/research`, "Research This" on a message, help, and one's own history."""
+"""The commands: `/research`, "Research This" on a message, help, one's own history, and those of other parts."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import discord
@@ -11,15 +12,14 @@ from discord import app_commands
 
 from adapters.chat.discord.administering import settings_command
 from adapters.chat.discord.asking import ask_here
+from adapters.chat.discord.help import help_text, history_message
 from adapters.chat.discord.library import library_command
-from adapters.chat.discord.markup import is_linkable, plain
 from adapters.chat.discord.payload import DiscordMessage
 from adapters.chat.discord.section import section_command
 from adapters.chat.discord.talking import whisper
 from adapters.chat.discord.translate import Asked, place_of_interaction, text_of
 from adapters.chat.discord.words import word
 from core import wording
-from core.help import HOW_TO_ASK, Typed, help_entries, mode_entries
 from core.job import Depth, ResearchRequest
 from core.modes import DEFAULT_MODE, MODES, option_words, read_modes
 from core.modes.options import CONTEXT, DEPTH, FRESH, MODE, PRIVATE, ROUNDS, TOP_K
@@ -27,15 +27,6 @@ from core.modes.options import CONTEXT, DEPTH, FRESH, MODE, PRIVATE, ROUNDS, TOP
 if TYPE_CHECKING:
     from adapters.chat.discord.bot import ResearchBot
 
-TYPED = Typed(
-    ask="/research",
-    menu="Apps",
-    reply="reply to an answer and mention me",
-    options="in the command",
-    history="/research-history",
-    settings="/research-settings",
-)
-HISTORY_LENGTH = 10
 MAX_CHOICES = 25  # of an option that completes itself
 CHOICE_LENGTH = 100
 COMPARED = ("name", "description", "contexts", "integration_types")
@@ -141,33 +132,9 @@ def _history(bot: ResearchBot) -> app_commands.Command[Any, ..., None]:
     @_installs
     @_contexts
     async def research_history(interaction: Asked) -> None:
-        place = place_of_interaction(interaction)
-
-        async def make() -> DiscordMessage:
-            return await history_message(bot, str(place.user_id), place.scope.tenant)
-
-        await whisper(bot, interaction, make)
+        await whisper(bot, interaction, partial(history_message, bot, place_of_interaction(interaction)))
 
     return research_history
-
-
-def help_text() -> str:
-    how = "\n".join(f"**{what}** {words}" for what, words in help_entries(TYPED))
-    modes = "\n".join(f"· `{name}`: {plain(words, 100)}" for name, words in mode_entries())
-    return f"**{HOW_TO_ASK}**\n{how}\n**Modes**\n{modes}"
-
-
-async def history_message(bot: ResearchBot, asker: str, tenant: str) -> DiscordMessage:
-    """One's own questions in this guild, newest first; for the asker's eyes only."""
-    lines = []
-    for job in await bot.researcher.history(asker, tenant=tenant, limit=HISTORY_LENGTH):
-        url = bot.voice.links.link(job)
-        question = plain(job.request.quoted or job.query, CHOICE_LENGTH)
-        state = wording.STATUS_MESSAGES[job.status]
-        link = f" · [{wording.VIEW_FULL_ANALYSIS}]({url})" if is_linkable(url) else ""
-        lines.append(f"· {wording.day(job.created_at)} · {question} · {state}{link}")
-    listed = "\n".join(lines) or wording.NO_HISTORY
-    return bot.voice.notice(f"**{wording.YOUR_QUESTIONS}**\n{listed}")
 
 
 def is_registered(tree: app_commands.CommandTree[Any], registered: Sequence[Mapping[str, Any]]) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import discord
 
 from adapters.chat.discord.delivery import Spot
+from adapters.chat.discord.help import help_text, history_message
 from adapters.chat.discord.library import Turn, hear_library, library_key
 from adapters.chat.discord.render import sources_text
 from adapters.chat.discord.translate import Place, place_of_message, question_of
@@ -19,7 +20,7 @@ from core.delivery import Address
 from core.errors import GorkdError, JobNotFound
 from core.job import TERMINAL_STATUSES, ResearchJob, ResearchRequest, Scope
 from core.modes import can_be_steered
-from core.steering import read_steering
+from core.steering import Steering, read_steering
 
 if TYPE_CHECKING:
     from adapters.chat.discord.bot import ResearchBot
@@ -168,18 +169,15 @@ async def _act(bot: ResearchBot, job: ResearchJob, place: Place, spot: Spot, rep
         await researcher.forget(job.id, asker, scope=job.scope)
         said = bot.voice.notice(wording.FORGOTTEN)
     else:
-        await researcher.cancel(job.id)
+        await researcher.steer(job.id, Steering("cancel"), scope=job.scope)
         said = bot.voice.notice(word("feedback.cancelled"))
     await bot.reply(spot).edit(said)
 
 
 async def _tell(bot: ResearchBot, place: Place, spot: Spot, reply: Reply) -> None:
-    from adapters.chat.discord.commands import help_text, history_message  # it imports this module
-
+    said = bot.voice.notice(help_text())
     if reply.kind == "history" and place.is_direct:  # one's own questions are nobody else's business
-        said = await history_message(bot, str(place.user_id), place.scope.tenant)
-    else:
-        said = bot.voice.notice(help_text())
+        said = await history_message(bot, place)
     await bot.reply(spot).edit(said)
 
 

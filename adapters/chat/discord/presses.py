@@ -176,7 +176,7 @@ async def _share_here(bot: ResearchBot, interaction: Asked, job_id: str) -> Disc
 
 async def _cancel(bot: ResearchBot, interaction: Asked, job_id: str) -> DiscordMessage:
     job = await _own(bot, interaction, job_id)
-    await bot.researcher.cancel(job.id)
+    await bot.researcher.steer(job.id, Steering("cancel"), scope=job.scope)
     return bot.voice.notice(word("feedback.cancelled"))
 
 

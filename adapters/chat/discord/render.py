@@ -74,7 +74,7 @@ class DiscordVoice:
         if snapshot.card and snapshot.card.items:
             deeper = JobButton(Press.GO_DEEPER, job.id, wording.GO_DEEPER)
             buttons = (deeper, JobButton(Press.ANSWER_NOW, job.id, wording.ANSWER_NOW), *buttons)
-        message = _message(embed, _within(lines, RUNNING_LIMIT), f"{wording.duration(elapsed_s)}{found}", (buttons,))
+        message = _message(embed, within(lines, RUNNING_LIMIT), f"{wording.duration(elapsed_s)}{found}", (buttons,))
         return replace(message, page_url=self.links.link(job))
 
     def outcome(
@@ -123,7 +123,7 @@ class DiscordVoice:
         if changes is None:
             return self.notice(wording.NOTHING_TO_COMPARE)
         lines = [f"• {plain(line, ITEM_ROOM * 5)}" for line in wording.changes_lines(changes)]
-        return self.notice(_within([f"**{wording.WHAT_CHANGED}**", *lines], RUNNING_LIMIT))
+        return self.notice(within([f"**{wording.WHAT_CHANGED}**", *lines], RUNNING_LIMIT))
 
     def question(self, text: str, *buttons: JobButton) -> DiscordMessage:
         """A question of our own, with the buttons that answer it."""
@@ -274,7 +274,7 @@ def _plan(card: Card) -> list[str]:
     return [plain(card.headline, LINE_ROOM), *items, *([f"-# {wording.HOW_TO_STEER}"] if items else [])]
 
 
-def _within(lines: Sequence[str], limit: int) -> str:
+def within(lines: Sequence[str], limit: int) -> str:
     """The lines from the first on, as many as there is room for; one that is too long is left out."""
     kept: list[str] = []
     for line in lines:

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from adapters.chat.slack.blocks import LABEL_LIMIT, TITLE_LIMIT, Block, label
+from core import wording
 from core.library.paper import Paper
 from core.library.states import COMMANDS
 
@@ -82,9 +83,10 @@ def wish_modal(asked: Asked) -> Block:
         "action_id": ARGUMENT,
         "multiline": True,
         "max_length": ARGUMENT_LIMIT,
-        "placeholder": label("For example: say more about the method", 150),
+        "placeholder": label(wording.IMPROVE_HINT, 150),
     }
-    return _modal(WISH, "Improve", "Improve", asked, [_input(ARGUMENT, "What should be better?", wish, optional=False)])
+    field = _input(ARGUMENT, wording.IMPROVE_LABEL, wish, optional=False)
+    return _modal(WISH, wording.IMPROVE_TITLE, wording.IMPROVE, asked, [field])
 
 
 def said_in_modal(view: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
@@ -132,6 +134,6 @@ def _modal(callback_id: str, title: str, submit: str, asked: Asked, blocks: Sequ
         "private_metadata": asked.metadata,
         "title": label(title, TITLE_LIMIT),
         "submit": label(submit, TITLE_LIMIT),
-        "close": label("Cancel", TITLE_LIMIT),
+        "close": label(wording.CANCEL, TITLE_LIMIT),
         "blocks": [*blocks],
     }

@@ -15,12 +15,15 @@ from discord.http import Route
 from adapters.chat.discord.acks import acknowledge
 from adapters.chat.discord.bot import ResearchBot
 from adapters.chat.discord.delivery import Spot, nonce_of
+from adapters.chat.discord.help import HISTORY_LENGTH, history_message
 from adapters.chat.discord.settings import PERMISSIONS, DiscordSettings
 from adapters.chat.discord.threads import BUSY_MESSAGES, Traffic
 from adapters.chat.discord.translate import Place, is_open, question_of
 from core.errors import SetupError
-from core.job import Scope
+from core.job import ResearchJob, Scope
 from tests.golden import samples
+from tests.golden.samples import ScriptedResearcher
+from tests.loopback.discord_limits import message_problems
 from tests.loopback.discord_world import TOKEN, discord_world
 from tests.shared_data import ROOT
 
@@ -89,8 +92,8 @@ async def test_open_means_that_everyone_may_view(overwrites: list[dict[str, obje
         assert is_open(guild.get_channel(2)) is expected
 
 
-def new_bot() -> ResearchBot:
-    return ResearchBot(samples.chat_deps(), DiscordSettings("t"))
+def new_bot(researcher: ScriptedResearcher | None = None) -> ResearchBot:
+    return ResearchBot(samples.chat_deps(researcher), DiscordSettings("t"))
 
 
 @pytest.mark.parametrize("channel", [None, object(), discord.Object(5)], ids=["none", "other", "partial"])
@@ -204,3 +207,21 @@ async def test_what_breaks_behind_an_acknowledgement_can_still_be_told(monkeypat
         assert again is not None
         assert again.token == first.token
         assert [name for name, _ in world.requests].count("callback") == 1
+
+
+async def test_a_long_history_fits_where_nothing_may_be_embedded():
+    """Whatever was asked: what has no room is left out, the oldest first."""
+    own = replace(samples.COMPLETED.request, query="Why `so`? " * 60, scope=CLOSED.scope)
+    asked = [replace(samples.COMPLETED, request=own)] * HISTORY_LENGTH
+
+    class Asked(ScriptedResearcher):
+        async def history(self, asker: str, *, tenant: str, limit: int) -> list[ResearchJob]:
+            return asked[:limit]
+
+    async with new_bot(Asked()) as bot:
+        message = await history_message(bot, CLOSED)
+
+    body = {"content": message.text, "embeds": [message.embed.to_dict()], "allowed_mentions": {}}
+    assert message_problems(body) == []
+    assert (message.embed.description or "").count("View Full Analysis") == HISTORY_LENGTH
+    assert 3 <= message.text.count("View Full Analysis") < HISTORY_LENGTH

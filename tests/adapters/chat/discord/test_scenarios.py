@@ -153,7 +153,7 @@ async def test_a_reply_that_cannot_be_read_is_asked_to_mention(house: House):
         pytest.param("improve: say more about the Sun", "Research Complete", id="improve"),
         pytest.param("again", "Research Complete", id="again"),
         pytest.param("help", "How to ask me", id="help"),
-        pytest.param("cancel", "Cancelling", id="cancel"),
+        pytest.param("cancel", "That research has ended; ask a follow-up instead.", id="cancel"),
     ],
 )
 async def test_words_under_an_answer_do_what_they_say(house: House, said: str, expected: str):
