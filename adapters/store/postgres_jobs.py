@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import datetime
-
 from psycopg import AsyncConnection
 from psycopg.errors import UniqueViolation
 
 from adapters.store.digest import digest
 from adapters.store.figures import figures_of
+from adapters.store.job_rows import JobRows, row_of
 from adapters.store.postgres import PostgresDatabase, fetch
 from core.answer import JobResult
 from core.codec import decode, encode
-from core.errors import JobNotFound, StaleAttempt
+from core.errors import StaleAttempt
 from core.job import TERMINAL_STATUSES, ResearchJob, Scope
 
 # The row's lock makes of the fence and the write one step.
@@ -34,32 +32,20 @@ _UPSERT = """
         WHERE jobs.attempt <= excluded.attempt
 """
 _TWIN = "SELECT job FROM jobs WHERE tenant = %s AND visibility = %s AND dedupe_key = %s"
-_RECENT = """
-    SELECT job FROM jobs WHERE tenant = %s AND visibility = %s ORDER BY created_at DESC, number DESC LIMIT %s
-"""
-_IN_THREAD = """
-    SELECT job FROM jobs WHERE tenant = %s AND visibility = %s AND thread = %s AND thread != ''
-        AND status = 'completed' AND created_at < %s ORDER BY created_at DESC, number DESC LIMIT %s
-"""
-_ASKED_BY = """
-    SELECT job FROM jobs WHERE tenant = %s AND asker = %s AND asker != '' ORDER BY created_at DESC, number DESC LIMIT %s
-"""
-_UNFINISHED = """
-    SELECT job FROM jobs WHERE status NOT IN ('completed', 'failed', 'cancelled') ORDER BY created_at, number LIMIT %s
-"""
 
 
-class PostgresJobStore:
+class PostgresJobStore(JobRows):
     """A `JobStore`. Both writes are fenced: an attempt older than the stored one raises `StaleAttempt`."""
 
     def __init__(self, database: PostgresDatabase) -> None:
+        super().__init__(database, number="number")
         self._database = database
 
     async def save(self, job: ResearchJob, *, dedupe_key: str = "") -> ResearchJob:
         """Saving a job that is under way takes back the result of an earlier attempt."""
         place = (job.scope.tenant, job.scope.visibility, digest(dedupe_key)) if dedupe_key else None
         async with self._database.transaction() as connection:
-            row = {**_row(job), "keep_result": job.status in TERMINAL_STATUSES}
+            row = {**row_of(job), "keep_result": job.status in TERMINAL_STATUSES}
             if place is None:
                 await _upsert(connection, job, row)
                 return job
@@ -72,62 +58,20 @@ class PostgresJobStore:
                 return decode((await fetch(connection, _TWIN, place))[0][0], ResearchJob)
             return job
 
-    async def get(self, job_id: str) -> ResearchJob:
-        rows = await self._database.rows("SELECT job FROM jobs WHERE id = %s", (job_id,))
-        if not rows:
-            raise JobNotFound(job_id)
-        return decode(rows[0][0], ResearchJob)
-
     async def finish(self, job: ResearchJob, result: JobResult) -> None:
         """Also stores a job that was never saved. Raises `ValueError` unless the status is terminal."""
         if job.status not in TERMINAL_STATUSES:
             raise ValueError(f"{job.id} is {job.status}, which is not an end")
         async with self._database.transaction() as connection:
-            row = {**_row(job), **figures_of(result), "result": encode(result), "keep_result": False}
+            row = {**row_of(job), **figures_of(result), "result": encode(result), "keep_result": False}
             await _upsert(connection, job, row)
-
-    async def result(self, job_id: str) -> JobResult | None:
-        rows = await self._database.rows("SELECT result FROM jobs WHERE id = %s", (job_id,))
-        return None if not rows or rows[0][0] is None else decode(rows[0][0], JobResult)
-
-    async def recent(self, scope: Scope, *, limit: int) -> list[ResearchJob]:
-        return await self._list(_RECENT, (scope.tenant, scope.visibility, max(limit, 0)))
 
     async def asked(self, scope: Scope, dedupe_key: str) -> ResearchJob | None:
         rows = await self._database.rows(_TWIN, (scope.tenant, scope.visibility, digest(dedupe_key)))
         return decode(rows[0][0], ResearchJob) if rows else None
-
-    async def in_thread(self, scope: Scope, thread: str, *, before: datetime, limit: int) -> list[ResearchJob]:
-        return await self._list(_IN_THREAD, (scope.tenant, scope.visibility, thread, before, max(limit, 0)))
-
-    async def asked_by(self, tenant: str, asker: str, *, limit: int) -> list[ResearchJob]:
-        return await self._list(_ASKED_BY, (tenant, asker, max(limit, 0)))
-
-    async def unfinished(self, *, limit: int) -> list[ResearchJob]:
-        return await self._list(_UNFINISHED, (max(limit, 0),))
-
-    async def _list(self, query: str, values: Sequence[object]) -> list[ResearchJob]:
-        return [decode(text, ResearchJob) for (text,) in await self._database.rows(query, values)]
 
 
 async def _upsert(connection: AsyncConnection, job: ResearchJob, row: dict[str, object]) -> None:
     if (await connection.execute(_UPSERT.encode(), row)).rowcount == 0:
         ((newest,),) = await fetch(connection, "SELECT attempt FROM jobs WHERE id = %s", (job.id,))
         raise StaleAttempt(f"attempt {job.attempt} of {job.id} wrote after attempt {newest} had begun")
-
-
-def _row(job: ResearchJob) -> dict[str, object]:
-    return {
-        "id": job.id,
-        "tenant": job.scope.tenant,
-        "visibility": job.scope.visibility,
-        "status": job.status.value,
-        "attempt": job.attempt,
-        "created_at": job.created_at,
-        "thread": job.request.thread,
-        "asker": job.request.asker,
-        "dedupe_key": None,
-        "job": encode(job),
-        "result": None,
-        **figures_of(None),
-    }

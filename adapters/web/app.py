@@ -87,11 +87,7 @@ def build_web(
     _set_up_templates(app)
     app.on_response_prepare.append(_add_headers)
     app.on_response_prepare.append(tell_allowance)
-    app.router.add_get("/health", _health)
-    app.router.add_get("/metrics", _metrics)
-    app.router.add_static("/static", _HERE / "static")
-    for room in (api, stream, description, exports, sign_in, pages):
-        room.add_routes(app)
+    _add_common_routes(app)
     if usage is not None:
         admin.add_routes(app, usage)
     if library is not None:
@@ -99,6 +95,14 @@ def build_web(
     if previews:
         preview.add_routes(app, previews)
     return app
+
+
+def _add_common_routes(app: web.Application) -> None:
+    app.router.add_get("/health", _health)
+    app.router.add_get("/metrics", _metrics)
+    app.router.add_static("/static", _HERE / "static")
+    for room in (api, stream, description, exports, sign_in, pages):
+        room.add_routes(app)
 
 
 def _set_up_templates(app: web.Application) -> None:
