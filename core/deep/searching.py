@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -38,7 +37,6 @@ async def execute_searches(work: Work, state: DeepState, queries: RoundQueries, 
             _focused(work, state, queries),
             plan,
             within_s=within_s,
-            on_fetching=_ignore,
             on_source=work.progress.source,
         )
     except SearchFailed as exc:
@@ -129,7 +127,3 @@ def _focused(work: Work, state: DeepState, queries: RoundQueries) -> Gathering:
     search = replace(work.deps.settings.search, max_per_domain=MAX_DOCUMENTS, min_relevance=MIN_RELEVANCE)
     deps = replace(work.deps, settings=replace(work.deps.settings, search=search))
     return replace(work.gathering, job=job, deps=deps)
-
-
-async def _ignore(results: int) -> None:
-    await asyncio.sleep(0)

@@ -72,7 +72,7 @@ def _item_line(row: Mapping[str, Json]) -> str:
 def _round_line(row: Mapping[str, Json]) -> str:
     queries = row.get("queries")
     asked = "; ".join(one_line(str(query)) for query in queries) if isinstance(queries, list) else ""
-    found = f"{row.get('results_count', 0)} results, {row.get('new_facts', 0)} new facts"
+    found = f"{_counted(row, 'results_count', 'result')}, {_counted(row, 'new_facts', 'new fact')}"
     return f"  Iteration {row.get('iteration')}: {row.get('checklist_progress')} satisfied, {found}: {asked}"
 
 

@@ -26,6 +26,7 @@ from core.stages.gathering import Gathering
 from core.stages.given import read_given
 from core.stages.plan import MAX_QUERY_TEXT_CHARS, keywords, plan_by_rules
 from core.stages.search import collect_sources
+from core.wording import counted
 from core.work import Work
 
 log = logging.getLogger(__name__)
@@ -75,7 +76,7 @@ async def _draft(work: Work, model: ChatModel, mode: ResearchMode, searching: Ow
             how = NOT_USED
     await telling.doing(mode, how, JobStatus.SEARCHING)
     sources = await searching.sources()
-    await telling.doing(mode, f"writing from {len(sources)} sources", JobStatus.SYNTHESIZING)
+    await telling.doing(mode, f"writing from {counted(len(sources), 'source')}", JobStatus.SYNTHESIZING)
     if not sources:
         return Draft(mode)
     left_s = _left_s(work)
@@ -186,7 +187,6 @@ class OwnSearch:
                     gathering,
                     self._plan(number, found),
                     within_s=within_s / rounds,
-                    on_fetching=_unheard,
                     on_source=work.progress.source,
                     given=given.sources,
                     earlier=found,
@@ -221,7 +221,3 @@ class OwnSearch:
         is_deep = self._work.job.request.depth == "deep"
         most = self._work.deps.settings.findings.deep_sources if is_deep else plan.search.max_sources
         return replace(plan.search, queries=tuple(dict.fromkeys([*first, *queries])), max_sources=most)
-
-
-async def _unheard(results: int) -> None:
-    pass

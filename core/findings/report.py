@@ -12,6 +12,7 @@ from core.findings.judging import is_on_a_page, judge_prose
 from core.findings.opening import Opened, addresses_in, with_plain_addresses
 from core.grounding import Grounder, Judged
 from core.sentences import split_sentences
+from core.wording import counted
 
 SECTIONS = ("Abstract", "Introduction", "Literature Review", "Methodology", "Implementations")
 ABSTRACT_SENTENCES = range(3, 6)  # S004-13
@@ -142,7 +143,7 @@ def _faults(text: str, opened: Opened) -> list[str]:
         )
     count = sum(sentence.asserts for sentence in split_sentences(sections.get("Abstract", "")))
     if sections.get("Abstract") and count not in ABSTRACT_SENTENCES:
-        faults.append(f"The abstract has {count} {'sentence' if count == 1 else 'sentences'} instead of three to five.")
+        faults.append(f"The abstract has {counted(count, 'sentence')} instead of three to five.")
     unresolved = [(url, why) for url in addresses_in(FENCE.sub("", text)) if (why := opened.why_not(url))]
     faults += [f"An address of the report is not verified, {why}: {url}" for url, why in unresolved[:5]]
     if len(unresolved) > 5:

@@ -43,8 +43,8 @@ async def collect_sources(
     plan: SearchPlan,
     *,
     within_s: float,
-    on_fetching: Callable[[int], Awaitable[None]],
     on_source: Found,
+    on_fetching: Callable[[int], Awaitable[None]] | None = None,
     given: Sequence[Source] = (),
     earlier: Sequence[Source] = (),
     notes: Sequence[str] = (),
@@ -63,7 +63,8 @@ async def collect_sources(
     if not used and not given and not earlier:
         raise SearchFailed(failures)
     documents = _merge(hits)
-    await on_fetching(len(documents))
+    if on_fetching is not None:
+        await on_fetching(len(documents))
     started = perf_counter()
     candidates, pages_failed = await _read_all(gathering, documents, plan, on_source, ends_at=ends_at)
     kept = await _best(gathering, plan, candidates, given, earlier)
