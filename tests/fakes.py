@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
@@ -27,13 +28,15 @@ from core.attachments import Attachment, AttachmentUnreadable
 from core.codec import decode, encode
 from core.config import Settings
 from core.deps import Deps
-from core.errors import FetchError, PageStatus
+from core.errors import FetchError, PageStatus, StoreError
 from core.job import LOCAL, JobStatus, ResearchJob, ResearchRequest, Scope
 from core.ports import ChatDelta, ChatModel, ChatRequest, ProviderStrength
 from core.source import Page, SearchHit, SearchQuery, Source, SourceMetadata
 from core.stages.intake import parse_intent
-from core.telemetry import Measurement
+from core.telemetry import Measurement, job_id_var
+from core.tracing import TraceEntry
 from core.usage import Period, Usage, UsageKey
+from core.watching import Tracer, open_tracer
 
 T = TypeVar("T")
 
@@ -241,6 +244,33 @@ def make_deps(
         settings=settings or Settings(),
         model=model,
     )
+
+
+class MemoryTraceLog:
+    """A `TraceLog`; with an error every append fails."""
+
+    def __init__(self, error: StoreError | None = None) -> None:
+        self.kept: dict[str, list[TraceEntry]] = {}
+        self.error = error
+
+    async def append(self, job_id: str, entries: Sequence[TraceEntry]) -> None:
+        if self.error:
+            raise self.error
+        self.kept.setdefault(job_id, []).extend(entries)
+
+    async def read(self, job_id: str) -> list[TraceEntry]:
+        return self.kept.get(job_id, [])
+
+
+@asynccontextmanager
+async def tracing(log: MemoryTraceLog, job_id: str = "job_1", **more) -> AsyncIterator[Tracer]:
+    """A tracer, within the run of a job."""
+    token = job_id_var.set(job_id)
+    try:
+        async with open_tracer(log, clock=now, **more) as tracer:
+            yield tracer
+    finally:
+        job_id_var.reset(token)
 
 
 @dataclass

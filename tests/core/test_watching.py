@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
 
 import pytest
 
@@ -26,39 +24,11 @@ from core.watching import (
     WatchedPages,
     WatchedRecorder,
     WatchedSearch,
-    open_tracer,
 )
-from tests.fakes import FakeModel, FakePages, FakeSearch, Ledger, hit, now
+from tests.fakes import FakeModel, FakePages, FakeSearch, Ledger, MemoryTraceLog, hit, now, tracing
 
 REQUEST = ChatRequest("answer", "You are kind.", "Why do cats purr?", "answer", {}, max_tokens=50, timeout_s=5)
 PRICES = {"fake-1": (2.0, 10.0)}
-
-
-class MemoryTraceLog:
-    """A `TraceLog`; with an error every append fails."""
-
-    def __init__(self, error: StoreError | None = None) -> None:
-        self.kept: dict[str, list[TraceEntry]] = {}
-        self.error = error
-
-    async def append(self, job_id: str, entries: Sequence[TraceEntry]) -> None:
-        if self.error:
-            raise self.error
-        self.kept.setdefault(job_id, []).extend(entries)
-
-    async def read(self, job_id: str) -> list[TraceEntry]:
-        return self.kept.get(job_id, [])
-
-
-@asynccontextmanager
-async def tracing(log: MemoryTraceLog, job_id: str = "job_1", **more) -> AsyncIterator[Tracer]:
-    """A tracer, within the run of a job."""
-    token = job_id_var.set(job_id)
-    try:
-        async with open_tracer(log, clock=now, **more) as tracer:
-            yield tracer
-    finally:
-        job_id_var.reset(token)
 
 
 async def test_a_model_call_is_noted_with_tokens_cost_and_words() -> None:

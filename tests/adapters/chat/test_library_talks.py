@@ -29,10 +29,8 @@ from core.researcher import Researcher
 from core.runner import DirectSteps, run_job
 from tests.adapters.chat.test_live_answers import PACE, Board, BoardReply, Plain
 from tests.adapters.web.test_papers import Painter
-from tests.core.library.samples import TIDES, YEAST, shelve
-from tests.core.library.test_desk import Finder
-from tests.core.library.test_ingest import PAPER, Reader
-from tests.core.library.test_library_mode import CAUSE, written
+from tests.core.cats import written
+from tests.core.library.samples import CAUSE, PAPER, TIDES, YEAST, Finder, Reader, shelve
 from tests.fakes import FakeModel, make_deps, make_job, now
 
 CHANNEL = Scope("discord:1", "channel:2")

@@ -27,8 +27,8 @@ from core.settings.tenant import Ceilings
 from core.tracing import Exchange, TraceEntry
 from core.usage import Usage
 from tests.adapters.store.samples import StandingClock
-from tests.core.library.test_desk import desk as library_desk
-from tests.core.library.test_ingest import ABSTRACT, PAPER
+from tests.core.library.samples import ABSTRACT, PAPER
+from tests.core.library.samples import desk as library_desk
 from tests.fakes import KeptUsage
 from tests.golden import samples
 from tests.golden.samples import ScriptedResearcher

@@ -32,8 +32,7 @@ from core.researcher import Researcher
 from core.runner import DirectSteps, run_job
 from core.source import SearchHit, SearchQuery
 from core.usage import UsageLog
-from tests.core.test_watching import MemoryTraceLog
-from tests.fakes import FakeModel, hit, make_deps
+from tests.fakes import FakeModel, MemoryTraceLog, hit, make_deps
 from tests.loopback.findings_responders import Seen, findings_text
 from tests.loopback.openai_responders import sources_in
 

@@ -13,8 +13,8 @@ from core.job import LOCAL, Scope
 from core.library.pictures import PaperViews
 from core.page_links import PaperPlace
 from tests.adapters.web.serving import web_app
-from tests.core.library.samples import TIDES, shelve
-from tests.core.library.test_library_mode import CAUSE, asked, written
+from tests.core.cats import written
+from tests.core.library.samples import CAUSE, TIDES, asked, shelve
 from tests.fakes import FakeModel
 from tests.golden import samples
 from tests.golden.samples import ScriptedResearcher

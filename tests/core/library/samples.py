@@ -1,14 +1,19 @@
-"""A small library: three papers of three pages, and a way to put them on a shelf."""
+"""A small library: papers of three pages, ways to put them on a shelf and to ask it, and where files come from."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from adapters.store.memory_library import MemoryLibrary
 from core.chunking import chunk_text
 from core.job import LOCAL, Scope
+from core.library.desk import LibraryDesk
+from core.library.ingest import FoundPaper, Ingestion, PaperRecord, PaperText, PaperUnreadable
 from core.library.paper import Index, Paper, PaperChunk
 from core.ports import EmbeddingModel
+from core.runner import DirectSteps, run_job
+from tests.fakes import FakeModel, make_deps, make_job, now
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -42,6 +47,16 @@ TEXTS = {
     "At 35 degrees fermentation was twice as fast as at 25 degrees.",
 }
 
+QUESTION = "What causes the tides of the oceans?"
+CAUSE = "The gravity of the moon pulls the water of the oceans and causes the tides"
+
+ABSTRACT = "We show that tides follow the moon. The sun adds a half."
+BODY = "The measured height of the tide rose with the phase of the moon in all of the ports. " * 60
+PAPER = (
+    f"# Tides and the Moon\n\n## Abstract\n\n{ABSTRACT}\n\n## Introduction\n\n{BODY}\f{BODY}\n\n"
+    "## References\n\nAn Old Book."
+)
+
 
 async def shelve(
     library: MemoryLibrary,
@@ -60,3 +75,44 @@ async def shelve(
         for at, ((index, words, start, end, page), vector) in enumerate(zip(parts, vectors, strict=True)):
             chunks[index].append(PaperChunk(paper, at, words, start, end, page=page, embedding=vector))
         await library.put(shelf, paper, whole, dict(chunks), b"%PDF")
+
+
+async def asked(model: FakeModel | None, *, scope: Scope = LOCAL, papers=(TIDES, YEAST), **request):
+    """`QUESTION` to a library of `papers`: what it ran with, the job, and its result."""
+    deps = make_deps(model=model)
+    await shelve(deps.library, *papers)
+    job = await deps.jobs.save(make_job(QUESTION, scope=scope, modes=("library",), **request))
+    await run_job(job.id, deps, DirectSteps())
+    return deps, await deps.jobs.get(job.id), await deps.jobs.result(job.id)
+
+
+@dataclass
+class Reader:
+    """Takes the bytes of a file for its text, and counts how often it is asked."""
+
+    authors: str = "Smith, Doe"
+    asked: list[str] = field(default_factory=list)
+
+    async def read(self, name: str, content: bytes) -> PaperText:
+        self.asked.append(name)
+        if not content.strip():
+            raise PaperUnreadable("empty", user_message=f"{name} cannot be read: it is empty.")
+        text = content.decode().removeprefix("%PDF-1.7\n")
+        return PaperText("Tides and the Moon", text, ("1", "2"), self.authors)
+
+
+class Finder:
+    """An arXiv that has every paper of January 2024, and knows two about tides."""
+
+    async def find(self, reference: str) -> FoundPaper:
+        if not reference.startswith("2401."):
+            raise PaperUnreadable("unknown", user_message=f"{reference} cannot be read: arXiv does not know it.")
+        return FoundPaper("x.pdf", PAPER.encode(), PaperRecord(id=reference, title="Tides", published="2024-01-02"))
+
+    async def search(self, query: str, *, limit: int) -> list[PaperRecord]:
+        ids = ("2402.00002v1", "2401.00001v2") if "tides" in query else ()
+        return [PaperRecord(id=paper_id, title="Tides", authors=("Smith",), published="2024-01-02") for paper_id in ids]
+
+
+def desk() -> LibraryDesk:
+    return LibraryDesk(Ingestion(MemoryLibrary(), Reader(), now), Finder())

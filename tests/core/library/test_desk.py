@@ -6,30 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from adapters.store.memory_library import MemoryLibrary
 from core.errors import InvalidQuery
 from core.job import LOCAL, Scope
-from core.library.desk import LibraryDesk, NoSuchPaper
-from core.library.ingest import FoundPaper, Ingestion, PaperRecord, PaperUnreadable
+from core.library.desk import NoSuchPaper
+from core.library.ingest import PaperRecord, PaperUnreadable
 from core.library.paper import Index
 from tests.core.findings.samples import found, idea
-from tests.core.library.test_ingest import PAPER, Reader
-from tests.fakes import now
-
-
-class Finder:
-    async def find(self, reference: str) -> FoundPaper:
-        if not reference.startswith("2401."):
-            raise PaperUnreadable("unknown", user_message=f"{reference} cannot be read: arXiv does not know it.")
-        return FoundPaper("x.pdf", PAPER.encode(), PaperRecord(id=reference, title="Tides", published="2024-01-02"))
-
-    async def search(self, query: str, *, limit: int) -> list[PaperRecord]:
-        ids = ("2402.00002v1", "2401.00001v2") if "tides" in query else ()
-        return [PaperRecord(id=paper_id, title="Tides", authors=("Smith",), published="2024-01-02") for paper_id in ids]
-
-
-def desk() -> LibraryDesk:
-    return LibraryDesk(Ingestion(MemoryLibrary(), Reader(), now), Finder())
+from tests.core.library.samples import PAPER, desk
 
 
 async def test_a_paper_is_added_by_name_shown_and_removed() -> None:

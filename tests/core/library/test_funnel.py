@@ -23,7 +23,7 @@ from core.library.funnel import (
 from core.library.paper import Index, PaperChunk, SearchResult
 from core.library.watched import WatchedLibrary
 from tests.core.library.samples import TIDES, YEAST, shelve
-from tests.core.test_watching import MemoryTraceLog, tracing
+from tests.fakes import MemoryTraceLog, tracing
 
 
 @dataclass

@@ -14,32 +14,11 @@ from adapters.store.memory_library import MemoryLibrary
 from core.chunking import SectionType
 from core.errors import ModelUnavailable
 from core.job import LOCAL, Scope
-from core.library.ingest import Ingestion, PaperRecord, PaperText, PaperUnreadable
+from core.library.ingest import Ingestion, PaperRecord, PaperUnreadable
 from core.library.paper import Index, Paper
 from core.section.keys import assign_keys
+from tests.core.library.samples import ABSTRACT, PAPER, Reader
 from tests.fakes import FakeModel, now
-
-ABSTRACT = "We show that tides follow the moon. The sun adds a half."
-BODY = "The measured height of the tide rose with the phase of the moon in all of the ports. " * 60
-PAPER = (
-    f"# Tides and the Moon\n\n## Abstract\n\n{ABSTRACT}\n\n## Introduction\n\n{BODY}\f{BODY}\n\n"
-    "## References\n\nAn Old Book."
-)
-
-
-@dataclass
-class Reader:
-    """Takes the bytes of a file for its text, and counts how often it is asked."""
-
-    authors: str = "Smith, Doe"
-    asked: list[str] = field(default_factory=list)
-
-    async def read(self, name: str, content: bytes) -> PaperText:
-        self.asked.append(name)
-        if not content.strip():
-            raise PaperUnreadable("empty", user_message=f"{name} cannot be read: it is empty.")
-        text = content.decode().removeprefix("%PDF-1.7\n")
-        return PaperText("Tides and the Moon", text, ("1", "2"), self.authors)
 
 
 def ingestion(model: FakeModel | None = None, reader: Reader | None = None) -> Ingestion:

@@ -20,24 +20,10 @@ from core.progress import Progress
 from core.prompts import load_prompt
 from core.runner import DirectSteps, run_job
 from core.source import SourceKind
-from tests.core.library.samples import TEXTS, TIDES, YEAST, shelve
+from tests.core.cats import written
+from tests.core.library.samples import CAUSE, QUESTION, TEXTS, TIDES, YEAST, asked, shelve
 from tests.fakes import FakeModel, make_deps, make_job
 from tests.shared_data import shared_data
-
-QUESTION = "What causes the tides of the oceans?"
-CAUSE = "The gravity of the moon pulls the water of the oceans and causes the tides"
-
-
-def written(summary: str, detail: str = "") -> str:
-    return json.dumps({"summary": summary, "detail": detail, "citations": []})
-
-
-async def asked(model: FakeModel | None, *, scope: Scope = LOCAL, papers=(TIDES, YEAST), **request):
-    deps = make_deps(model=model)
-    await shelve(deps.library, *papers)
-    job = await deps.jobs.save(make_job(QUESTION, scope=scope, modes=("library",), **request))
-    await run_job(job.id, deps, DirectSteps())
-    return deps, await deps.jobs.get(job.id), await deps.jobs.result(job.id)
 
 
 def messages(events: list[Event]) -> list[str]:

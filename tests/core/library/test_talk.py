@@ -19,9 +19,7 @@ from core.library.funnel import Shelves, search_summary_index
 from core.library.ingest import Ingestion
 from core.library.states import COMMANDS, Conversation, State, read_command
 from core.library.talk import Researched, Talk, slug
-from tests.core.library.samples import TEXTS, TIDES, YEAST, shelve
-from tests.core.library.test_desk import Finder
-from tests.core.library.test_ingest import Reader
+from tests.core.library.samples import TEXTS, TIDES, YEAST, Finder, Reader, shelve
 from tests.fakes import FakeModel, now
 
 BARE = replace(YEAST, id="2409.00009v1", content_hash="hash-9", summary="")
