@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import discord
 from discord import app_commands
@@ -15,6 +15,7 @@ from adapters.chat.discord.markup import plain
 from adapters.chat.discord.payload import DiscordMessage, PanelButton
 from adapters.chat.discord.talking import whisper
 from adapters.chat.discord.translate import Asked, place_of_interaction
+from adapters.chat.discord.view import Pressable, submitted
 from adapters.chat.discord.words import word
 from core import wording
 from core.errors import GorkdError
@@ -42,17 +43,13 @@ VALUE_ROOM = 300  # of one value where they are listed
 FIELD_ROOM = 1024  # of an embed's field
 COLOUR = 0x1D3C4F
 _PANEL = rf"settings:(?P<group>{'|'.join([*GROUPS, LOG])})"
-_FORM = re.compile(rf"settings:(?:{'|'.join(GROUPS)}):(?P<version>[0-9]{{1,9}})")
+_FORM = rf"settings:(?:{'|'.join(GROUPS)}):(?P<version>[0-9]{{1,9}})"
 _CHANNELS = [
     discord.ChannelType.text,
     discord.ChannelType.news,
     discord.ChannelType.forum,
     discord.ChannelType.voice,
 ]
-
-
-class Administered(Protocol):
-    async def settings_pressed(self, interaction: Asked, group: str) -> None: ...
 
 
 class SettingsItem(discord.ui.DynamicItem[discord.ui.Button[Any]], template=_PANEL):
@@ -67,7 +64,7 @@ class SettingsItem(discord.ui.DynamicItem[discord.ui.Button[Any]], template=_PAN
         return cls(match["group"], cast("discord.ui.Button[Any]", item).label or "·")
 
     async def callback(self, interaction: discord.Interaction[Any]) -> None:
-        await cast(Administered, interaction.client).settings_pressed(interaction, self.group)
+        await cast(Pressable, interaction.client).settings_pressed(interaction, self.group)
 
 
 class SettingsForm(discord.ui.Modal):
@@ -109,11 +106,10 @@ async def press_settings(bot: ResearchBot, interaction: Asked, group: str) -> No
 
 def settings_of(interaction: Asked) -> tuple[int, dict[str, str]] | None:
     """Of a submitted form the version it was filled in from, and what it says by setting; None for any other."""
-    submitted = cast("dict[str, Any]", interaction.data or {})
-    found = _FORM.fullmatch(str(submitted.get("custom_id") or ""))
-    if interaction.type is not discord.InteractionType.modal_submit or found is None:
+    found, rows = submitted(interaction, _FORM)
+    if found is None:
         return None
-    fields = (row.get("component") or {} for row in submitted.get("components") or [])
+    fields = (row.get("component") or {} for row in rows)
     given = {str(field.get("custom_id")): _text(field) for field in fields if field.get("custom_id") in FIELDS}
     return int(found["version"]), given
 

@@ -32,9 +32,13 @@ REASON_LIMIT = 1000  # characters of what somebody writes into a form
 
 
 class Pressable(Protocol):
-    """What the bot does when a button is pressed."""
+    """What the bot does when a button is pressed: one of a job, of the library, or of a server's settings."""
 
     async def pressed(self, interaction: Asked, press: Press, job_id: str) -> None: ...
+
+    async def said_by_button(self, interaction: Asked, button: LibraryButton) -> None: ...
+
+    async def settings_pressed(self, interaction: Asked, group: str) -> None: ...
 
 
 class JobItem(discord.ui.DynamicItem[discord.ui.Button[Any]], template=_TEMPLATE):
@@ -56,10 +60,6 @@ class JobItem(discord.ui.DynamicItem[discord.ui.Button[Any]], template=_TEMPLATE
         await cast(Pressable, interaction.client).pressed(interaction, self.button.press, self.button.job_id)
 
 
-class LibraryPressable(Protocol):
-    async def said_by_button(self, interaction: Asked, button: LibraryButton) -> None: ...
-
-
 class LibraryItem(discord.ui.DynamicItem[discord.ui.Button[Any]], template=_LIBRARY):
     """A button that says something to the library."""
 
@@ -73,7 +73,7 @@ class LibraryItem(discord.ui.DynamicItem[discord.ui.Button[Any]], template=_LIBR
         return cls(LibraryButton(match["words"], label, match["tag"]))
 
     async def callback(self, interaction: discord.Interaction[Any]) -> None:
-        await cast(LibraryPressable, interaction.client).said_by_button(interaction, self.button)
+        await cast(Pressable, interaction.client).said_by_button(interaction, self.button)
 
 
 def view_of(payload: DiscordMessage) -> discord.ui.View | None:
@@ -124,30 +124,31 @@ class WishForm(discord.ui.Modal):
 
 def wish_of(interaction: Asked) -> LibraryButton | None:
     """What a submitted `WishForm` says to the library; None for any other interaction."""
-    submitted = cast("dict[str, Any]", interaction.data or {})
-    found = re.fullmatch(_LIBRARY, str(submitted.get("custom_id") or ""))
-    if interaction.type is not discord.InteractionType.modal_submit or found is None:
-        return None
-    wish = " ".join(_values(submitted.get("components") or []))
-    return LibraryButton(f"{found['words']} {wish}", "", found["tag"])
+    found, rows = submitted(interaction, _LIBRARY)
+    return LibraryButton(f"{found['words']} {_written(rows)}", "", found["tag"]) if found else None
 
 
 def form_of(interaction: Asked) -> tuple[Press, str, str] | None:
     """Of a submitted form: what it is for, which job, and what was written; None for any other interaction."""
-    submitted = cast("dict[str, Any]", interaction.data or {})
-    found = re.fullmatch(_TEMPLATE, str(submitted.get("custom_id") or ""))
-    if interaction.type is not discord.InteractionType.modal_submit or found is None:
-        return None
-    return Press(found["press"]), found["job_id"], " ".join(_values(submitted.get("components") or []))
+    found, rows = submitted(interaction, _TEMPLATE)
+    return (Press(found["press"]), found["job_id"], _written(rows)) if found else None
 
 
-def _values(components: list[dict[str, Any]]) -> list[str]:
+def submitted(interaction: Asked, custom_id: str) -> tuple[re.Match[str] | None, list[dict[str, Any]]]:
+    """Of a submitted form whose id matches, the match and its rows; None for any other interaction."""
+    sent = cast("dict[str, Any]", interaction.data or {})
+    is_form = interaction.type is discord.InteractionType.modal_submit
+    found = re.fullmatch(custom_id, str(sent.get("custom_id") or "")) if is_form else None
+    return found, sent.get("components") or []
+
+
+def _written(components: list[dict[str, Any]]) -> str:
     """What was written, wherever in the form it stands."""
     found: list[str] = []
     for component in components:
         inner = component.get("components") or ([component["component"]] if "component" in component else [])
-        found += [str(component["value"])] if "value" in component else _values(inner)
-    return found
+        found.append(str(component["value"]) if "value" in component else _written(inner))
+    return " ".join(filter(None, found))
 
 
 def _item(button: JobButton | LibraryButton | LinkButton | PanelButton, row: int) -> discord.ui.Item[Any]:

@@ -63,9 +63,6 @@ class Installations(AsyncInstallationStore):
     async def async_delete_bot(self, *, enterprise_id: str | None, team_id: str | None) -> None:
         await self._tokens.erase(tenant_of(team_id or ""))
 
-    async def async_delete_all(self, *, enterprise_id: str | None, team_id: str | None) -> None:
-        await self.async_delete_bot(enterprise_id=enterprise_id, team_id=team_id)
-
     async def of(self, team_id: str) -> Bot:
         """Raises `NotInstalled`, `StoreError`."""
         bot = await self.async_find_bot(enterprise_id=None, team_id=team_id)
