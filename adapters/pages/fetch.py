@@ -125,7 +125,7 @@ class WebPages:
 
     @property
     def worker_pids(self) -> tuple[int, ...]:
-        """The parsing processes that run now, for health checks."""
+        """The parsing processes that run now."""
         return self._workers.pids
 
     @property

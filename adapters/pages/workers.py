@@ -68,7 +68,7 @@ class ExtractionWorkers:
 
     @property
     def pids(self) -> tuple[int, ...]:
-        """The processes that exist now."""
+        """Those that run now, ready or not."""
         return tuple(worker.process.pid for worker in (*self._idle, *self._busy))
 
     async def extract(self, document: Document) -> Extraction:
