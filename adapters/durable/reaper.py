@@ -121,11 +121,15 @@ class Reaper:
             await client.delete_workflows_async([row.workflow_id for row in rows])
 
     async def _every(self, seconds: float, turn: Callable[[], Awaitable[None]]) -> None:
+        told = ""
         while True:
             try:
                 await turn()
+                told = ""
             except StoreError as exc:
-                log.warning("the reaper failed for once", extra={"error": str(exc)})
+                if str(exc) != told:
+                    log.warning("the reaper failed for once", extra={"error": str(exc)})
+                told = str(exc)
             except Exception:  # a boundary of the process: what broke here must not end the worker
                 log.exception("the reaper broke")
             await asyncio.sleep(seconds)
