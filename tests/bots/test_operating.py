@@ -15,16 +15,12 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
+from tests.bots.test_ask import TIDES
 from tests.commands import gorkd, start
 from tests.loopback.openai_responders import Fault
 from tests.loopback.world import SitePage, World
 from tests.shared_data import ROOT
 
-TIDES = SitePage(
-    "How tides work",
-    "The tides are caused by the gravity of the Moon and of the Sun. The Moon raises two bulges in the ocean.\n\n"
-    "Spring tides occur when the Sun and the Moon are aligned, about twice a month. Neap tides occur at half moon.",
-)
 QUESTION = "What causes the tides at zanzibar-lantern?"  # the last word stands nowhere else
 
 

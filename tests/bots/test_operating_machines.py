@@ -8,7 +8,8 @@ import pytest
 from psycopg import AsyncConnection
 from redis.asyncio import Redis
 
-from tests.bots.test_operating import QUESTION, TIDES
+from tests.bots.test_ask import TIDES
+from tests.bots.test_operating import QUESTION
 from tests.commands import gorkd
 from tests.loopback.world import World
 from tests.servers import postgres_server, postgres_url, redis_server, redis_url

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from bots.research import Researcher
-from tests.commands import gorkd
+from tests.commands import Ended, gorkd
 from tests.core.findings.pages import INVENTED, PAGES, QUESTION, offer_web_search
 from tests.loopback.world import World
 
@@ -24,25 +22,24 @@ async def world() -> AsyncIterator[World]:
         yield opened
 
 
-async def command(world: World, data: Path, *arguments: str) -> tuple[int, str, str]:
-    ended = await gorkd(*arguments, env=world.env(data, "tavily", model=True))
-    return ended.code, ended.out, ended.err
+async def command(world: World, data: Path, *arguments: str) -> Ended:
+    return await gorkd(*arguments, env=world.env(data, "tavily", model=True))
 
 
 async def test_three_modes_by_our_own_search(world: World, tmp_path: Path) -> None:
     """S004-02, S004-03, D8, S004-10: an endpoint without web_search gets our whole pages; results come as asked for."""
-    code, out, err = await command(world, tmp_path, "ask", QUESTION, "--mode", ALL, "--top-k", "2", "--json")
+    ended = await command(world, tmp_path, "ask", QUESTION, "--mode", ALL, "--top-k", "2", "--json")
 
-    job: dict[str, Any] = json.loads(out)
+    job = ended.json
     found = job["result"]["findings"]
-    assert code == 0
+    assert ended.code == 0
     assert found["modes"] == ALL.split(",")
     assert (len(found["ideas"]), len(found["implementations"])) == (2, 2)
     assert found["report"]["content"].startswith("## Abstract\n\n")
     assert job["result"]["searched"] == "tavily"
     assert {source["provider"] for source in job["sources"]} == {"tavily"}
     assert all(citation["verdict"] == "supported" for citation in job["citations"])
-    assert "Report: searching by our own means; the model's endpoint offers no web search" in err
+    assert "Report: searching by our own means; the model's endpoint offers no web search" in ended.err
     assert "buffering is turned off" in world.model.calls[0].user  # beyond the extract that the search gave
 
 
@@ -50,11 +47,11 @@ async def test_the_models_own_web_search_is_opened_and_checked(world: World, tmp
     """S004-16, S004-11: pages that the model found are read; one that it invented is marked and no source."""
     offer_web_search(world, also=[INVENTED])
 
-    code, out, _ = await command(world, tmp_path, "ask", QUESTION, "--mode", "idea", "--json")
-    job: dict[str, Any] = json.loads(out)
-    traced, table, _ = await command(world, tmp_path, "trace", job["job_id"])
+    ended = await command(world, tmp_path, "ask", QUESTION, "--mode", "idea", "--json")
+    job = ended.json
+    traced = await command(world, tmp_path, "trace", job["job_id"])
 
-    assert code == traced == 0
+    assert ended.code == traced.code == 0
     assert world.model.searches[0]["tools"] == [{"type": "web_search", "search_context_size": "medium"}]
     assert {source["provider"] for source in job["sources"]} == {"web_search"}
     assert all(source["relevance"] > 0 for source in job["sources"])
@@ -63,8 +60,8 @@ async def test_the_models_own_web_search_is_opened_and_checked(world: World, tmp
     assert [(item["url"], item["why_unverified"]) for item in marked] == [
         (INVENTED.url, "its address was not among the search results")
     ]
-    assert "web_search" in table
-    assert " 1 search " in table
+    assert "web_search" in traced.out
+    assert " 1 search " in traced.out
 
 
 @pytest.mark.parametrize(
@@ -76,26 +73,25 @@ async def test_the_models_own_web_search_is_opened_and_checked(world: World, tmp
 )
 async def test_modes_that_cannot_be_asked_for(world: World, tmp_path: Path, mode: str, words: str) -> None:
     """S004-15: the sentence names what to use instead."""
-    code, _, err = await command(world, tmp_path, "ask", QUESTION, "--mode", mode)
+    ended = await command(world, tmp_path, "ask", QUESTION, "--mode", mode)
 
-    assert code == 2
-    assert words in err
+    assert ended.code == 2
+    assert words in ended.err
 
 
 async def test_findings_are_taken_into_the_library(world: World, tmp_path: Path) -> None:
     """S004-15: by the job's id, once; questions to the library are then answered from them."""
-    _, out, _ = await command(world, tmp_path, "ask", QUESTION, "--mode", "idea,freeform", "--json")
-    job = json.loads(out)
+    job = (await command(world, tmp_path, "ask", QUESTION, "--mode", "idea,freeform", "--json")).json
 
-    added, said, _ = await command(world, tmp_path, "library", "add", "--job", job["job_id"])
-    again, repeated, _ = await command(world, tmp_path, "library", "add", "--job", job["job_id"])
-    unknown, _, err = await command(world, tmp_path, "library", "add", "--job", "job_unknown")
+    added = await command(world, tmp_path, "library", "add", "--job", job["job_id"])
+    again = await command(world, tmp_path, "library", "add", "--job", job["job_id"])
+    unknown = await command(world, tmp_path, "library", "add", "--job", "job_unknown")
     await command(world, tmp_path, "ask", "--mode", "library", QUESTION)
 
-    assert (added, again, unknown) == (0, 0, 4)
-    assert f"{job['job_id']}  Research: {QUESTION}  added" in said
-    assert "is there already" in repeated
-    assert "There is no such job" in err
+    assert (added.code, again.code, unknown.code) == (0, 0, 4)
+    assert f"{job['job_id']}  Research: {QUESTION}  added" in added.out
+    assert "is there already" in again.out
+    assert "There is no such job" in unknown.err
     assert f'<source paper="{job["job_id"]}">\nStreaming sends each token' in world.model.calls[-1].user
 
 

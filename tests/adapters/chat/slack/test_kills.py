@@ -31,6 +31,12 @@ class Two:
     app: Process
     worker: Process
 
+    async def asked(self) -> None:
+        """Ask; returns when the model has begun an answer that it will not finish."""
+        hang_at("answer", hang_first=True)(self.world)
+        await self.slack.mentions(ADA, GENERAL, QUESTION)
+        await asyncio.wait_for(self.world.model.hanging.wait(), 20)
+
     async def restart_app(self) -> None:
         await self.app.killed()
         self.slack.socket.connected.clear()
@@ -108,10 +114,8 @@ async def test_app_that_is_killed_after_posting_and_before_noting_where_finds_it
 @pytest.mark.parametrize("streaming", ["auto", "off"])
 async def test_app_that_is_killed_mid_job_goes_on_with_its_message(tmp_path: Path, streaming: str) -> None:
     async with two_processes(tmp_path, streaming) as two:
-        hang_at("answer", hang_first=True)(two.world)
-        await two.slack.mentions(ADA, GENERAL, QUESTION)
+        await two.asked()
         await two.slack.until(lambda: two.slack.state.of_bot(GENERAL))
-        await asyncio.wait_for(two.world.model.hanging.wait(), 20)
         placeholder = two.slack.state.of_bot(GENERAL)[0]
 
         await two.restart_app()
@@ -125,9 +129,7 @@ async def test_app_that_is_killed_mid_job_goes_on_with_its_message(tmp_path: Pat
 @pytest.mark.parametrize("streaming", ["auto", "off"])
 async def test_answer_that_was_finished_while_the_app_was_away_is_delivered(tmp_path: Path, streaming: str) -> None:
     async with two_processes(tmp_path, streaming) as two:
-        hang_at("answer", hang_first=True)(two.world)
-        await two.slack.mentions(ADA, GENERAL, QUESTION)
-        await asyncio.wait_for(two.world.model.hanging.wait(), 20)
+        await two.asked()
         await two.app.killed()
         finished = asyncio.Event()
 
@@ -147,9 +149,7 @@ async def test_answer_that_was_finished_while_the_app_was_away_is_delivered(tmp_
 @pytest.mark.parametrize("streaming", ["auto", "off"])
 async def test_worker_that_is_killed_mid_job_costs_no_second_message(tmp_path: Path, streaming: str) -> None:
     async with two_processes(tmp_path, streaming) as two:
-        hang_at("answer", hang_first=True)(two.world)
-        await two.slack.mentions(ADA, GENERAL, QUESTION)
-        await asyncio.wait_for(two.world.model.hanging.wait(), 20)
+        await two.asked()
 
         await two.restart_worker()
 
@@ -161,9 +161,7 @@ async def test_worker_that_is_killed_mid_job_costs_no_second_message(tmp_path: P
 async def test_stopped_app_says_that_the_answer_will_come_and_it_does(tmp_path: Path, streaming: str) -> None:
     """SIGTERM: nothing is left "thinking"."""
     async with two_processes(tmp_path, streaming) as two:
-        hang_at("answer", hang_first=True)(two.world)
-        await two.slack.mentions(ADA, GENERAL, QUESTION)
-        await asyncio.wait_for(two.world.model.hanging.wait(), 20)
+        await two.asked()
         await two.slack.until(lambda: two.slack.state.of_bot(GENERAL))
         two.app.running.terminate()
         await two.app.ended(within_s=20)
