@@ -174,7 +174,6 @@ def is_irregular_past(lower: str) -> bool:
     return lower in _IRREGULAR_PAST
 
 
-@lru_cache(maxsize=65536)
 def stem(lower: str) -> str:
     """The word without its inflection; British spellings become American ones."""
     base = _IRREGULAR.get(lower) or _uninflected(lower)
