@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import socket
 import time
 from collections.abc import Iterator
@@ -24,6 +25,13 @@ from tests.loopback.search_world import EXA_KEY, TAVILY_KEY, SearchWorld
 
 def env_of(name: str, base_url: str) -> dict[str, str]:
     return {f"{name.upper()}_BASE_URL": base_url, "TAVILY_API_KEY": TAVILY_KEY, "EXA_API_KEY": EXA_KEY}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def sdks() -> None:
+    """Imported, as they are before a process says that it is ready: what is timed here is the service."""
+    for name in ("exa_py", "tavily"):
+        importlib.import_module(name)
 
 
 @pytest.fixture
