@@ -54,6 +54,7 @@ class DurableWorker:
                 "name": APPLICATION,
                 "system_database_url": self._settings.url,
                 "sys_db_pool_size": _CONNECTIONS,
+                "db_engine_kwargs": {"hide_parameters": True},  # errors would quote the outputs of steps into the log
                 "application_version": VERSION,
                 "executor_id": self.worker_id,
                 "serializer": JsonSerializer(),

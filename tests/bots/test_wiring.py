@@ -5,6 +5,11 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
+import pytest
+from dbos._dbos import _get_dbos_instance
+from sqlalchemy import text
+from sqlalchemy.exc import SQLAlchemyError
+
 from bots.config import read_settings
 from bots.wiring import open_house
 
@@ -21,3 +26,16 @@ async def test_warming_up_reaches_the_search_providers(tmp_path: Path) -> None:
 
     with sqlite3.connect(tmp_path / "data" / "files.db") as index:
         assert index.execute("SELECT COUNT(*) FROM files").fetchone() == (1,)
+
+
+async def test_journal_that_fails_tells_the_log_nothing_of_what_it_was_to_hold(tmp_path: Path) -> None:
+    """It holds the steps of jobs: SQLAlchemy's errors quote the values of a statement unless they are told not to."""
+    env = {"GORKD_DATA": str(tmp_path / "data"), "GORKD_PROVIDERS": "wikipedia"}
+
+    async with open_house(env, read_settings(env), grace_s=0, role="worker"):
+        journal = _get_dbos_instance()._sys_db.engine
+        with journal.connect() as connection, pytest.raises(SQLAlchemyError) as failed:
+            connection.execute(text("INSERT INTO nowhere VALUES (:output)"), {"output": "Kim is ill."})
+
+    assert "nowhere" in str(failed.value)
+    assert "Kim" not in str(failed.value)
