@@ -81,9 +81,9 @@ async def _draft(work: Work, model: ChatModel, mode: ResearchMode, searching: Ow
         return Draft(mode)
     left_s = _left_s(work)
     request = sources_request(work.job, mode, sources, work.deps, timeout_s=left_s)
-    written = await _write(model, request, left_s=left_s)
+    written = await _write(mode, model, request, left_s=left_s)
     await telling.doing(mode, "written", JobStatus.SYNTHESIZING)
-    return replace(written, mode=mode)
+    return written
 
 
 def _left_s(work: Work) -> float:
@@ -129,7 +129,7 @@ class _Heard:
     usage: ModelUsage | None = None
 
 
-async def _write(model: ChatModel, request: ChatRequest, *, left_s: float) -> Draft:
+async def _write(mode: ResearchMode, model: ChatModel, request: ChatRequest, *, left_s: float) -> Draft:
     """The text with its usage; of an answer that breaks off twice, what had come. Raises `ModelError` for nothing."""
     heard = _Heard()
     spent: list[ModelUsage] = []
@@ -153,7 +153,7 @@ async def _write(model: ChatModel, request: ChatRequest, *, left_s: float) -> Dr
             raise
         log.warning("going on with a broken-off answer", extra={"error": str(exc)})
         notes = (BROKE_OFF,)
-    return Draft("freeform", "".join(heard.pieces), usage=tuple(spent), notes=notes)
+    return Draft(mode, "".join(heard.pieces), usage=tuple(spent), notes=notes)
 
 
 class OwnSearch:
@@ -178,7 +178,7 @@ class OwnSearch:
         work = self._work
         gathering = self._gathering()
         try:
-            within_s = work.deadline.remaining(reserve_s=work.deps.settings.findings.check_reserve_s) / 2
+            within_s = _left_s(work) / 2
             given = await read_given(work.job, gathering, work.deps, within_s=within_s)
             found: list[Source] = [*given.earlier]
             rounds = 2 if work.job.request.depth == "deep" else 1

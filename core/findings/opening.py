@@ -56,9 +56,8 @@ async def open_addresses(work: Work, drafts: Drafts, outputs: Mapping[ResearchMo
     wanted = _wanted(drafts, outputs, listed=titles.keys(), known=known)
     settings = work.deps.settings.findings
     limit = settings.deep_max_pages if work.job.request.depth == "deep" else settings.max_pages
-    ends_at = asyncio.get_running_loop().time() + work.deadline.remaining(
-        reserve_s=work.deps.settings.findings.check_reserve_s / 2
-    )
+    left_s = work.deadline.remaining(reserve_s=settings.check_reserve_s / 2)
+    ends_at = asyncio.get_running_loop().time() + left_s
     failures = {canonical_url(url): NOT_OPENED for url in wanted[limit:]}
     read = await asyncio.gather(
         *(_open(work, url, titles[canonical_url(url)], ends_at, failures) for url in wanted[:limit])
