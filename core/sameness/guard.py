@@ -15,14 +15,13 @@ import regex
 from core.sameness.question import Question, read_question
 from core.verification.opposites import are_opposite
 from core.verification.reading import match_tokens
-from core.verification.words import Kind, Token
+from core.verification.words import Token
 
 _PASSIVE = regex.compile(
     r"\b(?:is|are|was|were|been|be|being|get|got)\b(?:\s+\p{L}+){0,4}?\s+\p{L}+(?:ed|en|wn|de|lt|ld|ht|ut)\s+by\b"
 )
 _SYMMETRIC = regex.compile(r"\b(?:differences?|differs?|compar(?:e|es|ed|isons?)|versus|vs|distinguish)\b")
 _ONE_SIDED = regex.compile(r"\b(?:than|from .+ to|to .+ from)\b")
-MIN_PREFIX = 5  # letters that two spellings of one name share: Postgres, PostgreSQL
 
 
 def veto(asked: str, earlier: str) -> str:
@@ -158,16 +157,8 @@ def _missing(words: Sequence[Token], question: Question, other: Question) -> lis
     return [
         word
         for word in words
-        if not any(_same(word, there) for there in other.words) and not _is_abbreviated(word, question, other)
+        if not any(match_tokens(word, there) for there in other.words) and not _is_abbreviated(word, question, other)
     ]
-
-
-def _same(word: Token, there: Token) -> bool:
-    if match_tokens(word, there):
-        return True
-    left, right = word.text.lower(), there.text.lower()
-    short, long = sorted((left, right), key=len)
-    return len(short) >= MIN_PREFIX and long.startswith(short) and Kind.NAME in (word.kind, there.kind)
 
 
 def _is_abbreviated(word: Token, question: Question, other: Question) -> bool:
@@ -195,8 +186,8 @@ def _places(one: Question, other: Question) -> list[tuple[Token, int]]:
     """The words of the one that stand once in both, with where they stand in the other."""
     found = []
     for word in one.words:
-        there = [at for at, token in enumerate(other.words) if _same(word, token)]
-        here = [token for token in one.words if _same(word, token)]
+        there = [at for at, token in enumerate(other.words) if match_tokens(word, token)]
+        here = [token for token in one.words if match_tokens(word, token)]
         if len(there) == 1 and len(here) == 1:
             found.append((word, there[0]))
     return found

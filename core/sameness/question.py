@@ -33,6 +33,7 @@ _REPHRASED: tuple[tuple[regex.Pattern[str], str], ...] = tuple(
         (r"how old (?:is|are|was)", "age of"),
         (r"how (accura|effectiv|safe|relia|preci)(?:te|e|ble|se)? (?:is|are|was|were)", r"\1te of"),
         (r"how (?:much|expensive) (?:does|do|is|are)", "price of"),
+        (r"postgresql", "Postgres"),
         (r"chief[- ]executive(?:[- ]officer)?s?", "CEO"),
         (r"(?:method|way|approach|formula|procedure|process|steps?|instructions?) (?:for|of|to|in which)", "how"),
         (r"mechanism of action|working principle", "how works"),

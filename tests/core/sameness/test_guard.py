@@ -22,6 +22,8 @@ LOOK_ALIKE = {
     "money": ("best phone under $300", "best phone under €300"),
     "sign": ("How do I learn C?", "How do I learn C++?"),
     "name": ("What does Pfizer produce?", "What does Merck produce?"),
+    "name within a name": ("What is the capital of Niger?", "What is the capital of Nigeria?"),
+    "first name within another": ("How old is Chris Evans?", "How old is Christina Evans?"),
     "name in small letters": ("side effects of ramipril", "side effects of enalapril"),
     "acronym": ("What does the WHO say about salt?", "What does the FDA say about salt?"),
     "denial": ("Which drugs may be crushed?", "Which drugs may not be crushed?"),
@@ -48,6 +50,7 @@ SAME = {
     "synonym": ("When was the bridge built?", "When was the bridge constructed?"),
     "initials": ("What does the European Central Bank do?", "What does the ECB do?"),
     "population": ("How many people live in Lima?", "What is the population of Lima?"),
+    "short name": ("What is Postgres used for?", "What is PostgreSQL used for?"),
     "contraction": ("What's a neutrino?", "What is a neutrino?"),
 }
 WORDS = ["Sparta", "Athens", "attack", "legal", "ships", "not", "in", "2019", "5", "mg", "the", "why", "did", "than"]
