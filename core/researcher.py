@@ -226,16 +226,23 @@ class Researcher:
     async def follow(self, job_id: str, *, after: int = 0) -> AsyncGenerator[Event, None]:
         """The job's events after `after`, past and coming; ends with `complete`.
 
-        Of a job whose events are no longer kept, `complete` alone. Raises `JobNotFound`.
+        Of a job that has ended and whose events are no longer kept, or cannot be read now, `complete` alone. Raises
+        `JobNotFound` and `StoreError`.
         """
         job = await self._deps.jobs.get(job_id)
-        if job.status in TERMINAL_STATUSES and not await self._deps.events.read(job_id):
+        if job.status in TERMINAL_STATUSES and not await self._kept_events(job_id):
             result, sources = await self.result(job_id), await self.sources(job_id)
             at = job.completed_at or job.created_at
             yield Event(after + 1, "complete", job.attempt, at, job_json(job, result, sources))
             return
         async for event in self._deps.events.follow(job_id, after=after):
             yield event
+
+    async def _kept_events(self, job_id: str) -> list[Event]:
+        try:
+            return await self._deps.events.read(job_id)
+        except StoreError:
+            return []
 
     async def told(self, job_id: str) -> list[Event]:
         """The job's events so far; empty when they are no longer kept."""

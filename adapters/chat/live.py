@@ -23,7 +23,7 @@ from core import wording
 from core.answer_files import AnswerFile
 from core.attachments import Attachment
 from core.delivery import Address, Delivery
-from core.errors import GorkdError, JobNotFound
+from core.errors import GorkdError, JobNotFound, StoreError
 from core.job import TERMINAL_STATUSES, JobStatus, ResearchJob, ResearchRequest, Scope
 from core.library.session import Waiting
 from core.modes import files_of
@@ -237,8 +237,7 @@ class LiveAnswers(Generic[Payload]):
 
     async def _keep_alive(self, live: _Live[Payload]) -> None:
         try:
-            await self._edit(live, await self._progress(live))
-            await self._watch(live)
+            await self._watch_on(live)
             await self._deliver(live)
         except asyncio.CancelledError:
             await show(live.reply, self._voice.refusal(wording.BACK_SOON), within_s=self._pace.farewell_s)
@@ -252,9 +251,23 @@ class LiveAnswers(Generic[Payload]):
             _log.exception("message abandoned", extra={"job": live.job.id})
             await show(live.reply, self._voice.refusal(wording.SOMETHING_BROKE), within_s=self._pace.edit_timeout_s)
 
+    async def _watch_on(self, live: _Live[Payload]) -> None:
+        """While the records are away there are no edits; when they are back, from where it was."""
+        for wait_s in (*self._pace.backoff_s, *self._pace.patience_s, None):
+            try:
+                await self._watch(live)
+            except StoreError as error:
+                if wait_s is None:
+                    raise
+                _log.warning("message not kept up to date", extra={"job": live.job.id, "error": str(error)})
+                await self._sleep(wait_s)
+            else:
+                return
+
     async def _watch(self, live: _Live[Payload]) -> None:
         """Progress edits until the job has ended: at once when something is new, else now and then."""
         loop = asyncio.get_running_loop()
+        await self._edit(live, await self._progress(live))
         async with _reading(self._read(live)) as reading:
             shown, shown_at = live.snapshot, loop.time()
             while True:
@@ -278,7 +291,7 @@ class LiveAnswers(Generic[Payload]):
         live.urgent.clear()
 
     async def _read(self, live: _Live[Payload]) -> None:
-        async for event in self._researcher.follow(live.job.id):
+        async for event in self._researcher.follow(live.job.id, after=live.snapshot.seq):
             had, had_sentences = live.snapshot.earlier, bool(live.snapshot.sentences)
             live.snapshot = live.snapshot.after(event)
             is_whole = event.type == "status" and bool(live.snapshot.sentences)

@@ -8,11 +8,13 @@ from typing import cast
 
 import pytest
 
+from adapters.store.memory import MemoryEventLog
 from core.answer import JobResult
 from core.budget import BudgetSpent
 from core.delivery import Address
 from core.deps import Deps
 from core.errors import InvalidQuery, JobNotFound, QueueFull, StoreError
+from core.events import Event
 from core.forgetting import Forgotten, Whose
 from core.job import LOCAL, JobStatus, ResearchJob, ResearchRequest, Scope
 from core.modes import MODES
@@ -132,6 +134,23 @@ async def test_a_follower_of_a_job_whose_events_have_expired_gets_its_end() -> N
     events = [event async for event in Researcher(deps, Idle()).follow(job.id, after=7)]
 
     assert [(event.seq, event.type, event.data["status"]) for event in events] == [(8, "complete", "failed")]
+
+
+class Unread(MemoryEventLog):
+    """A log that is written to and cannot be read, as behind a connection that broke."""
+
+    async def read(self, job_id: str, *, after: int = 0) -> list[Event]:
+        raise StoreError("away")
+
+
+async def test_a_follower_of_an_ended_job_whose_events_cannot_be_read_gets_its_end() -> None:
+    """The end is known without them."""
+    deps = replace(make_deps(), events=Unread(clock=lambda: NOW))
+    job = await ended(deps)
+
+    events = [event async for event in Researcher(deps, Idle()).follow(job.id)]
+
+    assert [(event.type, event.data["status"]) for event in events] == [("complete", "failed")]
 
 
 async def test_a_follower_of_a_job_with_events_gets_these() -> None:

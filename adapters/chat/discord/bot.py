@@ -38,6 +38,7 @@ from adapters.chat.discord.words import word
 from adapters.chat.library import LiveTalks
 from adapters.chat.live import LiveAnswers
 from adapters.chat.reply import Pace
+from adapters.chat.resuming import keep_resuming
 from core.delivery import Address
 from core.errors import GorkdError, SetupError
 from core.job import ResearchJob, ResearchRequest
@@ -55,12 +56,14 @@ async def run_discord(deps: ChatDeps, settings: DiscordSettings) -> None:
     """Runs until cancelled, then lets living messages end. Raises `SetupError` when Discord refuses the token."""
     async with ResearchBot(deps, settings) as bot:
         running = asyncio.create_task(bot.run_forever(), name="discord")
+        resuming = asyncio.create_task(bot.keep_resuming(), name="discord resume")
         try:
             await asyncio.shield(running)
         finally:
+            resuming.cancel()
             await bot.retire()
             await bot.close()
-            await asyncio.gather(running, return_exceptions=True)
+            await asyncio.gather(running, resuming, return_exceptions=True)
 
 
 class ResearchBot(discord.AutoShardedClient):
@@ -98,6 +101,11 @@ class ResearchBot(discord.AutoShardedClient):
                 tries += 1
                 await asyncio.sleep(wait_s)
 
+    async def keep_resuming(self) -> None:
+        """Discord says once that the bot is ready; what an outage of the records leaves later is taken up here."""
+        await self.wait_until_ready()
+        await keep_resuming(self._resume)
+
     async def setup_hook(self) -> None:
         self.add_dynamic_items(JobItem, LibraryItem, SettingsItem)
         # As Discord sent them: `fetch_commands` of discord.py 2.7.1 loses where a command may be used.
@@ -115,8 +123,7 @@ class ResearchBot(discord.AutoShardedClient):
     # What Discord tells
 
     async def on_ready(self) -> None:
-        resumed = await self.live.resume(self._reopen) + await self.library.resume(self._reopen)
-        resumed += await self.begun.end_left(self, self._reopen)
+        resumed = await self._resume() + await self.begun.end_left(self, self._reopen)
         _log.info("discord is ready", extra={"guilds": len(self.guilds), "resumed": resumed})
         await notice_departures(self)
 
@@ -204,6 +211,9 @@ class ResearchBot(discord.AutoShardedClient):
         wanted = (await self._settings_of(f"discord:{guild.id}")).threads if guild else "auto"
         when = self.settings.threads if wanted == "auto" else wanted
         await spread(self, spot, payload, self.traffic, when)
+
+    async def _resume(self) -> int:
+        return await self.live.resume(self._reopen) + await self.library.resume(self._reopen)
 
     async def _reopen(self, address: Address) -> DiscordReply | None:
         try:

@@ -25,6 +25,7 @@ from adapters.chat.deps import ChatDeps
 from adapters.chat.library import LiveTalks
 from adapters.chat.live import LiveAnswers
 from adapters.chat.reply import Pace
+from adapters.chat.resuming import keep_resuming
 from adapters.chat.slack.administering import Administration
 from adapters.chat.slack.buttons import Buttons
 from adapters.chat.slack.client import (
@@ -60,7 +61,6 @@ from core.departures import Tenancy
 from core.errors import SetupError
 from core.page_links import PageLinks
 
-RESUME_EVERY_S = 60.0  # what an outage has left behind is taken up again
 ANY = re.compile(".*")
 Body = dict[str, Any]  # Slack's JSON
 Ack = Callable[..., Awaitable[Any]]
@@ -95,7 +95,7 @@ async def open_app(deps: ChatDeps, settings: SlackSettings) -> AsyncIterator[Asy
         threads, administration = Threads(rules), Administration(rules)
         library = SlackLibrary(speaking, workspaces, threads, session, settings.api_url)
         desk = Desk(researcher, live, voice, workspaces, session, settings.api_url, administration, library, threads)
-        resuming = asyncio.create_task(_keep_resuming(desk), name="slack resume")
+        resuming = asyncio.create_task(keep_resuming(desk.resume), name="slack resume")
         client = web_client(settings.bot_token, session=session, api_url=settings.api_url)
         try:
             yield build_app(desk, client, Home(researcher, links, entries=home_entries()), deps.tenancy)
@@ -347,18 +347,6 @@ def _authorizer(workspaces: Workspaces) -> Callable[..., Awaitable[AuthorizeResu
         )
 
     return authorize
-
-
-async def _keep_resuming(desk: Desk) -> None:
-    """At the start, and now and then: answers whose message could not be reached."""
-    while True:
-        try:
-            resumed = await desk.live.resume(desk.reopen) + await desk.library.live.resume(desk.reopen)
-            if resumed:
-                _log.info("answers followed again", extra={"count": resumed})
-        except Exception:  # noqa: BLE001 -- the boundary of this task; the next round may succeed
-            _log.exception("waiting answers could not be looked up")
-        await asyncio.sleep(RESUME_EVERY_S)
 
 
 def _team(context: Body) -> str:

@@ -157,6 +157,10 @@ class Desk:
             if at.ts in pressed or (not pressed and at.thread_ts == thread_ts):
                 await self.researcher.cancel(delivery.job.id)
 
+    async def resume(self) -> int:
+        """Follow what waits for its last edit; how many."""
+        return await self.live.resume(self.reopen) + await self.library.live.resume(self.reopen)
+
     async def reopen(self, address: Address) -> SlackReply | None:
         """The message behind an address that an earlier process has kept; None where the app has been removed."""
         lodging = Lodging.read(address.data)

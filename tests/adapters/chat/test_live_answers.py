@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
@@ -13,14 +13,17 @@ from hypothesis import strategies as st
 
 from adapters.chat.live import LiveAnswers, turn_of
 from adapters.chat.reply import AddressDead, FilesRefused, Pace
+from adapters.chat.resuming import keep_resuming
 from adapters.chat.turns import ChatTurns
+from adapters.store.memory import MemoryEventLog
 from core import wording
 from core.answer import JobResult
 from core.answer_files import AnswerFile
 from core.budget import BudgetSpent
 from core.delivery import Address
 from core.deps import Deps
-from core.events import Json
+from core.errors import StoreError
+from core.events import Event, Json
 from core.job import JobStatus, ResearchJob, ResearchRequest, Scope
 from core.researcher import Researcher
 from core.snapshot import Snapshot
@@ -301,6 +304,55 @@ async def test_whatever_the_platform_does_there_is_one_answer(
 
     is_nowhere = reply.is_gone and not answers
     assert answers == ["outcome: completed"] or is_nowhere
+
+
+@dataclass
+class Away(MemoryEventLog):
+    """A log that says so for the next `times` followers."""
+
+    times: int = 0
+
+    def __post_init__(self) -> None:
+        super().__init__(clock=lambda: NOW)
+
+    async def follow(self, job_id: str, *, after: int = 0) -> AsyncIterator[Event]:
+        if self.times:
+            self.times -= 1
+            raise StoreError("away")
+        async for event in super().follow(job_id, after=after):
+            yield event
+
+
+async def test_records_that_are_away_cost_progress_and_not_the_answer() -> None:
+    """A message is kept alive through an outage of the store, and nothing is said of it."""
+    deps = replace(make_deps(), events=Away(times=3))
+    world = World(deps, Researcher(deps, Waiting()))
+    task = await asked(world, world.bot(), BoardReply(world.board))
+
+    await world.end("job_1")
+    await task
+
+    assert [words for edits in world.board.shown.values() for words in edits if "progress" not in words] == [
+        "outcome: completed"
+    ]
+
+
+async def test_records_that_stay_away_leave_the_message_to_the_next_look() -> None:
+    """Who waits is told; the answer comes all the same when somebody looks again."""
+    deps = replace(make_deps(), events=Away(times=4))
+    world = World(deps, Researcher(deps, Waiting()))
+    bot = world.bot()
+    task = await asked(world, bot, BoardReply(world.board))
+    await task
+    told = world.board.last_words()
+
+    resuming = asyncio.create_task(keep_resuming(lambda: bot.resume(world.reopen), every_s=3600))
+    await world.end("job_1")
+    await world.board.until("outcome: completed")
+    resuming.cancel()
+
+    assert told == [f"refusal: {wording.SOMETHING_BROKE}"]
+    assert world.board.last_words() == ["outcome: completed"]
 
 
 async def test_an_unreachable_platform_leaves_the_address_for_the_next_start(world: World) -> None:
