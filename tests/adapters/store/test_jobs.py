@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from datetime import timedelta
 
@@ -200,3 +201,16 @@ async def test_history_is_one_persons_own_in_a_tenant(jobs):
 
     assert [job.id for job in found] == ["job_2", "job_1"]
     assert await jobs.asked_by("discord:1", "", limit=9) == []
+
+
+async def test_cancelled_writers_leave_the_database_usable(jobs):
+    """Callers that give up lose at most their own write, and no connection."""
+    writers = [asyncio.create_task(jobs.save(make_job(number))) for number in range(50)]
+    await asyncio.sleep(0)
+
+    for writer in writers:
+        writer.cancel()
+    await asyncio.wait(writers)
+    await asyncio.gather(*(jobs.save(make_job(number)) for number in range(100, 120)))
+
+    assert (await jobs.recent(CHANNEL, limit=1))[0].id == "job_119"

@@ -275,20 +275,6 @@ async def test_nothing_is_kept_for_a_job_that_was_never_saved(postgres):
         await PostgresSourceStore(postgres).put(make_job(), [make_source(1)])
 
 
-async def test_cancelled_writers_leave_the_database_usable(postgres):
-    """Callers that give up lose at most their own write, and no connection."""
-    jobs = PostgresJobStore(postgres)
-    writers = [asyncio.create_task(jobs.save(make_job(number))) for number in range(50)]
-    await asyncio.sleep(0)
-
-    for writer in writers:
-        writer.cancel()
-    await asyncio.wait(writers)
-    await asyncio.gather(*(jobs.save(make_job(number)) for number in range(100, 120)))
-
-    assert (await jobs.recent(CHANNEL, limit=1))[0].id == "job_119"
-
-
 async def test_closing_twice_is_fine_and_then_everything_is_refused(postgres_url, another):
     """A closed database says so, and leaves no connection behind."""
     database = await another(postgres_url)

@@ -308,20 +308,6 @@ async def test_process_killed_inside_a_write_leaves_nothing_of_it(database, tmp_
     assert rows == [("pending",)]
 
 
-async def test_cancelled_writer_leaves_the_database_usable(database):
-    """A caller that gives up loses at most its own write."""
-    jobs = SqliteJobStore(database)
-    writers = [asyncio.create_task(jobs.save(make_job(number))) for number in range(50)]
-    await asyncio.sleep(0)
-
-    for writer in writers:
-        writer.cancel()
-    await asyncio.wait(writers)
-    await jobs.save(make_job(99))
-
-    assert (await jobs.recent(CHANNEL, limit=1))[0].id == "job_99"
-
-
 def test_many_may_open_a_new_folder_at_once(tmp_path: Path) -> None:
     """Processes that start together all get in: the switch to the write-ahead log waits for its turn."""
     for number in range(10):

@@ -245,17 +245,17 @@ async def test_without_tokens_no_bearer_opens_the_door(open_web: Open):
     assert answer.headers["WWW-Authenticate"] == "Bearer"
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/v1/jobs/{}",
-        "/v1/jobs/{}/sources",
-        "/v1/jobs/{}/stream",
-        "/jobs/{}",
-        "/jobs/{}/answer.md",
-        "/jobs/{}/answer.bib",
-    ],
-)
+READ = [
+    "/v1/jobs/{}",
+    "/v1/jobs/{}/sources",
+    "/v1/jobs/{}/stream",
+    "/jobs/{}",
+    "/jobs/{}/answer.md",
+    "/jobs/{}/answer.bib",
+]
+
+
+@pytest.mark.parametrize("path", READ)
 async def test_private_jobs_look_like_unknown_ones(open_web: Open, path: str):
     """Nothing tells a private job from one that never was."""
     private = replace(samples.PENDING.request, scope=Scope("slack:T1", "channel:C1"))
@@ -269,14 +269,6 @@ async def test_private_jobs_look_like_unknown_ones(open_web: Open, path: str):
 
 AFAR = {"X-Forwarded-For": "203.0.113.9"}
 PRIVATE = replace(samples.COMPLETED, request=replace(samples.PENDING.request, scope=Scope("slack:T1", "channel:C1")))
-READ = [
-    "/v1/jobs/{}",
-    "/v1/jobs/{}/sources",
-    "/v1/jobs/{}/stream",
-    "/jobs/{}",
-    "/jobs/{}/answer.md",
-    "/jobs/{}/answer.bib",
-]
 
 
 @pytest.mark.parametrize("path", READ)
