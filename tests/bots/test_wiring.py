@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,7 @@ async def test_warming_up_reaches_the_search_providers(tmp_path: Path) -> None:
     async with open_house(env, read_settings(env), grace_s=0, role="front") as house:
         await house.warm_up()
 
-    with sqlite3.connect(tmp_path / "data" / "files.db") as index:
+    with closing(sqlite3.connect(tmp_path / "data" / "files.db")) as index:
         assert index.execute("SELECT COUNT(*) FROM files").fetchone() == (1,)
 
 
