@@ -202,6 +202,7 @@ async def _in_background(work: Coroutine[None, None, None]) -> AsyncIterator[Non
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
+        work.close()  # of a task that was cancelled before it began
 
 
 def _own_queue(deps: Deps, stack: AsyncExitStack, grace_s: float) -> InProcessQueue:
