@@ -14,8 +14,8 @@ import regex
 
 from core.sameness.question import Question, read_question
 from core.verification.opposites import are_opposite
-from core.verification.reading import match_tokens
-from core.verification.words import Token
+from core.verification.reading import ROOT_MATCH, match_tokens
+from core.verification.words import Kind, Token
 
 _PASSIVE = regex.compile(
     r"\b(?:is|are|was|were|been|be|being|get|got)\b(?:\s+\p{L}+){0,4}?\s+\p{L}+(?:ed|en|wn|de|lt|ld|ht|ut)\s+by\b"
@@ -123,7 +123,7 @@ def _roles(one: Question, other: Question) -> str:
 
 
 def _are_alike(question: Question, first: Token, second: Token) -> bool:
-    return question.is_name(first) == question.is_name(second) and not match_tokens(first, second)
+    return question.is_name(first) == question.is_name(second) and not _same(first, second)
 
 
 def _stand_apart(question: Question, first: Token, second: Token) -> bool:
@@ -157,8 +157,14 @@ def _missing(words: Sequence[Token], question: Question, other: Question) -> lis
     return [
         word
         for word in words
-        if not any(match_tokens(word, there) for there in other.words) and not _is_abbreviated(word, question, other)
+        if not any(_same(word, there) for there in other.words) and not _is_abbreviated(word, question, other)
     ]
+
+
+def _same(word: Token, there: Token) -> bool:
+    """Two names by more than their root, which React and Reactor share."""
+    match = match_tokens(word, there)
+    return match > 0 and not (match == ROOT_MATCH and word.kind is there.kind is Kind.NAME)
 
 
 def _is_abbreviated(word: Token, question: Question, other: Question) -> bool:
@@ -186,8 +192,8 @@ def _places(one: Question, other: Question) -> list[tuple[Token, int]]:
     """The words of the one that stand once in both, with where they stand in the other."""
     found = []
     for word in one.words:
-        there = [at for at, token in enumerate(other.words) if match_tokens(word, token)]
-        here = [token for token in one.words if match_tokens(word, token)]
+        there = [at for at, token in enumerate(other.words) if _same(word, token)]
+        here = [token for token in one.words if _same(word, token)]
         if len(there) == 1 and len(here) == 1:
             found.append((word, there[0]))
     return found

@@ -24,6 +24,7 @@ LOOK_ALIKE = {
     "name": ("What does Pfizer produce?", "What does Merck produce?"),
     "name within a name": ("What is the capital of Niger?", "What is the capital of Nigeria?"),
     "first name within another": ("How old is Chris Evans?", "How old is Christina Evans?"),
+    "names of one root": ("Is React worth learning?", "Is Reactor worth learning?"),
     "name in small letters": ("side effects of ramipril", "side effects of enalapril"),
     "acronym": ("What does the WHO say about salt?", "What does the FDA say about salt?"),
     "denial": ("Which drugs may be crushed?", "Which drugs may not be crushed?"),
