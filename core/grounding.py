@@ -40,7 +40,7 @@ _LABEL_TERMS = frozenset(
 _DENIES = regex.compile(r"\b(?:no|not|never|none|without|nicht|kein\w*|jamais|pas|nunca)\b|n['’]t\b", regex.IGNORECASE)
 _END = regex.compile(r"[.!?。！？।؟]*(?:\s*\|)?$")  # the final stop; in a row of a table, its closing bar
 _WORD = regex.compile(r"[\p{L}\p{N}]")
-_RULE = regex.compile(r"[-*_=|:\s]{3,}")  # a line across, or the one below a table's head
+RULE = regex.compile(r"[-*_=|:\s]{3,}")  # a line across, or the one below a table's head
 _NUMBERING = regex.compile(r"^\W*(?:\d{1,2}[.)]\s+)?")
 _FENCE = regex.compile(r"^\s*(?:```|~~~)[^\n]*\n|\n?\s*(?:```|~~~)\s*$|`")
 
@@ -138,7 +138,7 @@ class Grounder:
         sentence_id = f"{section}-{place}"
         words = strip_markers(text, Grammar.NUMBER).strip()
         if not _WORD.search(words):
-            return Judged(sentence_id, section, text, gap, None, words if _RULE.fullmatch(words) else None)
+            return Judged(sentence_id, section, text, gap, None, words if RULE.fullmatch(words) else None)
         if not asserts:
             return Judged(sentence_id, section, text, gap, None, words if self._is_harmless(words) else None)
         cited = [f"src_{number}" for number in marker_numbers(text)]
@@ -281,80 +281,6 @@ def marker_numbers(text: str) -> list[int]:
     """The source numbers that a sentence cites, in order, each once."""
     numbers = [marker.number for marker in parse_markers(text, Grammar.NUMBER) if marker.number is not None]
     return list(dict.fromkeys(numbers))
-
-
-def assemble(judged: Sequence[Judged]) -> Grounded:
-    """The texts from what may be shown, with the claims, their citations, and what was cut and why."""
-    claims = tuple(entry.claim for entry in judged if entry.claim and entry.shown is not None)
-    removed = tuple(
-        RemovedSentence(entry.claim.text, "; ".join(entry.claim.reasons) or "no source that was read says it")
-        for entry in judged
-        if entry.claim and entry.shown is None
-    )
-    citations = tuple(
-        Citation(
-            claim=claim.text,
-            source_id=entry.source_id,
-            quote=entry.quote or None,
-            verdict=Verdict.MOVED if claim.verdict is Verdict.MOVED else entry.verdict,
-            start=entry.start if entry.quote else None,
-            end=entry.end if entry.quote else None,
-            page=entry.page,
-        )
-        for claim in claims
-        for entry in claim.evidence
-    )
-    return Grounded(_text(judged, "summary"), _text(judged, "detail"), claims, citations, removed)
-
-
-def _text(judged: Sequence[Judged], section: Section) -> str:
-    """The shown sentences with their own gaps. A label or heading under which nothing is left goes too."""
-    kept: list[tuple[str, Judged]] = []
-    breaks = ""
-    for entry in judged:
-        if entry.section != section:
-            continue
-        gap = entry.gap if "\n" in entry.gap or "\n" not in breaks else breaks
-        breaks = "" if entry.shown else gap  # what follows a cut sentence begins where that one would have
-        if entry.shown:
-            kept.append((gap, entry))
-    led: list[tuple[str, Judged]] = []
-    for gap, entry in reversed(kept):
-        if entry.claim is not None or (led and not _is_empty(entry, led[-1][1])):
-            led.append((gap, entry))
-    return "".join(f"{gap}{line}" for gap, line in _lines(list(reversed(led)))).strip()
-
-
-def _lines(kept: Sequence[tuple[str, Judged]]) -> Iterator[tuple[str, str]]:
-    """Each entry as it is shown. A table that has lost its head is no table any more: its rows become a list."""
-    is_table = False
-    for place, (gap, entry) in enumerate(kept):
-        line = (entry.shown or "").strip()
-        if not line.startswith("|"):
-            is_table = False
-            yield gap, entry.shown or ""
-        elif is_table or _RULE.fullmatch(kept[place + 1][1].text.strip() if place + 1 < len(kept) else ""):
-            is_table = True
-            yield gap, entry.shown or ""
-        elif not _RULE.fullmatch(line):
-            yield gap, "- " + " · ".join(cell.strip() for cell in line.strip("|").split("|"))
-
-
-def _is_empty(entry: Judged, following: Judged) -> bool:
-    """Whether a heading is followed by one of its own or a higher level."""
-    return 0 < _level(following) <= _level(entry)
-
-
-def _level(entry: Judged) -> int:
-    """1…6 for Markdown headings, 7 for a bold line, 8 for a line that ends in a colon, 0 for anything else."""
-    text = entry.text.strip()
-    if entry.claim is not None:
-        return 0
-    if text.startswith("#"):
-        return len(text) - len(text.lstrip("#"))
-    if regex.fullmatch(r"(\*\*|__).+\1[:：]?", text):
-        return 7
-    return 8 if text.endswith((":", "：")) else 0
 
 
 def _with_markers(text: str, source_ids: Sequence[str]) -> str:

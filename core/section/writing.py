@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from functools import partial
 
 from core.answer import ModelUsage, RemovedSentence, Verdict
+from core.assembling import assemble
 from core.citations import strip_markers
 from core.errors import ModelError, ModelGarbled
 from core.events import rows
-from core.grounding import Judged, assemble, leave_unchecked
+from core.grounding import Judged, leave_unchecked
 from core.growing_json import parse_object
 from core.injection import masked
 from core.library.answer import passages_of

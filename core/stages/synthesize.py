@@ -21,12 +21,13 @@ from core.answer import (
     SynthesisMetadata,
     Verdict,
 )
+from core.assembling import assemble
 from core.citations import strip_markers
 from core.confidence import score_confidence
 from core.conflicts import find_conflicts, read_statements
 from core.deps import Deps
 from core.errors import ModelError, ModelGarbled
-from core.grounding import Grounded, Grounder, Judged, assemble, leave_unchecked
+from core.grounding import Grounded, Grounder, Judged, leave_unchecked
 from core.job import ResearchJob
 from core.limitations import find_limitations
 from core.llm import complete, cost_usd, retry_once

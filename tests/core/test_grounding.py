@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.answer import Citation, Verdict
-from core.grounding import Grounder, assemble, leave_unchecked
+from core.assembling import assemble
+from core.grounding import Grounder, leave_unchecked
 from core.injection import instructions_in
 from core.links import REMOVED, without_foreign_links
 from core.passages import split_passages
