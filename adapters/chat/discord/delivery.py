@@ -89,6 +89,7 @@ class DiscordReply:
     is_dismissed: bool = False
     has_said_where: bool = False
     has_shown: bool = False
+    tried: str = ""  # the nonce of a post whose outcome may be unknown
     files: tuple[AnswerFile, ...] = ()
 
     @property
@@ -163,8 +164,11 @@ class DiscordReply:
             await self.on_final(self.spot, payload)
 
     async def _post(self, payload: DiscordMessage, *, nonce: str) -> None:
-        """Safe to repeat: Discord gives back the message that a nonce has made."""
+        """Safe to repeat: Discord gives back the message that a nonce has made, but as it was made."""
+        is_repeated, self.tried = nonce == self.tried, nonce
         self.spot = await self._try(self._send, payload, nonce) or self.spot
+        if is_repeated:
+            await self._try(self._edit_message, payload)
 
     async def _send(self, payload: DiscordMessage, nonce: str) -> Spot:
         body = self._body(payload) | self._reference(self.spot.question_id)

@@ -76,6 +76,17 @@ async def test_a_fault_of_discord_costs_no_answer_and_doubles_none(house: House,
     assert "Research Complete" in (await house.final(asked)).text
 
 
+async def test_an_answer_that_is_known_at_once_follows_a_placeholder_that_was_not_confirmed(house: House):
+    """A repeated nonce gives the placeholder back as it was, not the answer that was sent with it."""
+    question = f"{TIDES[:-1]} {next(NUMBERS)}?"
+    await house.final(house.discord.slash("research", query=question))
+    house.discord.faults["message.create"] = Fault(0, after_effect=True)
+
+    answered = await house.final(house.discord.say(f"@gorkd {question}"))
+
+    assert "Research Complete" in answered.text
+
+
 @pytest.mark.parametrize(("way", "event"), [("command", "INTERACTION_CREATE"), ("message", "MESSAGE_CREATE")])
 @pytest.mark.parametrize("when", ["at once", "after the answer"])
 async def test_an_event_that_is_told_twice_is_answered_once(house: House, way: str, event: str, when: str):
