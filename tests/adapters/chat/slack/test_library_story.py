@@ -148,7 +148,7 @@ async def test_a_paper_is_dropped_asked_opened_improved_and_saved(house: SlackHo
     assert FOUND.encode() in content_of(house, saved)
     assert f"{PUBLIC_URL}/jobs/" in answer.buttons["view_full_analysis"]["url"]
     assert "cancel" not in running.buttons
-    assert max(ack.seconds for ack in house.slack.acks[before:]) < 2
+    assert max(ack.seconds for ack in house.slack.acks[before:]) < 3  # Slack sends an event again then
 
 
 @pytest.mark.usefixtures("_reading")
