@@ -9,7 +9,7 @@ Q ?= How is confidence scored?
 
 ask: $(VENV)/.run ## answer one question: make ask Q="…"
 	@$(BIN)/gorkd ask $(ARGS) -- "$$Q" || [ $$? -eq 3 ] # "not enough sources" is an answer, no failure
-ask: export Q := $(value Q)
+ask: override export Q := $(value Q)
 
 run: $(VENV)/.run ## start everything in one process and print the address
 	@$(BIN)/gorkd all

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from tests.loopback.openai_responders import Fault
 from tests.loopback.search_faults import Fault as SearchFault
 from tests.loopback.web_world import PageSpec
 from tests.loopback.world import SitePage, World
+from tests.shared_data import ROOT
 
 TIDES = SitePage(
     "How tides work",
@@ -280,3 +282,23 @@ async def test_interrupting_cancels_the_job_and_exits_130(tmp_path: Path) -> Non
     assert b"cancelled" in err
     assert b"job_" in err
     assert b"Traceback" not in err
+
+
+def test_make_hands_a_question_on_as_it_was_typed(tmp_path: Path) -> None:
+    """What make and shells expand is a part of a question like any other."""
+    (tmp_path / "bin").mkdir()
+    for program in ("python", "gorkd"):
+        (tmp_path / "bin" / program).write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
+        (tmp_path / "bin" / program).chmod(0o755)
+    (tmp_path / ".run").touch()
+    question = 'Is $5 or $HOME "enough" for `x`; what\'s $(shell id) # about?'
+
+    made = subprocess.run(
+        ["make", "-s", "-C", ROOT, "ask", f"VENV={tmp_path}", f"Q={question}"],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=20,
+    )
+
+    assert made.stdout == f"ask\n--\n{question}\n"
