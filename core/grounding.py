@@ -41,6 +41,7 @@ _DENIES = regex.compile(r"\b(?:no|not|never|none|without|nicht|kein\w*|jamais|pa
 _END = regex.compile(r"[.!?。！？।؟]*(?:\s*\|)?$")  # the final stop; in a row of a table, its closing bar
 _WORD = regex.compile(r"[\p{L}\p{N}]")
 RULE = regex.compile(r"[-*_=|:\s]{3,}")  # a line across, or the one below a table's head
+_BULLET = regex.compile(r"^[-*+•‣◦▪·]\s+")  # of a list's item: no part of what is claimed
 _NUMBERING = regex.compile(r"^\W*(?:\d{1,2}[.)]\s+)?")
 _FENCE = regex.compile(r"^\s*(?:```|~~~)[^\n]*\n|\n?\s*(?:```|~~~)\s*$|`")
 
@@ -143,7 +144,7 @@ class Grounder:
             return Judged(sentence_id, section, text, gap, None, words if self._is_harmless(words) else None)
         cited = [f"src_{number}" for number in marker_numbers(text)]
         evidence = [self._examine(without_addresses(words), source_id) for source_id in cited]
-        claim = self._conclude(Claim(sentence_id, words, Verdict.UNCHECKED, tuple(evidence)), cited)
+        claim = self._conclude(Claim(sentence_id, _BULLET.sub("", words), Verdict.UNCHECKED, tuple(evidence)), cited)
         return self._show(Judged(sentence_id, section, text, gap, claim, None), claim)
 
     def settle(self, judged: Judged, claim: Claim, verdicts: Mapping[str, ModelVerdict]) -> Judged:
@@ -233,7 +234,7 @@ class Grounder:
         words = strip_markers(text, Grammar.NUMBER).strip()
         cited = [f"src_{number}" for number in marker_numbers(text) if f"src_{number}" in self._sources]
         evidence = tuple(Evidence(source_id, "", 0, 0) for source_id in cited)
-        claim = Claim(f"{section}-{place}", words, Verdict.UNCHECKED, evidence)
+        claim = Claim(f"{section}-{place}", _BULLET.sub("", words), Verdict.UNCHECKED, evidence)
         judged = Judged(claim.id, section, text, gap, claim, None)
         return leave_unchecked(judged, claim) if evidence else judged
 

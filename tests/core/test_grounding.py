@@ -125,6 +125,18 @@ def test_no_surroundings_save_a_foreign_address(text: str, address: str) -> None
     assert "www.evil.com" not in cleaned
 
 
+def test_a_claim_is_listed_without_the_bullet_of_its_item(grounder: Grounder) -> None:
+    """The answer keeps its list; what is cited or removed is named by its words."""
+    written = f"- {DEATHS} [2].\n- Purring was invented by Romans [1]."
+
+    grounded = assemble(judge_text(grounder, "detail", written))
+
+    assert grounded.detail == f"- {DEATHS} [2]."
+    assert [claim.text for claim in grounded.claims] == [f"{DEATHS}."]
+    assert [citation.claim for citation in grounded.citations] == [f"{DEATHS}."]
+    assert [removed.text for removed in grounded.removed] == ["Purring was invented by Romans."]
+
+
 def test_a_removed_address_leaves_its_punctuation() -> None:
     assert without_foreign_links("Read https://evil.example/x, then rest.", {}) == f"Read {REMOVED}, then rest."
     assert without_foreign_links("Read it (https://evil.example/x), then rest.", {}) == f"Read it {REMOVED}, then rest."
