@@ -12,7 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from typer import Typer
+from typer import Context, Typer
 from typer.core import TyperGroup
 from typer.main import get_command
 from typer.testing import CliRunner
@@ -150,6 +150,14 @@ def test_the_list_of_commands_is_not_cut():
     assert "..." not in shown.partition("Commands:")[2]
 
 
+def test_the_usage_of_every_command_is_plain():
+    """What to type in a place is in capitals, and what may be left out in one pair of brackets."""
+    usages = dict(usages_of(get_command(command_line()), "gorkd"))
+
+    assert "gorkd library reindex" in usages
+    assert {name: line for name, line in usages.items() if re.search(r"\[\[|\{[a-z]", line)} == {}
+
+
 async def test_the_smallest_provider_and_mode_of_the_page_on_architecture_work():
     """What a developer copies from there is a provider and a mode as it stands."""
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
@@ -259,6 +267,13 @@ def command_line() -> Typer:
 def options_of(command: object) -> set[str]:
     own = {option for parameter in command.params for option in parameter.opts if option.startswith("--")}
     return own.union(*(options_of(part) for part in getattr(command, "commands", {}).values()))
+
+
+def usages_of(command: object, name: str) -> Iterator[tuple[str, str]]:
+    """A command and all below it, each with the line that tells how it is typed."""
+    yield name, command.get_usage(Context(command, info_name=name))
+    for below, part in getattr(command, "commands", {}).items():
+        yield from usages_of(part, f"{name} {below}")
 
 
 def commands_named_in(text: str) -> list[str]:

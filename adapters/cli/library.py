@@ -48,7 +48,7 @@ def library_command(operating: Operating) -> typer.Typer:
     @app.command()
     def add(
         what: Annotated[
-            list[str] | None, typer.Argument(help="Files, folders, arXiv ids, DOIs or URLs.", metavar="WHAT…")
+            list[str] | None, typer.Argument(help="Files, folders, arXiv ids, DOIs or URLs.", metavar="WHAT")
         ] = None,
         *,
         jobs: Annotated[
@@ -80,7 +80,7 @@ def library_command(operating: Operating) -> typer.Typer:
 
     @app.command()
     def reindex(
-        paper: Annotated[str, typer.Argument(help="The paper's id; every paper without one.", metavar="[ID]")] = "",
+        paper: Annotated[str, typer.Argument(help="The paper's id; every paper without one.", metavar="ID")] = "",
         *,
         workspace: _Workspace = "local",
         channel: _Channel = "",

@@ -76,8 +76,8 @@ def forget_command(operating: Operating) -> Callable[..., None]:
 
 def cache_command(operating: Operating) -> Callable[..., None]:
     def cache(
-        action: Annotated[CacheAction, typer.Argument(help="What to do.", show_default=False)],
-        job: Annotated[str, typer.Argument(help="The job's id, for show and forget.", metavar="[JOB]")] = "",
+        action: Annotated[CacheAction, typer.Argument(help="What to do.", metavar="ACTION", show_default=False)],
+        job: Annotated[str, typer.Argument(help="The job's id, for show and forget.", metavar="JOB")] = "",
         *,
         workspace: Annotated[
             str,

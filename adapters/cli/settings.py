@@ -37,9 +37,10 @@ def settings_command(operating: Operating) -> typer.Typer:
 
     @app.command("set")
     def change(
-        key: Annotated[str, typer.Argument(help="The setting, as show names it.", show_default=False)],
+        key: Annotated[str, typer.Argument(help="The setting, as show names it.", metavar="KEY", show_default=False)],
         value: Annotated[
-            str, typer.Argument(help="Its new value; several in quotes, with commas.", show_default=False)
+            str,
+            typer.Argument(help="Its new value; several in quotes, with commas.", metavar="VALUE", show_default=False),
         ],
         *,
         tenant: _Tenant = "local",
