@@ -163,8 +163,7 @@ def _item_notes(mode: ResearchMode, composed: Composed, given: int, top_k: int) 
     if given > top_k:
         notes.append(f"The model gave {given} results; only the first {top_k} {'was' if top_k == 1 else 'were'} taken.")
     if unverified:
-        are = "is" if unverified == 1 else "are"
-        notes.append(f"{counted(unverified, 'result')} could not be verified and {are} listed apart.")
+        notes.append(f"{counted(unverified, 'result')} could not be verified.")
     if mode == "idea" and any("```" in item.content for item in items):
         notes.append("Code was left out: ideas carry none.")
     if any(item.standing == "content farm" for item in items if not item.why_unverified):

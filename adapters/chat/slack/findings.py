@@ -60,8 +60,9 @@ def _item(item: FoundItem, view: FindingsView, answer: ResearchAnswer, sources: 
         shown = excerpt(item.code, MAX_CODE_CHARS if fits_in_chat(item.code) else LONG_CODE)
         blocks.append(preformatted(shown.text))
         rest = rest_of(item, shown.left_out, view)
-    found = plain(" · ".join(filter(None, [rest, about(item)])), ABOUT_ROOM)
-    blocks.append(context(" · ".join(filter(None, [place_of(source) if source else "", found])) or "…"))
+    place = place_of(source) if source else ""
+    said_of_it = [plain(rest, ABOUT_ROOM), place, plain(about(item), ABOUT_ROOM)]
+    blocks.append(context(" · ".join(filter(None, said_of_it)) or "…"))
     return blocks
 
 

@@ -101,7 +101,8 @@ def test_long_code_begins_in_the_message_and_is_whole_in_a_file() -> None:
         assert LONG.startswith(f"{code}\n")
         assert len(code.splitlines()) + int(missing) >= len(LONG.splitlines())
     assert all(LONG.startswith(f"{code}\n") for code in codes_in(message))
-    assert str(message.blocks).count("more lines in implementation-") == 5
+    below = [block["elements"][0]["text"] for block in message.blocks if "more lines in" in str(block)]
+    assert [re.match(r"\d+ more lines in implementation-\d\.py · ", line) is not None for line in below] == [True] * 5
 
 
 def test_code_with_a_fence_ends_no_block() -> None:
