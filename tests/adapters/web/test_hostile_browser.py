@@ -33,11 +33,13 @@ ACTING = r"""
     || (/^(href|src|action|formaction|xlink:href|data)$/.test(name) && !/^(https?:\/\/|\/(?!\/)|#)/.test(value)))
   .map(({name, value}) => `<${element.tagName} ${name}=${value}>`))
 """
-# Everything that Markdown does not make: its number is the same whatever the text says.
+# Everything that Markdown and the colours of code do not make: its number is the same whatever the text says.
 FRAME = """
-() => Object.entries([...document.querySelectorAll("body *, head *")].reduce((counts, {tagName}) => {
+() => Object.entries([...document.querySelectorAll("body *, head *")].reduce((counts, element) => {
+  const {tagName} = element;
   const isText = /^(P|BR|EM|STRONG|DEL|UL|OL|LI|BLOCKQUOTE|PRE|CODE|HR|H[1-6]|TABLE|THEAD|TBODY|TR|T[HD]|A|MARK|SPAN)$/;
-  if (!isText.test(tagName)) counts[tagName] = (counts[tagName] || 0) + 1;
+  const isColour = element.matches("pre code :is(b, i, u, var)") && !element.attributes.length;
+  if (!isText.test(tagName) && !isColour) counts[tagName] = (counts[tagName] || 0) + 1;
   return counts;
 }, {})).sort().join(" ")
 """
