@@ -288,6 +288,15 @@ def failure_sentence(job: ResearchJob) -> str:
     return job.error.message if job.error and job.error.message else SOMETHING_BROKE
 
 
+def searched_beside(result: JobResult) -> str:
+    """`“tides” · “spring tides” with wikipedia`, for below an answer; "" where the answer itself names its queries."""
+    summary = result.answer.summary if result.answer else ""
+    if not result.queries or result.queries[0] in summary:
+        return ""
+    queries = " · ".join(f"“{query}”" for query in result.queries)
+    return f"{queries} with {', '.join(result.providers)}" if result.providers else queries
+
+
 def footer(result: JobResult, source_count: int) -> str:
     """`12.3 s · 8 sources · $0.004`; the cost only when there was one, the date when the answer is an earlier one."""
     parts = [duration(result.duration_s), counted(source_count, "source")]

@@ -237,12 +237,12 @@ class _Answer:
         shown = [source for source in self.sources if is_used(source, self.answer)][:TOP_SOURCES]
         if shown and names_sources:
             parts.append("\n".join([f"**{wording.SOURCES}**:", *map(source_line, shown)]))
-        if limitations := wording.limitations_line(limitations_beside(self.answer)):
-            parts.append(f"**{wording.LIMITATIONS}**: {plain(limitations, 2 * LINE_ROOM)}")
         if self.answer.conflicts:
             parts.append(f"**{wording.CONFLICTS}**: {plain(short_conflicts(self.answer), 2 * LINE_ROOM)}")
+        if limitations := wording.limitations_line(limitations_beside(self.answer)):
+            parts.append(f"**{wording.LIMITATIONS}**: {plain(limitations, 2 * LINE_ROOM)}")
         if self.answer.confidence is Confidence.INSUFFICIENT:
-            searched = plain(" · ".join(self.result.queries), LINE_ROOM)
+            searched = plain(wording.searched_beside(self.result), LINE_ROOM)
             parts += [f"**{wording.SEARCHED}**: {searched}"] if searched else []
             parts.append(f"**{wording.TRY}**: {wording.TRY_WHAT}")
         return parts

@@ -305,12 +305,9 @@ _WEAKNESS = ["", "✓", "↪", "◐", "?", "✗"]
 
 def _searched(result: JobResult) -> list[Block]:
     """What was done about a question that nothing answers, and what may help."""
-    where = f" with {', '.join(result.providers)}" if result.providers else ""
-    queries = " · ".join(f"“{query}”" for query in result.queries)
-    searched = (
-        [context(f"*{wording.SEARCHED}*: {plain(f'{queries}{where}', 3 * LINE_ROOM)}")] if one_line(queries) else []
-    )
-    return [*searched, context(f"*{wording.TRY}*: {wording.TRY_WHAT}")]
+    searched = plain(wording.searched_beside(result), 3 * LINE_ROOM)
+    shown = [context(f"*{wording.SEARCHED}*: {searched}")] if searched else []
+    return [*shown, context(f"*{wording.TRY}*: {wording.TRY_WHAT}")]
 
 
 def _quotes(answer: ResearchAnswer) -> dict[str, str]:

@@ -285,7 +285,8 @@ async def test_too_little_evidence_is_an_honest_answer(house: House):
     answer = await house.final(asked)
 
     assert answer.embed["title"] == "🔎 Not Enough Sources"
-    assert "**Searched**" in answer.text
+    assert "Searched for" in answer.text
+    assert answer.text.count("Searched") == 1  # the answer says it, and nothing below says it again
     assert "**Try**" in answer.text
 
 
