@@ -49,8 +49,7 @@ class Progress:
         """`share` is how far along the job is, 0…1; by default what is typical of a quick answer."""
         self.job = replace(self.job, status=status)
         log.info("status", extra={"status": status.value})
-        with self._anyhow():
-            await self._deps.jobs.save(self.job)
+        await self._keep_job()
         await self._tell(status, message or STATUS_MESSAGES[status], data or {}, share=share)
 
     async def waiting(self, ahead: int) -> None:
@@ -98,6 +97,10 @@ class Progress:
         """`data` is as core/events.py says for the type."""
         with self._anyhow():
             await self._deps.events.append(self.job.id, self.job.attempt, type, data)
+
+    async def _keep_job(self) -> None:
+        with self._anyhow():
+            await self._deps.jobs.save(self.job)
 
     async def _tell(
         self, status: JobStatus, message: str, data: Mapping[str, Json], *, share: float | None = None

@@ -198,4 +198,4 @@ class _PartProgress(Progress):
         await self._lines.say(self._at, message, status, data)
 
     async def _keep_job(self) -> None:
-        pass
+        """The whole is kept, and has other modes than its part."""

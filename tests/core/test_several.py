@@ -6,6 +6,7 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from functools import reduce
 from typing import Any
 
@@ -13,12 +14,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adapters.store.memory import MemoryJobStore
 from core.answer import Citation, Confidence, JobResult, ResearchAnswer
 from core.deps import Deps
 from core.errors import InvalidQuery, ModelUnavailable
 from core.events import Event
 from core.findings.viewing import read_view
-from core.job import ResearchRequest
+from core.job import ResearchJob, ResearchRequest
 from core.modes import MODES, files_of, find_modes, read_modes
 from core.modes.merging import Part, merge, renumbered
 from core.ports import ChatRequest
@@ -56,6 +58,28 @@ async def test_modes_of_different_kinds_give_one_answer() -> None:
     assert [claim["id"] for claim in done["answer"]["claims"]] == ["summary-0", "summary-1"]
     assert done["result"]["findings"]["ideas"][0]["source"] == "https://cats.example/purr"
     assert [part["title"] for part in done["result"]["parts"]] == ["Quick answer", "Ideas"]
+
+
+class Kept(MemoryJobStore):
+    """A store that remembers the modes under which a job was saved."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.modes: set[tuple[str, ...]] = set()
+
+    async def save(self, job: ResearchJob, *, dedupe_key: str = "") -> ResearchJob:
+        self.modes.add(job.request.modes)
+        return await super().save(job, dedupe_key=dedupe_key)
+
+
+async def test_what_is_kept_of_the_job_is_always_the_whole() -> None:
+    """A part that kept its own view of the job would cost the other parts after a restart."""
+    jobs = Kept()
+    deps = replace(cats()[0], jobs=jobs)
+
+    await research(deps, modes=("quick", "idea"))
+
+    assert jobs.modes == {("quick", "idea")}
 
 
 async def test_each_has_its_line_of_progress() -> None:
