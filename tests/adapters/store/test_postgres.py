@@ -17,6 +17,7 @@ from adapters.store.postgres_sources import PostgresSourceStore
 from adapters.store.postgres_traces import PostgresTraceStore
 from core.errors import JobNotFound, SetupError, StoreError
 from core.trace import ToolTraces
+from tests.adapters.durable.tables import until
 from tests.adapters.store.processes import python
 from tests.adapters.store.samples import CHANNEL, RESULT, finished, make_job, make_source
 from tests.servers import free_port
@@ -285,8 +286,8 @@ async def test_closing_twice_is_fine_and_then_everything_is_refused(postgres_url
 
     with pytest.raises(StoreError, match="closed"):
         await PostgresJobStore(database).get("job_1")
-    with psycopg.connect(postgres_url) as connection:
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
         count = (
             "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'gorkd' AND datname = current_database()"
         )
-        assert connection.execute(count).fetchone() == (0,)
+        await until(lambda: connection.execute(count).fetchone() == (0,))  # a backend takes a moment to go
