@@ -31,6 +31,7 @@ _SUFFIXES = frozenset({".pdf", ".md", ".markdown"})
 _Workspace = Annotated[
     str,
     typer.Option(
+        "--tenant",
         "--workspace",
         metavar="TENANT",
         help="Whose library: local, discord:<guild> or slack:<team>.",

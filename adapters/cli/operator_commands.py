@@ -54,6 +54,7 @@ def forget_command(operating: Operating) -> Callable[..., None]:
         workspace: Annotated[
             str,
             typer.Option(
+                "--tenant",
                 "--workspace",
                 metavar="TENANT",
                 help="All of local, discord:<guild> or slack:<team>.",
@@ -82,6 +83,7 @@ def cache_command(operating: Operating) -> Callable[..., None]:
         workspace: Annotated[
             str,
             typer.Option(
+                "--tenant",
                 "--workspace",
                 metavar="TENANT",
                 help="Only local, discord:<guild> or slack:<team>.",

@@ -21,7 +21,11 @@ LOG_LENGTH = 100
 _Tenant = Annotated[
     str,
     typer.Option(
-        "--tenant", metavar="TENANT", help="One of local, discord:<guild> or slack:<team>.", callback=known_tenant
+        "--tenant",
+        "--workspace",
+        metavar="TENANT",
+        help="One of local, discord:<guild> or slack:<team>.",
+        callback=known_tenant,
     ),
 ]
 _Json = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]

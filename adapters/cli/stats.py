@@ -31,7 +31,11 @@ def stats_command(operating: Operating) -> Callable[..., None]:
         tenant: Annotated[
             str,
             typer.Option(
-                "--tenant", metavar="TENANT", help="Only local, discord:<guild> or slack:<team>.", callback=known_tenant
+                "--tenant",
+                "--workspace",
+                metavar="TENANT",
+                help="Only local, discord:<guild> or slack:<team>.",
+                callback=known_tenant,
             ),
         ] = "",
         days: Annotated[int, typer.Option("--days", min=1, max=MAX_DAYS, help="Today and the days before it.")] = 30,

@@ -25,6 +25,7 @@ from core.findings.viewing import read_view
 from core.job import JobStatus, ResearchJob
 from core.limitations import limitations_beside, short_conflicts
 from core.page_links import PageLinks
+from core.refusal import refusal_in
 from core.render import is_used, marked_section, one_line
 from core.snapshot import Snapshot
 from core.source import Source
@@ -244,7 +245,7 @@ class _Answer:
         if self.answer.confidence is Confidence.INSUFFICIENT:
             searched = plain(wording.searched_beside(self.result), LINE_ROOM)
             parts += [f"**{wording.SEARCHED}**: {searched}"] if searched else []
-            parts.append(f"**{wording.TRY}**: {wording.TRY_WHAT}")
+            parts.append(plain(refusal_in(self.job.intent.language).advice, LINE_ROOM))
         return parts
 
 

@@ -45,6 +45,7 @@ from core.findings.viewing import read_view
 from core.job import JobStatus, ResearchJob
 from core.limitations import limitations_beside, short_conflicts
 from core.page_links import PageLinks
+from core.refusal import refusal_in
 from core.render import is_used, marked_section, one_line, printable
 from core.snapshot import Snapshot
 from core.source import Source
@@ -118,7 +119,7 @@ class SlackVoice:
         if unattached:
             names = [file.name for file in unattached]
             blocks.append(context(plain(wording.files_elsewhere(names), 2 * LINE_ROOM)))
-        blocks += _searched(result) if is_insufficient else _cited(answer, sources)
+        blocks += _searched(job, result) if is_insufficient else _cited(answer, sources)
         blocks += [
             divider(),
             *actions(self._answer_buttons(job, result, has_sources=bool(sources))),
@@ -303,11 +304,11 @@ def _cited(answer: ResearchAnswer, sources: Sequence[Source]) -> list[Block]:
 _WEAKNESS = ["", "✓", "↪", "◐", "?", "✗"]
 
 
-def _searched(result: JobResult) -> list[Block]:
+def _searched(job: ResearchJob, result: JobResult) -> list[Block]:
     """What was done about a question that nothing answers, and what may help."""
     searched = plain(wording.searched_beside(result), 3 * LINE_ROOM)
     shown = [context(f"*{wording.SEARCHED}*: {searched}")] if searched else []
-    return [*shown, context(f"*{wording.TRY}*: {wording.TRY_WHAT}")]
+    return [*shown, context(plain(refusal_in(job.intent.language).advice, 3 * LINE_ROOM))]
 
 
 def _quotes(answer: ResearchAnswer) -> dict[str, str]:
