@@ -101,6 +101,9 @@ class Connection:
             return client
 
     def _open(self) -> openai.AsyncOpenAI:
+        # Always, from the making of a client on, the SDK looks into `sys.modules["httpx"]`, and breaks on it while
+        # another thread imports it.
+        importlib.import_module("httpx")
         import openai
 
         client = openai.AsyncOpenAI(
@@ -109,8 +112,6 @@ class Connection:
             timeout=timeout(60.0),
             max_retries=0,  # the pipeline decides on retries; the SDK's own would hide the time they take
         )
-        # With every call the SDK looks into `sys.modules["httpx"]`, and breaks on it while another thread imports it.
-        importlib.import_module("httpx")
         _ = client.embeddings  # imported on first access, which belongs to warming up
         return client
 
