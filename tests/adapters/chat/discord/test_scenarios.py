@@ -287,7 +287,7 @@ async def test_too_little_evidence_is_an_honest_answer(house: House):
     assert answer.embed["title"] == "🔎 Not Enough Sources"
     assert "Searched for" in answer.text
     assert answer.text.count("Searched") == 1  # the answer says it, and nothing below says it again
-    assert "**Try**" in answer.text
+    assert "Try naming the subject in full" in answer.text
 
 
 async def test_a_message_is_checked_claim_by_claim(house: House):
