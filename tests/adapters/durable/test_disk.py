@@ -150,6 +150,8 @@ async def test_locked_database_costs_time_only(name: str, world: World, one_mach
             await asyncio.sleep(9)  # how long it is held
         async with asyncio.timeout(40):
             status = await ended(house, job.id)
+            async for _ in house.researcher.follow(job.id):  # its end is told after it is stored
+                pass
         events = await house.deps.events.read(job.id)
     worker.running.terminate()
     await worker.ended()
