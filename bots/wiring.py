@@ -28,7 +28,6 @@ from bots.observing import observed
 from bots.records import Records, open_records
 from core.admission import Admission
 from core.answer import ModelUsage
-from core.authority import read_kinds
 from core.backlog import watch_backlog
 from core.budget import Budget, require_price
 from core.config import CacheSettings, Settings
@@ -36,6 +35,7 @@ from core.delivery import OpenMessages
 from core.departures import Leaving, Tenancy
 from core.deps import Deps
 from core.embedding import RememberingEmbeddings
+from core.evidence.authority import read_kinds
 from core.forgetting import Archive, Forgotten, Retention, Whose, forget, keep_sweeping, keep_sweeping_tenants
 from core.heartbeats import Heartbeats
 from core.job import TERMINAL_STATUSES, JobError, JobStatus

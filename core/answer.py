@@ -61,7 +61,7 @@ class Claim:
 
     `id` is `summary-0`, `detail-3`, …: the sentence's place, and the id of its `answer` events.
     `text` carries no markers; `evidence` keeps the order of the markers. `strength` is how strongly
-    independent sources carry it, 0…1 (core/confidence.py), None where that was not computed.
+    independent sources carry it, 0…1 (core/evidence/confidence.py), None where that was not computed.
     """
 
     id: str

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-_MARKER = (  # roughly what core/citations.py reads, and the footnotes of encyclopedias
+_MARKER = (  # roughly what core/evidence/citations.py reads, and the footnotes of encyclopedias
     r"(?:\[(?:\^?[a-z]|citation needed|(?=[^\[\]\n]{0,120}\d)[^\[\]\n]{1,120})\](?:\(https?://[^\s()]*\))?(?!\()"
     r"|【[^【】\n]{1,60}】"
     r"|\(https?://[^\s()]*(?:\([^\s()]*\)[^\s()]*)*\)"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.answer import ResearchAnswer, Verdict
-from core.differences import find_difference
+from core.evidence.differences import find_difference
 from core.verification.check import check_claim
 
 MIN_SAID = 20  # characters; a shorter sentence is not compared by meaning

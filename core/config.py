@@ -185,7 +185,9 @@ class Settings:
     section: SectionSettings = SectionSettings()
     findings: FindingsSettings = FindingsSettings()
     reuse: ReuseSettings = ReuseSettings()
-    source_kinds: Mapping[str, SourceKind] = field(default_factory=dict)  # by domain; goes before core/authority.py
+    source_kinds: Mapping[str, SourceKind] = field(
+        default_factory=dict
+    )  # by domain; goes before core/evidence/authority.py
     max_waiting_jobs: int = 200  # questions in the queue before new ones are refused
     concurrent_jobs: int = 24  # a job mostly waits; 20 at once must not queue
     prices_usd_per_million: Prices = field(default_factory=dict)

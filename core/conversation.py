@@ -11,9 +11,9 @@ from typing import Literal
 
 import regex
 
-from core.citations import strip_markers
 from core.deps import Deps
 from core.errors import StoreError
+from core.evidence.citations import strip_markers
 from core.job import ResearchJob
 from core.markers import Grammar
 from core.ports import JobStore

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from core import wording
 from core.answer import Verdict
-from core.citations import MARKS
+from core.evidence.citations import MARKS
 from core.modes import MODES
 from core.modes.options import ASKED
 

@@ -9,7 +9,7 @@ from collections.abc import Collection
 
 import regex
 
-from core.citations import parse_markers
+from core.evidence.citations import parse_markers
 from core.markers import Grammar
 from core.urls import canonical_url
 

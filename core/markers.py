@@ -1,6 +1,6 @@
 """The grammars of citation markers (D3): what a bracket must look like, and what its words point to.
 
-Reads single brackets and knows nothing of the text around them; core/citations.py does.
+Reads single brackets and knows nothing of the text around them; core/evidence/citations.py does.
 """
 
 from __future__ import annotations

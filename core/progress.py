@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from core.answer import Claim, Section, Verdict
-from core.citations import MARKS
 from core.deps import Deps
 from core.errors import StaleAttempt, StoreError
 from core.events import EventType, Json
+from core.evidence.citations import MARKS
 from core.job import JobStatus, ResearchJob
 from core.source import Source
 from core.wording import STATUS_MESSAGES, queue_message

@@ -12,7 +12,7 @@ from math import exp
 
 import regex
 
-from core.authority import authority, registrable_domain
+from core.evidence.authority import authority, registrable_domain
 from core.job import QueryIntent, QuestionType
 from core.passages import passage_terms
 from core.source import Source, SourceScores

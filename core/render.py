@@ -13,8 +13,8 @@ import regex
 
 from core import wording
 from core.answer import Citation, Claim, Conflict, JobResult, ResearchAnswer, Section, SynthesisMetadata, Verdict
-from core.citations import MARKS
 from core.events import Json
+from core.evidence.citations import MARKS
 from core.job import ResearchJob
 from core.quality import quality_of
 from core.source import Source

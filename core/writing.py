@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import regex
 
 from core.answer import Citation, ModelUsage, Section
-from core.grounding import Grounder, Judged
+from core.evidence.grounding import Grounder, Judged
 from core.llm import SECTIONS, AnswerStream, DraftAnswer, estimate_usage
 from core.ports import ChatModel, ChatRequest
 from core.progress import Progress

@@ -18,7 +18,7 @@ from rich.text import Text
 
 from core import wording
 from core.answer import Conflict, JobResult, ResearchAnswer
-from core.citations import MARKS
+from core.evidence.citations import MARKS
 from core.job import ResearchJob
 from core.library.references import content_of
 from core.render import cut, is_used, marked_section, one_line, printable

@@ -24,9 +24,9 @@ from adapters.web.timeline import timeline_view
 from adapters.web.view import JobView, job_view, said_so_far, stage_states
 from core import wording
 from core.answer import Verdict
-from core.citations import MARKS
 from core.deep.viewing import trace_lines
 from core.errors import InvalidQuery, JobNotFound
+from core.evidence.citations import MARKS
 from core.findings.viewing import read_view
 from core.job import LOCAL, TERMINAL_STATUSES, ResearchJob, ResearchRequest
 from core.modes import DEFAULT_MODE, MODES, can_be_steered, option_words, read_modes

@@ -17,7 +17,7 @@ from markupsafe import Markup, escape
 
 from adapters.web.code import TAGS, highlighted
 from core.answer import Claim, Verdict
-from core.citations import MARKS
+from core.evidence.citations import MARKS
 from core.render import one_line, printable
 from core.wording import MARK_MEANINGS
 

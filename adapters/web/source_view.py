@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from adapters.web.links import JobLinks, live_link
 from core import wording
 from core.answer import ResearchAnswer, Verdict
-from core.citations import MARKS
+from core.evidence.citations import MARKS
 from core.library.paper import PAPER_SCHEME
 from core.render import cut, one_line
 from core.source import Source, SourceKind

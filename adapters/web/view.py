@@ -14,8 +14,8 @@ from adapters.web.prose import Target, claim_tag, prose
 from adapters.web.source_view import Passage, SourceView, hint_of, passages_of, place_of, source_view
 from core import wording
 from core.answer import Claim, Confidence, ConfidencePart, JobResult, RemovedSentence, ResearchAnswer
-from core.citations import strip_markers
-from core.confidence import HIGH_SCORE, MEDIUM_SCORE
+from core.evidence.citations import strip_markers
+from core.evidence.confidence import HIGH_SCORE, MEDIUM_SCORE
 from core.findings.viewing import read_view
 from core.job import LOCAL, TERMINAL_STATUSES, JobStatus, ResearchJob
 from core.markers import Grammar

@@ -14,7 +14,8 @@ from core.deep.framing import checklist_frame, facts_frame, question_frame
 from core.deep.state import DeepState, Fact, NewFacts
 from core.deps import Deps
 from core.events import Json, rows
-from core.evidence import EvidenceIndex
+from core.evidence.passages import EvidenceIndex
+from core.evidence.verbatim import verify_quote
 from core.llm import strict
 from core.passages import Passage, select_passages
 from core.prompts import load_prompt
@@ -22,7 +23,6 @@ from core.quality import is_retracted
 from core.source import Source
 from core.stages.prompting import format_sources, passage_tokens
 from core.verification.check import check_claim, settle
-from core.verification.quotes import verify_quote
 from core.verification.sources import examine
 
 SAME_FACT = 90.0  # rapidfuzz token-set ratio 0…100 of two facts of one source

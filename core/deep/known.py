@@ -17,6 +17,7 @@ from core.deep.searching import PUBMED, known_sources
 from core.deep.state import DeepState, Fact, NewFacts
 from core.errors import FetchError, GorkdError, ProviderError
 from core.events import Json, rows
+from core.evidence.verbatim import verify_quote
 from core.freshness import lifetime_of
 from core.quality import is_retracted, pmid_of
 from core.source import SearchHit, SearchQuery, Source, SourceKind
@@ -24,7 +25,6 @@ from core.stages.gathering import make_source
 from core.terms import terms
 from core.trace import ToolTrace, trace_id_of
 from core.urls import canonical_url
-from core.verification.quotes import verify_quote
 from core.work import Work
 
 log = logging.getLogger(__name__)

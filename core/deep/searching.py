@@ -9,7 +9,7 @@ from dataclasses import replace
 from core.deep.pubmed_syntax import plain_words
 from core.deep.state import DeepState, RoundQueries, RoundSources
 from core.errors import SearchFailed
-from core.independence import owner
+from core.evidence.independence import owner
 from core.quality import pmid_of
 from core.source import SearchMetadata, SearchPlan, SearchQuery, Source
 from core.stages.gathering import Gathering

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 import regex
 
 from core.answer import Section
-from core.citations import Marker, rewrite_markers
+from core.evidence.citations import Marker, rewrite_markers
+from core.evidence.grounding import Judged
 from core.findings.judging import JudgedItem
 from core.findings.report import NOTHING_CONFIRMED, SECTIONS, JudgedReport, section_text
 from core.findings.results import (
@@ -20,7 +21,6 @@ from core.findings.results import (
 )
 from core.findings.telling import TITLES
 from core.findings.viewing import FoundItem
-from core.grounding import Judged
 from core.markers import Grammar
 from core.render import cut, one_line
 from core.source import Source

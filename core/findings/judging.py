@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 import regex
 
 from core.answer import Verdict
+from core.evidence.grounding import Grounder, Judged
+from core.evidence.independence import same_voice
 from core.findings.code import (
     CodeBlock,
     CodeCheck,
@@ -25,8 +27,6 @@ from core.findings.opening import Opened, with_plain_addresses
 from core.findings.parsing import ReadItem
 from core.findings.results import ResearchMode
 from core.findings.standing import FARM_LEVEL, level_name, source_level
-from core.grounding import Grounder, Judged
-from core.independence import same_voice
 from core.links import without_addresses
 from core.sentences import split_sentences
 from core.source import Source

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import regex
 
+from core.evidence.grounding import Grounder, Judged
 from core.findings.code import FENCE
 from core.findings.judging import is_on_a_page, judge_prose
 from core.findings.opening import Opened, addresses_in, with_plain_addresses
-from core.grounding import Grounder, Judged
 from core.sentences import split_sentences
 from core.wording import counted
 

@@ -12,6 +12,7 @@ from functools import partial
 
 from core.answer import JobResult, ResearchAnswer
 from core.events import Json
+from core.evidence.grounding import Grounder
 from core.findings.composing import Composed, findings_of, placed, sections_of, texts_of, view_of
 from core.findings.drafting import draft_all
 from core.findings.drafts import Drafts
@@ -22,7 +23,6 @@ from core.findings.report import judge_report
 from core.findings.results import ALL_MODES, ResearchMode
 from core.findings.telling import TITLES, Telling
 from core.findings.viewing import findings_json
-from core.grounding import Grounder
 from core.job import JobStatus
 from core.ports import WEB_SEARCH, ChatModel
 from core.progress import Progress

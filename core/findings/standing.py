@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 import regex
 
-from core.authority import kind_of, registrable_domain
+from core.evidence.authority import kind_of, registrable_domain
 from core.findings.results import ResearchMode
 from core.source import Source, SourceKind
 from core.urls import domain_of

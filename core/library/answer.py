@@ -7,8 +7,8 @@ from functools import partial
 from itertools import zip_longest
 
 from core.answer import ResearchAnswer
-from core.authority import kind_of
 from core.deps import Deps
+from core.evidence.authority import kind_of
 from core.injection import instructions_in
 from core.job import ResearchJob
 from core.library.pages import PageGrounder, page_markers

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from core.answer import Citation, Claim, Evidence, Section, Verdict
-from core.citations import Marker, parse_markers, rewrite_markers
-from core.grounding import Grounder, Judged
+from core.evidence.citations import Marker, parse_markers, rewrite_markers
+from core.evidence.grounding import Grounder, Judged
+from core.evidence.judge import ModelVerdict
 from core.library.paper import Paper
 from core.markers import Grammar, PageRef
 from core.passages import Passage
 from core.source import Source
-from core.verification.model_check import ModelVerdict
 
 
 class PageGrounder(Grounder):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from core.answer import JobResult
-from core.citations import parse_markers
+from core.evidence.citations import parse_markers
 from core.library.paper import Paper
 from core.markers import Grammar, PageRef
 

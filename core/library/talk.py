@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from core.answer import JobResult
-from core.citations import parse_markers
 from core.errors import GorkdError, InvalidQuery
+from core.evidence.citations import parse_markers
 from core.job import Scope
 from core.library import wording
 from core.library.desk import LibraryDesk

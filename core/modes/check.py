@@ -11,11 +11,11 @@ import regex
 from core import wording
 from core.answer import Citation, Claim, Confidence, JobResult, ResearchAnswer, Verdict
 from core.checks import CheckedClaim, checks_json
-from core.citations import strip_markers
-from core.confidence import score_confidence
 from core.conversation import Turn, standalone_by_rules
+from core.evidence.citations import strip_markers
+from core.evidence.confidence import score_confidence
+from core.evidence.limitations import find_limitations
 from core.job import JobStatus
-from core.limitations import find_limitations
 from core.modes.mode import Mode
 from core.modes.quick import SearchOutcome
 from core.render import cut, one_line

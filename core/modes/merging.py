@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from core.answer import Claim, Confidence, Conflict, Evidence, JobResult, ResearchAnswer, SynthesisMetadata
-from core.citations import Marker, rewrite_markers
 from core.events import Json, rows
+from core.evidence.citations import Marker, rewrite_markers
 from core.findings.viewing import read_view, renumbered_view
 from core.markers import Grammar
 from core.source import Source

@@ -9,11 +9,11 @@ from functools import partial
 from hashlib import sha256
 
 from core.answer import JobResult, ModelUsage, ResearchAnswer
-from core.assembling import assemble
-from core.confidence import score_confidence
 from core.config import SectionSettings
 from core.conversation import read_turns
 from core.errors import GorkdError, InvalidQuery
+from core.evidence.confidence import score_confidence
+from core.evidence.structure import assemble
 from core.job import JobStatus
 from core.library.answer import to_source
 from core.library.funnel import Shelves

@@ -10,8 +10,8 @@ import regex
 from core.agent import Refusal
 from core.answer import Claim, JobResult
 from core.answer_files import AnswerFile
-from core.citations import parse_markers
 from core.events import Json
+from core.evidence.citations import parse_markers
 from core.latex import latex_text
 from core.library.paper import Paper
 from core.markers import Grammar, KeyRef

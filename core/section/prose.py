@@ -11,11 +11,11 @@ from itertools import pairwise
 import regex
 
 from core.answer import Section as Part
-from core.citations import Marker, keep_markers, parse_markers, rewrite_markers
-from core.grounding import Grounder, Judged
+from core.evidence.citations import Marker, keep_markers, parse_markers, rewrite_markers
+from core.evidence.grounding import Grounder, Judged
+from core.evidence.quoting import cited
 from core.markers import Grammar, KeyRef
 from core.passages import Passage
-from core.quoting import cited
 from core.source import Source
 
 BRIEF_ID = "src_1"

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from functools import partial
 
 from core.answer import ModelUsage, RemovedSentence, Verdict
-from core.assembling import assemble
-from core.citations import strip_markers
 from core.errors import ModelError, ModelGarbled
 from core.events import rows
-from core.grounding import Judged, leave_unchecked
+from core.evidence.citations import strip_markers
+from core.evidence.grounding import Judged, leave_unchecked
+from core.evidence.judge import MAX_ITEMS, CheckItem, ModelVerdict, build_check_request, parse_check_answer
+from core.evidence.structure import assemble
 from core.growing_json import parse_object
 from core.injection import masked
 from core.library.answer import passages_of
@@ -31,7 +32,6 @@ from core.section.usage import Phase, PhaseUsage
 from core.sentences import split_sentences
 from core.source import Source
 from core.stages.prompting import fenced, language_name
-from core.verification.model_check import MAX_ITEMS, CheckItem, ModelVerdict, build_check_request, parse_check_answer
 from core.work import Work
 
 _MAX_PROSE_TOKENS = 2500

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from core.authority import PRIMARY_KINDS
+from core.evidence.authority import PRIMARY_KINDS
 from core.source import SearchFilters, SourceKind
 from core.urls import ascii_host, domain_of
 
@@ -26,7 +26,7 @@ class SourcePolicy:
         return not self.providers or name in self.providers
 
     def permits(self, url: str, kind: SourceKind) -> bool:
-        """`kind` is what core/authority.py, or the provider, says of who stands behind `url`."""
+        """`kind` is what core/evidence/authority.py, or the provider, says of who stands behind `url`."""
         is_weighty = not (self.primary_only and domain_of(url)) or kind in PRIMARY_KINDS
         return is_weighty and self.permits_site(url)
 

@@ -1,7 +1,7 @@
 """What sources say of claims that somebody made: for, against, or nothing.
 
 The rules decide what they can; what they leave open is asked of the model in one call, if there is one. A
-contradiction by rule is a sentence on the same matter that differs in one thing (core/differences.py).
+contradiction by rule is a sentence on the same matter that differs in one thing (core/evidence/differences.py).
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ from time import perf_counter
 from core.answer import Evidence, ModelUsage, Verdict
 from core.checks import CheckedClaim
 from core.deps import Deps
-from core.differences import find_difference
 from core.errors import ModelError
-from core.evidence import EvidenceIndex
+from core.evidence.differences import find_difference
+from core.evidence.judge import MAX_ITEMS, CheckItem, read_verdicts, request_verdicts
+from core.evidence.passages import EvidenceIndex
+from core.evidence.words import read
 from core.injection import instructions_in, mask
 from core.llm import complete
 from core.ports import ChatRequest
@@ -24,8 +26,6 @@ from core.prompts import load_prompt
 from core.source import Source
 from core.terms import terms
 from core.verification.finding import Check
-from core.verification.model_check import MAX_ITEMS, CheckItem, read_verdicts, request_verdicts
-from core.verification.reading import read
 from core.verification.sources import examine
 
 MAX_EVIDENCE = 2  # of each side of a claim; more is not read

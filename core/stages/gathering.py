@@ -13,9 +13,9 @@ from functools import partial
 from hashlib import sha256
 from time import perf_counter
 
-from core.authority import kind_of
 from core.deps import Deps
 from core.errors import FetchError, ProviderTimeout, SiteExcluded
+from core.evidence.authority import kind_of
 from core.injection import instructions_in
 from core.job import ResearchJob
 from core.memo import remembered

@@ -12,7 +12,7 @@ import regex
 from core.config import MAX_QUERY_CHARS
 from core.errors import InvalidQuery
 from core.job import Importance, QueryIntent, QuestionType, TimeConstraint
-from core.language import detect_language
+from core.text.language import detect_language
 
 _PAYLOAD = regex.compile(
     r"<[^>]*>?|javascript:\S*|\bon\w+\s*=\S*|\$\{[^}]*\}|\{\{[^}]*\}\}|%[0-9a-f]{2}|\b(?:alert|eval|exec|system)\s*\(.*?\)"

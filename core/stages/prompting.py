@@ -10,7 +10,7 @@ import regex
 from core.conversation import Turn
 from core.deps import Deps
 from core.events import Json
-from core.grounding import Grounder
+from core.evidence.grounding import Grounder
 from core.injection import instructions_in, mask
 from core.job import ResearchJob
 from core.llm import estimate_tokens

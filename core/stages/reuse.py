@@ -12,11 +12,11 @@ from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import TypeVar
 
-from core.authority import kind_of
 from core.codec import decode, encode
 from core.config import ReuseSettings
 from core.deps import Deps
 from core.errors import StoreError
+from core.evidence.authority import kind_of
 from core.freshness import is_of_the_day
 from core.job import ResearchJob
 from core.source import Page, SearchHit, SearchQuery

@@ -20,7 +20,6 @@ from core.errors import (
     ProviderTimeout,
     SearchFailed,
 )
-from core.language import detect_language
 from core.ranking import Candidate, coverage_of, rank_sources
 from core.source import (
     SearchHit,
@@ -30,6 +29,7 @@ from core.source import (
     SourceCollection,
 )
 from core.stages.gathering import Gathering, make_source, renumbered
+from core.text.language import detect_language
 from core.urls import canonical_url
 from core.wording import no_provider_allowed
 

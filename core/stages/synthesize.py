@@ -21,24 +21,24 @@ from core.answer import (
     SynthesisMetadata,
     Verdict,
 )
-from core.assembling import assemble
-from core.citations import strip_markers
-from core.confidence import score_confidence
-from core.conflicts import find_conflicts, read_statements
 from core.deps import Deps
 from core.errors import ModelError, ModelGarbled
-from core.grounding import Grounded, Grounder, Judged, leave_unchecked
+from core.evidence.citations import strip_markers
+from core.evidence.confidence import score_confidence
+from core.evidence.conflicts import find_conflicts, read_statements
+from core.evidence.grounding import Grounded, Grounder, Judged, leave_unchecked
+from core.evidence.judge import CheckItem, ModelVerdict, build_check_request, parse_check_answer
+from core.evidence.limitations import find_limitations
+from core.evidence.quoting import Quotation, cited, quote_answer
+from core.evidence.structure import assemble
 from core.job import ResearchJob
-from core.limitations import find_limitations
 from core.llm import complete, cost_usd, retry_once
 from core.markers import Grammar
 from core.ports import ChatModel, ChatRequest
 from core.progress import Progress
-from core.quoting import Quotation, cited, quote_answer
 from core.refusal import refusal_in
 from core.source import Source, SourceCollection
 from core.stages.prompting import Script, answer_script
-from core.verification.model_check import CheckItem, ModelVerdict, build_check_request, parse_check_answer
 from core.writing import Writing
 
 log = logging.getLogger(__name__)

@@ -5,10 +5,10 @@ A word in the place of another may be a synonym; a word where the source has non
 
 from __future__ import annotations
 
-from core.verification.alignment import Alignment
+from core.evidence.alignment import Alignment
+from core.evidence.words import Token, stem
 from core.verification.finding import Finding, Weight
 from core.verification.pair import Pair
-from core.verification.words import Token, stem
 
 RULE = "additions"
 FRAMES = frozenset(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from core.evidence.words import stem
 from core.verification.finding import Finding, Weight
 from core.verification.pair import Pair
-from core.verification.words import stem
 
 RULE = "attribution"
 _SAID = frozenset(

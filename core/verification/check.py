@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 from core.answer import Verdict
-from core.evidence import index_text
+from core.evidence.passages import index_text
 from core.verification.additions import check_additions
 from core.verification.attribution import check_attribution
 from core.verification.clauses import check_clauses

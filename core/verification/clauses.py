@@ -10,11 +10,11 @@ from itertools import pairwise
 
 import regex
 
+from core.evidence.words import Kind, Token
+from core.text.numbers import is_year
 from core.verification.dates import calendar_of
 from core.verification.finding import Finding, Weight
 from core.verification.pair import Pair
-from core.verification.quantities import is_year
-from core.verification.words import Kind, Token
 
 RULE = "clauses"
 _BOUNDARY = regex.compile(

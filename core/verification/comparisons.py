@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from core.evidence.words import Kind, Reading, Token
 from core.verification.finding import Finding, Weight
 from core.verification.pair import Pair
-from core.verification.reading import Reading
-from core.verification.words import Kind, Token
 
 RULE = "comparisons"
 REACH = 3  # tokens before a number in which "more than", "at least" or "under" bounds it

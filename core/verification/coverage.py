@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from core.evidence.words import Kind, Reading, Token
 from core.verification.finding import Finding, Weight
 from core.verification.pair import Pair
-from core.verification.reading import Reading
-from core.verification.words import Kind, Token
 
 RULE = "wording"
 LOW = 0.5  # share of the claim's words; below, a reader would not find the claim in the passage

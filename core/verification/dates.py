@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from core.evidence.words import Kind, Reading, Token
+from core.text.numbers import MONTHS
 from core.verification.finding import Finding, Weight
 from core.verification.pair import Pair
-from core.verification.quantities import MONTHS
-from core.verification.reading import Reading
-from core.verification.words import Kind, Token
 
 RULE = "dates"
 _MONTHS = frozenset(MONTHS)

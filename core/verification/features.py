@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 
-from core.evidence import PassageIndex
+from core.evidence.passages import PassageIndex
 from core.verification.coverage import cover
 from core.verification.finding import Finding, Weight
 from core.verification.pair import Pair

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from rapidfuzz.distance import JaroWinkler
 
+from core.evidence.words import Reading, Token
 from core.verification.dates import calendar_of
 from core.verification.finding import Finding, Weight
 from core.verification.pair import Pair
-from core.verification.reading import Reading
-from core.verification.words import Token
 
 RULE = "names"
 MIN_SPELLING = 0.93  # Jaro–Winkler; Tchaikovsky and Tschaikowsky, not Hansen and Hanson

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import regex
 
+from core.evidence.opposites import are_opposite
+from core.evidence.words import Kind, Reading, Token, stem
 from core.verification.finding import Finding, Weight
-from core.verification.opposites import are_opposite
 from core.verification.pair import Pair
-from core.verification.reading import Reading
-from core.verification.words import Kind, Token, stem
 
 NEGATION, OPPOSITES = "negation", "opposites"
 CUES = frozenset(

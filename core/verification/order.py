@@ -11,12 +11,11 @@ from itertools import pairwise
 
 import regex
 
+from core.evidence.words import Kind, Reading, Token, match_tokens
 from core.verification.clauses import kind_of
 from core.verification.finding import Finding, Weight
 from core.verification.pair import Pair
-from core.verification.reading import Reading, match_tokens
 from core.verification.roles import is_passive
-from core.verification.words import Kind, Token
 
 RULE = "order"
 _LISTED = regex.compile(r"\s*(?:,\s*(?:and|or)?|and|or|&|/)\s*(?:the|an?)?\s*", regex.IGNORECASE)

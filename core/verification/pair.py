@@ -7,8 +7,8 @@ from functools import cached_property
 
 import regex
 
-from core.verification.alignment import Alignment, align
-from core.verification.reading import Reading, read
+from core.evidence.alignment import Alignment, align
+from core.evidence.words import Reading, read
 
 _LINE_END = regex.compile(r"(?<![,;:\-–])\n(?=\p{Lu})")  # a heading, a caption or a date has no full stop
 CLOSE = 0.7  # share of the claim's plain words that stand in order beside it; by judgement

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from core.evidence.words import Reading, Token
 from core.verification.finding import Finding, Weight
 from core.verification.pair import Pair
-from core.verification.reading import Reading
-from core.verification.words import Token
 
 RULE = "quantifiers"
 REACH = 4  # tokens before a word in which a quantifier bears on it

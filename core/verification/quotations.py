@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from core.evidence.verbatim import quotations_in, verify_quote
+from core.evidence.words import Kind, tokenize
 from core.verification.finding import Finding, Weight
 from core.verification.pair import Pair
-from core.verification.quotes import quotations_in, verify_quote
-from core.verification.words import Kind, tokenize
 
 RULE = "quotations"
 

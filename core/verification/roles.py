@@ -6,12 +6,11 @@ from itertools import combinations, pairwise
 
 import regex
 
+from core.evidence.words import Reading, Token, match_tokens
 from core.verification.comparisons import compares
 from core.verification.coverage import cover
 from core.verification.finding import Finding, Weight
 from core.verification.pair import CLOSE, Pair
-from core.verification.reading import Reading, match_tokens
-from core.verification.words import Token
 
 RULE = "roles"
 ALL_THERE = 0.95  # of the claim's words; then a short claim need not keep their order to be compared by place

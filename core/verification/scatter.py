@@ -5,12 +5,11 @@ A subject may come from the sentence before where the sentence itself begins wit
 
 from __future__ import annotations
 
+from core.evidence.words import Kind, Reading, Token, read
 from core.sentences import split_sentences
 from core.verification.additions import FRAMES
 from core.verification.finding import Finding, Weight
 from core.verification.pair import Pair
-from core.verification.reading import Reading, read
-from core.verification.words import Kind, Token
 
 RULE = "scatter"
 OPENING = 3  # tokens of a sentence among which its subject stands if it is a pronoun

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from core.answer import Evidence, Verdict
-from core.evidence import EvidenceIndex
+from core.evidence.passages import EvidenceIndex
 from core.verification.check import check_claim
 from core.verification.finding import Check
 

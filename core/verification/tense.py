@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from core.evidence.words import Reading, Token, is_irregular_past
 from core.verification.finding import Finding, Weight
 from core.verification.pair import Pair
-from core.verification.reading import Reading
-from core.verification.words import Token, is_irregular_past
 
 RULE = "tense"
 REACH = 5  # tokens before a verb among which its auxiliary stands

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from core.evidence.words import Kind, Reading, Token
 from core.verification.finding import Finding, Weight
 from core.verification.pair import Pair
-from core.verification.reading import Reading
-from core.verification.words import Kind, Token
 
 RULE = "units"
 _TABLE = """

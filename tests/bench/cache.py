@@ -14,9 +14,9 @@ from adapters.store.cache import SqliteAnswerCache
 from adapters.store.digest import digest
 from adapters.store.jobs import SqliteJobStore
 from adapters.store.sqlite import Database
+from core.evidence.same_question import strict_veto, veto
 from core.job import LOCAL, JobStatus, ResearchJob, ResearchRequest
 from core.ports import Vector
-from core.sameness.guard import strict_veto, veto
 from core.stages.intake import parse_intent
 from tests.bench.conditions import Conditions
 from tests.bench.table import Goal, Row, format_table

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.answer import Section
-from core.grounding import Grounder, Judged
+from core.evidence.grounding import Grounder, Judged
 from core.sentences import split_sentences
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from core import wording
 from core.answer import Claim, Confidence, ConfidencePart, Evidence, JobResult, Verdict
-from core.citations import MARKS
+from core.evidence.citations import MARKS
 from core.job import JobStatus
 from core.render import (
     answer_markdown,

@@ -12,11 +12,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from core.answer import Citation, ModelUsage
-from core.assembling import assemble
 from core.deps import Deps
 from core.errors import ModelUnavailable
 from core.events import Json
-from core.grounding import Grounder
+from core.evidence.grounding import Grounder
+from core.evidence.structure import assemble
 from core.ports import ChatDelta, ChatRequest
 from core.progress import Progress
 from core.writing import Writing

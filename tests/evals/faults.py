@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import regex
 
+from core.evidence.words import FUNCTION_WORDS
 from core.source import Source
-from core.verification.words import FUNCTION_WORDS
 
 NUMBER = regex.compile(r"(?<![\p{L}\p{Nd}.,\-–/])\p{Nd}+(?:[.,]\p{Nd}+)*(?![\p{L}\p{Nd}]|[.,\-–/]\p{Nd})")
 YEAR = regex.compile(r"(?<![\p{L}\p{Nd}.,\-–/])(?:1[5-9]|20)\p{Nd}{2}(?![\p{L}\p{Nd}]|[.,\-–/]\p{Nd})")

@@ -12,7 +12,7 @@ import random
 from collections.abc import Iterator, Sequence
 
 from core.answer_key import normalise_question
-from core.sameness.guard import strict_veto, veto
+from core.evidence.same_question import strict_veto, veto
 from tests.evals.datasets import data_path, sha256_of
 from tests.evals.variants import VARIANTS, names_in
 

@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from core.answer import Verdict
-from core.evidence import EvidenceIndex
+from core.evidence.passages import EvidenceIndex
+from core.evidence.verbatim import verify_quote
+from core.evidence.words import tokenize
 from core.sentences import split_sentences
 from core.source import Source
 from core.verification.check import check_claim, settle
-from core.verification.quotes import verify_quote
 from core.verification.sources import check_source_exists, examine
-from core.verification.words import tokenize
 from tests.evals.datasets import (
     DataAbsent,
     LabelledPair,

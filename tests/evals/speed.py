@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from core.evidence import EvidenceIndex
+from core.evidence.passages import EvidenceIndex
 from core.sentences import split_sentences
 from core.source import Source
 from core.verification.sources import examine

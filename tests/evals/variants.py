@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import regex
 
-from core.verification.words import FUNCTION_WORDS
+from core.evidence.words import FUNCTION_WORDS
 
 _YEAR = regex.compile(r"\b(1[89]\d\d|20\d\d)\b")
 _NUMBER = regex.compile(r"(?<![\w.,-])\d+(?:\.\d+)?(?![\w,-])")

@@ -14,10 +14,10 @@ from adapters.chat.fitting import fit, units
 from adapters.chat.slack.blocks import SECTION_LIMIT, Block, escaped, plain, prose, section
 from core import wording
 from core.answer import Verdict
-from core.citations import MARKS
 from core.deep.card import Card
 from core.deep.state import Coverage
 from core.events import Json
+from core.evidence.citations import MARKS
 from core.job import JobStatus
 from core.render import MARKER
 from core.snapshot import Snapshot

@@ -39,11 +39,11 @@ from core.answer import Confidence, JobResult, ResearchAnswer
 from core.answer_files import AnswerFile
 from core.changes import AnswerChanges
 from core.checks import read_checks
-from core.citations import MARKS
 from core.deep.card import Card
+from core.evidence.citations import MARKS
+from core.evidence.limitations import limitations_beside, short_conflicts
 from core.findings.viewing import read_view
 from core.job import JobStatus, ResearchJob
-from core.limitations import limitations_beside, short_conflicts
 from core.page_links import PageLinks
 from core.refusal import refusal_in
 from core.render import is_used, marked_section, one_line, printable

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.answer import Verdict
-from core.verification.model_check import (
+from core.evidence.judge import (
     MAX_CLAIM_CHARS,
     MAX_ITEMS,
     MAX_PASSAGE_CHARS,

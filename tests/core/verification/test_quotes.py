@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.verification.quotes import verify_quote
+from core.evidence.verbatim import verify_quote
 
 CONTENT = (
     "Preface.\nThe committee met on 3 May 2021 in Geneva.  It did not approve the plan, because the ‘cost’ was\n"

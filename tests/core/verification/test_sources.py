@@ -6,7 +6,7 @@ import hashlib
 from datetime import UTC, datetime
 
 from core.answer import Verdict
-from core.evidence import EvidenceIndex
+from core.evidence.passages import EvidenceIndex
 from core.source import Source, SourceMetadata
 from core.verification.sources import NOT_READ, check_against_source, check_source_exists, examine, repoint
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.verification.quantities import parse_number, same_number
-from core.verification.words import Kind, stem, tokenize
+from core.evidence.words import Kind, stem, tokenize
+from core.text.numbers import parse_number, same_number
 
 
 @given(st.text(max_size=300))

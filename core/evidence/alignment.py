@@ -1,0 +1,174 @@
+"""A claim laid beside a passage, word by word, so that differences stand out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from core.evidence.opposites import are_opposite
+from core.evidence.words import Kind, Token, match_tokens, read
+
+# Scores of the alignment, by judgement: a match is worth 1, a name or number somewhat more.
+MAX_WORDS = 220  # of either side; the table costs their product
+_NAMED = 1.3
+_GAP_IN_CLAIM = -0.35  # leaving a claim word unmatched
+_GAP_IN_PASSAGE = -0.04  # skipping a passage word; cheap, as a claim says less than its source
+_SAME_KIND = 0.10  # a name opposite another name, a number opposite another number
+_OPPOSITE = 0.40  # increase opposite decrease
+_OTHER_WORD = -0.25  # a word opposite an unrelated one
+
+
+@dataclass(frozen=True)
+class Step:
+    """A place in the alignment; either side may be missing. `match` is 0…1."""
+
+    claim: Token | None
+    passage: Token | None
+    match: float
+
+
+@dataclass(frozen=True)
+class Gap:
+    """What stands between two matches: words of the claim opposite other words of the passage.
+
+    `after` and `before` say whether there is a match on its left and on its right.
+    """
+
+    claimed: tuple[Token, ...]
+    said: tuple[Token, ...]
+    after: bool
+    before: bool
+
+    @property
+    def is_tight(self) -> bool:
+        """Whether few enough words are replaced that one can be said to stand in the place of another."""
+        is_name = all(word.kind is Kind.NAME for word in self.claimed)  # however long, it is one name
+        return (is_name or len(self.claimed) <= 3) and (len(self.said) <= 5 or not (self.after and self.before))
+
+    def near(self, word: Token) -> tuple[Token, ...]:
+        """The passage words that may stand in the place of the claim's `word`, the likeliest first."""
+        if self.after and self.before:
+            return self.said
+        reach = len(self.claimed) + 1
+        return self.said[:reach] if self.after else self.said[::-1][:reach]
+
+
+@dataclass(frozen=True)
+class Alignment:
+    steps: tuple[Step, ...]
+
+    @cached_property
+    def matched(self) -> float:
+        """The share of the claim's content words that stand opposite their match, in order; 0…1."""
+        return self._share([step for step in self.steps if step.claim is not None])
+
+    @cached_property
+    def matched_words(self) -> float:
+        """The same of its plain words: names, numbers and what is capitalised left out."""
+        plain = [step for step in self.steps if step.claim is not None and step.claim.kind is Kind.WORD]
+        return self._share([step for step in plain if step.claim is not None and not step.claim.text[0].isupper()])
+
+    @staticmethod
+    def _share(steps: Sequence[Step]) -> float:
+        return sum(step.match for step in steps) / len(steps) if steps else 0.0
+
+    @cached_property
+    def partner(self) -> dict[Token, Token]:
+        """The passage word that each claim word matches."""
+        return {step.claim: step.passage for step in self.steps if step.claim and step.passage and step.match}
+
+    @cached_property
+    def gaps(self) -> tuple[Gap, ...]:
+        """The runs without a match that have words of the claim."""
+        gaps: list[Gap] = []
+        run: list[Step] = []
+        has_match = False
+        for step in (*self.steps, None):
+            if step is not None and not step.match:
+                run.append(step)
+                continue
+            if any(other.claim for other in run):
+                gaps.append(_gap(run, after=has_match, before=step is not None))
+            run, has_match = [], True
+        return tuple(gaps)
+
+    @cached_property
+    def spare(self) -> tuple[Token, ...]:
+        """The passage words that nothing of the claim matches."""
+        return tuple(step.passage for step in self.steps if step.passage and not step.match)
+
+    def is_moved(self, word: Token) -> bool:
+        """Whether an unmatched claim word stands elsewhere in the passage, unmatched too."""
+        return any(match_tokens(word, other) for other in self.spare)
+
+
+def _gap(run: Sequence[Step], *, after: bool, before: bool) -> Gap:
+    claimed = tuple(step.claim for step in run if step.claim)
+    return Gap(claimed, tuple(step.passage for step in run if step.passage), after, before)
+
+
+@lru_cache(maxsize=256)
+def align(claim: str, passage: str) -> Alignment:
+    """The best monotone alignment of the content words (Needleman & Wunsch 1970)."""
+    left, right = read(claim).content[:MAX_WORDS], read(passage).content[:MAX_WORDS]
+    return Alignment(tuple(_trace(left, right, _moves(left, right))))
+
+
+def _moves(left: Sequence[Token], right: Sequence[Token]) -> list[list[int]]:
+    """For each cell the move that leads there: 0 diagonal, 1 a claim word alone, 2 a passage word alone."""
+    above = [_GAP_IN_PASSAGE * column for column in range(len(right) + 1)]
+    moves = [[2] * (len(right) + 1)]
+    for word, worth in zip(left, _worths(left), strict=True):
+        row, current = [1], [above[0] + _GAP_IN_CLAIM]
+        for column, other in enumerate(right, start=1):
+            diagonal = above[column - 1] + _reward(word, other, worth)
+            alone, skipped = above[column] + _GAP_IN_CLAIM * worth, current[column - 1] + _GAP_IN_PASSAGE
+            best = max(diagonal, alone, skipped)
+            current.append(best)
+            row.append(0 if best == diagonal else 1 if best == alone else 2)
+        moves.append(row)
+        above = current
+    return moves
+
+
+def _worths(words: Sequence[Token]) -> list[float]:
+    """What each word counts; a name of several words counts as one, lest names outweigh what is said of them."""
+    worths = [1.0 if word.kind is Kind.WORD else _NAMED for word in words]
+    start = 0
+    for at in range(1, len(words) + 1):
+        if (
+            at < len(words)
+            and words[at].kind is words[at - 1].kind is Kind.NAME
+            and words[at].start - words[at - 1].end == 1
+        ):
+            continue
+        worths[start:at] = [worth / (at - start) for worth in worths[start:at]]
+        start = at
+    return worths
+
+
+def _reward(left: Token, right: Token, worth: float) -> float:
+    match = match_tokens(left, right)
+    if match:
+        return match * worth
+    if are_opposite(left.stem, right.stem):
+        return _OPPOSITE
+    return _SAME_KIND * worth if left.kind is right.kind and left.kind is not Kind.WORD else _OTHER_WORD
+
+
+def _trace(left: Sequence[Token], right: Sequence[Token], moves: Sequence[Sequence[int]]) -> list[Step]:
+    row, column = len(left), len(right)
+    steps: list[Step] = []
+    while row or column:
+        move = moves[row][column] if row and column else (1 if row else 2)
+        if move == 0:
+            steps.append(Step(left[row - 1], right[column - 1], match_tokens(left[row - 1], right[column - 1])))
+            row, column = row - 1, column - 1
+        elif move == 1:
+            steps.append(Step(left[row - 1], None, 0.0))
+            row -= 1
+        else:
+            steps.append(Step(None, right[column - 1], 0.0))
+            column -= 1
+    return steps[::-1]

@@ -1,0 +1,124 @@
+"""Which sources are independent of each other: other owners, and not the same text twice.
+
+Two sources are one voice when they share a registrable domain, a content hash, most of their text
+(syndicated copies, mirrors), or when both give the same long quote for a claim.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import lru_cache
+from typing import TypeVar
+
+from rapidfuzz import fuzz
+
+from core.evidence.authority import registrable_domain
+from core.source import Source
+
+Voice = TypeVar("Voice", bound=Hashable)
+
+CATALOGUES = frozenset({"pubmed.ncbi.nlm.nih.gov", "arxiv.org", "europepmc.org"})  # of what others publish
+_SHINGLE_WORDS = 5  # long enough that two pages on one subject share few by chance
+_MAX_WORDS = 2000  # of a text; a copy shows itself long before
+_COPIED_SHARE = 0.6  # of the shorter text's shingles; copies differ in furniture, retold stories share far less
+_MIN_SHINGLES = 20  # shorter texts are compared by their quotes only
+_SAME_QUOTE = 90.0  # rapidfuzz ratio, 0…100
+_MIN_QUOTE_WORDS = 12  # shorter sentences are written alike by chance
+_MAX_EXACT = 24  # sources in one tangle that are searched exactly; a job keeps at most 20
+
+
+def owner(source: Source) -> str:
+    """Who answers for a source: its registrable domain; a local file answers for itself.
+
+    A paper in a catalogue of papers is answered for by its authors.
+    """
+    if source.metadata.domain in CATALOGUES:
+        return source.metadata.author or source.url
+    return registrable_domain(source.metadata.domain) or source.url
+
+
+def same_voice(first: Source, second: Source) -> bool:
+    """Whether two sources count once."""
+    return (
+        owner(first) == owner(second)
+        or (first.content_hash != "" and first.content_hash == second.content_hash)
+        or _is_copy(first.content, second.content)
+    )
+
+
+def same_quote(first: str, second: str) -> bool:
+    """Whether one of two quotes was copied from the other: long, and nearly word for word."""
+    if min(len(first.split()), len(second.split())) < _MIN_QUOTE_WORDS:
+        return False
+    return fuzz.ratio(first.casefold(), second.casefold()) >= _SAME_QUOTE
+
+
+def heaviest_independent(weights: Mapping[Voice, float], is_tied: Callable[[Voice, Voice], bool]) -> tuple[Voice, ...]:
+    """Voices of which no two are tied, with the greatest total weight; weights are not negative.
+
+    Taking the best such set, rather than merging tied voices into groups, keeps one thing true: a
+    voice more never makes the total smaller, even when it is tied to two that were independent.
+    """
+    voices = [voice for voice in weights if weights[voice] > 0]
+    ties = {voice: {other for other in voices if other != voice and is_tied(voice, other)} for voice in voices}
+    chosen: list[Voice] = []
+    for tangle in _tangles(voices, ties):
+        kept = sorted(tangle, key=lambda voice: -weights[voice])[:_MAX_EXACT]
+        chosen += _heaviest(tuple(kept), weights, ties)
+    return tuple(chosen)
+
+
+def _heaviest(
+    voices: tuple[Voice, ...], weights: Mapping[Voice, float], ties: Mapping[Voice, set[Voice]]
+) -> list[Voice]:
+    """Branch on the voice with most ties: without it, or with it and without those tied to it."""
+    if not voices:
+        return []
+    left = set(voices)
+    pivot = max(voices, key=lambda voice: len(ties[voice] & left))
+    tied = ties[pivot] & left
+    if not tied:
+        return list(voices)
+    if len(tied) == len(voices) - 1 and all(len(ties[voice] & left) == len(tied) for voice in voices):
+        return [max(voices, key=lambda voice: weights[voice])]
+    others = tuple(voice for voice in voices if voice != pivot)
+    without = _heaviest(others, weights, ties)
+    with_pivot = [pivot, *_heaviest(tuple(voice for voice in others if voice not in tied), weights, ties)]
+    return max(with_pivot, without, key=lambda kept: sum(weights[voice] for voice in kept))
+
+
+def _tangles(voices: Sequence[Voice], ties: Mapping[Voice, set[Voice]]) -> list[list[Voice]]:
+    """The connected components, in the order of their first voice."""
+    tangles: list[list[Voice]] = []
+    seen: set[Voice] = set()
+    for voice in voices:
+        waiting = [voice] if voice not in seen else []
+        seen.add(voice)
+        tangle: list[Voice] = []
+        while waiting:
+            current = waiting.pop()
+            tangle.append(current)
+            fresh = [other for other in voices if other in ties[current] and other not in seen]
+            seen.update(fresh)
+            waiting += fresh
+        if tangle:
+            tangles.append(tangle)
+    return tangles
+
+
+def _is_copy(first: str, second: str) -> bool:
+    left, right = _shingles(first), _shingles(second)
+    shorter = min(len(left), len(right))
+    return shorter >= _MIN_SHINGLES and len(left & right) >= _COPIED_SHARE * shorter
+
+
+@lru_cache(maxsize=256)
+def _shingles(text: str) -> frozenset[int]:
+    words = _WORD.findall(text[: _MAX_WORDS * 8].casefold())[:_MAX_WORDS]
+    return frozenset(
+        hash(tuple(words[start : start + _SHINGLE_WORDS])) for start in range(len(words) - _SHINGLE_WORDS + 1)
+    )
+
+
+_WORD = re.compile(r"[^\W_]+")

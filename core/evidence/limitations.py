@@ -1,0 +1,197 @@
+"""What an answer cannot claim, said in sentences that name the fact: which provider, which date, which domain.
+
+Only what the evidence shows is said; there are no general warnings. The order is fixed: what could
+make the answer wrong comes before what could make it incomplete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from core.answer import Claim, Conflict, ResearchAnswer, Verdict
+from core.evidence.authority import PRIMARY_KINDS, registrable_domain
+from core.evidence.confidence import age_days
+from core.evidence.independence import heaviest_independent, owner, same_voice
+from core.job import QuestionType
+from core.quality import is_retracted
+from core.render import cut, one_line
+from core.source import Source, SourceCollection, SourceKind
+from core.wording import counted
+
+MAX_LIMITATIONS = 6  # more is not read
+STALE_DAYS = {  # age of the newest source that is worth saying, by kind of question
+    QuestionType.CURRENT_EVENT: 7,
+    QuestionType.FACTUAL: 365,
+    QuestionType.COMPARISON: 365,
+    QuestionType.EXPLANATION: 3 * 365,  # how things work changes slowly
+}
+_DISAGREE = "The sources disagree on"
+_ONE_KIND = {
+    SourceKind.FORUM: "All sources are forums or blogs, where anyone can write.",
+    SourceKind.PREPRINT: "All sources are preprints, which no peer has reviewed.",
+    SourceKind.ESTABLISHED_PRESS: "All sources are press reports; none is the original.",
+}
+
+
+def find_limitations(
+    question_type: QuestionType,
+    found: SourceCollection,
+    claims: Sequence[Claim],
+    *,
+    conflicts: Sequence[Conflict],
+    now: datetime,
+    is_checked: bool = True,
+    stopped_because: str = "",
+) -> tuple[str, ...]:
+    """At most `MAX_LIMITATIONS` sentences, most important first.
+
+    They speak of the sources that the claims rest on; where there is no claim, of all that were read.
+    """
+    used = _used(found.sources, claims)
+    sentences = [
+        *_checking(claims, is_checked=is_checked),
+        *_stopping(stopped_because),
+        *found.search_metadata.notes,
+        *_retractions(used),
+        *_disagreements(conflicts, found.sources),
+        *(_breadth(used) if claims else ()),
+        *_age(used, question_type, now),
+        *_failures(found),
+        *_extracts(used),
+        *_kinds(used),
+    ]
+    return tuple(dict.fromkeys(sentences))[:MAX_LIMITATIONS]
+
+
+def limitations_beside(answer: ResearchAnswer) -> tuple[str, ...]:
+    """The limitations, for where `short_conflicts` stands beside them."""
+    return tuple(one for one in answer.limitations if not (answer.conflicts and one.startswith(_DISAGREE)))
+
+
+def short_conflicts(answer: ResearchAnswer) -> str:
+    """What the sources disagree on, each with who says what: `height: 49 m [1] against 51 m [3]`."""
+    return "; ".join(
+        f"{conflict.subject}: {_sides(conflict, [side.source_id for side in conflict.positions])}"
+        for conflict in answer.conflicts
+    )
+
+
+def _used(sources: Sequence[Source], claims: Sequence[Claim]) -> list[Source]:
+    cited = {evidence.source_id for claim in claims for evidence in claim.evidence}
+    return [source for source in sources if source.id in cited] or list(sources)
+
+
+def _checking(claims: Sequence[Claim], *, is_checked: bool) -> Iterator[str]:
+    if not is_checked:
+        yield "The citations could not be checked against the sources."
+        return
+    partial = sum(claim.verdict is Verdict.PARTIAL for claim in claims)
+    if partial:
+        verb = "is" if partial == 1 else "are"
+        yield f"{partial} of {counted(len(claims), 'claim')} {verb} only partly supported by the cited source."
+    unchecked = sum(claim.verdict is Verdict.UNCHECKED for claim in claims)
+    if unchecked:
+        yield f"{unchecked} of {counted(len(claims), 'claim')} could not be checked."
+
+
+def _stopping(stopped_because: str) -> Iterator[str]:
+    if stopped_because:
+        reason = stopped_because.strip().rstrip(".")
+        yield f"The research ended early: {reason}."
+
+
+def _retractions(used: Sequence[Source]) -> Iterator[str]:
+    for source in used:
+        if is_retracted(source):
+            yield f"Source {source.number} says that it was retracted or withdrawn: {_short(source.title)}."
+
+
+def _disagreements(conflicts: Sequence[Conflict], sources: Sequence[Source]) -> Iterator[str]:
+    known = [source.id for source in sources]
+    for conflict in conflicts[:2]:
+        yield f"{_DISAGREE} “{_short(conflict.subject, 80)}”: {_sides(conflict, known)}."
+    if len(conflicts) > 2:
+        yield f"They disagree on {counted(len(conflicts) - 2, 'more point')}."
+
+
+def _sides(conflict: Conflict, known: Sequence[str]) -> str:
+    """The first three of those whose sources are `known`."""
+    return " against ".join(
+        f"{_short(side.position, 60)} [{side.source_id.removeprefix('src_')}]"
+        for side in conflict.positions[:3]
+        if side.source_id in known
+    )
+
+
+def _breadth(used: Sequence[Source]) -> Iterator[str]:
+    if not used:
+        return
+    if len(used) == 1:
+        yield f"Everything rests on one source: {used[0].metadata.domain or _short(used[0].title)}."
+        return
+    domains = {registrable_domain(source.metadata.domain) for source in used}
+    if len(domains) == 1 and "" not in domains and len({owner(source) for source in used}) == 1:
+        yield f"All sources are from one domain: {domains.pop()}."
+        return
+    known = {source.id: source for source in used}
+    independent = heaviest_independent(
+        dict.fromkeys(known, 1.0), lambda first, second: first == second or same_voice(known[first], known[second])
+    )
+    if len(independent) == 1:
+        yield f"The {len(used)} sources carry the same text, so they count as one."
+
+
+def _age(used: Sequence[Source], question_type: QuestionType, now: datetime) -> Iterator[str]:
+    dated = [(age, source) for source in used if (age := age_days(source, now)) is not None]
+    if not dated:
+        if used and question_type is QuestionType.CURRENT_EVENT:
+            yield "No source gives a date, so how current this is cannot be told."
+        return
+    age, newest = min(dated, key=lambda entry: entry[0])
+    published = newest.metadata.published_at
+    if published and age > STALE_DAYS[question_type]:
+        day = f"{published.day} " if question_type is QuestionType.CURRENT_EVENT else ""
+        yield f"The newest source is from {day}{published:%B} {published.year}."
+
+
+def _failures(found: SourceCollection) -> Iterator[str]:
+    by_reason: dict[str, list[str]] = {}
+    for provider, reason in sorted(found.search_metadata.failures.items()):
+        by_reason.setdefault(reason.strip().rstrip(".") or "no reason given", []).append(_provider_name(provider))
+    for reason, names in by_reason.items():
+        *first, last = names
+        yield f"{', '.join(first)}{' and ' if first else ''}{last} gave nothing: {reason}."
+
+
+def _extracts(used: Sequence[Source]) -> Iterator[str]:
+    cut = [source for source in used if source.extract_of_page]
+    if not cut:
+        return
+    reasons = ", ".join(dict.fromkeys(source.extract_of_page for source in cut))
+    if len(used) == 1:
+        yield f"The page could be read only as the search provider's extract ({reasons})."
+    else:
+        yield f"{len(cut)} of {len(used)} pages could be read only as the search provider's extract ({reasons})."
+
+
+def _kinds(used: Sequence[Source]) -> Iterator[str]:
+    kinds = {source.metadata.kind for source in used}
+    if not kinds or kinds & PRIMARY_KINDS or kinds == {SourceKind.LOCAL}:
+        return
+    only = next(iter(kinds)) if len(kinds) == 1 else None
+    if only in _ONE_KIND:
+        yield _ONE_KIND[only]
+    else:
+        yield "No primary source (official, standards or peer-reviewed) was found."
+
+
+_PROVIDER_NAMES = {"arxiv": "arXiv", "pubmed": "PubMed", "files": "The search in local files"}
+
+
+def _provider_name(provider: str) -> str:
+    return _PROVIDER_NAMES.get(provider, provider[:1].upper() + provider[1:])
+
+
+def _short(text: str, max_chars: int = 90) -> str:
+    return cut(one_line(text).rstrip("."), max_chars)

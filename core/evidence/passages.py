@@ -1,0 +1,239 @@
+"""The passage of a source that best carries a claim, and quotes checked letter by letter.
+
+Every span is half-open character offsets into the source's text as read: `quote == content[start:end]`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.answer import Evidence
+from core.evidence.verbatim import quotations_in, verify_quote
+from core.evidence.words import (
+    ROOT_MATCH,
+    SYNONYM_MATCH,
+    Kind,
+    NumberLine,
+    Token,
+    match_tokens,
+    meanings,
+    read,
+    tokenize,
+)
+from core.sentences import sentences_of
+from core.source import Source
+
+MAX_SENTENCES = 3  # a passage longer than this is no longer a quote
+MAX_SENTENCE_CHARS = 600  # longer "sentences" are tables or menus; they are cut at a line or a space
+SENTENCE_COST = 0.04  # of coverage, for each sentence beyond the first: a longer passage must earn its place
+PAIR_WEIGHT = 0.3  # of a word's weight, for two claim words that are also neighbours in the source
+FOCUS_SENTENCES = 3  # what one sentence of an answer usually draws on
+CONTEXT_SENTENCES = 5  # beside the passage; more of a long text have the claim's words by chance
+MIN_SCORE = 0.15  # 0…1; below, the source says nothing of the claim
+
+Span = tuple[int, int]
+Key = TypeVar("Key", str, int, tuple[str, str])
+
+
+@dataclass(frozen=True)
+class Passage:
+    """`text[start:end]` of the indexed text; `score` is the weighted share of the claim found there, 0…1."""
+
+    start: int
+    end: int
+    first: int
+    last: int
+    score: float
+
+
+class PassageIndex:
+    """The sentences of one text, looked up by word. Build once, ask for many claims."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.spans = _sentence_spans(text)
+        self._by_stem: dict[str, list[int]] = {}
+        self._by_root: dict[str, list[int]] = {}
+        self._by_meaning: dict[int, list[int]] = {}
+        self._numbers: dict[str, Token] = {}
+        self._pairs: dict[tuple[str, str], list[int]] = {}
+        for position, (start, end) in enumerate(self.spans):
+            self._add(position, _content_words(text[start:end]))
+        self._line = NumberLine(self._numbers.values())
+
+    def _add(self, position: int, words: Sequence[Token]) -> None:
+        for word in words:
+            _append(self._by_stem, word.stem, position)
+            if word.kind is Kind.NUMBER:
+                self._numbers.setdefault(word.stem, word)
+            else:
+                _append(self._by_root, word.root, position)
+                for meaning in meanings(word.stem):
+                    _append(self._by_meaning, meaning, position)
+        for left, right in pairwise(words):
+            _append(self._pairs, (left.stem, right.stem), position)
+
+    def best(self, claim: str) -> Passage | None:
+        """The best run of at most three sentences; None where nothing of the claim is found."""
+        scores = self._score(claim)
+        if scores is None:
+            return None
+        rows, weights = scores
+        best: Passage | None = None
+        for size in range(1, min(MAX_SENTENCES, len(self.spans)) + 1):
+            covered = np.max([rows[:, offset : rows.shape[1] - size + 1 + offset] for offset in range(size)], axis=0)
+            totals = weights @ covered - SENTENCE_COST * (size - 1)
+            first = int(np.argmax(totals))
+            if best is None or totals[first] > best.score + 1e-9:
+                best = self._passage(first, size, float(totals[first]))
+        return best if best is not None and best.score >= MIN_SCORE else None
+
+    def sentences(self, passage: Passage) -> list[str]:
+        """Those of the passage, in reading order."""
+        return [self.text[slice(*span)] for span in self.spans[passage.first : passage.last + 1]]
+
+    def rank(self, claim: str) -> list[int]:
+        """The sentences that have something of the claim, best first."""
+        scores = self._score(claim)
+        if scores is None:
+            return []
+        totals = scores[1] @ scores[0]
+        return [int(at) for at in np.argsort(-totals, kind="stable") if totals[at] > 0]
+
+    def select(self, claim: str, passage: Passage | None) -> list[str]:
+        """What bears on the claim, in order: its best sentences, the first one, and those around `passage`."""
+        near = range(passage.first - 2, passage.last + 3) if passage else range(0)
+        wanted = {0, *near, *self.rank(claim)[:CONTEXT_SENTENCES]}
+        return [self.text[slice(*span)] for at, span in enumerate(self.spans) if at in wanted]
+
+    def focus(self, claim: str) -> float:
+        """The weighted share of the claim's words in the three sentences that together have most, 0…1.
+
+        Picked greedily; 0 where nothing is found and for a text without sentences.
+        """
+        scores = self._score(claim)
+        if scores is None:
+            return 0.0
+        words = len({word.stem for word in read(claim).content})
+        rows, weights = scores[0][:words], scores[1][:words] / scores[1][:words].sum()
+        covered = np.zeros(words, dtype=np.float32)
+        for _ in range(FOCUS_SENTENCES):
+            gains = weights @ np.maximum(rows, covered[:, None])
+            covered = np.maximum(covered, rows[:, int(np.argmax(gains))])
+        return float(weights @ covered)
+
+    def _passage(self, first: int, size: int, score: float) -> Passage:
+        last = first + size - 1
+        return Passage(self.spans[first][0], self.spans[last][1], first, last, score)
+
+    def _score(self, claim: str) -> tuple[NDArray[np.float32], NDArray[np.float32]] | None:
+        """For each word and pair of the claim how well each sentence has it, and their weights (sum 1)."""
+        words = list({word.stem: word for word in read(claim).content}.values())
+        if not words or not self.spans:
+            return None
+        pairs = list(pairwise(words))
+        rows = np.zeros((len(words) + len(pairs), len(self.spans)), dtype=np.float32)
+        weights = np.zeros(len(rows), dtype=np.float32)
+        for row, word in enumerate(words):
+            self._fill(rows[row], word)
+            weights[row] = self.weight(word)
+        for row, (left, right) in enumerate(pairs, start=len(words)):
+            rows[row, self._pairs.get((left.stem, right.stem), [])] = 1.0
+            weights[row] = PAIR_WEIGHT * min(self.weight(left), self.weight(right))
+        return rows, weights / weights.sum()
+
+    def _fill(self, row: NDArray[np.float32], word: Token) -> None:
+        if word.kind is Kind.NUMBER:
+            for number in self._line.near(word):
+                if match_tokens(word, number):
+                    row[self._by_stem[number.stem]] = 1.0
+        else:
+            for meaning in meanings(word.stem):
+                row[self._by_meaning.get(meaning, [])] = SYNONYM_MATCH
+            row[self._by_root.get(word.root, [])] = ROOT_MATCH
+        row[self._by_stem.get(word.stem, [])] = 1.0
+
+    def weight(self, word: Token) -> float:
+        """Rare words tell more: log idf over the sentences, numbers and names half as much again."""
+        found = len(self._by_stem.get(word.stem, ()))
+        rarity = float(np.log(1 + (len(self.spans) + 1) / (found + 1)))
+        return rarity * (1.5 if word.kind in (Kind.NUMBER, Kind.NAME) else 1.0)
+
+
+class EvidenceIndex:
+    """A source ready to be asked for evidence."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.passages = PassageIndex(source.content)
+
+    def find(self, claim: str) -> Evidence | None:
+        """The best 1–3 sentences, unchecked; None where the source has nothing of the claim."""
+        passage = self.passages.best(claim)
+        if passage is None:
+            return None
+        quote = self.source.content[passage.start : passage.end]
+        return Evidence(self.source.id, quote, passage.start, passage.end)
+
+    def context(self, claim: str, evidence: Evidence) -> str:
+        """What else of the source a check of `evidence` may draw on.
+
+        Title, date, neighbours, the next best sentences, and the words that the claim quotes where they stand there.
+        """
+        passages = self.passages
+        first = next((at for at, span in enumerate(passages.spans) if span[0] >= evidence.start), 0)
+        last = next((at for at, span in enumerate(passages.spans) if span[1] >= evidence.end), first)
+        passage = Passage(evidence.start, evidence.end, first, last, 0.0)
+        published = self.source.metadata.published_at
+        dated = [f"{published:%B %d, %Y}"] if published else []
+        spans = [verify_quote(words, self.source.content) for words in quotations_in(claim)]
+        quoted = [self.source.content[slice(*span)] for span in spans if span]
+        return "\n".join([self.source.title, *dated, *quoted, *passages.select(claim, passage)])
+
+
+@lru_cache(maxsize=64)
+def index_text(text: str) -> PassageIndex:
+    """The index of a passage that is not a source of its own."""
+    return PassageIndex(text)
+
+
+@lru_cache(maxsize=2048)
+def _content_words(sentence: str) -> tuple[Token, ...]:
+    """A sentence is read with its source, then as the passage for a claim, then among those around it."""
+    return tuple(token for token in tokenize(sentence) if token.is_content)
+
+
+def _append(table: dict[Key, list[int]], key: Key, position: int) -> None:
+    positions = table.setdefault(key, [])
+    if not positions or positions[-1] != position:
+        positions.append(position)
+
+
+def _sentence_spans(text: str) -> list[Span]:
+    return [span for sentence in sentences_of(text) for span in _cut(text, sentence.start, sentence.end)]
+
+
+def _cut(text: str, start: int, end: int) -> list[Span]:
+    """Pieces of at most `MAX_SENTENCE_CHARS`, cut at the last line end or space, without outer white space."""
+    pieces: list[Span] = []
+    while end - start > MAX_SENTENCE_CHARS:
+        limit = start + MAX_SENTENCE_CHARS
+        at = max(text.rfind("\n", start + 1, limit), text.rfind(" ", start + 1, limit))
+        at = at if at > start else limit
+        pieces.append((start, at))
+        start = at
+    pieces.append((start, end))
+    trimmed = [_strip(text, first, last) for first, last in pieces]
+    return [span for span in trimmed if span[0] < span[1]]
+
+
+def _strip(text: str, start: int, end: int) -> Span:
+    piece = text[start:end]
+    return start + len(piece) - len(piece.lstrip()), end - len(piece) + len(piece.rstrip())

@@ -1,0 +1,324 @@
+"""A question read for comparison: ways of asking reduced to one, then words, names, numbers and denials."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import cached_property, lru_cache
+from itertools import combinations
+
+import regex
+
+from core.evidence.opposites import are_opposite
+from core.evidence.words import ROOT_MATCH, Kind, Reading, Token, match_tokens, read
+from core.verification.negation import CUES
+
+# Ways of asking for one thing, as people interchange them; the right side is what is compared.
+_REPHRASED: tuple[tuple[regex.Pattern[str], str], ...] = tuple(
+    (regex.compile(rf"\b(?:{pattern})\b", regex.IGNORECASE), plain)
+    for pattern, plain in (
+        (r"(what|who|how|where|when|why|that|it|there)['’]s", r"\1 is"),
+        (r"can(?:['’]t|not)", "can not"),
+        (r"won['’]t", "will not"),
+        (r"(\p{L}+)n['’]t", r"\1 not"),
+        (r"covid[- ]?19|sars[- ]?cov[- ]?2|coronavirus", "covid"),
+        (r"(?:adverse|unwanted|side)[- ](?:effect|reaction|event)s?", "adverse-effects"),
+        (r"(?:in|during|on)?\s*(?:which|what) (?:year|date|day|time|month|century)", "when"),
+        (r"at what age", "how old"),
+        (r"how (?:many people|big a population) (?:live|lives|are there) in", "population of"),
+        (r"how many (?:inhabitants|residents) (?:does|has|are in)", "population of"),
+        (r"how (?:big|large) (?:is|are|was|were)", "size of"),
+        (r"how (?:fast|quick(?:ly)?) (?:is|are|does|do|can)", "speed of"),
+        (r"how (?:tall|high) (?:is|are|was)", "height of"),
+        (r"how heavy (?:is|are|was)", "weight of"),
+        (r"how old (?:is|are|was)", "age of"),
+        (r"how (accura|effectiv|safe|relia|preci)(?:te|e|ble|se)? (?:is|are|was|were)", r"\1te of"),
+        (r"how (?:much|expensive) (?:does|do|is|are)", "price of"),
+        (r"postgresql", "Postgres"),
+        (r"chief[- ]executive(?:[- ]officer)?s?", "CEO"),
+        (r"(?:method|way|approach|formula|procedure|process|steps?|instructions?) (?:for|of|to|in which)", "how"),
+        (r"mechanism of action|working principle", "how works"),
+        (r"what (?:makes|leads|led)(?= )", "why"),
+        (r"(?:what is )?the reasons?(?: (?:why|for|that))?|for what reason", "why"),
+    )
+)
+# Words that only ask, or that stand for any doing; what is asked about is in the others.
+_WEIGHTLESS = frozenset(
+    """explain explanation describe description tell give show know want need understand define definition discuss
+    outline summarize summarise summary overview elaborate detail question answer please help example examples
+    way manner thing things stuff happen happens look looks looking seem make makes making made do does doing done get
+    gets getting take takes taking taken use used uses using have has having go goes work works working exist exists
+    existence mean means meaning concept term purpose role kind type sort various different possible actually really
+    basically generally exactly currently current present today's main mainly important team person people human humans
+    someone somebody anyone doctor doctors expert experts you your yours my our his her their it its one ones what which
+    simple simply simplify clearly briefly short quick good well best-practice""".split()
+)
+_SIGNED = regex.compile(r"[\p{L}\p{N}]+[+#]+|(?<![\p{L}\p{N}])[.][\p{L}]\p{L}+")  # C++, C#, .NET
+_LIMITS = frozenset(
+    """without against before after under below above over during until since within beyond except only all every each
+    some any most least more less fewer both either first last ever always never""".split()
+)
+_ASKS = regex.compile(r"\b(who|whom|whose|where|when|why|how many|how much|how often|how far|how long|how)\b")
+
+
+@dataclass(frozen=True)
+class Question:
+    """`text` is the question in NFC with ways of asking reduced."""
+
+    text: str
+
+    @cached_property
+    def reading(self) -> Reading:
+        return read(self.text)
+
+    @cached_property
+    def words(self) -> tuple[Token, ...]:
+        """What the question is about, in order; numbers are in `numbers`."""
+        return tuple(token for token in self.reading.tokens if self._counts(token))
+
+    @cached_property
+    def numbers(self) -> tuple[str, ...]:
+        """Every number, by value, in ascending order of writing; signs that go with them included."""
+        found = [token.stem for token in self.reading.tokens if token.kind is Kind.NUMBER or token.text.isdigit()]
+        return tuple(sorted(found))
+
+    @cached_property
+    def units(self) -> tuple[str, ...]:
+        """Signs of money and shares, which tokens leave apart."""
+        return tuple(sorted(token.stem for token in self.reading.tokens if token.kind is Kind.SIGN))
+
+    @cached_property
+    def signed(self) -> frozenset[str]:
+        """Names that end in a sign: C++ is not C."""
+        return frozenset(name.casefold() for name in _SIGNED.findall(self.text))
+
+    @cached_property
+    def denials(self) -> int:
+        return sum(token.text.lower() in CUES for token in self.reading.tokens)
+
+    @cached_property
+    def limits(self) -> frozenset[str]:
+        """Small words that change what is asked for: without, before, all, least."""
+        return frozenset(token.text.lower() for token in self.reading.tokens) & _LIMITS
+
+    @cached_property
+    def asks(self) -> str:
+        """Its question word; "" for what or which, or none."""
+        found = _ASKS.search(self.text.lower())
+        return found.group(1) if found else ""
+
+    def is_name(self, token: Token) -> bool:
+        """Also what only its capitals tell from a small word: US, WHO, Go."""
+        return token.kind is Kind.NAME or self._is_acronym(token)
+
+    def _counts(self, token: Token) -> bool:
+        if token.kind in (Kind.NUMBER, Kind.SIGN) or token.text.isdigit():
+            return False
+        if self.is_name(token):
+            return True
+        return token.is_content and token.text.lower() not in _WEIGHTLESS
+
+    def _is_acronym(self, token: Token) -> bool:
+        return len(token.text) > 1 and token.text.isupper() and not self.text.isupper()
+
+
+@lru_cache(maxsize=1024)
+def read_question(text: str) -> Question:
+    """`text` is a question as it was asked."""
+    plain = " ".join(unicodedata.normalize("NFC", text).split())
+    for pattern, instead in _REPHRASED:
+        plain = pattern.sub(instead, plain)
+    return Question(plain)
+
+
+_PASSIVE = regex.compile(
+    r"\b(?:is|are|was|were|been|be|being|get|got)\b(?:\s+\p{L}+){0,4}?\s+\p{L}+(?:ed|en|wn|de|lt|ld|ht|ut)\s+by\b"
+)
+_SYMMETRIC = regex.compile(r"\b(?:differences?|differs?|compar(?:e|es|ed|isons?)|versus|vs|distinguish)\b")
+_ONE_SIDED = regex.compile(r"\b(?:than|from .+ to|to .+ from)\b")
+
+
+def veto(asked: str, earlier: str) -> str:
+    """Why the two cannot be the same question, in few words; "" where the rules see nothing against it."""
+    one, other = read_question(asked), read_question(earlier)
+    return next((reason for rule in _RULES if (reason := rule(one, other))), "")
+
+
+def strict_veto(asked: str, earlier: str) -> str:
+    """`veto`, and also wherever a word is left over on either side or another thing is asked of the same."""
+    reason = veto(asked, earlier)
+    if reason:
+        return reason
+    one, other = read_question(asked), read_question(earlier)
+    left, right = _unmatched(one, other)
+    if left or right:
+        return f"only one says {(left or right)[0].text}"
+    if one.asks != other.asks:
+        return "asked in another way"
+    if one.denials != other.denials:
+        return "denied in another way"
+    places = [there for _, there in _places(one, other)]
+    if places != sorted(places) and not _is_symmetric(one) and _is_passive(one) == _is_passive(other):
+        return "in another order"
+    return ""
+
+
+def _numbers(one: Question, other: Question) -> str:
+    return "" if (one.numbers, one.units) == (other.numbers, other.units) else "other numbers"
+
+
+def _signs(one: Question, other: Question) -> str:
+    return "" if one.signed == other.signed else "another sign"
+
+
+def _denials(one: Question, other: Question) -> str:
+    opposed = sum(1 for _ in _opposed(one, other))
+    return "" if (one.denials + other.denials + opposed) % 2 == 0 else "one denies what the other does not"
+
+
+def _limits(one: Question, other: Question) -> str:
+    only = sorted(one.limits ^ other.limits)
+    return f'only one says "{only[0]}"' if only else ""
+
+
+def _asks(one: Question, other: Question) -> str:
+    known = {one.asks, other.asks}
+    return "" if len(known) == 1 or "" in known or known <= _ALIKE else f"{one.asks} is not {other.asks}"
+
+
+_ALIKE = frozenset({"how", "why"})  # "how does it come that"
+
+
+def _names(one: Question, other: Question) -> str:
+    left, right = _unmatched(one, other)
+    name = next((word for asked, words in ((one, left), (other, right)) for word in words if asked.is_name(word)), None)
+    return f"only one names {name.text}" if name else ""
+
+
+def _one_place(one: Question, other: Question) -> str:
+    """Where the wording is the same but for one place, that place is the difference."""
+    left, right = ([token.stem for token in question.reading.tokens] for question in (one, other))
+    edits = [edit for edit in SequenceMatcher(None, left, right, autojunk=False).get_opcodes() if edit[0] != "equal"]
+    if len(edits) != 1:
+        return ""
+    _, start, end, there, there_end = edits[0]
+    added = [word for word in one.reading.tokens[start:end] if word in one.words]
+    missing = [word for word in other.reading.tokens[there:there_end] if word in other.words]
+    is_longer = start == end or there == there_end  # then a word counts although the other has it elsewhere
+    unlike = [*added, *missing] if is_longer else [*_missing(added, one, other), *_missing(missing, other, one)]
+    return f"they differ in {unlike[0].text} alone" if unlike else ""
+
+
+def _order(one: Question, other: Question) -> str:
+    """The very same words in another order; a number may stand anywhere."""
+    left, right = (
+        [token.stem for token in question.reading.tokens if token.value is None] for question in (one, other)
+    )
+    if left == right or sorted(left) != sorted(right) or (_is_symmetric(one) and _is_symmetric(other)):
+        return ""
+    return "the same words in another order"
+
+
+def _roles(one: Question, other: Question) -> str:
+    """Two words that have changed places, unless the voice changed with them or they are parts of one name or list."""
+    is_turned = _is_passive(one) != _is_passive(other)
+    swapped = [(a, b) for a, b in combinations(_places(one, other), 2) if a[1] > b[1] and _are_alike(one, a[0], b[0])]
+    apart = [
+        (a, b)
+        for a, b in swapped
+        if _stand_apart(one, a[0], b[0]) and _stand_apart(other, other.words[b[1]], other.words[a[1]])
+    ]
+    if apart and not is_turned and not (_is_symmetric(one) and _is_symmetric(other)):
+        return f"{apart[0][0][0].text} and {apart[0][1][0].text} have changed places"
+    names = [place for place in _places(one, other) if one.is_name(place[0])]
+    if is_turned and len(names) > 1 and not swapped:
+        return "who does it to whom has changed"
+    return ""
+
+
+def _are_alike(question: Question, first: Token, second: Token) -> bool:
+    return question.is_name(first) == question.is_name(second) and not _same(first, second)
+
+
+def _stand_apart(question: Question, first: Token, second: Token) -> bool:
+    """Whether something parts them: two names by any word, two words by a small one; else they make one expression."""
+    tokens = question.reading.tokens
+    between = tokens[tokens.index(first) + 1 : tokens.index(second)]
+    if question.is_name(first):
+        return bool(between)
+    return any(not token.is_content for token in between)
+
+
+_RULES: tuple[Callable[[Question, Question], str], ...] = (
+    _numbers,
+    _signs,
+    _denials,
+    _limits,
+    _asks,
+    _names,
+    _one_place,
+    _order,
+    _roles,
+)
+
+
+def _unmatched(one: Question, other: Question) -> tuple[list[Token], list[Token]]:
+    """The words of each that the other has in no form."""
+    return _missing(one.words, one, other), _missing(other.words, other, one)
+
+
+def _missing(words: Sequence[Token], question: Question, other: Question) -> list[Token]:
+    return [
+        word
+        for word in words
+        if not any(_same(word, there) for there in other.words) and not _is_abbreviated(word, question, other)
+    ]
+
+
+def _same(word: Token, there: Token) -> bool:
+    """Two names by more than their root, which React and Reactor share."""
+    match = match_tokens(word, there)
+    return match > 0 and not (match == ROOT_MATCH and word.kind is there.kind is Kind.NAME)
+
+
+def _is_abbreviated(word: Token, question: Question, other: Question) -> bool:
+    """Whether the other question has the word's initials in their place, or the words that it is the initials of."""
+    if word.text.isupper() and word.text.lower() in _initials(other):
+        return True
+    at = question.words.index(word) if word in question.words else -1
+    runs = (question.words[first:last] for first in range(max(0, at - 5), at + 1) for last in range(at + 1, at + 7))
+    short = {token.text for token in other.words if token.text.isupper() and len(token.text) > 1}
+    return any(len(run) > 1 and "".join(token.text[0] for token in run).upper() in short for run in runs)
+
+
+def _initials(question: Question) -> frozenset[str]:
+    """Of runs of two to six neighbouring words, whatever their case."""
+    letters = "".join(token.text[0].lower() for token in question.words)
+    return frozenset(letters[at : at + size] for size in range(2, 7) for at in range(len(letters) - size + 1))
+
+
+def _opposed(one: Question, other: Question) -> list[tuple[Token, Token]]:
+    left, right = _unmatched(one, other)
+    return [(word, there) for word in left for there in right if are_opposite(word.stem, there.stem)]
+
+
+def _places(one: Question, other: Question) -> list[tuple[Token, int]]:
+    """The words of the one that stand once in both, with where they stand in the other."""
+    found = []
+    for word in one.words:
+        there = [at for at, token in enumerate(other.words) if _same(word, token)]
+        here = [token for token in one.words if _same(word, token)]
+        if len(there) == 1 and len(here) == 1:
+            found.append((word, there[0]))
+    return found
+
+
+def _is_passive(question: Question) -> bool:
+    return _PASSIVE.search(question.text.lower()) is not None
+
+
+def _is_symmetric(question: Question) -> bool:
+    lower = question.text.lower()
+    return _SYMMETRIC.search(lower) is not None and _ONE_SIDED.search(lower) is None

@@ -1,0 +1,383 @@
+"""Confidence is computed from evidence, and its laws hold on whatever evidence there is."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.answer import Claim, Confidence, Conflict, Evidence, Verdict
+from core.evidence.confidence import ConfidenceReport, score_confidence
+from core.evidence.independence import same_voice
+from core.job import QuestionType
+from core.source import Source, SourceKind, SourceMetadata
+
+NOW = datetime(2026, 11, 20, tzinfo=UTC)
+LEVELS = [Confidence.INSUFFICIENT, Confidence.LOW, Confidence.MEDIUM, Confidence.HIGH]
+CONFLICT = Conflict("the height of the tower", ())
+RISING = [Verdict.UNSUPPORTED, Verdict.UNCHECKED, Verdict.PARTIAL, Verdict.MOVED, Verdict.SUPPORTED]
+
+
+def make_source(
+    number: int,
+    *,
+    domain: str = "",
+    kind: SourceKind = SourceKind.UNKNOWN,
+    content: str = "",
+    published_at: datetime | None = None,
+    author: str | None = None,
+) -> Source:
+    content = content or f"Text number {number}."
+    domain = domain if kind is SourceKind.LOCAL else domain or f"site{number}.example"
+    return Source(
+        id=f"src_{number}",
+        url=f"https://{domain}/{number}" if domain else f"file:///notes/{number}.md",
+        title=f"Title {number}",
+        content=content,
+        content_hash=hashlib.sha256(content.encode()).hexdigest(),
+        read_at=NOW,
+        metadata=SourceMetadata(domain, len(content.split()), "fake", kind, published_at, author),
+    )
+
+
+def make_evidence(number: int, verdict: Verdict = Verdict.SUPPORTED, quote: str = "") -> Evidence:
+    quote = quote or f"Text number {number}."
+    return Evidence(f"src_{number}", quote, 0, len(quote), verdict)
+
+
+def make_claim(place: int, *evidence: Evidence, verdict: Verdict = Verdict.SUPPORTED) -> Claim:
+    return Claim(f"summary-{place}", f"Claim {place}.", verdict, tuple(evidence))
+
+
+def score(
+    claims: list[Claim],
+    sources: list[Source],
+    *,
+    conflicts: int = 0,
+    question_type: QuestionType = QuestionType.FACTUAL,
+    is_checked: bool = True,
+    cap: Confidence | None = None,
+) -> ConfidenceReport:
+    return score_confidence(
+        claims,
+        sources,
+        conflicts=[CONFLICT] * conflicts,
+        question_type=question_type,
+        now=NOW,
+        is_checked=is_checked,
+        cap=cap,
+    )
+
+
+def rated(*kinds: SourceKind) -> Confidence:
+    """The level of one supported claim carried by a source of each kind."""
+    sources = [make_source(number, kind=kind) for number, kind in enumerate(kinds, 1)]
+    return score([make_claim(0, *(make_evidence(source.number) for source in sources))], sources).confidence
+
+
+MAKER, NORM = SourceKind.OFFICIAL, SourceKind.STANDARDS
+PEER, PRESS = SourceKind.PEER_REVIEWED, SourceKind.ESTABLISHED_PRESS
+ANYONE = SourceKind.UNKNOWN
+FORUM, FILE = SourceKind.FORUM, SourceKind.LOCAL
+
+
+@pytest.mark.parametrize(
+    ("kinds", "level"),
+    [
+        ((MAKER, PEER), Confidence.HIGH),
+        ((NORM, ANYONE), Confidence.HIGH),
+        ((PRESS, PRESS), Confidence.HIGH),
+        ((MAKER,), Confidence.MEDIUM),
+        ((FILE,), Confidence.MEDIUM),
+        ((FILE, FILE, FILE), Confidence.MEDIUM),
+        ((ANYONE, ANYONE, ANYONE, ANYONE), Confidence.MEDIUM),
+        ((FORUM, FORUM), Confidence.MEDIUM),
+        ((ANYONE,), Confidence.LOW),
+        ((FORUM,), Confidence.LOW),
+        ((), Confidence.INSUFFICIENT),
+    ],
+)
+def test_levels_follow_corroboration_and_authority(kinds: tuple[SourceKind, ...], level: Confidence) -> None:
+    """S003-15: high is several and authoritative, medium one strong or several weaker, low weak."""
+    assert rated(*kinds) is level
+
+
+def test_the_reasons_name_what_was_counted() -> None:
+    sources = [make_source(1, kind=MAKER), make_source(2, kind=PEER), make_source(3, kind=PRESS), make_source(4)]
+    claims = [make_claim(place, *(make_evidence(number) for number in (1, 2, 3, 4))) for place in range(9)]
+
+    report = score(claims, sources)
+
+    assert report.confidence is Confidence.HIGH
+    assert ", ".join(report.reasons) == "4 independent sources, 2 primary, 9 of 9 claims supported, no conflict"
+
+
+def test_the_sum_says_what_held_the_level_down() -> None:
+    """A score over the bar whose level stays below it needs a word."""
+    one_owner = [make_source(1, kind=MAKER), make_source(2, kind=PEER)]
+    claim = make_claim(0, make_evidence(1), make_evidence(2))
+
+    free, capped = score([claim], one_owner), score([claim], one_owner, cap=Confidence.LOW)
+
+    assert free.sum[-1].note == "high from 0.8, medium from 0.5"
+    assert "held at low" in capped.sum[-1].note
+
+
+def test_the_sum_multiplies_out_to_the_score() -> None:
+    sources = [make_source(1, kind=MAKER), make_source(2, kind=PEER)]
+    claims = [make_claim(0, make_evidence(1)), make_claim(1, make_evidence(1), make_evidence(2))]
+
+    report = score(claims, sources, conflicts=1)
+
+    support, conflicts, total = (part.value for part in report.sum)
+    assert support == pytest.approx(sum(report.per_claim.values()) / 2)
+    assert total == pytest.approx(support * conflicts)
+    assert report.per_claim["summary-0"] == pytest.approx(0.75)
+    assert report.per_claim["summary-1"] == pytest.approx(1 - 0.25 * (1 - 0.3 - 0.45 * 0.9))
+
+
+def test_many_sources_of_one_claim_each_are_no_corroboration() -> None:
+    """Ten sources look like much; the reasons say why the level is low all the same."""
+    sources = [make_source(number) for number in range(1, 11)]
+
+    report = score([make_claim(source.number, make_evidence(source.number)) for source in sources], sources)
+
+    assert report.confidence is Confidence.LOW
+    assert "most claims rest on one source each" in report.reasons
+
+
+STORY = "The council of the town voted on Tuesday to close the old bridge for all traffic until the spring. " * 3
+COPY = " ".join(f"word{place}" for place in range(120))
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (make_source(1, domain="a.example.com"), make_source(2, domain="b.example.com")),
+        (make_source(1, content=STORY), make_source(2, content=STORY)),
+        (make_source(1, content=COPY), make_source(2, content=f"Home About Login {COPY} Share Comments Imprint")),
+    ],
+    ids=["one-owner", "same-hash", "syndicated"],
+)
+def test_one_voice_counts_once(first: Source, second: Source) -> None:
+    """A copy, a mirror or a second page of one owner adds nothing."""
+    claim = make_claim(0, make_evidence(1), make_evidence(2))
+
+    both = score([claim], [first, second])
+
+    assert same_voice(first, second)
+    assert both.per_claim == score([claim], [first]).per_claim
+    assert both.reasons[0].startswith("1 independent source (of 2")
+
+
+def test_a_copied_quote_is_one_voice_for_its_claim() -> None:
+    quote = "The council of the town voted on Tuesday to close the old bridge until the spring."
+    claim = make_claim(0, make_evidence(1, quote=quote), make_evidence(2, quote=quote.replace("Tuesday", "tuesday")))
+
+    report = score([claim], [make_source(1), make_source(2)])
+
+    assert report.per_claim == score([make_claim(0, make_evidence(1))], [make_source(1)]).per_claim
+
+
+def test_local_files_count_each_for_itself() -> None:
+    sources = [make_source(1, kind=FILE), make_source(2, kind=FILE)]
+
+    report = score([make_claim(0, make_evidence(1), make_evidence(2))], sources)
+
+    assert report.reasons[:2] == ("2 independent sources", "local files only")
+
+
+@pytest.mark.parametrize("verdict", [Verdict.UNSUPPORTED, Verdict.UNCHECKED])
+def test_without_a_supported_claim_it_is_insufficient(verdict: Verdict) -> None:
+    claims = [make_claim(0, make_evidence(1, verdict), verdict=verdict)]
+
+    assert score(claims, [make_source(1, kind=MAKER)]).confidence is Confidence.INSUFFICIENT
+    assert score([], [make_source(1, kind=MAKER)]).confidence is Confidence.INSUFFICIENT
+
+
+def test_a_failed_checker_leaves_low_at_most() -> None:
+    """The answer still goes out, labelled; see the limitations."""
+    sources = [make_source(1, kind=MAKER), make_source(2, kind=PEER)]
+    unchecked = [make_claim(0, *(make_evidence(n, Verdict.UNCHECKED) for n in (1, 2)), verdict=Verdict.UNCHECKED)]
+    supported = [make_claim(0, make_evidence(1), make_evidence(2))]
+
+    assert score(unchecked, sources, is_checked=False).confidence is Confidence.LOW
+    assert score(supported, sources, is_checked=False).confidence is Confidence.LOW
+
+
+def test_a_cap_is_an_upper_bound_only() -> None:
+    sources = [make_source(1, kind=MAKER), make_source(2, kind=PEER)]
+
+    strong = score([make_claim(0, make_evidence(1), make_evidence(2))], sources, cap=Confidence.MEDIUM)
+
+    assert strong.confidence is Confidence.MEDIUM
+    assert (
+        score([make_claim(0, make_evidence(3))], [make_source(3)], cap=Confidence.MEDIUM).confidence is Confidence.LOW
+    )
+
+
+def test_old_reports_weigh_less_for_current_events_only() -> None:
+    claim = make_claim(0, make_evidence(1))
+    fresh, old = (make_source(1, kind=PRESS, published_at=NOW - timedelta(days=age)) for age in (1, 400))
+
+    current = [score([claim], [source], question_type=QuestionType.CURRENT_EVENT) for source in (fresh, old)]
+
+    assert current[0].per_claim["summary-0"] > current[1].per_claim["summary-0"]
+    assert score([claim], [fresh]).per_claim == score([claim], [old]).per_claim
+    assert "newest source 1 day old" in current[0].reasons
+
+
+@pytest.mark.parametrize(
+    ("published", "reason"),
+    [
+        (None, "no source gives a date"),
+        (NOW + timedelta(days=400), "no source gives a date"),
+        (datetime(2026, 11, 19), "newest source 1 day old"),  # noqa: DTZ001 - pages give such dates; taken as UTC
+    ],
+    ids=["undated", "future", "without-zone"],
+)
+def test_dates_are_read_with_care(published: datetime | None, reason: str) -> None:
+    report = score(
+        [make_claim(0, make_evidence(1))],
+        [make_source(1, kind=PRESS, published_at=published)],
+        question_type=QuestionType.CURRENT_EVENT,
+    )
+
+    assert reason in report.reasons
+
+
+def test_evidence_of_a_source_that_was_not_read_counts_for_nothing() -> None:
+    report = score([make_claim(0, make_evidence(9))], [make_source(1, kind=MAKER)])
+
+    assert report.confidence is Confidence.INSUFFICIENT
+    assert report.per_claim == {"summary-0": 0.0}
+
+
+SOURCES = st.builds(
+    lambda owners, kinds, texts, ages: [
+        make_source(
+            number,
+            domain=domain,
+            author=author,
+            kind=kind,
+            content=text,
+            published_at=None if age is None else NOW - timedelta(days=age),
+        )
+        for number, ((domain, author), kind, text, age) in enumerate(zip(owners, kinds, texts, ages, strict=True), 1)
+    ],
+    st.lists(
+        st.sampled_from(
+            [(domain, None) for domain in ("a.example", "b.example", "x.a.example", "c.example", "d.example")]
+            + [("pubmed.ncbi.nlm.nih.gov", author) for author in ("Moore A", "Lee B", None)]
+            + [("arxiv.org", "Moore A")]
+        ),
+        min_size=6,
+        max_size=6,
+    ),
+    st.lists(st.sampled_from(SourceKind), min_size=6, max_size=6),
+    st.lists(
+        st.sampled_from([COPY, f"{COPY} more", f"Top {COPY}", "Own.", "Other.", "Third."]), min_size=6, max_size=6
+    ),
+    st.lists(st.sampled_from([None, 0, 5, 20, 100, 900]), min_size=6, max_size=6),
+)
+LONG_QUOTES = [f"{COPY[: 90 + 7 * place]}" for place in range(3)]
+EVIDENCE = st.builds(
+    make_evidence,
+    st.integers(1, 6),
+    st.sampled_from(RISING),
+    st.sampled_from(["", *LONG_QUOTES]),
+)
+CLAIMS = st.lists(st.tuples(st.sampled_from(RISING), st.lists(EVIDENCE, max_size=4)), min_size=1, max_size=4).map(
+    lambda rows: [make_claim(place, *evidence, verdict=verdict) for place, (verdict, evidence) in enumerate(rows)]
+)
+TYPES = st.sampled_from(QuestionType)
+
+
+def _not_lower(better: ConfidenceReport, worse: ConfidenceReport) -> bool:
+    return (
+        LEVELS.index(better.confidence) >= LEVELS.index(worse.confidence)
+        and better.sum[-1].value >= worse.sum[-1].value - 1e-9
+        and all(better.per_claim[claim] >= value - 1e-9 for claim, value in worse.per_claim.items())
+    )
+
+
+@settings(max_examples=200)
+@given(SOURCES, CLAIMS, st.data(), TYPES, st.booleans())
+def test_more_evidence_never_lowers(
+    sources: list[Source], claims: list[Claim], data: st.DataObject, kind: QuestionType, checked: bool
+) -> None:
+    """S003-15: not even evidence that ties two sources together which counted as independent."""
+    at, extra = data.draw(st.integers(0, len(claims) - 1)), data.draw(EVIDENCE)
+    conflicts = data.draw(st.integers(0, 2))
+    more = [*claims[:at], replace(claims[at], evidence=(*claims[at].evidence, extra)), *claims[at + 1 :]]
+
+    before = score(claims, sources, conflicts=conflicts, question_type=kind, is_checked=checked)
+    after = score(more, sources, conflicts=conflicts, question_type=kind, is_checked=checked)
+
+    assert _not_lower(after, before)
+
+
+@settings(max_examples=100)
+@given(SOURCES, CLAIMS, st.integers(0, 5), TYPES)
+def test_another_source_never_lowers(
+    sources: list[Source], claims: list[Claim], missing: int, kind: QuestionType
+) -> None:
+    fewer = [*sources[:missing], *sources[missing + 1 :]]
+
+    assert _not_lower(score(claims, sources, question_type=kind), score(claims, fewer, question_type=kind))
+
+
+@settings(max_examples=200)
+@given(SOURCES, CLAIMS, st.data(), TYPES, st.booleans())
+def test_a_better_verdict_never_lowers(
+    sources: list[Source], claims: list[Claim], data: st.DataObject, kind: QuestionType, checked: bool
+) -> None:
+    """Of a claim or of a single piece of its evidence."""
+    at = data.draw(st.integers(0, len(claims) - 1))
+    claim = claims[at]
+    better = RISING[data.draw(st.integers(RISING.index(claim.verdict), len(RISING) - 1))]
+    raised = tuple(
+        replace(entry, verdict=RISING[data.draw(st.integers(RISING.index(entry.verdict), len(RISING) - 1))])
+        for entry in claim.evidence
+    )
+    upgraded = [*claims[:at], replace(claim, verdict=better, evidence=raised), *claims[at + 1 :]]
+
+    before = score(claims, sources, question_type=kind, is_checked=checked)
+
+    assert _not_lower(score(upgraded, sources, question_type=kind, is_checked=checked), before)
+
+
+@settings(max_examples=100)
+@given(SOURCES, CLAIMS, st.integers(0, 3), TYPES, st.booleans())
+def test_a_conflict_never_raises(
+    sources: list[Source], claims: list[Claim], conflicts: int, kind: QuestionType, checked: bool
+) -> None:
+    calm = score(claims, sources, conflicts=conflicts, question_type=kind, is_checked=checked)
+
+    assert _not_lower(calm, score(claims, sources, conflicts=conflicts + 1, question_type=kind, is_checked=checked))
+
+
+def test_a_conflict_makes_high_impossible() -> None:
+    sources = [make_source(number, kind=MAKER) for number in range(1, 9)]
+    claims = [make_claim(0, *(make_evidence(source.number) for source in sources))]
+
+    assert score(claims, sources).confidence is Confidence.HIGH
+    assert score(claims, sources, conflicts=1).confidence is Confidence.MEDIUM
+    assert score(claims, sources, conflicts=2).confidence is Confidence.LOW
+
+
+@pytest.mark.parametrize(
+    ("kinds", "strength"),
+    [((MAKER,), 0.75), ((MAKER, MAKER), 0.94), ((ANYONE, ANYONE), 0.71)],
+    ids=["official", "two-official", "two-unknown"],
+)
+def test_the_examples_on_the_page_hold(kinds: tuple[SourceKind, ...], strength: float) -> None:
+    sources = [make_source(number, kind=kind) for number, kind in enumerate(kinds, 1)]
+
+    report = score([make_claim(0, *(make_evidence(source.number) for source in sources))], sources)
+
+    assert report.per_claim["summary-0"] == pytest.approx(strength, abs=0.0051)

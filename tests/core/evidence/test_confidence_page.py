@@ -1,0 +1,48 @@
+"""docs/confidence.md is what people read, and what the offline answer quotes: it must say what is computed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from core.answer import Verdict
+from core.evidence import confidence
+from core.evidence.authority import authority
+from core.source import SourceKind
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "confidence.md"
+
+
+def test_the_page_gives_the_numbers_of_the_code() -> None:
+    """docs/confidence.md is what people read; it must say what is computed."""
+    page = " ".join(PAGE.read_text(encoding="utf-8").split())
+
+    for kind, words in zip(
+        SourceKind,
+        ["official", "standards", "peer-rev", "preprint", "reference", "press", "local", "unknown", "forum"],
+        strict=True,
+    ):
+        standing = confidence.BASE_WEIGHT + confidence.AUTHORITY_WEIGHT * authority(kind)
+        row = next(
+            row for row in PAGE.read_text(encoding="utf-8").splitlines() if row.startswith("| ") and words in row
+        )
+        assert [float(number) for number in re.findall(r"\d\.\d+", row)] == [
+            authority(kind),
+            pytest.approx(standing, abs=0.0051),
+        ]
+    assert f"at least {confidence.HIGH_SCORE} from at least {confidence.HIGH_SOURCES} independent sources" in page
+    assert f"at least {confidence.MEDIUM_SCORE}, which" in page
+    assert f"multiplied by {confidence.CONFLICT_FACTOR} for each conflict" in page
+    for days, share in confidence.RECENCY_SHARE:
+        assert f"{share} up to {days} days" in page
+    assert f"{confidence.OLD_SHARE} beyond, and {confidence.UNDATED_SHARE} without a date" in page
+    for verdict, words in [
+        (Verdict.SUPPORTED, "for supported"),
+        (Verdict.MOVED, "for moved"),
+        (Verdict.PARTIAL, "for partly"),
+        (Verdict.UNCHECKED, "for unchecked"),
+    ]:
+        assert f"{confidence.VERDICT_SHARE[verdict]} {words}" in page
+    assert authority(SourceKind.ESTABLISHED_PRESS) == confidence.HIGH_AUTHORITY

@@ -1,0 +1,236 @@
+"""Conflicts: another value for the same thing, and nothing that only looks like it."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from itertools import combinations
+
+import pytest
+
+from core.answer import Claim, Conflict, Evidence, Verdict
+from core.evidence.conflicts import MAX_CONFLICTS, find_conflicts
+from core.evidence.differences import find_difference, restate
+from core.sentences import split_sentences
+from core.source import Source, SourceKind, SourceMetadata
+from tests.shared_data import shared_data
+
+NOW = datetime(2026, 11, 20, tzinfo=UTC)
+
+DIFFERENT = {
+    "month": ("Python 3.11 was released in October 2022.", "Python 3.11 was released in November 2022."),
+    "day": ("The Golden Gate Bridge opened on 27 May 1937.", "The Golden Gate Bridge opened on May 28, 1937."),
+    "year": ("The company was founded in 1998 by two students.", "The company was founded in 1996 by two students."),
+    "share": ("The vaccine is 95% effective.", "The vaccine is 70 percent effective."),
+    "count": ("Berlin has 3.6 million inhabitants.", "Berlin has 3,200,000 inhabitants."),
+    "length": ("The tower is 300 metres tall.", "The tower is 330 m tall."),
+    "time": ("The default timeout is 30 seconds.", "The default timeout is 2 minutes."),
+    "dose": ("The maximum daily dose is 4 g.", "The maximum daily dose is 3000 mg."),
+    "bound": ("More than 5 million people live in Rome.", "2 million people live in Rome."),
+    "denied": ("Aspirin does not prevent heart attacks in adults.", "Aspirin prevents heart attacks in adults."),
+    "opposite": ("Coffee increases the risk of stroke.", "Coffee decreases the risk of stroke."),
+    "turned": ("Rust is faster than Go.", "Go is faster than Rust."),
+    "more-said": (
+        "The Eddystone lighthouse is 49 metres tall and stands on the Eddystone Rocks.",
+        "The Eddystone lighthouse is 71 metres tall.",
+    ),
+    "converted": ("The Eiffel Tower is 330 metres (1,083 ft) tall.", "The Eiffel Tower is 300 metres (984 ft) tall."),
+    "noun": ("The height of the Eddystone Lighthouse is 71 metres.", "The Eddystone Lighthouse stands 49 m high."),
+    "has": ("The Humber Bridge has a total length of 2,220 m.", "The Humber Bridge is 1,410 metres long."),
+    "aside": ("The Eddystone light, finished in 1882, is 49 metres tall.", "The Eddystone light is 71 m tall."),
+    "finished": (
+        "The Eddystone lighthouse was completed in 1882 and is built of granite from Cornwall.",
+        "The Eddystone lighthouse was finished in 1884.",
+    ),
+    "slower": ("Rust is faster than Go.", "Rust is slower than Go."),
+}
+
+NOT_DIFFERENT = {
+    "notation": ("The budget is 1,000 dollars.", "The budget is 1000 dollars."),
+    "percent": ("The vaccine is 50% effective.", "The vaccine is 50 percent effective."),
+    "million": ("The city has 2 million people.", "The city has 2,000,000 people."),
+    "unit": ("The tower is 1 km tall.", "The tower is 1000 m tall."),
+    "rounded": ("Everest is 8,848.86 m high.", "Everest is 8,849 m high."),
+    "about": ("About 5 million people live there.", "5.2 million people live there."),
+    "more-than": ("More than 5 million people live there.", "7 million people live there."),
+    "range": ("The lake is 5-10 m deep.", "The lake is 7 m deep."),
+    "finer-date": ("The tool was released in October 2022.", "The tool was released on 24 October 2022."),
+    "other-version": ("Python 3.11 was released in October 2022.", "Python 3.12 was released in October 2023."),
+    "other-document": ("PEP 8 was created in 2001.", "PEP 20 was created in 2004."),
+    "other-place": ("The population of Berlin is 3.6 million.", "The population of Hamburg is 1.8 million."),
+    "other-year": ("In 2010 the population of Rome was 3 million.", "In 2020 the population of Rome was 4 million."),
+    "one-dated": ("In 2010 the population of Rome was 3 million.", "The population of Rome is 4 million."),
+    "twice": ("France won the cup in 1998.", "France won the cup in 2018."),
+    "other-thing": ("The trial had 200 patients.", "The trial had 45 centres."),
+    "other-event": ("He was born in 1950 in Rome.", "He died in 2010 in Rome."),
+    "other-group": ("The drug reduces mortality in men.", "The drug does not reduce mortality in women."),
+    "hedged": ("Aspirin prevents heart attacks.", "Aspirin may not prevent heart attacks."),
+    "both-turned": ("Rust is faster than Go.", "Go is slower than Rust."),
+    "twice-denied": ("The drug is not unsafe for adults.", "The drug is safe for adults."),
+    "same": ("The tower is 300 metres tall.", "The tower is 300 metres tall."),
+    "other-matter": ("The bridge cost $35 million.", "The bridge is 2.7 km long."),
+    "other-part": ("The Eddystone lighthouse is 49 metres tall.", "The Eddystone lighthouse door is 2 metres tall."),
+    "predecessor": (
+        "The first Eddystone lighthouse was 20 metres tall and built of wood.",
+        "The Eddystone lighthouse is 49 metres tall.",
+    ),
+    "was": ("The chimney was 90 metres tall and made of brick.", "The chimney is 60 metres tall and listed."),
+    "asides-time": ("The dune, in 1990, was 90 metres tall.", "The dune was 100 metres tall and bare."),
+    "converted-same": ("The spire is 100 m (328 ft) tall.", "The height of the spire is 328 feet."),
+    "above-sea": (
+        "The height of the light is 49 metres above sea level.",
+        "The height of the light is 41 metres, and it is white.",
+    ),
+    "other-size": ("The bridge has a length of 200 m.", "The bridge has a width of 20 m and a toll."),
+    "pronoun": ("It is 49 metres tall and made of stone.", "It is 71 metres tall and stands on Skye."),
+    "finished-later": (
+        "The dome was completed in 1882 and is blue.",
+        "The dome was opened in 1884 by the king of Norway.",
+    ),
+    "sample": ("The mean age was 45 years (n = 30).", "The mean age was 52 years (n = 80)."),
+}
+
+
+@pytest.mark.parametrize(("first", "second"), DIFFERENT.values(), ids=DIFFERENT.keys())
+def test_another_value_for_the_same_thing_is_a_difference(first: str, second: str) -> None:
+    """Either way round, and each side keeps its own value."""
+    there, back = find_difference(first, second), find_difference(second, first)
+
+    assert there is not None
+    assert back is not None
+    assert (there.matter, there.first, there.second) == (back.matter, back.second, back.first)
+
+
+@pytest.mark.parametrize(("first", "second"), NOT_DIFFERENT.values(), ids=NOT_DIFFERENT.keys())
+def test_two_truths_are_no_difference(first: str, second: str) -> None:
+    """Precision before recall: other notation, other things, other times."""
+    assert find_difference(first, second) is None
+    assert find_difference(second, first) is None
+
+
+def make_source(number: int, content: str, *, domain: str = "", published: str = "") -> Source:
+    domain = domain or f"site{number}.example"
+    metadata = SourceMetadata(
+        domain,
+        len(content.split()),
+        "fake",
+        SourceKind.UNKNOWN,
+        datetime.fromisoformat(published).replace(tzinfo=UTC) if published else None,
+    )
+    return Source(
+        f"src_{number}", f"https://{domain}/{number}", "The tower", content, str(hash(content)), NOW, metadata
+    )
+
+
+def claim_on(source: Source, quote: str) -> Claim:
+    start = source.content.index(quote)
+    evidence = Evidence(source.id, quote, start, start + len(quote), Verdict.SUPPORTED)
+    return Claim("summary-0", quote, Verdict.SUPPORTED, (evidence,))
+
+
+TALL = "The Eddystone tower is 49 metres tall."
+
+
+def test_a_conflict_says_who_says_what_when_and_in_which_words() -> None:
+    """S003-16, G-05."""
+    first = make_source(1, f"It is a light. {TALL} It stands at sea.", published="2024-05-02")
+    second = make_source(2, "Much was built. The Eddystone tower is 51 m tall. [3] It is old.")
+    third = make_source(3, "The Eddystone tower is 49 m tall.")
+
+    found = find_conflicts([claim_on(first, TALL)], [first, second, third], "How tall is the Eddystone tower?")
+
+    assert len(found) == 1
+    assert "Eddystone tower" in found[0].subject
+    assert [(side.position, side.source_id, side.date) for side in found[0].positions] == [
+        ("49 metres", "src_1", "2024-05-02"),
+        ("51 m", "src_2", ""),
+    ]
+    assert all(side.quote in source.content for side, source in zip(found[0].positions, (first, second), strict=True))
+
+
+def test_one_conflict_is_reported_once() -> None:
+    first, second = make_source(1, TALL), make_source(2, "The Eddystone tower is 51 m tall.")
+    claims = [claim_on(first, first.content), claim_on(second, second.content)]
+
+    assert len(find_conflicts(claims, [first, second], "")) == 1
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        make_source(2, "The Eddystone tower is 51 m tall.", domain="www.site1.example"),
+        make_source(2, "The Smeaton tower is 22 m tall."),
+        make_source(2, "Is the Eddystone tower 51 m tall?"),
+        make_source(2, "```\nThe Eddystone tower is 51 m tall.\n```"),
+        make_source(2, ""),
+    ],
+    ids=["one-owner", "other-tower", "question", "code", "empty"],
+)
+def test_what_cannot_contradict_is_no_conflict(second: Source) -> None:
+    first = make_source(1, TALL)
+
+    assert find_conflicts([claim_on(first, TALL)], [first, second], "How tall is it?") == ()
+
+
+def test_conflicts_are_few_and_those_on_the_question_come_first() -> None:
+    names = ["Alpha", "Beta", "Gamma", "Delta", "Kappa", "Lambda", "Omega"]
+    first = make_source(1, " ".join(f"The {name} tower is {place + 20} m tall." for place, name in enumerate(names)))
+    second = make_source(2, " ".join(f"The {name} tower is {place + 90} m tall." for place, name in enumerate(names)))
+    claims = [claim_on(first, sentence.text) for sentence in split_sentences(first.content)]
+
+    found = find_conflicts(claims, [first, second], "How tall is the Omega tower?")
+
+    assert len(found) == MAX_CONFLICTS
+    assert "Omega" in found[0].subject
+
+
+def test_claims_without_evidence_give_no_conflict() -> None:
+    first, second = make_source(1, TALL), make_source(2, "The Eddystone tower is 51 m tall.")
+    claims = [Claim("summary-0", TALL, Verdict.SUPPORTED)]
+
+    found: tuple[Conflict, ...] = find_conflicts(claims, [first, second], "")
+
+    assert found == ()
+
+
+def test_real_abstracts_on_different_studies_hardly_conflict() -> None:
+    """Sentences of unrelated studies are not contradictions, though they share much of their wording."""
+    questions = json.loads(shared_data("pubmedqa", "questions.json").read_text(encoding="utf-8"))
+    sentences = [
+        (key, sentence.text)
+        for key, entry in list(questions.items())[:60]
+        for sentence in split_sentences(" ".join(entry["CONTEXTS"]))[-4:]
+    ]
+
+    pairs = [(first, second) for first, second in combinations(sentences, 2) if first[0] != second[0]]
+    found = [pair for pair in pairs if find_difference(pair[0][1], pair[1][1])]
+
+    assert len(pairs) > 20_000
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("sentence", "plain"),
+    [
+        ("The spire, a landmark of Paris, stands 330 metres (1,083 ft) high.", "The spire is 330 metres tall."),
+        ("The depth of the lake was about 40 m and falling.", "the lake was about 40 m deep."),
+        ("Magsys was established in May 2003 and sells roads.", "Magsys was founded in May 2003."),
+        ("In 1990 the dune was 90 metres tall.", None),
+        ("Her film was released in 2011 and won.", None),
+        ("The gate and the tower are 9 metres tall.", None),
+        ("The tower may be 90 metres tall.", None),
+        ("The tower was completed in 1882, 1884 or 1890.", None),
+    ],
+)  # fmt: skip
+def test_only_what_is_certain_is_restated(sentence: str, plain: str | None) -> None:
+    """Without asides, conversions and what else is said; nothing of sentences on a time or on no certain thing."""
+    restated = restate(sentence)
+
+    assert (restated.text if restated else None) == plain
+
+
+def test_a_degree_is_told_with_its_scale() -> None:
+    found = find_difference("The room was 3 °C cooler than the roof.", "The room was 6 °C cooler than the roof.")
+
+    assert found is not None
+    assert (found.first, found.second) == ("3 °C", "6 °C")
