@@ -12,7 +12,7 @@ from core.evidence import confidence
 from core.evidence.authority import authority
 from core.source import SourceKind
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "confidence.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "confidence.md"
 
 
 def test_the_page_gives_the_numbers_of_the_code() -> None:
