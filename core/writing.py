@@ -226,8 +226,7 @@ async def rejudged(judged: Judged, earlier: Sequence[Judged], grounder: Grounder
     if not own or not own[-1].is_cut:
         return judged
     last = next((entry.claim for entry in reversed(own) if entry.shown is not None), None)
-    place = int(judged.id.rpartition("-")[2])
-    again = grounder.propose(judged.section, place, judged.text, gap=judged.gap, before=last.text if last else "")
+    again = grounder.propose_again(judged, before=last.text if last else "")
     again = grounder.conclude(again, await judging.rule([asked.pair for asked in again.asked]))
     if last is None and again.claim and again.shown is not None:
         cut = replace(again.claim, verdict=Verdict.UNSUPPORTED, evidence=(), reasons=(LEANS_ON_CUT,))

@@ -177,6 +177,22 @@ class Grounder:
         judged = Judged(claim.id, section, text, gap, claim, None)
         return self._settled(judged, [Evidence(source_id, "", 0, 0) for source_id in cited], [], [NO_PASSAGE])
 
+    def propose_again(self, judged: Judged, *, before: str) -> Judged:
+        """The sentence, whose citations are numbers by now, behind another one than in the draft."""
+        again = Grounder.propose(self, judged.section, 0, judged.text, gap=judged.gap, before=before)
+        claim = replace(again.claim, id=judged.id) if again.claim else None
+        return replace(again, id=judged.id, claim=claim)
+
+    def sides(self, said: str, meant: str, *, most: int) -> tuple[list[Evidence], list[Asked]]:
+        """For a claim that cites nothing: where it stands word for word, and of which other sources to ask the judge.
+
+        `meant` is the claim so that it can be understood alone. At most `most` sources, suspected contradictions first.
+        """
+        draft = Judged("summary-0", "summary", meant, "", None, None)
+        verbatim = self._verbatim(meant, draft, ()) or (self._verbatim(said, draft, ()) if said != meant else [])
+        settled = {entry.source_id for entry in verbatim}
+        return verbatim, self._others(meant, draft, [one for one in self._read if one not in settled], most=most)
+
     # What the rules propose
 
     def _proposed(self, judged: Judged, words: str, numbers: Sequence[int]) -> Judged:
@@ -195,7 +211,8 @@ class Grounder:
             else:
                 evidence.append(entry)
             asked += [question] if question else []
-        others = self._others(words, judged, [source for source in self._read if source not in cited], asked)
+        most = MAX_OTHERS[judged.section] if asked else max(MAX_OTHERS.values())
+        others = self._others(words, judged, [source for source in self._read if source not in cited], most=most)
         asked += others
         if not evidence and not numbers and others:  # without a marker, its best passage as if it were cited
             first = others[0]
@@ -236,9 +253,8 @@ class Grounder:
         entry = replace(found[0], reasons=doubts)
         return entry, Asked(self._pair(words, found, before, doubts), (entry,))
 
-    def _others(self, words: str, judged: Judged, source_ids: Sequence[str], cited: Sequence[Asked]) -> list[Asked]:
+    def _others(self, words: str, judged: Judged, source_ids: Sequence[str], *, most: int) -> list[Asked]:
         """Sources that nobody cited and that may say it too, or otherwise: suspected contradictions first."""
-        most = MAX_OTHERS[judged.section] if cited or judged.asked else max(MAX_OTHERS.values())
         suspected: list[Asked] = []
         bearing: list[Asked] = []
         for source_id in source_ids:

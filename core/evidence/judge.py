@@ -147,14 +147,14 @@ class JsonJudge:
         said = parse_object(completion.text)
         word = str(said.get("answers")).strip().lower()
         answers = {"yes": True, "true": True, "no": False, "false": False}.get(word)
-        return AnswerRuling(answers, _reason(said.get("reason")), (completion.usage,))
+        return AnswerRuling(answers, _reason(said.get("reason")), (_spent(self.model, completion.usage),))
 
     async def _ask(
         self, pairs: Sequence[Pair], *, timeout_s: float, more: str = ""
     ) -> tuple[dict[int, Judgement], tuple[ModelUsage, ...]]:
         request = request_rulings(pairs, timeout_s=timeout_s)
         completion = await complete(self.model, replace(request, system=request.system + more))
-        return read_rulings(completion.text, len(pairs)), (completion.usage,)
+        return read_rulings(completion.text, len(pairs)), (_spent(self.model, completion.usage),)
 
 
 @dataclass(frozen=True)
@@ -210,7 +210,7 @@ class PairwiseJudge:
         usage: list[ModelUsage] = []
         for _ in range(2):
             completion = await complete(self.model, request)
-            usage.append(completion.usage)
+            usage.append(_spent(self.model, completion.usage))
             if word := _YES_OR_NO.search(completion.text):
                 return word.group().lower() == "yes", usage
         return None, usage
@@ -259,6 +259,11 @@ _SCHEMA: Mapping[str, Json] = strict(
         }
     }
 )
+
+
+def _spent(model: ChatModel, usage: ModelUsage) -> ModelUsage:
+    """The usage under the judge's name, since its price may be another than the writer's."""
+    return replace(usage, model=model.name)
 
 
 def _fenced(number: int, pair: Pair) -> str:

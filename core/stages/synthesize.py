@@ -323,7 +323,7 @@ def usage_metadata(deps: Deps, usage: Sequence[ModelUsage], *, seconds: float) -
     """What these model calls cost."""
     if deps.model is None:
         return SynthesisMetadata(synthesis_duration_s=seconds)
-    costs = [cost_usd(entry, deps.model.name, deps.settings.prices_usd_per_million) for entry in usage]
+    costs = [cost_usd(entry, entry.model or deps.model.name, deps.settings.prices_usd_per_million) for entry in usage]
     prompt, completion = sum(entry.prompt_tokens for entry in usage), sum(entry.completion_tokens for entry in usage)
     return SynthesisMetadata(
         model=deps.model.name,
