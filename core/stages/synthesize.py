@@ -256,6 +256,7 @@ def conclude(job: ResearchJob, found: SourceCollection, deps: Deps, draft: Draft
         conflicts=conflicts,
         question_type=job.intent.question_type,
         now=now,
+        question=job.query,
         is_checked=draft.is_checked,
         cap=draft.cap,
     )
