@@ -97,10 +97,20 @@ class ConflictPosition:
 
 @dataclass(frozen=True)
 class Conflict:
-    """Sources that say different things of the same `subject`."""
+    """Sources that say different things of the same `subject`; those that say the same share their `position`.
+
+    The first position is that of the answer; `claim_ids` are the claims that are spoken against.
+    """
 
     subject: str
     positions: tuple[ConflictPosition, ...]
+    claim_ids: tuple[str, ...] = ()
+
+    @property
+    def sides(self) -> Mapping[str, tuple[str, ...]]:
+        """The ids of the sources that take each position, in order."""
+        said = dict.fromkeys(side.position for side in self.positions)
+        return {one: tuple(side.source_id for side in self.positions if side.position == one) for one in said}
 
 
 @dataclass(frozen=True)

@@ -81,6 +81,9 @@ BUTTONS = {
 QUESTION, MESSAGE, ANSWER = "Question", "Message", "Answer"
 CONFIDENCE, SOURCES, LIMITATIONS = "Confidence", "Sources", "Limitations"
 CONFLICTS = "Sources disagree on"
+# How a limitation begins that tells of a conflict.
+DISAGREE, DISAGREES_ALONE = "The sources disagree on", "One weaker source says otherwise on"
+DISAGREE_FURTHER = "They disagree on"
 FOUND_SO_FAR = "Found so far"
 SEARCHED, SEARCHING_FOR = "Searched", "Searching for"
 NO_SOURCES = "No sources were found."
@@ -226,6 +229,12 @@ def files_elsewhere(names: Sequence[str]) -> str:
     """Where the files of an answer are that could not be attached to it."""
     them = "it is" if len(names) == 1 else "they are"
     return f"{', '.join(names)} could not be attached; {them} on the page of this answer, under {EXPORT}."
+
+
+def limitations_beside(answer: ResearchAnswer) -> tuple[str, ...]:
+    """The limitations, for where the conflicts themselves stand beside them."""
+    told = (DISAGREE, DISAGREES_ALONE, DISAGREE_FURTHER) if answer.conflicts else ()
+    return tuple(one for one in answer.limitations if not one.startswith(told))
 
 
 def limitations_line(limitations: Sequence[str]) -> str:
