@@ -8,7 +8,7 @@ taken from a page (D19); everything else is shown as not confirmed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import regex
 from rapidfuzz import fuzz
@@ -443,7 +443,7 @@ def _ruled(asked: Asked, judgement: Judgement | None) -> Evidence:
 
 
 def _with_sentence_before(index: EvidenceIndex, evidence: Evidence) -> str:
-    """The passage as the judge reads it: behind the sentence before it, which says who "it" is, where it leans on that."""
+    """The passage as the judge reads it: where it leans on the sentence before it, behind that."""
     before = [span for span in index.passages.spans if span[1] <= evidence.start][-1:]
     if not before or not leans(evidence.quote):
         return evidence.quote

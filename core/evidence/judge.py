@@ -386,7 +386,9 @@ class Judging:
             self._timer.cancel()
             self._timer = None
         waiting, self._waiting = self._waiting, []
-        for at in range(0, len(waiting) if self.judge else 0, PAIRS_A_CALL):
+        if self.judge is None:
+            return
+        for at in range(0, len(waiting), PAIRS_A_CALL):
             call = asyncio.create_task(self._call(self.judge, waiting[at : at + PAIRS_A_CALL]))
             self._calls.add(call)
             call.add_done_callback(self._calls.discard)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from time import perf_counter
 
@@ -23,9 +23,9 @@ from core.answer import (
 )
 from core.deps import Deps
 from core.errors import ModelError, ModelGarbled
+from core.evidence.answering import unanswered_by_rules
 from core.evidence.citations import strip_markers
 from core.evidence.confidence import score_confidence
-from core.evidence.answering import unanswered_by_rules
 from core.evidence.conflicts import Contradiction, find_conflicts, read_statements
 from core.evidence.grounding import VERBATIM, Grounder
 from core.evidence.judge import AnswerRuling, Judging
@@ -63,7 +63,7 @@ class Draft:
     notice: str = ""
     stopped_because: str = ""
     judging: Judging | None = None
-    answers: AnswerRuling = AnswerRuling(None)
+    answers: AnswerRuling = field(default_factory=lambda: AnswerRuling(None))
     unanswered: str = ""
     cap: Confidence | None = None
 
@@ -121,7 +121,10 @@ async def _quote(job: ResearchJob, sources: Sequence[Source], progress: Progress
         if entry.claim:
             await progress.sentence(entry.claim, entry.shown)
     return Draft(
-        judged, notice=notice, unanswered=quoted.unanswered, cap=None if quoted.is_direct else Confidence.LOW
+        judged,
+        notice=notice,
+        unanswered=getattr(quoted, "unanswered", ""),
+        cap=None if quoted.is_direct else Confidence.LOW,
     )
 
 
