@@ -12,7 +12,7 @@ import regex
 
 from core.answer import Citation, ModelUsage, Section, Verdict
 from core.evidence.citations import strip_markers
-from core.evidence.grounding import Grounder
+from core.evidence.grounding import Grounder, as_told
 from core.evidence.judge import AnswerRuling, Judgement, Judging
 from core.evidence.structure import ITEM, Judged, assemble, is_lead, leans
 from core.llm import SECTIONS, AnswerStream, DraftAnswer, estimate_usage
@@ -202,7 +202,7 @@ class Writing:
 
     async def _show(self, judged: Judged) -> None:
         if judged.claim is not None and judged.shown is not None:
-            await self.progress.sentence(judged.claim, judged.shown)
+            await self.progress.sentence(judged.claim, as_told(judged))
 
 
 def before_of(judged: Sequence[Judged], section: Section, text: str, gap: str) -> str:

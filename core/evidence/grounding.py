@@ -475,6 +475,14 @@ def _only(source: Source, passages: Sequence[Passage]) -> Source:
     return replace(source, content="".join(pieces), instructs=(*source.instructs, *gaps))
 
 
+def as_told(judged: Judged) -> str | None:
+    """A sentence while the answer is being written: with those citations alone that its one mark is true of."""
+    claim = judged.claim
+    if claim is None or judged.shown is None:
+        return judged.shown
+    return _with_markers(judged.text, [entry.source_id for entry in claim.evidence if entry.verdict is claim.verdict])
+
+
 def marker_numbers(text: str) -> list[int]:
     """The source numbers that a sentence cites, in order, each once."""
     numbers = [marker.number for marker in parse_markers(text, Grammar.NUMBER) if marker.number is not None]
