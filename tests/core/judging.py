@@ -9,7 +9,7 @@ from core.evidence.grounding import Grounder
 from core.evidence.judge import Judgement, Pair, Ruling
 from core.evidence.structure import Judged
 from core.sentences import split_sentences
-from core.writing import before_of
+from core.writing import before_of, behind_shown, leans_on_cut
 
 Rule = Callable[[Pair], Judgement | None]
 
@@ -36,6 +36,10 @@ def judge_text(grounder: Grounder, section: Section, text: str, rule: Rule = nob
         gap = text[end : sentence.start]
         before = before_of(judged, section, sentence.text, gap)
         entry = grounder.propose(section, place, sentence.text, gap=gap, asserts=sentence.asserts, before=before)
-        judged.append(grounder.conclude(entry, [rule(asked.pair) for asked in entry.asked]))
+        entry = grounder.conclude(entry, [rule(asked.pair) for asked in entry.asked])
+        if leans_on_cut(entry, judged):
+            again = behind_shown(entry, judged, grounder)
+            entry = grounder.conclude(again, [rule(asked.pair) for asked in again.asked])
+        judged.append(entry)
         end = sentence.end
     return judged
