@@ -140,4 +140,4 @@ def _pattern(cue: Cue, language: str) -> regex.Pattern[str] | None:
     escaped = sorted((regex.escape(word).replace("_", r"\s+").replace(r"\*", r"\p{L}*") for word in words), key=len)
     listed = "|".join(escaped[::-1])
     # "May" is a month; a sentence may begin with any of the others.
-    return regex.compile(rf"(?<!\p{{L}})(?!May\b)(?:{listed})(?!\p{{L}})", regex.IGNORECASE)
+    return regex.compile(rf"(?<!\p{{L}})(?!(?-i:May)\b)(?:{listed})(?!\p{{L}})", regex.IGNORECASE)

@@ -32,7 +32,9 @@ def write_antonyms(wordnet: Path = WORDNET, target: Path = TARGET) -> int:
     return len(lines)
 
 
-def _read_set(part: str, fields: list[str], words: Words, pointers: list[tuple[tuple[str, str], tuple[str, str], int, int]]) -> None:
+def _read_set(
+    part: str, fields: list[str], words: Words, pointers: list[tuple[tuple[str, str], tuple[str, str], int, int]]
+) -> None:
     """The format is wndb(5WN): offset, file, type, count (hexadecimal), words, count, pointers."""
     count = int(fields[3], 16)
     key = (part, fields[0])
