@@ -171,13 +171,14 @@ class ResearchAnswer:
 class ModelUsage:
     """Tokens of one model call, and how often it searched the web by itself, which costs apart.
 
-    `is_estimated` when the endpoint reported no tokens.
+    `is_estimated` when the endpoint reported no tokens; `model` is "" for the job's own model.
     """
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
     is_estimated: bool = False
     searches: int = 0
+    model: str = ""
 
 
 @dataclass(frozen=True)
