@@ -8,7 +8,7 @@ taken from a page (D19); everything else is shown as not confirmed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import regex
 from rapidfuzz import fuzz

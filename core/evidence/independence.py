@@ -23,6 +23,7 @@ _PAPERS = frozenset({SourceKind.PREPRINT, SourceKind.PEER_REVIEWED})
 _MIN_TITLE_WORDS = 4  # shorter titles are given twice by chance
 # Suffixes under which anyone registers a name; `x.gov` and `x.edu` are not the owners of `x.com`.
 _OPEN_SUFFIXES = frozenset("com org net info io news tv app dev".split())
+_GOVERNMENT = frozenset({"gov", "gob", "gouv", "govt"})  # of many countries, each its own
 _COUNTRY = re.compile(r"(?:(?:com?|org|net|ne|or)\.)?[a-z]{2}")
 _SHINGLE_WORDS = 5  # long enough that two pages on one subject share few by chance
 _MAX_WORDS = 2000  # of a text; a copy shows itself long before
@@ -45,7 +46,7 @@ def owner(source: Source) -> str:
     if not domain:
         return source.url
     name, _, suffix = domain.partition(".")
-    is_public = suffix in _OPEN_SUFFIXES or _COUNTRY.fullmatch(suffix)
+    is_public = (suffix in _OPEN_SUFFIXES or _COUNTRY.fullmatch(suffix)) and name not in _GOVERNMENT
     return _OWNERS.get(domain) or _OWNERS.get(name) or (name if is_public else domain)
 
 
@@ -171,5 +172,9 @@ _OWNERS = _names(
     amazon aws amzn.to
     google goo.gl
     stackoverflow stackexchange serverfault superuser askubuntu mathoverflow
+    abc.net.au
+    abc.es
+    independent.ie
+    nature.org
     """
 )

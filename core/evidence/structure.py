@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+
 import regex
 
 from core.answer import Citation, Claim, Evidence, RemovedSentence, Section, Verdict

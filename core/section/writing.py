@@ -88,9 +88,7 @@ class Writer:
             end = sentence.end
             if text:
                 before = before_of(judged, "detail", text, gap)
-                judged.append(
-                    grounder.propose("detail", place, text, gap=gap, asserts=sentence.asserts, before=before)
-                )
+                judged.append(grounder.propose("detail", place, text, gap=gap, asserts=sentence.asserts, before=before))
         judged, is_checked = await self._settled(judged, grounder)
         shown = with_keys(assemble(judged).detail, self.keys)
         unknown = tuple(dict.fromkeys(grounder.unknown))
@@ -227,4 +225,3 @@ def select_for_writing(evidence: Sequence[KeptEvidence], *, min_papers: int, max
     rest = [entry for entry in useful if entry not in firsts]
     chosen = firsts if len(firsts) >= min_papers else [*firsts, *rest[: 2 * min_papers - len(firsts)]]
     return sorted(chosen[:max_evidence], key=lambda entry: -entry.combined_score)
-

@@ -23,9 +23,9 @@ from core.answer import (
 )
 from core.deps import Deps
 from core.errors import ModelError, ModelGarbled
+from core.evidence.answering import unanswered_by_rules
 from core.evidence.citations import strip_markers
 from core.evidence.confidence import score_confidence
-from core.evidence.answering import unanswered_by_rules
 from core.evidence.conflicts import Contradiction, find_conflicts, read_statements
 from core.evidence.grounding import VERBATIM, Grounder
 from core.evidence.judge import AnswerRuling, Judging
@@ -120,9 +120,7 @@ async def _quote(job: ResearchJob, sources: Sequence[Source], progress: Progress
     for entry in judged:
         if entry.claim:
             await progress.sentence(entry.claim, entry.shown)
-    return Draft(
-        judged, notice=notice, unanswered=quoted.unanswered, cap=None if quoted.is_direct else Confidence.LOW
-    )
+    return Draft(judged, notice=notice, unanswered=quoted.unanswered, cap=None if quoted.is_direct else Confidence.LOW)
 
 
 def _verbatim(section: str, place: int, quotation: Quotation, sources: Sequence[Source]) -> Judged:

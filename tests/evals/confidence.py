@@ -1,4 +1,4 @@
-"""Does the level agree with a careful person? Forty mixes of sources, verdicts and conflicts, each with its level and why.
+"""Does the level agree with a careful person? Forty mixes of sources, verdicts and conflicts, with level and why.
 
 The levels were written from the decisions D22 to D24 alone, before the code was run on any of them.
 """

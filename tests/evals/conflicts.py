@@ -44,7 +44,7 @@ Ida Holm died in 1932. | Ida Holm died in 1937.
 Ida Holm discovered the comet in 1904. | Ida Holm discovered the comet in 1911.
 The Lund comet returns every 76 years. | The Lund comet returns every 54 years.
 The Pellworm dike is 8 metres high. | The Pellworm dike has a height of 5 metres.
-The strait is 14 kilometres wide. | The strait has a width of 9 miles and strong currents.
+The strait is 14 kilometres wide. | The strait has a width of 5 miles and strong currents.
 The speed limit in Arvo is 30 km/h. | The speed limit in Arvo is 50 km/h.
 The museum is closed on Mondays. | The museum is open on Mondays.
 Entry to the Rask museum is free. | Entry to the Rask museum costs 12 euros.

@@ -10,7 +10,7 @@ import pytest
 
 from core.answer import Claim, Conflict, Evidence, Verdict
 from core.evidence.conflicts import MAX_CONFLICTS, find_conflicts
-from core.evidence.differences import find_difference, restate
+from core.evidence.differences import find_difference
 from core.sentences import split_sentences
 from core.source import Source, SourceKind, SourceMetadata
 from tests.shared_data import shared_data
@@ -207,26 +207,6 @@ def test_real_abstracts_on_different_studies_hardly_conflict() -> None:
 
     assert len(pairs) > 20_000
     assert found == []
-
-
-@pytest.mark.parametrize(
-    ("sentence", "plain"),
-    [
-        ("The spire, a landmark of Paris, stands 330 metres (1,083 ft) high.", "The spire is 330 metres tall."),
-        ("The depth of the lake was about 40 m and falling.", "the lake was about 40 m deep."),
-        ("Magsys was established in May 2003 and sells roads.", "Magsys was founded in May 2003."),
-        ("In 1990 the dune was 90 metres tall.", None),
-        ("Her film was released in 2011 and won.", None),
-        ("The gate and the tower are 9 metres tall.", None),
-        ("The tower may be 90 metres tall.", None),
-        ("The tower was completed in 1882, 1884 or 1890.", None),
-    ],
-)  # fmt: skip
-def test_only_what_is_certain_is_restated(sentence: str, plain: str | None) -> None:
-    """Without asides, conversions and what else is said; nothing of sentences on a time or on no certain thing."""
-    restated = restate(sentence)
-
-    assert (restated.text if restated else None) == plain
 
 
 def test_a_degree_is_told_with_its_scale() -> None:
