@@ -318,7 +318,7 @@ def _counted(reading: Reading, number: Token) -> Token | None:
     """The word that says what is counted: right behind the number, else the last one before it."""
     at = reading.positions[number]
     after = [token for token in reading.tokens[at + 1 : at + 3] if token.kind in (Kind.WORD, Kind.NAME)]
-    if after and reading.text[number.end : after[0].start].strip(" -") == "":
+    if after and reading.text[number.end : after[0].start].strip(" -°") == "":
         return after[0]
     before = [token for token in reading.tokens[:at] if token.kind in (Kind.WORD, Kind.NAME)]
     return before[-1] if before else None
