@@ -85,7 +85,7 @@ class Deps:
 
     @property
     def judge(self) -> SupportJudge | None:
-        """Who says whether a source says what a claim says: the check model, else the job's own; None without either."""
+        """Who says whether a source says what a claim says: the check model, else the job's own."""
         model = self.check_model or self.model
         return judge_of(model, self.settings.check_dialect if self.check_model else None) if model else None
 

@@ -12,7 +12,7 @@ import regex
 
 from core.answer import Citation, ModelUsage, Section, Verdict
 from core.evidence.citations import strip_markers
-from core.evidence.grounding import Grounder
+from core.evidence.grounding import Grounder, as_told
 from core.evidence.judge import AnswerRuling, Judgement, Judging
 from core.evidence.structure import ITEM, Judged, assemble, is_lead, leans
 from core.llm import SECTIONS, AnswerStream, DraftAnswer, estimate_usage
@@ -202,7 +202,7 @@ class Writing:
 
     async def _show(self, judged: Judged) -> None:
         if judged.claim is not None and judged.shown is not None:
-            await self.progress.sentence(judged.claim, judged.shown)
+            await self.progress.sentence(judged.claim, as_told(judged))
 
 
 def before_of(judged: Sequence[Judged], section: Section, text: str, gap: str) -> str:
@@ -219,19 +219,29 @@ def before_of(judged: Sequence[Judged], section: Section, text: str, gap: str) -
 
 async def rejudged(judged: Judged, earlier: Sequence[Judged], grounder: Grounder, judging: Judging) -> Judged:
     """A sentence that leans on one that was cut, judged again behind the last one that is shown."""
-    claim = judged.claim
-    if claim is None or judged.shown is None or not leans(claim.text) or not judged.before:
+    if not leans_on_cut(judged, earlier):
         return judged
+    again = behind_shown(judged, earlier, grounder)
+    return grounder.conclude(again, await judging.rule([asked.pair for asked in again.asked]))
+
+
+def leans_on_cut(judged: Judged, earlier: Sequence[Judged]) -> bool:
+    """Whether a sentence that is shown speaks of somebody whom only a cut sentence names."""
+    if judged.claim is None or judged.shown is None or not judged.before or not leans(judged.claim.text):
+        return False
     own = [entry for entry in earlier if entry.section == judged.section and entry.claim is not None]
-    if not own or not own[-1].is_cut:
-        return judged
-    last = next((entry.claim for entry in reversed(own) if entry.shown is not None), None)
-    again = grounder.propose_again(judged, before=last.text if last else "")
-    again = grounder.conclude(again, await judging.rule([asked.pair for asked in again.asked]))
-    if last is None and again.claim and again.shown is not None:
-        cut = replace(again.claim, verdict=Verdict.UNSUPPORTED, evidence=(), reasons=(LEANS_ON_CUT,))
-        return replace(again, claim=cut, shown=None)
-    return again
+    return bool(own) and own[-1].is_cut
+
+
+def behind_shown(judged: Judged, earlier: Sequence[Judged], grounder: Grounder) -> Judged:
+    """The sentence, to be judged behind the last one of its section that is shown; cut where there is none."""
+    own = [entry for entry in earlier if entry.section == judged.section]
+    last = next((entry.claim for entry in reversed(own) if entry.claim and entry.shown is not None), None)
+    if last is not None:
+        return grounder.propose_again(judged, before=last.text)
+    claim = judged.claim
+    cut = replace(claim, verdict=Verdict.UNSUPPORTED, evidence=(), reasons=(LEANS_ON_CUT,)) if claim else None
+    return replace(judged, claim=cut, shown=None, asked=())
 
 
 async def settle(judged: Sequence[Judged], grounder: Grounder, judging: Judging) -> list[Judged]:

@@ -8,7 +8,6 @@ import logging
 import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
-from urllib.parse import urlsplit
 
 import numpy as np
 

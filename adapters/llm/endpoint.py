@@ -63,7 +63,9 @@ def second_endpoint(env: Mapping[str, str], role: str) -> Endpoint | None:
 
     None when no model is named. The chat endpoint's key is not sent to another host. Raises `SetupError`.
     """
-    model_setting, own_url_setting, own_key_setting = (f"GORKD_{role}_{name}" for name in ("MODEL", "BASE_URL", "API_KEY"))
+    model_setting, own_url_setting, own_key_setting = (
+        f"GORKD_{role}_{name}" for name in ("MODEL", "BASE_URL", "API_KEY")
+    )
     model = setting(env, model_setting)
     if not model:
         return None

@@ -211,27 +211,26 @@ class Grounder:
             else:
                 evidence.append(entry)
             asked += [question] if question else []
-        most = MAX_OTHERS[judged.section] if asked else max(MAX_OTHERS.values())
-        others = self._others(words, judged, [source for source in self._read if source not in cited], most=most)
-        asked += others
-        if not evidence and not numbers and others:  # without a marker, its best passage as if it were cited
-            first = others[0]
-            evidence, asked = [first.evidence[0]], [replace(first, is_cited=True), *asked[: -len(others)], *others[1:]]
-        verbatim = (
-            []
-            if any(entry.verdict is Verdict.SUPPORTED for entry in evidence)
-            else self._verbatim(words, judged, cited)
-        )
-        open_ones = [question for question in asked if question.is_cited]
+        verbatim = self._verbatim(words, judged, cited)
+        known = {*cited, *(entry.source_id for entry in verbatim)}
+        most = MAX_OTHERS[judged.section] if asked or verbatim else max(MAX_OTHERS.values())
+        others = self._others(words, judged, [source for source in self._read if source not in known], most=most)
+        if not numbers and verbatim:  # without a marker, its best passage as if it were cited
+            evidence, verbatim = verbatim[:1], verbatim[1:]
+        elif not evidence and not verbatim and not numbers and others:
+            first, *others = others
+            evidence, asked = [first.evidence[0]], [replace(first, is_cited=True)]
+        open_ones = list(asked)
         if len(open_ones) > 1 and len(open_ones) == len(evidence):
             asked.append(_jointly(open_ones))
+        asked += others
         judged = replace(judged, asked=tuple(asked), contrary=tuple(contrary))
         if not evidence and not verbatim and not others:
             return _cut(replace(judged, asked=()), claim, *(reasons or [NO_PASSAGE]))
         claim = replace(claim, evidence=tuple(evidence), reasons=tuple(reasons))
         judged = replace(judged, claim=claim)
         if verbatim or any(entry.verdict is Verdict.SUPPORTED for entry in evidence):
-            return replace(self._settled(judged, evidence, verbatim, reasons), asked=tuple(asked))
+            return replace(self._settled(judged, evidence, verbatim, reasons), asked=judged.asked)
         return judged if asked else self._settled(judged, evidence, [], reasons)
 
     def _examine(self, words: str, source_id: str, before: str) -> tuple[Evidence, Asked | None]:
@@ -354,8 +353,8 @@ class Grounder:
         kept = (*cited, *(other for other in others if other.verdict is Verdict.SUPPORTED))[
             : len(cited) + MAX_CORROBORATING
         ]
-        verdict = min((entry.verdict for entry in cited), key=_WEIGHT.index)
-        doubts = () if verdict in (Verdict.SUPPORTED, Verdict.MOVED) else cited[0].reasons or (NOT_CONFIRMED,)
+        verdict = min((entry.verdict for entry in kept), key=_WEIGHT.index)
+        doubts = () if verdict in (Verdict.SUPPORTED, Verdict.MOVED) else kept[0].reasons or (NOT_CONFIRMED,)
         settled = replace(claim, verdict=verdict, evidence=kept, reasons=tuple(doubts))
         return replace(judged, claim=settled, shown=_with_markers(judged.text, [entry.source_id for entry in kept]))
 
@@ -443,7 +442,7 @@ def _ruled(asked: Asked, judgement: Judgement | None) -> Evidence:
 
 
 def _with_sentence_before(index: EvidenceIndex, evidence: Evidence) -> str:
-    """The passage as the judge reads it: behind the sentence before it, which says who "it" is, where it leans on that."""
+    """The passage as the judge reads it: where it leans on the sentence before it, behind that."""
     before = [span for span in index.passages.spans if span[1] <= evidence.start][-1:]
     if not before or not leans(evidence.quote):
         return evidence.quote
@@ -473,6 +472,14 @@ def _only(source: Source, passages: Sequence[Passage]) -> Source:
         for end, start, stop in zip(ends, starts, [*ends[1:], len(source.content)], strict=True)
     ]
     return replace(source, content="".join(pieces), instructs=(*source.instructs, *gaps))
+
+
+def as_told(judged: Judged) -> str | None:
+    """A sentence while the answer is being written: with those citations alone that its one mark is true of."""
+    claim = judged.claim
+    if claim is None or judged.shown is None:
+        return judged.shown
+    return _with_markers(judged.text, [entry.source_id for entry in claim.evidence if entry.verdict is claim.verdict])
 
 
 def marker_numbers(text: str) -> list[int]:

@@ -244,7 +244,7 @@ def _children(entries: Sequence[Judged], at: int) -> list[int]:
     found: list[int] = []
     for place in range(at + 1, len(entries)):
         entry = entries[place]
-        if entry.claim is None and 0 < _level(entry) <= own:
+        if entry.claim is None and 0 < _level(entry) <= own and not RULE.fullmatch(entry.text.strip()):
             break
         if own > _BOLD and found and _ends_block(entries[at], entries[found[-1]], entry):
             break

@@ -54,7 +54,7 @@ async def compare_claims(
         deps.count_error("check", failure)
     checks = await asyncio.to_thread(
         lambda: tuple(
-            _checked(claim, meant, verbatim, asked, said, {source.id: source for source in sources})
+            _checked((claim, meant), verbatim, list(zip(asked, said, strict=True)), sources)
             for claim, meant, (verbatim, asked), said in zip(claims, read_as, proposed, rulings, strict=True)
         )
     )
@@ -63,18 +63,19 @@ async def compare_claims(
 
 
 def _checked(
-    claim: str,
-    meant: str,
+    claim: tuple[str, str],
     verbatim: Sequence[Evidence],
-    asked: Sequence[Asked],
-    rulings: Sequence[Judgement | None],
-    sources: dict[str, Source],
+    rulings: Sequence[tuple[Asked, Judgement | None]],
+    sources: Sequence[Source],
 ) -> CheckedClaim:
+    """`claim` as it was said and as it is meant."""
+    said, meant = claim
+    titles = {source.id: source.title for source in sources}
     supporting, contradicting = list(verbatim), list[Evidence]()
-    for entry, judgement in zip(asked, rulings, strict=True):
+    for entry, judgement in rulings:
         evidence = entry.evidence[0]
         if judgement is None:
-            differing = _differing(meant, entry, sources[evidence.source_id])
+            differing = _differing(meant, entry, titles[evidence.source_id])
             contradicting += [differing] if differing else []
         elif judgement.ruling is Ruling.CONTRADICTED:
             contradicting.append(replace(evidence, verdict=Verdict.SUPPORTED, reasons=(judgement.reason,)))
@@ -82,15 +83,19 @@ def _checked(
             is_whole = judgement.ruling is Ruling.SUPPORTED and not entry.pair.doubts
             supporting.append(replace(evidence, verdict=Verdict.SUPPORTED if is_whole else Verdict.PARTIAL))
     supporting.sort(key=lambda evidence: evidence.verdict is not Verdict.SUPPORTED)
-    return CheckedClaim(claim, tuple(supporting[:MAX_EVIDENCE]), tuple(contradicting[:MAX_EVIDENCE]))
+    return CheckedClaim(said, tuple(supporting[:MAX_EVIDENCE]), tuple(contradicting[:MAX_EVIDENCE]))
 
 
-def _differing(claim: str, asked: Asked, source: Source) -> Evidence | None:
+def _differing(claim: str, asked: Asked, title: str) -> Evidence | None:
     """The proposed sentence that rules find to differ in one thing, on the same matter."""
     for evidence in asked.evidence:
+<<<<<<< HEAD
         difference = (
             find_difference(claim, evidence.quote) if _same_topic(claim, evidence.quote, source.title) else None
         )
+=======
+        difference = find_difference(claim, evidence.quote) if _same_topic(claim, evidence.quote, title) else None
+>>>>>>> main
         if difference is not None:
             return replace(evidence, reasons=(f"the source says {difference.second}, not {difference.first}",))
     return None

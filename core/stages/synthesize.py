@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from time import perf_counter
 
@@ -63,7 +63,7 @@ class Draft:
     notice: str = ""
     stopped_because: str = ""
     judging: Judging | None = None
-    answers: AnswerRuling = AnswerRuling(None)
+    answers: AnswerRuling = field(default_factory=lambda: AnswerRuling(None))
     unanswered: str = ""
     cap: Confidence | None = None
 
@@ -120,7 +120,12 @@ async def _quote(job: ResearchJob, sources: Sequence[Source], progress: Progress
     for entry in judged:
         if entry.claim:
             await progress.sentence(entry.claim, entry.shown)
-    return Draft(judged, notice=notice, unanswered=quoted.unanswered, cap=None if quoted.is_direct else Confidence.LOW)
+    return Draft(
+        judged,
+        notice=notice,
+        unanswered=getattr(quoted, "unanswered", ""),
+        cap=None if quoted.is_direct else Confidence.LOW,
+    )
 
 
 def _verbatim(section: str, place: int, quotation: Quotation, sources: Sequence[Source]) -> Judged:
