@@ -13,15 +13,9 @@ from textwrap import shorten
 from typing import Literal
 
 from core.evidence.opposites import are_opposite
-<<<<<<< HEAD
 from core.evidence.words import Kind, Measure, Reading, Token, match_tokens, measure, read
 from core.text.language import negations
 from core.text.numbers import MONTHS
-=======
-from core.evidence.words import Kind, Measure, Reading, Token, match_tokens, measure, read
-from core.text.numbers import MONTHS
-from core.verification.negation import CUES
->>>>>>> main
 
 Matter = Literal["date", "number", "direction", "denial"]
 MIN_TOKENS = 4  # of each sentence; less is a label

@@ -89,13 +89,7 @@ def _checked(
 def _differing(claim: str, asked: Asked, title: str) -> Evidence | None:
     """The proposed sentence that rules find to differ in one thing, on the same matter."""
     for evidence in asked.evidence:
-<<<<<<< HEAD
-        difference = (
-            find_difference(claim, evidence.quote) if _same_topic(claim, evidence.quote, source.title) else None
-        )
-=======
         difference = find_difference(claim, evidence.quote) if _same_topic(claim, evidence.quote, title) else None
->>>>>>> main
         if difference is not None:
             return replace(evidence, reasons=(f"the source says {difference.second}, not {difference.first}",))
     return None
