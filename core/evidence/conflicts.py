@@ -30,6 +30,7 @@ _MAX_CHARS = 60_000  # of a source; what an answer rests on stands before that
 _MAX_SENTENCE_CHARS = 500  # longer ones are tables and lists
 _NEAREST = 3  # sentences of each source compared with one piece of evidence
 _MIN_SHARED = 0.5  # share of the shorter sentence's words; a cheap sieve before the real comparison
+_MIN_SUSPECT = 0.3  # the same for what is only a question to the judge
 _MIN_ASKED = 0.5  # share of the question's words that a conflict in the detail must exceed to be on it
 _POSITION_CHARS, _CHARS = 60, 100  # of a position named beside others, and of one where it stands alone
 
@@ -107,7 +108,9 @@ def find_conflicts(
         if not dispute.has(against):
             dispute.theirs.append((named.second if named else _quoted(against.text), against))
     asked = _words(question)
-    ordered = sorted(disputes, key=lambda one: (_is_aside(one.claims[0]), -len(one.ours[0].words & asked)))
+    ordered = sorted(
+        disputes, key=lambda one: (not one.claims[0].id.startswith("summary"), -len(one.ours[0].words & asked))
+    )
     return tuple(dispute.conflict() for dispute in ordered[:MAX_CONFLICTS])
 
 
@@ -122,20 +125,22 @@ def contrary_passages(claim: str, index: EvidenceIndex) -> tuple[Evidence, ...]:
     for quote, text, found in _read(source.content[:_MAX_CHARS]):
         at = source.content.index(quote, at)
         shared = len(words & found) / max(1, min(len(words), len(found)))
-        if shared and text.casefold() != claim.casefold():
+        is_suspect = shared >= _MIN_SUSPECT and is_otherwise(claim, text)
+        if is_suspect or shared >= _MIN_SHARED:
             evidence = Evidence(source.id, quote, at, at + len(quote), page=source.page_at(at))
-            near.append((shared < _MIN_SHARED or not is_otherwise(claim, text), -shared, evidence))
+            near.append((not is_suspect, -shared, evidence))
     return tuple(evidence for *_, evidence in sorted(near, key=lambda entry: entry[:2])[:MAX_CONTRARY])
 
 
-_Found = tuple[Claim, list[_Statement], _Statement, Difference | None]  # a claim, who carries it, who speaks against it
+_Found = tuple[Claim, list[_Statement], _Statement, Difference | None]  # a claim, who carries it, who is against it
 
 
 def _by_rules(claims: Sequence[Claim], sources: Mapping[str, Source]) -> Iterator[_Found]:
     """What other sources say against a sentence that a claim rests on, each source at most once."""
     statements = {source.id: _statements(source, source.content[:_MAX_CHARS]) for source in sources.values()}
     for claim in claims:
-        for anchor in _said_for(claim, sources):
+        quotes = [(sources[one.source_id], one.quote) for one in _speaking(claim, sources)]
+        for anchor in (anchor for source, quote in quotes for anchor in _statements(source, quote)):
             for other in sources.values():
                 if other.id == anchor.source.id or same_voice(other, anchor.source):
                     continue
@@ -151,35 +156,36 @@ def _judged(
     by_id = {claim.id: claim for claim in claims}
     for said in judged:
         claim, source = by_id.get(said.claim_id), sources.get(said.evidence.source_id)
-        against = _closest(claim.text, _statements(source, said.evidence.quote)) if claim and source else None
-        if claim is None or source is None or against is None:
+        if claim is None or source is None:
             continue
-        carrying = [entry for entry in _said_for(claim, sources) if not same_voice(entry.source, source)]
-        ids = dict.fromkeys(entry.source.id for entry in carrying)
-        ours = [_closest(claim.text, [entry for entry in carrying if entry.source.id == one]) for one in ids]
-        if ours:
-            texts = [claim.text, *(entry.text for entry in ours if entry)]
+        against = _closest(source, said.evidence.quote, claim.text)
+        carrying = [
+            _closest(sources[entry.source_id], entry.quote, claim.text)
+            for entry in {entry.source_id: entry for entry in reversed(_speaking(claim, sources))}.values()
+            if not same_voice(sources[entry.source_id], source)
+        ][::-1]
+        if carrying:
+            texts = [claim.text, *(entry.text for entry in carrying)]
             named = next(filter(None, (name_difference(text, against.text) for text in texts)), None)
-            yield claim, [entry for entry in ours if entry], against, named
+            yield claim, carrying, against, named
+
+
+def _speaking(claim: Claim, sources: Mapping[str, Source]) -> list[Evidence]:
+    """What a claim rests on."""
+    return [one for one in claim.evidence if one.source_id in sources and one.verdict is not Verdict.UNSUPPORTED]
 
 
 # Statements
 
 
-def _said_for(claim: Claim, sources: Mapping[str, Source]) -> Iterator[_Statement]:
-    """The sentences that a claim rests on."""
-    for evidence in claim.evidence:
-        source = sources.get(evidence.source_id)
-        if source is not None and evidence.verdict is not Verdict.UNSUPPORTED:
-            yield from _statements(source, evidence.quote)
-
-
-def _is_aside(claim: Claim) -> bool:
-    return not claim.id.startswith("summary")
-
-
 def _statements(source: Source, text: str) -> list[_Statement]:
     return [_Statement(source, *statement) for statement in _read(text)]
+
+
+def _closest(source: Source, quote: str, text: str) -> _Statement:
+    """The statement of a passage that is nearest to `text`; the passage itself where it holds none by our rules."""
+    words, whole = _words(text), _Statement(source, quote, one_line(quote), _words(quote))
+    return max(_statements(source, quote), key=lambda entry: len(words & entry.words), default=whole)
 
 
 @lru_cache(maxsize=256)
@@ -193,11 +199,6 @@ def _read(text: str) -> tuple[tuple[str, str, frozenset[str]], ...]:
             if len(words) >= 2:
                 found.append((sentence.text, plain, words))
     return tuple(found)
-
-
-def _closest(text: str, statements: Sequence[_Statement]) -> _Statement | None:
-    words = _words(text)
-    return max(statements, key=lambda entry: len(words & entry.words), default=None)
 
 
 def _nearest(anchor: _Statement, statements: Sequence[_Statement]) -> list[_Statement]:

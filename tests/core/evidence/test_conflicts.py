@@ -266,6 +266,18 @@ def test_what_a_judge_calls_contradicted_is_told_by_rules_where_they_find_one_th
     assert name_sides(found[0]) == "3 °C [1] against 6 °C [2]"
 
 
+def test_a_passage_that_our_rules_cannot_read_is_a_position_all_the_same() -> None:
+    """D21: of a language without blanks, and of a row of a table."""
+    first = make_source(1, "灯塔高四十九米。")
+    second = make_source(2, "Height | 61 m")
+
+    found = find_conflicts(
+        [claim_on(first, first.content)], [first, second], "", judged=[contradiction(second, second.content)]
+    )
+
+    assert [side.quote for side in found[0].positions] == [first.content, second.content]
+
+
 def test_with_a_judge_what_only_rules_suspect_is_no_conflict() -> None:
     """Two keys: the judge was asked, and did not say so."""
     first, second = make_source(1, TALL), make_source(2, "The Eddystone tower is 61 m tall.")
