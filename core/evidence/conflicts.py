@@ -28,6 +28,7 @@ STRONG = 0.6  # authority; established press and what stands above it
 WEAKER_BY = 2  # kinds of source below the strong ones, in the order of `SourceKind` (D22)
 _MAX_CHARS = 60_000  # of a source; what an answer rests on stands before that
 _MAX_SENTENCE_CHARS = 500  # longer ones are tables and lists
+_CANDIDATES = 5  # sentences of a source that are looked at for what a judge is asked
 _NEAREST = 3  # sentences of each source compared with one piece of evidence
 _MIN_SHARED = 0.5  # share of the shorter sentence's words; a cheap sieve before the real comparison
 _MIN_SUSPECT = 0.3  # the same for what is only a question to the judge
@@ -120,16 +121,18 @@ def contrary_passages(claim: str, index: EvidenceIndex) -> tuple[Evidence, ...]:
     Those that share words with the claim and carry another number, date, negation or an opposite; else the nearest.
     """
     source, words = index.source, _words(claim)
-    near: list[tuple[bool, float, Evidence]] = []
-    at = 0
-    for quote, text, found in _read(source.content[:_MAX_CHARS]):
-        at = source.content.index(quote, at)
-        shared = len(words & found) / max(1, min(len(words), len(found)))
-        is_suspect = shared >= _MIN_SUSPECT and is_otherwise(claim, text)
-        if is_suspect or shared >= _MIN_SHARED:
-            evidence = Evidence(source.id, quote, at, at + len(quote), page=source.page_at(at))
-            near.append((not is_suspect, -shared, evidence))
-    return tuple(evidence for *_, evidence in sorted(near, key=lambda entry: entry[:2])[:MAX_CONTRARY])
+    shared = [
+        (len(words & found) / max(1, min(len(words), len(found))), quote, text)
+        for quote, text, found in _read(source.content[:_MAX_CHARS])
+    ]
+    near = sorted((entry for entry in shared if entry[0] >= _MIN_SUSPECT), key=lambda entry: -entry[0])[:_CANDIDATES]
+    suspects = [entry for entry in near if is_otherwise(claim, entry[2])]
+    others = [entry for entry in near if entry not in suspects and entry[0] >= _MIN_SHARED]
+    found = []
+    for _, quote, _ in [*suspects, *others][:MAX_CONTRARY]:
+        start = source.content.index(quote)
+        found.append(Evidence(source.id, quote, start, start + len(quote), page=source.page_at(start)))
+    return tuple(found)
 
 
 _Found = tuple[Claim, list[_Statement], _Statement, Difference | None]  # a claim, who carries it, who is against it
