@@ -14,6 +14,7 @@ from itertools import combinations
 from math import log, prod
 
 from core.answer import Claim, Confidence, ConfidencePart, Conflict, Evidence, Verdict
+from core.evidence.answering import unanswered_by_rules
 from core.evidence.authority import PRIMARY_KINDS, authority
 from core.evidence.conflicts import STRONG, is_asked, lone_weaker_voice, name_sides
 from core.evidence.independence import heaviest_independent, same_quote, same_voice
@@ -92,11 +93,11 @@ def score_confidence(
 ) -> ConfidenceReport:
     """The confidence of an answer and of each of its claims.
 
-    `claims` are those shown to people; the summary's decide (all, where there is no summary), its first is the
-    central one. `unanswered` is why the summary does not answer, "" when it does. Recency counts for current
-    events only. `is_checked` is False when nothing could be checked. `cap` is an upper bound from outside.
+    `claims` are those shown to people; the summary's decide (all, where there is no summary), the first that answers
+    the question is the central one. `unanswered` is why the summary does not answer, "" when it does. Recency counts
+    for current events only. `is_checked` is False when nothing could be checked. `cap` is an upper bound from outside.
     """
-    summary = [claim for claim in claims if claim.id.startswith("summary")] or list(claims)
+    summary = _central_first([claim for claim in claims if claim.id.startswith("summary")] or claims, question)
     support = _support(claims, summary, sources, question_type, now)
     if not any(support.per_claim.values()):
         reasons = ("no claim is supported by a source that was read",)
@@ -123,6 +124,13 @@ def score_confidence(
         sum=_sum(support, bounds, score),
         per_claim=support.per_claim,
     )
+
+
+def _central_first(claims: Sequence[Claim], question: str) -> list[Claim]:
+    """The claims with the first that may answer the question in front; in their order where rules cannot tell."""
+    answers = (claim for claim in claims if question and not unanswered_by_rules(question, claim.text))
+    central = next(answers, None)
+    return sorted(claims, key=lambda claim: claim is not central)
 
 
 def _level(score: float) -> Confidence:

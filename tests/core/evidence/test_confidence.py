@@ -465,6 +465,20 @@ def test_a_conflict_on_a_detail_that_was_not_asked_for_leaves_medium() -> None:
     assert report.reasons[0].startswith("sources disagree on a detail")
 
 
+def test_the_central_claim_is_the_first_that_answers() -> None:
+    """D24: what leads up to the answer may rest on one source, the answer may not."""
+    lead = Claim("summary-0", "Answers are kept in a table.", Verdict.SUPPORTED, (make_evidence(1),))
+    told = Claim("summary-1", "They are cached for 24 hours.", Verdict.SUPPORTED, BOTH.evidence)
+
+    def level(question: str) -> Confidence:
+        kind = QuestionType.FACTUAL
+        report = score_confidence([lead, told], MAKERS, conflicts=(), question_type=kind, now=NOW, question=question)
+        return report.confidence
+
+    assert level("How long are answers cached?") is Confidence.HIGH
+    assert level("") is Confidence.MEDIUM
+
+
 def test_the_same_sentence_in_the_detail_lends_its_sources() -> None:
     detail = Claim("detail-0", BOTH.text, Verdict.SUPPORTED, (make_evidence(2),))
     central = make_claim(0, make_evidence(1))
