@@ -175,22 +175,23 @@ def _text(entries: Sequence[Judged]) -> str:
         return ""
     pieces: list[str] = []
     lost_break = ""
-    was_cut = False
+    is_marked = False
     for at, entry in enumerate(entries):
         line = _line(entries, at)
         gap = entry.gap if "\n" in entry.gap or "\n" not in lost_break else lost_break
-        if line is None:
-            lost_break = gap if len(gap) > len(lost_break) else lost_break
-            if entry.is_cut and not entry.is_row:
-                number = ITEM.match(entry.text)
-                is_counted = number is not None and number["bullet"][-1] in ".)" and _has_kept_kin(entries, at)
-                if is_counted or not was_cut:
-                    pieces.append(f"{gap or ' '}{number.group() if number and _has_kept_kin(entries, at) else ''}{CUT}")
-                    lost_break = ""
-                was_cut = True
+        if line is not None:
+            pieces.append(f"{gap or (' ' if is_marked else '')}{line}")
+            lost_break, is_marked = "", False
             continue
-        pieces.append(f"{gap or (' ' if was_cut else '')}{line}")
-        lost_break, was_cut = "", False
+        lost_break = max(gap, lost_break, key=len)
+        if not entry.is_cut:
+            is_marked = is_marked or _level(entry) < _OTHER  # with its heading a whole part is gone, and leaves no gap
+            continue
+        item = ITEM.match(entry.text) if _has_kept_kin(entries, at) else None
+        if entry.is_row or (is_marked and not (item and item["bullet"][-1] in ".)")):
+            continue
+        pieces.append(f"{lost_break or ' '}{item.group() if item else ''}{CUT}")
+        lost_break, is_marked = "", True
     return "".join(pieces).strip()
 
 
@@ -231,8 +232,11 @@ def _has_head(entries: Sequence[Judged], at: int) -> bool:
 
 def _holds(entries: Sequence[Judged], at: int) -> bool:
     """Whether something that a piece of structure leads to is shown. Code of a source stands for itself."""
-    if "`" in entries[at].text or "~~~" in entries[at].text:
+    text = entries[at].text.strip()
+    if "`" in text or "~~~" in text:
         return True
+    if text.startswith("|") and RULE.fullmatch(text) and (at == 0 or entries[at - 1].shown is None):
+        return False
     return any(
         entries[child].claim is not None and entries[child].shown is not None for child in _children(entries, at)
     )
