@@ -11,6 +11,7 @@ from tests.evals.library import print_library
 from tests.evals.lookalikes import print_lookalikes
 from tests.evals.planted import print_planted
 from tests.evals.speed import print_speed
+from tests.evals.whole.report import print_whole
 
 EVALUATIONS: dict[str, Callable[[], None]] = {
     "speed": print_speed,  # first, while the heap is small
@@ -18,6 +19,7 @@ EVALUATIONS: dict[str, Callable[[], None]] = {
     "planted": print_planted,
     "lookalikes": print_lookalikes,
     "library": print_library,
+    "whole": print_whole,
 }
 
 

@@ -1,7 +1,7 @@
 """The cases of the evaluation `whole`: sentences with their truth, two-source worlds, and the texts they refer to.
 
-The cases stand in the `.txt` files beside this one, which say how a line is written. A `World` is what is asked, read and
-answered in one run, and what a judge who is always right would say of it.
+The cases stand in the `.txt` files beside this one, which say how a line is written. A `World` is what is asked, read
+and answered in one run, and what a judge who is always right would say of it.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from tests.evals.datasets import PAGES, PUBMEDQA, WICE, data_path
 
 FOLDER = Path(__file__).parent
 PARALLEL = "questions/parallel.json"
+MAX_TEXT_CHARS = 10_000  # of a page; all of it fits into the writer's prompt
 # False because the text says otherwise; the other false kinds are merely not said.
 CONTRADICTING = frozenset(
     "number unit_date name roles negation opposite scope direction foreign_opposite denial wrong_pronoun".split()
@@ -202,13 +203,29 @@ def _sentence_world(line: Line, *, is_true: bool) -> World:
         is_dev=line.is_dev,
         question=question,
         language=language,
-        texts=(text,),
+        texts=(_around(claim, text),),
         summary="" if is_many else answer,
         detail=answer if is_many else "",
         target=target,
         statements=tuple(statements),
         is_true=is_true,
     )
+
+
+def _around(claim: str, text: str) -> str:
+    """The part of a long text that speaks most of the claim, whole lines: nobody writes of what was not read."""
+    if len(text) <= MAX_TEXT_CHARS:
+        return text
+    said, lines = set(re.findall(r"\w+", claim.lower())), text.split("\n")
+    best = max(
+        range(len(lines)),
+        key=lambda place: len(said & set(re.findall(r"\w+", " ".join(lines[place : place + 3]).lower()))),
+    )
+    kept, first, last = lines[best], best, best
+    while len(kept) < MAX_TEXT_CHARS and (first > 0 or last + 1 < len(lines)):
+        first, last = max(0, first - 1), min(len(lines) - 1, last + 1)
+        kept = "\n".join(lines[first : last + 1])
+    return kept
 
 
 def _taken(order: str, text: str) -> str:
@@ -230,19 +247,18 @@ def tagged(written: str, default: str) -> tuple[str, str]:
 def pair_worlds() -> Iterator[World]:
     """Two-source worlds of pairs.txt: kind `plain` and `other words` contradict, `compatible` does not."""
     for line in read_lines("pairs"):
-        question, said, plain, reworded, compatible = line.cells
+        _, _, plain, reworded, compatible = line.cells
         for kind, other in (("plain", plain), ("other words", reworded)):
             if other != "-":
-                yield _pair_world(line, kind, question, said, other, "contradicted")
+                yield _pair_world(line, kind, other, "contradicted")
         for number, other in enumerate(compatible.split(" ; ")):
             opinion: Opinion = "supported" if other.startswith("= ") else "unsupported"
-            yield _pair_world(line, "compatible", question, said, other.removeprefix("= "), opinion, number=number)
+            yield _pair_world(line, "compatible", other.removeprefix("= "), opinion, number=number)
 
 
-def _pair_world(
-    line: Line, kind: str, question: str, said: str, other: str, opinion: Opinion, *, number: int = 0
-) -> World:
+def _pair_world(line: Line, kind: str, other: str, opinion: Opinion, *, number: int = 0) -> World:
     """The answer gives the first source's sentence; a compatible second one stands in the detail."""
+    question, said, *_ = line.cells
     return World(
         id=f"{line.id}:{kind}:{number}",
         kind=kind,
@@ -294,7 +310,7 @@ def answer_worlds() -> Iterator[World]:
                 is_dev=line.is_dev,
                 question=question,
                 language="de" if reference.endswith(":de") else "en",
-                texts=(text_of(reference),),
+                texts=(_around(answering, text_of(reference)),),
                 summary=cited(claim),
                 detail="",
                 target=(claim,),
