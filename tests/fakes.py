@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, fields, replace
@@ -106,9 +107,19 @@ class FakeReader:
         return Attachment(name, media_type, name, content.decode())
 
 
+def agreeing(request: ChatRequest) -> str:
+    """A judge that says yes to everything it is asked."""
+    items = range(1, request.user.count("<item ") + 1)
+    rows = [{"item": item, "verdict": "supported", "reason": ""} for item in items]
+    return json.dumps({"answers": "yes", "reason": ""} if request.schema_name == "answers" else {"verdicts": rows})
+
+
 @dataclass
 class FakeModel:
-    """A model that answers by purpose with text, an error, or several in turn; streams in small pieces."""
+    """A model that answers by purpose with text, an error, or several in turn; streams in small pieces.
+
+    Where `answers` has no `check` it agrees with whatever it is asked to check, and an answer answers by default.
+    """
 
     answers: Mapping[str, object]
     name: str = "fake-1"
@@ -117,8 +128,11 @@ class FakeModel:
 
     async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
         self.asked.append(request)
-        turn = sum(call.purpose == request.purpose for call in self.asked) - 1
-        answer = self.answers[request.purpose]
+        turn = len(self.calls(_purpose_of(request))) - 1
+        if request.schema_name == "answers" or (request.purpose == "check" and "check" not in self.answers):
+            answer: object = self.answers.get("answers", agreeing)
+        else:
+            answer = self.answers[request.purpose]
         if isinstance(answer, list):
             answer = answer[min(turn, len(answer) - 1)]
         if isinstance(answer, Exception):
@@ -131,7 +145,12 @@ class FakeModel:
         yield ChatDelta(usage=ModelUsage(len(request.user) // 4, len(text) // 4))
 
     def calls(self, purpose: str) -> list[ChatRequest]:
-        return [call for call in self.asked if call.purpose == purpose]
+        """Those of one purpose; whether an answer answers is asked besides, as `answers`."""
+        return [call for call in self.asked if _purpose_of(call) == purpose]
+
+
+def _purpose_of(call: ChatRequest) -> str:
+    return "answers" if call.schema_name == "answers" else call.purpose
 
 
 class Idle:

@@ -95,6 +95,25 @@ class PassageIndex:
                 best = self._passage(first, size, float(totals[first]))
         return best if best is not None and best.score >= MIN_SCORE else None
 
+    def nearest(self, claim: str, *, count: int) -> list[Passage]:
+        """At most `count` disjoint runs of one to three sentences that have something of the claim, best first."""
+        scores = self._score(claim)
+        if scores is None:
+            return []
+        rows, weights = scores
+        runs: list[tuple[float, int, int]] = []
+        for size in range(1, min(MAX_SENTENCES, len(self.spans)) + 1):
+            covered = np.max([rows[:, offset : rows.shape[1] - size + 1 + offset] for offset in range(size)], axis=0)
+            totals = weights @ covered - SENTENCE_COST * (size - 1)
+            runs += [(float(totals[at]), -size, int(at)) for at in np.argsort(-totals, kind="stable")[: 3 * count]]
+        chosen: list[Passage] = []
+        for score, size, first in sorted(runs, reverse=True):
+            passage = self._passage(first, -size, score)
+            is_apart = all(passage.last < other.first or passage.first > other.last for other in chosen)
+            if score > 0 and is_apart and len(chosen) < count:
+                chosen.append(passage)
+        return chosen
+
     def sentences(self, passage: Passage) -> list[str]:
         """Those of the passage, in reading order."""
         return [self.text[slice(*span)] for span in self.spans[passage.first : passage.last + 1]]
@@ -179,6 +198,22 @@ class EvidenceIndex:
         passage = self.passages.best(claim)
         if passage is None:
             return None
+        return self._evidence(passage)
+
+    def nearest(self, claim: str, *, count: int = 3, quote: str = "") -> tuple[Evidence, ...]:
+        """At most `count` disjoint passages of 1–3 sentences for a judge to read, best first, unchecked.
+
+        `quote` is what the writer gave as the words of the source. Empty where nothing bears on the claim.
+        """
+        found = [self._evidence(passage) for passage in self.passages.nearest(claim, count=count)]
+        span = verify_quote(quote, self.source.content) if quote else None
+        if span is None:
+            return tuple(found)
+        given = Evidence(self.source.id, self.source.content[slice(*span)], *span)
+        apart = [other for other in found if other.end <= given.start or other.start >= given.end]
+        return (given, *apart)[:count]
+
+    def _evidence(self, passage: Passage) -> Evidence:
         quote = self.source.content[passage.start : passage.end]
         return Evidence(self.source.id, quote, passage.start, passage.end)
 

@@ -185,3 +185,16 @@ def _is_slip(ours: Sequence[Token], theirs: Sequence[Token]) -> bool:
 
 def _has_number(words: Sequence[Token]) -> bool:
     return any(word.kind is Kind.NUMBER for word in words)
+
+
+def find_verbatim(claim: str, content: str, *, before: str = "") -> tuple[int, int] | None:
+    """Temporary."""
+    from core.sentences import sentences_of
+
+    span = verify_quote(claim, content)
+    if span is None:
+        return None
+    for sentence in sentences_of(content):
+        if sentence.start <= span[0] and span[1] <= sentence.end + 1:
+            return span if len(claim) >= 0.9 * len(sentence.plain) else None
+    return span

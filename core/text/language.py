@@ -41,6 +41,18 @@ _FUNCTION_WORDS = {
     "pl": "i jest są co jak dlaczego kto który nie w z na do się czy kiedy gdzie",
     "tr": "ve bir bu ne nasıl neden kim hangi için ile mi nedir zaman nerede neresi kaç",
 }
+# Words that deny, lower case; contractions and inflected forms in full. CLDR has none of these, so they are by hand.
+_NEGATIONS = {
+    "en": "not no never none nobody nothing neither nor without cannot hardly barely scarcely nowhere n't",
+    "de": "nicht nichts kein keine keinen keinem keiner keines keinerlei nie niemals niemand niemanden niemandem "
+    "nirgends nirgendwo ohne weder noch kaum keineswegs keinesfalls nein",
+    "fr": "ne n' pas jamais aucun aucune nul nulle personne rien sans ni guère non nullement",
+    "es": "no nunca jamás sin ningún ninguno ninguna ningunos ningunas nadie nada tampoco ni apenas",
+    "it": "non mai nessun nessuno nessuna niente nulla senza né neanche nemmeno neppure no affatto",
+    "pt": "não nao nunca jamais sem nenhum nenhuma nenhuns nenhumas ninguém nada nem tampouco",
+    "nl": "niet niets geen nooit nimmer niemand nergens zonder noch nauwelijks geenszins nee",
+}
+KNOWN = frozenset(_NEGATIONS)  # languages whose negations, numbers and months the rules know
 _WORD_SETS = {code: frozenset(listed.split()) for code, listed in _FUNCTION_WORDS.items()}
 
 
@@ -56,3 +68,8 @@ def detect_language(text: str) -> str:
             own = (name for name, telling in kin if len(telling.findall(text)) / found > _MIN_TELLING)
             return next(own, code)
     return best if scores[best] else "en"
+
+
+def negations(language: str) -> frozenset[str]:
+    """The lower-case words that deny in a language (ISO 639-1); none for one that is not in `KNOWN`."""
+    return frozenset(_NEGATIONS.get(language, "").split())

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.text.language import detect_language
+from core.refusal import REFUSALS
+from core.text.language import KNOWN, detect_language, negations
 from tests.shared_data import shared_data
 
 
@@ -104,3 +105,10 @@ def test_nearly_all_real_questions_of_experts_are_english() -> None:
     wrong = [question for question in questions if detect_language(question) != "en"]
 
     assert len(wrong) <= 0.01 * len(questions), wrong[:5]
+
+
+def test_the_languages_whose_negations_are_known_are_those_of_the_refusals() -> None:
+    """D21: rules may speak of these languages only."""
+    assert frozenset(REFUSALS) == KNOWN
+    assert all(negations(language) for language in KNOWN)
+    assert negations("fi") == frozenset()
