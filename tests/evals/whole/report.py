@@ -148,7 +148,6 @@ def _rows(outcomes: Sequence[Outcome]) -> list[tuple[str, str]]:
         return [o for o in outcomes if o.judge is judge and _is_asked(o, kinds) and true in (None, o.world.is_true)]
 
     right, yes, none, no = (partial(of, judge) for judge in (Judge.RIGHT, Judge.YES, Judge.NONE, Judge.NO))
-    clashes = [o for o in outcomes if o.world.kind in ("plain", "other words")]
     free = [o for o in none(true=True) if o.world.kind not in ("verbatim", "list")]
     denied = [o for o in no() if o.world.kind not in ("verbatim", "list")]
     return [
@@ -176,7 +175,8 @@ def _rows(outcomes: Sequence[Outcome]) -> list[tuple[str, str]]:
             "judge right: false conflicts among compatible pairs (.02)",
             _share(right("compatible"), lambda o: o.conflicts > 0),
         ),
-        ("any judge: High beside a contradiction (0)", _share(clashes, _is_high)),
+        ("judge right: High beside a contradiction (0)", _share(right("plain", "other words"), _is_high)),
+        ("judge yes: High beside a contradiction", _share(yes("plain", "other words"), _is_high)),
         ("judge right: list steps shown (1.00)", _steps(right("list"))),
         ("judge right: translated sentences shown (1.00)", _share(right("translation"), lambda o: o.shown)),
         ("judge right: near misses at most Low (1.00)", _share(right("near miss"), _is_low)),
@@ -249,7 +249,7 @@ def _fails(outcome: Outcome) -> str:
     is_free = kind not in ("verbatim", "list")
     clashes, is_right = kind in ("plain", "other words"), judge is Judge.RIGHT
     wrongs = {
-        "High beside a contradiction": clashes and _is_high(outcome),
+        "High beside a contradiction": clashes and is_right and _is_high(outcome),
         "contradiction not found": clashes and is_right and not outcome.conflicts,
         "false conflict": kind == "compatible" and outcome.conflicts > 0,
         f"not High but {outcome.confidence}": kind == "high" and not _is_high(outcome),
