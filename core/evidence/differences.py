@@ -9,10 +9,9 @@ from functools import lru_cache
 from typing import Literal
 
 from core.evidence.opposites import are_opposite
-from core.evidence.words import Kind, Reading, Token, match_tokens, read
+from core.evidence.words import Kind, Measure, Reading, Token, match_tokens, measure, read
 from core.text.numbers import MONTHS
 from core.verification.negation import CUES
-from core.verification.units import Measure, measure
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,7 @@ PASSAGES = 3  # of a source that the judge reads for one claim
 MAX_CORROBORATING = 2  # markers added to a sentence for sources that say it too
 _WEIGHT = (Verdict.SUPPORTED, Verdict.MOVED, Verdict.PARTIAL, Verdict.UNCHECKED, Verdict.UNSUPPORTED)
 _SAME_CLAIM = 88  # rapidfuzz ratio 0…100 between a quote's claim and the sentence it belongs to
+_ORDERED = 90  # rapidfuzz partial ratio 0…100 of a sentence and what a page orders to be said
 _MAX_LABEL_CHARS = 120
 _LABEL_TERMS = frozenset(
     terms(
@@ -101,8 +102,10 @@ class Grounder:
             self._read = _Indexes({source.id: _only(source, passages.get(source.id, ())) for source in trusted})
         self._passages = passages or {}
         self._numbers = {canonical_url(source.url): source.number for source in sources}
+        self._orders = [source.content[slice(*span)] for source in sources for span in source.instructs]
         self._known_terms = {*terms(question), *_LABEL_TERMS}
         self._read_terms: set[str] | None = None
+        self._languages: set[str] | None = None
 
     @property
     def read_sources(self) -> list[Source]:
@@ -129,7 +132,7 @@ class Grounder:
         if not asserts or is_answer_word(words):
             return replace(draft, shown=words if self._is_structure(words) else None)
         claim = Claim(draft.id, BULLET.sub("", words), Verdict.UNCHECKED)
-        if instructions_in(words) and not self._is_in_a_source(words):
+        if (instructions_in(words) and not self._is_in_a_source(words)) or self._is_ordered(claim.text):
             return _cut(draft, claim, ORDER)
         return self._proposed(replace(draft, claim=claim), without_addresses(_bare(claim.text)), marker_numbers(text))
 
@@ -381,17 +384,27 @@ class Grounder:
         if "`" in words or "~~~" in words:
             code = _FENCE.sub("", words).strip()
             return code != "" and self._is_in_a_source(code)
-        if words.lstrip().startswith("|"):
-            return True  # a table's head; its rows are claims
         label = _NUMBERING.sub("", words)
         said = set(terms(label))
-        if (
-            len(label) > _MAX_LABEL_CHARS
-            or instructions_in(words)
-            or not said <= self._known_terms | self._source_terms()
-        ):
+        is_long = len(label) > _MAX_LABEL_CHARS and not words.lstrip().startswith("|")
+        if is_long or instructions_in(words):
             return False
-        return said <= self._known_terms or not _DENIES.search(label)
+        if said <= self._known_terms:
+            return True
+        is_read = said <= self._known_terms | self._source_terms() or not self._is_in_their_language(label)
+        return is_read and not _DENIES.search(label)
+
+    def _is_in_their_language(self, label: str) -> bool:
+        """Whether the words of a label could be those of a source."""
+        if self._languages is None:
+            self._languages = {detect_language(source.content[:2000]) for source in self._sources.values()}
+        return detect_language(label) in self._languages
+
+    def _is_ordered(self, words: str) -> bool:
+        """Whether a page orders an assistant to say this."""
+        return any(
+            fuzz.partial_ratio(words, order, score_cutoff=_ORDERED) for order in self._orders if len(order) > len(words)
+        )
 
     def _source_terms(self) -> set[str]:
         if self._read_terms is None:

@@ -16,7 +16,7 @@ from typing import Final, Literal, Protocol
 import regex
 
 from core.answer import Evidence, ModelUsage
-from core.errors import ModelError
+from core.errors import ModelError, ModelGarbled
 from core.events import Json
 from core.growing_json import parse_object
 from core.llm import complete, strict
@@ -144,10 +144,14 @@ class JsonJudge:
             timeout_s=timeout_s,
         )
         completion = await complete(self.model, request)
-        said = parse_object(completion.text)
+        spent = (_spent(self.model, completion.usage),)
+        try:
+            said = parse_object(completion.text)
+        except ModelGarbled:
+            return AnswerRuling(None, usage=spent)
         word = str(said.get("answers")).strip().lower()
         answers = {"yes": True, "true": True, "no": False, "false": False}.get(word)
-        return AnswerRuling(answers, _reason(said.get("reason")), (_spent(self.model, completion.usage),))
+        return AnswerRuling(answers, _reason(said.get("reason")), spent)
 
     async def _ask(
         self, pairs: Sequence[Pair], *, timeout_s: float, more: str = ""

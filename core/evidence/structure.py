@@ -175,22 +175,23 @@ def _text(entries: Sequence[Judged]) -> str:
         return ""
     pieces: list[str] = []
     lost_break = ""
-    was_cut = False
+    is_marked = False
     for at, entry in enumerate(entries):
         line = _line(entries, at)
         gap = entry.gap if "\n" in entry.gap or "\n" not in lost_break else lost_break
-        if line is None:
-            lost_break = gap if len(gap) > len(lost_break) else lost_break
-            if entry.is_cut and not entry.is_row:
-                number = ITEM.match(entry.text)
-                is_counted = number is not None and number["bullet"][-1] in ".)" and _has_kept_kin(entries, at)
-                if is_counted or not was_cut:
-                    pieces.append(f"{gap or ' '}{number.group() if number and _has_kept_kin(entries, at) else ''}{CUT}")
-                    lost_break = ""
-                was_cut = True
+        if line is not None:
+            pieces.append(f"{gap or (' ' if is_marked else '')}{line}")
+            lost_break, is_marked = "", False
             continue
-        pieces.append(f"{gap or (' ' if was_cut else '')}{line}")
-        lost_break, was_cut = "", False
+        lost_break = max(gap, lost_break, key=len)
+        if not entry.is_cut:
+            is_marked = is_marked or _level(entry) < _OTHER  # with its heading a whole part is gone, and leaves no gap
+            continue
+        item = ITEM.match(entry.text) if _has_kept_kin(entries, at) else None
+        if entry.is_row or (is_marked and not (item and item["bullet"][-1] in ".)")):
+            continue
+        pieces.append(f"{lost_break or ' '}{item.group() if item else ''}{CUT}")
+        lost_break, is_marked = "", True
     return "".join(pieces).strip()
 
 
@@ -244,7 +245,7 @@ def _children(entries: Sequence[Judged], at: int) -> list[int]:
     found: list[int] = []
     for place in range(at + 1, len(entries)):
         entry = entries[place]
-        if entry.claim is None and 0 < _level(entry) <= own:
+        if entry.claim is None and 0 < _level(entry) <= own and not RULE.fullmatch(entry.text.strip()):
             break
         if own > _BOLD and found and _ends_block(entries[at], entries[found[-1]], entry):
             break

@@ -1,0 +1,15 @@
+"""Write the generated tables anew: `python -m tests.tables [languages] …`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+from tests.tables.languages import write_languages
+
+TABLES: dict[str, Callable[[], object]] = {"languages": write_languages}
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:] or TABLES:
+        TABLES[name]()
