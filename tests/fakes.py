@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, fields, replace
@@ -107,18 +108,29 @@ class FakeReader:
         return Attachment(name, media_type, name, content.decode())
 
 
-def agreeing(request: ChatRequest) -> str:
-    """A judge that says yes to everything it is asked."""
-    items = range(1, request.user.count("<item ") + 1)
-    rows = [{"item": item, "verdict": "supported", "reason": ""} for item in items]
-    return json.dumps({"answers": "yes", "reason": ""} if request.schema_name == "answers" else {"verdicts": rows})
+def by_words(request: ChatRequest) -> str:
+    """A judge that counts: supported with nine of ten words, in part with six; and every text answers."""
+    if request.schema_name == "answers":
+        return json.dumps({"answers": "yes", "reason": ""})
+    rows: list[dict[str, object]] = []
+    for number, item in enumerate(request.user.split("<item ")[1:], start=1):
+        claim = _words("".join(re.findall(r"<claim>(.*?)</claim>", item, re.DOTALL)))
+        said = _words(" ".join(re.findall(r"<passage>(.*?)</passage>", item, re.DOTALL)))
+        share = len(claim & said) / max(len(claim), 1)
+        verdict = "supported" if share >= 0.9 else "partial" if share >= 0.6 else "unsupported"
+        rows.append({"item": number, "verdict": verdict, "reason": "" if share >= 0.9 else f"{share:.0%} of it"})
+    return json.dumps({"verdicts": rows})
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"[^\W_]{3,}", text.casefold()))
 
 
 @dataclass
 class FakeModel:
     """A model that answers by purpose with text, an error, or several in turn; streams in small pieces.
 
-    Where `answers` has no `check` it agrees with whatever it is asked to check, and an answer answers by default.
+    Where `answers` has no `check` it judges by the words that claim and passage share.
     """
 
     answers: Mapping[str, object]
@@ -130,7 +142,7 @@ class FakeModel:
         self.asked.append(request)
         turn = len(self.calls(_purpose_of(request))) - 1
         if request.schema_name == "answers" or (request.purpose == "check" and "check" not in self.answers):
-            answer: object = self.answers.get("answers", agreeing)
+            answer: object = self.answers.get("answers", by_words)
         else:
             answer = self.answers[request.purpose]
         if isinstance(answer, list):

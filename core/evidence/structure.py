@@ -232,8 +232,11 @@ def _has_head(entries: Sequence[Judged], at: int) -> bool:
 
 def _holds(entries: Sequence[Judged], at: int) -> bool:
     """Whether something that a piece of structure leads to is shown. Code of a source stands for itself."""
-    if "`" in entries[at].text or "~~~" in entries[at].text:
+    text = entries[at].text.strip()
+    if "`" in text or "~~~" in text:
         return True
+    if text.startswith("|") and RULE.fullmatch(text) and (at == 0 or entries[at - 1].shown is None):
+        return False
     return any(
         entries[child].claim is not None and entries[child].shown is not None for child in _children(entries, at)
     )

@@ -16,6 +16,9 @@ from core.passages import Passage
 from core.source import Source
 
 
+UNREAD = 999  # stands for a paper that nobody read: no source has the number, and its marker goes
+
+
 class PageGrounder(Grounder):
     """A `Grounder` for sources that are papers: `papers` gives each source id its paper.
 
@@ -57,7 +60,9 @@ class PageGrounder(Grounder):
             if isinstance(mark.target, PageRef):
                 numbers = spans.setdefault((mark.start, mark.end), [])
                 source_id = self._ids.get(mark.target.paper_id)
-                if source_id:
+                if source_id is None:
+                    numbers.append(f"[{UNREAD}]")
+                else:
                     named.setdefault(source_id, set()).update(self._pages(source_id, mark.target))
                     numbers.append(f"[{source_id.removeprefix('src_')}]")
         for (start, end), numbers in sorted(spans.items(), reverse=True):
