@@ -13,6 +13,7 @@ from tests.evals.library import print_library
 from tests.evals.lookalikes import print_lookalikes
 from tests.evals.planted import print_planted
 from tests.evals.speed import print_speed
+from tests.evals.whole.report import print_whole
 
 EVALUATIONS: dict[str, Callable[[], None]] = {
     "speed": print_speed,  # first, while the heap is small
@@ -22,6 +23,7 @@ EVALUATIONS: dict[str, Callable[[], None]] = {
     "library": print_library,
     "confidence": print_confidence,
     "conflicts": print_conflicts,
+    "whole": print_whole,
 }
 
 
