@@ -119,16 +119,20 @@ def read_verdicts(text: str, count: int) -> Iterator[tuple[int, str, str]]:
             yield number - 1, str(row.get("verdict")).strip().lower(), reason
 
 
+_MAX_BROKEN = 50  # braces that begin nothing readable; more is no answer
+
+
 def _read_rows(text: str) -> list[Mapping[str, object]]:
     """The objects that look like verdicts, also out of an answer in a code block or cut short."""
     decoder = json.JSONDecoder()
     rows: list[Mapping[str, object]] = []
-    at = text.find("{")
-    while at >= 0:
+    at, broken = text.find("{"), 0
+    while at >= 0 and broken < _MAX_BROKEN:
         try:
             value, end = decoder.raw_decode(text, at)
         except (json.JSONDecodeError, RecursionError):
             value, end = None, at + 1
+            broken += 1  # each costs a look at the whole text
         rows.extend(_flatten(value))
         at = text.find("{", end)
     return rows
