@@ -80,7 +80,8 @@ from core.section.sections import sections_in
 from core.sentences import code_spans, split_sentences
 from core.settings.fields import FIELDS, read_setting
 from core.settings.tenant import DEFAULTS
-from core.stages.given import addresses_in, without_addresses as without_given_addresses
+from core.stages.given import addresses_in
+from core.stages.given import without_addresses as without_given_addresses
 from core.stages.intake import parse_intent, read_query, read_quoted
 from core.stages.plan import keywords
 from core.stages.prompting import fenced, passage_tokens
@@ -116,7 +117,9 @@ def _judge(text: str) -> object:
 
 def _ground(text: str) -> object:
     """A harmless sentence against a page that may be hostile."""
-    return Grounder([make_source(1, text)], "What pulls at the sea?").judge("detail", 0, "The Moon pulls at the sea [1].")
+    return Grounder([make_source(1, text)], "What pulls at the sea?").judge(
+        "detail", 0, "The Moon pulls at the sea [1]."
+    )
 
 
 def _conflicts(text: str) -> object:
@@ -194,7 +197,9 @@ READERS: Mapping[str, Reader] = {
     "instructions_in": instructions_in,
     "extract_html": lambda text: extract_html(f"<html><body><p>{text}</p></body></html>", "http://a.example/"),
     "decode_page": lambda text: decode_page(text.encode() + b"\xff", ""),
-    "robots.txt": lambda text: RobotsRules.parse(f"User-agent: *\nDisallow: /{text}", "gorkd").allows("https://a.example/b"),
+    "robots.txt": lambda text: RobotsRules.parse(f"User-agent: *\nDisallow: /{text}", "gorkd").allows(
+        "https://a.example/b"
+    ),
     "clean_text": clean_text,
     "clean_line": clean_line,
     "strip_tags": strip_tags,

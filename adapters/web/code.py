@@ -81,9 +81,7 @@ def _pattern(style: str, unclosed: str) -> regex.Pattern[str]:
     strings = "|".join([_LONG_STRINGS, *closed])
     line_end = r"|\n" if unclosed else ""
     opened_or_never = "|".join(opened) or "(?!)"
-    return regex.compile(
-        rf"(?P<c>{_COMMENTS[style]})|(?P<s>{strings})|(?P<open>{opened_or_never})|{_REST}{line_end}"
-    )
+    return regex.compile(rf"(?P<c>{_COMMENTS[style]})|(?P<s>{strings})|(?P<open>{opened_or_never})|{_REST}{line_end}")
 
 
 def _kind(token: regex.Match[str], language: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from tests.evals.attribution import print_attribution
 from tests.evals.datasets import DataAbsent
+from tests.evals.injection import print_injection
 from tests.evals.library import print_library
 from tests.evals.lookalikes import print_lookalikes
 from tests.evals.planted import print_planted
@@ -18,6 +19,7 @@ EVALUATIONS: dict[str, Callable[[], None]] = {
     "planted": print_planted,
     "lookalikes": print_lookalikes,
     "library": print_library,
+    "injection": print_injection,
 }
 
 
