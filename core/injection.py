@@ -59,7 +59,7 @@ _FORM_OF_PEOPLE = (  # answers that people give on paper, and responses of serve
     r"|committee)|comments?\s+(?:section|below)|own\s+words|headers?|http|status|server|client|api|endpoint|callback|units?)\b"
 )
 _WITHIN = r"[^.!?\n]"
-# How a pattern begins says where it is looked for: where a sentence does, where an order can, at any word, or at a sign.
+# How a pattern begins says where it is looked for: where a sentence or an order can begin, at any word, or at a sign.
 _SENTENCE, _START, _ANY, _SIGN = "(?#sentence)", "(?#order)", "(?#word)", "(?#sign)"
 
 _CLASSES: Mapping[str, str] = MappingProxyType(
@@ -227,7 +227,7 @@ _CLASSES: Mapping[str, str] = MappingProxyType(
             rf"{_SENTENCE}assistant\s+to=",
             r"\[(?:system|assistant)\]\(#",
             rf"{_SENTENCE}#{{2,4}}\s*(?:system|instruction|response|assistant|user|human)\s*:",
-            r"<\|?(?:im_start|im_end|system|endoftext|start_of_turn|end_of_turn|eot_id|start_header_id)\|?>|<\|[a-z_]{2,20}\|>|\[/?INST\]|<</?SYS>>",  # chat templates
+            r"<\|?(?:im_start|im_end|system|endoftext|start_of_turn|end_of_turn|eot_id|start_header_id)\|?>|<\|[a-z_]{2,20}\|>|\[/?INST\]|<</?SYS>>",
             r"</(?:sources?|question|system|instructions?|assistant|tool_\w+|function_\w+|search_results?)\s*>|<(?:source\s+id|tool_\w+|function_\w+"
             r"|invoke|system|assistant)\b[^<>]{0,80}>",
             r"\bhere(?:\s+is|['’]s)\s+(?:the|your|my|a)\s+(?:final|complete|correct|requested|finished|required)\s+(?:json|output|answer|response"

@@ -74,7 +74,7 @@ def _tokens(code: str, style: str) -> Iterator[regex.Match[str]]:
 
 @lru_cache
 def _pattern(style: str, unclosed: str) -> regex.Pattern[str]:
-    """Groups are named after `TAGS`; `open` is a string that does not end on its line. After one, the line's end matches."""
+    """Groups are named after `TAGS`; `open` is a string that does not end on its line, after which that end matches."""
     quotes = [quote for quote in _QUOTES if quote not in unclosed]
     closed = [rf"{quote}(?:\\.|[^{quote}\\\n])*+{quote}" for quote in quotes]
     opened = [rf"{quote}(?:\\.|[^{quote}\\\n])*+" for quote in quotes]
