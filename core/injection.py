@@ -62,7 +62,7 @@ _WITHIN = r"[^.!?\n]"
 # How a pattern begins says where it is looked for: where a sentence or an order can begin, at any word, or at a sign.
 _SENTENCE, _START, _ANY, _SIGN = "(?#sentence)", "(?#order)", "(?#word)", "(?#sign)"
 
-_CLASSES: Mapping[str, str] = MappingProxyType(
+_CLASSES: Mapping[str, Sequence[str]] = MappingProxyType(
     {
         "addressed": (
             rf"{_SENTENCE}(?:dear|hey|hi|hello|attention|attn|calling|(?:\w+\s+)?(?:note|notice|message|memo|instructions?|reminder"
