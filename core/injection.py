@@ -194,7 +194,8 @@ _CLASSES: Mapping[str, Sequence[str]] = MappingProxyType(
             r"|webhook|\S@\S|\bto\s+\w+\.\w{2,6}\b)",
         ),
         "search": (
-            r"\b(?:next|new|only|real|follow-?up)\s+(?:web\s+)?search(?:\s+(?:query|terms?|phrase))?\s+(?:must|should|shall|has\s+to|is|will)\b",
+            r"\b(?:next|new|only|real|follow-?up)\s+(?:web\s+)?search(?:\s+(?:query|terms?|phrase)\s+(?:is|must|should|shall|has\s+to)"
+            r"|\s+(?:must|should|shall|has\s+to)\s+(?:be|read|look|cover|ask|include|contain|use|target|focus))\b",
             r"\b(?:your|the)\s+(?:next|new|only|real)\s+(?:quer(?:y|ies)|sub-?questions?)\s+(?:must|shall|has\s+to|should)\s+(?:be|read|ask)\b",
             r"\byour\s+(?:next|new|other)\s+(?:quer(?:y|ies)|search(?:es)?)\s+(?:must|shall|have\s+to|has\s+to|should)\b",
             rf"{_START}(?:run|do|start|perform|issue)\s+(?:an?\s+|another\s+|one\s+more\s+)?(?:web\s+|new\s+)?search\s+(?:for|on|about)\b{_WITHIN}{{0,60}}"
