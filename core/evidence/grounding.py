@@ -21,7 +21,7 @@ from core.evidence.passages import EvidenceIndex
 from core.evidence.structure import RULE, Grounded, Judged, is_answer_word, leading_word, leans
 from core.evidence.verbatim import find_verbatim, verify_quote
 from core.evidence.vetoes import Force, find_vetoes
-from core.injection import instructions_in, mask
+from core.injection import instructions_in, is_instruction, mask
 from core.links import without_addresses, without_foreign_links
 from core.markers import Grammar
 from core.passages import Passage
@@ -132,7 +132,7 @@ class Grounder:
         if not asserts or is_answer_word(words):
             return replace(draft, shown=words if self._is_structure(words) else None)
         claim = Claim(draft.id, BULLET.sub("", words), Verdict.UNCHECKED)
-        if (instructions_in(words) and not self._is_in_a_source(words)) or self._is_ordered(claim.text):
+        if is_instruction(words) or self._is_ordered(claim.text):
             return _cut(draft, claim, ORDER)
         return self._proposed(replace(draft, claim=claim), without_addresses(_bare(claim.text)), marker_numbers(text))
 
@@ -389,7 +389,7 @@ class Grounder:
         label = _NUMBERING.sub("", words)
         said = set(terms(label))
         is_long = len(label) > _MAX_LABEL_CHARS and not words.lstrip().startswith("|")
-        if is_long or instructions_in(words):
+        if is_long or is_instruction(words):
             return False
         if said <= self._known_terms:
             return True

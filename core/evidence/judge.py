@@ -310,15 +310,19 @@ def read_rulings(text: str, count: int) -> dict[int, Judgement]:
     return found
 
 
+_MAX_BROKEN = 50  # braces that begin nothing readable; more is no answer, and each costs a look at the whole text
+
+
 def _rows(text: str) -> Iterator[Mapping[str, object]]:
     """The objects that look like verdicts, also out of an answer in a code block or cut short."""
     decoder = json.JSONDecoder()
-    at = text.find("{")
-    while at >= 0:
+    at, broken = text.find("{"), 0
+    while at >= 0 and broken < _MAX_BROKEN:
         try:
             value, end = decoder.raw_decode(text, at)
         except (json.JSONDecodeError, RecursionError):
             value, end = None, at + 1
+            broken += 1
         if isinstance(value, dict):
             listed = value.get("verdicts") if "verdict" not in value else [value]
             yield from (row for row in listed if isinstance(row, dict)) if isinstance(listed, list) else ()

@@ -9,6 +9,7 @@ from tests.evals.attribution import print_attribution
 from tests.evals.confidence import print_confidence
 from tests.evals.conflicts import print_conflicts
 from tests.evals.datasets import DataAbsent
+from tests.evals.injection import print_injection
 from tests.evals.library import print_library
 from tests.evals.lookalikes import print_lookalikes
 from tests.evals.planted import print_planted
@@ -24,6 +25,7 @@ EVALUATIONS: dict[str, Callable[[], None]] = {
     "confidence": print_confidence,
     "conflicts": print_conflicts,
     "whole": print_whole,
+    "injection": print_injection,
 }
 
 
