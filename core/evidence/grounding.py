@@ -162,6 +162,9 @@ class Grounder:
         contrary += [
             asked.evidence[0] for asked, judgement in said if not asked.is_cited and _says_otherwise(asked, judgement)
         ]
+        if not carried and not others and {NO_PASSAGE, NOT_READ}.issuperset(reasons):
+            # Its own citation leads nowhere, another source may say it, and nobody judged that.
+            carried = [_ruled(asked, None) for asked, judgement in said if not asked.is_cited and judgement is None][:1]
         return self._settled(replace(judged, contrary=tuple(contrary), asked=()), carried, others, reasons)
 
     def quote_as_given(self, grounded: Grounded, given: Sequence[Citation]) -> Grounded:
