@@ -1,4 +1,4 @@
-"""What rules say against claims that people judged: how many true ones they cut or doubt, how many false ones they see."""
+"""What rules say against claims that people judged: how many true ones they cut or doubt, how many false they see."""
 
 from __future__ import annotations
 
