@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 Q ?= How is confidence scored?
 
-.PHONY: ask run test check bench eval soak pictures lock
+.PHONY: ask run test check bench eval soak pictures tables lock
 .DEFAULT_GOAL := ask
 
 ask: $(VENV)/.run ## answer one question: make ask Q="…"
@@ -34,6 +34,9 @@ soak: $(VENV)/.dev ## half an hour of faults and kills on PostgreSQL and Redis; 
 
 pictures: $(VENV)/.dev ## draw the pictures of the documents anew (needs chromium)
 	@$(BIN)/python -m tests.pictures $(ARGS)
+
+tables: $(VENV)/.dev ## write the generated tables of languages and words anew
+	@$(BIN)/python -m tests.tables $(ARGS)
 
 lock: ## pin every dependency by hash, without addresses (needs uv)
 	uv pip compile --universal --generate-hashes --no-emit-index-url --no-annotate --no-header --extra install pyproject.toml -o requirements.lock

@@ -5,11 +5,11 @@ Every span is half-open character offsets into the source's text as read: `quote
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,7 @@ from core.evidence.words import (
 )
 from core.sentences import sentences_of
 from core.source import Source
+from core.text.language import language_of
 
 MAX_SENTENCES = 3  # a passage longer than this is no longer a quote
 MAX_SENTENCE_CHARS = 600  # longer "sentences" are tables or menus; they are cut at a line or a space
@@ -37,9 +38,9 @@ PAIR_WEIGHT = 0.3  # of a word's weight, for two claim words that are also neigh
 FOCUS_SENTENCES = 3  # what one sentence of an answer usually draws on
 CONTEXT_SENTENCES = 5  # beside the passage; more of a long text have the claim's words by chance
 MIN_SCORE = 0.15  # 0…1; below, the source says nothing of the claim
+TELLING_CHARS = 2000  # of a text, to tell its language by
 
 Span = tuple[int, int]
-Key = TypeVar("Key", str, int, tuple[str, str])
 
 
 @dataclass(frozen=True)
@@ -59,26 +60,28 @@ class PassageIndex:
     def __init__(self, text: str) -> None:
         self.text = text
         self.spans = _sentence_spans(text)
-        self._by_stem: dict[str, list[int]] = {}
-        self._by_root: dict[str, list[int]] = {}
-        self._by_meaning: dict[int, list[int]] = {}
+        self.language = language_of(text[:TELLING_CHARS]) or "en"
+        self._by_stem: dict[str, list[int]] = defaultdict(list)
+        self._by_root: dict[str, list[int]] = defaultdict(list)
+        self._by_meaning: dict[int, list[int]] = defaultdict(list)
         self._numbers: dict[str, Token] = {}
-        self._pairs: dict[tuple[str, str], list[int]] = {}
+        self._pairs: dict[tuple[str, str], list[int]] = defaultdict(list)
         for position, (start, end) in enumerate(self.spans):
-            self._add(position, _content_words(text[start:end]))
+            self._add(position, _content_words(text[start:end], self.language))
         self._line = NumberLine(self._numbers.values())
 
     def _add(self, position: int, words: Sequence[Token]) -> None:
-        for word in words:
-            _append(self._by_stem, word.stem, position)
-            if word.kind is Kind.NUMBER:
-                self._numbers.setdefault(word.stem, word)
-            else:
-                _append(self._by_root, word.root, position)
-                for meaning in meanings(word.stem):
-                    _append(self._by_meaning, meaning, position)
-        for left, right in pairwise(words):
-            _append(self._pairs, (left.stem, right.stem), position)
+        stems = [word.stem for word in words]
+        for stem in set(stems):
+            self._by_stem[stem].append(position)
+        for pair in set(pairwise(stems)):
+            self._pairs[pair].append(position)
+        self._numbers |= {word.text: word for word in words if word.values}
+        plain = [word for word in words if not word.values]
+        for root in {word.root for word in plain}:
+            self._by_root[root].append(position)
+        for meaning in {meaning for word in plain for meaning in meanings(word.stem)}:
+            self._by_meaning[meaning].append(position)
 
     def best(self, claim: str) -> Passage | None:
         """The best run of at most three sentences; None where nothing of the claim is found."""
@@ -240,15 +243,9 @@ def index_text(text: str) -> PassageIndex:
 
 
 @lru_cache(maxsize=2048)
-def _content_words(sentence: str) -> tuple[Token, ...]:
+def _content_words(sentence: str, language: str) -> tuple[Token, ...]:
     """A sentence is read with its source, then as the passage for a claim, then among those around it."""
-    return tuple(token for token in tokenize(sentence) if token.is_content)
-
-
-def _append(table: dict[Key, list[int]], key: Key, position: int) -> None:
-    positions = table.setdefault(key, [])
-    if not positions or positions[-1] != position:
-        positions.append(position)
+    return tuple(token for token in tokenize(sentence, language) if token.is_content)
 
 
 def _sentence_spans(text: str) -> list[Span]:

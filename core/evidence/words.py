@@ -6,32 +6,60 @@ Matching is by `stem` (inflection taken off) or, weaker, by `root` (derivation t
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache, partial
+from itertools import zip_longest
 from typing import NamedTuple
 
 import regex
 
+from core.text.language import language_of, small_words
+from core.text.language import stem as stem_in
 from core.text.numbers import (
     MONTHS,
+    OF,
+    OPENING,
+    Values,
+    calendar_name,
+    is_article,
+    is_joint,
     is_ordinal,
     is_ordinal_word,
+    is_percent,
     join_numbers,
-    month_of,
     number_word,
-    parse_number,
-    same_number,
+    read_number,
+    same_values,
+    unit_of,
 )
 
-_TOKEN = regex.compile(
-    r"\p{Nd}+(?:[.,]\p{Nd}+)*"  # 12, 1,234.5
-    r"|\p{Han}|\p{Hiragana}+|\p{Katakana}+|\p{Thai}+"  # no spaces between words
-    r"|\p{L}[\p{L}\p{M}\p{Nd}]*(?:['’]\p{L}+)*"
-    r"|[%‰°$€£¥<>≤≥±]"
+_WORD = r"\p{L}[\p{L}\p{M}\p{Nd}]*(?:['’]\p{L}+)*"
+_SIGNS = "%‰°$€£¥<>≤≥±"
+_NUMBER = (
+    r"\p{Nd}{1,2}(?=\.\p{Nd}{1,2}\.\p{Nd}{4}(?!\p{Nd}))|(?<=\p{Nd}\.)\p{Nd}{1,2}(?=\.\p{Nd}{4}(?!\p{Nd}))"  # 3.10.2021
+    r"|(?<![\p{Nd}.,])\p{Nd}{1,3}(?:[%s\u00a0\u2009\u202f'’]\p{Nd}{3})+(?!\p{Nd})(?:[.,]\p{Nd}+)?"  # 1 500
+    r"|\p{Nd}+(?:[.,٫٬]\p{Nd}+)*[½⅓⅔¼¾⅛]?|[½⅓⅔¼¾⅛]"  # 12, 1,234.5, 6½
 )
+_UNSPACED = r"\p{Han}|\p{Hiragana}+|\p{Katakana}+|\p{Thai}+"  # no spaces between words
+_PERCENT = r"[pP](?:er|or|our)\s(?:cento?|cien(?:to)?)(?!\p{L})"
+_ELIDED = r"(?i:[ldnscjmt]|qu|un|quest|quell|all|(?:d|n|s)[eau]ll)['’](?=\p{L})"
+_DOTTED = r"\p{Nd}{1,2}\.(?=\s\p{L})"  # 3. Oktober
+
+
+def _pattern(*parts: str, space: str) -> regex.Pattern[str]:
+    """The look-ahead passes over blanks at once."""
+    every = (*parts, _UNSPACED, _WORD, _NUMBER % space, f"[{_SIGNS}]")
+    return regex.compile(rf"(?=[\p{{L}}\p{{N}}{_SIGNS}])(?:{'|'.join(every)})")
+
+
+_ENGLISH = _pattern(_PERCENT, space="")
+_OTHER = _pattern(_PERCENT, _ELIDED, space=" ")
+_GERMAN = _pattern(_DOTTED, _ELIDED, space=" ")
+_JOINTS = frozenset({"", " ", "-", "\xa0", "\u2009", "\u202f", "\n"})  # within a number, or between it and its unit
 _ISO_MONTH = regex.compile(r"\p{Nd}{4}-(0[1-9]|1[0-2])-\p{Nd}{2}")
+_DOTTED_MONTH = regex.compile(r"\p{Nd}\.(0?[1-9]|1[0-2])\.\p{Nd}{4}")
 _SENTENCE_END = regex.compile(r"[.!?:;\n•“\"(\[]\s*[\"'“‘(\[]*$")
 
 
@@ -44,9 +72,10 @@ class Kind(Enum):
 
 
 class Token(NamedTuple):
-    """A piece of the text: `text[start:end]`. `value` is set for numbers, also for those in words.
+    """A piece of the text: `text[start:end]`. `values` are a number's readings, the likeliest first, also in words.
 
-    A tuple, as a page has thousands: a dataclass takes three times as long to make and six times to compare.
+    `stem` is the English one where languages share it: of months, weekdays, numbers and signs. A tuple, as a page has
+    thousands: a dataclass takes three times as long to make and six times to compare.
     """
 
     text: str
@@ -55,95 +84,149 @@ class Token(NamedTuple):
     start: int
     end: int
     kind: Kind
-    value: float | None = None
+    values: Values = ()
 
     def __hash__(self) -> int:
         return hash((self.start, self.stem))  # the default would hash the enumeration, slowly
 
     @property
+    def value(self) -> float | None:
+        """What a number most likely is."""
+        return self.values[0] if self.values else None
+
+    @property
     def is_content(self) -> bool:
         return self.kind in (Kind.WORD, Kind.NAME, Kind.NUMBER)
 
+    @property
+    def is_ordinal(self) -> bool:
+        return self.stem.endswith("th") and self.kind is Kind.NUMBER
 
-_JOINABLE = (Kind.NUMBER, Kind.FUNCTION)
 
+def tokenize(text: str, language: str = "") -> tuple[Token, ...]:
+    """The tokens of `text` in order, punctuation left out except signs that go with numbers.
 
-def tokenize(text: str) -> tuple[Token, ...]:
-    """The tokens of `text` in order, punctuation left out except signs that go with numbers."""
-    matches = list(_TOKEN.finditer(text))
+    `language` is that of the text, told by its small words if not given; one that is not known is read as English.
+    """
+    language = language or language_of(text) or "en"
+    pattern = _GERMAN if language == "de" else _ENGLISH if language == "en" else _OTHER
+    known = _dictionary(language)
+    matches = list(pattern.finditer(text))
     tokens: list[Token] = []
-    for position, match in enumerate(matches):
-        following = matches[position + 1].group() if position + 1 < len(matches) else ""
-        token = _token(text, match.group(), match.start(), match.end(), following)
-        joined = _join(text, tokens[-1], token) if tokens and tokens[-1].kind in _JOINABLE else None
-        if joined is None:
-            tokens.append(token)
+    for match, next_match in zip_longest(matches, matches[1:]):
+        word, following = match.group(), next_match.group() if next_match else ""
+        if word[0].isalpha():
+            token = _read_word(text, match, known(word.lower().replace("’", "'")), following, language)
+        elif word[0].isnumeric():
+            token = _read_number(text, match, language)
         else:
-            tokens[-1] = joined
+            token = Token(word, word, word, match.start(), match.end(), Kind.SIGN)
+        if tokens and (tokens[-1].kind is Kind.NUMBER or tokens[-1].stem in OPENING):
+            _add(text, tokens, token, following.lower(), language)
+        else:
+            tokens.append(token)
     return tuple(tokens)
 
 
-def _token(text: str, word: str, start: int, end: int, following: str) -> Token:
-    if word[0].isdigit():
-        return _number(text, word, start, end)
-    lower = word.lower().replace("’", "'")
-    if not word[0].isalpha():
-        return Token(word, lower, lower, start, end, Kind.SIGN)
-    if word[0].isupper() and (month := month_of(lower, following, text[max(0, start - 3) : start])):
-        return Token(word, month, month, start, end, Kind.NAME)
-    known = _known(lower)
-    is_name = known.kind is Kind.WORD and _is_name(text, word, start, following)
-    return Token(word, known.stem, known.root, start, end, Kind.NAME if is_name else known.kind, known.value)
+def _read_word(text: str, match: regex.Match[str], known: Token, following: str, language: str) -> Token:
+    word = match.group()
+    start, end = match.span()
+    kind = known.kind
+    if kind is Kind.FUNCTION:
+        return Token(word, known.stem, known.root, start, end, kind)
+    if kind is Kind.NAME:  # of a month or a day, perhaps
+        is_named = word[0].isupper() or language != "en"
+        if is_named and (name := calendar_name(known.text, following, text[max(0, start - 3) : start], language)):
+            return Token(word, name, name, start, end, Kind.NAME)
+        kind = Kind.FUNCTION if known.stem in small_words(language) else Kind.WORD
+    if known.text == "half" and following.lower() in OF:
+        return _quantity(word, start, end, (0.5,))
+    if kind is Kind.WORD and _is_name(text, word, start, following, language):
+        kind = Kind.NAME
+    return Token(word, known.stem, known.root, start, end, kind, known.values)
 
 
-@lru_cache(maxsize=65536)
-def _known(lower: str) -> Token:
-    """A word in lower case by itself, wherever it stands."""
-    if lower in FUNCTION_WORDS or lower.endswith("n't"):
-        return Token(lower, lower, lower, 0, len(lower), Kind.FUNCTION)
-    if (value := number_word(lower)) is not None:
-        return _quantity(lower, 0, len(lower), value)
-    base = stem(lower)
-    return Token(lower, base, root(base), 0, len(lower), Kind.WORD)
+@cache
+def _dictionary(language: str) -> Callable[[str], Token]:
+    """A word of the language in lower case by itself, wherever it stands."""
+    return lru_cache(maxsize=65536)(partial(_known, language))
 
 
-def _number(text: str, word: str, start: int, end: int) -> Token:
+def _known(language: str, lower: str) -> Token:
+    kind = Kind.NAME if calendar_name(lower, "1", "", language) else Kind.FUNCTION
+    if lower.rstrip("'") in small_words(language) or lower.endswith("n't") or lower in _CONTRACTIONS:
+        return Token(lower, lower, lower, 0, len(lower), kind)
+    if (value := number_word(lower, language)) is not None:
+        return _quantity(lower, 0, len(lower), (value,), is_ordinal=is_ordinal_word(lower, language))
+    if is_percent(lower):
+        return Token(lower, "%", "%", 0, len(lower), Kind.SIGN)
+    base = stem(lower) if language == "en" else stem_in(lower, language)
+    kind = kind if kind is Kind.NAME else Kind.WORD
+    return Token(lower, base, root(base) if language == "en" else base[:7], 0, len(lower), kind)
+
+
+def _read_number(text: str, match: regex.Match[str], language: str) -> Token:
     """Digits tied to a word by a hyphen (COVID-19) are part of a name, not a quantity."""
+    word = match.group()
+    start, end = match.span()
     before = text[max(0, start - 6) : start]
     if len(before) > 1 and before[-1] in "-‐–" and before[-2].isalpha():
         return Token(word, word, word, start, end, Kind.NAME)
-    if iso := _ISO_MONTH.fullmatch(text[max(0, start - 5) : end + 3]):
-        month = MONTHS[int(iso.group(1)) - 1]
-        return Token(word, month, month, start, end, Kind.NAME)
+    if before[-1:] in ("-", ".") and len(word) < 3:
+        month = _ISO_MONTH.fullmatch(text[start - 5 : end + 3]) or _DOTTED_MONTH.fullmatch(text[start - 2 : end + 5])
+        if month:
+            name = MONTHS[int(month.group(1)) - 1]
+            return Token(word, name, name, start, end, Kind.NAME)
     if len(word) == 2 and len(before) > 4 and before[-1] in "-–/" and before[-5:-1].isdigit():
-        return _quantity(word, start, end, float(before[-5:-3] + word))  # 2018–19
-    return _quantity(word, start, end, parse_number(word))
+        return _quantity(word, start, end, (float(before[-5:-3] + word),))  # 2018–19
+    return _quantity(word, start, end, read_number(word.rstrip("."), language))
 
 
-def _quantity(word: str, start: int, end: int, value: float) -> Token:
-    form = f"#{value:.12g}"
-    return Token(word, form + "th" if is_ordinal_word(word.lower()) else form, form, start, end, Kind.NUMBER, value)
+def _quantity(word: str, start: int, end: int, values: Values, *, is_ordinal: bool = False) -> Token:
+    form = f"#{values[0]:.12g}"
+    return Token(word, form + "th" if is_ordinal else form, form, start, end, Kind.NUMBER, values)
 
 
-def _join(text: str, left: Token, right: Token) -> Token | None:
-    """One number of two tokens: 1.2 million, twenty-five, one hundred."""
-    if text[left.end : right.start] not in ("", " ", "-", "\xa0", "\n"):
-        return None
-    value = join_numbers(left.text.lower(), left.value, right.text.lower(), right.value)
-    return None if value is None else _quantity(text[left.start : right.end], left.start, right.end, value)
+def _add(text: str, tokens: list[Token], token: Token, following: str, language: str) -> None:
+    """Append the token, or make one number of it and those before it: 1.2 million, twenty-five, treinta y uno."""
+    last = tokens[-1]
+    first = tokens[-2] if len(tokens) > 1 and is_joint(last.stem) and tokens[-2].kind is Kind.NUMBER else last
+    is_near = text[last.end : token.start] in _JOINTS and (first is last or text[first.end : last.start] in _JOINTS)
+    if token.start == last.end and is_ordinal(last.text + token.stem):
+        tokens[-1] = _quantity(last.text + token.text, last.start, token.end, last.values)
+        return
+    if is_near and (first.kind is Kind.NUMBER or is_article(first.stem)):
+        left, right = text[first.start : last.end].lower(), token.text.lower()
+        values = join_numbers(left, first.values, right, token.values, following=following, language=language)
+        if values:
+            tokens[-1 if first is last else -2 :] = [
+                _quantity(text[first.start : token.end], first.start, token.end, values)
+            ]
+            return
+    tokens.append(token)
+    if language == "en" and len(token.text) == 3 and token.text.isdigit() and last.text.isdigit():
+        _read_spaced(text, tokens)
 
 
-def _is_name(text: str, word: str, start: int, following: str) -> bool:
+def _read_spaced(text: str, tokens: list[Token]) -> None:
+    """In English 1 500 are two numbers, unless they are one."""
+    left, right = tokens[-2:]
+    if left.values and right.values and text[left.end : right.start] == " " and len(left.text) < 4:
+        whole = left.values[-1] * 1000 + right.values[0]
+        tokens[-2:] = [left._replace(values=(*left.values, whole)), right._replace(values=(*right.values, whole))]
+
+
+def _is_name(text: str, word: str, start: int, following: str, language: str) -> bool:
     if word.islower() and word.isalpha():
         return False
-    if not word[0].isupper():
-        return any(character.isupper() or character.isdigit() for character in word[1:])  # iPhone, p53
     if any(character.isupper() or character.isdigit() for character in word[1:]):
-        return True
+        return True  # iPhone, p53, NATO
+    if not word[0].isupper():
+        return False
     before = text[max(0, start - 4) : start]
     opens = not before.strip() or _SENTENCE_END.search(before) is not None
-    if opens:  # the first word is capitalised anyway; a capitalised second word makes it a name
-        return following[:1].isupper() and following.lower() not in FUNCTION_WORDS
+    if opens or language == "de":  # capitalised anyway; a capitalised neighbour makes it a name
+        return following[:1].isupper() and following.lower() not in small_words(language)
     return True
 
 
@@ -217,18 +300,8 @@ def root(base: str) -> str:
     return base
 
 
-FUNCTION_WORDS = frozenset(
-    """a an the this that these those it its itself he him his himself she her hers herself they them their theirs
-    themselves we us our ours ourselves you your yours yourself i me my mine myself who whom whose which what where
-    when why how and or but nor so yet if then than as because while although though unless until since whether of
-    in on at by for with about against between into through during to from up down out off
-    over under again further once here there all any both each other some such no not only own same too
-    very s t can will just don should now is am are was were be been being have has had having do does did doing would
-    could may might must shall ought also however therefore thus hence moreover furthermore upon within without across
-    toward towards among amongst via per etc eg ie vs ever never none neither either every much another
-    else even still already whereas whereby therein thereof one ones us let cannot
-    been became become's that's it's he's she's there's i'm we're they're you're i've we've they've""".split()
-)
+FUNCTION_WORDS = small_words("en")
+_CONTRACTIONS = frozenset("become's that's it's he's she's there's i'm we're they're you're i've we've they've".split())
 
 
 _GROUPS = """
@@ -286,22 +359,26 @@ def meanings(base: str) -> tuple[int, ...]:
 ROOT_MATCH = 0.85  # 0…1, how much a match by root alone counts; by judgement
 SYNONYM_MATCH = 0.8
 ARTICLES = frozenset({"a", "an", "the"})
-ROUNDING = 0.06  # share of a number; quantities.same_number allows 5 per cent of the other
+ROUNDING = 0.06  # share of a number; same_number allows 5 per cent of the other
 
 
 class NumberLine:
     """The distinct numbers of a text in order of value, so that looking for one does not mean trying all."""
 
     def __init__(self, numbers: Iterable[Token]) -> None:
-        distinct = {number.stem: number for number in numbers}.values()
-        self._tokens = sorted(distinct, key=lambda number: number.value or 0.0)
-        self._values = [number.value or 0.0 for number in self._tokens]
+        distinct = {(number.stem, number.values): number for number in numbers}.values()
+        readings = sorted(((value, at) for at, number in enumerate(distinct) for value in number.values))
+        tokens = list(distinct)
+        self._values = [value for value, _ in readings]
+        self._tokens = [tokens[at] for _, at in readings]
 
     def near(self, number: Token) -> list[Token]:
-        """Those that `number` may be a rounding of."""
-        value = number.value or 0.0
-        slack = ROUNDING * abs(value)
-        return self._tokens[bisect_left(self._values, value - slack) : bisect_right(self._values, value + slack)]
+        """Those that `number` may be a rounding of, by any reading."""
+        found: list[Token] = []
+        for value in number.values:
+            slack = ROUNDING * abs(value)
+            found += self._tokens[bisect_left(self._values, value - slack) : bisect_right(self._values, value + slack)]
+        return found
 
 
 @dataclass(frozen=True)
@@ -405,13 +482,54 @@ def match_tokens(left: Token, right: Token) -> float:
     """How well the claim's word `left` matches a source's, 0…1; a number may be rounded."""
     if left.stem == right.stem:
         return 1.0
-    if left.value is not None or right.value is not None:
-        if left.value is None or right.value is None:
+    if left.values or right.values:
+        if not left.values or not right.values:
             return 0.0
-        if is_ordinal_word(left.text.lower()) != is_ordinal_word(right.text.lower()):
-            return float(left.value == right.value and is_ordinal(left.text.lower()) and is_ordinal(right.text.lower()))
-        return float(same_number(left.value, right.value, left.text))
+        if left.is_ordinal != right.is_ordinal:
+            digits = right.text if left.is_ordinal else left.text
+            return float(left.value == right.value and is_ordinal(digits.lower()))
+        return float(same_values(left.values, right.values, left.text))
     if left.root == right.root:
         return ROOT_MATCH
     shared = set(meanings(left.stem)) & set(meanings(right.stem))
     return SYNONYM_MATCH if shared else 0.0
+
+
+@dataclass(frozen=True)
+class Measure:
+    """`amount` in the base unit of its `dimension`."""
+
+    dimension: str
+    amount: float
+    unit: str
+
+    def same_as(self, other: Measure | None) -> bool:
+        """Equal; within two per cent in another unit, as conversions are rounded."""
+        if other is None or self.dimension != other.dimension:
+            return False
+        is_converted = self.unit.lower().rstrip("s") != other.unit.lower().rstrip("s")
+        return abs(self.amount - other.amount) <= (0.02 if is_converted else 1e-9) * abs(self.amount)
+
+
+def measure(reading: Reading, number: Token) -> Measure | None:
+    """The number with the unit beside it, a part in words as a share; None where it has none that is known."""
+    position = reading.positions[number]
+    after = reading.tokens[position + 1] if position + 1 < len(reading.tokens) else None
+    before = reading.tokens[position - 1] if position else None
+    if number.value is None:
+        return None
+    if after is not None and reading.text[number.end : after.start] in _JOINTS and (unit := unit_of(after.text)):
+        return Measure(unit[0], number.value * unit[1], after.text)
+    if (
+        before is not None
+        and before.kind is Kind.SIGN
+        and before.end == number.start
+        and (unit := unit_of(before.text))
+    ):
+        return Measure(unit[0], number.value * unit[1], before.text)
+    return Measure("share", 100 * number.value, "") if is_part(number) else None
+
+
+def is_part(number: Token) -> bool:
+    """Whether it is a part in words: half of, two thirds, la mitad."""
+    return number.text[0].isalpha() and 0 < (number.value or 0.0) < 1

@@ -1,76 +1,258 @@
-"""Numbers and months as people write them: 1,234.5, twenty-five, 1.2 million, Sept."""
+"""Numbers, dates and units as people write them: 1,234.5 or 1.234,5, twenty-five, 1.2 million, 3. Okt., 40 Prozent.
+
+A number has as many readings as its notation allows, the likeliest in its language first. The words of each language
+are in `tables.json`, which `make tables` writes from Unicode CLDR and text2num; only what those lack is here.
+"""
 
 from __future__ import annotations
 
-_SMALL = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
-seventeen eighteen nineteen""".split()
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
-_ORDINALS = """first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth
-fifteenth sixteenth seventeenth eighteenth nineteenth twentieth""".split()
-_MULTIPLES = {"twice": 2.0, "double": 2.0, "thrice": 3.0, "triple": 3.0, "dozen": 12.0}
-_WORDS = (
-    {word: float(value) for value, word in enumerate(_SMALL)}
-    | {word: float(value * 10) for value, word in enumerate(_TENS, start=2)}
-    | {word: float(value) for value, word in enumerate(_ORDINALS, start=1)}
-    | _MULTIPLES
-)
-SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "bn": 1e9}
+import json
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+import regex
+
 MONTHS = """january february march april may june july august september october november december""".split()
-_ABBREVIATIONS = {month[:3]: month for month in MONTHS} | {"sept": "september"}
+WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
+Values = tuple[float, ...]  # the readings of one number, the likeliest first
+
+# Neither CLDR nor text2num has these; what a fraction divides by is found there only as an ordinal ("third").
+_MULTIPLES = {
+    "en": "twice=2 double=2 thrice=3 triple=3 dozen=12 zero=0",
+    "de": "anderthalb=1.5 eineinhalb=1.5 zweieinhalb=2.5 dreieinhalb=3.5 doppelt=2 dreifach=3 dutzend=12 null=0 zwo=2",
+    "es": "doble=2 triple=3 docena=12 cero=0",
+    "fr": "double=2 triple=3 douzaine=12 zéro=0",
+    "it": "doppio=2 triplo=3 dozzina=12 zero=0",
+    "pt": "dobro=2 triplo=3 dúzia=12 zero=0",
+    "nl": "anderhalf=1.5 anderhalve=1.5 dubbel=2 dozijn=12 nul=0",
+}
+_PARTS = {
+    "en": "halves=2 quarter=4 quarters=4",
+    "de": "hälfte=2 drittel=3 viertel=4 fünftel=5 sechstel=6 siebtel=7 achtel=8 neuntel=9 zehntel=10",
+    "es": "mitad=2 tercio=3 tercios=3",
+    "fr": "moitié=2 tiers=3 quart=4 quarts=4",
+    "it": "metà=2",
+    "pt": "metade=2 terço=3 terços=3",
+    "nl": "helft=2 kwart=4",
+}
+HALVES = frozenset("hälfte mitad moitié metà metade helft".split())  # stand alone; "half" must be half of something
+OF = frozenset("of the de des du der d' da do das dos del della dei di von van".split())
+_ARTICLES = frozenset("a an one ein eine einer einem einen un une una uno um uma een één".split())
+_JOINTS = frozenset("and und en y e et".split())  # within one number: one hundred and five, treinta y uno
+OPENING = _ARTICLES | _JOINTS
+_ORDINAL_ENDINGS = frozenset("st nd rd th er re ère e ème º ª de ste".split())
+_COMPOUND = regex.compile(r"(.*?)(tausend|hundert|duizend|honderd|mila|mille|cento)(?:und|en)?(.*)")
+_PERCENT = regex.compile(r"p(?:e[rt]|or|our)\s?cien(?:to)?|p(?:er|or|our)\s?cento?|pro[zc]ent|pct")
+_DECIMALS = regex.compile(r"[.,]\d\d?(?!\d)")
+_INDIAN = regex.compile(r"\d{1,2}(?:,\d\d)+,\d{3}")
+# Ours of a unit, its other names, what it is in the base of its dimension.
+_UNITS = """
+length m meter metre 1 km kilometer kilometre 1000 cm centimeter centimetre 0.01 mm millimeter millimetre 0.001 nm
+ nanometer 1e-9 mile mi 1609.344 foot ft feet 0.3048 inch 0.0254 yard 0.9144
+mass g gram 1 kg kilogram kilo 1000 mg milligram 0.001 µg μg mcg microgram 1e-6 tonne 1e6 lb pound lbs 453.592 oz ounce
+ 28.3495
+time s second sec 1 ms millisecond 0.001 min minute mins 60 h hour hr hrs 3600 day 86400 week 604800 month 2629800
+ year yr yrs an ans 31557600 decade 315576000 century 3155760000
+volume l liter litre 1 ml milliliter millilitre 0.001 dl 0.1 gallon 3.78541
+data b byte 1 kb kilobyte 1e3 mb megabyte 1e6 gb gigabyte 1e9 tb terabyte 1e12
+share % percentage 1 ‰ 0.1
+dollars $ dollar usd dólar dólares dollaro dollari 1
+euros € euro eur 1
+sterling £ gbp 1
+temperature_c °c celsius 1
+temperature_f °f fahrenheit 1
+power w watt 1 kw kilowatt 1e3 mw megawatt 1e6 gw gigawatt 1e9
+"""
 
 
-def parse_number(digits: str) -> float:
-    """The value of digits with `,` and `.`: a comma before three digits groups, else it is a decimal point."""
-    parts = digits.split(",")
-    if len(parts) > 1 and all(len(part.split(".")[0]) == 3 for part in parts[1:]):
-        digits = "".join(parts)
-    else:
-        digits = ".".join(parts)
-    if digits.count(".") > 1:  # 1.2.3 is a version or a date: keep it apart from any quantity
-        return float(digits.replace(".", "")) + 0.123456789
-    return float(digits)
+@dataclass(frozen=True)
+class Numerals:
+    """The words of one language: months and weekdays by their English names, the rest by value."""
+
+    decimal: str
+    calendar: Mapping[str, str]
+    ambiguous: frozenset[str]  # months that are other words too, unless a number stands beside
+    numbers: Mapping[str, float]
+    ordinals: Mapping[str, int]
+    scales: Mapping[str, float]
+    parts: Mapping[str, int]  # what divides: "third" 3
 
 
-def number_word(lower: str) -> float | None:
+@cache
+def _tables() -> Mapping[str, Mapping[str, Mapping[str, float]]]:
+    tables: dict[str, dict[str, dict[str, float]]] = json.loads(
+        files(__package__).joinpath("tables.json").read_text(encoding="utf-8")
+    )
+    return tables
+
+
+@cache
+def numerals(language: str) -> Numerals:
+    """Those of a known language; English for any other."""
+    code = language if language in _tables() else "en"
+    table = _tables()[code]
+    ordinals = {word: int(value) for word, value in table["ordinals"].items()}
+    numbers = dict(table["numbers"]) | _listed(_MULTIPLES[code])
+    scales = dict(table["scales"])
+    if code == "en":
+        scales["bn"] = 1e9
+    else:  # "mil", "tausend": a number by itself, as "thousand" is not
+        numbers |= {word: value for word, value in scales.items() if value == 1000}
+    months = {word: MONTHS[int(value) - 1] for word, value in table["months"].items()}
+    return Numerals(
+        str(table["decimal"]),
+        {word: WEEKDAYS[int(value) - 1] for word, value in table["weekdays"].items()} | months,
+        frozenset(word for word in months if len(word) < 5 and word not in ("juni", "juli", "juin")) | {"march"},
+        numbers,
+        ordinals,
+        scales,
+        {word: value for word, value in ordinals.items() if value > 2}
+        | {word: int(value) for word, value in _listed(_PARTS[code]).items()},
+    )
+
+
+def _listed(pairs: str) -> dict[str, float]:
+    return {word: float(value) for word, value in (pair.split("=") for pair in pairs.split())}
+
+
+def read_number(written: str, language: str = "en") -> Values:
+    """What digits with their marks may stand for: 1.500 is 1.5 or 1500, the likelier in the language first.
+
+    Spaces and apostrophes group; two kinds of marks tell each other; 1.2.3 is a version, kept apart from any quantity.
+    """
+    fraction = unicodedata.numeric(written[-1]) if unicodedata.category(written[-1]) == "No" else 0.0
+    digits = "".join(_plain(character) for character in written)
+    if not digits:
+        return (fraction,)
+    if digits.isdigit():
+        return (float(digits) + fraction,)
+    last = max(digits.rfind("."), digits.rfind(","))
+    mark, head, tail = digits[last], digits[:last], digits[last + 1 :]
+    whole = float("".join(character for character in digits if character.isdigit()))
+    groups = digits.split(mark)
+    if "." in digits and "," in digits:
+        return (float(f"{head.replace(',', '').replace('.', '')}.{tail}"),) if len(groups) == 2 else (whole,)
+    if len(groups) > 2:
+        is_grouped = all(len(group) == 3 for group in groups[1:]) or _INDIAN.fullmatch(digits)
+        return (whole,) if is_grouped else (whole + 0.123456789,)
+    decimal = float(f"{head}.{tail}")
+    if len(tail) != 3 or len(head) > 3 or head.startswith("0"):
+        return (decimal,)
+    return (decimal, whole) if mark == numerals(language).decimal else (whole, decimal)
+
+
+def _plain(character: str) -> str:
+    """A digit of any script as ours, a mark as point or comma; what only groups is nothing."""
+    if character.isdecimal():
+        return str(unicodedata.decimal(character))
+    return {"٫": ".", ".": ".", ",": ","}.get(character, "")
+
+
+def number_word(lower: str, language: str = "en") -> float | None:
     """The value of a number written as one word, ordinals and multiples included; "one" is a pronoun too often."""
-    return None if lower == "one" else _WORDS.get(lower)
+    words = numerals(language)
+    if lower in words.numbers or lower in words.ordinals:
+        return words.numbers.get(lower, words.ordinals.get(lower))
+    if lower in HALVES and lower in words.parts:
+        return 0.5
+    return _compound(lower, words) if language in ("de", "nl", "it") and len(lower) > 6 else None
 
 
-def is_ordinal_word(lower: str) -> bool:
-    return lower in _ORDINALS
+def _compound(lower: str, words: Numerals) -> float | None:
+    """Zweihundertfünfzig: what stands before the scale times it, and what stands behind."""
+    match = _COMPOUND.fullmatch(lower)
+    if match is None:
+        return None
+    before, scale, behind = match.groups()
+    count = words.numbers.get(before) or _compound(before, words) if before not in ("", "ein") else 1.0
+    rest = words.numbers.get(behind) or _compound(behind, words) if behind else 0.0
+    return None if count is None or rest is None else count * words.scales[scale] + rest
+
+
+def is_ordinal_word(lower: str, language: str = "en") -> bool:
+    return lower in numerals(language).ordinals
 
 
 def is_ordinal(lower: str) -> bool:
-    """As word or in digits: second, 2nd."""
-    return lower in _ORDINALS or (lower[0].isdigit() and lower[-2:] in ("st", "nd", "rd", "th"))
+    """Whether digits are written as an ordinal: 2nd, 3., 1er."""
+    return lower[0].isdigit() and (lower[-1] == "." or lower.lstrip("0123456789") in _ORDINAL_ENDINGS)
+
+
+def is_percent(lower: str) -> bool:
+    """Whether a word or two stand for the sign: Prozent, por ciento."""
+    return lower[0] == "p" and _PERCENT.fullmatch(lower) is not None
 
 
 def is_loose(written: str) -> bool:
-    """Whether a number is an ordinal, a multiple or a small count in words, which a source may imply without it."""
-    return written[0].isalpha() and "-" not in written and " " not in written
+    """Whether a number is an ordinal, a part, a multiple or a small count in words, which a source may imply."""
+    last = written.replace("-", " ").rsplit(maxsplit=1)[-1].lower()
+    return written[0].isalpha() and (last == written.lower() or any(last in numerals(code).parts for code in _tables()))
 
 
-def join_numbers(left: str, left_value: float | None, right: str, right_value: float | None) -> float | None:
-    """The value of two neighbouring words that make one number; None where they do not."""
-    if left_value is not None and left[0].isdigit() and right in ("st", "nd", "rd", "th"):
-        return left_value
-    if right in SCALES and (left_value is not None or left in ("one", "a")) and left not in _ORDINALS:
-        return (1.0 if left_value is None else left_value) * SCALES[right]
-    if left in _TENS and left_value is not None and (right == "one" or right_value is not None):
-        units = 1.0 if right_value is None else right_value
-        return left_value + units if 0 < units < 10 else None
-    return None
+def join_numbers(left: str, lefts: Values, right: str, rights: Values, *, following: str, language: str) -> Values:
+    """The readings of two neighbouring words, in lower case, that make one number; none where they do not.
+
+    `lefts` and `rights` are what each is by itself; `following` is the word behind them.
+    """
+    words = numerals(language)
+    both = f"{left.replace('-', ' ')} {right}"
+    if both in words.numbers:
+        return (words.numbers[both],)
+    if left in words.ordinals or (not lefts and left not in _ARTICLES):
+        return ()
+    if (part := words.parts.get(right)) and _is_part(left, right, following, words):
+        return tuple(value / part for value in lefts or (1.0,) if value < part)
+    if (scale := words.scales.get(right)) and (not lefts or left[0].isdigit() or lefts[0] < scale):
+        return tuple(value * scale for value in lefts or (1.0,))
+    return _add(left, lefts, right, rights) if right not in words.ordinals and following not in words.scales else ()
 
 
-def month_of(lower: str, following: str, before: str) -> str | None:
-    """The full name of a month. "May" and "Mar" need a number beside them, as they are words too."""
-    month = lower if lower in MONTHS else _ABBREVIATIONS.get(lower)
-    is_plain = lower in MONTHS and lower not in ("may", "march")
-    return month if month and (is_plain or following[:1].isdigit() or before.rstrip()[-1:].isdigit()) else None
+def _add(left: str, lefts: Values, right: str, rights: Values) -> Values:
+    """One hundred and five, mil novecientos: the right one in words fills places that the left one leaves open."""
+    if not lefts or not rights or not (left[0].isalpha() and right[0].isalpha()) or lefts[0] < 100 or rights[0] < 1:
+        return ()
+    return (lefts[0] + rights[0],) if lefts[0] % 10 ** len(str(int(rights[0]))) == 0 else ()
+
+
+def is_joint(lower: str) -> bool:
+    """Whether a small word may stand within a number: and, y, et."""
+    return lower in _JOINTS
+
+
+def is_article(lower: str) -> bool:
+    """Whether a small word may stand for one: a million, ein Drittel."""
+    return lower in _ARTICLES
+
+
+def _is_part(left: str, right: str, following: str, words: Numerals) -> bool:
+    """A third of, two thirds, ein Drittel; not the third quarter."""
+    is_sure = right not in words.ordinals and right not in ("quarter", "quarters", "quart", "halves")
+    is_plural = right in words.ordinals and right[-1] in "si" and left not in _ARTICLES
+    return is_sure or is_plural or following in OF
+
+
+def calendar_name(lower: str, following: str, before: str, language: str) -> str:
+    """The English name of a month or weekday, "" if it is none.
+
+    Short forms and names that are also words ("May", "mars") need a number beside them.
+    """
+    words = numerals(language)
+    name = words.calendar.get(lower) or (numerals("en").calendar.get(lower) if language != "en" else None)
+    if name is None or (lower not in words.ambiguous and len(lower) > 3):
+        return name or ""
+    return name if following[:1].isdigit() or before.rstrip(" .")[-1:].isdigit() else ""
 
 
 def is_year(written: str, value: float) -> bool:
     return written.isdigit() and len(written) == 4 and 1000 <= value <= 2100
+
+
+def same_values(claimed: Values, said: Values, written: str) -> bool:
+    """Whether some reading of the claim's number is one of the source's, or the likeliest are, once rounded."""
+    return same_number(claimed[0], said[0], written) or any(value in said for value in claimed)
 
 
 def same_number(claimed: float, said: float, written: str) -> bool:
@@ -86,13 +268,37 @@ def same_number(claimed: float, said: float, written: str) -> bool:
 
 def _last_place(value: float, written: str) -> float:
     """What a unit of the last digit is worth: 0.1 for 2.5, 100,000 for 1.2 million, 1000 for 45,000."""
-    mantissa, _, scale = written.lower().partition(" ")
-    if value / SCALES.get(scale, 1.0) % 1:
-        mantissa = mantissa.replace(",", ".")  # a decimal comma: the value is not whole
-    step = SCALES.get(scale, 1.0)
-    _, _, decimals = mantissa.partition(".")
-    if decimals:
-        return step * float(10.0 ** -len(decimals))
+    digits = float("".join(_plain(character) for character in written if character.isdecimal()) or 1)
+    step = value / digits if digits else 1.0
+    if step < 1 or _DECIMALS.search(written):
+        return step
     while value >= 100 * step and value % (step * 10) == 0:
         step *= 10
     return step
+
+
+@cache
+def _units() -> Mapping[str, tuple[str, float]]:
+    units: dict[str, tuple[str, float]] = {}
+    for line in _UNITS.replace("\n ", " ").strip().splitlines():
+        dimension, *cells = line.split()
+        names: list[str] = []
+        for cell in cells:
+            if cell[0].isdigit():
+                units.update(dict.fromkeys(names, (dimension, float(cell))))
+                names = []
+            else:
+                names.append(cell)
+    for table in _tables().values():
+        for word, ours in table["units"].items():
+            units.setdefault(word, units[str(ours)])
+    return units
+
+
+def unit_of(word: str) -> tuple[str, float] | None:
+    """The dimension of a unit and what it is worth in the base of that; None for any other word."""
+    lower = word.lower()
+    if is_percent(lower):
+        return _units()["%"]
+    plain = (lower.removesuffix("s"), lower.removesuffix("n")) if len(lower) > 3 else ()
+    return next((_units()[form] for form in (lower, *plain) if form in _units()), None)

@@ -5,12 +5,11 @@ Years and days are numbers too; months are in dates.py, what is counted is in un
 
 from __future__ import annotations
 
-from core.evidence.words import Kind, Reading, Token
+from core.evidence.words import Kind, Reading, Token, measure
 from core.text.numbers import is_loose
 from core.verification.clauses import kind_of
 from core.verification.finding import Finding, Weight
 from core.verification.pair import Pair
-from core.verification.units import measure
 
 RULE = "numbers"
 

@@ -1,8 +1,16 @@
-"""Write the generated tables anew: `python -m tests.tables`."""
+"""Write the generated tables anew: `python -m tests.tables [languages] [antonyms] …`."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
+
 from tests.tables.antonyms import write_antonyms
+from tests.tables.languages import write_languages
+
+TABLES: dict[str, Callable[[], object]] = {"languages": write_languages, "antonyms": write_antonyms}
+
 
 if __name__ == "__main__":
-    print(f"antonyms: {write_antonyms()} lines")
+    for name in sys.argv[1:] or TABLES:
+        TABLES[name]()
