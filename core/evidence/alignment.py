@@ -155,8 +155,13 @@ def _worths(words: Sequence[Token]) -> list[float]:
     return worths
 
 
+def _match(left: Token, right: Token) -> float:
+    """As `match_tokens`; the same letters are the same word, though one text may be taken for another language."""
+    return 1.0 if left.text == right.text else match_tokens(left, right)
+
+
 def _reward(left: Token, right: Token, worth: float) -> float:
-    match = match_tokens(left, right)
+    match = _match(left, right)
     if match:
         return match * worth
     if are_opposite(left.stem, right.stem):
@@ -170,7 +175,7 @@ def _trace(left: Sequence[Token], right: Sequence[Token], moves: Sequence[Sequen
     while row or column:
         move = moves[row][column] if row and column else (1 if row else 2)
         if move == 0:
-            steps.append(Step(left[row - 1], right[column - 1], match_tokens(left[row - 1], right[column - 1])))
+            steps.append(Step(left[row - 1], right[column - 1], _match(left[row - 1], right[column - 1])))
             row, column = row - 1, column - 1
         elif move == 1:
             steps.append(Step(left[row - 1], None, 0.0))
@@ -184,7 +189,7 @@ def _trace(left: Sequence[Token], right: Sequence[Token], moves: Sequence[Sequen
 # A claim and its source
 
 MAX_SENTENCES = 40  # of the passage, among which the claim's home is looked for
-HALF = 0.5  # the same, below which a sentence is in words of its own
+HALF = 0.5  # of the claim's words in order in the sentence; below, it is in words of its own
 MOSTLY = 0.6  # the same, below which a word in another's place may be there for another reason
 CLOSE = 0.7  # share of the claim's words that stand in order in the sentence; then places may be compared
 MIN_KEPT = 3  # content words that a claim must share with the sentence, lest two or three words pass for a copy
@@ -214,12 +219,18 @@ class Comparison:
         self.claim, self.before = read(claim), read(before)
         lines = [line for sentence in sentences_of(passage) for line in _LINE_END.split(sentence.text)][:MAX_SENTENCES]
         at = max(range(len(lines)), key=lambda place: self._nearness(read(lines[place])))
-        self.home, self.wider = read(lines[at]), read(f"{passage}\n{context}")
+        self.sentence = lines[at]
+        self.home, self.wider = read(_without_asides(lines[at], self.claim)), read(f"{passage}\n{context}")
         self.passage, self.context = passage, context
         there = detect_language(passage)
         is_same = self.alignment.matched >= HALF  # then the longer text tells the language better
         self.language = there if is_same else detect_language(claim)
         self.is_translated = self.language != there
+
+    @property
+    def is_copy(self) -> bool:
+        """Whether the claim is the sentence or the passage, but for blanks, case and the last stop."""
+        return _squeeze(self.claim.text) in (_squeeze(self.sentence), _squeeze(self.passage))
 
     def _nearness(self, sentence: Reading) -> tuple[float, float]:
         found = sum(sentence.match(word) for word in self.claim.content)
@@ -290,6 +301,29 @@ class Comparison:
             for said in gap.near(word)
             if are_opposite(word.stem, said.stem) and word.stem not in self.home.stems
         ]
+
+
+_BRACKETS = regex.compile(r"\s?\([^()]{1,300}\)")
+_LIMITING = regex.compile(
+    r"\b(?:except|only|excluding|if|unless|until|provided|mice|rats|animals|not (?:in|for|when|with|if|on|under|among)|in|"
+    r"among|under|for|nur|außer|wenn|sauf|salvo|excepto|tranne|behalve)\b",
+    regex.IGNORECASE,
+)
+
+
+def _without_asides(sentence: str, claim: Reading) -> str:
+    """Without brackets of which the claim has nothing, where they do not limit what is said."""
+
+    def strip(match: regex.Match[str]) -> str:
+        inside = read(match.group())
+        is_used = any(word.stem in claim.stems for word in inside.content)
+        return match.group() if is_used or _LIMITING.search(match.group()) else ""
+
+    return _BRACKETS.sub(strip, sentence)
+
+
+def _squeeze(text: str) -> str:
+    return " ".join(text.casefold().split()).rstrip(".! ")
 
 
 Rule = Callable[[Comparison], Iterator[Veto]]

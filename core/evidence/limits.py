@@ -39,13 +39,13 @@ _FAILING = regex.compile(
     r"fail(?:s|ed|ing|ure)?|lack(?:s|ed|ing)?|absen(?:t|ce)|unable|never|nowhere|zero", regex.IGNORECASE
 )
 _NO_DENIAL = frozenset(
-    "only just least later less fewer more doubt sooner merely simply than nur allein lediglich seulement sólo solo "
+    "only just least doubt merely simply than nur allein lediglich seulement sólo solo "
     "solamente apenas soltanto somente alleen slechts".split()
 )  # behind a negation these make it another thing: not only, no later than, no doubt
 _NEGATIVE = regex.compile(
     r"(?:refus|reject|den[iy]|declin|los[est]|miss|stop|prevent|avoid|except|exclu|despite|instead|only|few|littl|rare|end|"
     r"ceas|cancel|drop|ban|forbid|prohibit|unlike|although|but|remov|withdr|leav|fall|un(?!d|i)|dis|non|im(?=p)|ir(?=r)|"
-    r"il(?=l)|in(?!t|c|d|f|v|s))\p{L}*"
+    r"il(?=l)|in(?=a|e|o|u|h|l))\p{L}*"
 )  # a source may say with one of these what a claim says with "not"
 
 
@@ -68,7 +68,14 @@ def _check_negation(pair: Comparison) -> Iterator[Veto]:
     if (
         not is_near
         or len(pair.opposed) % 2
-        or (added and any(_is_negative(pair, token) for token in pair.home.tokens if token not in pair.claimed))
+        or (
+            added
+            and any(
+                token.is_content and _is_negative(pair, token)
+                for token in pair.home.tokens
+                if token not in pair.claimed
+            )
+        )
     ):
         return
     certain = not _CONTRAST.search(pair.home.text) and len(pair.home.content) <= 2 * len(pair.claim.content)
@@ -108,10 +115,15 @@ def denials(reading: Reading, language: str) -> list[list[Token]]:
 
 
 def _is_cue(reading: Reading, at: int, language: str) -> bool:
-    following = reading.tokens[at + 1] if at + 1 < len(reading.tokens) else None
     if not _is_denying(reading.tokens[at], language):
         return False
-    return following is None or not (following.text.lower() in _NO_DENIAL or following.text[:1].isdigit())
+    following = [token.text.lower() for token in reading.tokens[at + 1 : at + 3]]
+    is_bound = following[:1] and following[0] in _BOUNDS and following[1:] == ["than"]  # no fewer than
+    is_number = following[:1] and following[0].isdigit() and reading.tokens[at].text.lower() == "no"  # No. 5
+    return not (is_bound or is_number or (following[:1] and following[0] in _NO_DENIAL))
+
+
+_BOUNDS = frozenset("later less fewer more sooner longer earlier".split())
 
 
 def _is_denying(token: Token, language: str) -> bool:
@@ -146,7 +158,10 @@ _KINDRED = {
     Cue.CONDITION: (Cue.CONDITION, Cue.HEDGE, Cue.LIMIT),
     Cue.LIMIT: (Cue.LIMIT,),
 }  # a cue of the source is kept by any of these in the claim
-_TELLING = regex.compile(r"\b(?:said|says?|stated?|states|reported?|reports|told|when|where|once)\b", regex.IGNORECASE)
+_TELLING = regex.compile(
+    r"\b(?:said|says?|stated?|states|reported?|reports|told|when|where|once|impl\w+|indicat\w+|shows?|showed|found)\b",
+    regex.IGNORECASE,
+)
 
 
 def _check_limits(pair: Comparison) -> Iterator[Veto]:
@@ -169,6 +184,16 @@ def _check_limits(pair: Comparison) -> Iterator[Veto]:
                 break
 
 
+_IS = regex.compile(
+    r"\W*(?:(?:he|she|they|it|the \p{L}+|\p{Lu}\p{L}+)\W+)?(?:(?:is|are|was|were|ist|sind|war|est|sont|es|son|è|é)\W+)?"
+    r"(?:(?:an?|the|just|only|ein|une?|una|uma?)\W+)?"
+)  # what may stand between a sentence and the word that denies it: "… is a myth", "…, the mayor denied"
+_UNTRUE = regex.compile(
+    r"myth|misconception|false|untrue|hoax|contrary|fallac|fiction|debunk|disprov|mythos|falsch|irrtum",
+    regex.IGNORECASE,
+)
+
+
 def _bears(pair: Comparison, cue: Cue, span: tuple[int, int]) -> bool:
     if (
         cue is Cue.ONLY
@@ -179,8 +204,11 @@ def _bears(pair: Comparison, cue: Cue, span: tuple[int, int]) -> bool:
     if not pair.claimed or any(span[0] <= word.start < span[1] for word in pair.claimed):
         return False
     if cue in (Cue.SAID, Cue.DENIED):
-        is_behind = pair.is_close and all(word.end <= span[0] for word in pair.claimed)
+        last = max(word.end for word in pair.claimed)
+        is_behind = pair.is_close and last <= span[0] and _IS.fullmatch(pair.home.text, last, span[0]) is not None
         return pair.governs(span[1]) or is_behind
+    if cue is Cue.LIMIT and any(word in pair.claimed for word in pair.home.content if 0 <= word.start - span[1] <= 2):
+        return False  # said of the same, with another small word
     if cue is Cue.CONDITION or cue is Cue.LIMIT:
         return pair.is_close and pair.has_near(span, back=2, ahead=2)
     return pair.has_near(span)
@@ -227,7 +255,7 @@ def _check_quantifiers(pair: Comparison) -> Iterator[Veto]:
         word = next((other for other in pair.claim.content if other.start >= span[1] and other in pair.partner), None)
         said = pair.partner[word].start if word else 0
         there = [other for _, at, other in theirs if 0 <= said - at[0] <= _QUANTIFIER_REACH] or [highest * (not theirs)]
-        if rank >= 2 and rank > max(there):
+        if rank >= 2 and rank > max(there) and not _has_word(pair.home, written):
             yield Veto("quantifiers", Force.DOUBTS, f'the source does not say "{written}"')
             return
     if ours:
@@ -237,6 +265,10 @@ def _check_quantifiers(pair: Comparison) -> Iterator[Veto]:
         if rank <= 2 and word in pair.claimed and not _is_counted(pair.claim, pair.claimed[word]):
             yield Veto("quantifiers", Force.DOUBTS, f'the source says "{written}"')
             return
+
+
+def _has_word(reading: Reading, written: str) -> bool:
+    return any(token.text.lower() == written.lower() for token in reading.tokens)
 
 
 _QUANTIFIER_REACH = 30  # characters before a word in which a quantifier bears on it
@@ -256,7 +288,7 @@ def _ranks(pair: Comparison, reading: Reading) -> list[tuple[str, tuple[int, int
 
 def _is_counted(reading: Reading, word: Token) -> bool:
     at = reading.positions[word]
-    return any(other.value is not None for other in reading.tokens[max(0, at - 3) : at])
+    return any(other.value is not None for other in reading.tokens[max(0, at - 5) : at])
 
 
 _FUTURE = frozenset("will shall won't".split())
@@ -383,9 +415,9 @@ def _other_subject(pair: Comparison) -> Token | None:
 
 def _check_frame(pair: Comparison) -> Iterator[Veto]:
     """What stands around the sentence in the source and makes it another's, a question or a mistake."""
-    content = pair.context if pair.home.text in pair.context else pair.passage
-    at = content.find(pair.home.text)
-    if pair.is_close and at >= 0 and (frame := find_frame(content, at, at + len(pair.home.text), pair.claim.text)):
+    content = pair.context if pair.sentence in pair.context else pair.passage
+    at = content.find(pair.sentence)
+    if pair.is_close and at >= 0 and (frame := find_frame(content, at, at + len(pair.sentence), pair.claim.text)):
         yield Veto("frame", Force.DOUBTS, frame)
 
 
@@ -478,8 +510,8 @@ def _in_english(*rules: Rule) -> Rule:
     return check
 
 
+AROUND_RULES: tuple[Rule, ...] = (check_language, _check_subject, _check_frame)  # all that can be said of a copy
 LIMIT_RULES: tuple[Rule, ...] = (
-    _check_negation, _check_limits, _check_added_cues, _check_quantifiers, _check_quotations, _check_subject,
-    _check_frame, _check_mixture, _check_replaced_word,
+    _check_negation, _check_limits, _check_added_cues, _check_quantifiers, _check_quotations, _check_mixture, _check_replaced_word,
     _in_english(_check_dropped_phrases, _check_tense, _check_speaker, _check_additions),
 )  # fmt: skip

@@ -307,7 +307,8 @@ _BODY = regex.compile(
 )  # what is named so was named before, unless more is said of it
 _EXPLETIVE = regex.compile(
     r"it (?:is|was|has been|may be|might be|can be) [^.]{0,40}\b(?:to|that|who|whether|when)\b|"
-    r"it (?:takes|took|rain|snow)|es (?:gibt|gab|ist|war)|il (?:y a|faut|est)|het (?:is|was)\b|er (?:is|zijn|was|waren)\b",
+    r"it (?:takes|took|rain|snow)|es (?:gibt|gab|ist|war)|il (?:y a|faut|est)|het (?:is|was)\b|"
+    r"er (?:is|zijn|was|waren)\b",
     regex.IGNORECASE,
 )
 _SAYS = regex.compile(

@@ -25,7 +25,7 @@ from core.evidence.alignment import (
     is_year_token,
 )
 from core.evidence.cues import Cue
-from core.evidence.limits import LIMIT_RULES, check_language, denials
+from core.evidence.limits import AROUND_RULES, LIMIT_RULES, check_language, denials
 from core.evidence.quantities import has_number, is_about, measure, near
 from core.evidence.words import Kind, Reading, Token
 from core.text.language import negations
@@ -54,8 +54,8 @@ def find_vetoes(claim: str, passage: str, *, context: str = "", before: str = ""
 @lru_cache(maxsize=1024)
 def _find(claim: str, passage: str, context: str, before: str) -> tuple[Veto, ...]:
     pair = Comparison(claim, passage, context, before)
-    rules = (_check_numbers,) if pair.is_translated else RULES
-    found = list(dict.fromkeys(veto for rule in (check_language, *rules) for veto in rule(pair)))
+    rules = (check_language, _check_numbers) if pair.is_translated else AROUND_RULES if pair.is_copy else RULES
+    found = list(dict.fromkeys(veto for rule in rules for veto in rule(pair)))
     return tuple(sorted(found, key=lambda veto: list(Force).index(veto.force)))
 
 
@@ -325,7 +325,7 @@ def _only_place(reading: Reading, word: Token) -> Token | None:
 def _exchange(pair: Comparison, one: tuple[Token, Token], other: tuple[Token, Token]) -> bool:
     """Whether each has the other's slot: what leads to it, and its side of what stands between them."""
     slots = [(_slot(pair.claim, word), _slot(pair.home, place)) for word, place in (one, other)]
-    if slots[0][0] != slots[1][1] or slots[1][0] != slots[0][1]:
+    if slots[0][0] != slots[1][1] or slots[1][0] != slots[0][1] or (slots[0][0] and slots[0][0] == slots[1][0]):
         return False
     between = [word for word in pair.claim.content if one[0].end <= word.start < other[0].start]
     pivots = [
@@ -380,5 +380,5 @@ def _check_opposites(pair: Comparison) -> Iterator[Veto]:
 
 RULES: tuple[Rule, ...] = (
     _check_numbers, _check_dates, _check_units, _check_bounds, _check_names, _check_first_word, _check_roles,
-    _check_opposites, *LIMIT_RULES,
+    _check_opposites, *LIMIT_RULES, *AROUND_RULES,
 )  # fmt: skip
