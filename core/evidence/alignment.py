@@ -220,7 +220,8 @@ class Comparison:
         lines = [line for sentence in sentences_of(passage) for line in _LINE_END.split(sentence.text)][:MAX_SENTENCES]
         at = max(range(len(lines)), key=lambda place: self._nearness(read(lines[place])))
         self.sentence = lines[at]
-        self.home, self.wider = read(_without_asides(lines[at], self.claim)), read(f"{passage}\n{context}")
+        self.home = read(_without_asides(lines[at], self.claim))
+        self.wider = read(f"{passage}\n{context}")  # long, and only read where a rule misses something in the home
         self.passage, self.context = passage, context
         there = detect_language(passage)
         is_same = self.alignment.matched >= HALF  # then the longer text tells the language better
@@ -253,6 +254,10 @@ class Comparison:
     def missing(self) -> tuple[Token, ...]:
         """The claim's content words that do not stand in their place."""
         return tuple(word for word in self.claim.content if word not in self.partner)
+
+    def names(self, word: Token) -> bool:
+        """Whether the source has the name, as `has_name`."""
+        return has_name(word, self.home) or has_name(word, self.wider)
 
     @property
     def is_close(self) -> bool:

@@ -250,7 +250,7 @@ def _check_quantifiers(pair: Comparison) -> Iterator[Veto]:
     if pair.alignment.matched < HALF:
         return
     ours, theirs = _ranks(pair, pair.claim), _ranks(pair, pair.home)
-    highest = max((rank for _, _, rank in _ranks(pair, pair.wider)), default=0)
+    highest = max((rank for _, _, rank in _ranks(pair, pair.wider)), default=0) if ours else 0
     for written, span, rank in ours:
         word = next((other for other in pair.claim.content if other.start >= span[1] and other in pair.partner), None)
         said = pair.partner[word].start if word else 0
@@ -383,10 +383,10 @@ def _check_subject(pair: Comparison) -> Iterator[Veto]:
     if points_back(text):
         subject = subject_of(pair.before.text)
         if not subject.content:
-            chained = [word for word in pair.before.names if has_name(word, pair.wider)]
+            chained = [word for word in pair.before.names if pair.names(word)]
             if not chained:
                 yield Veto("subject", Force.DOUBTS, f'who or what "{text.split()[0]}" is, was not said before')
-        elif not any(has_name(word, pair.wider) for word in subject.content):
+        elif not any(pair.names(word) for word in subject.content):
             yield Veto("subject", Force.DOUBTS, f"the source does not speak of {subject.text}")
         elif (other := _other_subject(pair)) is not None:
             yield Veto("subject", Force.DOUBTS, f"the source says it of {other.text}")
@@ -421,21 +421,19 @@ def _check_frame(pair: Comparison) -> Iterator[Veto]:
         yield Veto("frame", Force.DOUBTS, frame)
 
 
+_CAUSAL = frozenset("because therefore thus hence".split())
 _CAUSES = frozenset("because so therefore thus hence thereby as since due owing cause reason".split())
 MAX_ADDED = 2  # content words that a copy may add before it says something of its own
 
 
 def _check_additions(pair: Comparison) -> Iterator[Veto]:
     """A copy of the sentence that goes on to say more, or gives a cause that the source does not."""
-    for token in pair.claim.tokens:
-        if token.stem in ("because", "therefor", "thu", "henc") and not any(
-            word.stem in _CAUSES for word in pair.wider.tokens
-        ):
-            yield Veto("additions", Force.DOUBTS, f'the source does not say "{token.text}"')
-            return
+    cause = next((token for token in pair.claim.tokens if token.text.lower() in _CAUSAL), None)
+    if cause is not None and not any(word.stem in _CAUSES for word in pair.wider.tokens):
+        yield Veto("additions", Force.DOUBTS, f'the source does not say "{cause.text}"')
     for gap in pair.alignment.gaps:
-        strange = [word for word in gap.claimed if not pair.wider.match(word)]
         is_end = gap.after and not gap.before and pair.is_mostly
+        strange = [word for word in gap.claimed if not pair.wider.match(word)] if is_end else []
         if len(strange) >= MAX_ADDED and is_end and pair.differs_only_in(gap.claimed):
             yield Veto("additions", Force.DOUBTS, f'the source does not say "{strange[0].text}"')
             return
@@ -512,6 +510,7 @@ def _in_english(*rules: Rule) -> Rule:
 
 AROUND_RULES: tuple[Rule, ...] = (check_language, _check_subject, _check_frame)  # all that can be said of a copy
 LIMIT_RULES: tuple[Rule, ...] = (
-    _check_negation, _check_limits, _check_added_cues, _check_quantifiers, _check_quotations, _check_mixture, _check_replaced_word,
+    _check_negation, _check_limits, _check_added_cues, _check_quantifiers, _check_quotations, _check_mixture,
+    _check_replaced_word,
     _in_english(_check_dropped_phrases, _check_tense, _check_speaker, _check_additions),
 )  # fmt: skip

@@ -20,7 +20,6 @@ from core.evidence.alignment import (
     Veto,
     align,
     calendar_of,
-    has_name,
     is_plural,
     is_year_token,
 )
@@ -76,7 +75,7 @@ def _check_numbers(pair: Comparison) -> Iterator[Veto]:
     """A number in another's place, or one that the source nowhere gives."""
     for number in pair.claim.numbers:
         said = pair.in_place_of(number, lambda other: other.kind is Kind.NUMBER)
-        if has_number(pair.claim, number, pair.wider):
+        if any(has_number(pair.claim, number, text) for text in (pair.home, pair.wider)):
             if said is not None and pair.is_mostly and not has_number(pair.home, said, pair.claim):
                 yield Veto("numbers", Force.DOUBTS, f"the source says {said.text} there, not {number.text}")
         elif _may_be(pair.claim, number, pair.home.numbers if said is None else (said,)):
@@ -114,16 +113,16 @@ def _check_dates(pair: Comparison) -> Iterator[Veto]:
     """Another month or weekday in the same place, one the source has not, or another day of the month."""
     for word in pair.claim.names:
         calendar = calendar_of(word)
-        if not calendar or word.stem in pair.wider.stems:
+        if not calendar or word.stem in pair.home.stems or word.stem in pair.wider.stems:
             continue
         said = pair.in_place_of(word, lambda other, names=calendar: other.stem in names)  # type: ignore[misc]
         if said is not None:
             yield Veto("dates", pair.force([word]), f"the source says {said.text}, not {word.text}")
         else:
             yield Veto("dates", Force.DOUBTS, f"the source does not have {word.text}")
-    said_days = _days(pair.wider)
+    at_home = _days(pair.home)
     for day, text in _days(pair.claim).items():
-        if said_days and day not in said_days:
+        if day not in at_home and (said_days := _days(pair.wider)) and day not in said_days:
             yield Veto("dates", Force.DOUBTS, f"the source does not have {text}")
 
 
@@ -213,7 +212,7 @@ TITLES = frozenset(
 def _check_names(pair: Comparison) -> Iterator[Veto]:
     """A name in another's place, or one that the source nowhere has."""
     for run in _name_runs(pair):
-        strange = [word for word in run if not has_name(word, pair.wider)]
+        strange = [word for word in run if not pair.names(word)]
         said = next((other for word in run if (other := _replacing(pair, word))), None)
         name = pair.claim.text[run[0].start : run[-1].end]
         if said is not None and strange and not _is_form_of(name, said, pair.home):
@@ -254,7 +253,9 @@ def _is_proper(pair: Comparison, token: Token) -> bool:
     """A name, also at the start of a sentence if either text has it as a name elsewhere."""
     if token.kind is Kind.NUMBER or not token.text[:1].isupper():
         return False
-    return token.stem in pair.claim.name_stems or token.stem in pair.wider.name_stems
+    if token.stem in pair.claim.name_stems or token.stem in pair.home.name_stems:
+        return True
+    return token not in pair.partner and token.stem in pair.wider.name_stems
 
 
 def _replacing(pair: Comparison, word: Token) -> Token | None:
