@@ -310,8 +310,8 @@ class Comparison:
 
 _BRACKETS = regex.compile(r"\s?\([^()]{1,300}\)")
 _LIMITING = regex.compile(
-    r"\b(?:except|only|excluding|if|unless|until|provided|mice|rats|animals|not (?:in|for|when|with|if|on|under|among)|in|"
-    r"among|under|for|nur|außer|wenn|sauf|salvo|excepto|tranne|behalve)\b",
+    r"\b(?:except|only|excluding|if|unless|until|provided|mice|rats|animals|not (?:in|for|when|with|if|on|under|among)|"
+    r"in|among|under|for|nur|außer|wenn|sauf|salvo|excepto|tranne|behalve)\b",
     regex.IGNORECASE,
 )
 

@@ -79,8 +79,8 @@ def _check_negation(pair: Comparison) -> Iterator[Veto]:
     ):
         return
     certain = not _CONTRAST.search(pair.home.text) and len(pair.home.content) <= 2 * len(pair.claim.content)
-    denying = [word for word in pair.missing if pair.in_place_of(word, lambda other: _is_denying(other, pair.language))]
-    denying += [word for word in pair.missing if _is_denying(word, pair.language)]
+    denying = [word for word in pair.missing if pair.in_place_of(word, lambda other: is_denying(other, pair.language))]
+    denying += [word for word in pair.missing if is_denying(word, pair.language)]
     force = pair.force(denying) if certain else Force.DOUBTS
     if added:
         yield Veto("negation", force, f'the source does not deny "{added[0][0].text}"')
@@ -99,9 +99,7 @@ def denials(reading: Reading, language: str) -> list[list[Token]]:
     for at in range(len(tokens)):
         if not _is_cue(reading, at, language):
             continue
-        after = [word for word in tokens[at + 1 : at + 9] if word.is_content and not _is_denying(word, language)][
-            :REACH
-        ]
+        after = [word for word in tokens[at + 1 : at + 9] if word.is_content and not is_denying(word, language)][:REACH]
         if language == "en":
             if scopes and at - last <= 2:
                 scopes.pop()
@@ -115,7 +113,7 @@ def denials(reading: Reading, language: str) -> list[list[Token]]:
 
 
 def _is_cue(reading: Reading, at: int, language: str) -> bool:
-    if not _is_denying(reading.tokens[at], language):
+    if not is_denying(reading.tokens[at], language):
         return False
     following = [token.text.lower() for token in reading.tokens[at + 1 : at + 3]]
     is_bound = following[:1] and following[0] in _BOUNDS and following[1:] == ["than"]  # no fewer than
@@ -126,7 +124,8 @@ def _is_cue(reading: Reading, at: int, language: str) -> bool:
 _BOUNDS = frozenset("later less fewer more sooner longer earlier".split())
 
 
-def _is_denying(token: Token, language: str) -> bool:
+def is_denying(token: Token, language: str) -> bool:
+    """Whether the word denies; in English also by itself or by its meaning: isn't, lacks, unable."""
     lower = token.text.lower().replace("’", "'")
     if lower in negations(language) or (language == "fr" and lower.startswith("n'")):
         return True
@@ -134,7 +133,7 @@ def _is_denying(token: Token, language: str) -> bool:
 
 
 def _is_negative(pair: Comparison, token: Token) -> bool:
-    return _is_denying(token, pair.language) or _NEGATIVE.fullmatch(token.text.lower()) is not None
+    return is_denying(token, pair.language) or _NEGATIVE.fullmatch(token.text.lower()) is not None
 
 
 def _is_same_denial(pair: Comparison, ours: list[Token], theirs: list[Token]) -> bool:

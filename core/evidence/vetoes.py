@@ -59,13 +59,14 @@ def _find(claim: str, passage: str, context: str, before: str) -> tuple[Veto, ..
 
 
 def says_same(one: str, other: str) -> bool:
-    """Whether two sentences say one thing in the same words up to small changes, and no veto speaks either way."""
-    return all(align(left, right).matched >= SAME for left, right in ((one, other), (other, one))) and not any(
-        find_vetoes(left, right, before=right) for left, right in ((one, other), (other, one))
-    )
+    """Whether `other` says what `one` says, in the same words up to small changes and with no veto; it may say more."""
+    if align(one, other).matched < SAME or find_vetoes(one, other, before=other):
+        return False
+    says_more = align(other, one).matched < SAME
+    return says_more or not find_vetoes(other, one, before=one)
 
 
-SAME = 0.8  # share of either sentence's content words that the other has in the same order; by judgement
+SAME = 0.8  # share of a sentence's content words that another has in the same order; by judgement
 
 
 # Numbers, dates and units
