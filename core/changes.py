@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from core.answer import ResearchAnswer, Verdict
+from core.answer import ResearchAnswer
 from core.evidence.differences import find_difference
-from core.verification.check import check_claim
+from core.evidence.vetoes import says_same
 
 MIN_SAID = 20  # characters; a shorter sentence is not compared by meaning
 
@@ -34,7 +34,7 @@ class AnswerChanges:
 
 
 def compare_answers(before: ResearchAnswer, now: ResearchAnswer) -> AnswerChanges:
-    """A sentence of the one is found in the other when that says it, in whatever words the citation check accepts."""
+    """A sentence of the one is found in the other when that says it, in nearly the same words."""
     old, new = _sentences(before), _sentences(now)
     contradicted = [
         Contradiction(earlier, later)
@@ -59,6 +59,4 @@ def _sentences(answer: ResearchAnswer) -> list[str]:
 def _is_said(text: str, others: Sequence[str]) -> bool:
     if text.casefold().rstrip(".") in {other.casefold().rstrip(".") for other in others}:
         return True
-    return len(text) >= MIN_SAID and any(
-        check_claim(text, other).verdict is Verdict.SUPPORTED for other in others if len(other) >= MIN_SAID
-    )
+    return len(text) >= MIN_SAID and any(says_same(text, other) for other in others if len(other) >= MIN_SAID)

@@ -15,16 +15,16 @@ from core.deep.state import DeepState, Fact, NewFacts
 from core.deps import Deps
 from core.events import Json, rows
 from core.evidence.passages import EvidenceIndex
-from core.evidence.verbatim import verify_quote
+from core.evidence.verbatim import find_verbatim, verify_quote
+from core.evidence.vetoes import Force, find_vetoes
 from core.llm import strict
 from core.passages import Passage, select_passages
 from core.prompts import load_prompt
 from core.quality import is_retracted
 from core.source import Source
 from core.stages.prompting import format_sources, passage_tokens
-from core.verification.check import check_claim, settle
-from core.verification.sources import examine
 
+NEVER_IN_FACTS = frozenset({"numbers", "dates", "units", "names", "negation", "opposites", "roles"})  # rules' doubts
 SAME_FACT = 90.0  # rapidfuzz token-set ratio 0…100 of two facts of one source
 _ROW = strict(
     {
@@ -129,11 +129,14 @@ def _bind_to(text: str, quote: str, index: EvidenceIndex) -> Evidence | None:
     source = index.source
     span = verify_quote(quote, source.content) if quote else None
     if span is None or any(first < span[1] and last > span[0] for first, last in source.instructs):
-        evidence, check = examine(text, index)
+        evidence = index.find(text)
     else:
         evidence = Evidence(source.id, source.content[slice(*span)], *span)
-        check = check_claim(text, evidence.quote, context=index.context(text, evidence))
-    verdict = settle(check)
-    if verdict is Verdict.UNSUPPORTED:
+    if evidence is None:
         return None
-    return replace(evidence, verdict=verdict, page=source.page_at(evidence.start), reasons=check.reasons)
+    vetoes = find_vetoes(text, evidence.quote, context=index.context(text, evidence))
+    if any(veto.force is Force.CONTRADICTS or veto.rule in NEVER_IN_FACTS for veto in vetoes):
+        return None
+    verdict = Verdict.SUPPORTED if find_verbatim(text, source.content) else Verdict.UNCHECKED
+    reasons = tuple(veto.reason for veto in vetoes)
+    return replace(evidence, verdict=verdict, page=source.page_at(evidence.start), reasons=reasons)

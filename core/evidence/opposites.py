@@ -61,7 +61,7 @@ def _table() -> dict[str, frozenset[str]]:
 
 @lru_cache(maxsize=65536)
 def are_opposite(left: str, right: str) -> bool:
-    """Whether two stems are opposites: listed, or one is the other with a denying prefix; never words of one meaning."""
+    """Whether two stems are opposites: listed, or one denies the other by a prefix; never words of one meaning."""
     left, right = _WRITTEN.get(left, left), _WRITTEN.get(right, right)
     if left == right or set(meanings(left)) & set(meanings(right)):
         return False

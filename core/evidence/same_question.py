@@ -11,9 +11,9 @@ from itertools import combinations
 
 import regex
 
+from core.evidence.limits import is_denying
 from core.evidence.opposites import are_opposite
 from core.evidence.words import ROOT_MATCH, Kind, Reading, Token, match_tokens, read
-from core.verification.negation import CUES
 
 # Ways of asking for one thing, as people interchange them; the right side is what is compared.
 _REPHRASED: tuple[tuple[regex.Pattern[str], str], ...] = tuple(
@@ -96,7 +96,7 @@ class Question:
 
     @cached_property
     def denials(self) -> int:
-        return sum(token.text.lower() in CUES for token in self.reading.tokens)
+        return sum(is_denying(token, "en") for token in self.reading.tokens)
 
     @cached_property
     def limits(self) -> frozenset[str]:

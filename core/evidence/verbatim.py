@@ -9,6 +9,7 @@ line ends, punctuation and reference marks left out. No number, name, negation o
 from __future__ import annotations
 
 import unicodedata
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,11 +19,11 @@ import regex
 from rapidfuzz import fuzz
 from rapidfuzz.distance import DamerauLevenshtein, Levenshtein
 
-from core.evidence.frames import find_frame, limits, points_back, sentence_place, start_of, subject_of
+from core.evidence.cues import Cue
 from core.evidence.opposites import are_opposite
-from core.evidence.words import Kind, Token, tokenize
-from core.sentences import sentences_of
-from core.text.language import detect_language
+from core.evidence.words import Kind, Reading, Token, read, tokenize
+from core.sentences import Sentence, sentences_of
+from core.text.language import detect_language, negations
 
 MIN_ALIKE = 85.0  # per cent, rapidfuzz's partial ratio
 MIN_QUOTE_CHARS = 8  # a shorter run occurs by chance
@@ -285,3 +286,175 @@ def _speaks_of(before: str, content: str, start: int) -> bool:
 
 
 MAX_ANTECEDENT = 6  # sentences in a row about somebody named in the first
+
+
+# What a sentence's surroundings make of it
+
+MAX_BACK = 60  # sentences looked back for the heading or the lead of a list
+MAX_LEAD_WORDS = 14  # a longer line without a stop is no heading
+MAX_QUOTED = 1500  # characters looked back for an open quotation mark
+OPENING = regex.compile(
+    r"\s*(?:(?:#{1,6}|[-*+•‣◦▪·]|\(?\p{Nd}{1,3}[.)]|\(?[a-z]\)|>)\s+)*[*_]*"
+)  # bullet, number, heading mark
+_BODY = regex.compile(
+    r"the (?:company|firm|group|organi[sz]ation|agency|team|study|studies|authors?|researchers?|scientists|report|"
+    r"survey|trial|paper|man|woman|men|women|couple|boy|girl|singer|actor|actress|writer|artist|player|two|three|duo|pair|"
+    r"institution|committee)(?! (?:of|that|who|which|whose|at|in|on|from|with|behind|called|named|by|for)\b"
+    r"| (?-i:\p{Lu}))\b|"
+    r"the (?:former|latter|same|others?|second|third|first|last)(?: one)?,? "
+    r"(?:is|are|was|were|has|had|have|can|will|does|did|of)\b",
+    regex.IGNORECASE,
+)  # what is named so was named before, unless more is said of it
+_EXPLETIVE = regex.compile(
+    r"it (?:is|was|has been|may be|might be|can be) [^.]{0,40}\b(?:to|that|who|whether|when)\b|"
+    r"it (?:takes|took|rain|snow)|es (?:gibt|gab|ist|war)|il (?:y a|faut|est)|het (?:is|was)\b|"
+    r"er (?:is|zijn|was|waren)\b",
+    regex.IGNORECASE,
+)
+_SAYS = regex.compile(
+    r"\b(?:said|says|claim(?:s|ed)?|argue[sd]?|wrote|writes|believe[sd]?|according|sagte|meint|behauptet|dit|affirme|"
+    r"dijo|afirma|dice|disse|zegt|beweert)\b",
+    regex.IGNORECASE,
+)
+_TAKES_BACK = regex.compile(
+    r"(?:but |however, |yet |in (?:reality|fact|truth), )?(?:this|that|it|these|both|none of (?:this|these)|the "
+    r"(?:claim|story|idea|notion|belief|statement|theory)|das|dies|ceci|cela|c['’]est|esto|eso|questo|isso|isto|dit|dat)\b"
+    r"[^.]{0,60}?\b(?:is|are|was|were|has|have|turned|ist|war|est|es|fue|è|era|é|foi)\b[^.]{0,50}\b(?:wrong|false|"
+    r"untrue|incorrect|nonsense|myths?|not (?:true|so|the case|correct)|misconception|hoax|"
+    r"disprove[nd]|debunked|refuted|"
+    r"rumou?r|denied|falsch|unwahr|irrtum|mythos|faux|mythe|fals[oa]|mito|onjuist|onwaar)\b",
+    regex.IGNORECASE,
+)
+
+
+def points_back(text: str) -> bool:
+    """Whether a sentence begins with a word for what was named before it: he, this, the company, the second."""
+    at = start_of(text)
+    points = Cue.BACK.end_at(detect_language(text), text, at) or _BODY.match(text, at)
+    return bool(points) and _EXPLETIVE.match(text, at) is None
+
+
+def start_of(text: str) -> int:
+    """Where a sentence begins behind bullet, list number and connective."""
+    opening = OPENING.match(text)
+    at = opening.end() if opening else 0
+    end = Cue.CONNECTIVE.end_at(detect_language(text), text, at)
+    behind = _BEHIND.match(text, end) if end else None
+    return behind.end() if behind else at
+
+
+_BEHIND = regex.compile(r"[,:.]?\s+")  # what parts a connective from its sentence
+
+
+def subject_of(text: str) -> Reading:
+    """What a sentence is about: a name among its first words, else the first; empty where it points back itself."""
+    if points_back(text):
+        return read("")
+    units = read(text[start_of(text) :]).units
+    named = next((unit for unit in units[:4] if unit[0].kind is Kind.NAME), units[0] if units else ())
+    return read(" ".join(word.text for word in named))
+
+
+def find_frame(content: str, start: int, end: int, claim: str) -> str:
+    """What of the source, above, behind or around `content[start:end]`, keeps it from being said there; "" if nothing.
+
+    Linear in the text. The claim may keep a frame in words of its own: who says it, that it is a myth.
+    """
+    language = detect_language(claim)
+    if content[start:end].rstrip(" \"'*_)”»").endswith(("?", "？", "؟")):
+        return "the source asks it"
+    if Cue.DENIED.first(language, claim) or Cue.SAID.first(language, claim):
+        return ""
+    if _is_quoted(content, start):
+        return "the source quotes it"
+    lead = next((lead for lead in leads_above(content, start) if _takes_back(lead, language)), "")
+    if lead:
+        return f'it stands under "{lead}"'
+    following = _following(content, end)
+    return f'the source goes on: "{following}"' if _TAKES_BACK.match(following) else ""
+
+
+def _takes_back(lead: str, language: str) -> bool:
+    """Whether a heading or lead denies, limits or ascribes what stands under it; a question may only deny it."""
+    if Cue.DENIED.first(language, lead) or Cue.FRAMING.first(language, lead):
+        return True
+    if lead.endswith("?"):
+        return False
+    is_lead = lead.endswith((":", "："))
+    return (is_lead and _SAYS.search(lead) is not None) or (
+        (is_lead or len(lead.split()) <= 5) and limits(lead, language)
+    )
+
+
+def limits(text: str, language: str) -> bool:
+    """Whether the words deny, doubt or limit what they belong to."""
+    words = {word.lower() for word in regex.findall(r"[\p{L}'’]+", text)}
+    return bool(words & negations(language)) or any(cue.first(language, text) for cue in _LIMITING)
+
+
+_LIMITING = (Cue.ONLY, Cue.LIMIT, Cue.CONDITION, Cue.DENIED, Cue.HEDGE, Cue.SAID)
+
+
+def _is_quoted(content: str, start: int) -> bool:
+    """Whether a quotation mark before it is still open."""
+    first = max(content.rfind("\n\n", 0, start) + 1, start - MAX_QUOTED, 0)
+    before = content[first:start]
+    if content[start : start + 1] in '"“„«':
+        return False
+    opened = before.count("“") + before.count("„") + before.count("«")
+    closed = before.count("”") + before.count("»") + (before.count("“") if "„" in before else 0)
+    return before.count('"') % 2 == 1 or opened > closed
+
+
+@lru_cache(maxsize=64)
+def _bounds(content: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    sentences = sentences_of(content)
+    return tuple(one.start for one in sentences), tuple(one.end for one in sentences)
+
+
+def sentence_place(content: str, at: int) -> int:
+    """Which sentence of `sentences_of(content)` holds the character."""
+    return max(0, bisect_right(_bounds(content)[0], at) - 1)
+
+
+def leads_above(content: str, start: int) -> tuple[str, ...]:
+    """The lead that ends in a colon, where it leads to this sentence or its list, and the nearest heading."""
+    sentences = sentences_of(content)
+    at = sentence_place(content, start)
+    prefix = content[sentences[at].start : start].strip() if at < len(sentences) else ""
+    leads = [prefix] if prefix.endswith((":", "：")) else []
+    is_listed = at < len(sentences) and _is_item(sentences[at])
+    may_lead = True
+    for sentence in reversed(sentences[max(0, at - MAX_BACK) : at]):
+        text = sentence.text.strip()
+        if text.endswith((":", "：")):
+            if may_lead:
+                leads.append(text)
+            if len(text.split()) <= MAX_LEAD_WORDS and (text.startswith("#") or not sentence.asserts):
+                break
+            may_lead = False
+        elif _is_heading(sentence):
+            leads.append(text)
+            break
+        else:
+            may_lead = may_lead and is_listed and _is_item(sentence)
+    return tuple(leads)
+
+
+def _is_item(sentence: Sentence) -> bool:
+    return sentence.plain != sentence.text
+
+
+def _is_heading(sentence: Sentence) -> bool:
+    text = sentence.text.strip()
+    if text.startswith("#"):
+        return True
+    return (not sentence.asserts and len(text.split()) <= MAX_LEAD_WORDS and text[-1:].isalnum()) or (
+        not sentence.asserts and text.endswith("?") and len(text.split()) <= MAX_LEAD_WORDS
+    )
+
+
+def _following(content: str, end: int) -> str:
+    sentences = sentences_of(content)
+    at = bisect_left(_bounds(content)[0], end)
+    return sentences[at].text[:200] if at < len(sentences) else ""

@@ -15,7 +15,6 @@ from core.markers import Grammar, PageRef
 from core.passages import Passage
 from core.source import Source
 
-
 UNREAD = 999  # stands for a paper that nobody read: no source has the number, and its marker goes
 
 

@@ -1,6 +1,6 @@
-"""Answers with planted faults: how many are caught, and how many good sentences are cut by mistake.
+"""Planted faults: how many meet a veto, and how many true sentences do.
 
-Caught means cut: the verdict is `unsupported` and the sentence is not shown. No model is asked.
+A veto is all that rules have to say: what meets none is left to the judge, true or false. No model is asked.
 """
 
 from __future__ import annotations
@@ -10,14 +10,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-from core.answer import Verdict
 from core.evidence.passages import EvidenceIndex
-from core.evidence.verbatim import verify_quote
+from core.evidence.verbatim import find_verbatim, verify_quote
+from core.evidence.vetoes import Force, Veto, find_vetoes
 from core.evidence.words import tokenize
 from core.sentences import split_sentences
 from core.source import Source
-from core.verification.check import check_claim, settle
-from core.verification.sources import check_source_exists, examine
 from tests.evals.datasets import (
     DataAbsent,
     LabelledPair,
@@ -44,18 +42,24 @@ LOADERS: dict[str, Callable[[], tuple[Source, ...]]] = {
 }
 
 
+NOTHING = (Veto("passage", Force.DOUBTS, "the source has nothing of it"),)
+UNALTERED = (Veto("quote", Force.CONTRADICTS, "the quote is altered"),)
+
+
 @dataclass
 class Tally:
-    """How many of `seen` were cut, and how many were marked supported."""
+    """How many of `seen` met a veto, how many of these one that contradicts, and how many are verbatim."""
 
     seen: int = 0
-    cut: int = 0
-    marked: int = 0
+    vetoed: int = 0
+    contradicted: int = 0
+    verbatim: int = 0
 
-    def add(self, verdict: Verdict) -> None:
+    def add(self, vetoes: Sequence[Veto], *, is_verbatim: bool = False) -> None:
         self.seen += 1
-        self.cut += verdict is Verdict.UNSUPPORTED
-        self.marked += verdict is Verdict.SUPPORTED
+        self.vetoed += bool(vetoes)
+        self.contradicted += any(veto.force is Force.CONTRADICTS for veto in vetoes)
+        self.verbatim += is_verbatim
 
 
 @cache
@@ -63,8 +67,14 @@ def index_of(source: Source) -> EvidenceIndex:
     return EvidenceIndex(source)
 
 
-def verdict_of(claim: str, source: Source) -> Verdict:
-    return settle(examine(claim, index_of(source))[1])
+def add(tally: Tally, claim: str, source: Source) -> None:
+    """Judge a sentence as an answer's: against the passage found for it."""
+    index = index_of(source)
+    evidence = index.find(claim)
+    found = NOTHING
+    if evidence is not None:
+        found = find_vetoes(claim, evidence.quote, context=index.context(claim, evidence), before=source.title)
+    tally.add(found, is_verbatim=find_verbatim(claim, source.content) is not None)
 
 
 def places(sources: Sequence[Source], per_source: int, rng: random.Random) -> Iterator[Place]:
@@ -109,26 +119,19 @@ def print_planted() -> None:
 
 
 def _plant(chosen: Sequence[Place], rng: random.Random) -> dict[str, Tally]:
-    tallies = {f"fault: {kind}": Tally() for kind in FAULTS}
-    tallies |= {
-        f"fault: {kind}": Tally() for kind in ("wrong source", "invented source", "unread source", "altered quote")
-    }
+    tallies = {f"fault: {kind}": Tally() for kind in (*FAULTS, "altered quote")}
     for place in chosen:
         for kind, faults in FAULTS.items():
             for fault in faults:
                 planted = fault(place, rng)
                 if planted and planted != place.sentence:
-                    tallies[f"fault: {kind}"].add(verdict_of(planted, place.source))
+                    add(tallies[f"fault: {kind}"], planted, place.source)
         _plant_reworded(place, tallies, rng)
         _plant_mixtures(place, tallies)
-        tallies["fault: wrong source"].add(verdict_of(place.sentence, rng.choice(place.others)))
-        for kind, source_id in (("invented source", "src_9999"), ("unread source", place.others[0].id)):
-            problem = check_source_exists(source_id, {place.source.id: index_of(place.source)})
-            tallies[f"fault: {kind}"].add(Verdict.UNSUPPORTED if problem else Verdict.SUPPORTED)
         altered = alter_quote(place, rng)
         if altered and altered not in place.source.content:
-            found = verify_quote(altered, place.source.content)
-            tallies["fault: altered quote"].add(Verdict.SUPPORTED if found else Verdict.UNSUPPORTED)
+            is_found = verify_quote(altered, place.source.content) is not None
+            tallies["fault: altered quote"].add(() if is_found else UNALTERED, is_verbatim=is_found)
     return tallies
 
 
@@ -140,7 +143,7 @@ def _plant_reworded(place: Place, tallies: dict[str, Tally], rng: random.Random)
     for kind, faults in FAULTS.items():
         planted = faults[0](replace(place, sentence=reworded), rng)
         if planted and planted != reworded:
-            tallies.setdefault(f"fault, reworded: {kind}", Tally()).add(verdict_of(planted, place.source))
+            add(tallies.setdefault(f"fault, reworded: {kind}", Tally()), planted, place.source)
 
 
 def _plant_mixtures(place: Place, tallies: dict[str, Tally]) -> None:
@@ -149,31 +152,33 @@ def _plant_mixtures(place: Place, tallies: dict[str, Tally]) -> None:
     for kind, mixture in MIXTURES.items():
         planted = mixture(place, rng)
         if planted and planted != place.sentence and planted not in " ".join(place.source.content.split()):
-            tallies.setdefault(f"mixture: {kind}", Tally()).add(verdict_of(planted, place.source))
+            add(tallies.setdefault(f"mixture: {kind}", Tally()), planted, place.source)
 
 
 def _good(chosen: Sequence[Place], rng: random.Random) -> dict[str, Tally]:
     tallies: dict[str, Tally] = {"good: all": Tally(), "good: true quote": Tally()}
     for place in chosen:
         for rule, text in paraphrase(place.sentence, rng).items():
-            verdict = verdict_of(text.strip(), place.source)
-            tallies.setdefault(f"good: {rule}", Tally()).add(verdict)
-            tallies["good: all"].add(verdict)
-        found = verify_quote(place.sentence, place.source.content)
-        tallies["good: true quote"].add(Verdict.SUPPORTED if found else Verdict.UNSUPPORTED)
+            add(tallies.setdefault(f"good: {rule}", Tally()), text.strip(), place.source)
+            add(tallies["good: all"], text.strip(), place.source)
+        is_found = verify_quote(place.sentence, place.source.content) is not None
+        tallies["good: true quote"].add(() if is_found else UNALTERED, is_verbatim=is_found)
     return tallies
 
 
 def _add(total: Tally, tally: Tally) -> None:
-    total.seen, total.cut, total.marked = total.seen + tally.seen, total.cut + tally.cut, total.marked + tally.marked
+    total.seen += tally.seen
+    total.vetoed += tally.vetoed
+    total.contradicted += tally.contradicted
+    total.verbatim += tally.verbatim
 
 
 def _print_tallies(tallies: dict[str, Tally]) -> None:
     for kind, tally in tallies.items():
         if tally.seen:
-            share, marked = tally.cut / tally.seen, tally.marked / tally.seen
-            word = "caught" if kind.startswith("fault") else "cut   "
-            print(f"  {kind:34} {word} {share:7.2%} of {tally.seen:5}   marked supported {marked:6.1%}")
+            shares = [count / tally.seen for count in (tally.vetoed, tally.contradicted, tally.verbatim)]
+            print(f"  {kind:34} vetoed {shares[0]:6.1%} of {tally.seen:5}", end="")
+            print(f"   contradicted {shares[1]:6.1%}   verbatim {shares[2]:6.1%}")
     print()
 
 
@@ -188,7 +193,7 @@ def print_people() -> None:
     for conclusion, source in load_conclusions():
         for sentence in split_sentences(conclusion):
             if sentence.asserts and _is_plain(sentence.text):
-                tally.add(verdict_of(sentence.text, source))
+                add(tally, sentence.text, source)
     print("the authors' conclusions against their abstract without them (not labelled; most follow from it)")
     _print_tallies({"conclusions": tally})
 
@@ -198,12 +203,12 @@ def _plant_labelled(pairs: Sequence[LabelledPair]) -> dict[str, Tally]:
     sources = [_as_source(pair) for pair in pairs]
     tallies = {f"fault: {kind}": Tally() for kind in FAULTS} | {"good: as written": Tally()}
     for pair, source in zip(pairs, sources, strict=True):
-        tallies["good: as written"].add(settle(check_claim(pair.claim, pair.passage)))
+        tallies["good: as written"].add(find_vetoes(pair.claim, pair.passage, context=pair.group))
         for kind, faults in FAULTS.items():
             for fault in faults:
                 planted = fault(Place(pair.claim, source, [other for other in sources if other is not source]), rng)
                 if planted and planted != pair.claim:
-                    tallies[f"fault: {kind}"].add(settle(check_claim(planted, pair.passage)))
+                    tallies[f"fault: {kind}"].add(find_vetoes(planted, pair.passage, context=pair.group))
     return tallies
 
 

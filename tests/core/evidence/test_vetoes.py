@@ -1,4 +1,4 @@
-"""What rules may say against a claim: each veto with false claims that it sees and true ones that it lets pass (D18, D19)."""
+"""What rules may say against a claim: false claims that each veto sees, true ones that it lets pass (D18, D19)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ CONTRADICTED: list[tuple[str, str, str]] = [
     ("Italian", "La cura riduce il dolore dei pazienti.", "La cura non riduce il dolore dei pazienti."),
     ("Portuguese", "O tratamento reduz a dor dos pacientes.", "O tratamento não reduz a dor dos pacientes."),
     ("Dutch", "Het middel helpt tegen zware hoofdpijn.", "Het middel helpt niet tegen zware hoofdpijn."),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(
@@ -72,18 +72,34 @@ DOUBTED: list[tuple[str, str, str]] = [
     ("a number from nowhere", "About 700 people crossed the bridge every day.", BRIDGE),
     ("a name from nowhere", "Clara Voss planned the crossing near Lund.", BRIDGE),
     ("denied", "The mayor took bribes from the guild.", "The mayor denied that he took bribes from the guild."),
-    ("dismissed", "The bridge is about to collapse.", "Engineers dismissed fears that the bridge is about to collapse."),
+    (
+        "dismissed",
+        "The bridge is about to collapse.",
+        "Engineers dismissed fears that the bridge is about to collapse.",
+    ),
     ("myth behind", "Lemmings jump off cliffs in herds.", "That lemmings jump off cliffs in herds is a myth."),
     ("myth before", "Goldfish forget within seconds.", "It is a myth that goldfish forget within seconds."),
-    ("contrary to", "Bulls hate the colour red.", "Contrary to popular belief, bulls hate the colour red no more than blue."),
+    (
+        "contrary to",
+        "Bulls hate the colour red.",
+        "Contrary to popular belief, bulls hate the colour red no more than blue.",
+    ),
     ("rumour", "The king had a second wife.", "According to a rumour, the king had a second wife."),
     ("denial of the claim's own", "The mayor denied that the bridge opened in 1931.", "The bridge opened in 1931."),
     ("claimed", "Nils Hart crossed the strait in 1849.", "Nils Hart claimed that he had crossed the strait in 1849."),
-    ("according to", "The tower is the oldest of the town.", "According to the guild, the tower is the oldest of the town."),
+    (
+        "according to",
+        "The tower is the oldest of the town.",
+        "According to the guild, the tower is the oldest of the town.",
+    ),
     ("tried", "Nils Hart crossed the strait in 1849.", "Nils Hart tried to cross the strait in 1849."),
     ("some left out", "The salve relieves pain in miners.", "The salve relieves pain in some miners."),
     ("all for some", "The salve relieves pain in all miners.", "The salve relieves pain in some miners."),
-    ("all for most", "The salve is sold in all countries of the north.", "The salve is sold in most countries of the north."),
+    (
+        "all for most",
+        "The salve is sold in all countries of the north.",
+        "The salve is sold in most countries of the north.",
+    ),
     ("only added", "Only the Royal Mint owned the copper mine.", "The Royal Mint owned the copper mine."),
     ("only dropped", "Members may borrow maps of the archive.", "Only members may borrow maps of the archive."),
     ("except dropped", "All rooms have a view.", "All rooms except the attic have a view."),
@@ -97,18 +113,30 @@ DOUBTED: list[tuple[str, str, str]] = [
     ("if left out", "The dam will break.", "The dam will break if the river rises."),
     ("in mice", "The salve heals burns within days.", "The salve heals burns within days in mice."),
     ("among smokers", "The drug halves the risk of a stroke.", "Among smokers, the drug halves the risk of a stroke."),
-    ("under the old rules", "Widows receive half of the pension.", "Under the old rules, widows receive half of the pension."),
+    (
+        "under the old rules",
+        "Widows receive half of the pension.",
+        "Under the old rules, widows receive half of the pension.",
+    ),
     ("cause added", "The reading room opened in 1878 because members had asked.", "The reading room opened in 1878."),
-    ("clause added", "The reading room opened in 1878 in Lund, and two people died.", "The reading room opened in 1878 in Lund."),
+    (
+        "clause added",
+        "The reading room opened in 1878 in Lund, and two people died.",
+        "The reading room opened in 1878 in Lund.",
+    ),
     ("other speaker", "According to Hart, the mine was empty.", "According to Voss, the mine was empty."),
     ("no antecedent", "He crossed the strait in 1849.", "He crossed the strait in 1849."),
     ("fragment", "Two railway tracks", BRIDGE),
     ("German may", "Das Mittel heilt starke Kopfschmerzen.", "Das Mittel könnte starke Kopfschmerzen heilen."),
     ("German opposite", "Die Preise sind im Mai gefallen.", "Die Preise sind im Mai gestiegen."),
     ("Spanish opposite", "Los precios subieron mucho en mayo.", "Los precios bajaron mucho en mayo."),
-    ("French quantifier", "Tous les patients guérissent en trois jours.", "Certains patients guérissent en trois jours."),
+    (
+        "French quantifier",
+        "Tous les patients guérissent en trois jours.",
+        "Certains patients guérissent en trois jours.",
+    ),
     ("a language unknown here", "Lek leczy silne bóle głowy.", "Lek nie leczy silnych bólów głowy."),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("claim", "source"), [case[1:] for case in DOUBTED], ids=[case[0] for case in DOUBTED])
@@ -130,7 +158,11 @@ PASSED: list[tuple[str, str, str]] = [
     ("passive", "The harbour was built by the guild.", "The guild built the harbour."),
     ("passive with names", "Norway was defeated by Sweden in the final.", "Sweden defeated Norway in the final."),
     ("owner", "The council of Lund rejected the Harbour guild's petition.", COUNCIL),
-    ("comparison turned with its word", "The hemp rope is shorter than the steel rope.", "The steel rope is longer than the hemp rope."),
+    (
+        "comparison turned with its word",
+        "The hemp rope is shorter than the steel rope.",
+        "The steel rope is longer than the hemp rope.",
+    ),
     ("phrase first", "In 1911, output rose to 52,000 tons.", "Output rose to 52,000 tons in 1911."),
     ("fraction", "About a third of the voters stayed at home.", "33 % of the voters stayed at home."),
     ("percent of a fraction", "Roughly 50 percent of the trees died.", "Half of the trees died."),
@@ -149,10 +181,14 @@ PASSED: list[tuple[str, str, str]] = [
     ("denial kept", "The mayor denied taking bribes.", "The mayor denied that he took bribes from the guild."),
     ("hedge kept", "The salve might ease pain.", "The salve may relieve pain."),
     ("some kept", "The salve relieves pain in some miners.", "The salve relieves pain in some miners of Lund."),
-    ("free wording", "Travellers needed a ferry before then.", "Until the bridge was opened, people were rowed across."),
+    (
+        "free wording",
+        "Travellers needed a ferry before then.",
+        "Until the bridge was opened, people were rowed across.",
+    ),
     ("German", "Das Mittel wirkt nicht.", "Das Mittel wirkt nicht gegen Kopfschmerzen."),
     ("other verb", "Voss drew up the plans of the bridge.", "The plans of the bridge were made by Voss."),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("claim", "source"), [case[1:] for case in PASSED], ids=[case[0] for case in PASSED])
@@ -164,12 +200,18 @@ def test_what_the_source_says_meets_no_veto(claim: str, source: str) -> None:
 SUBJECTS = [
     ("of the evidence", "It carries trams.", "The Meridian bridge is old.", "The Meridian bridge carries trams.", True),
     ("of another thing", "It carries trams.", "The Ystad tower is old.", "The Meridian bridge carries trams.", False),
-    ("of another person", "He crossed the strait.", "Nils Hart was a smith.", "Voss crossed the strait. Hart did not.", False),
+    (
+        "of another person",
+        "He crossed the strait.",
+        "Nils Hart was a smith.",
+        "Voss crossed the strait. Hart did not.",
+        False,
+    ),
     ("a company", "The company sold ships.", "Lund Works was founded in 1871.", "Lund Works sold ships.", True),
     ("another company", "The company sold ships.", "Ystad Mills was founded in 1871.", "Lund Works sold ships.", False),
     ("cut", "She crossed the strait.", "", "Clara Voss crossed the strait.", False),
     ("nothing meant", "It is not known that ferries sank.", "", "It is not known that ferries sank.", True),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(
@@ -217,7 +259,7 @@ def test_a_list_of_myths_confirms_none_of_them() -> None:
         ("The old bridge was opened in June 1931.", "The old bridge opened in June 1931.", True),
     ],
     ids=["full stop", "another order is not looked into", "number", "denied", "another form"],
-)  # fmt: skip
+)
 def test_two_sentences_say_the_same_in_nearly_the_same_words(one: str, other: str, is_same: bool) -> None:
     """For comparing two answers."""
     assert says_same(one, other) is is_same

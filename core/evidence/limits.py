@@ -1,0 +1,515 @@
+"""Vetoes by small words: denials, hedges, limits, quantifiers, tense, who speaks, and who is spoken of.
+
+Each rule looks at the words that both sides have, and at what one side alone says of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import regex
+
+from core.evidence.alignment import HALF, Comparison, Force, Rule, Veto, calendar_of, has_name, is_plural, is_year_token
+from core.evidence.cues import Cue
+from core.evidence.verbatim import find_frame, points_back, quotations_in, subject_of, verify_quote
+from core.evidence.words import Kind, Reading, Token, is_irregular_past, read
+from core.text.language import KNOWN, detect_language, negations
+
+_CONTRAST = regex.compile(
+    r"[;:]|\b(?:but|yet|whereas|while|although|though|however|aber|sondern|während|mais|tandis|pero|sino|mientras|ma|"
+    r"mentre|mas|enquanto|maar|terwijl)\b",
+    regex.IGNORECASE,
+)
+
+
+def check_language(pair: Comparison) -> Iterator[Veto]:
+    """Outside the known languages nobody here knows what denies; a denial in one language alone is doubted."""
+    if pair.language not in KNOWN:
+        yield Veto("language", Force.DOUBTS, "its language is not one whose denials are known")
+    elif pair.is_translated:
+        there = detect_language(pair.home.text)
+        ours, theirs = denials(pair.claim, pair.language), denials(pair.home, there)
+        if there in KNOWN and bool(ours) != bool(theirs):
+            yield Veto("negation", Force.DOUBTS, f"the source {'denies something' if theirs else 'denies nothing'}")
+
+
+REACH = 3  # content words after a negation that it may deny
+_FAILING = regex.compile(
+    r"fail(?:s|ed|ing|ure)?|lack(?:s|ed|ing)?|absen(?:t|ce)|unable|never|nowhere|zero", regex.IGNORECASE
+)
+_NO_DENIAL = frozenset(
+    "only just least doubt merely simply than nur allein lediglich seulement sólo solo "
+    "solamente apenas soltanto somente alleen slechts".split()
+)  # behind a negation these make it another thing: not only, no later than, no doubt
+_NEGATIVE = regex.compile(
+    r"(?:refus|reject|den[iy]|declin|los[est]|miss|stop|prevent|avoid|except|exclu|despite|instead|only|few|littl|rare|end|"
+    r"ceas|cancel|drop|ban|forbid|prohibit|unlike|although|but|remov|withdr|leav|fall|un(?!d|i)|dis|non|im(?=p)|ir(?=r)|"
+    r"il(?=l)|in(?=a|e|o|u|h|l))\p{L}*"
+)  # a source may say with one of these what a claim says with "not"
+
+
+def _check_negation(pair: Comparison) -> Iterator[Veto]:
+    """A negation on one side only, of a word that both sides have; two make none."""
+    ours, theirs = denials(pair.claim, pair.language), denials(pair.home, pair.language)
+    for is_answer in (_is_same_denial, _overlaps):
+        for scope in list(ours):
+            answer = next((other for other in theirs if is_answer(pair, scope, other)), None)
+            if answer is not None:
+                ours.remove(scope)
+                theirs.remove(answer)
+    is_near = pair.is_mostly
+    added = [scope for scope in ours if any(word in pair.partner for word in scope)]
+    dropped = [scope for scope in theirs if any(word in pair.claimed for word in scope)]
+    if (len(added) + len(dropped)) % 2 == 0:
+        if ours and not theirs and not any(_is_negative(pair, token) for token in pair.wider.tokens):
+            yield Veto("negation", Force.DOUBTS, f'the source denies nothing, the claim "{ours[0][0].text}"')
+        return
+    if (
+        not is_near
+        or len(pair.opposed) % 2
+        or (
+            added
+            and any(
+                token.is_content and _is_negative(pair, token)
+                for token in pair.home.tokens
+                if token not in pair.claimed
+            )
+        )
+    ):
+        return
+    certain = not _CONTRAST.search(pair.home.text) and len(pair.home.content) <= 2 * len(pair.claim.content)
+    denying = [word for word in pair.missing if pair.in_place_of(word, lambda other: is_denying(other, pair.language))]
+    denying += [word for word in pair.missing if is_denying(word, pair.language)]
+    force = pair.force(denying) if certain else Force.DOUBTS
+    if added:
+        yield Veto("negation", force, f'the source does not deny "{added[0][0].text}"')
+    else:
+        yield Veto("negation", force, f'the source denies "{dropped[0][0].text}"')
+
+
+def denials(reading: Reading, language: str) -> list[list[Token]]:
+    """For each negation the content words it may deny, nearest first; in English two in a row cancel out.
+
+    English denies what follows; elsewhere the negation may stand behind the verb, and two may be one.
+    """
+    scopes: list[list[Token]] = []
+    tokens = reading.tokens
+    last = -9
+    for at in range(len(tokens)):
+        if not _is_cue(reading, at, language):
+            continue
+        after = [word for word in tokens[at + 1 : at + 9] if word.is_content and not is_denying(word, language)][:REACH]
+        if language == "en":
+            if scopes and at - last <= 2:
+                scopes.pop()
+            else:
+                scopes.append(after or [word for word in tokens[:at] if word.is_content][-1:])
+        elif at - last > 4:
+            around = [word for word in tokens[:at] if word.is_content][-REACH:][::-1]
+            scopes.append([word for pair in zip(around, after, strict=False) for word in pair] or around or after)
+        last = at
+    return [scope for scope in scopes if scope]
+
+
+def _is_cue(reading: Reading, at: int, language: str) -> bool:
+    if not is_denying(reading.tokens[at], language):
+        return False
+    following = [token.text.lower() for token in reading.tokens[at + 1 : at + 3]]
+    is_bound = following[:1] and following[0] in _BOUNDS and following[1:] == ["than"]  # no fewer than
+    is_number = following[:1] and following[0].isdigit() and reading.tokens[at].text.lower() == "no"  # No. 5
+    return not (is_bound or is_number or (following[:1] and following[0] in _NO_DENIAL))
+
+
+_BOUNDS = frozenset("later less fewer more sooner longer earlier".split())
+
+
+def is_denying(token: Token, language: str) -> bool:
+    """Whether the word denies; in English also by itself or by its meaning: isn't, lacks, unable."""
+    lower = token.text.lower().replace("’", "'")
+    if lower in negations(language) or (language == "fr" and lower.startswith("n'")):
+        return True
+    return language == "en" and (lower.endswith("n't") or _FAILING.fullmatch(lower) is not None)
+
+
+def _is_negative(pair: Comparison, token: Token) -> bool:
+    return is_denying(token, pair.language) or _NEGATIVE.fullmatch(token.text.lower()) is not None
+
+
+def _is_same_denial(pair: Comparison, ours: list[Token], theirs: list[Token]) -> bool:
+    return pair.partner.get(ours[0]) == theirs[0]
+
+
+def _overlaps(pair: Comparison, ours: list[Token], theirs: list[Token]) -> bool:
+    said = {pair.partner.get(word) for word in ours}
+    return any(word in said for word in theirs) or (
+        not any(said - {None}) and bool({w.stem for w in ours} & {w.stem for w in theirs})
+    )
+
+
+# What the source limits, doubts or ascribes to somebody
+
+_KINDRED = {
+    Cue.HEDGE: (Cue.HEDGE, Cue.SAID),
+    Cue.SAID: (Cue.SAID, Cue.HEDGE, Cue.DENIED),
+    Cue.DENIED: (Cue.DENIED,),
+    Cue.ONLY: (Cue.ONLY,),
+    Cue.CONDITION: (Cue.CONDITION, Cue.HEDGE, Cue.LIMIT),
+    Cue.LIMIT: (Cue.LIMIT,),
+}  # a cue of the source is kept by any of these in the claim
+_TELLING = regex.compile(
+    r"\b(?:said|says?|stated?|states|reported?|reports|told|when|where|once|impl\w+|indicat\w+|shows?|showed|found)\b",
+    regex.IGNORECASE,
+)
+
+
+def _check_limits(pair: Comparison) -> Iterator[Veto]:
+    """A word by which the source limits, denies or ascribes what the claim repeats without it."""
+    if pair.alignment.matched < HALF:
+        return
+    for cue, kin in _KINDRED.items():
+        if any(kind.first(pair.language, pair.claim.text) for kind in kin):
+            continue
+        if cue is Cue.DENIED and denials(pair.claim, pair.language):
+            continue
+        if cue in (Cue.SAID, Cue.CONDITION) and _TELLING.search(pair.claim.text):
+            continue
+        for match in cue.find(pair.language, pair.home.text):
+            if _bears(pair, cue, match.span()):
+                force = (
+                    pair.force([]) if cue is Cue.DENIED and pair.language == "en" and pair.is_close else Force.DOUBTS
+                )
+                yield Veto(cue.value, force, f'the source says "{match.group()}"')
+                break
+
+
+_IS = regex.compile(
+    r"\W*(?:(?:he|she|they|it|the \p{L}+|\p{Lu}\p{L}+)\W+)?(?:(?:is|are|was|were|ist|sind|war|est|sont|es|son|è|é)\W+)?"
+    r"(?:(?:an?|the|just|only|ein|une?|una|uma?)\W+)?"
+)  # what may stand between a sentence and the word that denies it: "… is a myth", "…, the mayor denied"
+_UNTRUE = regex.compile(
+    r"myth|misconception|false|untrue|hoax|contrary|fallac|fiction|debunk|disprov|mythos|falsch|irrtum",
+    regex.IGNORECASE,
+)
+
+
+def _bears(pair: Comparison, cue: Cue, span: tuple[int, int]) -> bool:
+    if (
+        cue is Cue.ONLY
+        and pair.home.text[: span[0]].lower().split()[-1:]
+        and (pair.home.text[: span[0]].lower().split()[-1] in negations(pair.language))
+    ):
+        return False  # not only
+    if not pair.claimed or any(span[0] <= word.start < span[1] for word in pair.claimed):
+        return False
+    if cue in (Cue.SAID, Cue.DENIED):
+        last = max(word.end for word in pair.claimed)
+        is_behind = pair.is_close and last <= span[0] and _IS.fullmatch(pair.home.text, last, span[0]) is not None
+        return pair.governs(span[1]) or is_behind
+    if cue is Cue.LIMIT and any(word in pair.claimed for word in pair.home.content if 0 <= word.start - span[1] <= 2):
+        return False  # said of the same, with another small word
+    if cue is Cue.CONDITION or cue is Cue.LIMIT:
+        return pair.is_close and pair.has_near(span, back=2, ahead=2)
+    return pair.has_near(span)
+
+
+def _check_added_cues(pair: Comparison) -> Iterator[Veto]:
+    """A claim that denies or limits what its source does not."""
+    for cue in (Cue.DENIED, Cue.ONLY):
+        word = cue.first(pair.language, pair.claim.text)
+        if not word or cue.first(pair.language, pair.wider.text) or denials(pair.home, pair.language):
+            continue
+        if not any(pair.wider.match(token) for token in read(word).content):
+            yield Veto(cue.value, Force.DOUBTS, f'the source does not say "{word}"')
+
+
+def _check_dropped_phrases(pair: Comparison) -> Iterator[Veto]:
+    """A copy of the sentence that leaves out for whom or under what it holds."""
+    if not pair.differs_only_in([]):
+        return
+    for word in pair.alignment.spare:
+        lead = pair.home.lead(word)
+        if word.kind is not Kind.WORD or not lead or lead[-1] not in _PREPOSITIONS:
+            continue
+        before = [other for other in pair.home.content if other.end <= word.start]
+        is_held = not before or before[-1] in pair.claimed
+        if is_held and (lead[-1] not in ("in", "for", "on") or is_plural(word)):
+            yield Veto("limit", Force.DOUBTS, f'the source says "{lead[-1]} … {word.text}"')
+            return
+
+
+_PREPOSITIONS = frozenset("among amongst under within without until for in during on".split())
+
+
+_RANK = {Cue.SOME: 1, Cue.MOST: 2, Cue.ALL: 3}
+
+
+def _check_quantifiers(pair: Comparison) -> Iterator[Veto]:
+    """A claim of more than the source says: a quantifier that is stronger there, or left out."""
+    if pair.alignment.matched < HALF:
+        return
+    ours, theirs = _ranks(pair, pair.claim), _ranks(pair, pair.home)
+    highest = max((rank for _, _, rank in _ranks(pair, pair.wider)), default=0) if ours else 0
+    for written, span, rank in ours:
+        word = next((other for other in pair.claim.content if other.start >= span[1] and other in pair.partner), None)
+        said = pair.partner[word].start if word else 0
+        there = [other for _, at, other in theirs if 0 <= said - at[0] <= _QUANTIFIER_REACH] or [highest * (not theirs)]
+        if rank >= 2 and rank > max(there) and not _has_word(pair.home, written):
+            yield Veto("quantifiers", Force.DOUBTS, f'the source does not say "{written}"')
+            return
+    if ours:
+        return
+    for written, span, rank in theirs:
+        word = next((other for other in pair.home.content if other.start >= span[1]), None)
+        if rank <= 2 and word in pair.claimed and not _is_counted(pair.claim, pair.claimed[word]):
+            yield Veto("quantifiers", Force.DOUBTS, f'the source says "{written}"')
+            return
+
+
+def _has_word(reading: Reading, written: str) -> bool:
+    return any(token.text.lower() == written.lower() for token in reading.tokens)
+
+
+_QUANTIFIER_REACH = 30  # characters before a word in which a quantifier bears on it
+
+
+def _ranks(pair: Comparison, reading: Reading) -> list[tuple[str, tuple[int, int], int]]:
+    return sorted(
+        (
+            (match.group(), match.span(), rank)
+            for cue, rank in _RANK.items()
+            for match in cue.find(pair.language, reading.text)
+            if not reading.text[match.end() :].lstrip()[:1].isdigit()
+        ),
+        key=lambda found: found[1],
+    )
+
+
+def _is_counted(reading: Reading, word: Token) -> bool:
+    at = reading.positions[word]
+    return any(other.value is not None for other in reading.tokens[max(0, at - 5) : at])
+
+
+_FUTURE = frozenset("will shall won't".split())
+_PAST = frozenset("was were had did wasn't weren't hadn't didn't".split())
+_PRESENT = frozenset("is are has have does do isn't aren't hasn't haven't doesn't don't".split())
+_PLANS = frozenset("will shall won't would plan plans planned expect expects expected going due".split())
+_AUXILIARY_REACH = 5  # tokens before a verb among which its auxiliary stands
+
+
+def _check_tense(pair: Comparison) -> Iterator[Veto]:
+    """What was is not what is, nor what will be: a word that both have, in another time there."""
+    if pair.alignment.matched < HALF:
+        return
+    for word, said in pair.partner.items():
+        if word.stem != said.stem:
+            continue
+        ours, theirs = _auxiliaries(pair.claim, word), _auxiliaries(pair.home, said)
+        if (ours & _FUTURE and not theirs & _PLANS) or (theirs & _FUTURE and not ours & _PLANS):
+            does = "does not say" if ours & _FUTURE else "says"
+            yield Veto("tense", Force.DOUBTS, f'the source {does} "will"')
+            return
+        is_past_now = ours & _PRESENT and not ours & _PAST and theirs & _PAST
+        if is_past_now or (_ends_in_s(word, ours) and _is_past_form(said, theirs)):
+            yield Veto("tense", Force.DOUBTS, f'the source has "{word.text}" in the past')
+            return
+
+
+def _auxiliaries(reading: Reading, word: Token) -> frozenset[str]:
+    """The small words directly before it."""
+    at = reading.positions[word]
+    found: list[str] = []
+    for token in reversed(reading.tokens[max(0, at - _AUXILIARY_REACH) : at]):
+        if token.is_content and not token.text.lower().endswith("ly"):
+            break
+        found.append(token.text.lower())
+    return frozenset(found)
+
+
+def _ends_in_s(word: Token, auxiliaries: frozenset[str]) -> bool:
+    return word.text.islower() and word.text.endswith("s") and not auxiliaries
+
+
+def _is_past_form(word: Token, auxiliaries: frozenset[str]) -> bool:
+    lower = word.text.lower()
+    return not auxiliaries & (_PRESENT | _PLANS) and (lower.endswith("ed") or is_irregular_past(lower))
+
+
+# Who speaks, who is spoken of, and what stands around the sentence
+
+
+def _check_quotations(pair: Comparison) -> Iterator[Veto]:
+    """Words in quotation marks that the source does not have letter by letter."""
+    for quotation in quotations_in(pair.claim.text):
+        is_title = all(not word.text[0].islower() for word in read(quotation).content)  # its names are names
+        if not is_title and verify_quote(quotation, pair.wider.text) is None:
+            yield Veto("quotations", Force.DOUBTS, f'the source does not have the words "{quotation}"')
+
+
+_SPEAKS = regex.compile(
+    r"(?:according to|as)\s+(?:the )?(?P<one>\p{Lu}[\p{L}.-]+(?: \p{Lu}[\p{L}.-]+)*)|"
+    r"(?P<two>\p{Lu}[\p{L}.-]+(?: \p{Lu}[\p{L}.-]+)*),?(?: \p{L}+){0,2} (?:said|says|claimed|claims|argued|argues|"
+    r"believes|believed|wrote|writes|reported|reports|stated|states|announced|warned|told|suggested|found|concluded)\b"
+)
+
+
+def _check_speaker(pair: Comparison) -> Iterator[Veto]:
+    """What one said, ascribed to another."""
+    ours, theirs = _speaker(pair.claim), _speaker(pair.home)
+    if (
+        ours
+        and ours.content
+        and theirs
+        and not any(
+            has_name(word, theirs) or has_name(other, ours) for word in ours.content for other in theirs.content
+        )
+    ):
+        yield Veto("speaker", Force.DOUBTS, f"the source has {theirs.text} say it, not {ours.text}")
+
+
+def _speaker(reading: Reading) -> Reading | None:
+    match = _SPEAKS.search(reading.text)
+    return read(match["one"] or match["two"]) if match else None
+
+
+MIN_CONTENT = 4  # content words below which a claim without a verb is a fragment
+_VERB = regex.compile(r"\p{L}{2}ed\b|n['’]t\b|[.!?。]\W*$", regex.IGNORECASE)  # or a stop, as sentences have
+
+
+def _check_subject(pair: Comparison) -> Iterator[Veto]:
+    """A claim about "it" or "the company", unless what the answer spoke of last stands in the evidence."""
+    text = pair.claim.text
+    if points_back(text):
+        subject = subject_of(pair.before.text)
+        if not subject.content:
+            chained = [word for word in pair.before.names if pair.names(word)]
+            if not chained:
+                yield Veto("subject", Force.DOUBTS, f'who or what "{text.split()[0]}" is, was not said before')
+        elif not any(pair.names(word) for word in subject.content):
+            yield Veto("subject", Force.DOUBTS, f"the source does not speak of {subject.text}")
+        elif (other := _other_subject(pair)) is not None:
+            yield Veto("subject", Force.DOUBTS, f"the source says it of {other.text}")
+    has_verb = _VERB.search(text) or any(_is_finite(token) for token in pair.claim.tokens)
+    if len(pair.claim.content) < MIN_CONTENT and not has_verb:
+        yield Veto("fragment", Force.DOUBTS, "not a whole sentence")
+
+
+def _is_finite(token: Token) -> bool:
+    lower = token.text.lower()
+    return lower in _PAST | _PRESENT | _FUTURE or is_irregular_past(lower)
+
+
+def _other_subject(pair: Comparison) -> Token | None:
+    """The name that begins the home, where what was spoken of before is another."""
+    subject = pair.home.units[0] if pair.home.units else ()
+    if not subject or not subject[0].text[0].isupper() or subject[0] in pair.claimed or calendar_of(subject[0]):
+        return None
+    if subject[0].kind is Kind.WORD and is_plural(subject[0]):
+        return None
+    first = min(pair.claimed, key=lambda word: word.start, default=None)
+    opens = not pair.home.text[: subject[0].start].strip()
+    is_subject = first is not None and subject[-1].end <= first.start and opens
+    return subject[0] if is_subject and not any(has_name(word, pair.before) for word in subject) else None
+
+
+def _check_frame(pair: Comparison) -> Iterator[Veto]:
+    """What stands around the sentence in the source and makes it another's, a question or a mistake."""
+    content = pair.context if pair.sentence in pair.context else pair.passage
+    at = content.find(pair.sentence)
+    if pair.is_close and at >= 0 and (frame := find_frame(content, at, at + len(pair.sentence), pair.claim.text)):
+        yield Veto("frame", Force.DOUBTS, frame)
+
+
+_CAUSAL = frozenset("because therefore thus hence".split())
+_CAUSES = frozenset("because so therefore thus hence thereby as since due owing cause reason".split())
+MAX_ADDED = 2  # content words that a copy may add before it says something of its own
+
+
+def _check_additions(pair: Comparison) -> Iterator[Veto]:
+    """A copy of the sentence that goes on to say more, or gives a cause that the source does not."""
+    cause = next((token for token in pair.claim.tokens if token.text.lower() in _CAUSAL), None)
+    if cause is not None and not any(word.stem in _CAUSES for word in pair.wider.tokens):
+        yield Veto("additions", Force.DOUBTS, f'the source does not say "{cause.text}"')
+    for gap in pair.alignment.gaps:
+        is_end = gap.after and not gap.before and pair.is_mostly
+        strange = [word for word in gap.claimed if not pair.wider.match(word)] if is_end else []
+        if len(strange) >= MAX_ADDED and is_end and pair.differs_only_in(gap.claimed):
+            yield Veto("additions", Force.DOUBTS, f'the source does not say "{strange[0].text}"')
+            return
+
+
+def _check_mixture(pair: Comparison) -> Iterator[Veto]:
+    """Words of two clauses put together: between neighbours of the claim the source names a rival of one of them."""
+    if not pair.differs_only_in([]):
+        return
+    kinds = {_rival_kind(word) for word in pair.claim.content} - {""}
+    places = _nearest_places(pair)
+    for left, right in pairwise(places):
+        skipped = [word for word in pair.home.content if left.end <= word.start and word.end <= right.start]
+        rivals = [word for word in skipped if _rival_kind(word) in kinds and not pair.claim.match(word)]
+        between = pair.home.text[left.end : right.start]
+        if rivals and not _ASIDE.fullmatch(between) and _CLAUSE.search(between[: skipped[-1].start - left.end]):
+            yield Veto("mixture", Force.DOUBTS, f'the source says "{right.text}" after {rivals[0].text}')
+            return
+
+
+def _nearest_places(pair: Comparison) -> list[Token]:
+    """Where the home has the claim's words; of the same word twice, the place nearer its neighbours."""
+    places = sorted(pair.claimed, key=lambda word: word.start)
+    for at, place in enumerate(places):
+        first = places[at - 1].end if at else 0
+        last = places[at + 1].start if at + 1 < len(places) else len(pair.home.text)
+        same = [
+            word for word in pair.home.content if word.stem == place.stem and first <= word.start and word.end <= last
+        ]
+        if same:
+            places[at] = same[0] if at else same[-1]
+    return places
+
+
+_CLAUSE = regex.compile(
+    r"[;:]|,(?!\d)|\b(?:and|but|yet|whereas|while|although|though|than|versus|vs|to|then|und|et|y|e|en)\b"
+)
+_ASIDE = regex.compile(
+    r"\s*(?:\([^()]*\)|\[[^\[\]]*\]|,(?:(?!\b(?:and|but|whereas|while)\b)[^,;])*,|[–—][^–—;]*[–—])\s*(?:\p{L}+\s+){0,3}"
+)
+
+
+def _rival_kind(word: Token) -> str:
+    """What it may stand in the place of: a name, a year or a count; "" for a plain word."""
+    if word.kind is Kind.NUMBER:
+        return "year" if is_year_token(word) else "count"
+    return "name" if word.kind is Kind.NAME and not calendar_of(word) else ""
+
+
+def _check_replaced_word(pair: Comparison) -> Iterator[Veto]:
+    """Where no opposites are known: a copy of the sentence with another word in one's place."""
+    if pair.language == "en":
+        return
+    for gap in pair.alignment.gaps:
+        said = [word for word in gap.said if word.kind is Kind.WORD]
+        if (
+            said
+            and gap.claimed[0].kind is Kind.WORD
+            and len(gap.claimed) <= MAX_ADDED
+            and pair.differs_only_in(gap.claimed)
+        ):
+            yield Veto("wording", Force.DOUBTS, f'the source says "{said[0].text}", not "{gap.claimed[0].text}"')
+            return
+
+
+def _in_english(*rules: Rule) -> Rule:
+    """Rules whose words are English alone."""
+
+    def check(pair: Comparison) -> Iterator[Veto]:
+        return (veto for rule in rules if pair.language == "en" for veto in rule(pair))
+
+    return check
+
+
+AROUND_RULES: tuple[Rule, ...] = (check_language, _check_subject, _check_frame)  # all that can be said of a copy
+LIMIT_RULES: tuple[Rule, ...] = (
+    _check_negation, _check_limits, _check_added_cues, _check_quantifiers, _check_quotations, _check_mixture,
+    _check_replaced_word,
+    _in_english(_check_dropped_phrases, _check_tense, _check_speaker, _check_additions),
+)  # fmt: skip
