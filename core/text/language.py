@@ -5,8 +5,9 @@ By script, then by function words, then by a model of bytes; a guess that the pl
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from math import log
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -106,7 +107,13 @@ _ENDINGS = {
     "pt": "mente aram eram iram ando endo ados adas idos idas ado ada ido ida coes ar er ir am em as es os ou a e o s",
     "nl": "eren ende ten den en et er te de e s t n",
 }
-_UNACCENTED = str.maketrans("àáâãäåçèéêëìíîïñòóôõöøùúûüýÿ", "aaaaaaceeeeiiiinoooooouuuuyy")
+# Letters of other scripts and spellings of one sound: Moskau and Москва, Akademie and academia begin alike.
+_LATIN = str.maketrans(
+    "абвгдезиклмнопрстуфхыэіґαβγδεζηικλμνξοπρσςτυφχωøłđ",
+    "abvgdeziklmnoprstufhieigabgdeziiklmnxoprsstifhoold",
+) | str.maketrans({"ж": "zh", "ц": "ts", "ч": "ch", "ш": "sh", "ю": "iu", "я": "ia", "ь": "", "θ": "th", "ψ": "ps"})
+_SPELLINGS = regex.compile(r"ph|[tc]h|qu|ck|[kzyw]|(.)(?=\1)")
+_SOUNDS = {"ph": "f", "th": "t", "ch": "c", "qu": "c", "ck": "c", "k": "c", "z": "c", "y": "i", "w": "v"}
 KNOWN = frozenset(_NEGATIONS)  # languages whose negations, numbers and months the rules know
 _WORD_SETS = {code: frozenset(listed.split()) for code, listed in _SMALL_WORDS.items()}
 
@@ -198,8 +205,17 @@ def stem(lower: str, language: str) -> str:
 
 
 def fold(lower: str) -> str:
-    """Without the accents of Latin letters: Köln and Koln are one."""
-    return lower if lower.isascii() else lower.translate(_UNACCENTED).replace("ß", "ss")
+    """Without accents: Köln and Koln are one."""
+    if lower.isascii():
+        return lower
+    letters = unicodedata.normalize("NFD", lower).replace("ß", "ss")
+    return "".join(letter for letter in letters if unicodedata.category(letter) != "Mn")
+
+
+@lru_cache(maxsize=65536)
+def shape_of(stem: str) -> str:
+    """A word as it sounds across languages, to see whether two begin alike: Photosynthese and fotosíntesis."""
+    return _SPELLINGS.sub(lambda match: _SOUNDS.get(match.group(), ""), fold(stem).translate(_LATIN))
 
 
 def negations(language: str) -> frozenset[str]:
