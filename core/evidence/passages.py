@@ -167,7 +167,8 @@ class PassageIndex:
 
         `is_wide` counts words that only look akin, and weighs each by the sentences that have something of it.
         """
-        words = list({word.stem: word for word in self._content(claim)}.values())
+        spoken = language_of(claim) or self.language
+        words = list({word.stem: word for word in read(claim, spoken).content}.values())
         if not words or not self.spans:
             return None
         pairs = list(pairwise(words))
@@ -183,11 +184,6 @@ class PassageIndex:
             rows[row, self._pairs.get((left.stem, right.stem), [])] = 1.0
             weights[row] = PAIR_WEIGHT * min(weights[row - len(words)], weights[row - len(words) + 1])
         return rows, weights / weights.sum()
-
-    def _content(self, claim: str) -> Sequence[Token]:
-        """The claim's content words, read in the text's language where they tell none."""
-        is_told = self.language == "en" or language_of(claim) != ""
-        return read(claim).content if is_told else _content_words(claim, self.language)
 
     def _fill(self, row: NDArray[np.float32], word: Token) -> None:
         if word.kind is Kind.NUMBER:

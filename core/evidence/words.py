@@ -383,11 +383,14 @@ class NumberLine:
 
 @dataclass(frozen=True)
 class Reading:
+    """A text as tokens; `language` as `tokenize` takes it."""
+
     text: str
+    language: str = ""
 
     @cached_property
     def tokens(self) -> tuple[Token, ...]:
-        return tokenize(self.text)
+        return tokenize(self.text, self.language)
 
     @cached_property
     def content(self) -> tuple[Token, ...]:
@@ -473,9 +476,9 @@ class Reading:
 
 
 @lru_cache(maxsize=512)
-def read(text: str) -> Reading:
+def read(text: str, language: str = "") -> Reading:
     """The reading of `text`, kept for the next rule."""
-    return Reading(text)
+    return Reading(text, language)
 
 
 def match_tokens(left: Token, right: Token) -> float:

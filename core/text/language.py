@@ -6,13 +6,16 @@ By script, then by function words, then by a model of bytes; a guess that the pl
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from math import log
 from threading import Lock
 from typing import TYPE_CHECKING
 
 import regex
+
+from core.text.numbers import numerals
 
 if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier
@@ -169,22 +172,33 @@ def _load_identifier() -> LanguageIdentifier:
 
 
 def language_of(text: str) -> str:
-    """The language of `KNOWN` whose small words a text has most of, "" where it has none; quick, for every sentence."""
-    counts = dict.fromkeys(KNOWN, 0)
+    """The language of `KNOWN` that a text has most small words of, "" where it has none; quick, for every sentence.
+
+    Words for numbers and months tell too, but less, as some are small words elsewhere.
+    """
+    counts = dict.fromkeys(_NEGATIONS, 0.0)
     known = _languages_by_word()
     for word in _WORD.findall(text.lower()):
-        for code in known.get(word, ()):
-            counts[code] += 1
-    best = max(counts.values())
-    return (
-        "" if best == 0 else "en" if counts["en"] == best else next(code for code in _NEGATIONS if counts[code] == best)
-    )
+        for code, weight in known.get(word, ()):
+            counts[code] += weight
+    best = max(counts, key=counts.__getitem__)
+    return best if counts[best] else ""
 
 
 @cache
-def _languages_by_word() -> Mapping[str, tuple[str, ...]]:
-    words = set[str]().union(*(_WORD_SETS[code] for code in KNOWN))
-    return {word: tuple(code for code in _NEGATIONS if word in _WORD_SETS[code]) for word in words}
+def _languages_by_word() -> Mapping[str, Sequence[tuple[str, float]]]:
+    known: dict[str, dict[str, float]] = defaultdict(dict)
+    for code in _NEGATIONS:
+        words = numerals(code)
+        for listed, weight in (
+            (words.calendar, 0.6),
+            (words.numbers, 0.6),
+            (words.scales, 0.6),
+            (_WORD_SETS[code], 1.0),
+        ):
+            for word in listed:
+                known[word][code] = weight
+    return {word: tuple(weights.items()) for word, weights in known.items()}
 
 
 def small_words(language: str) -> frozenset[str]:

@@ -52,8 +52,8 @@ _INDIAN = regex.compile(r"\d{1,2}(?:,\d\d)+,\d{3}")
 _UNITS = """
 length m meter metre 1 km kilometer kilometre 1000 cm centimeter centimetre 0.01 mm millimeter millimetre 0.001 nm
  nanometer 1e-9 mile mi 1609.344 foot ft feet 0.3048 inch 0.0254 yard 0.9144
-mass g gram 1 kg kilogram kilo 1000 mg milligram 0.001 µg μg mcg microgram 1e-6 tonne 1e6 lb pound lbs 453.592 oz ounce
- 28.3495
+mass g gram 1 kg kilogram kilo quilo 1000 mg milligram 0.001 µg μg mcg microgram 1e-6 tonne 1e6 lb pound lbs
+ 453.592 oz ounce 28.3495
 time s second sec 1 ms millisecond 0.001 min minute mins 60 h hour hr hrs 3600 day 86400 week 604800 month 2629800
  year yr yrs an ans 31557600 decade 315576000 century 3155760000
 volume l liter litre 1 ml milliliter millilitre 0.001 dl 0.1 gallon 3.78541
