@@ -102,13 +102,13 @@ _NEGATIONS = {
 # Inflections, the longest first, taken off words without their accents; what is left has three letters at least. After
 # the light stemmers of Savoy (SAC 2006): Snowball's in Python take 40 µs a word, more than all else done with a page.
 _ENDINGS = {
-    "de": "esten sten ten tet ern est em en er es te st e n s t",
+    "de": "esten sten ten tet ern est em en er es te st e n t",
     "fr": "issent aient ements ement ant ees ent ait ais ont aux era ee er es ez ir it e s x",
     "es": "amente ieron iendo arian aron aban ando adas ados idas idos aba ada ado ida ido ar er ir an en as es os io "
     "a e o s n",
     "it": "mente arono ando endo ato ata ati ate uto uta uti ute are ere ire ano ono a e i o",
     "pt": "mente aram eram iram ando endo ados adas idos idas ado ada ido ida coes ar er ir am em as es os ou a e o s",
-    "nl": "eren ende ten den en et er te de e s t n",
+    "nl": "eren ende ten den en et er te de e t n",
 }
 # Letters of other scripts and spellings of one sound: Moskau and Москва, Akademie and academia begin alike.
 _LATIN = str.maketrans(

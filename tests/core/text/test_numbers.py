@@ -8,7 +8,7 @@ import pytest
 
 from core.evidence.words import Kind, match_tokens, measure, read, tokenize
 from core.text.language import KNOWN
-from core.text.numbers import numerals, read_number, same_number
+from core.text.numbers import MONTHS, numerals, read_number, same_number
 from tests.tables.languages import TARGET, make_languages
 
 
