@@ -16,7 +16,7 @@ from adapters.durable.archive import JournalArchive
 from adapters.durable.queue import DurableQueue
 from adapters.durable.settings import DurableSettings
 from adapters.llm.embeddings import build_embeddings
-from adapters.llm.openai import build_chat, build_mode_chats
+from adapters.llm.openai import build_chat, build_check, build_mode_chats
 from adapters.llm.web_search import build_web_search
 from adapters.metrics import PrometheusRecorder
 from adapters.pages import WebPages
@@ -82,7 +82,7 @@ class House:
 
     async def warm_up(self) -> None:
         """Load what is slow to load, so that the first question does not pay for it."""
-        for part in (self.deps.pages, self.deps.model, *self.deps.models.values(), self.deps.embedder):
+        for part in (self.deps.pages, *_models(self.deps), self.deps.embedder):
             await warm_up(part)
         await warm_up_providers(self.deps.providers)
 
@@ -176,7 +176,7 @@ def _ceilings(admission: Admission, settings: BotSettings, deps: Deps) -> Callab
 
 
 def _models(deps: Deps) -> list[ChatModel]:
-    return [model for model in (deps.model, *deps.models.values()) if model is not None]
+    return [model for model in (deps.model, *deps.models.values(), deps.check_model) if model is not None]
 
 
 def _provider_names(deps: Deps) -> tuple[str, ...]:
@@ -281,6 +281,7 @@ def _tunables(settings: BotSettings) -> Settings:
         cache=CacheSettings(retention=retention, is_instant=settings.cache_instant),
         prices_usd_per_million=read_prices(settings.prices),
         source_kinds=read_kinds(settings.source_kinds),
+        check_dialect=settings.check_dialect,
     )
 
 
@@ -298,8 +299,8 @@ def _open_deps(
     pages = WebPages.from_env(env)
     stack.push_async_callback(pages.aclose)
     model, embedder, web_model = build_chat(env), build_embeddings(env), build_web_search(env)
-    models = build_mode_chats(env, MODES)
-    for vendor in (model, *set(models.values()), embedder, web_model):
+    models, check_model = build_mode_chats(env, MODES), build_check(env)
+    for vendor in (model, *set(models.values()), embedder, web_model, check_model):
         if vendor is not None:
             stack.push_async_callback(vendor.aclose)
     return Deps(
@@ -330,4 +331,5 @@ def _open_deps(
         models=models,
         embedder=RememberingEmbeddings(embedder) if embedder else None,
         web_model=web_model,
+        check_model=check_model,
     )

@@ -97,10 +97,20 @@ class ConflictPosition:
 
 @dataclass(frozen=True)
 class Conflict:
-    """Sources that say different things of the same `subject`."""
+    """Sources that say different things of the same `subject`; those that say the same share their `position`.
+
+    The first position is that of the answer; `claim_ids` are the claims that are spoken against.
+    """
 
     subject: str
     positions: tuple[ConflictPosition, ...]
+    claim_ids: tuple[str, ...] = ()
+
+    @property
+    def sides(self) -> Mapping[str, tuple[str, ...]]:
+        """The ids of the sources that take each position, in order."""
+        said = dict.fromkeys(side.position for side in self.positions)
+        return {one: tuple(side.source_id for side in self.positions if side.position == one) for one in said}
 
 
 @dataclass(frozen=True)
@@ -161,13 +171,14 @@ class ResearchAnswer:
 class ModelUsage:
     """Tokens of one model call, and how often it searched the web by itself, which costs apart.
 
-    `is_estimated` when the endpoint reported no tokens.
+    `is_estimated` when the endpoint reported no tokens; `model` is "" for the job's own model.
     """
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
     is_estimated: bool = False
     searches: int = 0
+    model: str = ""
 
 
 @dataclass(frozen=True)

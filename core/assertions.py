@@ -33,7 +33,7 @@ def states(sentence: str, *, is_heading: bool = False) -> bool:
         return False
     if is_heading:
         return _is_statement(bare)
-    return not (bare.endswith((":", "：")) and len(bare.split()) <= 4)
+    return not bare.endswith((":", "："))
 
 
 def _asks(bare: str, text: str) -> bool:

@@ -15,13 +15,17 @@ class Stand(StrEnum):
 
     SUPPORTED = "supported"
     CONTRADICTED = "contradicted"
+    DIFFERS = "differs"
     MIXED = "mixed"
     NO_EVIDENCE = "no evidence"
 
 
 @dataclass(frozen=True)
 class CheckedClaim:
-    """`claim` is a sentence of the message. Evidence `PARTIAL` says a part of it; against it stand whole sentences."""
+    """`claim` is a sentence of the message. Evidence `PARTIAL` says a part of it; against it stand whole sentences.
+
+    What stands against it is `UNCHECKED` where only rules compared: then the source differs, and nobody said more.
+    """
 
     claim: str
     supporting: tuple[Evidence, ...] = ()
@@ -31,8 +35,11 @@ class CheckedClaim:
     def stand(self) -> Stand:
         """Mixed also when nothing says more than a part of the claim."""
         is_whole = any(evidence.verdict is Verdict.SUPPORTED for evidence in self.supporting)
+        if self.contradicting and is_whole:
+            return Stand.MIXED
         if self.contradicting:
-            return Stand.MIXED if is_whole else Stand.CONTRADICTED
+            is_judged = any(evidence.verdict is Verdict.SUPPORTED for evidence in self.contradicting)
+            return Stand.CONTRADICTED if is_judged else Stand.DIFFERS
         if not self.supporting:
             return Stand.NO_EVIDENCE
         return Stand.SUPPORTED if is_whole else Stand.MIXED

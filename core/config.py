@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import Literal
 
 from core.freshness import Lifetime
 from core.prices import Prices
@@ -188,6 +189,7 @@ class Settings:
     source_kinds: Mapping[str, SourceKind] = field(
         default_factory=dict
     )  # by domain; goes before core/evidence/authority.py
+    check_dialect: Literal["json", "pairwise"] | None = None  # of the check model; None: as its name tells
     max_waiting_jobs: int = 200  # questions in the queue before new ones are refused
     concurrent_jobs: int = 24  # a job mostly waits; 20 at once must not queue
     prices_usd_per_million: Prices = field(default_factory=dict)

@@ -12,6 +12,7 @@ from core.attachments import AttachmentReader, Attachments
 from core.config import Settings
 from core.delivery import Deliveries
 from core.errors import GorkdError
+from core.evidence.judge import SupportJudge, judge_of
 from core.feedback import Ratings
 from core.job import ResearchRequest
 from core.library.paper import Library
@@ -49,7 +50,7 @@ class Deps:
     """`providers` are in the order of preference; `model`, `embedder` and `web_model` (a model
     that searches by itself) are None where none is configured.
 
-    `models` are, by mode, those that work instead of `model` there.
+    `models` are, by mode, those that work instead of `model` there; `check_model` judges citations instead of it.
 
     `check_budget` raises `BudgetSpent` for a request that may cost no more this month (core/budget.py).
     `clock` gives UTC times; `new_id` gives job ids (`job_` and at least 128 random bits).
@@ -80,6 +81,13 @@ class Deps:
     models: Mapping[str, ChatModel] = field(default_factory=dict)
     embedder: EmbeddingModel | None = None
     web_model: WebSearchModel | None = None
+    check_model: ChatModel | None = None
+
+    @property
+    def judge(self) -> SupportJudge | None:
+        """Who says whether a source says what a claim says: the check model, else the job's own."""
+        model = self.check_model or self.model
+        return judge_of(model, self.settings.check_dialect if self.check_model else None) if model else None
 
     def within(self, policy: SourcePolicy) -> Deps:
         """With the search providers alone that a tenant allows; a model's own web search is one of them."""

@@ -13,7 +13,8 @@ import regex
 
 from core.sentences import Sentence, sentences_of
 from core.source import Source
-from core.terms import inverse_frequency, question_terms, terms
+from core.terms import Asked, terms
+from core.text.language import detect_language
 
 PASSAGE_CHARS = 700  # about 120 words: a paragraph, small enough that a bad one costs little of the prompt
 _PARAGRAPH_END = regex.compile(r"\n\s*\n|\f")
@@ -119,22 +120,21 @@ def select_passages(
 
 def _rank(sources: Sequence[Source], question: str) -> list[tuple[float, str, Passage]]:
     """All passages, best first: weighted coverage of the question times the standing of the source."""
-    asked = frozenset(question_terms(question))
     entries = [
-        (source, passage, (asked & held) | asked.intersection(terms(passage.heading)))
+        (source, passage, held.union(terms(passage.heading)))
         for source in sources
         for passage, held in zip(
             split_passages(source.trusted_content), passage_terms(source.trusted_content), strict=True
         )
     ]
-    weights = inverse_frequency([found for _, _, found in entries])
+    asked = Asked(question, [held for _, _, held in entries], detect_language(question))
     scored = [
         (
-            sum(weights[term] for term in found) * (0.5 + 0.5 * source.scores.total)
-            - passage.start / 1e7,  # among equals, what comes first introduces the rest
+            asked.coverage(held) * (0.5 + 0.5 * source.scores.total)
+            - passage.start / 1e8,  # among equals, what comes first introduces the rest
             source.id,
             passage,
         )
-        for source, passage, found in entries
+        for source, passage, held in entries
     ]
     return sorted(scored, key=lambda entry: -entry[0])

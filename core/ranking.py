@@ -16,7 +16,8 @@ from core.evidence.authority import authority, registrable_domain
 from core.job import QueryIntent, QuestionType
 from core.passages import passage_terms
 from core.source import Source, SourceScores
-from core.terms import inverse_frequency, question_terms, terms, unseen_weight
+from core.terms import Asked, terms
+from core.text.language import detect_language
 
 # How much each part counts; current events weigh recency like authority, settled questions hardly at all.
 # Relevance must dominate: an authoritative page about something else helps nobody.
@@ -82,16 +83,12 @@ def coverage_of(sources: Sequence[Source], question: str) -> list[float]:
 
     Weights are idf over all passages at hand, so that a rare word of the question counts for more than a common one.
     """
-    asked = frozenset(question_terms(question))
-    found = [
-        [(asked & passage) | titled for passage in passage_terms(source.trusted_content)[:400]] or [titled]
-        for source, titled in ((source, asked & frozenset(terms(source.title))) for source in sources)
+    bags = [
+        [passage | titled for passage in passage_terms(source.trusted_content)[:400]] or [titled]
+        for source, titled in ((source, frozenset(terms(source.title))) for source in sources)
     ]
-    pool = [passage for own in found for passage in own]
-    weights = inverse_frequency(pool)
-    unseen = unseen_weight(len(pool))
-    total = sum(weights.get(term, unseen) for term in asked) or 1.0
-    return [max(sum(weights[term] for term in passage) for passage in own) / total for own in found]
+    asked = Asked(question, [bag for own in bags for bag in own], detect_language(question))
+    return [max(asked.coverage(bag) for bag in own) for own in bags]
 
 
 def _score(

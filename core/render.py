@@ -76,7 +76,7 @@ def answer_markdown(job: ResearchJob, result: JobResult, sources: Sequence[Sourc
     notices = [_quoted(wording.earlier_answer(job, result)), _quoted(answer.notice)]
     parts += [part for part in (*notices, answer.summary, answer.detail) if part.strip()]
     parts.append(f"**Confidence**: {wording.confidence_sentence(answer)}")
-    parts += _markdown_list("Limitations", [one_line(limitation) for limitation in answer.limitations])
+    parts += _markdown_list("Limitations", [one_line(limitation) for limitation in wording.limitations_beside(answer)])
     parts += [_markdown_conflict(conflict) for conflict in answer.conflicts]
     if sources:
         parts.append("## Sources\n\n" + "\n".join(_markdown_source(source) for source in sources))

@@ -134,6 +134,8 @@ async def _research(job: ResearchJob, deps: Deps, steps: Steps, progress: Progre
     model = deps.models.get(mode.name, deps.model)
     if model is not None:
         deps = replace(deps, model=RememberingModel(model, deps.memo, job.id))
+    if deps.check_model is not None:
+        deps = replace(deps, check_model=RememberingModel(deps.check_model, deps.memo, job.id))
     deps = deps.within(job.request.policy)
     gathering = Gathering(job, deps)
     try:

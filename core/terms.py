@@ -1,16 +1,19 @@
-"""Words as retrieval sees them: tokens, stopwords, light stems.
+"""Words as retrieval sees them: tokens, stopwords, light stems; and which words of a text a question's words mean.
 
-One tokenisation for ranking, passages and extractive answers, so that they agree on what matches.
+One tokenisation for ranking, passages and extractive answers, so that they agree on what matches. Texts are cut
+without knowing their language; the question's language says which of their words are forms of its own.
 """
 
 from __future__ import annotations
 
+import threading
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import lru_cache
 from math import log
 
 import regex
+import snowballstemmer
 
 # Not here: words of one language that carry meaning in another ("war", "die", "hat", "son", "sin", "den", "sur").
 STOPWORDS = frozenset(
@@ -28,6 +31,37 @@ STOPWORDS = frozenset(
     al como con cual cuál cuando cuándo de del donde dónde el en es esta este la las lo los más no o para pero por
     qué que quien quién se ser su sus un una y""".split()
 )
+# What else says nothing of a question's subject, where its language is known: words that ask, that call, that help.
+_ASKING_WORDS = {
+    "en": "year date name named kind type sort number amount percentage percent term called call many much happen happened exactly "
+    "approximately following known considered used use become became occur occurred located another",
+    "de": "die den war waren hat haben hatte hatten wann woher wohin woraus worauf worin wodurch womit wofür wozu wovon woran wieviel wieviele wie viel viele vieler "
+    "lange hoch welcher welches welchem welchen wen wem wessen warum wieso weshalb was seine seiner seinem seinen sein ihr ihre ihrer ihrem ihren "
+    "wurde wurden worden kann können konnte konnten bei beim durch über unter zwischen während gab gibt es man nur noch jahr jahre name namen namens art anzahl "
+    "zahl prozent prozentsatz heißt hieß genannt nennt begriff bezeichnet bezeichnung ungefähr etwa diese dieser dieses diesem diesen jedes jede vom ins "
+    "befindet befinden befand passierte geschah gilt einige anderen andere welch neben so soll sollte hatte",
+    "fr": "sur son sont était étaient été être avait ont avoir combien quand quels quelles nom type sorte nombre année date pourcentage appelle appelé "
+    "appelée nommé environ cet ces ils elles on par cela ça leur leurs fait peut plus aussi entre",
+    "es": "sin son fue fueron era eran ha han había hay cuánto cuánta cuántos cuántas cuanto cuantos cuantas quiénes quienes cuáles adónde desde hasta entre durante sobre "
+    "nombre tipo clase número cantidad año fecha porcentaje llama llamaba llamado llamada llaman denomina considera aproximadamente también puede pueden "
+    "tiene tienen tenía este estos estas ese esa eso están estaba hizo hace otro otra otros qué lo le les ante bajo término",
+    "it": "il lo la gli i le di a da in con su per tra fra un uno una è e ed sono era erano fu furono ha hanno aveva che chi cosa come quando dove "
+    "quale quali quanto quanta quanti quante perché nome tipo numero anno data percentuale chiama chiamato chiamata del della dei delle dello degli "
+    "al alla ai alle dal dalla nel nella nei nelle sul sulla si non più suo sua suoi sue può possono circa",
+    "pt": "o os as um uma uns umas de do da dos das em no na nos nas por pelo pela para com e é são era eram foi foram há tem têm tinha que quem qual "
+    "quais quando onde como quanto quanta quantos quantas porque nome tipo número ano data percentagem porcentagem chama chamado chamada seu sua "
+    "ao à aos às se não mais pode podem cerca",
+    "nl": "de het een en is zijn was waren wordt worden werd werden heeft hebben had hadden van op te in met voor aan door bij uit naar om tot over "
+    "wat wie waar wanneer hoe waarom welk welke hoeveel dat die dit deze er niet ook als naam soort type aantal jaar datum percentage heet heette "
+    "genoemd noemt kan kunnen ongeveer zich hun haar",
+}
+_STEMMERS = {
+    "ar": "arabic", "ca": "catalan", "cs": "czech", "da": "danish", "de": "german", "el": "greek", "en": "english", "es": "spanish",
+    "et": "estonian", "fi": "finnish", "fr": "french", "hi": "hindi", "hu": "hungarian", "id": "indonesian", "it": "italian",
+    "lt": "lithuanian", "nl": "dutch", "no": "norwegian", "pl": "polish", "pt": "portuguese", "ro": "romanian", "ru": "russian",
+    "sr": "serbian", "sv": "swedish", "tr": "turkish",
+}  # fmt: skip
+_COMPOUNDING = frozenset({"da", "de", "fi", "hu", "nl", "no", "sv"})
 _MEASURES = "long|many|much|old|tall|far|big|large|often|fast|high|deep|heavy|late|early|soon"
 _ASKING = regex.compile(rf"\bhow\s+(?:{_MEASURES})\b|\bwhat\s+(?:is|are|was|were)\s+the\b", regex.IGNORECASE)
 _FIGURE = regex.compile(
@@ -71,9 +105,105 @@ def terms(text: str) -> list[str]:
     return [token for token in tokens if token not in _STOP_STEMS and not _FUNCTION_PAIR.search(token)] or tokens
 
 
-def question_terms(question: str) -> list[str]:
+def question_terms(question: str, language: str = "") -> list[str]:
     """What a text must hold to answer the question: its terms without those that only ask ("how long", "what year")."""
-    return terms(_ASKING.sub(" ", question))
+    found = terms(_ASKING.sub(" ", question))
+    found = [term for term in found if not _is_joined(term, found)]
+    asking = _asking_stems(language)
+    return [term for term in found if term not in asking] or found
+
+
+def _is_joined(term: str, found: Sequence[str]) -> bool:
+    """Whether a word with a hyphen stands among its own parts, none of which is lost."""
+    parts = _SPLITTABLE.split(term)
+    return len(parts) > 1 and all(stem(part) in found for part in parts)
+
+
+@lru_cache(maxsize=64)
+def _asking_stems(language: str) -> frozenset[str]:
+    return frozenset(form for word in _ASKING_WORDS.get(language, "").split() for form in (word, stem(word)))
+
+
+class Asked:
+    """A question's words as they are found in texts: each with its weight, and the words of the texts that mean it.
+
+    `bags` are the texts, each as its `terms`. A word counts by how rare it is among them, in any of its forms.
+    """
+
+    def __init__(self, question: str, bags: Sequence[Set[str]], language: str = "") -> None:
+        self.terms = tuple(dict.fromkeys(question_terms(question, language)))
+        vocabulary: set[str] = set().union(*bags)
+        self._forms = {term: forms_of(term, vocabulary, language) for term in self.terms}
+        held = [[term for term in self.terms if not bag.isdisjoint(self._forms[term])] for bag in bags]
+        weights, unseen = inverse_frequency(held), unseen_weight(len(bags))
+        self.weights = {term: weights.get(term, unseen) for term in self.terms}
+        self._total = sum(self.weights.values()) or 1.0
+
+    def found_in(self, bag: Set[str]) -> dict[str, float]:
+        """Of the question's words those that `bag` holds, each with how surely, 0…1."""
+        shared = {term: [sure for form, sure in forms.items() if form in bag] for term, forms in self._forms.items()}
+        return {term: max(sure) for term, sure in shared.items() if sure}
+
+    def coverage(self, bag: Set[str]) -> float:
+        """The share of the question's weight that `bag` holds, 0…1."""
+        return sum(self.weights[term] * sure for term, sure in self.found_in(bag).items()) / self._total
+
+
+def forms_of(term: str, vocabulary: Iterable[str], language: str = "") -> dict[str, float]:
+    """The words of `vocabulary` that mean `term`, with how surely, 0…1: itself, its inflections, compounds, kin."""
+    if not term[0].isalpha() or _CJK_RUN.match(term):
+        return {word: 1.0 for word in vocabulary if word == term}
+    own, beginning = _root(term, language), _folded(term)[:3]
+    is_compounding = language in _COMPOUNDING and len(own) >= _MIN_PART
+    found: dict[str, float] = {}
+    for word in vocabulary:
+        if word == term:
+            found[word] = 1.0
+        elif is_compounding and own in word and word[0].isalpha():
+            root = _root(word, language)
+            found[word] = 1.0 if root == own else _COMPOUND if root.startswith(own) or root.endswith(own) else 0.0
+        elif _folded(word)[:3] == beginning or (word.startswith("ge") or term.startswith("ge")):
+            found[word] = _likeness(own, _root(word, language), is_compounding=is_compounding)
+        elif is_compounding and len(word) >= _MIN_PART and own.endswith(_root(word, language)):
+            found[word] = _PART
+    return {word: sure for word, sure in found.items() if sure > 0}
+
+
+_MIN_PART = 5
+_COMPOUND = 0.9
+_PART = 0.6
+_KIN = 0.7
+
+
+def _likeness(one: str, other: str, *, is_compounding: bool) -> float:
+    if one == other:
+        return 1.0
+    if is_compounding and len(other) >= _MIN_PART and one.startswith(other):
+        return _PART
+    shared = next((place for place, (a, b) in enumerate(zip(one, other)) if a != b), min(len(one), len(other)))
+    return _KIN if shared >= 5 and shared >= 0.7 * max(len(one), len(other)) else 0.0
+
+
+@lru_cache(maxsize=1 << 15)
+def _folded(word: str) -> str:
+    return "".join(letter for letter in unicodedata.normalize("NFD", word) if not unicodedata.combining(letter))
+
+
+_local = threading.local()  # a stemmer keeps the word it works on
+
+
+@lru_cache(maxsize=1 << 15)
+def _root(word: str, language: str) -> str:
+    """The word without what its language inflects; German and Dutch participles without their ge-."""
+    name = _STEMMERS.get(language)
+    if name is None:
+        return word
+    stemmers = _local.__dict__.setdefault("stemmers", {})
+    if name not in stemmers:
+        stemmers[name] = snowballstemmer.stemmer(name)
+    if language in ("de", "nl") and word.startswith("ge") and word.endswith(("t", "en")) and len(word) > 6:
+        word = word[2:]
+    return _folded(stemmers[name].stemWord(word))
 
 
 def asks_for_figure(question: str) -> bool:

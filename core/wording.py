@@ -81,6 +81,9 @@ BUTTONS = {
 QUESTION, MESSAGE, ANSWER = "Question", "Message", "Answer"
 CONFIDENCE, SOURCES, LIMITATIONS = "Confidence", "Sources", "Limitations"
 CONFLICTS = "Sources disagree on"
+# How a limitation begins that tells of a conflict.
+DISAGREE, DISAGREES_ALONE = "The sources disagree on", "One weaker source says otherwise on"
+DISAGREE_FURTHER = "They disagree on"
 FOUND_SO_FAR = "Found so far"
 SEARCHED, SEARCHING_FOR = "Searched", "Searching for"
 NO_SOURCES = "No sources were found."
@@ -123,7 +126,7 @@ NO_LONGER_KEPT = "That answer is no longer kept; please ask again."
 THANKS = "Thank you."
 WHAT_DOES_IT_SAY = "What does this document say?"
 INSTRUCTS = "tried to instruct the assistant"
-REMOVED_HEADING = "Removed: not in the sources"
+REMOVED_HEADING = "Removed: could not be confirmed"
 SHARES = "Everyone who reaches this address can read the answer."
 SHARES_PRIVATE = "Private: everyone who has this link can read the answer until the link expires."
 NO_ANSWER = "I couldn't find reliable sources that answer this."
@@ -134,6 +137,7 @@ CHECKED_BY_RULES = "compared by rules; no language model judged what they left o
 STANDS = {
     "supported": "Supported",
     "contradicted": "Contradicted",
+    "differs": "Differs from a source",
     "mixed": "Mixed",
     "no evidence": "No evidence",
 }
@@ -150,7 +154,7 @@ MARK_MEANINGS = {
     Verdict.SUPPORTED: "supported",
     Verdict.PARTIAL: "partly supported",
     Verdict.MOVED: "moved to the source that says it",
-    Verdict.UNCHECKED: "unchecked",
+    Verdict.UNCHECKED: "not confirmed",
     Verdict.UNSUPPORTED: "not in this source",
 }
 
@@ -185,7 +189,7 @@ def checks_summary(counts: Mapping[str, int]) -> str:
 
 def evidence_line(quote: str, *, is_for: bool, is_whole: bool) -> str:
     """What a source says for or against a claim, in its own words."""
-    side = ("For" if is_whole else "For a part of it") if is_for else "Against"
+    side = ("For" if is_whole else "For a part of it") if is_for else ("Against" if is_whole else "Differs")
     return f"{side}: “{quote}”"
 
 
@@ -225,6 +229,12 @@ def files_elsewhere(names: Sequence[str]) -> str:
     """Where the files of an answer are that could not be attached to it."""
     them = "it is" if len(names) == 1 else "they are"
     return f"{', '.join(names)} could not be attached; {them} on the page of this answer, under {EXPORT}."
+
+
+def limitations_beside(answer: ResearchAnswer) -> tuple[str, ...]:
+    """The limitations, for where the conflicts themselves stand beside them."""
+    told = (DISAGREE, DISAGREES_ALONE, DISAGREE_FURTHER) if answer.conflicts else ()
+    return tuple(one for one in answer.limitations if not one.startswith(told))
 
 
 def limitations_line(limitations: Sequence[str]) -> str:

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 import regex
 
-from core.answer import Citation, ModelUsage, Section
-from core.evidence.grounding import Grounder, Judged
+from core.answer import Citation, ModelUsage, Section, Verdict
+from core.evidence.citations import strip_markers
+from core.evidence.grounding import Grounder, as_told
+from core.evidence.judge import AnswerRuling, Judgement, Judging
+from core.evidence.structure import ITEM, Judged, assemble, is_lead, leans
 from core.llm import SECTIONS, AnswerStream, DraftAnswer, estimate_usage
 from core.ports import ChatModel, ChatRequest
 from core.progress import Progress
 from core.sentences import Sentence, may_end, split_sentences
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+LEANS_ON_CUT = "it leans on a sentence that could not be confirmed"
 
 _NEXT_WORD = regex.compile(r"\s*[^\w\s\[(【]*(?:[\p{Han}\p{Hiragana}\p{Katakana}]{2}|\w[\w'’]*[^\w'’])")
 _NEXT_ITEM = regex.compile(r"\n\s*(?:[-*+•]|\d{1,2}[.)]|#{1,6})\s+\w")
@@ -39,15 +47,23 @@ class _Reached:
 
 @dataclass
 class Writing:
-    """What has been written so far; complete or not, nothing of it is lost."""
+    """What has been written so far; complete or not, nothing of it is lost.
+
+    Each sentence is put to the judge as soon as it is complete, while the next ones are written; sentences are shown
+    in their order, each once it is decided.
+    """
 
     grounder: Grounder
     progress: Progress
+    judging: Judging
+    question: str = ""
     judged: list[Judged] = field(default_factory=list)
     draft: DraftAnswer | None = None
     usage: ModelUsage = field(default_factory=ModelUsage)
-    has_unchecked: bool = False
     _reached: dict[Section, _Reached] = field(default_factory=dict)
+    _deciding: asyncio.Task[None] | None = None
+    _answering: asyncio.Task[AnswerRuling] | None = None
+    _tasks: set[asyncio.Task[object]] = field(default_factory=set)
 
     async def write(self, model: ChatModel, request: ChatRequest) -> None:
         """Stream one call to its end. Raises `ModelError`; what was judged until then stays."""
@@ -66,11 +82,29 @@ class Writing:
         await self._take("summary", self.draft.summary, is_final=is_whole or bool(self.draft.detail))
         await self._take("detail", self.draft.detail, is_final=is_whole)
 
+    async def answers_question(self) -> AnswerRuling:
+        """Whether the summary that is shown answers the question; asked as soon as it is there."""
+        if self._answering is None:
+            self._answering = self._started(self._ask_answer(self._deciding))
+        return await self._answering
+
+    async def aclose(self) -> None:
+        """End what is still going on; nothing more is shown."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.judging.aclose()
+
+    async def decided(self) -> list[Judged]:
+        """The sentences once the judge has spoken on all of them, or its time is over."""
+        if self._deciding is not None:
+            await self._deciding
+        return self.judged
+
     async def take_back(self) -> None:
         """Retract all that was shown, before a second try."""
         for section in SECTIONS:
             await self._start_over(section)
-        self.has_unchecked = False
 
     @property
     def given_citations(self) -> Sequence[Citation]:
@@ -100,34 +134,123 @@ class Writing:
             if not (is_final or is_settled(text, first, end)):
                 break
             whole = replace(sentence, text=text[first:end]) if first > paragraph + sentence.start else sentence
-            judged = self._judge(section, reached.place, whole, gap=text[start:first])
+            judged = self._propose(section, reached.place, whole, gap=text[start:first])
             self.judged.append(judged)
             start, reached.place = end, reached.place + 1
-            await self._show(judged)
+            self._decide(judged)
             # Code may hold blank lines; behind it a new paragraph begins.
             blank = end if "\n\n" in whole.text else text.rfind("\n\n", 0, end) + 2
             reached.paragraph = max(reached.paragraph, blank if blank > 1 else 0)
         reached.seen = text[:start]
+        if section == "summary" and is_final and self._answering is None:
+            self._answering = self._started(self._ask_answer(self._deciding))
+        await asyncio.sleep(0)  # what is decided already is shown before more is read
 
     async def _start_over(self, section: Section) -> None:
         """Retract a section that the writer wrote anew."""
+        await self.decided()
+        if section == "summary" and self._answering is not None:
+            self._answering.cancel()
+            self._answering = None
         for entry in [entry for entry in self.judged if entry.section == section]:
             if entry.shown is not None:
                 await self.progress.retract(entry.id)
             self.judged.remove(entry)
         self._reached.pop(section, None)
 
-    def _judge(self, section: Section, place: int, sentence: Sentence, *, gap: str) -> Judged:
+    def _propose(self, section: Section, place: int, sentence: Sentence, *, gap: str) -> Judged:
+        before = before_of(self.judged, section, sentence.text, gap)
         try:
-            return self.grounder.judge(section, place, sentence.text, gap=gap, asserts=sentence.asserts)
-        except Exception:  # a bug in a rule must not cost the answer: it goes out labelled as unchecked
+            return self.grounder.propose(
+                section, place, sentence.text, gap=gap, asserts=sentence.asserts, before=before
+            )
+        except Exception:  # a bug in a rule must not cost the answer: it goes out as not confirmed
             log.exception("checking a sentence broke")
-            self.has_unchecked = True
             return self.grounder.pass_unchecked(section, place, sentence.text, gap=gap)
+
+    def _decide(self, judged: Judged) -> None:
+        """Ask the judge now; conclude and show once all that stand before are decided."""
+        rulings = self._started(self.judging.rule([asked.pair for asked in judged.asked]))
+        self._deciding = self._started(self._conclude(judged, rulings, self._deciding))
+
+    def _started(self, work: Coroutine[object, object, T]) -> asyncio.Task[T]:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def _ask_answer(self, decided: asyncio.Task[None] | None) -> AnswerRuling:
+        if decided is not None:
+            await decided
+        shown = assemble([entry for entry in self.judged if entry.section == "summary"]).summary
+        return await self.judging.answers(self.question, strip_markers(shown))
+
+    async def _conclude(
+        self, judged: Judged, rulings: asyncio.Task[list[Judgement | None]], earlier: asyncio.Task[None] | None
+    ) -> None:
+        if earlier is not None:
+            await earlier
+        shown_early = judged.shown is not None and judged.claim is not None
+        if shown_early:
+            await self._show(judged)
+        place = self.judged.index(judged)
+        settled = self.grounder.conclude(judged, await rulings)
+        settled = await rejudged(settled, self.judged[:place], self.grounder, self.judging)
+        self.judged[place] = settled
+        if not shown_early or settled.shown is None:
+            await self._show(settled)
 
     async def _show(self, judged: Judged) -> None:
         if judged.claim is not None and judged.shown is not None:
-            await self.progress.sentence(judged.claim, judged.shown)
+            await self.progress.sentence(judged.claim, as_told(judged))
+
+
+def before_of(judged: Sequence[Judged], section: Section, text: str, gap: str) -> str:
+    """What tells whom a sentence speaks of: its list's lead, its table's head, else the sentence before it."""
+    own = [entry for entry in judged if entry.section == section]
+    if ITEM.match(text) or text.lstrip().startswith("|"):
+        kin = next((entry for entry in reversed(own) if not (entry.is_item or (entry.claim and entry.is_row))), None)
+        if kin is not None and (is_lead(kin.text) or kin.is_row):
+            return kin.text.strip()
+    claims = [entry for entry in own if entry.claim is not None]
+    last = claims[-1].claim if claims else None
+    return last.text if last and gap.count("\n") < 2 else ""
+
+
+async def rejudged(judged: Judged, earlier: Sequence[Judged], grounder: Grounder, judging: Judging) -> Judged:
+    """A sentence that leans on one that was cut, judged again behind the last one that is shown."""
+    if not leans_on_cut(judged, earlier):
+        return judged
+    again = behind_shown(judged, earlier, grounder)
+    return grounder.conclude(again, await judging.rule([asked.pair for asked in again.asked]))
+
+
+def leans_on_cut(judged: Judged, earlier: Sequence[Judged]) -> bool:
+    """Whether a sentence that is shown speaks of somebody whom only a cut sentence names."""
+    if judged.claim is None or judged.shown is None or not judged.before or not leans(judged.claim.text):
+        return False
+    own = [entry for entry in earlier if entry.section == judged.section and entry.claim is not None]
+    return bool(own) and own[-1].is_cut
+
+
+def behind_shown(judged: Judged, earlier: Sequence[Judged], grounder: Grounder) -> Judged:
+    """The sentence, to be judged behind the last one of its section that is shown; cut where there is none."""
+    own = [entry for entry in earlier if entry.section == judged.section]
+    last = next((entry.claim for entry in reversed(own) if entry.claim and entry.shown is not None), None)
+    if last is not None:
+        return grounder.propose_again(judged, before=last.text)
+    claim = judged.claim
+    cut = replace(claim, verdict=Verdict.UNSUPPORTED, evidence=(), reasons=(LEANS_ON_CUT,)) if claim else None
+    return replace(judged, claim=cut, shown=None, asked=())
+
+
+async def settle(judged: Sequence[Judged], grounder: Grounder, judging: Judging) -> list[Judged]:
+    """Sentences that are all there, judged at once; their order and the undecided ones' places stay."""
+    rulings = await asyncio.gather(*(judging.rule([asked.pair for asked in entry.asked]) for entry in judged))
+    settled: list[Judged] = []
+    for entry, said in zip(judged, rulings, strict=True):
+        settled.append(await rejudged(grounder.conclude(entry, said), settled, grounder, judging))
+    return settled
 
 
 def is_settled(text: str, start: int, end: int) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, fields, replace
@@ -106,9 +108,30 @@ class FakeReader:
         return Attachment(name, media_type, name, content.decode())
 
 
+def by_words(request: ChatRequest) -> str:
+    """A judge that counts: supported with nine of ten words, in part with six; and every text answers."""
+    if request.schema_name == "answers":
+        return json.dumps({"answers": "yes", "reason": ""})
+    rows: list[dict[str, object]] = []
+    for number, item in enumerate(request.user.split("<item ")[1:], start=1):
+        claim = _words("".join(re.findall(r"<claim>(.*?)</claim>", item, re.DOTALL)))
+        said = _words(" ".join(re.findall(r"<passage>(.*?)</passage>", item, re.DOTALL)))
+        share = len(claim & said) / max(len(claim), 1)
+        verdict = "supported" if share >= 0.9 else "partial" if share >= 0.6 else "unsupported"
+        rows.append({"item": number, "verdict": verdict, "reason": "" if share >= 0.9 else f"{share:.0%} of it"})
+    return json.dumps({"verdicts": rows})
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"[^\W_]{3,}", text.casefold()))
+
+
 @dataclass
 class FakeModel:
-    """A model that answers by purpose with text, an error, or several in turn; streams in small pieces."""
+    """A model that answers by purpose with text, an error, or several in turn; streams in small pieces.
+
+    Where `answers` has no `check` it judges by the words that claim and passage share.
+    """
 
     answers: Mapping[str, object]
     name: str = "fake-1"
@@ -117,8 +140,11 @@ class FakeModel:
 
     async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
         self.asked.append(request)
-        turn = sum(call.purpose == request.purpose for call in self.asked) - 1
-        answer = self.answers[request.purpose]
+        turn = len(self.calls(_purpose_of(request))) - 1
+        if request.schema_name == "answers" or (request.purpose == "check" and "check" not in self.answers):
+            answer: object = self.answers.get("answers", by_words)
+        else:
+            answer = self.answers[request.purpose]
         if isinstance(answer, list):
             answer = answer[min(turn, len(answer) - 1)]
         if isinstance(answer, Exception):
@@ -131,7 +157,12 @@ class FakeModel:
         yield ChatDelta(usage=ModelUsage(len(request.user) // 4, len(text) // 4))
 
     def calls(self, purpose: str) -> list[ChatRequest]:
-        return [call for call in self.asked if call.purpose == purpose]
+        """Those of one purpose; whether an answer answers is asked besides, as `answers`."""
+        return [call for call in self.asked if _purpose_of(call) == purpose]
+
+
+def _purpose_of(call: ChatRequest) -> str:
+    return "answers" if call.schema_name == "answers" else call.purpose
 
 
 class Idle:

@@ -52,7 +52,7 @@ def print_answer(
     for conflict in answer.conflicts:
         _print_conflict(paper, conflict, {source.id: source for source in sources})
     _print_list(paper, wording.REMOVED_HEADING, [f"{removed.text} ({removed.reason})" for removed in answer.removed])
-    _print_list(paper, wording.LIMITATIONS, answer.limitations)
+    _print_list(paper, wording.LIMITATIONS, wording.limitations_beside(answer))
     _print_list(paper, "Read, not cited", [_label(source) for source in sources if not is_used(source, answer)])
     _print_foot(paper, job, result, sources)
     _print_legend(paper, answer)

@@ -8,11 +8,10 @@ import logging
 import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
-from urllib.parse import urlsplit
 
 import numpy as np
 
-from adapters.llm.endpoint import OPENAI_URL, Connection, Endpoint, checked_key, checked_url, setting, timeout
+from adapters.llm.endpoint import Connection, Endpoint, second_endpoint, timeout
 from adapters.llm.failures import GARBLED, SLOW, call_failures, model_error, safe_cause
 from adapters.llm.reading import attribute
 from core.errors import ModelGarbled, ModelTimeout
@@ -38,24 +37,8 @@ def build_embeddings(env: Mapping[str, str]) -> OpenAIEmbeddings | None:
     model lives. The chat endpoint's key is not sent to another host. Raises `SetupError` on an
     address or key that cannot be one.
     """
-    model = setting(env, "GORKD_EMBEDDING_MODEL")
-    if not model:
-        return None
-    chat_url = setting(env, "OPENAI_BASE_URL") or OPENAI_URL
-    own_url, own_key = setting(env, "GORKD_EMBEDDING_BASE_URL"), setting(env, "GORKD_EMBEDDING_API_KEY")
-    url_setting = "GORKD_EMBEDDING_BASE_URL" if own_url else "OPENAI_BASE_URL"
-    url = checked_url(own_url or chat_url, name=url_setting)
-    is_chat_host = urlsplit(url).netloc == urlsplit(chat_url).netloc
-    key_setting = "OPENAI_API_KEY" if is_chat_host and not own_key else "GORKD_EMBEDDING_API_KEY"
-    endpoint = Endpoint(
-        model=model,
-        base_url=url,
-        api_key=checked_key(setting(env, key_setting), name=key_setting),
-        model_setting="GORKD_EMBEDDING_MODEL",
-        url_setting=url_setting,
-        key_setting=key_setting,
-    )
-    return OpenAIEmbeddings(endpoint)
+    endpoint = second_endpoint(env, "EMBEDDING")
+    return OpenAIEmbeddings(endpoint) if endpoint else None
 
 
 class OpenAIEmbeddings:

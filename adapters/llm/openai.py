@@ -15,7 +15,16 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from adapters.llm.endpoint import OPENAI_URL, Connection, Endpoint, checked_key, checked_url, setting, timeout
+from adapters.llm.endpoint import (
+    OPENAI_URL,
+    Connection,
+    Endpoint,
+    checked_key,
+    checked_url,
+    second_endpoint,
+    setting,
+    timeout,
+)
 from adapters.llm.failures import SLOW, call_failures, model_error, safe_cause, wrong_page
 from adapters.llm.reading import Answer, Piece, read_piece
 from adapters.llm.tools import tool_params, turn_messages
@@ -55,6 +64,16 @@ def chat_endpoint(env: Mapping[str, str], *, model: str = "") -> Endpoint | None
         base_url=checked_url(url or OPENAI_URL, name="OPENAI_BASE_URL"),
         api_key=checked_key(key, name="OPENAI_API_KEY"),
     )
+
+
+def build_check(env: Mapping[str, str]) -> OpenAIChat | None:
+    """The model that `GORKD_CHECK_MODEL` names and that judges citations instead of the one that writes; None without.
+
+    It lives at `GORKD_CHECK_BASE_URL` with `GORKD_CHECK_API_KEY`, by default where the chat model lives. The chat
+    endpoint's key is not sent to another host. Raises `SetupError` on an address or key that cannot be one.
+    """
+    endpoint = second_endpoint(env, "CHECK")
+    return OpenAIChat(endpoint) if endpoint else None
 
 
 def build_mode_chats(env: Mapping[str, str], modes: Iterable[str]) -> dict[str, OpenAIChat]:
@@ -189,7 +208,7 @@ def _body(model: str, request: ChatRequest, dialect: Dialect) -> dict[str, objec
     body: dict[str, object] = {
         "model": model,
         "messages": [
-            {"role": "system", "content": system},
+            *([{"role": "system", "content": system}] if system else []),
             {"role": "user", "content": request.user},
             *turn_messages(request.turns),
         ],

@@ -50,7 +50,7 @@ class ConflictView:
 
 @dataclass(frozen=True)
 class SumView:
-    """How the confidence was computed. `lost` is what conflicts took from the score, 0…1.
+    """How the confidence was computed. `lost` is how far the score stays below the support, 0…1.
 
     `claims` are those that are carried least, weakest first; `stronger` counts the others.
     """

@@ -21,7 +21,7 @@ MARKS: Mapping[Verdict, str] = MappingProxyType(
         Verdict.SUPPORTED: "✓",
         Verdict.PARTIAL: "◐",
         Verdict.MOVED: "↪",
-        Verdict.UNCHECKED: "?",
+        Verdict.UNCHECKED: "◐",  # nobody confirmed it
         Verdict.UNSUPPORTED: "✗",  # only ever in lists of what was removed
     }
 )  # stand right behind the bracket: [1]✓

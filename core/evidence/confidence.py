@@ -1,18 +1,20 @@
 """How sure an answer may be, computed from its evidence and never asked of a model (docs/confidence.md).
 
-Monotone by construction: another source, another piece of evidence or a better verdict never lowers
-the score or the level, and a conflict never raises them.
+The score is the lowest of a few lines: how strongly the sources carry the central claim, and how far
+each thing that is wrong lets it go. Monotone by construction: another source, another piece of evidence,
+a better verdict or more detail never lowers score or level, and a conflict never raises them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from math import log, prod
 
 from core.answer import Claim, Confidence, ConfidencePart, Conflict, Evidence, Verdict
 from core.evidence.authority import PRIMARY_KINDS, authority
+from core.evidence.conflicts import STRONG, is_asked, lone_weaker_voice, name_sides
 from core.evidence.independence import heaviest_independent, same_quote, same_voice
 from core.job import QuestionType
 from core.source import Source, SourceKind
@@ -21,29 +23,32 @@ from core.wording import counted
 # All shares are by judgement and explained in docs/confidence.md; a test keeps that page and this table equal.
 VERDICT_SHARE = {
     Verdict.SUPPORTED: 1.0,
-    Verdict.MOVED: 0.9,  # carried, but not by the source that was named
+    Verdict.MOVED: 1.0,
     Verdict.PARTIAL: 0.5,
     Verdict.UNCHECKED: 0.3,
     Verdict.UNSUPPORTED: 0.0,
 }
 BASE_WEIGHT = 0.3  # what any page that carries a claim is worth
 AUTHORITY_WEIGHT = 0.45  # what full authority adds; one official source gives .75, two give .94
-CONFLICT_FACTOR = 0.6  # for each conflict; even a perfect score falls below the bar for high
-HIGH_SCORE = 0.8  # two press reports just reach it, two unknown pages do not
+HIGH_SCORE = 0.76  # no single source reaches it, one of standing and any other page do
 MEDIUM_SCORE = 0.5  # one source of some standing reaches it, one unknown page does not
-HIGH_SOURCES = 2  # independent
-HIGH_AUTHORITY = 0.6  # at least one source of the standing of established press
+HIGH_AUTHORITY = STRONG  # at least one source of the standing of established press
+AT_MOST = {Confidence.MEDIUM: 0.7, Confidence.LOW: 0.4}  # score of an answer that is held at that level
 RECENCY_SHARE = ((7, 1.0), (30, 0.9), (180, 0.7))  # days of age up to which a report counts so much
 OLD_SHARE = 0.5
 UNDATED_SHARE = 0.6
 _FUTURE_TOLERANCE = timedelta(days=2)  # time zones and embargoes; a later date is a mistake and counts as none
 
 _LEVELS = (Confidence.INSUFFICIENT, Confidence.LOW, Confidence.MEDIUM, Confidence.HIGH)
+_CONFIRMED = (Verdict.SUPPORTED, Verdict.MOVED)
 
 
 @dataclass(frozen=True)
 class ConfidenceReport:
-    """`reasons` are for people, `sum` is the calculation line by line, `per_claim` maps a claim's id to its 0…1."""
+    """`reasons` are for people, the one that decided first; `sum` is the calculation line by line.
+
+    `per_claim` maps a claim's id to how strongly independent sources carry it, 0…1.
+    """
 
     confidence: Confidence
     reasons: tuple[str, ...]
@@ -52,21 +57,24 @@ class ConfidenceReport:
 
 
 @dataclass(frozen=True)
-class _Support:
-    """What the sources carry, before levels are drawn: all claims, and the independent sources behind them.
+class _Limit:
+    """What holds an answer at `level`; `name` is its line in the sum."""
 
-    `on_one_source` counts the claims that a single independent source carries.
-    """
+    name: str
+    level: Confidence
+    reason: str
+
+
+@dataclass(frozen=True)
+class _Support:
+    """What the sources carry: each claim 0…1, by which sources, and how many of them are independent."""
 
     per_claim: Mapping[str, float]
-    independent: tuple[Source, ...]
     supporting: tuple[Source, ...]
-    is_carried: bool
-    on_one_source: int
-
-    @property
-    def mean(self) -> float:
-        return sum(self.per_claim.values()) / len(self.per_claim) if self.per_claim else 0.0
+    independent: tuple[Source, ...]
+    central: float
+    central_sources: tuple[Source, ...]
+    central_voices: int
 
 
 def score_confidence(
@@ -76,67 +84,137 @@ def score_confidence(
     conflicts: Sequence[Conflict],
     question_type: QuestionType,
     now: datetime,
+    question: str = "",
+    unanswered: str = "",
     is_checked: bool = True,
     cap: Confidence | None = None,
 ) -> ConfidenceReport:
     """The confidence of an answer and of each of its claims.
 
-    `claims` are those shown to people. Recency counts for current events only. `is_checked` is False
-    when the checker failed: then the level is at most low. `cap` is an upper bound from outside.
+    `claims` are those shown to people; the summary's decide (all, where there is no summary), its first is the
+    central one. `unanswered` is why the summary does not answer, "" when it does. Recency counts for current
+    events only. `is_checked` is False when nothing could be checked. `cap` is an upper bound from outside.
     """
-    support = _support(claims, sources, question_type, now, is_checked=is_checked)
-    score = support.mean * CONFLICT_FACTOR ** len(conflicts)
-    level = _level(support, score, has_conflict=bool(conflicts), is_checked=is_checked)
-    if cap is not None:
-        level = min(level, cap, key=_LEVELS.index)
+    summary = [claim for claim in claims if claim.id.startswith("summary")] or list(claims)
+    support = _support(claims, summary, sources, question_type, now)
+    if not any(support.per_claim.values()):
+        reasons = ("no claim is supported by a source that was read",)
+        return ConfidenceReport(Confidence.INSUFFICIENT, reasons, _sum(support, (), 0.0), support.per_claim)
+    disputes = [_dispute(conflict, summary, sources, question) for conflict in conflicts]
+    limits = [
+        *([_Limit("answer", Confidence.LOW, unanswered)] if unanswered else []),
+        *(limit for limit in disputes if limit.level is Confidence.LOW),
+        *([] if is_checked else [_Limit("check", Confidence.LOW, "the citations could not be checked")]),
+        *_unconfirmed(summary),
+        *(limit for limit in disputes if limit.level is Confidence.MEDIUM),
+        *(_weak(support, question_type) if summary[0].verdict in _CONFIRMED else ()),
+    ]
+    is_weak = _level(support.central) is not Confidence.HIGH  # then the line of the support says so itself
+    bounds = [limit for limit in limits if not (is_weak and limit.name == "sources")]
+    bounds += [_Limit("cap", cap, "its mode does not let it be higher")] if cap in AT_MOST else []
+    score = min([support.central, *(AT_MOST[limit.level] for limit in bounds)])
+    facts = _facts(claims, support, conflicts, question_type, now)
+    decided = min(limits, key=lambda limit: _LEVELS.index(limit.level), default=None)
+    level = _level(score) if cap is None else min(_level(score), cap, key=_LEVELS.index)
     return ConfidenceReport(
         confidence=level,
-        reasons=_reasons(claims, support, conflicts, question_type, now, is_checked=is_checked),
-        sum=_sum(support, score, conflicts, claims, level),
+        reasons=tuple(dict.fromkeys([*([decided.reason] if decided else []), *facts])),
+        sum=_sum(support, bounds, score),
         per_claim=support.per_claim,
     )
+
+
+def _level(score: float) -> Confidence:
+    if score < MEDIUM_SCORE:
+        return Confidence.LOW
+    return Confidence.HIGH if score >= HIGH_SCORE else Confidence.MEDIUM
+
+
+# What holds an answer down
+
+
+def _dispute(conflict: Conflict, summary: Sequence[Claim], sources: Sequence[Source], question: str) -> _Limit:
+    """D22: low on what was asked, unless two strong sources stand against one that is weaker by classes."""
+    if not is_asked(conflict, summary, question):
+        return _Limit("conflicts", Confidence.MEDIUM, f"sources disagree on a detail, {name_sides(conflict)}")
+    lone = lone_weaker_voice(conflict, sources)
+    if lone is not None:
+        return _Limit("conflicts", Confidence.MEDIUM, f"one weaker source says otherwise, {name_sides(conflict)}")
+    said = name_sides(conflict)
+    return _Limit("conflicts", Confidence.LOW, f"sources disagree, {said}" if said else "sources disagree")
+
+
+def _unconfirmed(summary: Sequence[Claim]) -> Iterator[_Limit]:
+    """What nobody confirmed, or only in part: of the central claim, and of the summary's others."""
+    doubtful = [claim for claim in summary if claim.verdict not in _CONFIRMED]
+    if not doubtful:
+        return
+    if doubtful[0] is summary[0]:
+        is_partial = summary[0].verdict is Verdict.PARTIAL
+        how = "is supported only in part" if is_partial else "is not confirmed"
+        yield _Limit("confirmed", Confidence.LOW, f"the central claim {how}")
+    else:
+        told = f"not confirmed: {len(doubtful)} of {counted(len(summary), 'sentence')}"
+        yield _Limit("confirmed", Confidence.MEDIUM, told)
+
+
+def _weak(support: _Support, question_type: QuestionType) -> Iterator[_Limit]:
+    """Why the sources of the central claim do not reach high by themselves."""
+    best = max((authority(source.metadata.kind) for source in support.central_sources), default=0.0)
+    if _level(support.central) is Confidence.HIGH and best >= HIGH_AUTHORITY:
+        return
+    level = min(_level(support.central), Confidence.MEDIUM, key=_LEVELS.index)
+    if all(source.metadata.kind is SourceKind.LOCAL for source in support.central_sources):
+        sort = "local file"
+    elif best < HIGH_AUTHORITY:
+        sort = "weak source"
+    else:
+        sort = "old or undated source" if question_type is QuestionType.CURRENT_EVENT else "source"
+    few = f"one {sort}" if support.central_voices == 1 else f"{sort}s"
+    yield _Limit("sources", level, f"the central claim rests on {few}")
 
 
 # Support: how strongly the sources carry each claim
 
 
 def _support(
-    claims: Sequence[Claim], sources: Sequence[Source], question_type: QuestionType, now: datetime, *, is_checked: bool
+    claims: Sequence[Claim],
+    summary: Sequence[Claim],
+    sources: Sequence[Source],
+    question_type: QuestionType,
+    now: datetime,
 ) -> _Support:
     known = {source.id: source for source in sources}
     ties = _Ties(known)
     per_claim: dict[str, float] = {}
     supporting: dict[str, Source] = {}
-    is_carried, on_one_source = False, 0
+    central: tuple[float, tuple[Source, ...], int] = (0.0, (), 0)
     for claim in claims:
         weights = {
             evidence: weight
-            for evidence in claim.evidence
+            for evidence in _evidence(claim, claims)
             if (source := known.get(evidence.source_id))
             and (weight := _weight(evidence, source, question_type, now)) > 0
         }
-        voices = heaviest_independent(
-            {evidence: -log(1 - weight) for evidence, weight in weights.items()}, ties.of_evidence
-        )
-        strength = min(_strength([weights[voice] for voice in voices]), VERDICT_SHARE[claim.verdict])
-        on_one_source += len(voices) == 1
+        heads = {evidence: -log(1 - weight) for evidence, weight in weights.items()}
+        voices = heaviest_independent(heads, ties.of_evidence)
+        strength = min(1 - prod(1 - weights[voice] for voice in voices), VERDICT_SHARE[claim.verdict])
         per_claim[claim.id] = strength
-        if strength > 0:
-            is_carried = is_carried or _carries(claim.verdict, is_checked=is_checked)
-            backing = [
-                known[evidence.source_id] for evidence in weights if _carries(evidence.verdict, is_checked=is_checked)
-            ]
-            supporting |= {source.id: source for source in backing}
-    heads = {
-        source.id: 1 + authority(source.metadata.kind) / 1000 for source in supporting.values()
-    }  # of equals, the better
-    independent = heaviest_independent(heads, ties.of_sources)
-    voices_of_all = tuple(supporting[source_id] for source_id in independent)
-    return _Support(per_claim, voices_of_all, tuple(supporting.values()), is_carried, on_one_source)
+        carriers = {evidence.source_id: known[evidence.source_id] for evidence in weights if strength > 0}
+        supporting |= carriers
+        if claim is summary[0]:
+            central = (strength, tuple(carriers.values()), len(voices))
+    # of equals, the better
+    heads_of_all = {source.id: 1 + authority(source.metadata.kind) / 1000 for source in supporting.values()}
+    independent = tuple(supporting[one] for one in heaviest_independent(heads_of_all, ties.of_sources))
+    return _Support(per_claim, tuple(supporting.values()), independent, *central)
 
 
-def _carries(verdict: Verdict, *, is_checked: bool) -> bool:
-    return verdict.carries or (verdict is Verdict.UNCHECKED and not is_checked)
+def _evidence(claim: Claim, claims: Sequence[Claim]) -> list[Evidence]:
+    """A claim's own, and what carries the same sentence where it is said again."""
+    same = claim.text.casefold().strip(" .")
+    again = [other for other in claims if other is not claim and same and other.text.casefold().strip(" .") == same]
+    return [evidence for one in (claim, *again) for evidence in one.evidence]
 
 
 class _Ties:
@@ -154,11 +232,6 @@ class _Ties:
 
     def of_evidence(self, first: Evidence, second: Evidence) -> bool:
         return self.of_sources(first.source_id, second.source_id) or same_quote(first.quote, second.quote)
-
-
-def _strength(weights: Sequence[float]) -> float:
-    """The chance that not all independent sources are wrong, were their weights chances of being right: 0…1."""
-    return 1 - prod(1 - weight for weight in weights)
 
 
 def _weight(evidence: Evidence, source: Source, question_type: QuestionType, now: datetime) -> float:
@@ -188,96 +261,46 @@ def _utc(moment: datetime) -> datetime:
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
-# Levels and words
+# Words
 
 
-def _level(support: _Support, score: float, *, has_conflict: bool, is_checked: bool) -> Confidence:
-    if not support.is_carried:
-        return Confidence.INSUFFICIENT
-    best = max((authority(source.metadata.kind) for source in support.supporting), default=0.0)
-    if not is_checked or score < MEDIUM_SCORE:
-        return Confidence.LOW
-    is_corroborated = len(support.independent) >= HIGH_SOURCES and best >= HIGH_AUTHORITY
-    return Confidence.HIGH if score >= HIGH_SCORE and is_corroborated and not has_conflict else Confidence.MEDIUM
-
-
-def _reasons(
+def _facts(
     claims: Sequence[Claim],
     support: _Support,
     conflicts: Sequence[Conflict],
     question_type: QuestionType,
     now: datetime,
-    *,
-    is_checked: bool,
-) -> tuple[str, ...]:
-    if not is_checked:
-        return (counted(len(support.supporting), "source"), "the citations could not be checked")
-    if not support.is_carried:
-        return ("no claim is supported by a source that was read",)
-    reasons = [_independent_reason(support)]
-    kinds = [source.metadata.kind for source in support.independent]
-    primary = sum(kind in PRIMARY_KINDS for kind in kinds)
-    if all(kind is SourceKind.LOCAL for kind in kinds):
-        reasons.append("local files only")
-    else:
-        reasons.append(f"{primary} primary" if primary else "none primary")
-    reasons.append(_claims_reason(claims))
-    if len(support.independent) > 1 and 2 * support.on_one_source > len(claims):
-        reasons.append("most claims rest on one source each")
-    if question_type is QuestionType.CURRENT_EVENT:
-        reasons.append(_recency_reason(support.supporting, now))
-    reasons.append(counted(len(conflicts), "conflict") if conflicts else "no conflict")
-    return tuple(reasons)
-
-
-def _independent_reason(support: _Support) -> str:
+) -> list[str]:
+    """What was counted, whatever decided."""
     independent, all_of_them = len(support.independent), len(support.supporting)
     copies = f" (of {all_of_them}; the others share an owner or a text)" if all_of_them > independent else ""
-    return counted(independent, "independent source") + copies
-
-
-def _claims_reason(claims: Sequence[Claim]) -> str:
-    supported = sum(claim.verdict in (Verdict.SUPPORTED, Verdict.MOVED) for claim in claims)
+    facts = [counted(independent, "independent source") + copies]
+    kinds = [source.metadata.kind for source in support.independent]
+    if all(kind is SourceKind.LOCAL for kind in kinds):
+        facts.append("local files only")
+    else:
+        primary = sum(kind in PRIMARY_KINDS for kind in kinds)
+        facts.append(f"{primary} primary" if primary else "none primary")
     partial = sum(claim.verdict is Verdict.PARTIAL for claim in claims)
-    reason = f"{supported} of {counted(len(claims), 'claim')} supported"
-    return f"{reason}, {partial} in part" if partial else reason
+    supported = sum(claim.verdict in _CONFIRMED for claim in claims)
+    facts.append(f"{supported} of {counted(len(claims), 'claim')} supported{f', {partial} in part' if partial else ''}")
+    if question_type is QuestionType.CURRENT_EVENT:
+        facts.append(_newest(support.supporting, now))
+    return [*facts, counted(len(conflicts), "conflict") if conflicts else "no conflict"]
 
 
-def _recency_reason(sources: Sequence[Source], now: datetime) -> str:
+def _newest(sources: Sequence[Source], now: datetime) -> str:
     ages = [age for source in sources if (age := age_days(source, now)) is not None]
     if not ages:
         return "no source gives a date"
     return "newest source from today" if min(ages) == 0 else f"newest source {counted(min(ages), 'day')} old"
 
 
-def _sum(
-    support: _Support,
-    score: float,
-    conflicts: Sequence[Conflict],
-    claims: Sequence[Claim],
-    level: Confidence,
-) -> tuple[ConfidencePart, ...]:
-    weakest = min(claims, key=lambda claim: support.per_claim[claim.id], default=None)
-    note = f"mean over {counted(len(claims), 'claim')} of how strongly independent sources carry each"
-    if weakest and len(claims) > 1:
-        note += f"; the weakest has {support.per_claim[weakest.id]:.2f}"
-    return (
-        ConfidencePart("support", support.mean, note),
-        ConfidencePart(
-            "conflicts",
-            CONFLICT_FACTOR ** len(conflicts),
-            f"{counted(len(conflicts), 'conflict')}, a factor of {CONFLICT_FACTOR} each",
-        ),
-        ConfidencePart("score", score, _bars(score, level)),
-    )
-
-
-def _bars(score: float, level: Confidence) -> str:
-    """Where the bars are, and what held the level below the one that the score alone would reach."""
-    note = f"high from {HIGH_SCORE}, medium from {MEDIUM_SCORE}"
-    reached = Confidence.HIGH if score >= HIGH_SCORE else Confidence.MEDIUM if score >= MEDIUM_SCORE else Confidence.LOW
-    if level is Confidence.MEDIUM and reached is Confidence.HIGH:
-        return f"{note}; high also needs {HIGH_SOURCES} independent sources, one of them of standing, and no conflict"
-    if level is Confidence.LOW and reached is not Confidence.LOW:
-        return f"{note}; held at low, because the answer is not direct or was not checked"
-    return note
+def _sum(support: _Support, bounds: Sequence[_Limit], score: float) -> tuple[ConfidencePart, ...]:
+    """The lines of which the score is the lowest."""
+    carried = f"how strongly {counted(support.central_voices, 'independent source')} carry the central claim"
+    held = [
+        ConfidencePart(bound.name, AT_MOST[bound.level], f"at most {bound.level}: {bound.reason}") for bound in bounds
+    ]
+    note = f"the lowest of these; high from {HIGH_SCORE}, medium from {MEDIUM_SCORE}"
+    return (ConfidencePart("support", support.central, carried), *held, ConfidencePart("score", score, note))

@@ -515,3 +515,16 @@ def _shorten(text: str, *, around: int = 0) -> str:
     start = max(0, min(around - _MAX_SUBJECT_CHARS // 2, len(text) - _MAX_SUBJECT_CHARS))
     piece = text[start : start + _MAX_SUBJECT_CHARS]
     return f"{'…' if start else ''}{piece.split(' ', 1)[-1] if start else piece}".rsplit(" ", 1)[0] + "…"
+
+
+def name_difference(first: str, second: str) -> Difference | None:
+    """As `find_difference`, for two sentences that a judge already called contrary."""
+    return find_difference(first, second)
+
+
+def is_otherwise(claim: str, sentence: str) -> bool:
+    """Whether a sentence has another number, another date, another polarity, or an opposite."""
+    left, right = read(claim), read(sentence)
+    if any(not left.match(number) for number in right.numbers) or _negations(left) % 2 != _negations(right) % 2:
+        return True
+    return any(are_opposite(word.stem, other) for word in left.content for other in right.stems)

@@ -1,77 +1,64 @@
-"""Binding an answer's sentences to the sources: what may be shown, with which citations.
+"""Binding an answer's sentences to the sources: what may be shown, with which citations, and what the judge is asked.
 
-A sentence that asserts something is shown only when a source that was read carries it. Sentences are
-judged one by one, so that a streamed answer can be checked as it is written.
+Two keys (D18): ✓ is for a sentence that stands in its source word for word, or that the judge confirms and no veto
+doubts. A sentence is cut only for a named contradiction, on the judge's word, for want of any passage, or as an order
+taken from a page (D19); everything else is shown as not confirmed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import regex
 from rapidfuzz import fuzz
 
-from core.answer import Citation, Claim, Evidence, RemovedSentence, Section, Verdict
+from core.answer import Citation, Claim, Evidence, Section, Verdict
 from core.evidence.citations import keep_markers, parse_markers, strip_markers
-from core.evidence.judge import ModelVerdict
+from core.evidence.conflicts import contrary_passages
+from core.evidence.judge import MAX_PASSAGE_CHARS, Asked, Judgement, Pair, Ruling
 from core.evidence.passages import EvidenceIndex
-from core.evidence.verbatim import verify_quote
+from core.evidence.structure import RULE, Grounded, Judged, is_answer_word, leading_word, leans
+from core.evidence.verbatim import find_verbatim, verify_quote
+from core.evidence.vetoes import Force, find_vetoes
 from core.injection import instructions_in, mask
 from core.links import without_addresses, without_foreign_links
 from core.markers import Grammar
 from core.passages import Passage
 from core.source import Source
 from core.terms import terms
+from core.text.language import detect_language
 from core.urls import canonical_url
-from core.verification.sources import check_source_exists, examine, repoint
 
-_STRENGTH = (Verdict.SUPPORTED, Verdict.MOVED, Verdict.PARTIAL, Verdict.UNCHECKED, Verdict.UNSUPPORTED)
+VERBATIM = "verbatim"
+NOT_CONFIRMED = "not confirmed"
+NOT_READ = "no such source was read"
+NO_PASSAGE = "no passage of the sources that were read bears on it"
+ORDER = "an order taken from a page"
+MAX_OTHERS = {
+    "summary": 3,
+    "detail": 1,
+}  # sources that nobody cited and the judge reads too; the summary decides the level
+PASSAGES = 3  # of a source that the judge reads for one claim
+MAX_CORROBORATING = 2  # markers added to a sentence for sources that say it too
+_WEIGHT = (Verdict.SUPPORTED, Verdict.MOVED, Verdict.PARTIAL, Verdict.UNCHECKED, Verdict.UNSUPPORTED)
 _SAME_CLAIM = 88  # rapidfuzz ratio 0…100 between a quote's claim and the sentence it belongs to
-_MIN_CLAIM_TERMS = 4  # "Bell" or "Inventor: Gray" claims nothing that could be checked
-_MAX_LABEL_CHARS = 90
+_ORDERED = 90  # rapidfuzz partial ratio 0…100 of a sentence and what a page orders to be said
+_MAX_LABEL_CHARS = 120
 _LABEL_TERMS = frozenset(
     terms(
         "summary overview background introduction answer detail key main point finding fact note context conclusion "
         "limitation source evidence result reason cause effect benefit risk example definition history timeline "
-        "comparison difference similarity advantage disadvantage step number figure short brief works matters"
+        "comparison difference similarity advantage disadvantage step number figure short brief works matters follow "
+        "include list item type kind way option"
     )
-)  # what a heading may say besides the question's own words
+)  # what a heading may say besides the words of the question and of what was read
 _DENIES = regex.compile(r"\b(?:no|not|never|none|without|nicht|kein\w*|jamais|pas|nunca)\b|n['’]t\b", regex.IGNORECASE)
-_END = regex.compile(r"[.!?。！？।؟]*(?:\s*\|)?$")  # the final stop; in a row of a table, its closing bar
+_END = regex.compile(r"[.!?。！？।؟:：]*(?:\s*\|)?$")  # the final stop; in a row of a table, its closing bar
 _WORD = regex.compile(r"[\p{L}\p{N}]")
-RULE = regex.compile(r"[-*_=|:\s]{3,}")  # a line across, or the one below a table's head
-_BULLET = regex.compile(r"^[-*+•‣◦▪·]\s+")  # of a list's item: no part of what is claimed
+BULLET = regex.compile(r"^\s*(?:>\s*)*(?:[-*+•‣◦▪·]|\(?\d{1,3}[.)])\s+")  # of a list's item: no part of what is claimed
 _NUMBERING = regex.compile(r"^\W*(?:\d{1,2}[.)]\s+)?")
 _FENCE = regex.compile(r"^\s*(?:```|~~~)[^\n]*\n|\n?\s*(?:```|~~~)\s*$|`")
-
-
-@dataclass(frozen=True)
-class Judged:
-    """One sentence of a draft. `gap` is the white space before it; `claim` is None when it asserts nothing.
-
-    `shown` is its text with the citations that hold, None when it must not be shown (or not yet:
-    `is_undecided`, the rules could not tell).
-    """
-
-    id: str
-    section: Section
-    text: str
-    gap: str
-    claim: Claim | None
-    shown: str | None
-    is_undecided: bool = False
-
-
-@dataclass(frozen=True)
-class Grounded:
-    """A draft after judgement: the two texts that may be shown, and what holds them up."""
-
-    summary: str
-    detail: str
-    claims: tuple[Claim, ...]
-    citations: tuple[Citation, ...]
-    removed: tuple[RemovedSentence, ...]
 
 
 class _Indexes(Mapping[str, EvidenceIndex]):
@@ -94,7 +81,7 @@ class _Indexes(Mapping[str, EvidenceIndex]):
 
 
 class Grounder:
-    """Judges sentences against the sources of one job.
+    """Proposes what carries each sentence, and concludes once the judge has spoken.
 
     `passages` are what the writer got to read of each source. A claim is looked for there first, and in the rest of
     the source only when it is not found: reading ten long pages costs more than writing the answer.
@@ -110,141 +97,382 @@ class Grounder:
         ]
         self._sources = {source.id: source for source in trusted}
         self._whole = _Indexes(self._sources)
-        if passages is None:
-            self._read = self._whole
-        else:
+        self._read = self._whole
+        if passages is not None:
             self._read = _Indexes({source.id: _only(source, passages.get(source.id, ())) for source in trusted})
+        self._passages = passages or {}
         self._numbers = {canonical_url(source.url): source.number for source in sources}
-        self._asked = {*terms(question), *_LABEL_TERMS}
+        self._orders = [source.content[slice(*span)] for source in sources for span in source.instructs]
+        self._known_terms = {*terms(question), *_LABEL_TERMS}
+        self._read_terms: set[str] | None = None
+        self._languages: set[str] | None = None
 
     @property
     def read_sources(self) -> list[Source]:
         """The sources with nothing but what the writer got to read; offsets are those of the whole."""
         return [index.source for index in self._read.values()]
 
-    def index_of(self, source_id: str) -> EvidenceIndex:
-        """What the writer got to read of a source, to be asked for more than its own citations."""
-        return self._read[source_id]
-
     def read_ahead(self) -> None:
         """Index what was read now, e.g. in a thread, rather than each source when it is first cited."""
         for source_id in self._read:
             self._read[source_id]
 
-    def judge(self, section: Section, place: int, text: str, *, gap: str = "", asserts: bool = True) -> Judged:
-        """By the rules alone. Invented sources are dropped; a claim whose source does not carry it is re-pointed
-        to a read source that does, else cut.
+    def propose(
+        self, section: Section, place: int, text: str, *, gap: str = "", asserts: bool = True, before: str = ""
+    ) -> Judged:
+        """What the rules make of a sentence, and what they ask of the judge (`Judged.asked`).
+
+        `before` is what stands before it and tells whom it speaks of. Invented sources are dropped here.
         """
         text = without_foreign_links(text, self._numbers).strip()
-        sentence_id = f"{section}-{place}"
         words = strip_markers(text, Grammar.NUMBER).strip()
+        draft = Judged(f"{section}-{place}", section, text, gap, None, None, before=before)
         if not _WORD.search(words):
-            return Judged(sentence_id, section, text, gap, None, words if RULE.fullmatch(words) else None)
-        if not asserts:
-            return Judged(sentence_id, section, text, gap, None, words if self._is_harmless(words) else None)
-        cited = [f"src_{number}" for number in marker_numbers(text)]
-        evidence = [self._examine(without_addresses(words), source_id) for source_id in cited]
-        claim = self._conclude(Claim(sentence_id, _BULLET.sub("", words), Verdict.UNCHECKED, tuple(evidence)), cited)
-        return self._show(Judged(sentence_id, section, text, gap, claim, None), claim)
+            return replace(draft, shown=words if RULE.fullmatch(words) else None)
+        if not asserts or is_answer_word(words):
+            return replace(draft, shown=words if self._is_structure(words) else None)
+        claim = Claim(draft.id, BULLET.sub("", words), Verdict.UNCHECKED)
+        if (instructions_in(words) and not self._is_in_a_source(words)) or self._is_ordered(claim.text):
+            return _cut(draft, claim, ORDER)
+        return self._proposed(replace(draft, claim=claim), without_addresses(_bare(claim.text)), marker_numbers(text))
 
-    def settle(self, judged: Judged, claim: Claim, verdicts: Mapping[str, ModelVerdict]) -> Judged:
-        """Close an undecided claim with a verdict for each of its undecided sources (by source id)."""
-        evidence = tuple(
-            _settled(entry, verdicts.get(entry.source_id)) if entry.verdict is Verdict.UNCHECKED else entry
-            for entry in claim.evidence
-        )
-        concluded = self._conclude(replace(claim, evidence=evidence), [entry.source_id for entry in evidence])
-        return self._show(judged, concluded)
+    def conclude(self, judged: Judged, judgements: Sequence[Judgement | None]) -> Judged:
+        """The sentence with the judge's words on `judged.asked`, in their order; None is a pair nobody judged."""
+        claim = judged.claim
+        if claim is None or not judged.asked:
+            return judged
+        said = list(zip(judged.asked, judgements, strict=True))
+        evidence = list(claim.evidence)
+        reasons = list(claim.reasons)
+        contrary = list(judged.contrary)
+        for asked, judgement in said:
+            if asked.is_cited and len(asked.evidence) == 1:
+                entry = _ruled(asked, judgement)
+                evidence = [entry if known.source_id == entry.source_id else known for known in evidence]
+                if entry.verdict is Verdict.UNSUPPORTED:
+                    reasons += entry.reasons
+                if judgement and judgement.ruling is Ruling.CONTRADICTED:
+                    contrary.append(entry)
+        carried = [entry for entry in evidence if entry.verdict is not Verdict.UNSUPPORTED]
+        if any(_is_joint(asked, judgement) for asked, judgement in said) and len(carried) > 1:
+            carried = [replace(entry, verdict=Verdict.SUPPORTED, reasons=_JOINT) for entry in carried]
+        others = [
+            _ruled(asked, judgement) for asked, judgement in said if not asked.is_cited and _supports(asked, judgement)
+        ]
+        contrary += [
+            asked.evidence[0]
+            for asked, judgement in said
+            if not asked.is_cited and judgement and judgement.ruling is Ruling.CONTRADICTED
+        ]
+        return self._settled(replace(judged, contrary=tuple(contrary), asked=()), carried, others, reasons)
 
     def quote_as_given(self, grounded: Grounded, given: Sequence[Citation]) -> Grounded:
         """Use the writer's own quotes where they really stand in the source; all others stay the passage found."""
         citations = tuple(self._with_given_quote(citation, given) for citation in grounded.citations)
         return replace(grounded, citations=citations)
 
+    def pass_unchecked(self, section: Section, place: int, text: str, *, gap: str) -> Judged:
+        """A sentence whose check broke: shown with its citations to sources that were read, as not confirmed."""
+        text = without_foreign_links(text, self._numbers).strip()
+        words = strip_markers(text, Grammar.NUMBER).strip()
+        cited = [f"src_{number}" for number in marker_numbers(text) if f"src_{number}" in self._sources]
+        claim = Claim(f"{section}-{place}", BULLET.sub("", words), Verdict.UNCHECKED)
+        judged = Judged(claim.id, section, text, gap, claim, None)
+        return self._settled(judged, [Evidence(source_id, "", 0, 0) for source_id in cited], [], [NO_PASSAGE])
+
+    def propose_again(self, judged: Judged, *, before: str) -> Judged:
+        """The sentence, whose citations are numbers by now, behind another one than in the draft."""
+        again = Grounder.propose(self, judged.section, 0, judged.text, gap=judged.gap, before=before)
+        claim = replace(again.claim, id=judged.id) if again.claim else None
+        return replace(again, id=judged.id, claim=claim)
+
+    def sides(self, said: str, meant: str, *, most: int) -> tuple[list[Evidence], list[Asked]]:
+        """For a claim that cites nothing: where it stands word for word, and of which other sources to ask the judge.
+
+        `meant` is the claim so that it can be understood alone. At most `most` sources, suspected contradictions first.
+        """
+        draft = Judged("summary-0", "summary", meant, "", None, None)
+        verbatim = self._verbatim(meant, draft, ()) or (self._verbatim(said, draft, ()) if said != meant else [])
+        settled = {entry.source_id for entry in verbatim}
+        return verbatim, self._others(meant, draft, [one for one in self._read if one not in settled], most=most)
+
+    # What the rules propose
+
+    def _proposed(self, judged: Judged, words: str, numbers: Sequence[int]) -> Judged:
+        claim = judged.claim
+        assert claim is not None  # noqa: S101  # its only caller has just made it
+        cited = [f"src_{number}" for number in numbers]
+        evidence: list[Evidence] = []
+        asked: list[Asked] = []
+        reasons: list[str] = []
+        contrary: list[Evidence] = []
+        for source_id in cited:
+            entry, question = self._examine(words, source_id, judged.before)
+            if entry.verdict is Verdict.UNSUPPORTED:
+                reasons += entry.reasons
+                contrary += [entry] if entry.quote else []
+            else:
+                evidence.append(entry)
+            asked += [question] if question else []
+        verbatim = self._verbatim(words, judged, cited)
+        known = {*cited, *(entry.source_id for entry in verbatim)}
+        most = MAX_OTHERS[judged.section] if asked or verbatim else max(MAX_OTHERS.values())
+        others = self._others(words, judged, [source for source in self._read if source not in known], most=most)
+        if not numbers and verbatim:  # without a marker, its best passage as if it were cited
+            evidence, verbatim = verbatim[:1], verbatim[1:]
+        elif not evidence and not verbatim and not numbers and others:
+            first, *others = others
+            evidence, asked = [first.evidence[0]], [replace(first, is_cited=True)]
+        open_ones = list(asked)
+        if len(open_ones) > 1 and len(open_ones) == len(evidence):
+            asked.append(_jointly(open_ones))
+        asked += others
+        judged = replace(judged, asked=tuple(asked), contrary=tuple(contrary))
+        if not evidence and not verbatim and not others:
+            return _cut(replace(judged, asked=()), claim, *(reasons or [NO_PASSAGE]))
+        claim = replace(claim, evidence=tuple(evidence), reasons=tuple(reasons))
+        judged = replace(judged, claim=claim)
+        if verbatim or any(entry.verdict is Verdict.SUPPORTED for entry in evidence):
+            return replace(self._settled(judged, evidence, verbatim, reasons), asked=judged.asked)
+        return judged if asked else self._settled(judged, evidence, [], reasons)
+
+    def _examine(self, words: str, source_id: str, before: str) -> tuple[Evidence, Asked | None]:
+        """What the rules say of one cited source, and what is asked of the judge where they do not settle it."""
+        if source_id not in self._read or not self._sources[source_id].content.strip():
+            return Evidence(source_id, "", 0, 0, Verdict.UNSUPPORTED, reasons=(NOT_READ,)), None
+        span = find_verbatim(words, self._sources[source_id].content, before=before)
+        if span and not self._is_masked(source_id, span):
+            return self._evidence(source_id, *span, verdict=Verdict.SUPPORTED, reasons=(VERBATIM,)), None
+        found = self._nearest(words, source_id)
+        if not found:
+            return self._guess(words, source_id, before)
+        index = self._whole[source_id]
+        vetoes = find_vetoes(words, found[0].quote, context=index.context(words, found[0]), before=before)
+        against = tuple(veto.reason for veto in vetoes if veto.force is Force.CONTRADICTS)
+        if against:
+            return replace(found[0], verdict=Verdict.UNSUPPORTED, reasons=against), None
+        doubts = tuple(veto.reason for veto in vetoes)
+        entry = replace(found[0], reasons=doubts)
+        return entry, Asked(self._pair(words, found, before, doubts), (entry,))
+
+    def _others(self, words: str, judged: Judged, source_ids: Sequence[str], *, most: int) -> list[Asked]:
+        """Sources that nobody cited and that may say it too, or otherwise: suspected contradictions first."""
+        suspected: list[Asked] = []
+        bearing: list[Asked] = []
+        for source_id in source_ids:
+            index = self._read[source_id]
+            contrary = contrary_passages(words, index)
+            near = (
+                index.nearest(words, count=PASSAGES) if contrary or len(source_ids) <= most or index.find(words) else ()
+            )
+            found = [self._literal(entry) for entry in dict.fromkeys((*contrary, *near))][:PASSAGES]
+            if found:
+                vetoes = find_vetoes(words, found[-1 if contrary and near else 0].quote, before=judged.before)
+                doubts = tuple(veto.reason for veto in vetoes)
+                question = Asked(
+                    self._pair(words, found, judged.before, doubts), (replace(found[0], reasons=doubts),), False
+                )
+                (suspected if contrary else bearing).append(question)
+        return [*suspected, *bearing][:most]
+
+    def _verbatim(self, words: str, judged: Judged, cited: Sequence[str]) -> list[Evidence]:
+        """The sentence word for word in sources that it does not cite."""
+        found: list[Evidence] = []
+        for source_id in self._read:
+            if source_id in cited:
+                continue
+            span = find_verbatim(words, self._sources[source_id].content, before=judged.before)
+            if span and not self._is_masked(source_id, span):
+                found.append(self._evidence(source_id, *span, verdict=Verdict.SUPPORTED, reasons=(VERBATIM,)))
+        return found
+
+    def _nearest(self, words: str, source_id: str) -> list[Evidence]:
+        found = self._read[source_id].nearest(words, count=PASSAGES)
+        if not found and self._read is not self._whole:
+            found = self._whole[source_id].nearest(words, count=PASSAGES)
+        return [self._literal(entry) for entry in found]
+
+    def _guess(self, words: str, source_id: str, before: str) -> tuple[Evidence, Asked | None]:
+        """What the writer read of a source of which no word of the claim is found: it may be in another language."""
+        content = self._sources[source_id].content
+        spans = [(passage.start, passage.end) for passage in self._passages.get(source_id, ())] or [(0, len(content))]
+        found = [
+            self._evidence(source_id, start, min(end, start + MAX_PASSAGE_CHARS))
+            for start, end in spans[:PASSAGES]
+            if content[start:end].strip()
+        ]
+        if not found:
+            return Evidence(source_id, "", 0, 0, Verdict.UNSUPPORTED, reasons=(NO_PASSAGE,)), None
+        is_guess = detect_language(words) == detect_language(found[0].quote)
+        pair = Pair(words, tuple(entry.quote for entry in found), before, self._sources[source_id].title)
+        return found[0], Asked(pair, (found[0],), is_guess=is_guess)
+
+    def _pair(self, words: str, found: Sequence[Evidence], before: str, doubts: tuple[str, ...]) -> Pair:
+        index = self._whole[found[0].source_id]
+        passages = tuple(_with_sentence_before(index, entry) for entry in found)
+        return Pair(words, passages, before=before, title=index.source.title, doubts=doubts)
+
+    def _evidence(
+        self,
+        source_id: str,
+        start: int,
+        end: int,
+        *,
+        verdict: Verdict = Verdict.UNCHECKED,
+        reasons: tuple[str, ...] = (),
+    ) -> Evidence:
+        source = self._sources[source_id]
+        return Evidence(source_id, source.content[start:end], start, end, verdict, source.page_at(start), reasons)
+
+    def _literal(self, evidence: Evidence) -> Evidence:
+        """The evidence beside a blanked-out span: its longer part, so that the quote is the source's own words."""
+        source = self._read[evidence.source_id].source
+        start, end = evidence.start, evidence.end
+        for first, last in source.instructs:
+            if first < end and last > start:
+                start, end = max(
+                    (start, first), (last, end), key=lambda span: len(source.content[slice(*span)].strip())
+                )
+        quote = source.content[start:end]
+        start += len(quote) - len(quote.lstrip())
+        return replace(self._evidence(evidence.source_id, start, start + len(quote.strip())), reasons=evidence.reasons)
+
+    def _is_masked(self, source_id: str, span: tuple[int, int]) -> bool:
+        return any(first < span[1] and last > span[0] for first, last in self._sources[source_id].instructs)
+
+    # What is concluded
+
+    def _settled(
+        self, judged: Judged, cited: Sequence[Evidence], others: Sequence[Evidence], reasons: Sequence[str]
+    ) -> Judged:
+        """The claim's verdict from its evidence: its best cited source counts, without any another that carries it."""
+        claim = judged.claim
+        assert claim is not None  # noqa: S101  # structure is never settled
+        if not cited and others:
+            moved = replace(others[0], verdict=Verdict.MOVED) if marker_numbers(judged.text) else others[0]
+            cited, others = [moved], others[1:]
+        if not cited:
+            return _cut(judged, claim, *(reasons or [NO_PASSAGE]))
+        kept = (*cited, *(other for other in others if other.verdict is Verdict.SUPPORTED))[
+            : len(cited) + MAX_CORROBORATING
+        ]
+        verdict = min((entry.verdict for entry in kept), key=_WEIGHT.index)
+        doubts = () if verdict in (Verdict.SUPPORTED, Verdict.MOVED) else kept[0].reasons or (NOT_CONFIRMED,)
+        settled = replace(claim, verdict=verdict, evidence=kept, reasons=tuple(doubts))
+        return replace(judged, claim=settled, shown=_with_markers(judged.text, [entry.source_id for entry in kept]))
+
     def _with_given_quote(self, citation: Citation, given: Sequence[Citation]) -> Citation:
         for candidate in given:
             if candidate.source_id != citation.source_id or not candidate.quote:
                 continue
-            if (
-                fuzz.ratio(strip_markers(candidate.claim, Grammar.NUMBER).casefold(), citation.claim.casefold())
-                < _SAME_CLAIM
-            ):
+            said = strip_markers(candidate.claim, Grammar.NUMBER).casefold()
+            if fuzz.ratio(said, citation.claim.casefold()) < _SAME_CLAIM:
                 continue
-            source = self._sources[citation.source_id]
-            content = source.content
-            span = verify_quote(candidate.quote, content)
-            if span and not any(first < span[1] and last > span[0] for first, last in source.instructs):
-                return replace(citation, quote=content[slice(*span)], start=span[0], end=span[1])
+            span = verify_quote(candidate.quote, self._sources[citation.source_id].content)
+            if span and not self._is_masked(citation.source_id, span):
+                quote = self._sources[citation.source_id].content[slice(*span)]
+                return replace(citation, quote=quote, start=span[0], end=span[1])
         return citation
 
-    def _is_harmless(self, words: str) -> bool:
-        """Whether what asserts nothing may be shown: a label in the question's own words, or code of a source.
+    def _is_structure(self, words: str) -> bool:
+        """Whether what asserts nothing may be shown: words of the question or of what was read, or code of a source.
 
-        A heading or a question can carry a claim that nobody would check, so it may say nothing new.
+        A heading, a lead or a question can carry a claim that nobody would check, so it may say nothing new.
         """
+        if is_answer_word(words):
+            return True
         if "`" in words or "~~~" in words:
             code = _FENCE.sub("", words).strip()
             return code != "" and self._is_in_a_source(code)
         label = _NUMBERING.sub("", words)
-        return len(label) <= _MAX_LABEL_CHARS and self._asked.issuperset(terms(label)) and not _DENIES.search(label)
+        said = set(terms(label))
+        is_long = len(label) > _MAX_LABEL_CHARS and not words.lstrip().startswith("|")
+        if is_long or instructions_in(words):
+            return False
+        if said <= self._known_terms:
+            return True
+        is_read = said <= self._known_terms | self._source_terms() or not self._is_in_their_language(label)
+        return is_read and not _DENIES.search(label)
+
+    def _is_in_their_language(self, label: str) -> bool:
+        """Whether the words of a label could be those of a source."""
+        if self._languages is None:
+            self._languages = {detect_language(source.content[:2000]) for source in self._sources.values()}
+        return detect_language(label) in self._languages
+
+    def _is_ordered(self, words: str) -> bool:
+        """Whether a page orders an assistant to say this."""
+        return any(
+            fuzz.partial_ratio(words, order, score_cutoff=_ORDERED) for order in self._orders if len(order) > len(words)
+        )
+
+    def _source_terms(self) -> set[str]:
+        if self._read_terms is None:
+            self._read_terms = {term for source in self.read_sources for term in terms(source.content)}
+        return self._read_terms
 
     def _is_in_a_source(self, text: str) -> bool:
         return any(text in source.content for source in self._sources.values())
 
-    def _examine(self, words: str, source_id: str) -> Evidence:
-        missing = check_source_exists(source_id, self._read)
-        if missing:
-            return Evidence(source_id, "", 0, 0, Verdict.UNSUPPORTED, reasons=(missing,))
-        evidence = self._look(words, self._read[source_id])
-        if evidence.verdict is Verdict.UNSUPPORTED and self._read is not self._whole:
-            evidence = self._look(words, self._whole[source_id])
-        return replace(evidence, page=self._sources[source_id].page_at(evidence.start))
 
-    def _look(self, words: str, index: EvidenceIndex) -> Evidence:
-        return _literal(examine(words, index)[0], index.source)
-
-    def _conclude(self, claim: Claim, cited: Sequence[str]) -> Claim:
-        """The verdict of a claim from its evidence: its best source counts; without any, another that was read."""
-        if any(entry.verdict.carries or entry.verdict is Verdict.UNCHECKED for entry in claim.evidence):
-            kept = tuple(entry for entry in claim.evidence if entry.verdict is not Verdict.UNSUPPORTED)
-            return replace(claim, verdict=min((entry.verdict for entry in kept), key=_STRENGTH.index), evidence=kept)
-        is_whole = len(terms(claim.text)) >= _MIN_CLAIM_TERMS  # a fragment is found in any text about its subject
-        elsewhere = repoint(claim.text, self._read, cited) if is_whole else None
-        if elsewhere:
-            source = self._sources[elsewhere.source_id]
-            found = _literal(elsewhere, self._read[elsewhere.source_id].source)
-            evidence = replace(found, page=source.page_at(found.start))
-            return replace(claim, verdict=Verdict.MOVED, evidence=(evidence,))
-        reasons = tuple(dict.fromkeys(reason for entry in claim.evidence for reason in entry.reasons))
-        why = reasons or ("its source does not say it" if cited else "it cites no source",)
-        return replace(claim, verdict=Verdict.UNSUPPORTED, evidence=(), reasons=why)
-
-    def _show(self, judged: Judged, claim: Claim) -> Judged:
-        if claim.verdict is Verdict.UNSUPPORTED:
-            return replace(judged, claim=claim, shown=None, is_undecided=False)
-        if claim.verdict is Verdict.UNCHECKED:
-            return replace(judged, claim=claim, shown=None, is_undecided=True)
-        kept = tuple(entry for entry in claim.evidence if entry.verdict.carries)
-        shown = _with_markers(judged.text, [entry.source_id for entry in kept])
-        return replace(judged, claim=replace(claim, evidence=kept), shown=shown, is_undecided=False)
-
-    def pass_unchecked(self, section: Section, place: int, text: str, *, gap: str) -> Judged:
-        """A sentence whose check broke: shown with its citations to sources that were read, as unchecked."""
-        text = without_foreign_links(text, self._numbers).strip()
-        words = strip_markers(text, Grammar.NUMBER).strip()
-        cited = [f"src_{number}" for number in marker_numbers(text) if f"src_{number}" in self._sources]
-        evidence = tuple(Evidence(source_id, "", 0, 0) for source_id in cited)
-        claim = Claim(f"{section}-{place}", _BULLET.sub("", words), Verdict.UNCHECKED, evidence)
-        judged = Judged(claim.id, section, text, gap, claim, None)
-        return leave_unchecked(judged, claim) if evidence else judged
+_JOINT = ("the cited sources say it together",)
 
 
-def _settled(evidence: Evidence, asked: ModelVerdict | None) -> Evidence:
-    """With the model's verdict and its reason; what it did not answer is unsupported."""
-    if asked is None:
-        return replace(evidence, verdict=Verdict.UNSUPPORTED)
-    reasons = (f"a model judged: {asked.reason}",) if asked.reason else ("a model judged it",)
-    return replace(evidence, verdict=asked.verdict, reasons=reasons)
+def _jointly(asked: Sequence[Asked]) -> Asked:
+    """Whether the cited sources carry together what each says in part."""
+    first = asked[0].pair
+    passages = tuple(entry.pair.passages[0] for entry in asked)[:PASSAGES]
+    doubts = tuple(dict.fromkeys(doubt for entry in asked for doubt in entry.pair.doubts))
+    pair = replace(first, passages=passages, title="", doubts=doubts)
+    return Asked(pair, tuple(entry.evidence[0] for entry in asked))
+
+
+def _is_joint(asked: Asked, judgement: Judgement | None) -> bool:
+    return len(asked.evidence) > 1 and _supports(asked, judgement)
+
+
+def _supports(asked: Asked, judgement: Judgement | None) -> bool:
+    """Both keys: the judge confirms, and no rule doubts."""
+    return judgement is not None and judgement.ruling is Ruling.SUPPORTED and not asked.pair.doubts
+
+
+def _ruled(asked: Asked, judgement: Judgement | None) -> Evidence:
+    """The evidence with its verdict; what a rule doubts is partial at most, what nobody judged stays unchecked."""
+    entry = asked.evidence[0]
+    if judgement is None and asked.is_guess:
+        return replace(entry, verdict=Verdict.UNSUPPORTED, reasons=(NO_PASSAGE,))
+    if judgement is None:
+        return replace(entry, reasons=entry.reasons or (NOT_CONFIRMED,))
+    if judgement.ruling is Ruling.SUPPORTED:
+        if asked.pair.doubts:
+            return replace(entry, verdict=Verdict.PARTIAL, reasons=asked.pair.doubts)
+        return replace(entry, verdict=Verdict.SUPPORTED, reasons=("a model confirmed it",))
+    if judgement.ruling is Ruling.PARTIAL:
+        return replace(entry, verdict=Verdict.PARTIAL, reasons=(judgement.reason or "a model found a part of it",))
+    words = "a model read otherwise" if judgement.ruling is Ruling.CONTRADICTED else "a model did not confirm it"
+    reason = f"{words}: {judgement.reason}" if judgement.reason else words
+    return replace(entry, verdict=Verdict.UNSUPPORTED, reasons=(reason,))
+
+
+def _with_sentence_before(index: EvidenceIndex, evidence: Evidence) -> str:
+    """The passage as the judge reads it: where it leans on the sentence before it, behind that."""
+    before = [span for span in index.passages.spans if span[1] <= evidence.start][-1:]
+    if not before or not leans(evidence.quote):
+        return evidence.quote
+    return f"{index.source.content[slice(*before[0])]} {evidence.quote}"
+
+
+def _cut(judged: Judged, claim: Claim, *reasons: str) -> Judged:
+    cut = replace(claim, verdict=Verdict.UNSUPPORTED, evidence=(), reasons=tuple(dict.fromkeys(reasons)))
+    return replace(judged, claim=cut, shown=None, asked=())
+
+
+def _bare(claim: str) -> str:
+    """The claim without a leading "Yes," or "However,", which is structure, and without a table row's bars."""
+    if claim.lstrip().startswith("|"):
+        return ", ".join(cell.strip() for cell in claim.strip().strip("|").split("|") if cell.strip())
+    rest = claim[len(leading_word(claim)) :].strip()
+    return rest if len(rest.split()) > 1 else claim
 
 
 def _only(source: Source, passages: Sequence[Passage]) -> Source:
@@ -259,23 +487,12 @@ def _only(source: Source, passages: Sequence[Passage]) -> Source:
     return replace(source, content="".join(pieces), instructs=(*source.instructs, *gaps))
 
 
-def _literal(evidence: Evidence, source: Source) -> Evidence:
-    """The evidence beside a blanked-out span: its longer part, so that the quote is the source's own words."""
-    start, end = evidence.start, evidence.end
-    for first, last in source.instructs:
-        if first < end and last > start:
-            start, end = max((start, first), (last, end), key=lambda span: len(source.content[slice(*span)].strip()))
-    if (start, end) == (evidence.start, evidence.end):
-        return evidence
-    quote = source.content[start:end]
-    start += len(quote) - len(quote.lstrip())
-    return replace(evidence, quote=quote.strip(), start=start, end=start + len(quote.strip()))
-
-
-def leave_unchecked(judged: Judged, claim: Claim) -> Judged:
-    """Show an undecided sentence with its citations, as unchecked."""
-    shown = _with_markers(judged.text, [entry.source_id for entry in claim.evidence])
-    return replace(judged, shown=shown, is_undecided=False)
+def as_told(judged: Judged) -> str | None:
+    """A sentence while the answer is being written: with those citations alone that its one mark is true of."""
+    claim = judged.claim
+    if claim is None or judged.shown is None:
+        return judged.shown
+    return _with_markers(judged.text, [entry.source_id for entry in claim.evidence if entry.verdict is claim.verdict])
 
 
 def marker_numbers(text: str) -> list[int]:
@@ -291,6 +508,10 @@ def _with_markers(text: str, source_ids: Sequence[str]) -> str:
     missing = "".join(f"[{number}]" for number in numbers if number not in marker_numbers(kept))
     if not missing:
         return kept
+    markers = parse_markers(kept, Grammar.NUMBER)
+    if markers:  # beside those that are there, wherever the writer put them
+        at = markers[-1].end
+        return f"{kept[:at]}{missing}{kept[at:]}"
     body = kept.rstrip()
     stop = _END.search(body)
     at = stop.start() if stop else len(body)

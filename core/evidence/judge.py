@@ -1,92 +1,284 @@
-"""What the rules leave open, asked of a language model in one call; its answer is read with tolerance.
+"""Whether a passage says what a claim says, asked of a language model: the second key of every ✓.
 
-Whatever the model does not answer, or answers with something else than a verdict, stays undecided.
+Pairs in, rulings out. A judge answers in JSON, many pairs a call, or pair by pair in the dialect of fact-check models.
+What it does not answer, or garbles twice, stays open; a text between the tags is data and gives no orders.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from string import Template
-from typing import Final
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Final, Literal, Protocol
 
-from core.answer import Verdict
+import regex
+
+from core.answer import Evidence, ModelUsage
+from core.errors import ModelError, ModelGarbled
 from core.events import Json
-from core.ports import ChatRequest
+from core.growing_json import parse_object
+from core.llm import complete, strict
+from core.ports import ChatModel, ChatRequest
 from core.prompts import load_prompt
 
-MAX_ITEMS = 24  # at 320 tokens an item the call stays below 8k
-MAX_CLAIM_CHARS = 500
-MAX_PASSAGE_CHARS = 1200
-MAX_REASON_CHARS = 120
-_TOKENS_PER_ITEM, _TOKENS_FOR_FRAME = 40, 60
-_SEVERITY = {Verdict.SUPPORTED: 0, Verdict.PARTIAL: 1, Verdict.UNSUPPORTED: 2}
-_VERDICTS: Final = {verdict.value: verdict for verdict in _SEVERITY}
+Dialect = Literal["json", "pairwise"]
+
+PAIRS_A_CALL = 8  # small, so that the first verdicts come while the answer is still being written
+CALLS_AT_ONCE = 6
+LINGER_S = 0.15  # that a pair waits for others; a sentence takes longer to be written
+MAX_CLAIM_CHARS = 600
+MAX_PASSAGE_CHARS = 1200  # of one passage; three of them and the claim are some 900 tokens
+MAX_REASON_CHARS = 160
+_TOKENS_A_PAIR, _TOKENS_OF_FRAME = 45, 80
+_PAIRWISE_TOKENS = 16  # for "Yes"; a model that thinks aloud before it is cut short and stays unread
+_ONLY_JSON = '\nAnswer with nothing but {"verdicts": [{"item": 1, "verdict": "…", "reason": "…"}, …]}.\n'
+_PAIRWISE_NAMES = ("minicheck", "guardian", "factcg", "alignscore")  # models that are made for the pairwise dialect
+
+
+class Ruling(StrEnum):
+    """What a judge found that the passages say of a claim."""
+
+    SUPPORTED = "supported"
+    PARTIAL = "partial"
+    CONTRADICTED = "contradicted"
+    UNSUPPORTED = "unsupported"
+
+
+_SEVERITY: Final = {ruling: place for place, ruling in enumerate(Ruling)}
 
 
 @dataclass(frozen=True)
-class CheckItem:
-    """An undecided claim with the passage it cites; `id` is the caller's, and never shown to the model."""
+class Pair:
+    """A claim and the passages of one source that may say it, the likeliest first.
 
-    id: str
+    `before` is what stands before the claim and says who "he" is, `title` names the source, and `doubts` are
+    what rules noticed ("the source says could"), for the judge to look at.
+    """
+
     claim: str
-    passage: str
+    passages: tuple[str, ...]
+    before: str = ""
+    title: str = ""
+    doubts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class ModelVerdict:
-    verdict: Verdict
-    reason: str
+class Asked:
+    """A pair with its evidence: a passage of the source, or of each of the cited sources, that is asked about.
+
+    `is_cited` is False for a source that nobody cited; `is_guess` says that no word of the claim led to the passages.
+    """
+
+    pair: Pair
+    evidence: tuple[Evidence, ...]
+    is_cited: bool = True
+    is_guess: bool = False
 
 
-def build_check_request(items: Sequence[CheckItem], *, timeout_s: float) -> ChatRequest:
-    """One call about the first `MAX_ITEMS` items. Raises `ValueError` when there are none."""
-    prompt = load_prompt("check_claims")
-    return request_verdicts(items, list(_VERDICTS), prompt=prompt, schema_name="verdicts", timeout_s=timeout_s)
+@dataclass(frozen=True)
+class Judgement:
+    ruling: Ruling
+    reason: str = ""
 
 
-def request_verdicts(
-    items: Sequence[CheckItem], words: Sequence[str], *, prompt: Template, schema_name: str, timeout_s: float
-) -> ChatRequest:
-    """As `build_check_request`, with the verdicts in `words` and the `prompt` that explains them, given a `count`."""
-    asked = items[:MAX_ITEMS]
-    if not asked:
-        raise ValueError("there is nothing to check")
+@dataclass(frozen=True)
+class Rulings:
+    """A judgement for each pair, in their order; None for a pair that got no readable answer."""
+
+    judgements: tuple[Judgement | None, ...]
+    usage: tuple[ModelUsage, ...] = ()
+
+
+@dataclass(frozen=True)
+class AnswerRuling:
+    """Whether a text answers a question; `reason` says what is missing. `answers` is None where nothing was read."""
+
+    answers: bool | None
+    reason: str = ""
+    usage: tuple[ModelUsage, ...] = ()
+
+
+class SupportJudge(Protocol):
+    async def judge(self, pairs: Sequence[Pair], *, timeout_s: float) -> Rulings:
+        """Each pair judged by itself. Raises `ModelError`."""
+        ...
+
+    async def judge_answer(self, question: str, text: str, *, timeout_s: float) -> AnswerRuling:
+        """Whether `text` answers `question`. Raises `ModelError`."""
+        ...
+
+
+def judge_of(model: ChatModel, dialect: Dialect | None = None) -> SupportJudge:
+    """The judge that speaks `dialect`, by default the one that the model's name tells."""
+    is_pairwise = any(name in model.name.casefold() for name in _PAIRWISE_NAMES)
+    return (
+        PairwiseJudge(model) if (dialect or ("pairwise" if is_pairwise else "json")) == "pairwise" else JsonJudge(model)
+    )
+
+
+@dataclass(frozen=True)
+class JsonJudge:
+    """Asks about several pairs in one call; what was left out or garbled is asked once more, by itself."""
+
+    model: ChatModel
+
+    async def judge(self, pairs: Sequence[Pair], *, timeout_s: float) -> Rulings:
+        found, usage = await self._ask(pairs, timeout_s=timeout_s)
+        left = [place for place in range(len(pairs)) if place not in found]
+        if left:
+            again, more = await self._ask([pairs[place] for place in left], timeout_s=timeout_s, more=_ONLY_JSON)
+            found |= {left[place]: judgement for place, judgement in again.items()}
+            usage = (*usage, *more)
+        return Rulings(tuple(found.get(place) for place in range(len(pairs))), usage)
+
+    async def judge_answer(self, question: str, text: str, *, timeout_s: float) -> AnswerRuling:
+        request = ChatRequest(
+            purpose="check",
+            system=load_prompt("check_answer").template,
+            user=f"<question>{_plain(question, MAX_PASSAGE_CHARS)}</question>\n<text>{_plain(text, 2000)}</text>",
+            schema_name="answers",
+            schema=strict({"answers": {"type": "string", "enum": ["yes", "no"]}, "reason": {"type": "string"}}),
+            max_tokens=_TOKENS_OF_FRAME,
+            timeout_s=timeout_s,
+        )
+        completion = await complete(self.model, request)
+        spent = (_spent(self.model, completion.usage),)
+        try:
+            said = parse_object(completion.text)
+        except ModelGarbled:
+            return AnswerRuling(None, usage=spent)
+        word = str(said.get("answers")).strip().lower()
+        answers = {"yes": True, "true": True, "no": False, "false": False}.get(word)
+        return AnswerRuling(answers, _reason(said.get("reason")), spent)
+
+    async def _ask(
+        self, pairs: Sequence[Pair], *, timeout_s: float, more: str = ""
+    ) -> tuple[dict[int, Judgement], tuple[ModelUsage, ...]]:
+        request = request_rulings(pairs, timeout_s=timeout_s)
+        completion = await complete(self.model, replace(request, system=request.system + more))
+        return read_rulings(completion.text, len(pairs)), (_spent(self.model, completion.usage),)
+
+
+@dataclass(frozen=True)
+class PairwiseJudge:
+    """Asks "Document: … Claim: …", answered Yes or No, of every clause of a claim by itself.
+
+    So Bespoke-MiniCheck is asked (its model card), and Granite Guardian understands it. It cannot tell a
+    contradiction from silence, nor whether an answer answers.
+    """
+
+    model: ChatModel
+
+    async def judge(self, pairs: Sequence[Pair], *, timeout_s: float) -> Rulings:
+        gate = asyncio.Semaphore(CALLS_AT_ONCE)
+        answers = await asyncio.gather(*(self._pair(pair, gate, timeout_s=timeout_s) for pair in pairs))
+        return Rulings(
+            tuple(judgement for judgement, _ in answers), tuple(spent for _, usage in answers for spent in usage)
+        )
+
+    async def judge_answer(self, question: str, text: str, *, timeout_s: float) -> AnswerRuling:
+        return AnswerRuling(None)
+
+    async def _pair(
+        self, pair: Pair, gate: asyncio.Semaphore, *, timeout_s: float
+    ) -> tuple[Judgement | None, tuple[ModelUsage, ...]]:
+        said: list[bool | None] = []
+        usage: list[ModelUsage] = []
+        for clause in clauses(pair.claim):
+            async with gate:
+                answer, spent = await self._clause(clause, pair, timeout_s=timeout_s)
+            said.append(answer)
+            usage += spent
+        if None in said:
+            return None, tuple(usage)
+        share = sum(map(bool, said)) / len(said)
+        ruling = Ruling.SUPPORTED if share == 1 else Ruling.PARTIAL if share else Ruling.UNSUPPORTED
+        return Judgement(ruling), tuple(usage)
+
+    async def _clause(self, clause: str, pair: Pair, *, timeout_s: float) -> tuple[bool | None, list[ModelUsage]]:
+        """Yes or no; asked once more where it is neither, then None."""
+        title = f"{pair.title}\n" if pair.title else ""
+        document = title + "\n".join(_plain(passage, MAX_PASSAGE_CHARS) for passage in pair.passages)
+        claim = f"{pair.before} {clause}" if pair.before and _LEANS.match(clause) else clause
+        request = ChatRequest(
+            purpose="check",
+            system="",
+            user=f"Document: {document}\nClaim: {_plain(claim, MAX_CLAIM_CHARS)}",
+            schema_name="",
+            schema={},
+            max_tokens=_PAIRWISE_TOKENS,
+            timeout_s=timeout_s,
+        )
+        usage: list[ModelUsage] = []
+        for _ in range(2):
+            completion = await complete(self.model, request)
+            usage.append(_spent(self.model, completion.usage))
+            if word := _YES_OR_NO.search(completion.text):
+                return word.group().lower() == "yes", usage
+        return None, usage
+
+
+_YES_OR_NO = regex.compile(r"\b(?:yes|no)\b", regex.IGNORECASE)
+_LEANS = regex.compile(r"(?:it|its|he|his|she|her|they|their|this|that|these|those)\b", regex.IGNORECASE)
+_CLAUSE = regex.compile(  # a second statement: a mark or joint word, then a subject and more
+    r"\s*;\s+|,\s+(?:while|whereas|although|but|and|wobei|während|aber|und|mientras|pero|y)\s+(?=\S+\s+\S+\s+\S+)",
+    regex.IGNORECASE,
+)
+
+
+def clauses(claim: str) -> tuple[str, ...]:
+    """The statements of a compound claim, each with three words or more; the claim itself where it has one."""
+    parts = [part.strip() for part in _CLAUSE.split(claim)]
+    return tuple(parts) if len(parts) > 1 and all(len(part.split()) >= 3 for part in parts) else (claim,)
+
+
+def request_rulings(pairs: Sequence[Pair], *, timeout_s: float) -> ChatRequest:
+    """One call about all `pairs`. Raises `ValueError` when there are none."""
+    if not pairs:
+        raise ValueError("there is nothing to judge")
     return ChatRequest(
         purpose="check",
-        system=prompt.substitute(count=len(asked)),
-        user="\n\n".join(_fenced(number, item) for number, item in enumerate(asked, start=1)),
-        schema_name=schema_name,
-        schema=_schema(words),
-        max_tokens=_TOKENS_FOR_FRAME + _TOKENS_PER_ITEM * len(asked),
+        system=load_prompt("check_claims").substitute(count=len(pairs)),
+        user="\n\n".join(_fenced(number, pair) for number, pair in enumerate(pairs, start=1)),
+        schema_name="verdicts",
+        schema=_SCHEMA,
+        max_tokens=_TOKENS_OF_FRAME + _TOKENS_A_PAIR * len(pairs),
         timeout_s=timeout_s,
     )
 
 
-def _schema(words: Sequence[str]) -> dict[str, Json]:
-    item: dict[str, Json] = {
-        "type": "object",
-        "properties": {
-            "item": {"type": "integer"},
-            "reason": {"type": "string"},
-            "verdict": {"type": "string", "enum": list(words)},
-        },
-        "required": ["item", "reason", "verdict"],
-        "additionalProperties": False,
+_SCHEMA: Mapping[str, Json] = strict(
+    {
+        "verdicts": {
+            "type": "array",
+            "items": strict(
+                {
+                    "item": {"type": "integer"},
+                    "verdict": {"type": "string", "enum": [ruling.value for ruling in Ruling]},
+                    "reason": {"type": "string"},
+                }
+            ),
+        }
     }
-    return {
-        "type": "object",
-        "properties": {"verdicts": {"type": "array", "items": item}},
-        "required": ["verdicts"],
-        "additionalProperties": False,
-    }
+)
 
 
-def _fenced(number: int, item: CheckItem) -> str:
+def _spent(model: ChatModel, usage: ModelUsage) -> ModelUsage:
+    """The usage under the judge's name, since its price may be another than the writer's."""
+    return replace(usage, model=model.name)
+
+
+def _fenced(number: int, pair: Pair) -> str:
     """One item as the model reads it."""
-    claim, passage = _plain(item.claim, MAX_CLAIM_CHARS), _plain(item.passage, MAX_PASSAGE_CHARS)
-    return f'<item number="{number}">\n<claim>{claim}</claim>\n<passage>{passage}</passage>\n</item>'
+    lines = [f'<item number="{number}">']
+    lines += [f"<before>{_plain(pair.before, MAX_CLAIM_CHARS)}</before>"] if pair.before else []
+    lines.append(f"<claim>{_plain(pair.claim, MAX_CLAIM_CHARS)}</claim>")
+    lines += [f"<doubt>{_plain(doubt, MAX_REASON_CHARS)}</doubt>" for doubt in pair.doubts]
+    lines += [f"<source>{_plain(pair.title, MAX_REASON_CHARS)}</source>"] if pair.title else []
+    lines += [f"<passage>{_plain(passage, MAX_PASSAGE_CHARS)}</passage>" for passage in pair.passages]
+    return "\n".join([*lines, "</item>"])
 
 
 def _plain(text: str, limit: int) -> str:
@@ -94,50 +286,128 @@ def _plain(text: str, limit: int) -> str:
     return " ".join(text.replace("<", "‹").replace(">", "›").split())[:limit]
 
 
-def parse_check_answer(text: str, items: Sequence[CheckItem]) -> dict[str, ModelVerdict]:
-    """The verdicts by item id; an item the model left out or garbled is missing. Never raises.
+def _reason(said: object) -> str:
+    return " ".join(str(said or "").split())[:MAX_REASON_CHARS]
 
-    Of two verdicts on one item the less favourable counts.
+
+def read_rulings(text: str, count: int) -> dict[int, Judgement]:
+    """What was said of each of `count` pairs, by place from 0; what was left out or garbled is missing. Never raises.
+
+    Of two verdicts on one pair the less favourable counts.
     """
-    found: dict[str, ModelVerdict] = {}
-    for place, said, reason in read_verdicts(text, min(len(items), MAX_ITEMS)):
-        verdict = _VERDICTS.get(said)
-        if verdict is None:
+    found: dict[int, Judgement] = {}
+    for row in _rows(text):
+        number, word = row.get("item"), str(row.get("verdict")).strip().lower()
+        if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= count:
             continue
-        item_id = items[place].id
-        if item_id not in found or _SEVERITY[verdict] > _SEVERITY[found[item_id].verdict]:
-            found[item_id] = ModelVerdict(verdict, reason)
+        if word not in set(Ruling):
+            continue
+        judgement, known = Judgement(Ruling(word), _reason(row.get("reason"))), found.get(number - 1)
+        if known is None or _SEVERITY[judgement.ruling] > _SEVERITY[known.ruling]:
+            found[number - 1] = judgement
     return found
 
 
-def read_verdicts(text: str, count: int) -> Iterator[tuple[int, str, str]]:
-    """What was said of each of `count` items: its place from 0, the word in lower case, the reason. Never raises."""
-    for row in _read_rows(text):
-        number = row.get("item")
-        if isinstance(number, int) and not isinstance(number, bool) and 1 <= number <= count:
-            reason = str(row.get("reason") or "").strip()[:MAX_REASON_CHARS]
-            yield number - 1, str(row.get("verdict")).strip().lower(), reason
-
-
-def _read_rows(text: str) -> list[Mapping[str, object]]:
+def _rows(text: str) -> Iterator[Mapping[str, object]]:
     """The objects that look like verdicts, also out of an answer in a code block or cut short."""
     decoder = json.JSONDecoder()
-    rows: list[Mapping[str, object]] = []
     at = text.find("{")
     while at >= 0:
         try:
             value, end = decoder.raw_decode(text, at)
         except (json.JSONDecodeError, RecursionError):
             value, end = None, at + 1
-        rows.extend(_flatten(value))
+        if isinstance(value, dict):
+            listed = value.get("verdicts") if "verdict" not in value else [value]
+            yield from (row for row in listed if isinstance(row, dict)) if isinstance(listed, list) else ()
         at = text.find("{", end)
-    return rows
 
 
-def _flatten(value: object) -> list[Mapping[str, object]]:
-    if not isinstance(value, dict):
-        return []
-    if "verdict" in value:
-        return [value]
-    listed = value.get("verdicts")
-    return [row for row in listed if isinstance(row, dict)] if isinstance(listed, list) else []
+# While the answer is being written
+
+
+@dataclass
+class Judging:
+    """Puts pairs to a judge in small concurrent calls, as they come; `judge` is None where there is none.
+
+    Every pair gets a judgement or None: a call that fails leaves its pairs open, and `failures` says why. `left_s`
+    is how long an answer may still take; later ones are not waited for.
+    """
+
+    judge: SupportJudge | None
+    left_s: Callable[[], float]
+    call_timeout_s: float = 20.0
+    usage: list[ModelUsage] = field(default_factory=list)
+    failures: list[ModelError] = field(default_factory=list)
+    _waiting: list[tuple[Pair, asyncio.Future[Judgement | None]]] = field(default_factory=list)
+    _calls: set[asyncio.Task[None]] = field(default_factory=set)
+    _timer: asyncio.TimerHandle | None = None
+    _gate: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(CALLS_AT_ONCE))
+
+    async def rule(self, pairs: Sequence[Pair]) -> list[Judgement | None]:
+        """A judgement for each pair, in their order."""
+        if self.judge is None or not pairs or self.left_s() <= 0:
+            return [None] * len(pairs)
+        loop = asyncio.get_running_loop()
+        futures = [loop.create_future() for _ in pairs]
+        self._waiting += zip(pairs, futures, strict=True)
+        if len(self._waiting) >= PAIRS_A_CALL:
+            self._start()
+        elif self._timer is None:
+            self._timer = loop.call_later(LINGER_S, self._start)
+        try:
+            async with asyncio.timeout(max(self.left_s(), 0.01)):
+                return list(await asyncio.gather(*futures))
+        except TimeoutError:
+            return [future.result() if future.done() and not future.cancelled() else None for future in futures]
+
+    async def answers(self, question: str, text: str) -> AnswerRuling:
+        """Whether `text` answers `question`; open where nobody could be asked."""
+        timeout_s = min(self.call_timeout_s, self.left_s())
+        if self.judge is None or not text.strip() or timeout_s <= 0:
+            return AnswerRuling(None)
+        try:
+            async with asyncio.timeout(timeout_s):
+                ruling = await self.judge.judge_answer(question, text, timeout_s=timeout_s)
+        except TimeoutError:
+            return AnswerRuling(None)
+        except ModelError as exc:
+            self.failures.append(exc)
+            return AnswerRuling(None)
+        self.usage += ruling.usage
+        return replace(ruling, usage=())
+
+    async def aclose(self) -> None:
+        """End what is still being asked; nobody waits for it any more."""
+        if self._timer is not None:
+            self._timer.cancel()
+        for call in self._calls:
+            call.cancel()
+        await asyncio.gather(*self._calls, return_exceptions=True)
+
+    def _start(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        waiting, self._waiting = self._waiting, []
+        if self.judge is None:
+            return
+        for at in range(0, len(waiting), PAIRS_A_CALL):
+            call = asyncio.create_task(self._call(self.judge, waiting[at : at + PAIRS_A_CALL]))
+            self._calls.add(call)
+            call.add_done_callback(self._calls.discard)
+
+    async def _call(self, judge: SupportJudge, batch: Sequence[tuple[Pair, asyncio.Future[Judgement | None]]]) -> None:
+        said: Sequence[Judgement | None] = [None] * len(batch)
+        try:
+            async with self._gate:
+                timeout_s = max(min(self.call_timeout_s, self.left_s()), 0.1)
+                rulings = await judge.judge([pair for pair, _ in batch], timeout_s=timeout_s)
+                self.usage += rulings.usage
+                said = rulings.judgements
+        except ModelError as exc:
+            self.failures.append(exc)
+        finally:
+            for (_, future), judgement in zip(batch, said, strict=True):
+                if not future.done():
+                    future.set_result(judgement)

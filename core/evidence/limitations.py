@@ -12,12 +12,13 @@ from datetime import datetime
 from core.answer import Claim, Conflict, ResearchAnswer, Verdict
 from core.evidence.authority import PRIMARY_KINDS, registrable_domain
 from core.evidence.confidence import age_days
+from core.evidence.conflicts import lone_weaker_voice, name_sides
 from core.evidence.independence import heaviest_independent, owner, same_voice
 from core.job import QuestionType
 from core.quality import is_retracted
 from core.render import cut, one_line
 from core.source import Source, SourceCollection, SourceKind
-from core.wording import counted
+from core.wording import DISAGREE, DISAGREE_FURTHER, DISAGREES_ALONE, counted
 
 MAX_LIMITATIONS = 6  # more is not read
 STALE_DAYS = {  # age of the newest source that is worth saying, by kind of question
@@ -26,7 +27,6 @@ STALE_DAYS = {  # age of the newest source that is worth saying, by kind of ques
     QuestionType.COMPARISON: 365,
     QuestionType.EXPLANATION: 3 * 365,  # how things work changes slowly
 }
-_DISAGREE = "The sources disagree on"
 _ONE_KIND = {
     SourceKind.FORUM: "All sources are forums or blogs, where anyone can write.",
     SourceKind.PREPRINT: "All sources are preprints, which no peer has reviewed.",
@@ -41,15 +41,18 @@ def find_limitations(
     *,
     conflicts: Sequence[Conflict],
     now: datetime,
+    unanswered: str = "",
     is_checked: bool = True,
     stopped_because: str = "",
 ) -> tuple[str, ...]:
     """At most `MAX_LIMITATIONS` sentences, most important first.
 
     They speak of the sources that the claims rest on; where there is no claim, of all that were read.
+    `unanswered` is why the summary does not answer, "" when it does.
     """
     used = _used(found.sources, claims)
     sentences = [
+        *([f"This may not answer the question: {unanswered}."] if unanswered else []),
         *_checking(claims, is_checked=is_checked),
         *_stopping(stopped_because),
         *found.search_metadata.notes,
@@ -64,17 +67,9 @@ def find_limitations(
     return tuple(dict.fromkeys(sentences))[:MAX_LIMITATIONS]
 
 
-def limitations_beside(answer: ResearchAnswer) -> tuple[str, ...]:
-    """The limitations, for where `short_conflicts` stands beside them."""
-    return tuple(one for one in answer.limitations if not (answer.conflicts and one.startswith(_DISAGREE)))
-
-
 def short_conflicts(answer: ResearchAnswer) -> str:
-    """What the sources disagree on, each with who says what: `height: 49 m [1] against 51 m [3]`."""
-    return "; ".join(
-        f"{conflict.subject}: {_sides(conflict, [side.source_id for side in conflict.positions])}"
-        for conflict in answer.conflicts
-    )
+    """What the sources disagree on, each with who says what: `height: 49 m [1][2] against 51 m [3]`."""
+    return "; ".join(f"{conflict.subject}: {name_sides(conflict)}" for conflict in answer.conflicts)
 
 
 def _used(sources: Sequence[Source], claims: Sequence[Claim]) -> list[Source]:
@@ -86,13 +81,15 @@ def _checking(claims: Sequence[Claim], *, is_checked: bool) -> Iterator[str]:
     if not is_checked:
         yield "The citations could not be checked against the sources."
         return
+    unchecked = [claim for claim in claims if claim.verdict is Verdict.UNCHECKED]
+    if unchecked:
+        because = "; ".join(list(dict.fromkeys(reason for claim in unchecked for reason in claim.reasons))[:2])
+        told = f"{len(unchecked)} of {counted(len(claims), 'sentence')} could not be confirmed"
+        yield f"{told}: {_short(because, 160)}." if because else f"{told}."
     partial = sum(claim.verdict is Verdict.PARTIAL for claim in claims)
     if partial:
         verb = "is" if partial == 1 else "are"
-        yield f"{partial} of {counted(len(claims), 'claim')} {verb} only partly supported by the cited source."
-    unchecked = sum(claim.verdict is Verdict.UNCHECKED for claim in claims)
-    if unchecked:
-        yield f"{unchecked} of {counted(len(claims), 'claim')} could not be checked."
+        yield f"{partial} of {counted(len(claims), 'sentence')} {verb} supported only in part."
 
 
 def _stopping(stopped_because: str) -> Iterator[str]:
@@ -108,20 +105,11 @@ def _retractions(used: Sequence[Source]) -> Iterator[str]:
 
 
 def _disagreements(conflicts: Sequence[Conflict], sources: Sequence[Source]) -> Iterator[str]:
-    known = [source.id for source in sources]
     for conflict in conflicts[:2]:
-        yield f"{_DISAGREE} “{_short(conflict.subject, 80)}”: {_sides(conflict, known)}."
+        who = DISAGREES_ALONE if lone_weaker_voice(conflict, sources) else DISAGREE
+        yield f"{who} “{_short(conflict.subject, 80)}”: {name_sides(conflict)}."
     if len(conflicts) > 2:
-        yield f"They disagree on {counted(len(conflicts) - 2, 'more point')}."
-
-
-def _sides(conflict: Conflict, known: Sequence[str]) -> str:
-    """The first three of those whose sources are `known`."""
-    return " against ".join(
-        f"{_short(side.position, 60)} [{side.source_id.removeprefix('src_')}]"
-        for side in conflict.positions[:3]
-        if side.source_id in known
-    )
+        yield f"{DISAGREE_FURTHER} {counted(len(conflicts) - 2, 'more point')}."
 
 
 def _breadth(used: Sequence[Source]) -> Iterator[str]:
@@ -130,9 +118,10 @@ def _breadth(used: Sequence[Source]) -> Iterator[str]:
     if len(used) == 1:
         yield f"Everything rests on one source: {used[0].metadata.domain or _short(used[0].title)}."
         return
-    domains = {registrable_domain(source.metadata.domain) for source in used}
-    if len(domains) == 1 and "" not in domains and len({owner(source) for source in used}) == 1:
-        yield f"All sources are from one domain: {domains.pop()}."
+    domains = sorted({registrable_domain(source.metadata.domain) or _short(source.title) for source in used})
+    if len({owner(source) for source in used}) == 1:
+        one = f"one domain: {domains[0]}" if len(domains) == 1 else f"one owner: {' and '.join(domains)}"
+        yield f"All sources are from {one}."
         return
     known = {source.id: source for source in used}
     independent = heaviest_independent(

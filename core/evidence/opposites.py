@@ -1,55 +1,71 @@
-"""Opposites: a claim may not say "rises" where its source says "falls"."""
+"""Opposites: a claim may not say "rises" where its source says "falls".
+
+From WordNet's antonyms (`antonyms.txt`, one word a line with its opposites; licence beside it) and a short list of
+what WordNet lacks: words of figures and decisions, comparatives, directions.
+"""
 
 from __future__ import annotations
 
 from functools import lru_cache
+from importlib.resources import files
 
-from core.evidence.words import root, stem
+from core.evidence.words import meanings, root, stem
 
-_PAIRS = """
-increase rise grow higher high gain more up upward / decrease fall decline reduce lower low loss less fewer drop down
-downward diminish; improve better best improvement / worsen worse worst deteriorate deterioration; before prior
-earlier precede / after following later follow subsequent; above exceed over / below under; most maximum majority /
-least minimum minority fewest; many / few; large larger largest big bigger biggest greater great / small smaller
-smallest little; long longer longest / short shorter shortest; fast faster quick rapid / slow slower; early / late;
-old older oldest / young younger youngest new newer; first / last final; always / never; begin start open / end stop
-close finish; win victory / lose loss; accept approve adopt support allow permit / reject refuse oppose forbid
-prohibit ban; add include / remove exclude; success succeed / failure fail; positive / negative; active / inactive
-passive; safe / dangerous unsafe; strong stronger / weak weaker; easy easier / difficult hard harder; good / bad poor;
-rich / poor; present / absent; true / false; buy purchase / sell; alive / dead; north northern / south southern; east
-eastern / west western; left / right; inside internal inner / outside external outer; male man boy / female woman
-girl; common / rare uncommon; enable / disable; same identical / different; agree / disagree; appear / disappear;
-connect / disconnect; significant / insignificant nonsignificant; effective / ineffective; similar / dissimilar
-different; associated related / unrelated; likely / unlikely; public / private; war / peace; import / export; cheap
-cheaper / expensive; hot warm / cold cool; day / night; full / empty; mandatory required compulsory / optional; legal
-/ illegal; possible / impossible; mutable / immutable; simple simpler / complex complicated; explicit / implicit;
-recommend encourage / discourage; upper / lower; acute / chronic; benefit beneficial / harm harmful; guilty /
-innocent; major / minor; wide wider / narrow narrower; backward / forward; static / dynamic; superior / inferior;
-promote stimulate / inhibit suppress; prevent / cause
+_GROUPS = """
+increase rise grow climb gain soar surge jump upward higher high more up / decrease fall decline reduce drop shrink
+plunge slump sink lower low loss less fewer down downward diminish dip; raise / lower cut reduce; widen broaden expand
+/ narrow shrink contract; gain profit surplus / loss deficit; improve better best improvement / worsen worse worst
+deteriorate deterioration; before prior precede / after following follow subsequent; earlier / later; exceed above over
+/ below under; most maximum majority / least minimum minority fewest; many / few; larger bigger greater / smaller;
+largest biggest greatest / smallest; longer / shorter; longest / shortest; faster quicker / slower; older / younger
+newer; oldest / youngest newest; stronger / weaker; cheaper / expensive; richer / poorer; safer / riskier; first / last
+final; always / never; begin start open / end stop close finish; opening / closure closing; win victory / lose loss
+defeat; approve accept adopt support back endorse favour / reject refuse oppose disapprove veto; allow permit legalize
+legalise authorize authorise / ban forbid prohibit outlaw bar; legal lawful allowed permitted / illegal banned unlawful
+forbidden prohibited; impose introduce / lift repeal abolish scrap; pass enact / repeal reject; add include / remove
+exclude; hire recruit employ / fire dismiss; success succeed / failure fail; active / inactive passive; safe harmless
+/ dangerous unsafe harmful; positive / negative; buy purchase acquire / sell; alive / dead; survive / die perish;
+northern north / southern south; eastern east / western west; left / right; inside inner internal / outside outer
+external; male / female; common frequent / rare uncommon; enable / disable; agree / disagree; appear / disappear;
+significant / insignificant nonsignificant; effective / ineffective; likely / unlikely; public / private; war / peace;
+import / export; hot warm / cold cool; full / empty; mandatory required compulsory / optional voluntary; promote
+stimulate / inhibit suppress; activate / inhibit deactivate block; prevent / cause; confirm / deny refute; acquit clear
+/ convict; guilty / innocent; join enter / leave quit exit; arrive / depart leave; lend / borrow; creditor / debtor;
+recommend advise encourage / discourage; upper / lower; acute / chronic; benefit beneficial / harm harmful; major /
+minor; forward / backward; static / dynamic; superior / inferior; mutable / immutable; simple easy / complex difficult;
+explicit / implicit; free paid / captive unpaid; temporary / permanent; partly partially / wholly entirely fully
+completely; domestic / foreign; urban / rural; ally friend / enemy opponent; appoint elect / dismiss oust; advance /
+retreat; expand / contract shrink; strengthen / weaken; accelerate / slow; tighten / loosen ease relax; created built /
+destroyed demolished; discover / lose; ascending / descending; ancient / modern; even / odd; freeze / melt thaw
 """
-_WRITTEN = {"#1th": "first"}  # the one number that is an opposite too, as tokens have it
-_PREFIXES = frozenset({"un", "in", "im", "ir", "il", "dis", "non", "mis"})
+_WRITTEN = {"#1th": "first", "#2th": "second"}  # ordinals as tokens have them
+_PREFIXES = frozenset({"un", "non"})  # others make too many words that are no opposites (invaluable, discharge)
+MIN_BARE = 4  # letters of a root that a prefix may deny
 
 
 @lru_cache(maxsize=1)
 def _table() -> dict[str, frozenset[str]]:
+    """Of each stem the stems that say the opposite."""
     table: dict[str, set[str]] = {}
-    for line in _PAIRS.split(";"):
-        left, right = ({stem(word) for word in side.split()} for side in line.split("/"))
-        for one, other in ((left, right), (right, left)):
-            for base in one:
-                table.setdefault(base, set()).update(other - one)
+    listed = files(__package__).joinpath("antonyms.txt").read_text(encoding="ascii")
+    groups = [line.split("/") for line in _GROUPS.split(";")]
+    groups += [[word, " ".join(others)] for word, *others in map(str.split, listed.splitlines())]
+    for left, right in groups:
+        ones, others = {stem(word) for word in left.split()}, {stem(word) for word in right.split()}
+        for base in ones:
+            table.setdefault(base, set()).update(others - {base})
+        for base in others:
+            table.setdefault(base, set()).update(ones - {base})
     return {base: frozenset(others) for base, others in table.items()}
 
 
 @lru_cache(maxsize=65536)
 def are_opposite(left: str, right: str) -> bool:
-    """Whether two stems are opposites: listed, or one is the other with a denying prefix."""
+    """Whether two stems are opposites: listed, or one is the other with a denying prefix; never words of one meaning."""
     left, right = _WRITTEN.get(left, left), _WRITTEN.get(right, right)
+    if left == right or set(meanings(left)) & set(meanings(right)):
+        return False
     if right in _table().get(left, ()):
         return True
-    short, long = sorted((left, right), key=len)
-    if len(short) < 4:
-        return False
-    bare, whole = root(short), root(long)
-    return whole.endswith(bare) and whole.removesuffix(bare) in _PREFIXES
+    bare, whole = root(min(left, right, key=len)), root(max(left, right, key=len))
+    return len(bare) >= MIN_BARE and whole.endswith(bare) and whole.removesuffix(bare) in _PREFIXES

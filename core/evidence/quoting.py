@@ -5,7 +5,7 @@ Every sentence shown is a span of a source as read; nothing is written, joined o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, replace
 
 import regex
@@ -13,7 +13,8 @@ from rapidfuzz import fuzz
 
 from core.passages import Passage, split_passages
 from core.source import Source
-from core.terms import asks_for_figure, inverse_frequency, question_terms, terms, unseen_weight, words
+from core.terms import Asked, asks_for_figure, question_terms, terms, words
+from core.text.language import detect_language
 
 MIN_COVERAGE = 0.45  # of the question's weight in the best passage; below it the sources answer something else
 MIN_OWN_COVERAGE = 0.3  # of the question's weight in the best sentence itself
@@ -71,7 +72,7 @@ class QuotedAnswer:
 
 def quote_answer(question: str, sources: Sequence[Source]) -> QuotedAnswer:
     """The sentences that answer: a summary from the best passage, then what else fits. Empty when nothing does."""
-    if not any(term[0].isalpha() for term in question_terms(question)):
+    if not any(term[0].isalpha() for term in question_terms(question, detect_language(question))):
         return QuotedAnswer()  # figures alone are found anywhere
     quotations = _score_sentences(question, sources)
     if not quotations or max(entry.coverage for entry in quotations) < MIN_COVERAGE:
@@ -109,16 +110,10 @@ def _is_direct(question: str, summary: Sequence[Quotation]) -> bool:
 
 
 def _score_sentences(question: str, sources: Sequence[Source]) -> list[Quotation]:
-    asked = set(question_terms(question))
     wants_figure = asks_for_figure(question)
     passages = [(source, passage) for source in sources for passage in split_passages(source.trusted_content)[:400]]
-    bags = [set(terms(f"{source.title} {passage.heading} {passage.text}")) for source, passage in passages]
-    weights = inverse_frequency(bags)
-    unseen = unseen_weight(len(bags))
-    total = sum(weights.get(term, unseen) for term in asked) or 1.0
-
-    def covered(bag: set[str]) -> float:
-        return sum(weights.get(term, unseen) for term in asked & bag) / total
+    bags = [frozenset(terms(f"{source.title} {passage.heading} {passage.text}")) for source, passage in passages]
+    covered = Asked(question, bags, detect_language(question)).coverage
 
     found: list[Quotation] = []
     for (source, passage), bag in zip(passages, bags, strict=True):
@@ -137,7 +132,7 @@ def _sentences(
     passage: Passage,
     coverage: float,
     headed: float,
-    covered: Callable[[set[str]], float],
+    covered: Callable[[Set[str]], float],
     *,
     wants_figure: bool,
 ) -> list[Quotation]:

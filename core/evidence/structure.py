@@ -1,84 +1,280 @@
-"""The texts of an answer from its judged sentences: only what may be shown, and nothing that leads to what may not."""
+"""The texts of an answer from its judged sentences: what structures them stands and falls with what it holds (D20).
+
+Headings, leads, table heads, list numbers and a leading yes or no are no claims: each is kept with its first kept
+child and gone with its last. Where a sentence was cut, `[…]` says so.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import regex
 
-from core.answer import Citation, RemovedSentence, Section, Verdict
-from core.evidence.grounding import RULE, Grounded, Judged
+from core.answer import Citation, Claim, Evidence, RemovedSentence, Section, Verdict
+from core.evidence.judge import Asked
+
+CUT = "[…]"
+RULE = regex.compile(r"[-*_=|:\s]{3,}")  # a line across, or the one below a table's head
+ITEM = regex.compile(r"\s*(?:>\s*)*(?P<bullet>[-*+•‣◦▪·]|\(?\d{1,3}[.)])\s+")
+_YES_OR_NO = "yes|no|ja|nein|sí|oui|non|sì|sim|não|nee"  # in the languages of the refusals, as all words here
+_LEADING = regex.compile(  # what ties a sentence to the one before it
+    rf"""(?:{_YES_OR_NO}|however|also|moreover|furthermore|additionally|in\ addition|therefore|thus|consequently|instead
+    |nevertheless|nonetheless|on\ the\ other\ hand|(?:by|in)\ contrast|similarly|jedoch|allerdings|außerdem|zudem|daher
+    |dagegen|sin\ embargo|además|por\ lo\ tanto|cependant|toutefois|de\ plus|en\ outre|donc|tuttavia|inoltre|quindi
+    |no\ entanto|além\ disso|portanto|echter|bovendien|daarom)\s*[,.:;–—-]\s*(?=\S)""",
+    regex.IGNORECASE | regex.VERBOSE,
+)
+_ANSWER_WORD = regex.compile(rf"\W*(?:{_YES_OR_NO})\W*", regex.IGNORECASE)
+_LEANS = regex.compile(  # its subject stands in the sentence before
+    r"""\W*(?:it|its|he|his|she|her|they|their|this|that|these|those|such|both|neither
+    |the\ (?:second|third|latter|former|other|same)
+    |er|sie|es|dies\w*|jene\w*|beide|letztere\w*|él|ella|ellos|ellas|est[eoa]s?|es[ea]|ambos|ils?|elles?|cela|ceci|ces
+    |egli|ess[oai]|quest[oa]|el[ea]s?|isso|isto|hij|zij|ze|het|dit|deze|beiden)\b""",
+    regex.IGNORECASE | regex.VERBOSE,
+)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One sentence of a draft. `gap` is the white space before it; `claim` is None for structure.
+
+    `shown` is its text with the citations that hold, None when it must not be shown or is not decided yet. `before` is
+    what tells whom it speaks of, `asked` what the judge is to say, `contrary` the passages that say otherwise.
+    """
+
+    id: str
+    section: Section
+    text: str
+    gap: str
+    claim: Claim | None
+    shown: str | None
+    before: str = ""
+    asked: tuple[Asked, ...] = ()
+    contrary: tuple[Evidence, ...] = ()
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether nothing can be shown or cut before the judge has spoken."""
+        return self.claim is not None and self.claim.verdict is Verdict.UNCHECKED and self.shown is None
+
+    @property
+    def is_cut(self) -> bool:
+        return self.claim is not None and self.shown is None
+
+    @property
+    def is_item(self) -> bool:
+        return ITEM.match(self.text) is not None
+
+    @property
+    def is_row(self) -> bool:
+        return self.text.lstrip().startswith("|")
+
+
+@dataclass(frozen=True)
+class Grounded:
+    """A draft after judgement: the two texts that may be shown, and what holds them up."""
+
+    summary: str
+    detail: str
+    claims: tuple[Claim, ...]
+    citations: tuple[Citation, ...]
+    removed: tuple[RemovedSentence, ...]
+
+
+def is_answer_word(text: str) -> bool:
+    """Whether the text is a yes or a no and nothing else."""
+    return _ANSWER_WORD.fullmatch(text) is not None
+
+
+def leading_word(text: str) -> str:
+    """The "However, " or "Yes, " that a sentence begins with, "" where there is none."""
+    found = _LEADING.match(text)
+    return found.group() if found else ""
+
+
+def leans(text: str) -> bool:
+    """Whether a sentence needs the one before it to be understood."""
+    bare = ITEM.sub("", text, count=1)
+    return _LEANS.match(bare[len(leading_word(bare)) :]) is not None
+
+
+def is_lead(text: str) -> bool:
+    """Whether a line only announces what follows."""
+    return text.rstrip(" *_").endswith((":", "："))
 
 
 def assemble(judged: Sequence[Judged]) -> Grounded:
     """The texts from what may be shown, with the claims, their citations, and what was cut and why."""
-    claims = tuple(entry.claim for entry in judged if entry.claim and entry.shown is not None)
-    removed = tuple(
-        RemovedSentence(entry.claim.text, "; ".join(entry.claim.reasons) or "no source that was read says it")
-        for entry in judged
-        if entry.claim and entry.shown is None
+    entries = [_untied(entries, at) for entries in [_without_repeats(judged)] for at in range(len(entries))]
+    summary, detail = (
+        _text([entry for entry in entries if entry.section == section]) for section in ("summary", "detail")
     )
-    citations = tuple(
-        Citation(
-            claim=claim.text,
-            source_id=entry.source_id,
-            quote=entry.quote or None,
-            verdict=Verdict.MOVED if claim.verdict is Verdict.MOVED else entry.verdict,
-            start=entry.start if entry.quote else None,
-            end=entry.end if entry.quote else None,
-            page=entry.page,
-        )
-        for claim in claims
-        for entry in claim.evidence
-    )
-    return Grounded(_text(judged, "summary"), _text(judged, "detail"), claims, citations, removed)
+    claims = tuple(entry.claim for entry in entries if entry.claim and entry.shown is not None)
+    citations = tuple(_citation(claim, evidence) for claim in claims for evidence in claim.evidence)
+    return Grounded(summary, detail, claims, citations, _removed(entries))
 
 
-def _text(judged: Sequence[Judged], section: Section) -> str:
-    """The shown sentences with their own gaps. A label or heading under which nothing is left goes too."""
-    kept: list[tuple[str, Judged]] = []
-    breaks = ""
+def _citation(claim: Claim, evidence: Evidence) -> Citation:
+    return Citation(
+        claim=claim.text,
+        source_id=evidence.source_id,
+        quote=evidence.quote or None,
+        verdict=Verdict.MOVED if claim.verdict is Verdict.MOVED else evidence.verdict,
+        start=evidence.start if evidence.quote else None,
+        end=evidence.end if evidence.quote else None,
+        page=evidence.page,
+    )
+
+
+def _removed(entries: Sequence[Judged]) -> tuple[RemovedSentence, ...]:
+    """What was cut, each once, and nothing of it that is shown elsewhere."""
+    shown = {_same(entry.claim.text) for entry in entries if entry.claim and entry.shown is not None}
+    found: dict[str, RemovedSentence] = {}
+    for entry in entries:
+        if entry.claim and entry.shown is None and (key := _same(entry.claim.text)) not in shown:
+            found.setdefault(key, RemovedSentence(entry.claim.text, "; ".join(entry.claim.reasons)))
+    return tuple(found.values())
+
+
+def _without_repeats(judged: Sequence[Judged]) -> list[Judged]:
+    """A claim that is shown twice is shown where it stands first, and counts once."""
+    seen: set[str] = set()
+    kept: list[Judged] = []
     for entry in judged:
-        if entry.section != section:
+        key = _same(entry.claim.text) if entry.claim and entry.shown is not None else ""
+        if key and key in seen:
             continue
-        gap = entry.gap if "\n" in entry.gap or "\n" not in breaks else breaks
-        breaks = "" if entry.shown else gap  # what follows a cut sentence begins where that one would have
-        if entry.shown:
-            kept.append((gap, entry))
-    led: list[tuple[str, Judged]] = []
-    for gap, entry in reversed(kept):
-        if entry.claim is not None or (led and not _is_empty(entry, led[-1][1])):
-            led.append((gap, entry))
-    return "".join(f"{gap}{line}" for gap, line in _lines(list(reversed(led)))).strip()
+        seen.add(key)
+        kept.append(entry)
+    return kept
 
 
-def _lines(kept: Sequence[tuple[str, Judged]]) -> Iterator[tuple[str, str]]:
-    """Each entry as it is shown. A table that has lost its head is no table any more: its rows become a list."""
-    is_table = False
-    for place, (gap, entry) in enumerate(kept):
-        line = (entry.shown or "").strip()
-        if not line.startswith("|"):
-            is_table = False
-            yield gap, entry.shown or ""
-        elif is_table or RULE.fullmatch(kept[place + 1][1].text.strip() if place + 1 < len(kept) else ""):
-            is_table = True
-            yield gap, entry.shown or ""
-        elif not RULE.fullmatch(line):
-            yield gap, "- " + " · ".join(cell.strip() for cell in line.strip("|").split("|"))
+def _same(text: str) -> str:
+    return regex.sub(r"\W+", " ", text.casefold()).strip()
 
 
-def _is_empty(entry: Judged, following: Judged) -> bool:
-    """Whether a heading is followed by one of its own or a higher level."""
-    return 0 < _level(following) <= _level(entry)
+def _untied(entries: Sequence[Judged], at: int) -> Judged:
+    """Without the "However," that led back to a sentence that was cut."""
+    entry = entries[at]
+    before = entries[at - 1] if at and entries[at - 1].section == entry.section else None
+    if entry.claim is None or entry.shown is None or before is None or not before.is_cut or "\n" in entry.gap:
+        return entry
+    word = leading_word(entry.shown)
+    if not word or is_answer_word(word):
+        return entry
+    rest, said = entry.shown[len(word) :], entry.claim.text.removeprefix(word)
+    return replace(
+        entry, shown=rest[:1].upper() + rest[1:], claim=replace(entry.claim, text=said[:1].upper() + said[1:])
+    )
+
+
+def _text(entries: Sequence[Judged]) -> str:
+    """The shown sentences with their own gaps, and `[…]` for each run of those that were cut."""
+    if not any(entry.claim and entry.shown is not None for entry in entries):
+        return ""
+    pieces: list[str] = []
+    lost_break = ""
+    is_marked = False
+    for at, entry in enumerate(entries):
+        line = _line(entries, at)
+        gap = entry.gap if "\n" in entry.gap or "\n" not in lost_break else lost_break
+        if line is not None:
+            pieces.append(f"{gap or (' ' if is_marked else '')}{line}")
+            lost_break, is_marked = "", False
+            continue
+        lost_break = max(gap, lost_break, key=len)
+        if not entry.is_cut:
+            is_marked = is_marked or _level(entry) < _OTHER  # with its heading a whole part is gone, and leaves no gap
+            continue
+        item = ITEM.match(entry.text) if _has_kept_kin(entries, at) else None
+        if entry.is_row or (is_marked and not (item and item["bullet"][-1] in ".)")):
+            continue
+        pieces.append(f"{lost_break or ' '}{item.group() if item else ''}{CUT}")
+        lost_break, is_marked = "", True
+    return "".join(pieces).strip()
+
+
+def _has_kept_kin(entries: Sequence[Judged], at: int) -> bool:
+    """Whether another item of the same list is shown."""
+    return any(entries[place].shown is not None for place in _list_around(entries, at))
+
+
+def _list_around(entries: Sequence[Judged], at: int) -> list[int]:
+    first = last = at
+    while first and (entries[first - 1].is_item or "\n" not in entries[first].gap) and entries[first].is_item:
+        first -= 1
+    while last + 1 < len(entries) and (entries[last + 1].is_item or "\n" not in entries[last + 1].gap):
+        last += 1
+    return [place for place in range(first, last + 1) if entries[place].is_item]
+
+
+def _line(entries: Sequence[Judged], at: int) -> str | None:
+    """An entry as it is shown; None where it is not. A table that has lost its head becomes a list."""
+    entry = entries[at]
+    if entry.shown is None or (entry.claim is None and not _holds(entries, at)):
+        return None
+    if entry.claim is not None and entry.is_row and not _has_head(entries, at):
+        return "- " + " · ".join(cell.strip() for cell in entry.shown.strip().strip("|").split("|"))
+    return entry.shown
+
+
+def _has_head(entries: Sequence[Judged], at: int) -> bool:
+    """Whether a head and its rule stand above a row, both shown."""
+    while at and entries[at - 1].is_row and entries[at].gap.count("\n") < 2:
+        at -= 1
+        if entries[at].claim is None and RULE.fullmatch(entries[at].text.strip()):
+            return at > 0 and entries[at].shown is not None and entries[at - 1].shown is not None
+        if entries[at].claim is None and "\n" in entries[at].text:
+            return entries[at].shown is not None  # head and rule as one
+    return False
+
+
+def _holds(entries: Sequence[Judged], at: int) -> bool:
+    """Whether something that a piece of structure leads to is shown. Code of a source stands for itself."""
+    text = entries[at].text.strip()
+    if "`" in text or "~~~" in text:
+        return True
+    if text.startswith("|") and RULE.fullmatch(text) and (at == 0 or entries[at - 1].shown is None):
+        return False
+    return any(
+        entries[child].claim is not None and entries[child].shown is not None for child in _children(entries, at)
+    )
+
+
+def _children(entries: Sequence[Judged], at: int) -> list[int]:
+    """What a heading, a lead, a table's head or an answer word holds."""
+    own = _level(entries[at])
+    found: list[int] = []
+    for place in range(at + 1, len(entries)):
+        entry = entries[place]
+        if entry.claim is None and 0 < _level(entry) <= own and not RULE.fullmatch(entry.text.strip()):
+            break
+        if own > _BOLD and found and _ends_block(entries[at], entries[found[-1]], entry):
+            break
+        found.append(place)
+    return found
+
+
+def _ends_block(head: Judged, last: Judged, entry: Judged) -> bool:
+    """Whether `entry` no longer belongs to the list, table or paragraph below a lead."""
+    if head.is_row:
+        return not entry.is_row
+    if last.is_item or last.is_row:
+        return "\n" in entry.gap and not (entry.is_item or entry.is_row)
+    return entry.gap.count("\n") > 1
+
+
+_BOLD, _LEAD, _TABLE, _OTHER = 7, 8, 9, 10
 
 
 def _level(entry: Judged) -> int:
-    """1…6 for Markdown headings, 7 for a bold line, 8 for a line that ends in a colon, 0 for anything else."""
+    """1…6 for Markdown headings, 7 for a bold line, 8 for a lead, 9 for a table's head; 0 for a claim."""
     text = entry.text.strip()
     if entry.claim is not None:
         return 0
     if text.startswith("#"):
         return len(text) - len(text.lstrip("#"))
     if regex.fullmatch(r"(\*\*|__).+\1[:：]?", text):
-        return 7
-    return 8 if text.endswith((":", "：")) else 0
+        return _BOLD
+    return _LEAD if is_lead(text) else _TABLE if text.startswith("|") else _OTHER

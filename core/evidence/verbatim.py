@@ -18,8 +18,11 @@ import regex
 from rapidfuzz import fuzz
 from rapidfuzz.distance import DamerauLevenshtein, Levenshtein
 
+from core.evidence.frames import find_frame, limits, points_back, sentence_place, start_of, subject_of
 from core.evidence.opposites import are_opposite
 from core.evidence.words import Kind, Token, tokenize
+from core.sentences import sentences_of
+from core.text.language import detect_language
 
 MIN_ALIKE = 85.0  # per cent, rapidfuzz's partial ratio
 MIN_QUOTE_CHARS = 8  # a shorter run occurs by chance
@@ -185,3 +188,100 @@ def _is_slip(ours: Sequence[Token], theirs: Sequence[Token]) -> bool:
 
 def _has_number(words: Sequence[Token]) -> bool:
     return any(word.kind is Kind.NUMBER for word in words)
+
+
+_STOPS = " .!:;…。．।"  # at a sentence's end, which may be written otherwise
+_WRAPPING = " \t\n*_|>#"
+_ASIDE = regex.compile(r" ?\([^()]{1,200}\)| ?\[[^\[\]]{1,60}\]|, (?:who|which|where|whose) [^,;:.()]{3,200},")
+_TAIL = regex.compile(r", (?:which|who|where|whose|along with|as well as) [^.;:()]{3,300}$")
+MAX_PLACES = 40  # of the claim's beginning in the source that are looked at
+ANCHOR_CHARS = 24
+
+
+def find_verbatim(claim: str, content: str, *, before: str = "") -> tuple[int, int] | None:
+    """Where the claim stands word for word in `content` and means there what it means here; None where it does not.
+
+    Whole sentences, list items or table rows, compared as `verify_quote` compares; a connective or list number before
+    them and the last stop may differ, a parenthesis or ", which …" may be left out where it limits nothing. `before`
+    is the sentence shown before the claim: whom a "he" of the claim means, the source must mean too.
+    """
+    wanted = _bare(claim)
+    if not any(character.isalnum() for character in wanted):
+        return None
+    plain = _plain_content(content)
+    at = plain.text.find(wanted[:ANCHOR_CHARS])
+    for _ in range(MAX_PLACES):
+        if at < 0:
+            break
+        span = _whole_sentences(wanted, content, plain, at)
+        if span is not None and _means_the_same(claim, content, span, before):
+            return span
+        at = plain.text.find(wanted[:ANCHOR_CHARS], at + 1)
+    return None
+
+
+def _bare(text: str) -> str:
+    """As compared: without bullet, connective, outer marks and the last stop."""
+    return _plain(text[start_of(text) :]).text.strip(_WRAPPING).rstrip(_STOPS + "*_|")
+
+
+def _whole_sentences(wanted: str, content: str, plain: _Plain, at: int) -> tuple[int, int] | None:
+    """The sentences that begin at `at` of the plain text and say `wanted`, no more and no less."""
+    first = sentence_place(content, plain.offsets[at])
+    sentences = sentences_of(content)
+    begin = sentences[first].start + start_of(sentences[first].text)
+    if not 0 <= plain.offsets[at] - begin <= len(_WRAPPING) or _plain(content[begin : plain.offsets[at]]).text.strip(
+        _WRAPPING
+    ):
+        return None
+    text = ""
+    for sentence in sentences[first:]:
+        text = content[begin : sentence.end]
+        said = _bare(text)
+        if said == wanted:
+            return begin, sentence.end
+        if len(said) > len(wanted):
+            break
+    return (begin, sentences[first].end) if _says_less(wanted, content[begin : sentences[first].end]) else None
+
+
+def _says_less(wanted: str, sentence: str) -> bool:
+    """Whether only asides were left out of the sentence, none of which limits or denies it."""
+    if detect_language(sentence) != "en":
+        return False
+    for text in (_ASIDE.sub(_without, sentence), _TAIL.sub("", sentence.rstrip(_STOPS))):
+        for shorter in (text, _TAIL.sub("", text.rstrip(_STOPS))):
+            if _bare(shorter) == wanted:
+                whole = sentence.rstrip(_STOPS)
+                left_out = [match.group() for pattern in (_ASIDE, _TAIL) for match in pattern.finditer(whole)]
+                return not any(limits(part, "en") for part in left_out)
+    return False
+
+
+def _without(match: regex.Match[str]) -> str:
+    return "" if match.group()[0] != "," else " "
+
+
+def _means_the_same(claim: str, content: str, span: tuple[int, int], before: str) -> bool:
+    if find_frame(content, *span, claim):
+        return False
+    return not points_back(claim) or _speaks_of(before, content, span[0])
+
+
+def _speaks_of(before: str, content: str, start: int) -> bool:
+    """Whether what the source names before `start` is what `before` is about, or is `before` itself."""
+    said = _bare(before)
+    if not said:
+        return False
+    earlier = sentences_of(content)[: sentence_place(content, start)][-MAX_ANTECEDENT:]
+    for sentence in reversed(earlier):
+        if _bare(sentence.text) == said:
+            return True
+        if points_back(sentence.text):
+            continue
+        theirs, ours = subject_of(sentence.text), subject_of(before)
+        return bool(ours.content) and all(theirs.match(word) for word in ours.content)
+    return False
+
+
+MAX_ANTECEDENT = 6  # sentences in a row about somebody named in the first

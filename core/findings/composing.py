@@ -9,7 +9,7 @@ import regex
 
 from core.answer import Section
 from core.evidence.citations import Marker, rewrite_markers
-from core.evidence.grounding import Judged
+from core.evidence.structure import Judged
 from core.findings.judging import JudgedItem
 from core.findings.report import NOTHING_CONFIRMED, SECTIONS, JudgedReport, section_text
 from core.findings.results import (

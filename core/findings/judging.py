@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 
 import regex
 
-from core.answer import Verdict
-from core.evidence.grounding import Grounder, Judged
+from core.evidence.grounding import Grounder
 from core.evidence.independence import same_voice
+from core.evidence.structure import Judged
 from core.findings.code import (
     CodeBlock,
     CodeCheck,
@@ -27,14 +27,12 @@ from core.findings.opening import Opened, with_plain_addresses
 from core.findings.parsing import ReadItem
 from core.findings.results import ResearchMode
 from core.findings.standing import FARM_LEVEL, level_name, source_level
-from core.links import without_addresses
 from core.sentences import split_sentences
 from core.source import Source
 from core.terms import terms
-from core.verification.sources import check_against_source
 from core.wording import counted
+from core.writing import before_of
 
-MAX_CORROBORATORS = 12  # sources looked at for one item
 _BULLET = regex.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)]|#{1,6})\s+")
 _STOP = regex.compile(r"[.!?。！？]*$")
 _MARKER = regex.compile(r"\[\d{1,3}\]")
@@ -124,7 +122,9 @@ def judge_prose(
     for place, sentence in enumerate(split_sentences(text)):
         written = _BULLET.sub("", sentence.text) if own else sentence.text
         cited = _with_citation(written, own) if own and sentence.asserts else written
-        entry = grounder.judge("summary", place, cited, gap=text[end : sentence.start], asserts=sentence.asserts)
+        gap = text[end : sentence.start]
+        before = before_of(judged, "summary", written, gap)
+        entry = grounder.propose("summary", place, cited, gap=gap, asserts=sentence.asserts, before=before)
         if entry.claim is None and entry.shown is None and _is_label_of(written, known):
             entry = replace(entry, shown=written.strip())
         judged.append(_named(entry, f"{prefix}-{place}"))
@@ -132,17 +132,15 @@ def judge_prose(
     return judged
 
 
-def find_corroborators(item: JudgedItem, sources: Sequence[Source], grounder: Grounder) -> int:
-    """How many other sources, independent of its own, say what the item's first carried sentence says."""
+def find_corroborators(item: JudgedItem, sources: Sequence[Source]) -> int:
+    """How many other sources, independent of its own, carry the item's first carried sentence too."""
     claim = next((entry.claim for entry in item.shown if entry.claim and entry.claim.evidence), None)
     if claim is None or item.source is None:
         return 0
     voices = [item.source]
-    for source in [source for source in sources if source.id != item.source.id][:MAX_CORROBORATORS]:
-        if any(same_voice(source, voice) for voice in voices):
-            continue
-        evidence = check_against_source(without_addresses(claim.text), grounder.index_of(source.id))
-        if evidence.verdict in (Verdict.SUPPORTED, Verdict.PARTIAL):
+    carrying = {entry.source_id for entry in claim.evidence if entry.verdict.carries}
+    for source in sources:
+        if source.id in carrying and not any(same_voice(source, voice) for voice in voices):
             voices.append(source)
     return len(voices) - 1
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 import regex
 
-from core.evidence.grounding import Grounder, Judged
+from core.evidence.grounding import Grounder
+from core.evidence.structure import Judged
 from core.findings.code import FENCE
 from core.findings.judging import is_on_a_page, judge_prose
 from core.findings.opening import Opened, addresses_in, with_plain_addresses

@@ -13,6 +13,7 @@ from functools import partial
 from core.answer import JobResult, ResearchAnswer
 from core.events import Json
 from core.evidence.grounding import Grounder
+from core.evidence.judge import Judging
 from core.findings.composing import Composed, findings_of, placed, sections_of, texts_of, view_of
 from core.findings.drafting import draft_all
 from core.findings.drafts import Drafts
@@ -25,13 +26,12 @@ from core.findings.telling import TITLES, Telling
 from core.findings.viewing import findings_json
 from core.job import JobStatus
 from core.ports import WEB_SEARCH, ChatModel
-from core.progress import Progress
 from core.source import SourceCollection
 from core.stages.synthesize import Draft as AnswerDraft
-from core.stages.synthesize import conclude, settle, usage_metadata
+from core.stages.synthesize import conclude, usage_metadata
 from core.wording import counted
 from core.work import Work
-from core.writing import Writing
+from core.writing import Writing, settle
 
 
 async def conduct(work: Work) -> JobResult:
@@ -63,12 +63,16 @@ async def _checked(work: Work, model: ChatModel, modes: Sequence[ResearchMode], 
     await work.progress.status(JobStatus.SYNTHESIZING, data={"sources": len(opened.sources)})
     grounder = Grounder(opened.sources, work.job.query)
     composed = await asyncio.to_thread(_judged, work, modes, outputs, opened, grounder)
-    answering = AnswerDraft(composed.sentences, Writing(grounder, work.progress))
-    mute = _Mute(work.progress.job, work.deps)
-    left_s = work.deadline.remaining(reserve_s=3.0)
-    settled = await settle(work.deps, model, answering, mute, left_s=left_s)
+    judging = Judging(work.deps.judge, lambda: work.deadline.remaining(reserve_s=3.0))
+    answering = AnswerDraft(composed.sentences, Writing(grounder, work.progress, judging), judging=judging)
+    try:
+        settled = await settle(composed.sentences, grounder, judging)
+    finally:
+        await judging.aclose()
+    for failure in judging.failures:
+        work.deps.count_error("check", failure)
     composed.settle({entry.id: entry for entry in settled})
-    await asyncio.to_thread(_ranked, composed, opened, grounder)
+    await asyncio.to_thread(_ranked, composed, opened)
     answering.judged = placed(composed)
     for entry in answering.judged:
         if entry.claim and entry.shown:
@@ -76,7 +80,7 @@ async def _checked(work: Work, model: ChatModel, modes: Sequence[ResearchMode], 
     found = SourceCollection(opened.sources, drafts.metadata, max(drafts.considered, len(opened.sources)))
     answer = await asyncio.to_thread(conclude, work.job, found, work.deps, answering)
     notes = _notes(work, modes, drafts, outputs, composed)
-    usage = [*(spent for draft in drafts.drafts for spent in draft.usage), *answering.usage]
+    usage = [*(spent for draft in drafts.drafts for spent in draft.usage), *answering.all_usage]
     seconds = asyncio.get_running_loop().time() - started
     answer = replace(
         _with_texts(answer, composed, modes),
@@ -86,13 +90,6 @@ async def _checked(work: Work, model: ChatModel, modes: Sequence[ResearchMode], 
     findings = findings_of(composed, modes, opened.sources, query=work.job.query, top_k=work.job.request.top_k)
     view = partial(findings_json, findings, view_of(composed), notes=notes, sections=sections_of(composed))
     return _result(work, drafts, opened, answer, view)
-
-
-class _Mute(Progress):
-    """Sentences are told once they have their places."""
-
-    async def sentence(self, claim: object, shown: str | None) -> None:
-        pass
 
 
 def _judged(
@@ -115,12 +112,12 @@ def _judged(
     return composed
 
 
-def _ranked(composed: Composed, opened: Opened, grounder: Grounder) -> None:
+def _ranked(composed: Composed, opened: Opened) -> None:
     for mode, items in composed.items.items():
         for item in items:
             settle_item(item)
             if mode == "idea" and not item.why_unverified:
-                item.corroborators = find_corroborators(item, opened.sources, grounder)
+                item.corroborators = find_corroborators(item, opened.sources)
         composed.items[mode] = rank_items(items)
 
 

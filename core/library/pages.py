@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from core.answer import Citation, Claim, Evidence, Section, Verdict
+from core.answer import Citation, Evidence, Section, Verdict
 from core.evidence.citations import Marker, parse_markers, rewrite_markers
-from core.evidence.grounding import Grounder, Judged
-from core.evidence.judge import ModelVerdict
+from core.evidence.grounding import Grounder
+from core.evidence.judge import Judgement
+from core.evidence.structure import Judged
 from core.library.paper import Paper
 from core.markers import Grammar, PageRef
 from core.passages import Passage
 from core.source import Source
+
+
+UNREAD = 999  # stands for a paper that nobody read: no source has the number, and its marker goes
 
 
 class PageGrounder(Grounder):
@@ -31,34 +35,22 @@ class PageGrounder(Grounder):
         papers: Mapping[str, Paper],
     ) -> None:
         super().__init__(sources, question, passages)
+        self._read = self._whole  # a page counts wherever in the paper it is
         self._papers = papers
         self._ids = {paper.id: source_id for source_id, paper in papers.items()}
         self._ids.update({paper.base_id: source_id for source_id, paper in papers.items()})
         self._named: dict[str, dict[str, set[int]]] = {}  # by sentence and source: the pages that the writer named
 
-    def judge(self, section: Section, place: int, text: str, *, gap: str = "", asserts: bool = True) -> Judged:
+    def propose(
+        self, section: Section, place: int, text: str, *, gap: str = "", asserts: bool = True, before: str = ""
+    ) -> Judged:
         numbered, named = self._numbered(text)
-        judged = super().judge(section, place, numbered, gap=gap, asserts=asserts)
+        judged = super().propose(section, place, numbered, gap=gap, asserts=asserts, before=before)
         self._named[judged.id] = named
         return self._put_right(judged)
 
-    def settle(self, judged: Judged, claim: Claim, verdicts: Mapping[str, ModelVerdict]) -> Judged:
-        return self._put_right(super().settle(judged, claim, verdicts))
-
-    def read_ahead(self) -> None:
-        super().read_ahead()
-        for source_id in self._whole:
-            self._whole[source_id]
-
-    def _examine(self, words: str, source_id: str) -> Evidence:
-        """What the writer read may carry a part of what another page says whole; then that page counts."""
-        evidence = super()._examine(words, source_id)
-        if evidence.verdict is Verdict.SUPPORTED or source_id not in self._whole:
-            return evidence
-        closest = self._look(words, self._whole[source_id])
-        if closest.verdict is Verdict.UNSUPPORTED:
-            return evidence
-        return replace(closest, page=self._sources[source_id].page_at(closest.start))
+    def conclude(self, judged: Judged, judgements: Sequence[Judgement | None]) -> Judged:
+        return self._put_right(super().conclude(judged, judgements))
 
     def _numbered(self, text: str) -> tuple[str, dict[str, set[int]]]:
         """Page markers as numbers of sources, and the pages they named; markers of papers that were not read go."""
@@ -68,7 +60,9 @@ class PageGrounder(Grounder):
             if isinstance(mark.target, PageRef):
                 numbers = spans.setdefault((mark.start, mark.end), [])
                 source_id = self._ids.get(mark.target.paper_id)
-                if source_id:
+                if source_id is None:
+                    numbers.append(f"[{UNREAD}]")
+                else:
                     named.setdefault(source_id, set()).update(self._pages(source_id, mark.target))
                     numbers.append(f"[{source_id.removeprefix('src_')}]")
         for (start, end), numbers in sorted(spans.items(), reverse=True):

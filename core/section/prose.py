@@ -12,8 +12,9 @@ import regex
 
 from core.answer import Section as Part
 from core.evidence.citations import Marker, keep_markers, parse_markers, rewrite_markers
-from core.evidence.grounding import Grounder, Judged
+from core.evidence.grounding import Grounder
 from core.evidence.quoting import cited
+from core.evidence.structure import Judged
 from core.markers import Grammar, KeyRef
 from core.passages import Passage
 from core.source import Source
@@ -41,11 +42,13 @@ class KeyGrounder(Grounder):
         self._ids = {key: source_id for source_id, key in keys.items()}
         self.unknown: list[str] = []
 
-    def judge(self, section: Part, place: int, text: str, *, gap: str = "", asserts: bool = True) -> Judged:
+    def propose(
+        self, section: Part, place: int, text: str, *, gap: str = "", asserts: bool = True, before: str = ""
+    ) -> Judged:
         numbered, is_cited = self._numbered(text)
         if asserts and not is_cited:
             numbered = cited(numbered, BRIEF_ID.removeprefix("src_"))
-        return super().judge(section, place, numbered, gap=gap, asserts=asserts)
+        return super().propose(section, place, numbered, gap=gap, asserts=asserts, before=before)
 
     def _numbered(self, text: str) -> tuple[str, bool]:
         """The sentence with numbers for keys, and whether it cited anything, be it unknown."""

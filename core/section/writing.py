@@ -5,15 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 
-from core.answer import ModelUsage, RemovedSentence, Verdict
+from core.answer import ModelUsage, RemovedSentence
 from core.errors import ModelError, ModelGarbled
 from core.events import rows
 from core.evidence.citations import strip_markers
-from core.evidence.grounding import Judged, leave_unchecked
-from core.evidence.judge import MAX_ITEMS, CheckItem, ModelVerdict, build_check_request, parse_check_answer
-from core.evidence.structure import assemble
+from core.evidence.judge import Judging
+from core.evidence.structure import Judged, assemble
 from core.growing_json import parse_object
 from core.injection import masked
 from core.library.answer import passages_of
@@ -33,6 +31,7 @@ from core.sentences import split_sentences
 from core.source import Source
 from core.stages.prompting import fenced, language_name
 from core.work import Work
+from core.writing import before_of, settle
 
 _MAX_PROSE_TOKENS = 2500
 _TOKENS_A_SENTENCE = 120
@@ -88,7 +87,8 @@ class Writer:
             gap = draft[end : sentence.start]
             end = sentence.end
             if text:
-                judged.append(grounder.judge("detail", place, text, gap=gap, asserts=sentence.asserts))
+                before = before_of(judged, "detail", text, gap)
+                judged.append(grounder.propose("detail", place, text, gap=gap, asserts=sentence.asserts, before=before))
         judged, is_checked = await self._settled(judged, grounder)
         shown = with_keys(assemble(judged).detail, self.keys)
         unknown = tuple(dict.fromkeys(grounder.unknown))
@@ -197,32 +197,19 @@ class Writer:
         return [entry for entry in self.evidence if self._ids[entry.paper_id] == source_id]
 
     async def _settled(self, judged: list[Judged], grounder: KeyGrounder) -> tuple[list[Judged], bool]:
-        """What the rules left open, judged by the model in as few calls as it takes, all at once."""
-        open_claims = {entry.id: (entry, entry.claim) for entry in judged if entry.is_undecided and entry.claim}
-        items = [
-            CheckItem(f"{entry.id}/{evidence.source_id}", claim.text, evidence.quote)
-            for entry, claim in open_claims.values()
-            for evidence in claim.evidence
-            if evidence.verdict is Verdict.UNCHECKED
-        ]
-        batches = [items[at : at + MAX_ITEMS] for at in range(0, len(items), MAX_ITEMS)]
+        """With the judge's word on what the rules left open, all asked at once."""
+        loop = asyncio.get_running_loop()
+        ends_at = loop.time() + _CHECK_TIMEOUT_S
+        judging = Judging(self.work.deps.judge, lambda: ends_at - loop.time(), call_timeout_s=_CHECK_TIMEOUT_S)
         try:
-            answers = await asyncio.gather(*map(self._check, batches))
-        except ModelError as exc:
-            self.work.deps.count_error("check", exc)
-            settled = {key: leave_unchecked(entry, claim) for key, (entry, claim) in open_claims.items()}
-            return [settled.get(entry.id, entry) for entry in judged], False
-        verdicts = {key: verdict for answer in answers for key, verdict in answer.items()}
-        settled = {
-            key: grounder.settle(entry, claim, _by_source(key, verdicts)) for key, (entry, claim) in open_claims.items()
-        }
-        return [settled.get(entry.id, entry) for entry in judged], True
-
-    async def _check(self, items: Sequence[CheckItem]) -> dict[str, ModelVerdict]:
-        request = build_check_request(items, timeout_s=_CHECK_TIMEOUT_S)
-        completion = await retry_once(partial(complete, self.model, request))
-        self._pay(Phase.CHECK, completion.usage)
-        return parse_check_answer(completion.text, items)
+            settled = await settle(judged, grounder, judging)
+        finally:
+            await judging.aclose()
+        for spent in judging.usage:
+            self._pay(Phase.CHECK, spent)
+        for failure in judging.failures:
+            self.work.deps.count_error("check", failure)
+        return settled, not judging.failures
 
     def _pay(self, phase: Phase, usage: ModelUsage) -> None:
         self._usage.append(PhaseUsage(phase, usage))
@@ -238,8 +225,3 @@ def select_for_writing(evidence: Sequence[KeptEvidence], *, min_papers: int, max
     rest = [entry for entry in useful if entry not in firsts]
     chosen = firsts if len(firsts) >= min_papers else [*firsts, *rest[: 2 * min_papers - len(firsts)]]
     return sorted(chosen[:max_evidence], key=lambda entry: -entry.combined_score)
-
-
-def _by_source(sentence_id: str, verdicts: Mapping[str, ModelVerdict]) -> dict[str, ModelVerdict]:
-    prefix = f"{sentence_id}/"
-    return {key.removeprefix(prefix): verdict for key, verdict in verdicts.items() if key.startswith(prefix)}

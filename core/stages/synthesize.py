@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from time import perf_counter
 
@@ -23,16 +23,17 @@ from core.answer import (
 )
 from core.deps import Deps
 from core.errors import ModelError, ModelGarbled
+from core.evidence.answering import unanswered_by_rules
 from core.evidence.citations import strip_markers
 from core.evidence.confidence import score_confidence
-from core.evidence.conflicts import find_conflicts, read_statements
-from core.evidence.grounding import Grounded, Grounder, Judged, leave_unchecked
-from core.evidence.judge import CheckItem, ModelVerdict, build_check_request, parse_check_answer
+from core.evidence.conflicts import Contradiction, find_conflicts, read_statements
+from core.evidence.grounding import VERBATIM, Grounder
+from core.evidence.judge import AnswerRuling, Judging
 from core.evidence.limitations import find_limitations
 from core.evidence.quoting import Quotation, cited, quote_answer
-from core.evidence.structure import assemble
+from core.evidence.structure import Grounded, Judged, assemble
 from core.job import ResearchJob
-from core.llm import complete, cost_usd, retry_once
+from core.llm import cost_usd, retry_once
 from core.markers import Grammar
 from core.ports import ChatModel, ChatRequest
 from core.progress import Progress
@@ -45,28 +46,40 @@ log = logging.getLogger(__name__)
 
 QUOTED_NOTICE = "quoted from the sources; no model is configured"
 LATE_NOTICE = "quoted from the sources; the model did not answer in time"
-NOT_DIRECT = "The quoted sentences are near the question, but may not answer it."
+NOT_DIRECT = "This is near the question, but may not answer it"
 UNCHECKED_NOTICE = "citations unchecked"
 OUT_OF_TIME = "time limit reached"
-_CHECK_TIMEOUT_S = 12.0
-_MIN_CHECK_S = 2.0  # with less time left, what is undecided is left out instead
+_MIN_CHECK_S = 2.0  # of the time for an answer, kept for what the judge has still to say
+_END_RESERVE_S = 0.5  # kept for putting the answer together; what is not judged by then is not confirmed
 
 
 @dataclass
 class Draft:
-    """Judged sentences on their way to an answer, and what they cost."""
+    """Judged sentences on their way to an answer, and what they cost; `unanswered` as in core/evidence/answering.py."""
 
     judged: list[Judged]
     writing: Writing | None = None
     usage: tuple[ModelUsage, ...] = ()
     notice: str = ""
     stopped_because: str = ""
-    is_checked: bool = True
+    judging: Judging | None = None
+    answers: AnswerRuling = field(default_factory=lambda: AnswerRuling(None))
+    unanswered: str = ""
     cap: Confidence | None = None
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether no claim stays open because the judge failed."""
+        is_open = any(entry.claim and entry.claim.verdict is Verdict.UNCHECKED for entry in self.judged)
+        return not (is_open and self.judging and self.judging.failures)
 
     @property
     def shown_notice(self) -> str:
         return self.notice if self.is_checked else UNCHECKED_NOTICE
+
+    @property
+    def all_usage(self) -> tuple[ModelUsage, ...]:
+        return (*self.usage, *(self.judging.usage if self.judging else ()))
 
 
 async def answer_question(
@@ -96,7 +109,7 @@ async def answer_question(
         draft = await _write(job, found.sources, deps, deps.model, progress, prepare=script, ends_at=ends_at)
     draft.stopped_because = draft.stopped_because or stopped_because
     answer = conclude(job, found, deps, draft)
-    metadata = usage_metadata(deps, [*usage, *draft.usage], seconds=perf_counter() - started)
+    metadata = usage_metadata(deps, [*usage, *draft.all_usage], seconds=perf_counter() - started)
     return replace(answer, metadata=metadata)
 
 
@@ -107,7 +120,12 @@ async def _quote(job: ResearchJob, sources: Sequence[Source], progress: Progress
     for entry in judged:
         if entry.claim:
             await progress.sentence(entry.claim, entry.shown)
-    return Draft(judged, notice=notice, cap=None if quoted.is_direct else Confidence.LOW)
+    return Draft(
+        judged,
+        notice=notice,
+        unanswered=getattr(quoted, "unanswered", ""),
+        cap=None if quoted.is_direct else Confidence.LOW,
+    )
 
 
 def _verbatim(section: str, place: int, quotation: Quotation, sources: Sequence[Source]) -> Judged:
@@ -121,7 +139,7 @@ def _verbatim(section: str, place: int, quotation: Quotation, sources: Sequence[
         quotation.end,
         Verdict.SUPPORTED,
         page=source.page_at(quotation.start),
-        reasons=("verbatim",),
+        reasons=(VERBATIM,),
     )
     is_summary = section == "summary"
     words = strip_markers(quotation.text, Grammar.NUMBER)  # the page's own footnotes would read as our citations
@@ -152,25 +170,34 @@ async def _write(
     grounder = script.grounder(sources, job.query, script.passages)
     # Read for the check while the model thinks about its first word.
     reading = asyncio.create_task(asyncio.to_thread(_read_ahead, grounder))
-    writing = Writing(grounder, progress)
-    draft = Draft(writing.judged, writing)
 
     def left_s() -> float:
         return ends_at - loop.time()
 
+    judging = Judging(deps.judge, lambda: left_s() - _END_RESERVE_S)
+    writing = Writing(grounder, progress, judging, job.query)
+    draft = Draft(writing.judged, writing, judging=judging)
     try:
         async with asyncio.timeout_at(ends_at - _MIN_CHECK_S):
             await retry_once(lambda: _try(model, script.request(left_s()), writing, draft, deps), remaining_s=left_s)
     except TimeoutError:
         draft.stopped_because = OUT_OF_TIME
         log.warning("the model ran out of time")
-        if not any(entry.shown for entry in writing.judged):
+        if not writing.judged:
             quoted = await _quote(job, sources, progress, notice=LATE_NOTICE)
             return replace(quoted, usage=draft.usage, stopped_because=OUT_OF_TIME)
+    except BaseException:
+        await writing.aclose()
+        raise
     finally:
         await asyncio.wait([reading])
-    draft.is_checked = not writing.has_unchecked
-    draft.judged = await settle(deps, model, draft, progress, left_s=left_s())
+    try:
+        draft.judged = await writing.decided()
+        draft.answers = await writing.answers_question()
+    finally:
+        await writing.aclose()
+    for failure in judging.failures:
+        deps.count_error("check", failure)
     return draft
 
 
@@ -193,69 +220,23 @@ def _read_ahead(grounder: Grounder) -> None:
     read_statements(grounder.read_sources)
 
 
-async def settle(deps: Deps, model: ChatModel, draft: Draft, progress: Progress, *, left_s: float) -> list[Judged]:
-    """Close what the rules left open with one batched model call; without time for it, as unsupported.
-
-    When that call fails, those sentences are shown as unchecked, and the answer says so.
-    """
-    writing = draft.writing
-    open_claims = [(entry, entry.claim) for entry in draft.judged if entry.is_undecided and entry.claim]
-    if writing is None or not open_claims:
-        return draft.judged
-    items = [
-        CheckItem(f"{entry.id}/{evidence.source_id}", claim.text, evidence.quote)
-        for entry, claim in open_claims
-        for evidence in claim.evidence
-        if evidence.verdict is Verdict.UNCHECKED
-    ]
-    verdicts: dict[str, ModelVerdict] | None = {}
-    if left_s > _MIN_CHECK_S:
-        verdicts = await _ask_about(items, deps, model, draft, timeout_s=min(_CHECK_TIMEOUT_S, left_s - 0.5))
-    if verdicts is None:
-        draft.is_checked = False
-        settled = {entry.id: leave_unchecked(entry, claim) for entry, claim in open_claims}
-    else:
-        settled = {
-            entry.id: writing.grounder.settle(entry, claim, _by_source(entry.id, verdicts))
-            for entry, claim in open_claims
-        }
-    for entry in settled.values():
-        if entry.claim and entry.shown is not None:
-            await progress.sentence(entry.claim, entry.shown)
-    return [settled.get(entry.id, entry) for entry in draft.judged]
-
-
-async def _ask_about(
-    items: Sequence[CheckItem], deps: Deps, model: ChatModel, draft: Draft, *, timeout_s: float
-) -> dict[str, ModelVerdict] | None:
-    """The model's verdict on each undecided pair; None when the call fails."""
-    try:
-        completion = await complete(model, build_check_request(items, timeout_s=timeout_s))
-    except ModelError as exc:
-        deps.count_error("check", exc)
-        return None
-    draft.usage = (*draft.usage, completion.usage)
-    return parse_check_answer(completion.text, items)
-
-
-def _by_source(sentence_id: str, verdicts: dict[str, ModelVerdict]) -> dict[str, ModelVerdict]:
-    prefix = f"{sentence_id}/"
-    return {key.removeprefix(prefix): verdict for key, verdict in verdicts.items() if key.startswith(prefix)}
-
-
 def conclude(job: ResearchJob, found: SourceCollection, deps: Deps, draft: Draft) -> ResearchAnswer:
     """Put the sentences together, and say how sure this is and what is missing."""
     grounded = _grounded(draft)
     if not grounded.citations:
         return _insufficient(job, found, deps, grounded, stopped_because=draft.stopped_because)
     now = deps.clock()
-    conflicts = find_conflicts(grounded.claims, _read_by(draft, found), job.query)
+    judged = None if draft.judging is None or draft.judging.judge is None else _contradictions(draft)
+    conflicts = find_conflicts(grounded.claims, _read_by(draft, found), job.query, judged=judged)
+    unanswered = _unanswered(job, draft, grounded)
     report = score_confidence(
         grounded.claims,
         found.sources,
         conflicts=conflicts,
         question_type=job.intent.question_type,
         now=now,
+        question=job.query,
+        unanswered=unanswered,
         is_checked=draft.is_checked,
         cap=draft.cap,
     )
@@ -269,14 +250,16 @@ def conclude(job: ResearchJob, found: SourceCollection, deps: Deps, draft: Draft
         stopped_because=draft.stopped_because,
     )
     return ResearchAnswer(
-        summary=grounded.summary or grounded.detail,
-        detail=grounded.detail if grounded.summary else "",
+        summary=grounded.summary,
+        detail=grounded.detail,
         confidence=report.confidence,
         confidence_reasons=report.reasons,
         confidence_sum=report.sum,
         citations=grounded.citations,
         claims=tuple(replace(claim, strength=report.per_claim[claim.id]) for claim in grounded.claims),
-        limitations=(NOT_DIRECT, *limitations) if draft.cap else limitations,
+        limitations=(f"{NOT_DIRECT} ({unanswered})." if unanswered else f"{NOT_DIRECT}.", *limitations)
+        if unanswered or draft.cap
+        else limitations,
         conflicts=conflicts,
         removed=grounded.removed,
         notice=draft.shown_notice,
@@ -285,10 +268,33 @@ def conclude(job: ResearchJob, found: SourceCollection, deps: Deps, draft: Draft
 
 
 def _grounded(draft: Draft) -> Grounded:
+    """The texts of the draft; a detail whose summary was cut is the answer, with its marks."""
     grounded = assemble(draft.judged)
+    if not grounded.summary and grounded.detail:
+        claims = tuple(replace(claim, id=claim.id.replace("detail", "summary")) for claim in grounded.claims)
+        grounded = replace(grounded, summary=grounded.detail, detail="", claims=claims)
     if draft.writing is None:
         return grounded
     return draft.writing.grounder.quote_as_given(grounded, draft.writing.given_citations)
+
+
+def _contradictions(draft: Draft) -> list[Contradiction]:
+    """What the judge, or a rule that named it, found read sources to say against the claims that are shown."""
+    return [
+        Contradiction(entry.claim.id, evidence)
+        for entry in draft.judged
+        if entry.claim and entry.shown is not None
+        for evidence in entry.contrary
+    ]
+
+
+def _unanswered(job: ResearchJob, draft: Draft, grounded: Grounded) -> str:
+    """Why the summary does not answer the question, as the judge says, else as rules do; "" when it does."""
+    if draft.unanswered:
+        return draft.unanswered
+    if draft.answers.answers is not None:
+        return "" if draft.answers.answers else draft.answers.reason or "it says something else of the subject"
+    return unanswered_by_rules(job.query, strip_markers(grounded.summary), language=job.intent.language)
 
 
 def _read_by(draft: Draft, found: SourceCollection) -> list[Source]:
@@ -320,7 +326,7 @@ def usage_metadata(deps: Deps, usage: Sequence[ModelUsage], *, seconds: float) -
     """What these model calls cost."""
     if deps.model is None:
         return SynthesisMetadata(synthesis_duration_s=seconds)
-    costs = [cost_usd(entry, deps.model.name, deps.settings.prices_usd_per_million) for entry in usage]
+    costs = [cost_usd(entry, entry.model or deps.model.name, deps.settings.prices_usd_per_million) for entry in usage]
     prompt, completion = sum(entry.prompt_tokens for entry in usage), sum(entry.completion_tokens for entry in usage)
     return SynthesisMetadata(
         model=deps.model.name,

@@ -2,17 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from core.answer import Section
-from core.evidence.grounding import Grounder, Judged
+from core.evidence.grounding import Grounder
+from core.evidence.judge import Judgement, Pair, Ruling
+from core.evidence.structure import Judged
 from core.sentences import split_sentences
+from core.writing import before_of, behind_shown, leans_on_cut
+
+Rule = Callable[[Pair], Judgement | None]
 
 
-def judge_text(grounder: Grounder, section: Section, text: str) -> list[Judged]:
+def nobody(pair: Pair) -> None:
+    """No judge is there."""
+
+
+def everything(pair: Pair) -> Judgement:
+    """A judge that says yes to everything."""
+    return Judgement(Ruling.SUPPORTED)
+
+
+def nothing(pair: Pair) -> Judgement:
+    """A judge that says no to everything."""
+    return Judgement(Ruling.UNSUPPORTED, "not there")
+
+
+def judge_text(grounder: Grounder, section: Section, text: str, rule: Rule = nobody) -> list[Judged]:
     """Every sentence of a finished text, judged in order."""
     judged: list[Judged] = []
     end = 0
     for place, sentence in enumerate(split_sentences(text)):
         gap = text[end : sentence.start]
-        judged.append(grounder.judge(section, place, sentence.text, gap=gap, asserts=sentence.asserts))
+        before = before_of(judged, section, sentence.text, gap)
+        entry = grounder.propose(section, place, sentence.text, gap=gap, asserts=sentence.asserts, before=before)
+        entry = grounder.conclude(entry, [rule(asked.pair) for asked in entry.asked])
+        if leans_on_cut(entry, judged):
+            again = behind_shown(entry, judged, grounder)
+            entry = grounder.conclude(again, [rule(asked.pair) for asked in again.asked])
+        judged.append(entry)
         end = sentence.end
     return judged

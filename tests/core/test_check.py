@@ -59,15 +59,15 @@ async def test_each_claim_is_supported_contradicted_or_without_evidence_by_rules
     result = await checked(MESSAGE, deps)
 
     assert stands(result) == {
-        "The Eiffel Tower is 500 metres tall.": Stand.CONTRADICTED,
+        "The Eiffel Tower is 500 metres tall.": Stand.DIFFERS,
         "It was completed in 1889.": Stand.SUPPORTED,
         "Gustave Eiffel painted the Mona Lisa twice.": Stand.NO_EVIDENCE,
         "Water boils at 100 °C at sea level.": Stand.SUPPORTED,
     }
     assert result.answer is not None
-    assert result.answer.summary.startswith("Checked 4 claims: 2 supported, 1 contradicted, 1 no evidence.\n\n1. ")
+    assert result.answer.summary.startswith("Checked 4 claims: 2 supported, 1 differs from a source, 1 no evidence.\n\n1. ")
     assert result.answer.notice == wording.CHECKED_BY_RULES
-    assert "Contradicted: “The Eiffel Tower is 500 metres tall.”\n   - Against: “The" in result.answer.summary
+    assert "Differs from a source: “The Eiffel Tower is 500 metres tall.”\n   - Differs: “The" in result.answer.summary
     sources = {source.id: source for source in await deps.sources.sources("job_1")}
     for citation in result.answer.citations:
         assert citation.quote == sources[citation.source_id].content[citation.start : citation.end]
@@ -98,7 +98,7 @@ SAID = "After the World's Fair the Eiffel Tower found a use as an aerial for wir
 
 @pytest.mark.parametrize(
     ("verdict", "stand"),
-    [("supports", Stand.SUPPORTED), ("contradicts", Stand.CONTRADICTED), ("neither", Stand.NO_EVIDENCE)],
+    [("supported", Stand.SUPPORTED), ("contradicted", Stand.CONTRADICTED), ("unsupported", Stand.NO_EVIDENCE)],
 )
 async def test_what_the_rules_leave_open_the_model_decides(verdict: str, stand: Stand) -> None:
     """One call for all open passages; what a rule doubts it may call partial at best."""

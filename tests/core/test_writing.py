@@ -15,7 +15,8 @@ from core.answer import Citation, ModelUsage
 from core.deps import Deps
 from core.errors import ModelUnavailable
 from core.events import Json
-from core.evidence.grounding import Grounder
+from core.evidence.grounding import Grounder, as_told
+from core.evidence.judge import Judging
 from core.evidence.structure import assemble
 from core.ports import ChatDelta, ChatRequest
 from core.progress import Progress
@@ -68,12 +69,13 @@ async def started() -> tuple[Writing, Deps]:
     deps = make_deps()
     job = make_job("Why tides?")
     await deps.jobs.save(job)
-    return Writing(GROUNDER, Progress(job, deps)), deps
+    return Writing(GROUNDER, Progress(job, deps), Judging(None, lambda: 10.0)), deps
 
 
 async def write(pieces: Sequence[str]) -> tuple[Writing, list[dict[str, Json]]]:
     writing, deps = await started()
     await writing.write(Pieces(pieces), REQUEST)
+    await writing.decided()
     return writing, [dict(event.data) for event in await deps.events.read("job_1")]
 
 
@@ -110,7 +112,7 @@ async def test_letter_by_letter_or_at_once_the_sentences_are_the_same(summary: s
     assert by_letter.judged == at_once.judged
     assert [entry for entry in at_once.judged if entry.section == "summary"] == judge_text(GROUNDER, "summary", summary)
     shown = [entry for entry in at_once.judged if entry.claim and entry.shown is not None]
-    assert [(event["id"], event["text"]) for event in events] == [(entry.id, entry.shown) for entry in shown]
+    assert [(event["id"], event["text"]) for event in events] == [(entry.id, as_told(entry)) for entry in shown]
 
 
 PARTS = st.sampled_from(
@@ -171,6 +173,7 @@ async def test_a_sentence_is_shown_before_the_answer_is_complete() -> None:
     middle = text.index("reduced") + 1
 
     await writing.write(Watching([text[:middle], text[middle:]]), REQUEST)
+    await writing.decided()
 
     assert seen == [1, 2]
 
@@ -184,6 +187,7 @@ async def test_taking_back_retracts_what_was_shown_and_starts_anew() -> None:
 
     await writing.take_back()
     await writing.write(Pieces([answer(f"{DEATHS} [2].")]), REQUEST)
+    await writing.decided()
 
     events = [(event.data["id"], event.data["text"]) for event in await deps.events.read("job_1")]
     assert events == [
@@ -204,6 +208,7 @@ async def test_what_was_streamed_survives_a_broken_end() -> None:
 
     with pytest.raises(ModelUnavailable):
         await writing.write(broken, REQUEST)
+    await writing.decided()
 
     assert [entry.shown for entry in writing.judged] == [f"{BULGES} [1].", f"{DEATHS} [2]."]
     assert writing.usage.is_estimated

@@ -73,7 +73,8 @@ def by_schema(responders: Mapping[str, Respond], otherwise: Respond | None = Non
     """Picks the responder by the name of the schema asked for."""
 
     def respond(call: ChatCall) -> str | Fault:
-        responder = responders.get(call.schema_name, otherwise)
+        usual = answers_responder if call.schema_name == "answers" else otherwise
+        responder = responders.get(call.schema_name, usual)
         if responder is None:
             return Fault(status=500, message=f"no responder for schema {call.schema_name!r}")
         return responder(call)
@@ -202,25 +203,34 @@ def _content_words(text: str) -> list[str]:
 
 
 def verdicts_responder(call: ChatCall) -> str:
-    """Checks claims by their words: supported when nearly all are in the passage, partial when most are."""
+    """Checks claims by their words: supported when nearly all are in the passages, partial when most are."""
     verdicts = []
-    for number, claim, passage in _ITEM.findall(call.user):
+    for number, claim, passages in items_in(call.user):
         wanted = set(_content_words(claim))
-        share = len(wanted & set(_content_words(passage))) / max(1, len(wanted))
+        share = len(wanted & set(_content_words(passages))) / max(1, len(wanted))
         verdict = "supported" if share >= 0.9 else "partial" if share >= 0.6 else "unsupported"
-        verdicts.append({"item": int(number), "reason": f"{share:.0%} of the words", "verdict": verdict})
+        reason = "" if verdict == "supported" else f"{share:.0%} of the words"
+        verdicts.append({"item": number, "verdict": verdict, "reason": reason})
     return json.dumps({"verdicts": verdicts})
 
 
-def stands_responder(call: ChatCall) -> str:
-    """Compares claims by their words: a passage that has nearly all of them supports, any other says nothing."""
-    found = json.loads(verdicts_responder(call))["verdicts"]
-    return json.dumps(
-        {"verdicts": [row | {"verdict": "supports" if row["verdict"] == "supported" else "neither"} for row in found]}
-    )
+def answers_responder(call: ChatCall) -> str:
+    """Every text answers its question."""
+    return json.dumps({"answers": "yes", "reason": ""})
 
 
-_ITEM = re.compile(r"<item number=\"(\d+)\">\s*<claim>(.*?)</claim>\s*<passage>(.*?)</passage>", re.DOTALL)
+def items_in(prompt: str) -> list[tuple[int, str, str]]:
+    """The number, claim and joined passages of each item of a check."""
+    found = []
+    for number, item in _ITEM.findall(prompt):
+        claim = "".join(_CLAIM.findall(item))
+        found.append((int(number), claim, "\n".join(_PASSAGE.findall(item))))
+    return found
+
+
+_ITEM = re.compile(r"<item number=\"(\d+)\">(.*?)</item>", re.DOTALL)
+_CLAIM = re.compile(r"<claim>(.*?)</claim>", re.DOTALL)
+_PASSAGE = re.compile(r"<passage>(.*?)</passage>", re.DOTALL)
 
 
 class GullibleModel:
@@ -238,9 +248,7 @@ class GullibleModel:
         if call.schema_name == "plan":
             return plan_responder(call)
         if call.schema_name == "verdicts":
-            agreed = [
-                {"item": int(n), "reason": "as told", "verdict": "supported"} for n, _, _ in _ITEM.findall(call.user)
-            ]
+            agreed = [{"item": n, "verdict": "supported", "reason": ""} for n, _, _ in items_in(call.user)]
             return json.dumps({"verdicts": agreed})
         sources = sources_in(call.user)
         orders = [(source, order) for source in sources for order in _orders_in(source.text)]

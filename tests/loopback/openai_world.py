@@ -34,7 +34,6 @@ from tests.loopback.openai_responders import (
     hashed_vector,
     in_turn,
     plan_responder,
-    stands_responder,
     tokenise,
     verdicts_responder,
 )
@@ -63,7 +62,6 @@ BY_DEFAULT = by_schema(
         "plan": plan_responder,
         **LIBRARY,
         "verdicts": verdicts_responder,
-        "stands": stands_responder,
         **DEEP,
         **SECTION,
         "": lambda call: findings_responder(call) if mode_in(call.system) else SECTION[""](call),

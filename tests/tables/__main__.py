@@ -1,13 +1,14 @@
-"""Write the generated tables anew: `python -m tests.tables [languages] …`."""
+"""Write the generated tables anew: `python -m tests.tables [languages] [antonyms] …`."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
 
+from tests.tables.antonyms import write_antonyms
 from tests.tables.languages import write_languages
 
-TABLES: dict[str, Callable[[], object]] = {"languages": write_languages}
+TABLES: dict[str, Callable[[], object]] = {"languages": write_languages, "antonyms": write_antonyms}
 
 
 if __name__ == "__main__":

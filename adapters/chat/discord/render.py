@@ -21,7 +21,7 @@ from core.answer import Confidence, JobResult, ResearchAnswer
 from core.answer_files import AnswerFile
 from core.changes import AnswerChanges
 from core.deep.card import Card
-from core.evidence.limitations import limitations_beside, short_conflicts
+from core.evidence.limitations import short_conflicts
 from core.findings.viewing import read_view
 from core.job import JobStatus, ResearchJob
 from core.page_links import PageLinks
@@ -240,7 +240,7 @@ class _Answer:
             parts.append("\n".join([f"**{wording.SOURCES}**:", *map(source_line, shown)]))
         if self.answer.conflicts:
             parts.append(f"**{wording.CONFLICTS}**: {plain(short_conflicts(self.answer), 2 * LINE_ROOM)}")
-        if limitations := wording.limitations_line(limitations_beside(self.answer)):
+        if limitations := wording.limitations_line(wording.limitations_beside(self.answer)):
             parts.append(f"**{wording.LIMITATIONS}**: {plain(limitations, 2 * LINE_ROOM)}")
         if self.answer.confidence is Confidence.INSUFFICIENT:
             searched = plain(wording.searched_beside(self.result), LINE_ROOM)

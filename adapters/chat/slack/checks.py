@@ -15,7 +15,7 @@ CLAIM_ROOM = 500
 QUOTE_ROOM = 400
 SHOWN_CLAIMS = 12
 QUOTES_A_SIDE = 1  # the page has them all
-ICONS = {Stand.SUPPORTED: "✅", Stand.CONTRADICTED: "❌", Stand.MIXED: "⚖️", Stand.NO_EVIDENCE: "❔"}
+ICONS = {Stand.SUPPORTED: "✅", Stand.CONTRADICTED: "❌", Stand.DIFFERS: "≠", Stand.MIXED: "⚖️", Stand.NO_EVIDENCE: "❔"}
 
 
 def check_blocks(checks: Sequence[CheckedClaim], sources: Sequence[Source]) -> list[Block]:

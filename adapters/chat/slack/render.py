@@ -41,7 +41,7 @@ from core.changes import AnswerChanges
 from core.checks import read_checks
 from core.deep.card import Card
 from core.evidence.citations import MARKS
-from core.evidence.limitations import limitations_beside, short_conflicts
+from core.evidence.limitations import short_conflicts
 from core.findings.viewing import read_view
 from core.job import JobStatus, ResearchJob
 from core.page_links import PageLinks
@@ -274,7 +274,7 @@ def _remarks(answer: ResearchAnswer) -> list[Block]:
     blocks = [section("\n".join(lines))]
     if answer.conflicts:
         blocks.append(context(f"*{wording.CONFLICTS}*: {plain(short_conflicts(answer), 2 * LINE_ROOM)}"))
-    if limitations := wording.limitations_line(limitations_beside(answer)):
+    if limitations := wording.limitations_line(wording.limitations_beside(answer)):
         blocks.append(context(f"*{wording.LIMITATIONS}*: {plain(limitations, 4 * LINE_ROOM)}"))
     return blocks
 

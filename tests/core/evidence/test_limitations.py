@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.answer import Claim, Confidence, Conflict, ConflictPosition, Evidence, ResearchAnswer, Verdict
-from core.evidence.limitations import MAX_LIMITATIONS, find_limitations, limitations_beside, short_conflicts
+from core.evidence.limitations import MAX_LIMITATIONS, find_limitations, short_conflicts
 from core.job import QuestionType
 from core.source import SearchMetadata, Source, SourceCollection, SourceKind, SourceMetadata
+from core.wording import limitations_beside
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 
@@ -134,7 +135,7 @@ CASES = {
     ),
     "partial": (
         find(A, B, claims=[*claims_on(A), *claims_on(B, verdict=Verdict.PARTIAL)]),
-        ("1 of 2 claims is only partly supported by the cited source.",),
+        ("1 of 2 sentences is supported only in part.",),
     ),
     "stopped": (
         find(A, B, stopped_because="the deadline of 60 s"),

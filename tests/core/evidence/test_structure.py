@@ -1,0 +1,136 @@
+"""What structures an answer stands and falls with what it holds (D20), and a cut is seen where it was made (D19)."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.answer import Claim, Evidence, Verdict
+from core.evidence.structure import Judged, assemble, leading_word, leans
+from core.sentences import split_sentences
+from core.writing import before_of
+
+EVIDENCE = Evidence("src_1", "q", 0, 1, Verdict.SUPPORTED)
+
+
+def judged(text: str, section: str = "summary") -> list[Judged]:
+    """Sentences with XX are cut; structure is kept for what it holds."""
+    entries: list[Judged] = []
+    end = 0
+    for place, sentence in enumerate(split_sentences(text)):
+        gap = text[end : sentence.start]
+        end = sentence.end
+        name = f"{section}-{place}"
+        is_claim = sentence.asserts
+        is_cut = "XX" in sentence.text
+        claim = (
+            Claim(name, sentence.plain, Verdict.SUPPORTED, () if is_cut else (EVIDENCE,), ("no",)) if is_claim else None
+        )
+        shown = None if is_cut else sentence.text
+        entries.append(Judged(name, "detail" if section == "detail" else "summary", sentence.text, gap, claim, shown))
+    return entries
+
+
+@pytest.mark.parametrize(
+    ("draft", "shown"),
+    [
+        pytest.param("Tea is hot. XX is cold. Milk is white.", "Tea is hot. […] Milk is white.", id="a cut is seen"),
+        pytest.param(
+            "Tea is hot. XX is cold. XX is old. Milk is white.", "Tea is hot. […] Milk is white.", id="two as one"
+        ),
+        pytest.param("XX is cold. However, milk is white.", "[…] Milk is white.", id="what led back to it goes"),
+        pytest.param(
+            "Tea is hot. However, milk is white.", "Tea is hot. However, milk is white.", id="what leads back stays"
+        ),
+        pytest.param("XX is cold.", "", id="nothing is left"),
+        pytest.param(
+            "Three things matter:\n\n1. Boil the water.\n2. XX it twice.\n3. Pour it slowly.",
+            "Three things matter:\n\n1. Boil the water.\n2. […]\n3. Pour it slowly.",
+            id="numbers stay right",
+        ),
+        pytest.param(
+            "Three things matter:\n\n- Boil the water.\n- XX it twice.\n- XX it thrice.\n- Pour it slowly.",
+            "Three things matter:\n\n- Boil the water.\n- […]\n- Pour it slowly.",
+            id="items",
+        ),
+        pytest.param(
+            "Three things matter:\n\n- XX the water.\n- XX it twice.\n\nTea is hot.",
+            "Tea is hot.",
+            id="a lead without list",
+        ),
+        pytest.param(
+            "## Tea\n\nTea is hot.\n\n## Milk\n\nXX is white.", "## Tea\n\nTea is hot.", id="an empty heading"
+        ),
+        pytest.param(
+            "## Drinks\n\n### Tea\n\nTea is hot.", "## Drinks\n\n### Tea\n\nTea is hot.", id="a heading over a heading"
+        ),
+        pytest.param(
+            "| Drink | Heat |\n|---|---|\n| Tea | it is hot |\n| Milk | XX is cold |",
+            "| Drink | Heat |\n|---|---|\n| Tea | it is hot |",
+            id="a row",
+        ),
+        pytest.param(
+            "| Drink | Heat |\n|---|---|\n| XX | it is hot |\n\nTea is hot.", "Tea is hot.", id="a table without rows"
+        ),
+        pytest.param("Yes. Tea is hot.", "Yes. Tea is hot.", id="a yes with its reason"),
+        pytest.param("Yes. XX is hot.\n\nMilk is white.", "[…]\n\nMilk is white.", id="a yes whose reason was cut"),
+    ],
+)
+def test_structure_stands_and_falls_with_what_it_holds(draft: str, shown: str) -> None:
+    """D20: kept with its first kept child, gone with its last."""
+    entries = [
+        entry
+        if not entry.text.startswith("Yes.")
+        else Judged(entry.id, entry.section, entry.text, entry.gap, None, "Yes.")
+        for entry in judged(draft)
+    ]
+
+    assert assemble(entries).summary == shown
+
+
+def test_what_is_said_twice_is_shown_and_counted_once() -> None:
+    """A detail that repeats the summary adds nothing; what was cut twice is listed once."""
+    summary = judged("Tea is hot. XX is cold.")
+    detail = judged("Tea is hot. Milk is white. XX is cold.", "detail")
+
+    grounded = assemble([*summary, *detail])
+
+    assert grounded.summary == "Tea is hot. […]"
+    assert grounded.detail == "Milk is white. […]"
+    assert [claim.text for claim in grounded.claims] == ["Tea is hot.", "Milk is white."]
+    assert [removed.text for removed in grounded.removed] == ["XX is cold."]
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("However, it rains.", "However, "),
+        ("Yes: it rains.", "Yes: "),
+        ("Jedoch, es regnet.", "Jedoch, "),
+        ("Howes, it is.", ""),
+    ],
+)
+def test_a_leading_word_is_told_apart(text: str, word: str) -> None:
+    assert leading_word(text) == word
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("It rains.", True),
+        ("However, he left.", True),
+        ("The second fell.", True),
+        ("Iterations end.", False),
+        ("Er kam.", True),
+    ],
+)
+def test_a_sentence_leans_on_the_one_before_by_its_subject(text: str, expected: bool) -> None:
+    assert leans(text) is expected
+
+
+def test_an_item_is_judged_with_its_lead_and_a_row_with_its_head() -> None:
+    """Fragments say nothing by themselves."""
+    listed = judged("The drug has two effects:\n\n- Dizziness after meals.\n- Nausea at night.")
+    table = judged("| Drink | Heat |\n|---|---|\n| Tea | it is hot |")
+
+    assert before_of(listed[:2], "summary", "- Nausea at night.", "\n") == "The drug has two effects:"
+    assert before_of(table[:1], "summary", "| Tea | it is hot |", "\n").startswith("| Drink | Heat |")
