@@ -6,11 +6,14 @@ import sys
 from collections.abc import Callable
 
 from tests.evals.attribution import print_attribution
+from tests.evals.confidence import print_confidence
+from tests.evals.conflicts import print_conflicts
 from tests.evals.datasets import DataAbsent
 from tests.evals.library import print_library
 from tests.evals.lookalikes import print_lookalikes
 from tests.evals.planted import print_planted
 from tests.evals.speed import print_speed
+from tests.evals.whole.report import print_whole
 
 EVALUATIONS: dict[str, Callable[[], None]] = {
     "speed": print_speed,  # first, while the heap is small
@@ -18,6 +21,9 @@ EVALUATIONS: dict[str, Callable[[], None]] = {
     "planted": print_planted,
     "lookalikes": print_lookalikes,
     "library": print_library,
+    "confidence": print_confidence,
+    "conflicts": print_conflicts,
+    "whole": print_whole,
 }
 
 

@@ -1,0 +1,143 @@
+"""A scripted model: it plans, writes the answer of a world, and judges as it is told, or cannot be asked to.
+
+It reads the house's own requests with tolerance: whatever the wording, a check call holds numbered items with a claim
+and passages, and an answer names a verdict of the request's own schema.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncIterator, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from core.answer import ModelUsage
+from core.errors import ModelUnavailable
+from core.events import Json
+from core.ports import ChatDelta, ChatRequest
+from tests.evals.whole.cases import Opinion, Statement, World
+
+_ITEM = re.compile(r'<item number="?(\d+)"?[^>]*>(.*?)</item>', re.DOTALL)
+_CLAIM = re.compile(r"<claim[^>]*>(.*?)</claim>", re.DOTALL)
+_PASSAGE = re.compile(r"<passage[^>]*>(.*?)</passage>", re.DOTALL)
+_WORD = re.compile(r"\w+")
+_MARKER = re.compile(r"\[(\d)\]")
+_MIN_LIKENESS = 0.5  # of words; below this a claim is none of the world's sentences
+# Words of a verdict, the first one that the request allows.
+_WORDS: dict[Opinion, tuple[str, ...]] = {
+    "supported": ("supported", "supports", "yes"),
+    "contradicted": ("contradicted", "contradicts", "unsupported", "no"),
+    "unsupported": ("unsupported", "neither", "not_supported", "no"),
+}
+
+
+class Judge(StrEnum):
+    """How the check calls are answered. `NONE`: they cannot be asked."""
+
+    RIGHT = "right"
+    YES = "yes"
+    NO = "no"
+    NONE = "none"
+
+
+@dataclass
+class ScriptedModel:
+    """A `ChatModel` for one world. `unknown` keeps claims that it was asked about and that the world does not hold."""
+
+    world: World
+    judge: Judge
+    name: str = "scripted-1"
+    unknown: list[str] = field(default_factory=list)
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+        text = self._answer(request)
+        for start in range(0, len(text), 40):
+            yield ChatDelta(text[start : start + 40])
+        yield ChatDelta(usage=ModelUsage(len(request.user) // 4, len(text) // 4))
+
+    def _answer(self, request: ChatRequest) -> str:
+        if request.purpose == "plan":
+            return self._plan()
+        if request.purpose == "answer":
+            return self._write(request)
+        if self.judge is Judge.NONE:
+            raise ModelUnavailable("the judge cannot be asked")
+        if "answers" in str(request.schema.get("properties", "")) and not _ITEM.search(request.user):
+            return json.dumps({"answers": "yes" if self._says_it_answers() else "no", "reason": ""})
+        verdicts = [self._verdict(int(number), item, request) for number, item in _ITEM.findall(request.user)]
+        return json.dumps({"verdicts": verdicts})
+
+    def _plan(self) -> str:
+        plan: dict[str, Json] = {"recency": "any", "content": "general", "queries": ["all about it"]}
+        plan |= {"type": "factual", "language": self.world.language, "entities": [], "time": ""}
+        return json.dumps(plan)
+
+    def _write(self, request: ChatRequest) -> str:
+        """The answer, its markers numbered as this request numbers the sources: by where they stand in it."""
+        read = " ".join(request.user.split())
+        places = [read.find(" ".join(text.split())[:40]) for text in self.world.texts]
+        ranks = {str(number): str(sorted(places).index(place) + 1) for number, place in enumerate(places, start=1)}
+        summary = _MARKER.sub(lambda marker: f"[{ranks[marker[1]]}]", self.world.summary)
+        detail = _MARKER.sub(lambda marker: f"[{ranks[marker[1]]}]", self.world.detail)
+        return json.dumps({"summary": summary, "detail": detail, "citations": []}, ensure_ascii=False)
+
+    def _says_it_answers(self) -> bool:
+        return self.judge is Judge.YES or (self.judge is Judge.RIGHT and self.world.answers)
+
+    def _verdict(self, number: int, item: str, request: ChatRequest) -> dict[str, Json]:
+        claim = " ".join(_CLAIM.findall(item)[:1])
+        opinion: Opinion = "supported" if self.judge is Judge.YES else "unsupported"
+        if self.judge is Judge.RIGHT:
+            opinion = self.opinion(claim, " ".join(_PASSAGE.findall(item)) or item)
+        allowed = set(_allowed(request.schema))
+        word = next((word for word in _WORDS[opinion] if not allowed or word in allowed), "unsupported")
+        return {"item": number, "reason": "", "verdict": word}
+
+    def opinion(self, claim: str, passage: str) -> Opinion:
+        """What the source that the passage is of says of the claim; nothing, where either is not of this world."""
+        statement = self._statement(claim)
+        if statement is None:
+            self.unknown.append(claim)
+            return "unsupported"
+        shares = [_share(passage, text) for text in self.world.texts]
+        best = max(range(len(shares)), key=shares.__getitem__)
+        return statement.opinions[best] if shares[best] >= _MIN_LIKENESS else "unsupported"
+
+    def _statement(self, claim: str) -> Statement | None:
+        """The world's sentence that the claim is, or is a part of: the likest one."""
+        said = _words(claim)
+        if not said:
+            return None
+
+        def likeness(statement: Statement) -> tuple[float, float]:
+            words = _words(statement.text)
+            return len(said & words) / len(said), len(said & words) / len(said | words)
+
+        best = max(self.world.statements, key=likeness)
+        return best if likeness(best)[0] >= _MIN_LIKENESS else None
+
+
+def _words(text: str) -> set[str]:
+    return set(_WORD.findall(text.lower()))
+
+
+def _share(passage: str, text: str) -> float:
+    """How much of the passage stands in the text, 0…1, by runs of three words."""
+    runs = [_runs(piece) for piece in (passage, text)]
+    return len(runs[0] & runs[1]) / max(1, len(runs[0]))
+
+
+def _runs(text: str) -> set[tuple[str, ...]]:
+    words = _WORD.findall(text.lower())
+    return set(zip(words, words[1:], words[2:], strict=False)) or {tuple(words)}
+
+
+def _allowed(schema: Mapping[str, Json]) -> Iterator[str]:
+    """The words of every list of choices in the schema."""
+    for key, value in schema.items():
+        if key == "enum" and isinstance(value, list):
+            yield from map(str, value)
+        for inner in value if isinstance(value, list) else [value]:
+            if isinstance(inner, Mapping):
+                yield from _allowed(inner)
