@@ -136,7 +136,7 @@ def _read_word(text: str, match: regex.Match[str], known: Token, following: str,
         return Token(word, known.stem, known.root, start, end, kind)
     if kind is Kind.NAME:  # of a month or a day, perhaps
         is_named = word[0].isupper() or language != "en"
-        if is_named and (name := calendar_name(known.text, following, text[max(0, start - 3) : start], language)):
+        if is_named and (name := calendar_name(word, following, text[max(0, start - 8) : start], language)):
             return Token(word, name, name, start, end, Kind.NAME)
         kind = Kind.FUNCTION if known.stem in small_words(language) else Kind.WORD
     if known.text == "half" and following.lower() in OF:

@@ -65,9 +65,9 @@ _SMALL_WORDS = {
     "lui leur leurs son sa ses mon ma mes ton ta tes notre nos votre vos y en est sont était étaient a ont avait "
     "avaient été être avoir fut furent sera seront peut peuvent dans par pour sur sous avec sans chez entre vers "
     "contre depuis pendant après avant ne n pas plus moins très aussi comme si même tout tous toute toutes",
-    "es": "el la los las un una unos unas lo al del de y e o u pero sino que qué quien quién quienes cual cuál cuáles "
+    "es": "el la los las un una unos unas a lo al del de y e o u sino que qué quien quién quienes cual cuál cuáles "
     "cuando cuándo donde dónde como cómo cuanto cuánto cuánta cuántos cuántas por porque para con sin en entre "
-    "sobre desde hasta hacia contra según se su sus le les me te nos mi mis tu tus este esta estos estas ese esa "
+    "pero sobre desde hasta hacia contra según se su sus le les me te nos mi mis tu tus este esta estos estas ese esa "
     "esos esas aquel aquella eso esto es son era eran fue fueron ser sido está están estaba estar ha han había "
     "habían hay haber tiene tienen puede pueden no ni ya muy más menos también si sí yo él ella ellos ellas",
     "it": "il lo la i gli le l un uno una di d del dello della dei degli delle dell a al allo alla ai agli alle all da "
@@ -75,7 +75,7 @@ _SMALL_WORDS = {
     "o ma se che chi cui quale quali qual quando come dove perché quanto quanta quanti quante cosa non si ci vi "
     "ne lui lei loro suo sua suoi sue mio mia è sono era erano fu furono essere stato stata stati ha hanno aveva "
     "avevano avere può possono questo questa questi queste quello quella quelli più meno anche molto",
-    "pt": "o os as um uma uns umas de do da dos das em no na nos nas num numa ao aos à às por pelo pela pelos pelas "
+    "pt": "o a os as um uma uns umas de do da dos das em no na nos nas num numa ao aos à às por pelo pela pelos pelas "
     "para com sem sob sobre entre até desde e ou mas que quem qual quais quando onde como porque porquê quanto "
     "quanta quantos quantas se seu sua seus suas lhe ele ela eles elas eu é são era eram foi foram ser sido está "
     "estão estava tem têm tinha há pode podem não nem já mais menos muito também isto isso este esta estes estas "

@@ -109,6 +109,18 @@ def test_a_word_that_is_also_a_month_needs_a_number_beside_it(text: str, languag
 
 
 @pytest.mark.parametrize(
+    ("text", "language", "month"),
+    [
+        ("It ends in May.", "en", "may"), ("since March", "en", "march"), ("May 2021", "en", "may"),
+        ("La récolte finit en mars.", "fr", "march"), ("im Mai", "de", "may"), ("termina en mayo", "es", "may"),
+        ("in mei", "nl", "may"), ("em maio", "pt", "may"), ("a maggio", "it", "may"),
+    ],
+)  # fmt: skip
+def test_a_month_stands_without_a_number_where_it_can_be_nothing_else(text: str, language: str, month: str) -> None:
+    assert month in {token.stem for token in tokenize(text, language) if token.kind is Kind.NAME}
+
+
+@pytest.mark.parametrize(
     ("text", "language", "percent"),
     [
         ("half of them", "en", 50), ("a third of them", "en", 33.3), ("two thirds", "en", 66.7),
