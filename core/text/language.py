@@ -99,6 +99,16 @@ _NEGATIONS = {
     "pt": "não nao nunca jamais sem nenhum nenhuma nenhuns nenhumas ninguém nada nem tampouco",
     "nl": "niet niets geen nooit nimmer niemand nergens zonder noch nauwelijks geenszins nee",
 }
+# Spellings that tell one of them from the others where small words do not.
+_TELLING = {
+    "en": regex.compile(r"th|wh|sh|ing\b|ed\b|[^aeiou]y\b"),
+    "de": regex.compile(r"[äöüß]|sch|ung\b|cht|ei"),
+    "fr": regex.compile(r"[èêëçœùâ]|eux\b|eau|oi|ent\b"),
+    "es": regex.compile(r"[ñ¿¡]|ci[óo]n|[óí]|ue"),
+    "it": regex.compile(r"[òì]|[ztlc]{2}|zion|gli|[ae]no\b"),
+    "pt": regex.compile(r"[ãõç]|lh|nh|ou\b|m\b"),
+    "nl": regex.compile(r"ij|aa|ee|oo|uu|k"),
+}
 # Inflections, the longest first, taken off words without their accents; what is left has three letters at least. After
 # the light stemmers of Savoy (SAC 2006): Snowball's in Python take 40 µs a word, more than all else done with a page.
 _ENDINGS = {
@@ -181,8 +191,9 @@ def language_of(text: str) -> str:
     for word in _WORD.findall(text.lower()):
         for code, weight in known.get(word, ()):
             counts[code] += weight
-    best = max(counts, key=counts.__getitem__)
-    return best if counts[best] else ""
+    best = max(counts.values())
+    equal = [code for code in _NEGATIONS if counts[code] == best] if best else []
+    return max(equal, key=lambda code: len(_TELLING[code].findall(text))) if len(equal) > 1 else "".join(equal)
 
 
 @cache
