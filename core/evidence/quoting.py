@@ -158,7 +158,7 @@ def _search(question: str, sources: Sequence[Source], language: str) -> list[_Fo
         held = asked.found_in(bag)
         if not held:
             continue
-        coverage = asked.coverage(bag)
+        coverage = asked.coverage(frozenset(wholes[source.id]) if source.id in abstracts else bag)
         own = max((asked.coverage(frozenset(terms(sentence.text))) for sentence in passage.sentences), default=0.0)
         # Many words of a question in one place are stronger evidence than all words of a short one; what lacks a name
         # or a figure that was asked about is most likely about something else.
