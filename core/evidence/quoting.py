@@ -6,8 +6,9 @@ Every sentence shown is a span of a source as read; nothing is written, joined o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from itertools import combinations, pairwise
 
 import regex
 from rapidfuzz import fuzz
@@ -21,7 +22,8 @@ from core.text.language import detect_language
 
 # Tried on the even half of the articles of `make eval ARGS=quoted`: 95 of 100 questions without an answer lie below.
 MIN_FIT = 0.64  # of the sources; below it they answer something else
-DIRECT_FIT = 0.8  # below it, what is quoted may be near the question and no answer
+DIRECT_FIT = 0.85  # below it, what is quoted may be near the question and no answer
+DIRECT_COVERAGE = 0.6  # of the question's weight, in the summary and its title
 MAX_SUMMARY_WORDS = 120
 MAX_STEPS_WORDS = 300  # of a numbered list, which comes whole
 MAX_DETAIL_SENTENCES = 8
@@ -103,7 +105,7 @@ def quote_answer(question: str, sources: Sequence[Source]) -> QuotedAnswer:
     language = _language_of(question, sources)
     if not any(term[0].isalpha() for term in question_terms(question, language)):
         return QuotedAnswer()  # figures alone are found anywhere
-    found = _search(question, sources, language)
+    asked, found = _search(question, sources, language)
     fit = _fit(found)
     if fit < MIN_FIT:
         return QuotedAnswer()
@@ -112,7 +114,9 @@ def quote_answer(question: str, sources: Sequence[Source]) -> QuotedAnswer:
     likely = sorted(quotations, key=lambda entry: -entry.score)
     likely = sorted(_answering(question, likely[:_LIKELY], language), key=lambda entry: -entry.score) + likely[_LIKELY:]
     summary = _steps(question, found) if _HOW_TO.match(question) else []
-    summary = summary or next((made for best in likely if (made := _with_context(best, quotations, contents))), [])
+    summary = summary or next(
+        (made for best in likely if (made := _with_context(best, quotations, contents, asked.coverage))), []
+    )
     if not summary:
         return QuotedAnswer()
     chosen = list(summary)
@@ -124,7 +128,9 @@ def quote_answer(question: str, sources: Sequence[Source]) -> QuotedAnswer:
     order = {source.id: place for place, source in enumerate(sources)}
     detail = sorted(chosen[len(summary) :], key=lambda entry: (order[entry.source_id], entry.start))
     unanswered = unanswered_by_rules(question, " ".join(entry.text for entry in summary), language=language)
-    return QuotedAnswer(tuple(summary), tuple(detail), fit >= DIRECT_FIT and not unanswered, unanswered)
+    shown = f"{contents[summary[0].source_id].title} {' '.join(entry.text for entry in summary)}"
+    is_direct = fit >= DIRECT_FIT and asked.coverage(frozenset(terms(shown))) >= DIRECT_COVERAGE and not unanswered
+    return QuotedAnswer(tuple(summary), tuple(detail), is_direct, unanswered)
 
 
 def cited(text: str, number: str) -> str:
@@ -144,7 +150,7 @@ def _language_of(question: str, sources: Sequence[Source]) -> str:
     return max(counted, key=lambda code: (counted[code], code == asked))
 
 
-def _search(question: str, sources: Sequence[Source], language: str) -> list[_Found]:
+def _search(question: str, sources: Sequence[Source], language: str) -> tuple[Asked, list[_Found]]:
     passages = [(source, passage) for source in sources for passage in split_passages(source.trusted_content)[:400]]
     bags = [frozenset(terms(f"{source.title} {passage.heading} {passage.text}")) for source, passage in passages]
     asked = Asked(question, bags, language)
@@ -174,7 +180,7 @@ def _search(question: str, sources: Sequence[Source], language: str) -> list[_Fo
             for entry in _sentences(source, passage, coverage, asked.coverage)
         ]
         found.append(_Found(source, passage, fit, tuple(entries)))
-    return found
+    return asked, found
 
 
 def _fit(found: Sequence[_Found]) -> float:
@@ -268,32 +274,47 @@ def _steps(question: str, found: Sequence[_Found]) -> list[Quotation]:
     return []
 
 
-def _with_context(best: Quotation, quotations: Sequence[Quotation], sources: dict[str, Source]) -> list[Quotation]:
-    """The best sentence with what it needs before it and what follows it in its passage, up to three sentences and
-    the summary's length. Empty where what it needs is not there.
+def _with_context(
+    best: Quotation,
+    quotations: Sequence[Quotation],
+    sources: Mapping[str, Source],
+    covered: Callable[[Set[str]], float],
+) -> list[Quotation]:
+    """The best sentence among its neighbours: of up to three in a row those that hold most of the question.
+
+    A row comes with its table's head. Empty where the sentence leans on one that cannot be quoted.
     """
     content = sources[best.source_id].content
     if best.is_row:
         start, end = _head_of(content, best.start)
         head = Quotation(best.source_id, " ".join(content[start:end].split()), start, end, is_head=True)
         return [head, best] if head.text else []
-    own = [entry for entry in quotations if entry.source_id == best.source_id]
-    needed = [best]
-    while needed[0].leans_back:
-        before = [entry for entry in own if entry.end <= needed[0].start]
-        if not before or len(needed) > 2 or "\n\n" in content[before[-1].end : needed[0].start]:
-            return []
-        needed.insert(0, before[-1])
-    following = [entry for entry in own if entry.start > best.start and entry.passage_start == best.passage_start]
-    summary: list[Quotation] = []
-    for entry in [*needed, *following][: max(3, len(needed))]:
-        if entry.start > best.start and (entry.is_item or entry.is_row):
-            break
-        if sum(_word_count(kept.text) for kept in [*summary, entry]) > MAX_SUMMARY_WORDS:
-            break
-        if not any(_is_same(entry, kept) for kept in summary):
-            summary.append(entry)
-    return summary if best in summary else [best] if not best.leans_back else []
+    own = [entry for entry in quotations if entry.source_id == best.source_id and not (entry.is_row or entry.is_item)]
+    if best.is_item:
+        return [] if best.leans_back else [best]
+    place = next(place for place, entry in enumerate(own) if entry.start == best.start)
+    windows = [own[first:last] for first in range(max(place - 2, 0), place + 1) for last in range(place + 1, first + 4)]
+    windows = [window for window in windows if not window[0].leans_back and _reads_on(window, content)]
+    return max(
+        windows,
+        key=lambda window: (
+            covered(frozenset(terms(" ".join(entry.text for entry in window)))) + 0.1 * (window[0].start == best.start),
+            len(window),
+        ),
+        default=[],
+    )
+
+
+def _reads_on(window: Sequence[Quotation], content: str) -> bool:
+    """Whether these follow each other in one paragraph, say different things, and are short enough together."""
+    pairs = list(pairwise(window))
+    return (
+        sum(_word_count(entry.text) for entry in window) <= MAX_SUMMARY_WORDS
+        and not any(
+            content[one.end : other.start].strip() or "\n\n" in content[one.end : other.start] for one, other in pairs
+        )
+        and not any(_is_same(one, other) for one, other in combinations(window, 2))
+    )
 
 
 def _is_same(entry: Quotation, other: Quotation) -> bool:
