@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from core.terms import (
     STOPWORDS,
-    asks_for_figure,
     inverse_frequency,
     question_terms,
     stem,
@@ -127,23 +126,6 @@ def test_a_question_is_its_informative_words(question: str, found: list[str]) ->
 def test_words_that_mean_something_in_english_are_no_stopwords() -> None:
     """Function words of other languages must not hide what an English question asks about."""
     assert not STOPWORDS & {"war", "die", "hat", "son", "sin", "den", "sur", "pour", "gift", "fort"}
-
-
-@pytest.mark.parametrize(
-    ("question", "wants"),
-    [
-        ("How many moons has Mars?", True),
-        ("How old is the universe?", True),
-        ("When did the war end?", True),
-        ("What year was it founded?", True),
-        ("What percentage of adults smoke?", True),
-        ("Why is the sky blue?", False),
-        ("How does a vaccine work?", False),
-        ("Who invented the telephone?", False),
-    ],
-)
-def test_questions_for_a_figure_are_told(question: str, wants: bool) -> None:
-    assert asks_for_figure(question) is wants
 
 
 @given(st.lists(st.lists(st.sampled_from("abcdef"), max_size=5), min_size=1, max_size=8))
