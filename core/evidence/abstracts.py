@@ -10,12 +10,13 @@ _MAX_CHARS = 6000  # a longer text is no abstract
 _MIN_SIGNS = 4
 _SIGNS = regex.compile(
     r"\b(?:study|studies|patients?|participants?|subjects|results?|methods?|significant(?:ly)?|cohort|randomi[sz]ed"
-    r"|retrospective(?:ly)?|prospective(?:ly)?|conclusions?|we\s+(?:\w+ly\s+)?\w+ed|confidence\s+interval|compared|associated|trial|data|analysis)\b|\bp\s*[<=>]",
+    r"|retrospective(?:ly)?|prospective(?:ly)?|conclusions?|we\s+(?:\w+ly\s+)?\w+ed|confidence\s+interval"
+    r"|compared|associated|trial|data|analysis)\b|\bp\s*[<=>]",
     regex.IGNORECASE,
 )
 _LABEL = regex.compile(
-    r"(?:^|(?<=[.!?]\s))\W{0,4}(?P<label>\p{Lu}[\p{Lu} /&,'-]{3,60}|(?:Conclusion|Result|Finding|Method|Background|Objective"
-    r"|Aim|Purpose|Introduction|Interpretation|Discussion)s?)\W{0,4}:\s",
+    r"(?:^|(?<=[.!?]\s))\W{0,4}(?P<label>\p{Lu}[\p{Lu} /&,'-]{3,60}|(?:Conclusion|Result|Finding|Method|Background"
+    r"|Objective|Aim|Purpose|Introduction|Interpretation|Discussion)s?)\W{0,4}:\s",
     regex.MULTILINE,
 )
 _CONCLUDES = regex.compile(r"conclu|interpretation|implication|significance|relevance|key\s+point", regex.IGNORECASE)

@@ -15,7 +15,7 @@ from rapidfuzz import fuzz
 
 from core.evidence.abstracts import reads_as_abstract, role_of
 from core.evidence.answering import Expected, expected_answer, unanswered_by_rules
-from core.evidence.steps import asks_how_to, find_steps
+from core.evidence.blocks import asks_how_to, find_steps, head_of_row
 from core.passages import Passage, split_passages
 from core.source import Source
 from core.terms import Asked, question_terms, terms, words
@@ -35,7 +35,8 @@ _MAX_SENTENCE_CHARS = 420
 _MIN_SENTENCE_WORDS = 5
 _SAME = 82  # rapidfuzz token_set_ratio 0…100; above it two sentences say the same
 _LEANS_BACK = regex.compile(
-    r"^(?!(?:this|these)\s+(?:\w+\s+)?(?:stud(?:y|ies)|results?|findings?|data|analys[ei]s|observations?|trial|review|paper|report|"
+    r"^(?!(?:this|these)\s+(?:\w+\s+)?(?:stud(?:y|ies)|results?|findings?|data|analys[ei]s"
+    r"|observations?|trial|review|paper|report|"
     r"article|experience|investigation|series|survey)\b)"
     r"(?:it|its|this|these|those|they|their|that|he|his|she|her|such|however|but|and|or|so|therefore|thus|also|then|instead|otherwise|both|another|er|sie|es|dies|diese[rsmn]?|dabei|dort|danach|auch|jedoch|"
     r"außerdem|daher|deshalb|il|elle|ils|elles|cela|ceci|cette|ces|él|ella|ellos|esto|este|esta|estos|estas|también|además|sin\s+embargo|"
@@ -57,7 +58,7 @@ _FIGURE = regex.compile(
 class Quotation:
     """A sentence of a source without its bullet, or a table's row without its outer bars; `text` is it on one line.
 
-    `score` is about 0…1. `is_item` says that it stands for itself: the next one does not continue it; `is_head` that
+    `score` is about 0…1, `own` the share of the question's weight in the sentence, 0…1. `is_item` says that it stands for itself: the next one does not continue it; `is_head` that
     it is a table's head, which says what a row is about and asserts nothing.
     """
 
@@ -67,6 +68,7 @@ class Quotation:
     end: int
     passage_start: int = 0
     score: float = 0.0
+    own: float = 0.0
     is_item: bool = False
     is_row: bool = False
     is_head: bool = False
@@ -104,17 +106,17 @@ def quote_answer(question: str, sources: Sequence[Source]) -> QuotedAnswer:
     if not any(term[0].isalpha() for term in question_terms(question, language)):
         return QuotedAnswer()  # figures alone are found anywhere
     asked, found = _search(question, sources, language)
-    fit = _fit(found)
+    fitting = max(found, key=lambda each: each.fit, default=None)
+    steps = _steps(fitting) if fitting and asks_how_to(question) else []
+    fit = _fit([each for each in found if each.quotations or (steps and each is fitting)])
     if fit < MIN_FIT_BY_LANGUAGE.get(language, MIN_FIT):
         return QuotedAnswer()
     contents = {source.id: source for source in sources}
     quotations = [entry for each in found for entry in each.quotations]
     likely = sorted(quotations, key=lambda entry: -entry.score)
     likely = sorted(_answering(question, likely[:_LIKELY], language), key=lambda entry: -entry.score) + likely[_LIKELY:]
-    summary = _steps(max(found, key=lambda each: each.fit)) if asks_how_to(question) else []
-    summary = summary or next(
-        (made for best in likely if (made := _with_context(best, quotations, contents, asked.coverage))), []
-    )
+    with_context = (_with_context(best, quotations, contents, asked.coverage) for best in likely)
+    summary = steps or next(filter(None, with_context), [])
     if not summary:
         return QuotedAnswer()
     chosen = list(summary)
@@ -163,27 +165,25 @@ def _search(question: str, sources: Sequence[Source], language: str) -> tuple[As
         if not held:
             continue
         coverage = asked.coverage(frozenset(wholes[source.id]) if source.id in abstracts else bag)
-        own = max((asked.coverage(frozenset(terms(sentence.text))) for sentence in passage.sentences), default=0.0)
+        entries = list(_sentences(source, passage, coverage, asked.coverage))
+        own = max((entry.own for entry in entries), default=coverage)
         # Many words of a question in one place are stronger evidence than all words of a short one; what lacks a name
         # or a figure that was asked about is most likely about something else.
         fit = 0.4 * coverage + 0.4 * own + 0.05 * min(sum(held.values()), 6) - 0.1 * min(missing[source.id], 2)
-        entries = [
-            replace(
-                entry,
-                score=entry.score * (0.7 + 0.3 * source.scores.total)
-                + (
-                    role_of(entry.text, entry.start, source.content, passage.heading) if source.id in abstracts else 0.0
-                ),
-            )
-            for entry in _sentences(source, passage, coverage, asked.coverage)
-        ]
+        if source.id in abstracts:
+            entries = [_in_its_role(entry, source.content, passage.heading) for entry in entries]
+        entries = [replace(entry, score=entry.score * (0.7 + 0.3 * source.scores.total)) for entry in entries]
         found.append(_Found(source, passage, fit, tuple(entries)))
     return asked, found
 
 
+def _in_its_role(entry: Quotation, content: str, heading: str) -> Quotation:
+    return replace(entry, score=entry.score + role_of(entry.text, entry.start, content, heading))
+
+
 def _fit(found: Sequence[_Found]) -> float:
     """How well the best passage fits, with a little for standing out: words that are everywhere tell nothing."""
-    fits = sorted((each.fit for each in found if each.quotations), reverse=True)
+    fits = sorted((each.fit for each in found), reverse=True)
     if not fits:
         return 0.0
     return fits[0] + 0.2 * (fits[0] - fits[1] if len(fits) > 1 else 0.3)
@@ -219,25 +219,14 @@ def _sentences(
         if row_end and not covered(subject):
             score *= 0.7  # a row is about its first cell
         places = (sentence.start + start, sentence.start + end, passage.start)
-        yield Quotation(source.id, text, *places, score, bullet is not None, row_end is not None)
+        yield Quotation(source.id, text, *places, score, own, bullet is not None, row_end is not None)
 
 
 def _of_row(content: str, start: int) -> tuple[frozenset[str], frozenset[str]]:
     """The words of a table's head, which say what its rows are about, and those of the row's first cell."""
     first = content[start:].partition("\n")[0].strip().strip("|").partition("|")[0]
-    begin, end = _head_of(content, start)
+    begin, end = head_of_row(content, start)
     return frozenset(terms(content[begin:end])), frozenset(terms(first))
-
-
-def _head_of(content: str, start: int) -> tuple[int, int]:
-    """The half-open span of the head of the table whose row begins at `start`, without outer bars; empty if none."""
-    at = content.rfind("\n\n", 0, start) + 1
-    for line in content[at:start].splitlines(keepends=True):
-        if line.lstrip().startswith("|"):
-            begin = at + len(line) - len(line.lstrip(" \t|"))
-            return begin, at + len(line.rstrip(" \t|\n"))
-        at += len(line)
-    return start, start
 
 
 def _is_prose(text: str) -> bool:
@@ -278,7 +267,7 @@ def _with_context(
     """
     content = sources[best.source_id].content
     if best.is_row:
-        start, end = _head_of(content, best.start)
+        start, end = head_of_row(content, best.start)
         head = Quotation(best.source_id, " ".join(content[start:end].split()), start, end, is_head=True)
         return [head, best] if head.text else []
     own = [entry for entry in quotations if entry.source_id == best.source_id and not (entry.is_row or entry.is_item)]

@@ -10,6 +10,7 @@ from tests.evals.datasets import DataAbsent
 from tests.evals.library import print_library
 from tests.evals.lookalikes import print_lookalikes
 from tests.evals.planted import print_planted
+from tests.evals.quoted import print_quoted
 from tests.evals.speed import print_speed
 
 EVALUATIONS: dict[str, Callable[[], None]] = {
@@ -18,6 +19,7 @@ EVALUATIONS: dict[str, Callable[[], None]] = {
     "planted": print_planted,
     "lookalikes": print_lookalikes,
     "library": print_library,
+    "quoted": print_quoted,
 }
 
 

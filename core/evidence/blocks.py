@@ -1,4 +1,4 @@
-"""Steps that a text gives as a numbered list: a "How do I …?" is answered by all of them or by none."""
+"""Numbered lists and tables of a text: steps come whole, and a row says nothing without its table's head."""
 
 from __future__ import annotations
 
@@ -33,3 +33,14 @@ def find_steps(content: str, start: int, end: int) -> list[tuple[int, int]]:
                 (first, first + len(content[first:last].rstrip())) for first, last in zip(begins, ends, strict=True)
             ]
     return []
+
+
+def head_of_row(content: str, start: int) -> tuple[int, int]:
+    """The half-open span of the head of the table whose row begins at `start`, without outer bars; empty if none."""
+    at = content.rfind("\n\n", 0, start) + 1
+    for line in content[at:start].splitlines(keepends=True):
+        if line.lstrip().startswith("|"):
+            begin = at + len(line) - len(line.lstrip(" \t|"))
+            return begin, at + len(line.rstrip(" \t|\n"))
+        at += len(line)
+    return start, start
