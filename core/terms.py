@@ -60,6 +60,7 @@ _STEMMERS = {  # of Snowball, by ISO 639-1
     "sv": "swedish",
     "tr": "turkish",
 }
+_GERMANIC = frozenset({"da", "de", "en", "nl", "no", "sv"})
 _COMPOUNDING = frozenset({"da", "de", "fi", "hu", "nl", "no", "sv"})
 # How surely one word stands for another, and how much a word counts: by judgement, and tried on the even half of the
 # articles of `make eval ARGS=quoted`; the figures hardly change when each is moved by a third.
@@ -68,6 +69,7 @@ _MIN_PART = 5  # letters of a root that may be part of another
 _SHARED = 0.7  # of the longer root, which kin have in common from the beginning
 _BEGINNING = 3  # letters; forms of a word that begin otherwise are rare
 _VOWELS = frozenset("aeiou")
+_MIN_STRONG = 4  # letters of a root; shorter ones are other words too often
 _MAX_LETTERS, _MAX_RARITY, _NAMED = 9, 2.0, 1.3
 _CAPITALS = regex.compile(r"(?<=[^\s?!.:¿¡]\s)(?:\p{Lu}[\p{L}\p{N}'’-]*|\p{N}[\p{N}.,]*)")
 _CAPITAL_PAIRS = regex.compile(r"(?<=[^\s?!.:¿¡]\s)\p{Lu}[\p{L}\p{N}’-]*(?:\s+\p{Lu}[\p{L}\p{N}’-]*)+")
@@ -180,7 +182,7 @@ def forms_of(term: str, vocabulary: Iterable[str], language: str = "") -> dict[s
     if not term[0].isalpha() or _CJK_RUN.match(term):
         return {word: 1.0 for word in vocabulary if word == term}
     root, beginning = _root(term, language), _folded(term)[:_BEGINNING]
-    compounds = language in _COMPOUNDING
+    compounds, is_germanic = language in _COMPOUNDING, language in _GERMANIC
     found: dict[str, float] = {}
     for word in vocabulary:
         if word == term:
@@ -188,7 +190,11 @@ def forms_of(term: str, vocabulary: Iterable[str], language: str = "") -> dict[s
         elif not word[0].isalpha():
             continue
         elif _folded(word).startswith(beginning) or (compounds and "ge" in (word[:2], term[:2])):
-            found[word] = _likeness(root, _root(word, language), compounds=compounds)
+            other = _root(word, language)
+            is_strong = is_germanic and _differs_in_a_vowel(root, other)
+            found[word] = _KIN if is_strong else _likeness(root, other, compounds=compounds)
+        elif is_germanic and len(word) == len(term) and word[0] == term[0]:
+            found[word] = _KIN if _differs_in_a_vowel(root, _root(word, language)) else 0.0
         elif compounds and len(root) >= _MIN_PART and root in word:
             found[word] = _COMPOUND if _root(word, language).endswith(root) else 0.0
         elif compounds and len(word) >= _MIN_PART and root.endswith(_folded(word)[: -len(word) // 3 or None]):
@@ -205,14 +211,17 @@ def _likeness(one: str, other: str, *, compounds: bool) -> float:
             return _COMPOUND
         if one.startswith(other):
             return _PART
-    changed = [pair for pair in zip(one, other, strict=False) if pair[0] != pair[1]]
-    if len(one) == len(other) >= 4 and len(changed) == 1 and _VOWELS.issuperset(changed[0]):
-        return _KIN  # sing, sang; beginnen, begonnen
     shared = next(
         (place for place, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]),
         min(len(one), len(other)),
     )
     return _KIN if shared >= _MIN_PART and shared >= _SHARED * max(len(one), len(other)) else 0.0
+
+
+def _differs_in_a_vowel(one: str, other: str) -> bool:
+    """As the forms of a strong verb: sing, sang; beginn, begonn."""
+    changed = [pair for pair in zip(one, other, strict=False) if pair[0] != pair[1]]
+    return len(one) == len(other) >= _MIN_STRONG and len(changed) == 1 and _VOWELS.issuperset(changed[0])
 
 
 @lru_cache(maxsize=1 << 15)

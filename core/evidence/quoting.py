@@ -35,12 +35,13 @@ _MAX_SENTENCE_CHARS = 420
 _MIN_SENTENCE_WORDS = 5
 _SAME = 82  # rapidfuzz token_set_ratio 0…100; above it two sentences say the same
 _LEANS_BACK = regex.compile(
-    r"^(?!(?:this|these)\s+(?:\w+\s+)?(?:stud(?:y|ies)|results?|findings?|data|analys[ei]s"
-    r"|observations?|trial|review|paper|report|"
-    r"article|experience|investigation|series|survey)\b)"
-    r"(?:it|its|this|these|those|they|their|that|he|his|she|her|such|however|but|and|or|so|therefore|thus|also|then|instead|otherwise|both|another|er|sie|es|dies|diese[rsmn]?|dabei|dort|danach|auch|jedoch|"
-    r"außerdem|daher|deshalb|il|elle|ils|elles|cela|ceci|cette|ces|él|ella|ellos|esto|este|esta|estos|estas|también|además|sin\s+embargo|"
-    r"esso|essa|questo|questa|questi|inoltre|anche|ele|ela|eles|isto|isso|também|hij|zij|ze|het\s+(?:is|was)|dit|deze|ook)\b",
+    r"^(?!(?:this|these)\s+(?:\w+\s+)?(?:stud(?:y|ies)|results?|findings?|data|analys[ei]s|observations?|trial|review"
+    r"|paper|report|article|experience|investigation|series|survey)\b)"
+    r"(?:it|its|this|these|those|they|their|that|he|his|she|her|such|however|but|and|or|so|therefore|thus|also|then"
+    r"|instead|otherwise|both|another|er|sie|es|dies|diese[rsmn]?|dabei|dort|danach|auch|jedoch|außerdem|daher|deshalb"
+    r"|il|elle|ils|elles|cela|ceci|cette|ces|él|ella|ellos|esto|este|esta|estos|estas|también|además|sin\s+embargo"
+    r"|esso|essa|questo|questa|questi|inoltre|anche|ele|ela|eles|isto|isso|também|hij|zij|ze|het\s+(?:is|was)|dit|deze"
+    r"|ook)\b",
     regex.IGNORECASE,
 )
 _CODE_OR_TABLE = regex.compile(r"^\s*(?:\||>>>|\$ |#|```|!\[)|[{}]|\w+\(\)|^\s*[^\s。]+\s*$")
@@ -58,8 +59,8 @@ _FIGURE = regex.compile(
 class Quotation:
     """A sentence of a source without its bullet, or a table's row without its outer bars; `text` is it on one line.
 
-    `score` is about 0…1, `own` the share of the question's weight in the sentence, 0…1. `is_item` says that it stands for itself: the next one does not continue it; `is_head` that
-    it is a table's head, which says what a row is about and asserts nothing.
+    `score` is about 0…1, `own` the share of the question's weight in the sentence, 0…1. `is_item` says that it stands
+    for itself: the next one does not continue it; `is_head` that it is a table's head, which asserts nothing.
     """
 
     source_id: str
