@@ -13,6 +13,7 @@ from tests.evals.injection import print_injection
 from tests.evals.library import print_library
 from tests.evals.lookalikes import print_lookalikes
 from tests.evals.planted import print_planted
+from tests.evals.quoted import print_quoted
 from tests.evals.speed import print_speed
 from tests.evals.whole.report import print_whole
 
@@ -26,6 +27,7 @@ EVALUATIONS: dict[str, Callable[[], None]] = {
     "conflicts": print_conflicts,
     "whole": print_whole,
     "injection": print_injection,
+    "quoted": print_quoted,
 }
 
 
