@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import combinations
 from math import log, prod
 
 from core.answer import Claim, Confidence, ConfidencePart, Conflict, Evidence, Verdict
+from core.evidence.answering import unanswered_by_rules
 from core.evidence.authority import PRIMARY_KINDS, authority
 from core.evidence.conflicts import STRONG, is_asked, lone_weaker_voice, name_sides
 from core.evidence.independence import heaviest_independent, same_quote, same_voice
@@ -91,11 +93,11 @@ def score_confidence(
 ) -> ConfidenceReport:
     """The confidence of an answer and of each of its claims.
 
-    `claims` are those shown to people; the summary's decide (all, where there is no summary), its first is the
-    central one. `unanswered` is why the summary does not answer, "" when it does. Recency counts for current
-    events only. `is_checked` is False when nothing could be checked. `cap` is an upper bound from outside.
+    `claims` are those shown to people; the summary's decide (all, where there is no summary), the first that answers
+    the question is the central one. `unanswered` is why the summary does not answer, "" when it does. Recency counts
+    for current events only. `is_checked` is False when nothing could be checked. `cap` is an upper bound from outside.
     """
-    summary = [claim for claim in claims if claim.id.startswith("summary")] or list(claims)
+    summary = _central_first([claim for claim in claims if claim.id.startswith("summary")] or claims, question)
     support = _support(claims, summary, sources, question_type, now)
     if not any(support.per_claim.values()):
         reasons = ("no claim is supported by a source that was read",)
@@ -122,6 +124,13 @@ def score_confidence(
         sum=_sum(support, bounds, score),
         per_claim=support.per_claim,
     )
+
+
+def _central_first(claims: Sequence[Claim], question: str) -> list[Claim]:
+    """The claims with the first that may answer the question in front; in their order where rules cannot tell."""
+    answers = (claim for claim in claims if question and not unanswered_by_rules(question, claim.text))
+    central = next(answers, None)
+    return sorted(claims, key=lambda claim: claim is not central)
 
 
 def _level(score: float) -> Confidence:
@@ -185,7 +194,15 @@ def _support(
     now: datetime,
 ) -> _Support:
     known = {source.id: source for source in sources}
-    ties = _Ties(known)
+    cited = [known[one] for one in {entry.source_id for claim in claims for entry in claim.evidence} if one in known]
+    one_voice = {frozenset((one.id, two.id)) for one, two in combinations(cited, 2) if same_voice(one, two)}
+
+    def are_tied(one: str, two: str) -> bool:
+        return one == two or frozenset((one, two)) in one_voice
+
+    def say_the_same(one: Evidence, two: Evidence) -> bool:
+        return are_tied(one.source_id, two.source_id) or same_quote(one.quote, two.quote)
+
     per_claim: dict[str, float] = {}
     supporting: dict[str, Source] = {}
     central: tuple[float, tuple[Source, ...], int] = (0.0, (), 0)
@@ -197,7 +214,7 @@ def _support(
             and (weight := _weight(evidence, source, question_type, now)) > 0
         }
         heads = {evidence: -log(1 - weight) for evidence, weight in weights.items()}
-        voices = heaviest_independent(heads, ties.of_evidence)
+        voices = heaviest_independent(heads, say_the_same)
         strength = min(1 - prod(1 - weights[voice] for voice in voices), VERDICT_SHARE[claim.verdict])
         per_claim[claim.id] = strength
         carriers = {evidence.source_id: known[evidence.source_id] for evidence in weights if strength > 0}
@@ -206,7 +223,7 @@ def _support(
             central = (strength, tuple(carriers.values()), len(voices))
     # of equals, the better
     heads_of_all = {source.id: 1 + authority(source.metadata.kind) / 1000 for source in supporting.values()}
-    independent = tuple(supporting[one] for one in heaviest_independent(heads_of_all, ties.of_sources))
+    independent = tuple(supporting[one] for one in heaviest_independent(heads_of_all, are_tied))
     return _Support(per_claim, tuple(supporting.values()), independent, *central)
 
 
@@ -215,23 +232,6 @@ def _evidence(claim: Claim, claims: Sequence[Claim]) -> list[Evidence]:
     same = claim.text.casefold().strip(" .")
     again = [other for other in claims if other is not claim and same and other.text.casefold().strip(" .") == same]
     return [evidence for one in (claim, *again) for evidence in one.evidence]
-
-
-class _Ties:
-    """Which pieces of evidence are one voice; pairs of sources are compared once."""
-
-    def __init__(self, sources: Mapping[str, Source]) -> None:
-        self._sources = sources
-        self._known: dict[frozenset[str], bool] = {}
-
-    def of_sources(self, first: str, second: str) -> bool:
-        pair = frozenset((first, second))
-        if pair not in self._known:
-            self._known[pair] = first == second or same_voice(self._sources[first], self._sources[second])
-        return self._known[pair]
-
-    def of_evidence(self, first: Evidence, second: Evidence) -> bool:
-        return self.of_sources(first.source_id, second.source_id) or same_quote(first.quote, second.quote)
 
 
 def _weight(evidence: Evidence, source: Source, question_type: QuestionType, now: datetime) -> float:

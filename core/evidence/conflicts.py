@@ -7,7 +7,7 @@ only what core/evidence/differences.py is certain of. One voice never contradict
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -28,11 +28,12 @@ STRONG = 0.6  # authority; established press and what stands above it
 WEAKER_BY = 2  # kinds of source below the strong ones, in the order of `SourceKind` (D22)
 _MAX_CHARS = 60_000  # of a source; what an answer rests on stands before that
 _MAX_SENTENCE_CHARS = 500  # longer ones are tables and lists
+_CANDIDATES = 5  # sentences of a source that are looked at for what a judge is asked
 _NEAREST = 3  # sentences of each source compared with one piece of evidence
 _MIN_SHARED = 0.5  # share of the shorter sentence's words; a cheap sieve before the real comparison
+_MIN_SUSPECT = 0.3  # the same for what is only a question to the judge
 _MIN_ASKED = 0.5  # share of the question's words that a conflict in the detail must exceed to be on it
-_POSITION_CHARS, _SUBJECT_CHARS = 60, 100
-_SPEAKING = frozenset({Verdict.SUPPORTED, Verdict.PARTIAL, Verdict.MOVED, Verdict.UNCHECKED})
+_POSITION_CHARS, _CHARS = 60, 100  # of a position named beside others, and of one where it stands alone
 
 
 @dataclass(frozen=True)
@@ -52,10 +53,14 @@ class _Statement:
     text: str
     words: frozenset[str]
 
+    def position(self, said: str) -> ConflictPosition:
+        published = self.source.metadata.published_at
+        return ConflictPosition(said, self.source.id, f"{published:%Y-%m-%d}" if published else "", self.quote)
+
 
 @dataclass
 class _Dispute:
-    """One matter: which claims say it, the difference where it has a name, and the statements of each side."""
+    """One matter: the claims that say it, how it differs where that has a name, and the statements of each side."""
 
     claims: list[Claim]
     named: Difference | None
@@ -63,15 +68,14 @@ class _Dispute:
     theirs: list[tuple[str, _Statement]]
 
     def has(self, statement: _Statement) -> bool:
-        known = [*self.ours, *(entry for _, entry in self.theirs)]
-        return any(entry.source.id == statement.source.id and entry.quote == statement.quote for entry in known)
+        return statement in self.ours or any(statement == entry for _, entry in self.theirs)
 
     def conflict(self) -> Conflict:
-        first = self.named.first if self.named else _sentence(self.claims[0].text)
-        subject = self.named.subject if self.named else cut(one_line(self.claims[0].text).rstrip("."), _SUBJECT_CHARS)
-        ours = {entry.source.id: _position(first, entry) for entry in reversed(self.ours)}
-        theirs = [_position(said, entry) for said, entry in self.theirs]
-        return Conflict(subject, (*reversed(ours.values()), *theirs), tuple(claim.id for claim in self.claims))
+        text = one_line(self.claims[0].text).rstrip(".")
+        first, subject = (self.named.first, self.named.subject) if self.named else (_quoted(text), cut(text, _CHARS))
+        theirs = [entry.position(said) for said, entry in self.theirs]
+        ids = tuple(claim.id for claim in self.claims)
+        return Conflict(subject, (*(entry.position(first) for entry in self.ours), *theirs), ids)
 
 
 def read_statements(sources: Sequence[Source]) -> None:
@@ -92,14 +96,23 @@ def find_conflicts(
     `judged` is what a judge called contradicted, and decides; None where there was no judge.
     """
     known = {source.id: source for source in sources}
-    disputes = _by_rules(claims, known) if judged is None else _by_judge(claims, known, judged)
+    found = _by_rules(claims, known) if judged is None else _judged(claims, known, judged)
+    disputes: list[_Dispute] = []
+    for claim, carrying, against, named in found:
+        same = (one for one in disputes if one.has(against) or (claim in one.claims and one.has(carrying[0])))
+        dispute = next(same, None)
+        if dispute is None:
+            dispute = _Dispute([], named, carrying, [])
+            disputes.append(dispute)
+        if claim not in dispute.claims:
+            dispute.claims.append(claim)
+        if not dispute.has(against):
+            dispute.theirs.append((named.second if named else _quoted(against.text), against))
     asked = _words(question)
-
-    def order(dispute: _Dispute) -> tuple[bool, int]:
-        about = frozenset[str]().union(*(entry.words for entry in dispute.ours))
-        return not dispute.claims[0].id.startswith("summary"), -len(about & asked)
-
-    return tuple(dispute.conflict() for dispute in sorted(disputes, key=order)[:MAX_CONFLICTS])
+    ordered = sorted(
+        disputes, key=lambda one: (not one.claims[0].id.startswith("summary"), -len(one.ours[0].words & asked))
+    )
+    return tuple(dispute.conflict() for dispute in ordered[:MAX_CONFLICTS])
 
 
 def contrary_passages(claim: str, index: EvidenceIndex) -> tuple[Evidence, ...]:
@@ -108,99 +121,74 @@ def contrary_passages(claim: str, index: EvidenceIndex) -> tuple[Evidence, ...]:
     Those that share words with the claim and carry another number, date, negation or an opposite; else the nearest.
     """
     source, words = index.source, _words(claim)
-    near: list[tuple[bool, float, Evidence]] = []
-    at = 0
-    for quote, text, found in _read(source.content[:_MAX_CHARS]):
-        at = source.content.index(quote, at)
-        shared = len(words & found) / max(1, min(len(words), len(found)))
-        if shared and text.casefold() != claim.casefold():
-            evidence = Evidence(source.id, quote, at, at + len(quote), page=source.page_at(at))
-            near.append((shared < _MIN_SHARED or not is_otherwise(claim, text), -shared, evidence))
-    return tuple(evidence for *_, evidence in sorted(near, key=lambda entry: entry[:2])[:MAX_CONTRARY])
+    shared = [
+        (len(words & found) / max(1, min(len(words), len(found))), quote, text)
+        for quote, text, found in _read(source.content[:_MAX_CHARS])
+    ]
+    near = sorted((entry for entry in shared if entry[0] >= _MIN_SUSPECT), key=lambda entry: -entry[0])[:_CANDIDATES]
+    suspects = [entry for entry in near if is_otherwise(claim, entry[2])]
+    others = [entry for entry in near if entry not in suspects and entry[0] >= _MIN_SHARED]
+    found = []
+    for _, quote, _ in [*suspects, *others][:MAX_CONTRARY]:
+        start = source.content.index(quote)
+        found.append(Evidence(source.id, quote, start, start + len(quote), page=source.page_at(start)))
+    return tuple(found)
 
 
-# By rules, and by a judge
+_Found = tuple[Claim, list[_Statement], _Statement, Difference | None]  # a claim, who carries it, who is against it
 
 
-def _by_rules(claims: Sequence[Claim], sources: dict[str, Source]) -> list[_Dispute]:
-    statements = {source.id: list(_statements(source, source.content[:_MAX_CHARS])) for source in sources.values()}
-    disputes: list[_Dispute] = []
+def _by_rules(claims: Sequence[Claim], sources: Mapping[str, Source]) -> Iterator[_Found]:
+    """What other sources say against a sentence that a claim rests on, each source at most once."""
+    statements = {source.id: _statements(source, source.content[:_MAX_CHARS]) for source in sources.values()}
     for claim in claims:
-        for anchor in _said_for(claim, sources):
-            known = next((dispute for dispute in disputes if dispute.has(anchor)), None)
-            found = known or _differing(claim, anchor, statements)
-            if found and claim not in found.claims:
-                found.claims.append(claim)
-            if found and found is not known:
-                disputes.append(found)
-    return disputes
+        quotes = [(sources[one.source_id], one.quote) for one in _speaking(claim, sources)]
+        for anchor in (anchor for source, quote in quotes for anchor in _statements(source, quote)):
+            for other in sources.values():
+                if other.id == anchor.source.id or same_voice(other, anchor.source):
+                    continue
+                near = [one for one in _nearest(anchor, statements[other.id]) if _same_topic(anchor, one)]
+                found = ((one, find_difference(anchor.text, one.text)) for one in near)
+                yield from [(claim, [anchor], one, named) for one, named in found if named][:1]
 
 
-def _differing(claim: Claim, anchor: _Statement, statements: dict[str, list[_Statement]]) -> _Dispute | None:
-    """What the other sources say against one sentence, each at most once."""
-    found = _Dispute([claim], None, [anchor], [])
-    for others in statements.values():
-        if not others or same_voice(others[0].source, anchor.source):
-            continue
-        for statement in _nearest(anchor, others):
-            difference = find_difference(anchor.text, statement.text) if _same_topic(anchor, statement) else None
-            if difference and (found.named is None or difference.matter == found.named.matter):
-                found.named = found.named or difference
-                found.theirs.append((difference.second, statement))
-                break
-    return found if found.theirs else None
-
-
-def _by_judge(claims: Sequence[Claim], sources: dict[str, Source], judged: Sequence[Contradiction]) -> list[_Dispute]:
+def _judged(
+    claims: Sequence[Claim], sources: Mapping[str, Source], judged: Sequence[Contradiction]
+) -> Iterator[_Found]:
+    """What the judge said, in the rules' words where they find one thing; of each source the sentence nearest to it."""
     by_id = {claim.id: claim for claim in claims}
-    disputes: list[_Dispute] = []
     for said in judged:
         claim, source = by_id.get(said.claim_id), sources.get(said.evidence.source_id)
         if claim is None or source is None:
             continue
-        carrying = [entry for entry in _said_for(claim, sources) if not same_voice(entry.source, source)]
-        against = _closest(claim.text, list(_statements(source, said.evidence.quote)))
-        if not carrying or against is None:
-            continue
-        known = next((one for one in disputes if claim in one.claims or one.has(against)), None)
-        if known is None:
-            disputes.append(_worded(claim, carrying, against))
-        elif not known.has(against):
-            known.theirs.append((_said_in(known, against), against))
-        elif claim not in known.claims:
-            known.claims.append(claim)
-    return disputes
+        against = _closest(source, said.evidence.quote, claim.text)
+        carrying = [
+            _closest(sources[entry.source_id], entry.quote, claim.text)
+            for entry in {entry.source_id: entry for entry in reversed(_speaking(claim, sources))}.values()
+            if not same_voice(sources[entry.source_id], source)
+        ][::-1]
+        if carrying:
+            texts = [claim.text, *(entry.text for entry in carrying)]
+            named = next(filter(None, (name_difference(text, against.text) for text in texts)), None)
+            yield claim, carrying, against, named
 
 
-def _worded(claim: Claim, carrying: Sequence[_Statement], against: _Statement) -> _Dispute:
-    """One sentence of each carrying source, the one nearest to the claim; what differs, where rules can name it."""
-    ids = dict.fromkeys(entry.source.id for entry in carrying)
-    ours = [_closest(claim.text, [entry for entry in carrying if entry.source.id == one]) for one in ids]
-    kept = [entry for entry in ours if entry]
-    named = next((found for entry in kept if (found := name_difference(entry.text, against.text))), None)
-    named = named or name_difference(claim.text, against.text)
-    return _Dispute([claim], named, kept, [(named.second if named else _sentence(against.text), against)])
-
-
-def _said_in(dispute: _Dispute, against: _Statement) -> str:
-    """What a further source says, in as few words as the dispute's first."""
-    named = name_difference(dispute.ours[0].text, against.text) if dispute.named else None
-    return named.second if named else _sentence(against.text)
+def _speaking(claim: Claim, sources: Mapping[str, Source]) -> list[Evidence]:
+    """What a claim rests on."""
+    return [one for one in claim.evidence if one.source_id in sources and one.verdict is not Verdict.UNSUPPORTED]
 
 
 # Statements
 
 
-def _said_for(claim: Claim, sources: dict[str, Source]) -> Iterator[_Statement]:
-    """The sentences that a claim rests on."""
-    for evidence in claim.evidence:
-        source = sources.get(evidence.source_id)
-        if source is not None and evidence.verdict in _SPEAKING:
-            yield from _statements(source, evidence.quote)
+def _statements(source: Source, text: str) -> list[_Statement]:
+    return [_Statement(source, *statement) for statement in _read(text)]
 
 
-def _statements(source: Source, text: str) -> Iterator[_Statement]:
-    return (_Statement(source, *statement) for statement in _read(text))
+def _closest(source: Source, quote: str, text: str) -> _Statement:
+    """The statement of a passage that is nearest to `text`; the passage itself where it holds none by our rules."""
+    words, whole = _words(text), _Statement(source, quote, one_line(quote), _words(quote))
+    return max(_statements(source, quote), key=lambda entry: len(words & entry.words), default=whole)
 
 
 @lru_cache(maxsize=256)
@@ -214,11 +202,6 @@ def _read(text: str) -> tuple[tuple[str, str, frozenset[str]], ...]:
             if len(words) >= 2:
                 found.append((sentence.text, plain, words))
     return tuple(found)
-
-
-def _closest(text: str, statements: Sequence[_Statement]) -> _Statement | None:
-    words = _words(text)
-    return max(statements, key=lambda entry: len(words & entry.words), default=None)
 
 
 def _nearest(anchor: _Statement, statements: Sequence[_Statement]) -> list[_Statement]:
@@ -238,14 +221,8 @@ def _same_topic(first: _Statement, second: _Statement) -> bool:
     return bool(_words(first.source.title) & _words(second.source.title))
 
 
-def _position(said: str, statement: _Statement) -> ConflictPosition:
-    published = statement.source.metadata.published_at
-    date = published.date().isoformat() if published else ""
-    return ConflictPosition(said, statement.source.id, date, statement.quote)
-
-
-def _sentence(text: str) -> str:
-    return f"“{cut(one_line(text).rstrip('.'), _SUBJECT_CHARS)}”"
+def _quoted(text: str) -> str:
+    return f"“{cut(one_line(text).rstrip('.'), _CHARS)}”"
 
 
 _WORD = re.compile(r"[^\W\d_]{3,}")

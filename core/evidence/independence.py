@@ -1,7 +1,7 @@
 """Which sources are independent of each other: other owners, and not the same text twice.
 
-Two sources are one voice when they share a registrable domain, a content hash, most of their text
-(syndicated copies, mirrors), or when both give the same long quote for a claim.
+Two sources are one voice when they share an owner, a content hash, most of their text (syndicated copies,
+mirrors), or are one paper in two places; two pieces of evidence also when they give the same long quote.
 """
 
 from __future__ import annotations
@@ -14,11 +14,17 @@ from typing import TypeVar
 from rapidfuzz import fuzz
 
 from core.evidence.authority import registrable_domain
-from core.source import Source
+from core.source import Source, SourceKind
 
 Voice = TypeVar("Voice", bound=Hashable)
 
 CATALOGUES = frozenset({"pubmed.ncbi.nlm.nih.gov", "arxiv.org", "europepmc.org"})  # of what others publish
+_PAPERS = frozenset({SourceKind.PREPRINT, SourceKind.PEER_REVIEWED})
+_MIN_TITLE_WORDS = 4  # shorter titles are given twice by chance
+# Suffixes under which anyone registers a name; `x.gov` and `x.edu` are not the owners of `x.com`.
+_OPEN_SUFFIXES = frozenset("com org net info io news tv app dev".split())
+_GOVERNMENT = frozenset({"gov", "gob", "gouv", "govt"})  # of many countries, each its own
+_COUNTRY = re.compile(r"(?:(?:com?|org|net|ne|or)\.)?[a-z]{2}")
 _SHINGLE_WORDS = 5  # long enough that two pages on one subject share few by chance
 _MAX_WORDS = 2000  # of a text; a copy shows itself long before
 _COPIED_SHARE = 0.6  # of the shorter text's shingles; copies differ in furniture, retold stories share far less
@@ -29,13 +35,19 @@ _MAX_EXACT = 24  # sources in one tangle that are searched exactly; a job keeps 
 
 
 def owner(source: Source) -> str:
-    """Who answers for a source: its registrable domain; a local file answers for itself.
+    """Who answers for a source: the owner of its registrable domain; a local file answers for itself.
 
-    A paper in a catalogue of papers is answered for by its authors.
+    One name under several public suffixes (`bbc.com`, `bbc.co.uk`) is one owner, which counts too few independent
+    sources rather than too many. A paper in a catalogue of papers is answered for by its authors.
     """
     if source.metadata.domain in CATALOGUES:
         return source.metadata.author or source.url
-    return registrable_domain(source.metadata.domain) or source.url
+    domain = registrable_domain(source.metadata.domain)
+    if not domain:
+        return source.url
+    name, _, suffix = domain.partition(".")
+    is_public = (suffix in _OPEN_SUFFIXES or _COUNTRY.fullmatch(suffix)) and name not in _GOVERNMENT
+    return _OWNERS.get(domain) or _OWNERS.get(name) or (name if is_public else domain)
 
 
 def same_voice(first: Source, second: Source) -> bool:
@@ -43,8 +55,23 @@ def same_voice(first: Source, second: Source) -> bool:
     return (
         owner(first) == owner(second)
         or (first.content_hash != "" and first.content_hash == second.content_hash)
+        or _is_one_paper(first, second)
         or _is_copy(first.content, second.content)
     )
+
+
+def _is_one_paper(first: Source, second: Source) -> bool:
+    """A preprint and its journal version: one long title, and an author in common as far as both are known."""
+    if not {first.metadata.kind, second.metadata.kind} <= _PAPERS:
+        return False
+    titles = [_WORD.findall(source.title.casefold()) for source in (first, second)]
+    if titles[0] != titles[1] or len(titles[0]) < _MIN_TITLE_WORDS:
+        return False
+    authors = [
+        {name for name in _WORD.findall((one.metadata.author or "").casefold()) if len(name) > 2}
+        for one in (first, second)
+    ]
+    return not all(authors) or bool(authors[0] & authors[1])
 
 
 def same_quote(first: str, second: str) -> bool:
@@ -122,3 +149,32 @@ def _shingles(text: str) -> frozenset[int]:
 
 
 _WORD = re.compile(r"[^\W_]+")
+
+
+def _names(table: str) -> dict[str, str]:
+    return {name: row.split()[0] for row in table.strip().splitlines() for name in row.split()}
+
+
+# Owners with several names, and mirrors, each row one owner; a name without suffix stands for all its suffixes.
+_OWNERS = _names(
+    """
+    wikipedia wikimedia wikidata wiktionary wikiwand dbpedia infogalactic wikizero wiki2 wikimili alchetron kiddle
+    nytimes nyti.ms
+    guardian theguardian
+    washingtonpost wapo.st
+    apnews ap.org
+    dw deutschewelle
+    abcnews.com abcnews.go.com go.com
+    reddit redd.it
+    twitter x.com t.co
+    facebook fb.com
+    youtube youtu.be
+    amazon aws amzn.to
+    google goo.gl
+    stackoverflow stackexchange serverfault superuser askubuntu mathoverflow
+    abc.net.au
+    abc.es
+    independent.ie
+    nature.org
+    """
+)

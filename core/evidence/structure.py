@@ -104,11 +104,12 @@ def is_lead(text: str) -> bool:
     return text.rstrip(" *_").endswith((":", "："))
 
 
-def assemble(judged: Sequence[Judged]) -> Grounded:
+def assemble(judged: Sequence[Judged], *, marks_cuts: bool = True) -> Grounded:
     """The texts from what may be shown, with the claims, their citations, and what was cut and why."""
     entries = [_untied(entries, at) for entries in [_without_repeats(judged)] for at in range(len(entries))]
     summary, detail = (
-        _text([entry for entry in entries if entry.section == section]) for section in ("summary", "detail")
+        _text([entry for entry in entries if entry.section == section], marks_cuts=marks_cuts)
+        for section in ("summary", "detail")
     )
     claims = tuple(entry.claim for entry in entries if entry.claim and entry.shown is not None)
     citations = tuple(_citation(claim, evidence) for claim in claims for evidence in claim.evidence)
@@ -169,8 +170,8 @@ def _untied(entries: Sequence[Judged], at: int) -> Judged:
     )
 
 
-def _text(entries: Sequence[Judged]) -> str:
-    """The shown sentences with their own gaps, and `[…]` for each run of those that were cut."""
+def _text(entries: Sequence[Judged], *, marks_cuts: bool) -> str:
+    """The shown sentences with their own gaps, and `[…]` for each run of those that were cut where `marks_cuts`."""
     if not any(entry.claim and entry.shown is not None for entry in entries):
         return ""
     pieces: list[str] = []
@@ -188,7 +189,7 @@ def _text(entries: Sequence[Judged]) -> str:
             is_marked = is_marked or _level(entry) < _OTHER  # with its heading a whole part is gone, and leaves no gap
             continue
         item = ITEM.match(entry.text) if _has_kept_kin(entries, at) else None
-        if entry.is_row or (is_marked and not (item and item["bullet"][-1] in ".)")):
+        if not marks_cuts or entry.is_row or (is_marked and not (item and item["bullet"][-1] in ".)")):
             continue
         pieces.append(f"{lost_break or ' '}{item.group() if item else ''}{CUT}")
         lost_break, is_marked = "", True

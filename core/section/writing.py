@@ -90,7 +90,7 @@ class Writer:
                 before = before_of(judged, "detail", text, gap)
                 judged.append(grounder.propose("detail", place, text, gap=gap, asserts=sentence.asserts, before=before))
         judged, is_checked = await self._settled(judged, grounder)
-        shown = with_keys(assemble(judged).detail, self.keys)
+        shown = with_keys(assemble(judged, marks_cuts=False).detail, self.keys)
         unknown = tuple(dict.fromkeys(grounder.unknown))
         return Written(
             self.section, shown, tuple(judged), unknown, tuple(cut), rephrased, is_checked, tuple(self._usage)

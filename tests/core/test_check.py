@@ -65,7 +65,9 @@ async def test_each_claim_is_supported_contradicted_or_without_evidence_by_rules
         "Water boils at 100 °C at sea level.": Stand.SUPPORTED,
     }
     assert result.answer is not None
-    assert result.answer.summary.startswith("Checked 4 claims: 2 supported, 1 differs from a source, 1 no evidence.\n\n1. ")
+    assert result.answer.summary.startswith(
+        "Checked 4 claims: 2 supported, 1 differs from a source, 1 no evidence.\n\n1. "
+    )
     assert result.answer.notice == wording.CHECKED_BY_RULES
     assert "Differs from a source: “The Eiffel Tower is 500 metres tall.”\n   - Differs: “The" in result.answer.summary
     sources = {source.id: source for source in await deps.sources.sources("job_1")}

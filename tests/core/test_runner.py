@@ -20,7 +20,6 @@ from core.job import JobStatus, ResearchRequest
 from core.researcher import Researcher
 from core.runner import DirectSteps, run_job
 from core.stages.synthesize import LATE_NOTICE, QUOTED_NOTICE
-from core.verification.check import check_claim
 from tests.core.cats import PLAN, PURR, QUESTION, cat_search, final, research, written
 from tests.fakes import FakeModel, FakeSearch, Idle, Ledger, hit, make_deps
 
@@ -47,7 +46,12 @@ async def test_a_question_becomes_a_cited_answer_and_every_stage_is_told() -> No
 
 async def test_a_mode_works_with_the_model_that_is_named_for_it() -> None:
     """D6: one model for all modes unless overridden; the answer names it, and costs what it costs."""
-    answers = {"plan": PLAN, "answer": written("Cats purr because the larynx twitches [1]."), "check": "{}"}
+    answers = {
+        "plan": PLAN,
+        "answer": written("Cats purr because the larynx twitches [1]."),
+        "check": "{}",
+        "answers": "{}",
+    }
     usual, named = FakeModel(answers), FakeModel(answers, name="named")
     settings = Settings(prices_usd_per_million={"named": (1.0, 1.0)})
     deps = replace(make_deps(search=[cat_search()], model=usual, settings=settings), models={"quick": named})
@@ -61,7 +65,11 @@ async def test_a_mode_works_with_the_model_that_is_named_for_it() -> None:
     assert usual.asked == []
     assert result.answer.metadata.model == "named"
     assert result.answer.metadata.cost_usd == pytest.approx(
-        sum(len(request.user) // 4 + len(answers[request.purpose]) // 4 for request in named.asked) / 1e6
+        sum(
+            len(call.user) // 4 + len(answers[{"answers": "answers"}.get(call.schema_name, call.purpose)]) // 4
+            for call in named.asked
+        )
+        / 1e6
     )
 
 
@@ -109,9 +117,7 @@ async def test_what_no_source_says_is_cut_and_listed() -> None:
     """An unsupported sentence is never shown as fact, in the stream or in the answer."""
     lie = "Purring was invented by the Romans in 12 BC to calm soldiers [1]."
     answer = written(f"Cats purr because the muscles of the larynx twitch [1]. {lie}")
-    deps = make_deps(
-        search=[cat_search()], model=FakeModel({"plan": PLAN, "answer": answer, "check": '{"verdicts": []}'})
-    )
+    deps = make_deps(search=[cat_search()], model=FakeModel({"plan": PLAN, "answer": answer}))
 
     events = await research(deps)
 
@@ -351,16 +357,11 @@ PARAPHRASES = (
 )
 
 
-def undecided() -> list[str]:
-    """Sentences about which the rules cannot tell; which they are may change with the fitted model."""
-    return [sentence for sentence in PARAPHRASES if check_claim(sentence, PURR).verdict is None]
-
-
 @pytest.mark.parametrize(("verdict", "is_shown"), [("supported", True), ("partial", True), ("unsupported", False)])
-async def test_what_the_rules_leave_open_is_decided_by_one_batched_call(verdict: str, is_shown: bool) -> None:
-    """S003-14: at most one more model call an answer, for all undecided sentences together."""
-    first, second = undecided()[:2]
-    rows = [{"item": item, "reason": "read it", "verdict": verdict} for item in (1, 2)]
+async def test_what_is_not_verbatim_the_judge_decides(verdict: str, is_shown: bool) -> None:
+    """S003-14, D18: whatever its words, a sentence is shown as what the judge makes of it."""
+    first, second = PARAPHRASES[:2]
+    rows = [{"item": item, "reason": "read it", "verdict": verdict} for item in range(1, 9)]
     firm = "Cats purr because the muscles of the larynx twitch [1]."
     model = FakeModel(
         {"plan": PLAN, "answer": written(f"{firm} {first} [1]. {second} [1]."), "check": json.dumps({"verdicts": rows})}
@@ -368,14 +369,13 @@ async def test_what_the_rules_leave_open_is_decided_by_one_batched_call(verdict:
 
     done = final(await research(make_deps(search=[cat_search()], model=model)))
 
-    assert len(model.calls("check")) == 1
     assert (first in done["answer"]["summary"], second in done["answer"]["summary"]) == (is_shown, is_shown)
     assert len(done["answer"]["removed"]) == (0 if is_shown else 2)
 
 
 async def test_when_the_checker_fails_the_answer_goes_out_as_unchecked_with_low_confidence() -> None:
     """S003-15: labelled "citations unchecked", at most Low."""
-    (first, *_) = undecided()
+    first = PARAPHRASES[0]
     model = FakeModel({"plan": PLAN, "answer": written(f"{first} [1]."), "check": ModelUnavailable("502")})
 
     done = final(await research(make_deps(search=[cat_search()], model=model)))

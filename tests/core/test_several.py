@@ -39,7 +39,7 @@ IDEAS = (
 
 
 def cats(**answers: Any) -> tuple[Deps, FakeModel]:
-    model = FakeModel({"plan": PLAN, "answer": ANSWER, "idea": IDEAS, "check": "{}"} | answers)
+    model = FakeModel({"plan": PLAN, "answer": ANSWER, "idea": IDEAS} | answers)
     return make_deps(search=[cat_search()], model=model), model
 
 
@@ -129,7 +129,7 @@ class Hanging(FakeModel):
 
 async def test_a_part_that_is_done_is_not_done_again_after_a_crash() -> None:
     """The part is kept with the job; the other begins anew with what it has paid for."""
-    model = Hanging({"plan": PLAN, "answer": ANSWER, "idea": IDEAS, "check": "{}"}, "idea")
+    model = Hanging({"plan": PLAN, "answer": ANSWER, "idea": IDEAS}, "idea")
     deps = make_deps(search=[cat_search()], model=model)
     job = await Researcher(deps, Idle()).submit(ResearchRequest(QUESTION, modes=("quick", "idea")))
     running = asyncio.create_task(run_job(job.id, deps, DirectSteps(), is_resumable=True))
@@ -151,7 +151,7 @@ async def test_a_part_that_is_done_is_not_done_again_after_a_crash() -> None:
 
 async def test_the_first_ones_sentences_are_shown_as_they_are_written() -> None:
     """Its sources keep their numbers in the whole, so nobody waits for the slowest to read it."""
-    model = Hanging({"plan": PLAN, "answer": ANSWER, "idea": IDEAS, "check": "{}"}, "idea")
+    model = Hanging({"plan": PLAN, "answer": ANSWER, "idea": IDEAS}, "idea")
     deps = make_deps(search=[cat_search()], model=model)
     job = await Researcher(deps, Idle()).submit(ResearchRequest(QUESTION, modes=("quick", "idea")))
     running = asyncio.create_task(run_job(job.id, deps, DirectSteps()))
@@ -184,7 +184,7 @@ class Breaking(FakeModel):
 
 async def test_what_one_that_fails_has_shown_is_taken_back() -> None:
     """A sentence without its part in the answer must not stand; what the others say is told when all have numbers."""
-    model = Breaking({"plan": PLAN, "answer": ANSWER, "idea": IDEAS, "check": "{}"})
+    model = Breaking({"plan": PLAN, "answer": ANSWER, "idea": IDEAS})
     deps = make_deps(search=[cat_search()], model=model)
     later, _ = cats()
 

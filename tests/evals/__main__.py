@@ -6,6 +6,8 @@ import sys
 from collections.abc import Callable
 
 from tests.evals.attribution import print_attribution
+from tests.evals.confidence import print_confidence
+from tests.evals.conflicts import print_conflicts
 from tests.evals.datasets import DataAbsent
 from tests.evals.library import print_library
 from tests.evals.lookalikes import print_lookalikes
@@ -19,6 +21,8 @@ EVALUATIONS: dict[str, Callable[[], None]] = {
     "planted": print_planted,
     "lookalikes": print_lookalikes,
     "library": print_library,
+    "confidence": print_confidence,
+    "conflicts": print_conflicts,
     "whole": print_whole,
 }
 

@@ -91,7 +91,7 @@ class Writer(FakeModel):
         if self.mood == "broken" and request.purpose == "answer":
             raise ModelUnavailable("the endpoint answered 503")
         found = {mode: _found(mode, is_carried=self.mood != "invented") for mode in ALL_MODES}
-        self.answers = {"plan": _PLAN, "answer": _written(request.user), "check": '{"verdicts": []}', **found}
+        self.answers = {"plan": _PLAN, "answer": _written(request.user), **found}
         pieces = 0
         async for delta in super().stream(request):
             pieces += 1

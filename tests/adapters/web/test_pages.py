@@ -252,11 +252,11 @@ async def test_question_in_the_address_fills_the_field(open_web: Open):
 
 
 async def test_sum_of_the_confidence_is_shown(open_web: Open):
-    """What added, what took away, where the bars are, and what each sentence adds."""
+    """What the sources carry, what holds it down, where the bars are, and what each sentence adds."""
     parts = (
-        ConfidencePart("support", 0.9, "mean over 1 claim"),
-        ConfidencePart("conflicts", 0.6, "1 conflict, a factor of 0.6 each"),
-        ConfidencePart("score", 0.54, "high from 0.8, medium from 0.5"),
+        ConfidencePart("support", 0.9, "how strongly 2 independent sources carry the central claim"),
+        ConfidencePart("conflicts", 0.4, "at most low: sources disagree, 49 m [1] against 51 m [3]"),
+        ConfidencePart("score", 0.4, "the lowest of these; high from 0.76, medium from 0.5"),
     )
     claims = tuple(replace(claim, strength=0.9) for claim in samples.ANSWER.claims)
     answer = replace(samples.ANSWER, confidence_sum=parts, claims=claims)
@@ -264,7 +264,7 @@ async def test_sum_of_the_confidence_is_shown(open_web: Open):
 
     page = await (await web.get(f"/jobs/{JOB}")).text()
 
-    for part in ("<td class=\"figure\">0.90</td>", "a factor of 0.6 each; takes away 0.36", "= Score", 'width="54.0"',
+    for part in ("<td class=\"figure\">0.90</td>", "at most low: sources disagree, 49 m [1]", "= Score", 'width="40.0"',
                  "What each sentence adds", '<meter value="0.90"'):  # fmt: skip
         assert part in page
 

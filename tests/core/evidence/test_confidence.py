@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.answer import Claim, Confidence, Conflict, Evidence, Verdict
+from core.answer import Claim, Confidence, Conflict, ConflictPosition, Evidence, Verdict
 from core.evidence.confidence import ConfidenceReport, score_confidence
 from core.evidence.independence import same_voice
 from core.job import QuestionType
@@ -346,6 +347,19 @@ def test_a_better_verdict_never_lowers(
     assert _not_lower(score(upgraded, sources, question_type=kind, is_checked=checked), before)
 
 
+@settings(max_examples=150)
+@given(SOURCES, CLAIMS, CLAIMS, TYPES, st.booleans())
+def test_more_detail_never_lowers(
+    sources: list[Source], claims: list[Claim], detail: list[Claim], kind: QuestionType, checked: bool
+) -> None:
+    """D24: whatever the detail's verdicts and sources, and where it says a sentence again."""
+    more = [*claims, *(replace(claim, id=f"detail-{place}") for place, claim in enumerate(detail))]
+
+    before = score(claims, sources, question_type=kind, is_checked=checked)
+
+    assert _not_lower(score(more, sources, question_type=kind, is_checked=checked), before)
+
+
 @settings(max_examples=100)
 @given(SOURCES, CLAIMS, st.integers(0, 3), TYPES, st.booleans())
 def test_a_conflict_never_raises(
@@ -364,6 +378,113 @@ def test_a_conflict_makes_high_impossible() -> None:
     assert score(claims, sources).confidence is Confidence.HIGH
     assert score(claims, sources, conflicts=1).confidence is Confidence.LOW
     assert score(claims, sources, conflicts=1).reasons[0] == "sources disagree"
+
+
+MAKERS = [make_source(1, kind=MAKER), make_source(2, kind=PEER)]
+BOTH = make_claim(0, make_evidence(1), make_evidence(2))
+HEIGHT = Conflict(
+    "the height",
+    tuple(
+        ConflictPosition(said, f"src_{number}", "", "Claim 0.")
+        for said, number in (("3 °C", 1), ("3 °C", 2), ("6 °C", 5))
+    ),
+    ("summary-0",),
+)
+
+
+@pytest.mark.parametrize(
+    ("claims", "changes", "level", "reason"),
+    [
+        ([BOTH], {}, Confidence.HIGH, "2 independent sources"),
+        ([BOTH], {"unanswered": "no duration is given"}, Confidence.LOW, "no duration is given"),
+        ([BOTH], {"conflicts": [HEIGHT]}, Confidence.LOW, "sources disagree, 3 °C [1][2] against 6 °C [5]"),
+        (
+            [BOTH],
+            {"conflicts": [HEIGHT], "unanswered": "no duration is given"},
+            Confidence.LOW,
+            "no duration is given",
+        ),
+        (
+            [BOTH, make_claim(1, verdict=Verdict.UNCHECKED), make_claim(2, verdict=Verdict.PARTIAL)],
+            {},
+            Confidence.MEDIUM,
+            "not confirmed: 2 of 3 sentences",
+        ),
+        (
+            [replace(BOTH, verdict=Verdict.UNCHECKED), make_claim(1, make_evidence(1))],
+            {},
+            Confidence.LOW,
+            "the central claim is not confirmed",
+        ),
+        ([replace(BOTH, verdict=Verdict.PARTIAL)], {}, Confidence.LOW, "the central claim is supported only in part"),
+        (
+            [make_claim(0, make_evidence(1)), make_claim(1, make_evidence(2))],
+            {},
+            Confidence.MEDIUM,
+            "the central claim rests on one source",
+        ),
+        ([BOTH], {"is_checked": False}, Confidence.LOW, "the citations could not be checked"),
+    ],
+    ids=[
+        *("high", "unanswered", "conflict", "conflict-unanswered", "other-sentences", "central", "central-in-part"),
+        *("one-source", "unchecked"),
+    ],
+)
+def test_the_reason_that_decided_stands_first(
+    claims: list[Claim], changes: dict[str, Any], level: Confidence, reason: str
+) -> None:
+    """N-14, D22, D23, D24."""
+    report = score_confidence(
+        claims, MAKERS, **{"conflicts": (), "question_type": QuestionType.FACTUAL, "now": NOW} | changes
+    )
+
+    assert report.confidence is level
+    assert report.reasons[0] == reason
+
+
+def test_a_lone_weak_voice_against_strong_ones_leaves_medium_and_is_named() -> None:
+    """D22."""
+    sources = [*MAKERS, make_source(5, kind=FORUM)]
+
+    report = score_confidence([BOTH], sources, conflicts=[HEIGHT], question_type=QuestionType.FACTUAL, now=NOW)
+
+    assert report.confidence is Confidence.MEDIUM
+    assert report.reasons[0] == "one weaker source says otherwise, 3 °C [1][2] against 6 °C [5]"
+
+
+def test_a_conflict_on_a_detail_that_was_not_asked_for_leaves_medium() -> None:
+    """D22."""
+    detail = replace(make_claim(1, make_evidence(1)), id="detail-0")
+    aside = Conflict("the year", HEIGHT.positions, ("detail-0",))
+
+    report = score_confidence(
+        [BOTH, detail], MAKERS, conflicts=[aside], question_type=QuestionType.FACTUAL, now=NOW, question="How tall?"
+    )
+
+    assert report.confidence is Confidence.MEDIUM
+    assert report.reasons[0].startswith("sources disagree on a detail")
+
+
+def test_the_central_claim_is_the_first_that_answers() -> None:
+    """D24: what leads up to the answer may rest on one source, the answer may not."""
+    lead = Claim("summary-0", "Answers are kept in a table.", Verdict.SUPPORTED, (make_evidence(1),))
+    told = Claim("summary-1", "They are cached for 24 hours.", Verdict.SUPPORTED, BOTH.evidence)
+
+    def level(question: str) -> Confidence:
+        kind = QuestionType.FACTUAL
+        report = score_confidence([lead, told], MAKERS, conflicts=(), question_type=kind, now=NOW, question=question)
+        return report.confidence
+
+    assert level("How long are answers cached?") is Confidence.HIGH
+    assert level("") is Confidence.MEDIUM
+
+
+def test_the_same_sentence_in_the_detail_lends_its_sources() -> None:
+    detail = Claim("detail-0", BOTH.text, Verdict.SUPPORTED, (make_evidence(2),))
+    central = make_claim(0, make_evidence(1))
+
+    assert score([central], MAKERS).confidence is Confidence.MEDIUM
+    assert score([central, detail], MAKERS).confidence is Confidence.HIGH
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.answer import Verdict
+from core.answer import Confidence, Verdict
 from core.evidence import confidence
 from core.evidence.authority import authority
 from core.source import SourceKind
@@ -32,15 +32,15 @@ def test_the_page_gives_the_numbers_of_the_code() -> None:
             authority(kind),
             pytest.approx(standing, abs=0.0051),
         ]
-    assert f"at least {confidence.HIGH_SCORE} from at least {confidence.HIGH_SOURCES} independent sources" in page
-    assert f"at least {confidence.MEDIUM_SCORE}, which" in page
-    assert f"multiplied by {confidence.CONFLICT_FACTOR} for each conflict" in page
+    assert f"from {confidence.HIGH_SCORE} on it is high, from {confidence.MEDIUM_SCORE} on medium" in page
+    assert f"at most {confidence.AT_MOST[Confidence.MEDIUM]}" in page
+    assert f"at most {confidence.AT_MOST[Confidence.LOW]}" in page
     for days, share in confidence.RECENCY_SHARE:
         assert f"{share} up to {days} days" in page
     assert f"{confidence.OLD_SHARE} beyond, and {confidence.UNDATED_SHARE} without a date" in page
     for verdict, words in [
         (Verdict.SUPPORTED, "for supported"),
-        (Verdict.MOVED, "for moved"),
+        (Verdict.MOVED, "for supported"),
         (Verdict.PARTIAL, "for partly"),
         (Verdict.UNCHECKED, "for unchecked"),
     ]:

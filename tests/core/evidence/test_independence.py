@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.evidence.independence import CATALOGUES, heaviest_independent, same_quote, same_voice
-from core.source import Source, SourceMetadata
+from core.source import Source, SourceKind, SourceMetadata
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 QUOTE = "The council of the town voted on Tuesday to close the old bridge until the spring."
@@ -40,6 +41,55 @@ def test_different_texts_of_different_owners_are_independent() -> None:
 )
 def test_one_owner_or_one_text_is_one_voice(content: str, domain: str) -> None:
     assert same_voice(make_source(1, random_text(1), "a.example"), make_source(2, content, domain))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "is_one"),
+    [
+        ("www.bbc.com", "news.bbc.co.uk", True),
+        ("en.wikipedia.org", "de.wikipedia.org", True),
+        ("en.wikipedia.org", "www.wikiwand.com", True),
+        ("dbpedia.org", "fr.wikipedia.org", True),
+        ("amazon.de", "www.amazon.co.jp", True),
+        ("google.com", "www.google.com.br", True),
+        ("theguardian.com", "guardian.co.uk", True),
+        ("stanford.edu", "stanford.com", False),
+        ("cdc.gov", "cdc.org", False),
+        ("nytimes.com", "washingtonpost.com", False),
+        ("alice.github.io", "alice.gitlab.io", False),
+        ("127.0.0.1", "127.0.0.2", False),
+    ],
+)
+def test_one_owner_under_several_names_is_one_voice(first: str, second: str, is_one: bool) -> None:
+    """D24: its other suffixes, its other names, its mirrors; not who has its name where only some may register."""
+    sources = make_source(1, random_text(1), first), make_source(2, random_text(2), second)
+
+    assert same_voice(*sources) == is_one
+
+
+TITLE = "Heights of towers at sea measured from above"
+
+
+@pytest.mark.parametrize(
+    ("titles", "authors", "is_one"),
+    [
+        ((TITLE, f"{TITLE}."), ("Alice Moore, Bo Lee", "Moore A, Lee B"), True),
+        ((TITLE, TITLE.upper()), ("Alice Moore", None), True),
+        ((TITLE, TITLE), ("Alice Moore", "Karl Weber"), False),
+        ((TITLE, f"{TITLE} and below"), ("Alice Moore", "Alice Moore"), False),
+        (("Towers", "Towers"), (None, None), False),
+    ],
+    ids=["journal version", "author unknown", "other authors", "another paper", "short title"],
+)
+def test_a_paper_and_its_preprint_are_one_voice(
+    titles: tuple[str, str], authors: tuple[str | None, str | None], is_one: bool
+) -> None:
+    preprint = make_source(1, random_text(1), "arxiv.org", authors[0])
+    journal = make_source(2, random_text(2), "nature.com", authors[1])
+    preprint = replace(preprint, title=titles[0], metadata=replace(preprint.metadata, kind=SourceKind.PREPRINT))
+    journal = replace(journal, title=titles[1], metadata=replace(journal.metadata, kind=SourceKind.PEER_REVIEWED))
+
+    assert same_voice(preprint, journal) == is_one
 
 
 def test_sites_of_many_owners_are_many_voices() -> None:

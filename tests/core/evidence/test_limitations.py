@@ -43,6 +43,7 @@ def find(
     claims: list[Claim] | None = None,
     conflicts: tuple[Conflict, ...] = (),
     failures: dict[str, str] | None = None,
+    unanswered: str = "",
     is_checked: bool = True,
     stopped_because: str = "",
 ) -> tuple[str, ...]:
@@ -52,6 +53,7 @@ def find(
         claims_on(*sources) if claims is None else claims,
         conflicts=conflicts,
         now=NOW,
+        unanswered=unanswered,
         is_checked=is_checked,
         stopped_because=stopped_because,
     )
@@ -63,6 +65,18 @@ HEIGHT = Conflict(
     "the height of the tower",
     (ConflictPosition("49 m", "src_1", "", "Q."), ConflictPosition("51 m", "src_2", "", "Q.")),
 )
+
+OUTWEIGHED = Conflict(
+    "the height",
+    tuple(
+        ConflictPosition(said, f"src_{number}", "", "Q.") for said, number in (("49 m", 1), ("49 m", 2), ("51 m", 3))
+    ),
+)
+
+
+def because(reason: str, *sources: Source) -> list[Claim]:
+    return [replace(claim, reasons=(reason,)) for claim in claims_on(*sources, verdict=Verdict.UNCHECKED)]
+
 
 CASES = {
     "nothing": (find(A, B), ()),
@@ -133,6 +147,26 @@ CASES = {
         find(A, B, is_checked=False),
         ("The citations could not be checked against the sources.",),
     ),
+    "unanswered": (
+        find(A, B, unanswered="no duration is given"),
+        ("This may not answer the question: no duration is given.",),
+    ),
+    "not-confirmed": (
+        find(A, B, claims=[*claims_on(A), *claims_on(B, verdict=Verdict.UNCHECKED)]),
+        ("1 of 2 sentences could not be confirmed.",),
+    ),
+    "not-confirmed-because": (
+        find(A, B, claims=[*claims_on(A), *because("no judge is set up", B, B)]),
+        ("2 of 3 sentences could not be confirmed: no judge is set up.",),
+    ),
+    "one-owner": (
+        find(make_source(1, "www.bbc.com"), make_source(2, "bbc.co.uk")),
+        ("All sources are from one owner: bbc.co.uk and bbc.com.",),
+    ),
+    "weak-lone-voice": (
+        find(A, B, make_source(3, kind=SourceKind.FORUM), claims=claims_on(A, B), conflicts=(OUTWEIGHED,)),
+        ("One weaker source says otherwise on “the height”: 49 m [1][2] against 51 m [3].",),
+    ),
     "partial": (
         find(A, B, claims=[*claims_on(A), *claims_on(B, verdict=Verdict.PARTIAL)]),
         ("1 of 2 sentences is supported only in part.",),
@@ -192,9 +226,11 @@ def test_limitations_are_sentences_each_once(
 
 
 def test_beside_the_conflicts_no_limitation_says_them_again() -> None:
-    said = ("The sources disagree on “the height”: 49 m [1] against 51 m [2].", "It is old.")
+    """However many they are, and whoever is outweighed."""
+    said = (*find(A, B, make_source(3, kind=SourceKind.FORUM), conflicts=(HEIGHT, OUTWEIGHED, HEIGHT)), "It is old.")
     answer = ResearchAnswer("It is 49 m [1].", "", Confidence.LOW, limitations=said, conflicts=(HEIGHT,))
 
+    assert len([one for one in said if "49 m" in one or "1 more point" in one]) == 3
     assert limitations_beside(answer) == ("It is old.",)
     assert limitations_beside(replace(answer, conflicts=())) == said
     assert short_conflicts(answer) == "the height of the tower: 49 m [1] against 51 m [2]"

@@ -92,7 +92,9 @@ async def test_findings_are_taken_into_the_library(world: World, tmp_path: Path)
     assert f"{job['job_id']}  Research: {QUESTION}  added" in added.out
     assert "is there already" in again.out
     assert "There is no such job" in unknown.err
-    assert f'<source paper="{job["job_id"]}">\nStreaming sends each token' in world.model.calls[-1].user
+    assert f'<source paper="{job["job_id"]}">\nStreaming sends each token' in next(
+        call.user for call in reversed(world.model.calls) if call.schema_name == "answer"
+    )
 
 
 async def test_the_synchronous_call_does_the_same(world: World, tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def wrapped(*items: str) -> str:
 
 def pages(**answers: Any) -> Deps:
     found = [hit(url, text, title=url, is_complete=True, rank=rank) for rank, (url, text) in enumerate(SAID.items())]
-    return make_deps(search=[FakeSearch("web", found)], model=FakeModel({"check": "{}"} | answers))
+    return make_deps(search=[FakeSearch("web", found)], model=FakeModel(answers))
 
 
 async def outcome(mode: str, raw: str) -> Any:
@@ -153,9 +153,7 @@ async def test_deep_searches_in_more_rounds_and_reads_more(depth: str, searches:
     """S004-04: with our own search, two rounds instead of one, and more sources kept."""
     found = [hit(f"https://s{n}.org/p", f"{FIRST} {_words(n)}.", is_complete=True, rank=n) for n in range(30)]
     provider = Turning("web", found)
-    deps = make_deps(
-        search=[provider], model=FakeModel({"idea": wrapped(item("https://s1.org/p", FIRST)), "check": "{}"})
-    )
+    deps = make_deps(search=[provider], model=FakeModel({"idea": wrapped(item("https://s1.org/p", FIRST))}))
 
     done = final(await research(deps, QUESTION, modes=("idea",), depth=depth))
 

@@ -38,7 +38,7 @@ class Searching:
 
 
 async def found(model: Searching, depth: Depth, mode: str = "idea") -> Any:
-    deps = replace(make_deps(pages=SAID, model=FakeModel({"check": "{}"})), web_model=model)
+    deps = replace(make_deps(pages=SAID, model=FakeModel({})), web_model=model)
     return final(await research(deps, QUESTION, modes=(mode,), depth=depth, top_k=3))
 
 

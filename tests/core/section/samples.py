@@ -111,7 +111,6 @@ def model(prose: str, *, agent: Callable[[ChatRequest], str] | None = None, **an
         "scores": scores,
         "agent": agent or Agent(),
         "section": json.dumps({"text": prose}),
-        "check": json.dumps({"verdicts": []}),
     }
     return FakeModel({**usual, **answers})
 
