@@ -160,9 +160,7 @@ class Grounder:
             _ruled(asked, judgement) for asked, judgement in said if not asked.is_cited and _supports(asked, judgement)
         ]
         contrary += [
-            asked.evidence[0]
-            for asked, judgement in said
-            if not asked.is_cited and judgement and judgement.ruling is Ruling.CONTRADICTED
+            asked.evidence[0] for asked, judgement in said if not asked.is_cited and _says_otherwise(asked, judgement)
         ]
         return self._settled(replace(judged, contrary=tuple(contrary), asked=()), carried, others, reasons)
 
@@ -225,7 +223,7 @@ class Grounder:
             evidence, asked = [first.evidence[0]], [replace(first, is_cited=True)]
         open_ones = list(asked)
         if len(open_ones) > 1 and len(open_ones) == len(evidence):
-            asked.append(_jointly(open_ones))
+            asked.append(_jointly(words, open_ones))
         asked += others
         judged = replace(judged, asked=tuple(asked), contrary=tuple(contrary))
         if not evidence and not verbatim and not others:
@@ -267,11 +265,15 @@ class Grounder:
             )
             found = [self._literal(entry) for entry in dict.fromkeys((*contrary, *near))][:PASSAGES]
             if found:
-                vetoes = find_vetoes(words, found[-1 if contrary and near else 0].quote, before=judged.before)
-                doubts = tuple(veto.reason for veto in vetoes)
-                question = Asked(
-                    self._pair(words, found, judged.before, doubts), (replace(found[0], reasons=doubts),), False
+                best = near[0] if near else found[0]
+                doubts = tuple(veto.reason for veto in find_vetoes(words, best.quote, before=judged.before))
+                against = any(
+                    veto.force is Force.CONTRADICTS
+                    for entry in contrary
+                    for veto in find_vetoes(words, entry.quote, before=judged.before)
                 )
+                pair, first = self._pair(words, found, judged.before, doubts), replace(found[0], reasons=doubts)
+                question = Asked(pair, (first,), is_cited=False, is_contrary=against)
                 (suspected if contrary else bearing).append(question)
         return [*suspected, *bearing][:most]
 
@@ -418,12 +420,12 @@ class Grounder:
 _JOINT = ("the cited sources say it together",)
 
 
-def _jointly(asked: Sequence[Asked]) -> Asked:
+def _jointly(words: str, asked: Sequence[Asked]) -> Asked:
     """Whether the cited sources carry together what each says in part."""
     first = asked[0].pair
     passages = tuple(entry.pair.passages[0] for entry in asked)[:PASSAGES]
-    doubts = tuple(dict.fromkeys(doubt for entry in asked for doubt in entry.pair.doubts))
-    pair = replace(first, passages=passages, title="", doubts=doubts)
+    vetoes = find_vetoes(words, "\n".join(entry.evidence[0].quote for entry in asked), before=first.before)
+    pair = replace(first, passages=passages, title="", doubts=tuple(veto.reason for veto in vetoes))
     return Asked(pair, tuple(entry.evidence[0] for entry in asked))
 
 
@@ -434,6 +436,13 @@ def _is_joint(asked: Asked, judgement: Judgement | None) -> bool:
 def _supports(asked: Asked, judgement: Judgement | None) -> bool:
     """Both keys: the judge confirms, and no rule doubts."""
     return judgement is not None and judgement.ruling is Ruling.SUPPORTED and not asked.pair.doubts
+
+
+def _says_otherwise(asked: Asked, judgement: Judgement | None) -> bool:
+    """On the judge's word; or on a rule's where the judge finds the same matter there, and misses the difference."""
+    if judgement is None:
+        return False
+    return judgement.ruling is Ruling.CONTRADICTED or (asked.is_contrary and judgement.ruling is not Ruling.UNSUPPORTED)
 
 
 def _ruled(asked: Asked, judgement: Judgement | None) -> Evidence:

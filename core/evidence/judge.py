@@ -68,13 +68,15 @@ class Pair:
 class Asked:
     """A pair with its evidence: a passage of the source, or of each of the cited sources, that is asked about.
 
-    `is_cited` is False for a source that nobody cited; `is_guess` says that no word of the claim led to the passages.
+    `is_cited` is False for a source that nobody cited; `is_guess` says that no word of the claim led to the passages,
+    `is_contrary` that a rule found them to say otherwise.
     """
 
     pair: Pair
     evidence: tuple[Evidence, ...]
     is_cited: bool = True
     is_guess: bool = False
+    is_contrary: bool = False
 
 
 @dataclass(frozen=True)
