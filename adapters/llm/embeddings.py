@@ -37,7 +37,9 @@ def build_embeddings(env: Mapping[str, str]) -> OpenAIEmbeddings | None:
     model lives. The chat endpoint's key is not sent to another host. Raises `SetupError` on an
     address or key that cannot be one.
     """
-    endpoint = second_endpoint(env, "EMBEDDING")
+    endpoint = second_endpoint(
+        env, model="GORKD_EMBEDDING_MODEL", url="GORKD_EMBEDDING_BASE_URL", key="GORKD_EMBEDDING_API_KEY"
+    )
     return OpenAIEmbeddings(endpoint) if endpoint else None
 
 

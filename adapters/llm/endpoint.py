@@ -58,28 +58,25 @@ def setting(env: Mapping[str, str], *names: str) -> str:
     return next((value for name in names if (value := env.get(name, "").strip())), "")
 
 
-def second_endpoint(env: Mapping[str, str], role: str) -> Endpoint | None:
-    """Where the model of a `role` is (`GORKD_<role>_MODEL`, `_BASE_URL`, `_API_KEY`), by default beside the chat model.
+def second_endpoint(env: Mapping[str, str], *, model: str, url: str, key: str) -> Endpoint | None:
+    """Where the model is that the setting `model` names; `url` and `key` are settings too, by default the chat model's.
 
     None when no model is named. The chat endpoint's key is not sent to another host. Raises `SetupError`.
     """
-    model_setting, own_url_setting, own_key_setting = (
-        f"GORKD_{role}_{name}" for name in ("MODEL", "BASE_URL", "API_KEY")
-    )
-    model = setting(env, model_setting)
-    if not model:
+    name = setting(env, model)
+    if not name:
         return None
     chat_url = setting(env, "OPENAI_BASE_URL") or OPENAI_URL
-    own_url, own_key = setting(env, own_url_setting), setting(env, own_key_setting)
-    url_setting = own_url_setting if own_url else "OPENAI_BASE_URL"
-    url = checked_url(own_url or chat_url, name=url_setting)
-    is_chat_host = urlsplit(url).netloc == urlsplit(chat_url).netloc
-    key_setting = "OPENAI_API_KEY" if is_chat_host and not own_key else own_key_setting
+    own_url, own_key = setting(env, url), setting(env, key)
+    url_setting = url if own_url else "OPENAI_BASE_URL"
+    address = checked_url(own_url or chat_url, name=url_setting)
+    is_chat_host = urlsplit(address).netloc == urlsplit(chat_url).netloc
+    key_setting = "OPENAI_API_KEY" if is_chat_host and not own_key else key
     return Endpoint(
-        model=model,
-        base_url=url,
+        model=name,
+        base_url=address,
         api_key=checked_key(setting(env, key_setting), name=key_setting),
-        model_setting=model_setting,
+        model_setting=model,
         url_setting=url_setting,
         key_setting=key_setting,
     )

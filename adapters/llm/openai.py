@@ -72,7 +72,7 @@ def build_check(env: Mapping[str, str]) -> OpenAIChat | None:
     It lives at `GORKD_CHECK_BASE_URL` with `GORKD_CHECK_API_KEY`, by default where the chat model lives. The chat
     endpoint's key is not sent to another host. Raises `SetupError` on an address or key that cannot be one.
     """
-    endpoint = second_endpoint(env, "CHECK")
+    endpoint = second_endpoint(env, model="GORKD_CHECK_MODEL", url="GORKD_CHECK_BASE_URL", key="GORKD_CHECK_API_KEY")
     return OpenAIChat(endpoint) if endpoint else None
 
 
