@@ -23,10 +23,10 @@ _LINKING_HOSTS = (
 _URL = regex.compile(
     rf"<?(?P<url>\b(?:https?|ftp|file)://{_ADDRESS}|\bwww\.{_ADDRESS}|(?<![\w:/])//[\w-]+\.\w{_ADDRESS}"
     rf"|\b(?:javascript|vbscript|mailto):{_ADDRESS}|\bdata:\w+/{_ADDRESS}"
-    rf"|(?<![\w./@-])(?:[a-z0-9-]+\.)+(?:{_LINKING_HOSTS})/{_ADDRESS})>?",
+    rf"|(?<![\w./@-])(?:[a-z0-9-]++\.)++(?:{_LINKING_HOSTS})/{_ADDRESS})>?",
     regex.IGNORECASE,
 )
-_MARKDOWN_LINK = regex.compile(r"(!?)\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\(\s*<?((?:[^()]|\([^()]*\))*)\)")
+_MARKDOWN_LINK = regex.compile(r"(!?)\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\(\s*+<?+((?:[^()]|\([^()]*\))*)\)")
 _TAG = regex.compile(
     r"</?(?:a|img|script|iframe|style|object|embed|svg|video|audio|form|input|button|link|meta|base)\b[^<>]*>?"
     r"|<(?:[@#!]|!subteam\^)[^<>\s]*>",  # how chat platforms write mentions and channels

@@ -6,7 +6,7 @@ Reads single brackets and knows nothing of the text around them; core/evidence/c
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -69,50 +69,64 @@ _OPENING = re.compile(
     rf"|\((?P<round>[^()\[\]【】]{{3,{_MAX_INNER}}})\)"
 )
 _MAX_URLS = 2500  # characters in one parenthesis; browsers stop at about 2,000 for one address
-_URL_PIECE = re.compile(r"[^\s()<>]+|[()]")
 _URL_LEAD = re.compile(r"(?:(?:see|via|from|source:?)\s+)?<?")
-_URL_START = re.compile(r"https?://", re.I)
+_URL_START = re.compile(r"[<> ]*https?://", re.I)
+_PARENTHESIS_OR_BLANKS = re.compile(r"[()]|\s+")
+_BLANKS_BETWEEN_URLS = re.compile(r"[ \t]+(?=<?https?://)")
 
 
 def brackets(text: str) -> Iterator[Bracket]:
-    """Brackets from left to right, innermost first; a Markdown link counts as one."""
+    """Brackets from left to right, innermost first; a Markdown link counts as one. Linear in the text's length."""
     position = 0
+    closings: Mapping[int, int] | None = None
     while match := _OPENING.search(text, position):
         kind = str(match.lastgroup)
-        bracket: Bracket | None
-        if kind == "link":
-            bracket = _linked(text, match.start(), match.start(), "")
-        else:
-            inner = match[kind]
-            bracket = Bracket(match.start(), match.end(), match.group()[0], inner)
-            if kind == "square" and text.startswith("(", match.end()):
-                bracket = _linked(text, match.start(), match.end(), inner) or bracket
+        bracket: Bracket | None = None
+        if kind != "link":
+            bracket = Bracket(match.start(), match.end(), match.group()[0], match[kind])
+        if kind == "link" or (kind == "square" and text.startswith("(", match.end())):
+            closings = _closings(text) if closings is None else closings
+            opening, label = (match.start(), "") if kind == "link" else (match.end(), match[kind])
+            bracket = _linked(text, match.start(), opening, label, closings) or bracket
         if bracket:
             yield bracket
         position = bracket.end if bracket else match.start() + 1
 
 
-def _linked(text: str, start: int, opening: int, label: str) -> Bracket | None:
+def _linked(text: str, start: int, opening: int, label: str, closings: Mapping[int, int]) -> Bracket | None:
     """The bracket whose parenthesis at `opening` holds URLs, balanced parentheses within them included."""
-    lead = _URL_LEAD.match(text, opening + 1)
-    position = begin = lead.end() if lead else opening + 1
-    depth = 0
-    while depth >= 0:
-        piece = _URL_PIECE.match(text, position)
-        blank = None if piece else _URL_SEPARATOR.match(text, position)
-        found = piece or blank
-        if found is None or found.end() - begin > _MAX_URLS:
-            return None
-        if piece:
-            depth += (piece.group() == "(") - (piece.group() == ")")
-        position = found.end()
-    inner = text[begin : position - 1].strip("<> ")
-    if not _URL_START.match(inner):
+    begin = _after_lead(text, opening)
+    closing = closings.get(opening, -1)
+    if not begin <= closing < begin + _MAX_URLS or not _URL_START.match(text, begin, closing):
         return None
-    return Bracket(start, position, "(", inner, label, inner)
+    inner = text[begin:closing].strip("<> ")
+    return Bracket(start, closing + 1, "(", inner, label, inner)
 
 
-_URL_SEPARATOR = re.compile(r"(?:[<>]|[;,]?[ \t]+(?=<?https?://))+")  # between two URLs in one parenthesis
+def _closings(text: str) -> dict[int, int]:
+    """Where each parenthesis closes that holds addresses: no blank stands in it but in front of another address."""
+    closings: dict[int, int] = {}
+    opened: list[int] = []
+    for found in _PARENTHESIS_OR_BLANKS.finditer(text):
+        if found.group() == "(":
+            opened.append(found.start())
+        elif found.group() == ")":
+            if opened:
+                closings[opened.pop()] = found.start()
+        elif opened and not _is_between_urls(text, found.start(), found.end()):
+            opened = opened[-1:] if _after_lead(text, opened[-1]) > found.start() else []
+    return closings
+
+
+def _is_between_urls(text: str, start: int, end: int) -> bool:
+    blanks = _BLANKS_BETWEEN_URLS.match(text, start)
+    return blanks is not None and blanks.end() == end
+
+
+def _after_lead(text: str, opening: int) -> int:
+    """Where what a parenthesis holds begins, behind "see" and its like."""
+    lead = _URL_LEAD.match(text, opening + 1)
+    return lead.end() if lead else opening + 1
 
 
 # Reading: what a bracket's words say

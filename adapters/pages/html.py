@@ -47,6 +47,7 @@ def extract_html(html: str, url: str) -> Extraction:
     found = trafilatura.bare_extraction(
         tree,
         url=url,
+        output_format="xml",  # the tree alone is read; written out as text too, a hostile page would take minutes
         include_comments=False,
         include_tables=True,
         include_formatting=True,  # keeps code and headings apart from prose

@@ -1,12 +1,13 @@
 """Code as HTML in which a style sheet alone makes the colours: comments, strings, numbers, and words of the language.
 
-One linear pass of one expression for all languages: code here is somebody else's, and a lexer that can be made to
+One linear pass for all languages: code here is somebody else's, and a lexer that can be made to
 backtrack would let a page of theirs hold up ours.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 import regex
 from markupsafe import Markup, escape
@@ -37,16 +38,9 @@ _STYLES = {"sql": "dashes", "lua": "dashes", "haskell": "dashes"} | dict.fromkey
     """javascript typescript java c cpp csharp go rust kotlin swift scala php css dart jsx tsx""".split(), "slashes"
 )
 _PROSE = frozenset({"markdown", "md", "text", "txt", "plain", "html", "xml", "console", "output"})
-_STRINGS = (
-    r'"""(?s:.*?)(?:"""|\Z)|\'\'\'(?s:.*?)(?:\'\'\'|\Z)'
-    r'|"(?:\\.|[^"\\\n])*+"|\'(?:\\.|[^\'\\\n])*+\'|`(?:\\.|[^`\\\n])*+`'
-)
-_PATTERNS = {
-    style: regex.compile(
-        rf"(?P<c>{comment})|(?P<s>{_STRINGS})|(?P<n>\b\d[\w.]*+)|(?P<w>\b[A-Za-z_]\w*+\b)(?P<call>\s*+\()?"
-    )
-    for style, comment in _COMMENTS.items()
-}
+_QUOTES = "\"'`"
+_LONG_STRINGS = r'"""(?s:.*?)(?:"""|\Z)|\'\'\'(?s:.*?)(?:\'\'\'|\Z)'
+_REST = r"(?P<n>\b\d[\w.]*+)|(?P<w>\b[A-Za-z_]\w*+\b)(?P<call>\s*+\()?"
 
 
 def highlighted(code: str, language: str) -> Markup:
@@ -56,7 +50,7 @@ def highlighted(code: str, language: str) -> Markup:
         return escape(code)
     pieces: list[Markup] = []
     end = 0
-    for token in _PATTERNS[_STYLES.get(name, "hash")].finditer(code):
+    for token in _tokens(code, _STYLES.get(name, "hash")):
         kind = _kind(token, name)
         text = token.group(kind if kind in "csn" else "w") if kind else ""
         if text:
@@ -65,11 +59,38 @@ def highlighted(code: str, language: str) -> Markup:
     return Markup("").join([*pieces, escape(code[end:])])
 
 
+def _tokens(code: str, style: str) -> Iterator[regex.Match[str]]:
+    """In order. A quotation mark that nothing closes on its line is none, nor are those of its kind behind it there."""
+    position, unclosed = 0, ""
+    while token := _pattern(style, unclosed).search(code, position):
+        position = token.end()
+        if token["open"]:
+            position, unclosed = token.start() + 1, unclosed + code[token.start()]
+            continue
+        if "\n" in token.group():
+            unclosed = ""
+        yield token
+
+
+@lru_cache
+def _pattern(style: str, unclosed: str) -> regex.Pattern[str]:
+    """Groups are named after `TAGS`; `open` is a string that does not end on its line, after which that end matches."""
+    quotes = [quote for quote in _QUOTES if quote not in unclosed]
+    closed = [rf"{quote}(?:\\.|[^{quote}\\\n])*+{quote}" for quote in quotes]
+    opened = [rf"{quote}(?:\\.|[^{quote}\\\n])*+" for quote in quotes]
+    strings = "|".join([_LONG_STRINGS, *closed])
+    line_end = r"|\n" if unclosed else ""
+    opened_or_never = "|".join(opened) or "(?!)"
+    return regex.compile(rf"(?P<c>{_COMMENTS[style]})|(?P<s>{strings})|(?P<open>{opened_or_never})|{_REST}{line_end}")
+
+
 def _kind(token: regex.Match[str], language: str) -> str:
     for kind in "csn":
         if token[kind]:
             return kind
     word = token["w"]
+    if not word:
+        return ""
     words = {"sql": _SQL_WORDS, "bash": _SHELL_WORDS}.get(language, _WORDS)
     if (word.casefold() if language == "sql" else word) in words:
         return "k"

@@ -31,11 +31,11 @@ _EMOJI = {"📊": "bars", "🔎": "lens", "🔍": "lens", "⚠️": "warning", "
 _SLACK_BLOCKS = ("header", "section", "context", "divider", "actions", "context_actions", "rich_text")
 _DISCORD_FENCE = regex.compile(r"^```(?:[a-z0-9_+.#-]+\n)?\n*(.*?)\n*```", regex.DOTALL | regex.MULTILINE)
 _SLACK_TOKENS = regex.compile(
-    r"<(?P<url>https?://[^|>\s]+)(?:\|(?P<label>[^>]*))?>|<@(?P<user>[A-Z0-9]+)>"
+    r"<(?P<url>https?://[^|<>\s]+)(?:\|(?P<label>[^<>]*))?>|<@(?P<user>[A-Z0-9]+)>"
     r"|(?<![\w*])\*(?P<bold>\S(?:[^*\n]*\S)?)\*(?![\w*])|(?<![\w_])_(?P<italic>\S(?:[^_\n]*\S)?)_(?![\w_])"
 )
 _DISCORD_TOKENS = regex.compile(
-    r"\\(?P<literal>[^\w\s]|_)|\[(?P<label>[^\]\n]+)\]\(<?(?P<url>https?://[^\s)>]+)>?\)|\*\*(?P<bold>[^\n]+?)\*\*"
+    r"\\(?P<literal>[^\w\s]|_)|\[(?P<label>[^\[\]\n]+)\]\(<?(?P<url>https?://[^\s)>]+)>?\)|\*\*(?P<bold>[^\n]+?)\*\*"
     r"|\*(?P<italic>[^*\n]+)\*|<@!?(?P<user>\d+)>"
 )
 

@@ -66,6 +66,8 @@ class Target:
 _CELL = '<span class="cell">|</span>'  # between cells of a table, in a row that is quoted outside its table
 _MARKED = regex.compile(rf"`(?P<code>[^`\n]+)`|{_BETWEEN_CELLS}")
 
+MAX_LINES = 2_000  # read as Markdown, at 50 µs each; no answer has more, and what stands beyond is shown as written
+
 Cite = Callable[[int, str], Target | None]
 
 
@@ -76,7 +78,9 @@ def claim_tag(claim: Claim) -> str:
 
 def prose(text: str, cite: Cite) -> Markup:
     """Markdown as HTML in which `[1]✓` leads where `cite(1, claim id or "")` says, if anywhere."""
-    html = nh3.clean(_MARKDOWN.render(printable(text)), tags=_TAGS, attributes=_ATTRIBUTES, link_rel=None)
+    lines = printable(text).split("\n", MAX_LINES)
+    beyond = f"<pre>{escape(lines.pop())}</pre>" if len(lines) > MAX_LINES else ""
+    html = nh3.clean(_MARKDOWN.render("\n".join(lines)) + beyond, tags=_TAGS, attributes=_ATTRIBUTES, link_rel=None)
     html = _CITED.sub(lambda found: _citation(found, cite), html)
     return Markup(regex.sub(r"\ue000[a-z]+-\d+\ue001", "", html))  # noqa: S704 -- cleaned by nh3 just above
 

@@ -131,8 +131,9 @@ def states_aim(sentence: str) -> bool:
 
 @cache
 def _words_of(language: str) -> Mapping[str, Mapping[str, str]]:
-    tables: Mapping[str, Mapping[str, Mapping[str, str]]]
-    tables = tomllib.loads(files(__package__).joinpath("answering.toml").read_text(encoding="utf-8"))
+    tables: Mapping[str, Mapping[str, Mapping[str, str]]] = tomllib.loads(
+        files(__package__).joinpath("answering.toml").read_text(encoding="utf-8")
+    )
     return tables.get(language, {})
 
 

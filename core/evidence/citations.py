@@ -215,7 +215,7 @@ _BLANKS = " \t"
 
 def _cut(text: str, cuts: Sequence[_Cut]) -> str:
     """`text` with each cut replaced by what is written instead, and the blanks around mended."""
-    left = ""
+    left: list[str] = []  # of characters: what stands at its end is taken back, and a string would be copied each time
     cursor = 0
     for cut in cuts:
         left += text[cursor : cut.start]
@@ -225,10 +225,18 @@ def _cut(text: str, cuts: Sequence[_Cut]) -> str:
             continue
         following = text[cursor : cursor + 1]
         if not following or following in ".,;:!?)…\r\n。，、；：！？।۔":
-            left = left.rstrip(_BLANKS)
+            _drop_blanks(left)
         elif following in _BLANKS and (not left or left[-1].isspace() or left[-1] in "(["):
             while cursor < len(text) and text[cursor] in _BLANKS:
                 cursor += 1
-        if left.endswith("(") and text.startswith(")", cursor):
-            left, cursor = left[:-1].rstrip(_BLANKS), cursor + 1
-    return left + text[cursor:]
+        if left and left[-1] == "(" and text.startswith(")", cursor):
+            left.pop()
+            _drop_blanks(left)
+            cursor += 1
+    return "".join(left) + text[cursor:]
+
+
+def _drop_blanks(characters: list[str]) -> None:
+    """Those at the end."""
+    while characters and characters[-1] in _BLANKS:
+        characters.pop()

@@ -21,7 +21,7 @@ from core.evidence.passages import EvidenceIndex
 from core.evidence.structure import RULE, Grounded, Judged, is_answer_word, leading_word, leans
 from core.evidence.verbatim import find_verbatim, verify_quote
 from core.evidence.vetoes import Force, find_vetoes
-from core.injection import instructions_in, mask
+from core.injection import instructions_in, is_instruction, mask
 from core.links import without_addresses, without_foreign_links
 from core.markers import Grammar
 from core.passages import Passage
@@ -132,7 +132,7 @@ class Grounder:
         if not asserts or is_answer_word(words):
             return replace(draft, shown=words if self._is_structure(words) else None)
         claim = Claim(draft.id, BULLET.sub("", words), Verdict.UNCHECKED)
-        if (instructions_in(words) and not self._is_in_a_source(words)) or self._is_ordered(claim.text):
+        if is_instruction(words) or self._is_ordered(claim.text):
             return _cut(draft, claim, ORDER)
         return self._proposed(replace(draft, claim=claim), without_addresses(_bare(claim.text)), marker_numbers(text))
 
@@ -160,10 +160,11 @@ class Grounder:
             _ruled(asked, judgement) for asked, judgement in said if not asked.is_cited and _supports(asked, judgement)
         ]
         contrary += [
-            asked.evidence[0]
-            for asked, judgement in said
-            if not asked.is_cited and judgement and judgement.ruling is Ruling.CONTRADICTED
+            asked.evidence[0] for asked, judgement in said if not asked.is_cited and _says_otherwise(asked, judgement)
         ]
+        if not carried and not others and {NO_PASSAGE, NOT_READ}.issuperset(reasons):
+            # Its own citation leads nowhere, another source may say it, and nobody judged that.
+            carried = [_ruled(asked, None) for asked, judgement in said if not asked.is_cited and judgement is None][:1]
         return self._settled(replace(judged, contrary=tuple(contrary), asked=()), carried, others, reasons)
 
     def quote_as_given(self, grounded: Grounded, given: Sequence[Citation]) -> Grounded:
@@ -225,7 +226,7 @@ class Grounder:
             evidence, asked = [first.evidence[0]], [replace(first, is_cited=True)]
         open_ones = list(asked)
         if len(open_ones) > 1 and len(open_ones) == len(evidence):
-            asked.append(_jointly(open_ones))
+            asked.append(_jointly(words, open_ones))
         asked += others
         judged = replace(judged, asked=tuple(asked), contrary=tuple(contrary))
         if not evidence and not verbatim and not others:
@@ -267,11 +268,15 @@ class Grounder:
             )
             found = [self._literal(entry) for entry in dict.fromkeys((*contrary, *near))][:PASSAGES]
             if found:
-                vetoes = find_vetoes(words, found[-1 if contrary and near else 0].quote, before=judged.before)
-                doubts = tuple(veto.reason for veto in vetoes)
-                question = Asked(
-                    self._pair(words, found, judged.before, doubts), (replace(found[0], reasons=doubts),), False
+                best = near[0] if near else found[0]
+                doubts = tuple(veto.reason for veto in find_vetoes(words, best.quote, before=judged.before))
+                against = any(
+                    veto.force is Force.CONTRADICTS
+                    for entry in contrary
+                    for veto in find_vetoes(words, entry.quote, before=judged.before)
                 )
+                pair, first = self._pair(words, found, judged.before, doubts), replace(found[0], reasons=doubts)
+                question = Asked(pair, (first,), is_cited=False, is_contrary=against)
                 (suspected if contrary else bearing).append(question)
         return [*suspected, *bearing][:most]
 
@@ -387,7 +392,7 @@ class Grounder:
         label = _NUMBERING.sub("", words)
         said = set(terms(label))
         is_long = len(label) > _MAX_LABEL_CHARS and not words.lstrip().startswith("|")
-        if is_long or instructions_in(words):
+        if is_long or is_instruction(words):
             return False
         if said <= self._known_terms:
             return True
@@ -418,12 +423,12 @@ class Grounder:
 _JOINT = ("the cited sources say it together",)
 
 
-def _jointly(asked: Sequence[Asked]) -> Asked:
+def _jointly(words: str, asked: Sequence[Asked]) -> Asked:
     """Whether the cited sources carry together what each says in part."""
     first = asked[0].pair
     passages = tuple(entry.pair.passages[0] for entry in asked)[:PASSAGES]
-    doubts = tuple(dict.fromkeys(doubt for entry in asked for doubt in entry.pair.doubts))
-    pair = replace(first, passages=passages, title="", doubts=doubts)
+    vetoes = find_vetoes(words, "\n".join(entry.evidence[0].quote for entry in asked), before=first.before)
+    pair = replace(first, passages=passages, title="", doubts=tuple(veto.reason for veto in vetoes))
     return Asked(pair, tuple(entry.evidence[0] for entry in asked))
 
 
@@ -434,6 +439,13 @@ def _is_joint(asked: Asked, judgement: Judgement | None) -> bool:
 def _supports(asked: Asked, judgement: Judgement | None) -> bool:
     """Both keys: the judge confirms, and no rule doubts."""
     return judgement is not None and judgement.ruling is Ruling.SUPPORTED and not asked.pair.doubts
+
+
+def _says_otherwise(asked: Asked, judgement: Judgement | None) -> bool:
+    """On the judge's word; or on a rule's where the judge finds the same matter there, and misses the difference."""
+    if judgement is None:
+        return False
+    return judgement.ruling is Ruling.CONTRADICTED or (asked.is_contrary and judgement.ruling is not Ruling.UNSUPPORTED)
 
 
 def _ruled(asked: Asked, judgement: Judgement | None) -> Evidence:

@@ -68,13 +68,15 @@ class Pair:
 class Asked:
     """A pair with its evidence: a passage of the source, or of each of the cited sources, that is asked about.
 
-    `is_cited` is False for a source that nobody cited; `is_guess` says that no word of the claim led to the passages.
+    `is_cited` is False for a source that nobody cited; `is_guess` says that no word of the claim led to the passages,
+    `is_contrary` that a rule found them to say otherwise.
     """
 
     pair: Pair
     evidence: tuple[Evidence, ...]
     is_cited: bool = True
     is_guess: bool = False
+    is_contrary: bool = False
 
 
 @dataclass(frozen=True)
@@ -308,15 +310,19 @@ def read_rulings(text: str, count: int) -> dict[int, Judgement]:
     return found
 
 
+_MAX_BROKEN = 50  # braces that begin nothing readable; more is no answer, and each costs a look at the whole text
+
+
 def _rows(text: str) -> Iterator[Mapping[str, object]]:
     """The objects that look like verdicts, also out of an answer in a code block or cut short."""
     decoder = json.JSONDecoder()
-    at = text.find("{")
-    while at >= 0:
+    at, broken = text.find("{"), 0
+    while at >= 0 and broken < _MAX_BROKEN:
         try:
             value, end = decoder.raw_decode(text, at)
         except (json.JSONDecodeError, RecursionError):
             value, end = None, at + 1
+            broken += 1
         if isinstance(value, dict):
             listed = value.get("verdicts") if "verdict" not in value else [value]
             yield from (row for row in listed if isinstance(row, dict)) if isinstance(listed, list) else ()

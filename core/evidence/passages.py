@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
+from rapidfuzz.distance import Prefix
 
 from core.answer import Evidence
 from core.evidence.verbatim import quotations_in, verify_quote
@@ -29,7 +30,7 @@ from core.evidence.words import (
 )
 from core.sentences import sentences_of
 from core.source import Source
-from core.text.language import language_of
+from core.text.language import language_of, shape_of
 
 MAX_SENTENCES = 3  # a passage longer than this is no longer a quote
 MAX_SENTENCE_CHARS = 600  # longer "sentences" are tables or menus; they are cut at a line or a space
@@ -39,6 +40,9 @@ FOCUS_SENTENCES = 3  # what one sentence of an answer usually draws on
 CONTEXT_SENTENCES = 5  # beside the passage; more of a long text have the claim's words by chance
 MIN_SCORE = 0.15  # 0…1; below, the source says nothing of the claim
 TELLING_CHARS = 2000  # of a text, to tell its language by
+MIN_AKIN = 4  # letters that words of two languages must begin with alike
+MIN_SHARED = 0.5  # of the longer word
+AKIN_MATCH = 0.9  # 0…1, how much a word counts that begins alike, times the share; by judgement
 
 Span = tuple[int, int]
 
@@ -99,8 +103,11 @@ class PassageIndex:
         return best if best is not None and best.score >= MIN_SCORE else None
 
     def nearest(self, claim: str, *, count: int) -> list[Passage]:
-        """At most `count` disjoint runs of one to three sentences that have something of the claim, best first."""
-        scores = self._score(claim)
+        """At most `count` disjoint runs of one to three sentences that have something of the claim, best first.
+
+        Also of a claim in another language: by its numbers, dates and names, and by words of one origin.
+        """
+        scores = self._score(claim, is_wide=True)
         if scores is None:
             return []
         rows, weights = scores
@@ -155,20 +162,27 @@ class PassageIndex:
         last = first + size - 1
         return Passage(self.spans[first][0], self.spans[last][1], first, last, score)
 
-    def _score(self, claim: str) -> tuple[NDArray[np.float32], NDArray[np.float32]] | None:
-        """For each word and pair of the claim how well each sentence has it, and their weights (sum 1)."""
-        words = list({word.stem: word for word in read(claim).content}.values())
+    def _score(self, claim: str, *, is_wide: bool = False) -> tuple[NDArray[np.float32], NDArray[np.float32]] | None:
+        """For each word and pair of the claim how well each sentence has it, and their weights (sum 1).
+
+        `is_wide` counts words that only look akin, and weighs each by the sentences that have something of it.
+        """
+        spoken = language_of(claim) or self.language
+        words = list({word.stem: word for word in read(claim, spoken).content}.values())
         if not words or not self.spans:
             return None
         pairs = list(pairwise(words))
         rows = np.zeros((len(words) + len(pairs), len(self.spans)), dtype=np.float32)
         weights = np.zeros(len(rows), dtype=np.float32)
         for row, word in enumerate(words):
+            if is_wide and not word.values:
+                self._fill_akin(rows[row], word.stem)
             self._fill(rows[row], word)
-            weights[row] = self.weight(word)
+            found = int(np.count_nonzero(rows[row])) if is_wide else len(self._by_stem.get(word.stem, ()))
+            weights[row] = self._rarity(word, found)
         for row, (left, right) in enumerate(pairs, start=len(words)):
             rows[row, self._pairs.get((left.stem, right.stem), [])] = 1.0
-            weights[row] = PAIR_WEIGHT * min(self.weight(left), self.weight(right))
+            weights[row] = PAIR_WEIGHT * min(weights[row - len(words)], weights[row - len(words) + 1])
         return rows, weights / weights.sum()
 
     def _fill(self, row: NDArray[np.float32], word: Token) -> None:
@@ -182,9 +196,27 @@ class PassageIndex:
             row[self._by_root.get(word.root, [])] = ROOT_MATCH
         row[self._by_stem.get(word.stem, [])] = 1.0
 
-    def weight(self, word: Token) -> float:
+    def _fill_akin(self, row: NDArray[np.float32], stem: str) -> None:
+        """Words that begin alike: Verfassung and Verfassungen, intercepción and interceptions, Panther and Panthers."""
+        shape = shape_of(stem)
+        for other, like in self._akin.get(shape[:MIN_AKIN], ()):
+            shared = Prefix.normalized_similarity(shape, other)
+            if shared >= MIN_SHARED:
+                positions = self._by_stem[like]
+                row[positions] = np.maximum(row[positions], AKIN_MATCH * shared)
+
+    @cached_property
+    def _akin(self) -> dict[str, list[tuple[str, str]]]:
+        """The shapes of the text's words and the words, by their first letters."""
+        shapes: dict[str, list[tuple[str, str]]] = defaultdict(list)
+        for stem in self._by_stem:
+            shape = shape_of(stem)
+            if len(shape) >= MIN_AKIN:
+                shapes[shape[:MIN_AKIN]].append((shape, stem))
+        return shapes
+
+    def _rarity(self, word: Token, found: int) -> float:
         """Rare words tell more: log idf over the sentences, numbers and names half as much again."""
-        found = len(self._by_stem.get(word.stem, ()))
         rarity = float(np.log(1 + (len(self.spans) + 1) / (found + 1)))
         return rarity * (1.5 if word.kind in (Kind.NUMBER, Kind.NAME) else 1.0)
 

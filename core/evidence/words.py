@@ -136,7 +136,7 @@ def _read_word(text: str, match: regex.Match[str], known: Token, following: str,
         return Token(word, known.stem, known.root, start, end, kind)
     if kind is Kind.NAME:  # of a month or a day, perhaps
         is_named = word[0].isupper() or language != "en"
-        if is_named and (name := calendar_name(known.text, following, text[max(0, start - 3) : start], language)):
+        if is_named and (name := calendar_name(word, following, text[max(0, start - 8) : start], language)):
             return Token(word, name, name, start, end, Kind.NAME)
         kind = Kind.FUNCTION if known.stem in small_words(language) else Kind.WORD
     if known.text == "half" and following.lower() in OF:
@@ -383,11 +383,14 @@ class NumberLine:
 
 @dataclass(frozen=True)
 class Reading:
+    """A text as tokens; `language` as `tokenize` takes it."""
+
     text: str
+    language: str = ""
 
     @cached_property
     def tokens(self) -> tuple[Token, ...]:
-        return tokenize(self.text)
+        return tokenize(self.text, self.language)
 
     @cached_property
     def content(self) -> tuple[Token, ...]:
@@ -473,9 +476,9 @@ class Reading:
 
 
 @lru_cache(maxsize=512)
-def read(text: str) -> Reading:
+def read(text: str, language: str = "") -> Reading:
     """The reading of `text`, kept for the next rule."""
-    return Reading(text)
+    return Reading(text, language)
 
 
 def match_tokens(left: Token, right: Token) -> float:

@@ -16,6 +16,7 @@ _YEAR = r"((?:19|20)\d{2})\b"
 _MONTH = r"(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]*\.?"
 _DAY = r"\d{1,2}(?:st|nd|rd|th)?"
 _DATE = rf"(?:[\s,:]*(?:online|on|date|{_DAY}|{_MONTH})\b\.?){{0,5}}[\s,:]*\b{_YEAR}"
+_BESIDE = r"[^\w\n]*"  # on its own line: across lines it would be looked for from each of them
 _SIGNS = tuple(
     re.compile(pattern, re.IGNORECASE | re.MULTILINE)
     for pattern in (
@@ -24,7 +25,7 @@ _SIGNS = tuple(
         rf"\bvol(?:ume|\.)\s*\d+[\s,:;|()a-z.\d–-]{{0,40}}?\b{_YEAR}",
         rf"(?:^|[.;|]\s*)accepted(?: for publication)?{_DATE}",
         rf"(?:^|[.;|]\s*)received{_DATE}",
-        rf"^\W*(?:{_DAY}\s+)?{_MONTH}\s+(?:{_DAY},?\s+)?{_YEAR}\W*$",
+        rf"^{_BESIDE}(?:{_DAY}\s+)?{_MONTH}\s+(?:{_DAY},?\s+)?{_YEAR}{_BESIDE}$",
     )
 )  # the surest first
 _LINE_START = re.compile(r"^[#*>\s]+", re.MULTILINE)

@@ -17,7 +17,7 @@ NO = frozenset({"no", "n", "nein", "not now"})
 ALSO_OF_ANSWERS = frozenset({"improve", "help", "history"})  # words under every answer (core/conversation.py)
 
 _LEAD = re.compile(r"library\b\s*[:,]?\s*", re.IGNORECASE)
-_POLITE = re.compile(r"(?:[\s,]+(?:please|pls|bitte|thanks|thank you))?[\s.!]*$", re.IGNORECASE)
+_COURTESIES = ("please", "pls", "bitte", "thanks", "thank you")
 _ADDS = re.compile(
     r"\badd(?:ed|ing)?\b.{0,1000}?\b(?:to|into)\s+(?:(?:the|our|my|your|this)\s+)?(?:paper\s+)?library\b",
     re.IGNORECASE | re.DOTALL,
@@ -79,7 +79,7 @@ def read_words(text: str, conversation: Conversation | None, *, is_addressed: bo
     `is_addressed` says that the message was for the bot, not just heard in a thread. `library …` always speaks to the
     library; without it and before anything was said there, only what can be nothing else does.
     """
-    said = _POLITE.sub("", text.strip())
+    said = _without_courtesy(text.strip())
     if conversation is not None and conversation.offered and said.casefold() in YES | NO:
         return Words(said)
     lead = _LEAD.match(said) if is_addressed else None
@@ -92,6 +92,25 @@ def read_words(text: str, conversation: Conversation | None, *, is_addressed: bo
     if is_going_on(conversation):
         return Words(said)
     return Words(said) if is_addressed and command is not None and _can_be_nothing_else(command) else None
+
+
+def _without_courtesy(text: str) -> str:
+    """Without the stops and the "please" at its end."""
+    bare = _cut_back(text, ".!")
+    for courtesy in _COURTESIES:
+        if bare[-len(courtesy) :].casefold() == courtesy:
+            before = bare[: -len(courtesy)]
+            rest = _cut_back(before, ",")
+            return rest if len(rest) < len(before) else bare
+    return bare
+
+
+def _cut_back(text: str, signs: str) -> str:
+    """Without blanks and `signs` at its end."""
+    end = len(text)
+    while end and (text[end - 1].isspace() or text[end - 1] in signs):
+        end -= 1
+    return text[:end]
 
 
 def _has_shape(command: Command | None) -> bool:

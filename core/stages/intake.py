@@ -11,7 +11,9 @@ import regex
 
 from core.config import MAX_QUERY_CHARS
 from core.errors import InvalidQuery
+from core.injection import without_quoted
 from core.job import Importance, QueryIntent, QuestionType, TimeConstraint
+from core.sentences import split_sentences
 from core.text.language import detect_language
 
 _PAYLOAD = regex.compile(
@@ -31,6 +33,13 @@ _PROMPT_EXTRACTION = regex.compile(
     r"\b(?:your|the)\s+(?:\w+\s+){0,2}(?:system\s+(?:prompt|message|instructions?)|(?:initial|hidden|secret|original)\s+(?:prompt|instructions?)"
     r"|prompt\s+above|instructions\s+above)"
     r"|\b(?:ignore|disregard|forget)\b[^.?!]{0,20}\b(?:all|any|previous|prior|above|your)\b[^.?!]{0,20}\b(?:instructions?|prompts?|rules)\b",
+    regex.IGNORECASE,
+)
+# Who asks about such orders gives none. "How about you ignore …" and "can you ignore …" do.
+_ASKS_ABOUT = regex.compile(
+    r"^\W*(?:how(?!\s+about)|why(?!\s+do(?:n['’]t|\s+not)\s+you)|who|which|when|where|is|are|was|were|do|does|did|has|have"
+    r"|(?:can|could|should|would|will)(?!\s+you)|(?:explain|describe|compare|discuss)\s+(?:how|why|what|whether|the)"
+    r"|what(?!(?:\s+(?:is|are|was|were)|['’]s)\s+(?:your\b|the\s+(?:\w+\s+){0,2}(?:prompt|message|instructions?)(?:\s+above)?\W*$)))\b",
     regex.IGNORECASE,
 )
 _KEYBOARD_ROWS = (
@@ -131,6 +140,12 @@ def _has_no_letter(query: str) -> bool:
     return not any(char.isalpha() for char in query)
 
 
+def _asks_for_prompt(query: str) -> bool:
+    """Whether a sentence of it wants our own instructions, or us to forget them; what it quotes does not count."""
+    lines = [without_quoted(sentence.text) for sentence in split_sentences(query)]
+    return any(_PROMPT_EXTRACTION.search(line) and not _ASKS_ABOUT.match(line) for line in lines)
+
+
 def _is_payload(query: str) -> bool:
     """Nothing but code meant to be executed: what stays after taking it out is no sentence."""
     if not _SMELLS_OF_PAYLOAD.search(query):
@@ -179,7 +194,7 @@ _RULES = (
     ("no-letters", _has_no_letter, "I can only research questions in words; please add some."),
     (
         "prompt-extraction",
-        lambda query: bool(_PROMPT_EXTRACTION.search(query)),
+        _asks_for_prompt,
         "I research questions about the world, not my own instructions; please ask one.",
     ),
     (

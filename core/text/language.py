@@ -5,13 +5,17 @@ By script, then by function words, then by a model of bytes; a guess that the pl
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache
+import unicodedata
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from functools import cache, lru_cache
 from math import log
 from threading import Lock
 from typing import TYPE_CHECKING
 
 import regex
+
+from core.text.numbers import numerals
 
 if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier
@@ -61,9 +65,9 @@ _SMALL_WORDS = {
     "lui leur leurs son sa ses mon ma mes ton ta tes notre nos votre vos y en est sont était étaient a ont avait "
     "avaient été être avoir fut furent sera seront peut peuvent dans par pour sur sous avec sans chez entre vers "
     "contre depuis pendant après avant ne n pas plus moins très aussi comme si même tout tous toute toutes",
-    "es": "el la los las un una unos unas lo al del de y e o u pero sino que qué quien quién quienes cual cuál cuáles "
+    "es": "el la los las un una unos unas a lo al del de y e o u sino que qué quien quién quienes cual cuál cuáles "
     "cuando cuándo donde dónde como cómo cuanto cuánto cuánta cuántos cuántas por porque para con sin en entre "
-    "sobre desde hasta hacia contra según se su sus le les me te nos mi mis tu tus este esta estos estas ese esa "
+    "pero sobre desde hasta hacia contra según se su sus le les me te nos mi mis tu tus este esta estos estas ese esa "
     "esos esas aquel aquella eso esto es son era eran fue fueron ser sido está están estaba estar ha han había "
     "habían hay haber tiene tienen puede pueden no ni ya muy más menos también si sí yo él ella ellos ellas",
     "it": "il lo la i gli le l un uno una di d del dello della dei degli delle dell a al allo alla ai agli alle all da "
@@ -71,7 +75,7 @@ _SMALL_WORDS = {
     "o ma se che chi cui quale quali qual quando come dove perché quanto quanta quanti quante cosa non si ci vi "
     "ne lui lei loro suo sua suoi sue mio mia è sono era erano fu furono essere stato stata stati ha hanno aveva "
     "avevano avere può possono questo questa questi queste quello quella quelli più meno anche molto",
-    "pt": "o os as um uma uns umas de do da dos das em no na nos nas num numa ao aos à às por pelo pela pelos pelas "
+    "pt": "o a os as um uma uns umas de do da dos das em no na nos nas num numa ao aos à às por pelo pela pelos pelas "
     "para com sem sob sobre entre até desde e ou mas que quem qual quais quando onde como porque porquê quanto "
     "quanta quantos quantas se seu sua seus suas lhe ele ela eles elas eu é são era eram foi foram ser sido está "
     "estão estava tem têm tinha há pode podem não nem já mais menos muito também isto isso este esta estes estas "
@@ -95,18 +99,34 @@ _NEGATIONS = {
     "pt": "não nao nunca jamais sem nenhum nenhuma nenhuns nenhumas ninguém nada nem tampouco",
     "nl": "niet niets geen nooit nimmer niemand nergens zonder noch nauwelijks geenszins nee",
 }
+# Spellings that tell one of them from the others where small words do not.
+_TELLING = {
+    "en": regex.compile(r"th|wh|sh|ing\b|ed\b|[^aeiou]y\b"),
+    "de": regex.compile(r"[äöüß]|sch|ung\b|cht|ei"),
+    "fr": regex.compile(r"[èêëçœùâ]|eux\b|eau|oi|ent\b"),
+    "es": regex.compile(r"[ñ¿¡]|ci[óo]n|[óí]|ue"),
+    "it": regex.compile(r"[òì]|[ztlc]{2}|zion|gli|[ae]no\b"),
+    "pt": regex.compile(r"[ãõç]|lh|nh|ou\b|m\b"),
+    "nl": regex.compile(r"ij|aa|ee|oo|uu|k"),
+}
 # Inflections, the longest first, taken off words without their accents; what is left has three letters at least. After
 # the light stemmers of Savoy (SAC 2006): Snowball's in Python take 40 µs a word, more than all else done with a page.
 _ENDINGS = {
-    "de": "esten sten ten tet ern est em en er es te st e n s t",
+    "de": "esten sten ten tet ern est em en er es te st e n t",
     "fr": "issent aient ements ement ant ees ent ait ais ont aux era ee er es ez ir it e s x",
     "es": "amente ieron iendo arian aron aban ando adas ados idas idos aba ada ado ida ido ar er ir an en as es os io "
     "a e o s n",
     "it": "mente arono ando endo ato ata ati ate uto uta uti ute are ere ire ano ono a e i o",
     "pt": "mente aram eram iram ando endo ados adas idos idas ado ada ido ida coes ar er ir am em as es os ou a e o s",
-    "nl": "eren ende ten den en et er te de e s t n",
+    "nl": "eren ende ten den en et er te de e t n",
 }
-_UNACCENTED = str.maketrans("àáâãäåçèéêëìíîïñòóôõöøùúûüýÿ", "aaaaaaceeeeiiiinoooooouuuuyy")
+# Letters of other scripts and spellings of one sound: Moskau and Москва, Akademie and academia begin alike.
+_LATIN = str.maketrans(
+    "абвгдезиклмнопрстуфхыэіґαβγδεζηικλμνξοπρσςτυφχωøłđ",
+    "abvgdeziklmnoprstufhieigabgdeziiklmnxoprsstifhoold",
+) | str.maketrans({"ж": "zh", "ц": "ts", "ч": "ch", "ш": "sh", "ю": "iu", "я": "ia", "ь": "", "θ": "th", "ψ": "ps"})
+_SPELLINGS = regex.compile(r"ph|[tc]h|qu|ck|[kzyw]|(.)(?=\1)")
+_SOUNDS = {"ph": "f", "th": "t", "ch": "c", "qu": "c", "ck": "c", "k": "c", "z": "c", "y": "i", "w": "v"}
 KNOWN = frozenset(_NEGATIONS)  # languages whose negations, numbers and months the rules know
 _WORD_SETS = {code: frozenset(listed.split()) for code, listed in _SMALL_WORDS.items()}
 
@@ -162,22 +182,34 @@ def _load_identifier() -> LanguageIdentifier:
 
 
 def language_of(text: str) -> str:
-    """The language of `KNOWN` whose small words a text has most of, "" where it has none; quick, for every sentence."""
-    counts = dict.fromkeys(KNOWN, 0)
+    """The language of `KNOWN` that a text has most small words of, "" where it has none; quick, for every sentence.
+
+    Words for numbers and months tell too, but less, as some are small words elsewhere.
+    """
+    counts = dict.fromkeys(_NEGATIONS, 0.0)
     known = _languages_by_word()
     for word in _WORD.findall(text.lower()):
-        for code in known.get(word, ()):
-            counts[code] += 1
+        for code, weight in known.get(word, ()):
+            counts[code] += weight
     best = max(counts.values())
-    return (
-        "" if best == 0 else "en" if counts["en"] == best else next(code for code in _NEGATIONS if counts[code] == best)
-    )
+    equal = [code for code in _NEGATIONS if counts[code] == best] if best else []
+    return max(equal, key=lambda code: len(_TELLING[code].findall(text))) if len(equal) > 1 else "".join(equal)
 
 
 @cache
-def _languages_by_word() -> Mapping[str, tuple[str, ...]]:
-    words = set[str]().union(*(_WORD_SETS[code] for code in KNOWN))
-    return {word: tuple(code for code in _NEGATIONS if word in _WORD_SETS[code]) for word in words}
+def _languages_by_word() -> Mapping[str, Sequence[tuple[str, float]]]:
+    known: dict[str, dict[str, float]] = defaultdict(dict)
+    for code in _NEGATIONS:
+        words = numerals(code)
+        for listed, weight in (
+            (words.calendar, 0.6),
+            (words.numbers, 0.6),
+            (words.scales, 0.6),
+            (_WORD_SETS[code], 1.0),
+        ):
+            for word in listed:
+                known[word][code] = weight
+    return {word: tuple(weights.items()) for word, weights in known.items()}
 
 
 def small_words(language: str) -> frozenset[str]:
@@ -198,8 +230,17 @@ def stem(lower: str, language: str) -> str:
 
 
 def fold(lower: str) -> str:
-    """Without the accents of Latin letters: Köln and Koln are one."""
-    return lower if lower.isascii() else lower.translate(_UNACCENTED).replace("ß", "ss")
+    """Without accents: Köln and Koln are one."""
+    if lower.isascii():
+        return lower
+    letters = unicodedata.normalize("NFD", lower).replace("ß", "ss")
+    return "".join(letter for letter in letters if unicodedata.category(letter) != "Mn")
+
+
+@lru_cache(maxsize=65536)
+def shape_of(stem: str) -> str:
+    """A word as it sounds across languages, to see whether two begin alike: Photosynthese and fotosíntesis."""
+    return _SPELLINGS.sub(lambda match: _SOUNDS.get(match.group(), ""), fold(stem).translate(_LATIN))
 
 
 def negations(language: str) -> frozenset[str]:

@@ -46,14 +46,15 @@ OPENING = _ARTICLES | _JOINTS
 _ORDINAL_ENDINGS = frozenset("st nd rd th er re ère e ème º ª de ste".split())
 _COMPOUND = regex.compile(r"(.*?)(tausend|hundert|duizend|honderd|mila|mille|cento)(?:und|en)?(.*)")
 _PERCENT = regex.compile(r"p(?:e[rt]|or|our)\s?cien(?:to)?|p(?:er|or|our)\s?cento?|pro[zc]ent|pct")
+_IN_MONTH = regex.compile(r"\b(?:in|since|until|during|early|late|mid|every|each|of|last|next)[ -]$", regex.IGNORECASE)
 _DECIMALS = regex.compile(r"[.,]\d\d?(?!\d)")
 _INDIAN = regex.compile(r"\d{1,2}(?:,\d\d)+,\d{3}")
 # Ours of a unit, its other names, what it is in the base of its dimension.
 _UNITS = """
 length m meter metre 1 km kilometer kilometre 1000 cm centimeter centimetre 0.01 mm millimeter millimetre 0.001 nm
  nanometer 1e-9 mile mi 1609.344 foot ft feet 0.3048 inch 0.0254 yard 0.9144
-mass g gram 1 kg kilogram kilo 1000 mg milligram 0.001 µg μg mcg microgram 1e-6 tonne 1e6 lb pound lbs 453.592 oz ounce
- 28.3495
+mass g gram 1 kg kilogram kilo quilo 1000 mg milligram 0.001 µg μg mcg microgram 1e-6 tonne 1e6 lb pound lbs
+ 453.592 oz ounce 28.3495
 time s second sec 1 ms millisecond 0.001 min minute mins 60 h hour hr hrs 3600 day 86400 week 604800 month 2629800
  year yr yrs an ans 31557600 decade 315576000 century 3155760000
 volume l liter litre 1 ml milliliter millilitre 0.001 dl 0.1 gallon 3.78541
@@ -102,10 +103,11 @@ def numerals(language: str) -> Numerals:
     else:  # "mil", "tausend": a number by itself, as "thousand" is not
         numbers |= {word: value for word, value in scales.items() if value == 1000}
     months = {word: MONTHS[int(value) - 1] for word, value in table["months"].items()}
+    longest = {max((word for word in months if months[word] == name), key=len) for name in MONTHS}
     return Numerals(
         str(table["decimal"]),
         {word: WEEKDAYS[int(value) - 1] for word, value in table["weekdays"].items()} | months,
-        frozenset(word for word in months if len(word) < 5 and word not in ("juni", "juli", "juin")) | {"march"},
+        frozenset(word for word in months if word not in longest) | {"may", "march", "mars"},
         numbers,
         ordinals,
         scales,
@@ -234,16 +236,17 @@ def _is_part(left: str, right: str, following: str, words: Numerals) -> bool:
     return is_sure or is_plural or following in OF
 
 
-def calendar_name(lower: str, following: str, before: str, language: str) -> str:
+def calendar_name(word: str, following: str, before: str, language: str) -> str:
     """The English name of a month or weekday, "" if it is none.
 
-    Short forms and names that are also words ("May", "mars") need a number beside them.
+    Short forms and names that are also words ("May", "Mars") need a number beside them, or an "in" before.
     """
-    words = numerals(language)
-    name = words.calendar.get(lower) or (numerals("en").calendar.get(lower) if language != "en" else None)
-    if name is None or (lower not in words.ambiguous and len(lower) > 3):
-        return name or ""
-    return name if following[:1].isdigit() or before.rstrip(" .")[-1:].isdigit() else ""
+    words, lower = numerals(language), word.lower()
+    name = words.calendar.get(lower) or numerals("en").calendar.get(lower, "")
+    is_clear = lower not in words.ambiguous and (len(lower) > 3 or lower in words.calendar)
+    if is_clear or word == "mars" or following[:1].isdigit() or before.rstrip(" .")[-1:].isdigit():
+        return name
+    return name if language == "en" and _IN_MONTH.search(before) else ""
 
 
 def is_year(written: str, value: float) -> bool:

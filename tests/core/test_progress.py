@@ -110,7 +110,7 @@ async def test_a_source_is_told_with_its_number_once_it_has_one(source_id: str, 
 
 @pytest.mark.parametrize(
     ("verdict", "mark"),
-    [(Verdict.SUPPORTED, "✓"), (Verdict.PARTIAL, "◐"), (Verdict.MOVED, "↪"), (Verdict.UNCHECKED, "?")],
+    [(Verdict.SUPPORTED, "✓"), (Verdict.PARTIAL, "◐"), (Verdict.MOVED, "↪"), (Verdict.UNCHECKED, "◐")],
 )
 @pytest.mark.parametrize("section", ["summary", "detail"])
 async def test_a_sentence_is_told_with_its_section_verdict_and_mark(verdict: Verdict, mark: str, section: str) -> None:

@@ -362,7 +362,7 @@ async def test_what_is_not_verbatim_the_judge_decides(verdict: str, is_shown: bo
     """S003-14, D18: whatever its words, a sentence is shown as what the judge makes of it."""
     first, second = PARAPHRASES[:2]
     rows = [{"item": item, "reason": "read it", "verdict": verdict} for item in range(1, 9)]
-    firm = "Cats purr because the muscles of the larynx twitch [1]."
+    firm = "Cats purr because the muscles of the larynx twitch about 25 times a second [1]."
     model = FakeModel(
         {"plan": PLAN, "answer": written(f"{firm} {first} [1]. {second} [1]."), "check": json.dumps({"verdicts": rows})}
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,8 @@ from hypothesis import strategies as st
 
 from core.terms import (
     STOPWORDS,
-    asks_for_figure,
+    Asked,
+    forms_of,
     inverse_frequency,
     question_terms,
     stem,
@@ -129,23 +131,6 @@ def test_words_that_mean_something_in_english_are_no_stopwords() -> None:
     assert not STOPWORDS & {"war", "die", "hat", "son", "sin", "den", "sur", "pour", "gift", "fort"}
 
 
-@pytest.mark.parametrize(
-    ("question", "wants"),
-    [
-        ("How many moons has Mars?", True),
-        ("How old is the universe?", True),
-        ("When did the war end?", True),
-        ("What year was it founded?", True),
-        ("What percentage of adults smoke?", True),
-        ("Why is the sky blue?", False),
-        ("How does a vaccine work?", False),
-        ("Who invented the telephone?", False),
-    ],
-)
-def test_questions_for_a_figure_are_told(question: str, wants: bool) -> None:
-    assert asks_for_figure(question) is wants
-
-
 @given(st.lists(st.lists(st.sampled_from("abcdef"), max_size=5), min_size=1, max_size=8))
 def test_a_rarer_term_weighs_more(documents: list[list[str]]) -> None:
     """BM25's idf: positive, falling with the number of documents, and highest for what is in none."""
@@ -157,3 +142,74 @@ def test_a_rarer_term_weighs_more(documents: list[list[str]]) -> None:
         assert 0 < weights[one] < unseen_weight(len(documents))
         for other in weights:
             assert (weights[one] > weights[other]) == (counts[one] < counts[other])
+
+
+@pytest.mark.parametrize(
+    ("language", "term", "word", "least", "most"),
+    [
+        pytest.param("de", "verteidigung", "verteidigungslinie", 0.8, 0.99, id="a compound holds its part"),
+        pytest.param("de", "verteidigungslinie", "verteidigung", 0.4, 0.8, id="a part is less than the compound"),
+        pytest.param("de", "häuser", "haus", 1, 1, id="umlaut of a plural"),
+        pytest.param("de", "gegründet", "gründete", 1, 1, id="participle"),
+        pytest.param("nl", "spoorweg", "spoorwegen", 0.5, 1, id="Dutch plural"),
+        pytest.param("es", "promulgó", "promulgada", 1, 1, id="Spanish verb"),
+        pytest.param("fr", "fondée", "fonder", 1, 1, id="French verb"),
+        pytest.param("it", "scoperta", "scoperte", 1, 1, id="Italian plural"),
+        pytest.param("pt", "fundou", "fundada", 1, 1, id="Portuguese verb"),
+        pytest.param("en", "sang", "sing", 0.5, 0.9, id="strong verb"),
+        pytest.param("en", "begin", "began", 0.5, 0.9, id="strong verb of two syllables"),
+    ],
+)
+def test_a_word_is_found_in_its_other_forms(language: str, term: str, word: str, least: float, most: float) -> None:
+    """S003-02: by the language of the question, and the surer the nearer."""
+    found = forms_of(term, {word, "entirely", "different"}, language)
+
+    assert set(found) == {word}
+    assert least <= found[word] <= most
+
+
+@pytest.mark.parametrize(
+    ("language", "term", "word"),
+    [
+        ("en", "2023", "2024"),
+        ("en", "bus", "business"),
+        ("en", "bird", "board"),
+        ("de", "rat", "rathaus"),
+        ("es", "casa", "causa"),
+        ("zh", "东京", "京都"),
+        ("", "tide", "tidal"),
+    ],
+)
+def test_words_that_only_look_alike_are_not_forms(language: str, term: str, word: str) -> None:
+    """Figures stand for themselves, short words begin too many others."""
+    assert forms_of(term, {word}, language) == {}
+
+
+@pytest.mark.parametrize(
+    ("language", "question", "found"),
+    [
+        ("de", "Wann war die Gründung des Vereins?", ["gründung", "verein"]),
+        ("es", "¿Cuándo fue fundada la ciudad?", ["fundada", "ciudad"]),
+        ("en", "What is the name of the pro-bowler?", ["pro", "bowler"]),
+    ],
+)
+def test_what_only_asks_goes_by_the_questions_language(language: str, question: str, found: list[str]) -> None:
+    assert question_terms(question, language) == found
+
+
+def test_a_rare_word_of_the_question_covers_more_than_a_common_one() -> None:
+    bags = [frozenset({"tower", "height"}), frozenset({"tower", "museum"}), frozenset({"tower", "garden"})]
+    asked = Asked("Which tower has a museum?", bags, "en")
+
+    assert asked.coverage(frozenset({"museum"})) > asked.coverage(frozenset({"tower"}))
+    assert asked.coverage(frozenset({"museum", "tower"})) == pytest.approx(1.0)
+    assert asked.coverage(frozenset()) == 0.0
+
+
+def test_stems_are_the_same_in_every_thread() -> None:
+    """A Snowball stemmer keeps the word it works on: threads that shared one would mix their words up."""
+    listed = [f"verteidigung{ending}" for ending in ("", "en", "s")] * 50
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda word: forms_of("verteidigung", {word}, "de"), listed))
+
+    assert all(list(entry.values()) == [1.0] for entry in found)

@@ -9,9 +9,11 @@ from tests.evals.attribution import print_attribution
 from tests.evals.confidence import print_confidence
 from tests.evals.conflicts import print_conflicts
 from tests.evals.datasets import DataAbsent
+from tests.evals.injection import print_injection
 from tests.evals.library import print_library
 from tests.evals.lookalikes import print_lookalikes
 from tests.evals.planted import print_planted
+from tests.evals.quoted import print_quoted
 from tests.evals.speed import print_speed
 from tests.evals.whole.report import print_whole
 
@@ -24,6 +26,8 @@ EVALUATIONS: dict[str, Callable[[], None]] = {
     "confidence": print_confidence,
     "conflicts": print_conflicts,
     "whole": print_whole,
+    "injection": print_injection,
+    "quoted": print_quoted,
 }
 
 

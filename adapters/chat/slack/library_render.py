@@ -40,6 +40,7 @@ OPEN_BUTTONS = 5  # papers of a list; the others are opened by their numbers
 ASKED_ROOM = 300
 BESIDE_PICTURE = 500  # characters of a page that is shown as a picture
 _HEADINGS = regex.compile(r"^#{1,6}\s+", regex.MULTILINE)
+_LIST_SIGN = regex.compile(r"^([^\S\n]*)[-*][^\S\n]+", regex.MULTILINE)
 _ALONE = frozenset({"Help", "Status", ""})  # titles of what is for whoever asked, and goes on to nothing
 
 
@@ -127,16 +128,23 @@ def mrkdwn_pieces(text: str) -> list[str]:
                 pieces[-1] = together
             elif part.strip():
                 pieces.append(part)
-    if len(pieces) > MAX_SECTIONS:
-        return [*pieces[:MAX_SECTIONS], "…"]
+        if len(pieces) > MAX_SECTIONS:
+            return [*pieces[:MAX_SECTIONS], "…"]
     return pieces or ["…"]
 
 
 def _as_mrkdwn(paragraph: str) -> str:
     """Headings and bold as Slack's own, list signs as dots; everything else literally."""
-    text = regex.sub(r"^#{1,6}\s+(.+?)\s*#*$", r"**\1**", paragraph, flags=regex.MULTILINE)
+    text = "\n".join(_heading(line) for line in paragraph.split("\n"))
     text = regex.sub(r"\*\*(\S(?:[^*\n]*\S)?)\*\*", r"*\1*", text)
-    return escaped(regex.sub(r"^(\s*)[-*]\s+", r"\1• ", text, flags=regex.MULTILINE))
+    return escaped(_LIST_SIGN.sub(r"\1• ", text))
+
+
+def _heading(line: str) -> str:
+    """In bold where it is one."""
+    signs = _HEADINGS.match(line)
+    words = line[signs.end() :].rstrip().rstrip("#").rstrip() if signs else ""
+    return f"**{words}**" if words else line
 
 
 def _parts(text: str) -> list[str]:

@@ -127,8 +127,8 @@ def is_open_channel(channel: Mapping[str, object]) -> bool:
 
 def question_of(text: str, bot_user_id: str) -> str:
     """What was said to the bot, without mentioning it, as the person typed it."""
-    unmentioned = re.sub(rf"<@{re.escape(bot_user_id)}(\|[^>]*)?>", " ", text) if bot_user_id else text
-    links_as_typed = re.sub(r"<(https?://[^|>]+)(?:\|[^>]*)?>", r"\1", unmentioned)
+    unmentioned = re.sub(rf"<@{re.escape(bot_user_id)}(\|[^<>]*)?>", " ", text) if bot_user_id else text
+    links_as_typed = re.sub(r"<(https?://[^|<>]+)(?:\|[^<>]*)?>", r"\1", unmentioned)
     return html.unescape(links_as_typed).strip()
 
 

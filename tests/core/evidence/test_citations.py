@@ -167,9 +167,11 @@ def test_marks_are_read_with_their_bracket(text: str, marks: list[str]) -> None:
     assert [marker.mark for marker in parse_markers(text)] == marks
 
 
-def test_every_verdict_has_its_own_mark() -> None:
+def test_every_verdict_has_a_mark_and_what_is_not_confirmed_never_that_of_what_is() -> None:
+    """D18: ◐ is for what is carried in part, and for what nobody confirmed."""
     assert set(MARKS) == set(Verdict)
-    assert len(set(MARKS.values())) == len(MARKS)
+    assert [verdict for verdict, mark in MARKS.items() if mark == MARKS[Verdict.SUPPORTED]] == [Verdict.SUPPORTED]
+    assert MARKS[Verdict.UNCHECKED] == MARKS[Verdict.PARTIAL]
 
 
 @pytest.mark.parametrize(

@@ -344,15 +344,14 @@ def test_sources_nobody_cited_corroborate_and_contradict() -> None:
 
 def test_what_sources_say_only_together_is_supported_by_them_together() -> None:
     """Each says a part; the judge is asked about both at once."""
-    grounder = Grounder(
-        [make_source(1, "The Rhine is 1,233 km long."), make_source(2, "The Danube is 2,850 km long.")], QUESTION
-    )
+    rivers = [make_source(1, "The Rhine flows into the sea."), make_source(2, "The Danube flows into the sea.")]
+    grounder = Grounder(rivers, QUESTION)
 
     def said(pair: Pair) -> Judgement:
         text = "".join(pair.passages)
         return Judgement(Ruling.SUPPORTED if "Rhine" in text and "Danube" in text else Ruling.PARTIAL)
 
-    (judged,) = judge_text(grounder, "summary", "Rhine and Danube measure 1,233 km and 2,850 km [1][2].", said)
+    (judged,) = judge_text(grounder, "summary", "Both the Rhine and the Danube end in the sea [1][2].", said)
 
     assert judged.claim is not None
     assert judged.claim.verdict is Verdict.SUPPORTED

@@ -53,6 +53,65 @@ def test_nothing_is_found_where_nothing_is_said() -> None:
     assert EvidenceIndex(make_source("")).find("The archive moved.") is None
 
 
+OBSERVATORY = (
+    "The observatory at Cerro Alto opened on 4 May 1962. Its first mirror measured 1.5 metres. Rust soon made the dome "
+    "hard to turn. A second instrument followed in 1981, paid for by the Lindqvist foundation. It found 240 asteroids "
+    "before the power failed. Visitors are welcome on Sundays. The road was washed away in a storm."
+)
+
+
+@pytest.mark.parametrize(
+    ("claim", "quote"),
+    [
+        ("1962 wurde die Sternwarte Cerro Alto eröffnet.", "The observatory at Cerro Alto opened on 4 May 1962."),
+        ("Das Fernrohr entdeckte zweihundertvierzig Asteroiden.", "It found 240 asteroids before the power failed."),
+        ("El primer espejo medía 1,5 metros.", "Its first mirror measured 1.5 metres."),
+        (
+            "La fondation Lindqvist a payé.",
+            "A second instrument followed in 1981, paid for by the Lindqvist foundation.",
+        ),
+        ("La domenica si può visitare.", "Visitors are welcome on Sundays."),
+        ("Обсерватория открыта 4 мая 1962 года.", "The observatory at Cerro Alto opened on 4 May 1962."),
+        ("The telescope's casing corroded and the dome jammed.", "Rust soon made the dome hard to turn."),
+    ],
+    ids=[
+        "a year and a name",
+        "a number in words",
+        "a decimal comma",
+        "a name",
+        "a weekday",
+        "other letters",
+        "other words",
+    ],
+)
+def test_the_nearest_passages_hold_what_a_claim_in_another_language_says(claim: str, quote: str) -> None:
+    """D21: by numbers, dates, names and words of one origin; the judge reads them."""
+    nearest = EvidenceIndex(make_source(OBSERVATORY)).nearest(claim)
+
+    assert quote in nearest[0].quote
+
+
+def test_the_nearest_passages_are_disjoint_and_the_writers_own_quote_stands_first() -> None:
+    index = EvidenceIndex(make_source(OBSERVATORY))
+
+    nearest = index.nearest("Es gibt dort Asteroiden, seit 1962.", quote="Rust soon made the dome hard to turn")
+
+    assert nearest[0].quote == "Rust soon made the dome hard to turn"
+    assert len(nearest) == 3
+    spans = sorted((passage.start, passage.end) for passage in nearest)
+    assert all(left[1] <= right[0] for left, right in pairwise(spans))
+    assert all(passage.quote == OBSERVATORY[passage.start : passage.end] for passage in nearest)
+
+
+def test_nothing_is_near_where_nothing_is_shared() -> None:
+    """A claim of which the source has not a word, a number or a name."""
+    index = EvidenceIndex(make_source(OBSERVATORY))
+
+    assert index.nearest("Photosynthese braucht Chlorophyll.") == ()
+    assert index.nearest("Photosynthese braucht Chlorophyll.", quote="no such words anywhere") == ()
+    assert EvidenceIndex(make_source("")).nearest("Anything at all.") == ()
+
+
 @given(st.text(max_size=400), st.text(max_size=80))
 def test_a_quote_is_always_its_span_of_the_source(content: str, claim: str) -> None:
     """`quote == content[start:end]`, at most three sentences, whatever the text."""

@@ -130,14 +130,16 @@ def test_a_question_for_a_figure_prefers_a_sentence_with_one() -> None:
     assert found[0] == exact
 
 
-def test_a_row_of_a_table_is_quoted_as_it_stands() -> None:
-    """Facts often stand in tables: a row is quoted whole, without its outer bars, its offsets those of the quote."""
+def test_a_row_of_a_table_is_quoted_under_its_head() -> None:
+    """Facts often stand in tables: a row is quoted whole, without its outer bars, and never without its head."""
     page = source(
         1, "Tides of the ocean at their largest:\n\n| Bay | Tide |\n|---|---|\n| Bay of Fundy | up to 16 metres |\n"
     )
 
-    row = quote_answer("How large is the tide in the Bay of Fundy?", [page]).summary[0]
+    head, row = quote_answer("How large is the tide in the Bay of Fundy?", [page]).summary
 
+    assert (head.text, head.is_head) == ("Bay | Tide", True)
+    assert page.content[head.start : head.end] == head.text
     assert row.text == "Bay of Fundy | up to 16 metres"
     assert page.content[row.start : row.end] == row.text
 
@@ -151,7 +153,7 @@ def test_a_row_is_read_under_its_head_and_is_about_its_first_cell() -> None:
         "| `PORT` | 8080 | Where it listens |\n",
     )
 
-    assert quoted(page, question="What is the default port?")[0] == "`PORT` | 8080 | Where it listens"
+    assert quoted(page, question="What is the default port?")[1] == "`PORT` | 8080 | Where it listens"
 
 
 def test_a_page_that_repeats_itself_is_quoted_once() -> None:
@@ -220,3 +222,89 @@ def test_questions_in_other_languages_are_answered_from_sources_in_theirs(questi
 def test_a_quoted_sentence_is_cited_before_its_stop(text: str, shown: str) -> None:
     """As in written answers, but where the stop is part of the last word."""
     assert cited(text, "1") == shown
+
+
+AIM = "To determine whether daily walking lowers blood pressure in older adults with hypertension."
+METHOD = "We randomised 120 patients to daily walking or to usual care and measured blood pressure after 12 weeks."
+OUTCOME = "Systolic blood pressure was 8 mm Hg lower in patients who walked than in those under usual care (P<.001)."
+CONCLUSION = "Daily walking lowers blood pressure in older adults with hypertension and should be offered to patients."
+WALKING = "Does daily walking lower blood pressure in older adults with hypertension?"
+
+
+@pytest.mark.parametrize(
+    "abstract",
+    [
+        pytest.param(
+            f"OBJECTIVE: {AIM}\n\nMETHODS: {METHOD}\n\nRESULTS: {OUTCOME}\n\nCONCLUSIONS: {CONCLUSION}", id="labels"
+        ),
+        pytest.param(f"{AIM} {METHOD} {OUTCOME} {CONCLUSION}", id="no labels"),
+        pytest.param(f"{AIM} {METHOD} {OUTCOME} These results suggest this: {CONCLUSION}", id="a cue"),
+    ],
+)
+def test_what_a_study_concludes_answers_and_not_what_it_aimed_at(abstract: str) -> None:
+    """G-05: the aim has the question's words, the conclusion has the answer."""
+    answer = quote_answer(WALKING, [source(1, abstract)])
+
+    assert any(CONCLUSION in entry.text for entry in answer.summary)
+    assert not any(AIM in entry.text for entry in answer.summary)
+
+
+def test_a_follow_up_whose_sentence_before_it_cannot_be_quoted_is_not_the_answer() -> None:
+    """ "It causes …" under a heading alone says nothing of what it is about."""
+    page = source(1, f"## Gravity\n\nIt causes the tides of the ocean by the pull of gravity.\n\n{CAUSE}")
+
+    assert quote_answer(QUESTION, [page]).summary[0].text == CAUSE
+
+
+def test_steps_come_whole() -> None:
+    """ "How do I …?" is answered by every step of the list, short ones included, in order."""
+    steps = ["Stop the worker.", "Copy the queue file to the new disk.", "Change QUEUE_PATH.", "Start the worker."]
+    listed = "\n".join(f"{number}. {step}" for number, step in enumerate(steps, start=1))
+    page = source(
+        1, f"## Moving the queue\n\nYou can move the queue to another disk in four steps:\n\n{listed}\n\nThe end."
+    )
+
+    answer = quote_answer("How do I move the queue to another disk?", [page])
+
+    assert [entry.text for entry in answer.summary] == steps
+    assert all(page.content[entry.start : entry.end] == entry.text for entry in answer.summary)
+
+
+def test_a_summary_without_what_is_asked_for_is_not_direct_and_says_why() -> None:
+    """D23: near the question is not an answer."""
+    question = "How long are answers to questions cached?"
+    without = quote_answer(question, [source(1, "Answers to questions are cached by tenant, language and mode.")])
+    given = quote_answer(question, [source(1, "Answers to questions are cached for 24 hours.")])
+
+    assert (without.is_direct, without.unanswered) == (False, "no duration is given")
+    assert (given.is_direct, given.unanswered) == (True, "")
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence"),
+    [
+        pytest.param(
+            "Wie viele Punkte gab die Verteidigung der Adler ab?",
+            "Die Adler gaben hinter ihrer Verteidigungslinie nur 308 Punkte ab.",
+            id="German compound",
+        ),
+        pytest.param(
+            "¿Cuándo promulgó la colonia su constitución?",
+            "La constitución de la colonia fue promulgada en 1855.",
+            id="Spanish inflection",
+        ),
+        pytest.param(
+            "Who founded the museums of Lund?", "The museum of Lund was founding work of Ada Berg.", id="English"
+        ),
+    ],
+)
+def test_words_are_found_in_their_other_forms(question: str, sentence: str) -> None:
+    """S003-02: an answer seldom repeats the question's own forms."""
+    assert quoted(source(1, sentence), question=question) == [sentence]
+
+
+def test_a_text_without_the_name_that_was_asked_about_answers_nothing() -> None:
+    """G-05: all other words may be there; who it is about decides."""
+    page = source(1, "The tides of the ocean are caused by gravity, said Laplace in his treatise.", title="Tides")
+
+    assert quote_answer("What did Newton Whitfield say about Ganymede?", [page]) == QuotedAnswer()

@@ -1,0 +1,137 @@
+"""What kind of answer a question asks for, and whether a text holds one: precise rather than complete."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.evidence.answering import Expected, expected_answer, states_aim, unanswered_by_rules
+
+
+@pytest.mark.parametrize(
+    ("language", "question", "expected"),
+    [
+        ("en", "How long are answers cached?", Expected.DURATION),
+        ("en", "In what year was it founded?", Expected.DATE),
+        ("en", "In the north, when does winter begin?", Expected.DATE),
+        ("en", "How often is it updated?", Expected.FREQUENCY),
+        ("en", "How tall is the tower?", Expected.NUMBER),
+        ("en", "By whom was it written?", Expected.PERSON),
+        ("en", "Where does it grow?", Expected.PLACE),
+        ("en", "Does aspirin prevent strokes?", Expected.VERDICT),
+        ("en", "Is it red or blue?", None),
+        ("en", "What happens when water freezes?", None),
+        ("en", "When water freezes, what happens?", None),
+        ("en", "Why is the sky blue?", None),
+        ("de", "Wie lange hält der Akku?", Expected.DURATION),
+        ("de", "Seit wann gibt es den Verein?", Expected.DATE),
+        ("de", "Wie viele Zimmer hat das Haus?", Expected.NUMBER),
+        ("de", "Worauf beruht das Gesetz?", None),
+        ("fr", "Combien de temps dure le vol ?", Expected.DURATION),
+        ("fr", "Qui a écrit ce livre ?", Expected.PERSON),
+        ("fr", "Qu'est-ce qui cause les marées ?", None),
+        ("es", "¿Cuándo empezó la obra?", Expected.DATE),
+        ("es", "Cuando llueve, ¿quién riega?", Expected.PERSON),
+        ("it", "Quanti laghi ci sono?", Expected.NUMBER),
+        ("it", "Dove si trova il museo?", Expected.PLACE),
+        ("pt", "Quem fundou a cidade?", Expected.PERSON),
+        ("pt", "Com que frequência é atualizado?", Expected.FREQUENCY),
+        ("nl", "Hoe lang duurt de reis?", Expected.DURATION),
+        ("nl", "Waar bestaat het uit?", None),
+        ("ja", "いつですか", None),
+    ],
+)
+def test_a_questions_own_words_say_what_it_asks_for(language: str, question: str, expected: Expected | None) -> None:
+    """D23: what tells nothing certain expects nothing."""
+    assert expected_answer(question, language) is expected
+
+
+@pytest.mark.parametrize(
+    ("language", "question", "text"),
+    [
+        ("en", "How long are answers cached?", "Answers are cached for 24 hours."),
+        ("en", "How long are answers cached?", "They are kept until the next release."),
+        ("en", "How long are answers cached?", "A day."),
+        ("en", "How long are answers cached?", "They are kept for as long as the process runs."),
+        ("en", "Who wrote it?", "It was written by its maintainers."),
+        ("en", "Who wrote it?", "Its maintainers wrote it."),
+        ("en", "Who wrote it?", "Ada Lovelace did."),
+        ("en", "Who won?", "Carolina won the game."),
+        ("en", "When does the valve open?", "It opens after the pressure has fallen."),
+        ("en", "When was it built?", "It dates from the early Bronze Age."),
+        ("en", "How many are there?", "There are none."),
+        ("en", "How many are there?", "A dozen of them."),
+        ("en", "How tall is it?", "It is as tall as the church."),
+        ("en", "How often is it cleaned?", "Every other week."),
+        ("en", "Where does it grow?", "It grows in wet meadows."),
+        ("en", "Does it run on Windows?", "Yes."),
+        ("en", "Does it run on Windows?", "It has been running there since 2019."),
+        ("en", "Why is it blue?", "It is painted."),
+        ("de", "Wie lange hält der Akku?", "Der Akku hält zehn Stunden."),
+        ("de", "Wer gründete den Verein?", "Der Verein wurde von Lehrern gegründet."),
+        ("fr", "Combien y a-t-il de lacs dans la région ?", "La région a plusieurs lacs et deux rivières."),
+        ("es", "¿Cuánto dura el viaje por la sierra?", "El viaje por la sierra dura toda la noche."),
+        ("it", "Quando aprono i musei della città?", "I musei della città aprono a maggio."),
+        ("pt", "Quantas ilhas tem o arquipélago?", "O arquipélago tem nove ilhas."),
+        ("nl", "Hoe lang duurt de reis naar het eiland?", "De reis naar het eiland duurt twee uur."),
+        ("de", "Hilft Aspirin gegen Schlaganfälle?", "Daily use reduces the risk in most patients."),
+    ],
+)
+def test_what_answers_is_never_called_unanswering(language: str, question: str, text: str) -> None:
+    """D23: a wrong alarm would take a good answer down to Low."""
+    assert unanswered_by_rules(question, text, language=language) == ""
+
+
+@pytest.mark.parametrize(
+    ("language", "question", "text", "reason"),
+    [
+        ("en", "How long are answers cached?", "Answers are cached by question and tenant.", "no duration is given"),
+        ("en", "How long did it last?", "It began in 1914, with much noise.", "no duration is given"),
+        ("en", "When was Lund founded?", "Lund was founded by a king of the Danes.", "no date is given"),
+        ("en", "How many moons were known in 1990?", "In 1990 the moons were seen again.", "no number is given"),
+        ("en", "Who founded Lund?", "Lund was founded in 990 near the coast.", "nobody is named"),
+        ("en", "Where is Lund?", "Lund has 90 thousand inhabitants.", "no place is given"),
+        ("en", "How often is it updated?", "It is updated by its author [1].", "it does not say how often"),
+        (
+            "en",
+            "Does aspirin prevent stroke?",
+            "We asked whether aspirin prevents stroke.",
+            "it says neither yes nor no",
+        ),
+        ("en", "Does it support Windows?", "Bananas are yellow and sweet.", "it says neither yes nor no"),
+        (
+            "de",
+            "Wie lange werden Antworten behalten?",
+            "Die Antworten werden je Mandant behalten.",
+            "no duration is given",
+        ),
+        ("es", "¿Cuándo se fundó la ciudad?", "La ciudad se fundó junto al río por unos frailes.", "no date is given"),
+        ("nl", "Hoeveel provincies heeft het land?", "Het land heeft mooie provincies.", "no number is given"),
+    ],
+)
+def test_what_does_not_hold_the_kind_of_answer_is_said_to_lack_it(
+    language: str, question: str, text: str, reason: str
+) -> None:
+    """D23: the reason is for people."""
+    assert unanswered_by_rules(question, text, language=language) == reason
+
+
+@pytest.mark.parametrize(
+    ("sentence", "is_aim"),
+    [
+        ("To determine whether walking lowers blood pressure.", True),
+        ("The aim of this study was to compare both drugs.", True),
+        ("We investigated whether the drug works.", True),
+        ("Walking lowers blood pressure.", False),
+        ("The drug reduced mortality.", False),
+    ],
+)
+def test_an_aim_is_told_from_a_finding(sentence: str, is_aim: bool) -> None:
+    assert states_aim(sentence) is is_aim
+
+
+@given(st.text(), st.text(), st.sampled_from(["en", "de", "fr", "es", "it", "pt", "nl", "ja", ""]))
+def test_no_text_is_too_strange(question: str, text: str, language: str) -> None:
+    """Any question and text give a reason or none."""
+    assert unanswered_by_rules(question, text, language=language) in {"", *Expected}

@@ -1,0 +1,304 @@
+"""Every function that reads text from outside, by name: what people, pages, files and models write passes through them.
+
+Each takes the text alone and may raise what it raises on ordinary text. A new parser belongs into this table; then
+`tests/test_hostile_text.py` proves that no text makes it slow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from adapters.chat.code import excerpt
+from adapters.chat.discord.findings import code_block, prose_with_code
+from adapters.chat.discord.library_render import rich
+from adapters.chat.discord.markup import plain as discord_plain
+from adapters.chat.discord.markup import prose as discord_prose
+from adapters.chat.discord.translate import question_of as discord_question
+from adapters.chat.fitting import true_link
+from adapters.chat.slack.blocks import message
+from adapters.chat.slack.blocks import plain as slack_plain
+from adapters.chat.slack.blocks import prose as slack_prose
+from adapters.chat.slack.library_render import mrkdwn_pieces
+from adapters.chat.slack.plan import sentence_text
+from adapters.chat.slack.translate import question_of as slack_question
+from adapters.chat.slack.translate import read_options
+from adapters.logs import Redactor
+from adapters.pages.charset import decode_page
+from adapters.pages.html import extract_html
+from adapters.pages.robots import RobotsRules
+from adapters.search import keywords as search_keywords
+from adapters.search.hits import clean_line, clean_text, is_web_address, strip_tags
+from adapters.web.code import highlighted
+from adapters.web.preview import discord_markdown, mrkdwn
+from adapters.web.prose import prose as web_prose
+from adapters.web.prose import quoted, safe_link
+from core.answer import Claim, Evidence, Verdict
+from core.answer_key import normalise_question
+from core.bibliography import names_in
+from core.chunking import chunk_text
+from core.conversation import Turn, needs_context, read_reply, standalone_by_rules
+from core.deep.pubmed_syntax import checked_pubmed_query, plain_words
+from core.evidence.alignment import align
+from core.evidence.authority import registrable_domain
+from core.evidence.citations import keep_markers, parse_markers, rewrite_markers, strip_markers
+from core.evidence.conflicts import find_conflicts
+from core.evidence.differences import find_difference
+from core.evidence.grounding import Grounder
+from core.evidence.judge import read_rulings
+from core.evidence.passages import index_text
+from core.evidence.quoting import cited, quote_answer
+from core.evidence.same_question import read_question, veto
+from core.evidence.verbatim import quotations_in, verify_quote
+from core.evidence.vetoes import find_vetoes
+from core.evidence.words import read, tokenize
+from core.findings.code import check_code, code_blocks, dependencies_of, prose_of, split_fences, without_code
+from core.findings.composing import code_parts, with_addresses
+from core.findings.opening import addresses_in as model_addresses
+from core.findings.opening import with_plain_addresses
+from core.findings.parsing import parse_research_result, read_output
+from core.findings.report import split_sections
+from core.growing_json import PartialJson, parse_object
+from core.injection import instructions_in
+from core.latex import latex_text
+from core.library.dating import published_of
+from core.library.references import cited_papers
+from core.library.states import read_command
+from core.library.talk import slug
+from core.library.words import read_addition, read_words
+from core.links import without_addresses, without_foreign_links
+from core.llm import estimate_tokens
+from core.markers import Grammar, brackets
+from core.modes import read_modes
+from core.modes.check import split_claims
+from core.passages import passage_terms, select_passages, split_passages
+from core.quality import pmid_of
+from core.render import cut, marked_text, one_line, printable
+from core.section.asking import asks_for_section, is_order
+from core.section.brief import read_brief
+from core.section.prose import Quotations, with_keys, with_labels
+from core.section.sections import sections_in
+from core.sentences import code_spans, split_sentences
+from core.settings.fields import FIELDS, read_setting
+from core.settings.tenant import DEFAULTS
+from core.stages.given import addresses_in
+from core.stages.given import without_addresses as without_given_addresses
+from core.stages.intake import parse_intent, read_query, read_quoted
+from core.stages.plan import keywords
+from core.stages.prompting import fenced, passage_tokens
+from core.steering import read_steering
+from core.terms import asks_for_figure, question_terms, terms, words
+from core.text.language import detect_language
+from core.urls import ascii_host, canonical_url, is_web_url
+from core.writing import is_settled
+from tests.fakes import LOCAL, make_source
+
+Reader = Callable[[str], object]
+_PROSE = "The tide at [1] rises because the Moon pulls at the sea (see https://a.example/b). "
+_REDACTOR = Redactor(["a-secret-of-ours"])
+
+
+def _claim(text: str) -> Claim:
+    return Claim("detail-0", text, Verdict.SUPPORTED, (Evidence("src_1", "", 0, 0, Verdict.SUPPORTED),))
+
+
+def _grow(text: str) -> object:
+    """As a model's answer comes in: in 64 pieces, few enough that each is read at once."""
+    growing, size = PartialJson(), len(text) // 64 + 1
+    for start in range(0, len(text), size):
+        growing.feed(text[start : start + size])
+    return growing.finish()
+
+
+def _judge(text: str) -> object:
+    """A model's sentence against a page of one line: what of it stays."""
+    return Grounder([make_source(1, "The Moon pulls at the sea.")], "What pulls at the sea?").propose("detail", 0, text)
+
+
+def _ground(text: str) -> object:
+    """A harmless sentence against a page that may be hostile."""
+    return Grounder([make_source(1, text)], "What pulls at the sea?").propose(
+        "detail", 0, "The Moon pulls at the sea [1]."
+    )
+
+
+def _conflicts(text: str) -> object:
+    sources = [make_source(1, "The Moon pulls at the sea."), make_source(2, text)]
+    return find_conflicts([_claim("The Moon pulls at the sea [1].")], sources, "What pulls at the sea?")
+
+
+def _passages(text: str) -> object:
+    sources = [make_source(1, text)]
+    return select_passages(sources, "What pulls at the sea?", max_tokens=2_000, count_tokens=passage_tokens)
+
+
+def _settings(text: str) -> object:
+    """The values of every field; each may refuse its own."""
+    for key in FIELDS:
+        _or_refused(partial(read_setting, key), text, DEFAULTS)
+    return None
+
+
+def _or_refused(reading: Callable[..., object], *given: object) -> object:
+    try:
+        return reading(*given)
+    except ValueError:
+        return None
+
+
+def _markers(text: str) -> object:
+    return rewrite_markers(text, Grammar.NUMBER, lambda group: f"[{group[0].written}]")
+
+
+def _settled(text: str) -> object:
+    return is_settled(text, 0, len(text) // 2)
+
+
+READERS: Mapping[str, Reader] = {
+    # citations, links, addresses
+    "brackets": lambda text: list(brackets(text)),
+    "parse_markers": parse_markers,
+    "parse_markers of keys": lambda text: parse_markers(text, keys={"smith2024a"}),
+    "strip_markers": strip_markers,
+    "keep_markers": lambda text: keep_markers(text, {1, 2}),
+    "keep_markers of keys": lambda text: keep_markers(text, {"smith2024a"}, Grammar.KEY, keys={"smith2024a"}),
+    "rewrite_markers": _markers,
+    "marked_text": lambda text: marked_text(text, [_claim(text[:200])]),
+    "cited": lambda text: cited(text, "1"),
+    "cited_papers": cited_papers,
+    "with_keys": lambda text: with_keys(text, {"src_1": "smith2024a"}),
+    "with_labels": lambda text: with_labels(text, {"smith2024a": "Smith, 2024"}),
+    "with_addresses": lambda text: with_addresses(text, {1: "https://a.example/"}),
+    "without_foreign_links": lambda text: without_foreign_links(text, {"https://a.example/": 1}),
+    "without_addresses": without_addresses,
+    "addresses_in a question": addresses_in,
+    "a question without_addresses": without_given_addresses,
+    "addresses_in a model's words": model_addresses,
+    "with_plain_addresses": with_plain_addresses,
+    "canonical_url": canonical_url,
+    "canonical_url of a path": lambda text: canonical_url(f"https://a.example/{text}"),
+    "canonical_url of a query": lambda text: canonical_url(f"https://a.example/?{text}"),
+    "ascii_host": ascii_host,
+    "is_web_url": is_web_url,
+    "is_web_address": is_web_address,
+    "registrable_domain": registrable_domain,
+    "pmid_of": pmid_of,
+    "true_link": true_link,
+    "true_link of a path": lambda text: true_link(f"https://a.example/{text}"),
+    "safe_link": safe_link,
+    # pages and what is cut out of them
+    "split_sentences": split_sentences,
+    "code_spans": code_spans,
+    "is_settled": _settled,
+    "split_passages": split_passages,
+    "passage_terms": passage_terms,
+    "select_passages": _passages,
+    "chunk_text": chunk_text,
+    "instructions_in": instructions_in,
+    "extract_html": lambda text: extract_html(f"<html><body><p>{text}</p></body></html>", "http://a.example/"),
+    "decode_page": lambda text: decode_page(text.encode() + b"\xff", ""),
+    "robots.txt": lambda text: RobotsRules.parse(f"User-agent: *\nDisallow: /{text}", "gorkd").allows(
+        "https://a.example/b"
+    ),
+    "clean_text": clean_text,
+    "clean_line": clean_line,
+    "strip_tags": strip_tags,
+    "names_in": names_in,
+    "published_of": lambda text: published_of("a", text, latest=2030),
+    "detect_language": detect_language,
+    "words": words,
+    "terms": terms,
+    "asks_for_figure": asks_for_figure,
+    "estimate_tokens": estimate_tokens,
+    "fenced": fenced,
+    "printable": printable,
+    "one_line": one_line,
+    "cut": lambda text: cut(text, len(text) // 2),
+    "latex_text": latex_text,
+    # evidence
+    "tokenize": tokenize,
+    "read": read,
+    "index_text": index_text,
+    "verify_quote in a page": lambda text: verify_quote(f"{_PROSE}and more", text),
+    "verify_quote of a model": lambda text: verify_quote(text[:400], f"{text} and more"),
+    "quotations_in": quotations_in,
+    "quote_answer": lambda text: quote_answer("What pulls at the sea?", [make_source(1, text)]),
+    "judge a sentence": _judge,
+    "judge against a page": _ground,
+    "find_conflicts": _conflicts,
+    "find_difference": lambda text: find_difference(text[:1_000], f"{_PROSE}{text[:1_000]}"),
+    "align": lambda text: align("The Moon pulls at the sea.", text),
+    "find_vetoes": lambda text: find_vetoes("The Moon pulls at the sea.", text),
+    "read_question": lambda text: read_question(text[:2_000]),
+    "veto": lambda text: veto(text[:2_000], "What pulls at the sea?"),
+    "quotations in prose": lambda text: Quotations([text], longest=7).in_sentence(_PROSE),
+    # what models write
+    "parse_object": parse_object,
+    "parse_object begun": lambda text: parse_object('{"summary": "' + text),
+    "growing_json": _grow,
+    "growing_json begun": lambda text: _grow('{"summary": "' + text),
+    "growing_json in an object": lambda text: _grow('{"summary": ' + text),
+    "read_rulings": lambda text: list(read_rulings(text, 8)),
+    "read_output of ideas": lambda text: read_output(text, "idea"),
+    "read_output of a report": lambda text: read_output(text, "freeform"),
+    "read_output of code": lambda text: read_output(f"<research_result><research_item>{text}", "implementation"),
+    "parse_research_result": lambda text: parse_research_result(f"<research_result>{text}", "idea", "What?", 5),
+    "split_sections": split_sections,
+    "code_blocks": code_blocks,
+    "split_fences": split_fences,
+    "prose_of": prose_of,
+    "without_code": without_code,
+    "dependencies_of": dependencies_of,
+    "check_code": lambda text: [check_code(block, ()) for block in code_blocks(f"```python\n{text}\n```")],
+    "code_parts": lambda text: code_parts(text, "python", ""),
+    "checked_pubmed_query": checked_pubmed_query,
+    "plain_words": plain_words,
+    # what people write
+    "read_query": read_query,
+    "read_quoted": read_quoted,
+    "parse_intent": lambda text: parse_intent(text[:2_000]),
+    "normalise_question": normalise_question,
+    "keywords": keywords,
+    "keywords of a search": search_keywords.keywords,
+    "question_terms": question_terms,
+    "split_claims": split_claims,
+    "read_reply": read_reply,
+    "needs_context": needs_context,
+    "standalone_by_rules": lambda text: standalone_by_rules(text[:2_000], [Turn("What is the capital of France?", "")]),
+    "read_steering": read_steering,
+    "read_modes": read_modes,
+    "read_command": read_command,
+    "read_addition": lambda text: read_addition(text, has_files=False),
+    "read_addition of papers": lambda text: read_addition(f"add {text}", has_files=False),
+    "read_words": lambda text: read_words(text, None),
+    "slug": slug,
+    "sections_in": sections_in,
+    "asks_for_section": lambda text: asks_for_section(text, ()),
+    "is_order": is_order,
+    "read_brief": lambda text: read_brief([("context.yaml", f"concept:\n  description: {text}\n")]),
+    "read_setting": _settings,
+    "question of Slack": lambda text: slack_question(text, "U012345"),
+    "options of Slack": lambda text: read_options(text, LOCAL, LOCAL),
+    "question of Discord": lambda text: discord_question(text, 12345),
+    # what is shown
+    "web prose": lambda text: web_prose(text, lambda number, claim: None),
+    "web quoted": quoted,
+    "highlighted": lambda text: highlighted(text, "python"),
+    "highlighted slashes": lambda text: highlighted(text, "rust"),
+    "preview of Slack": mrkdwn,
+    "preview of Discord": discord_markdown,
+    "Discord plain": lambda text: discord_plain(text, 4_000),
+    "Discord prose": lambda text: discord_prose(text, 4_000),
+    "Discord prose, all": lambda text: discord_prose(text, 10**6),
+    "Discord rich": lambda text: rich(text, 4_000),
+    "Discord rich, all": lambda text: rich(text, 10**6),
+    "Discord prose_with_code": lambda text: prose_with_code(text, 4_000),
+    "Discord code_block": lambda text: code_block(text, "python"),
+    "Slack prose": slack_prose,
+    "Slack plain": lambda text: slack_plain(text, 3_000),
+    "Slack sentence": sentence_text,
+    "Slack message": lambda text: message(text, []),
+    "Slack mrkdwn_pieces": mrkdwn_pieces,
+    "excerpt": lambda text: excerpt(text, 3_000),
+    "log redaction": _REDACTOR.redact,
+}
