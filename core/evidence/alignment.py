@@ -253,7 +253,8 @@ class Comparison:
     @cached_property
     def missing(self) -> tuple[Token, ...]:
         """The claim's content words that do not stand in their place."""
-        return tuple(word for word in self.claim.content if word not in self.partner)
+        small = {token.text for token in self.home.tokens if not token.is_content}  # if read as another language
+        return tuple(word for word in self.claim.content if word not in self.partner and word.text not in small)
 
     def names(self, word: Token) -> bool:
         """Whether the source has the name, as `has_name`."""
