@@ -96,7 +96,7 @@ class Token(NamedTuple):
 
     @property
     def is_content(self) -> bool:
-        return self.kind in (Kind.WORD, Kind.NAME, Kind.NUMBER)
+        return self.kind is not Kind.FUNCTION and self.kind is not Kind.SIGN
 
     @property
     def is_ordinal(self) -> bool:
@@ -141,7 +141,8 @@ def _read_word(text: str, match: regex.Match[str], known: Token, following: str,
         kind = Kind.FUNCTION if known.stem in small_words(language) else Kind.WORD
     if known.text == "half" and following.lower() in OF:
         return _quantity(word, start, end, (0.5,))
-    if kind is Kind.WORD and _is_name(text, word, start, following, language):
+    is_plain = word == known.text and word.isalpha()
+    if kind is Kind.WORD and not is_plain and _is_name(text, word, start, following, language):
         kind = Kind.NAME
     return Token(word, known.stem, known.root, start, end, kind, known.values)
 
@@ -217,8 +218,6 @@ def _read_spaced(text: str, tokens: list[Token]) -> None:
 
 
 def _is_name(text: str, word: str, start: int, following: str, language: str) -> bool:
-    if word.islower() and word.isalpha():
-        return False
     if any(character.isupper() or character.isdigit() for character in word[1:]):
         return True  # iPhone, p53, NATO
     if not word[0].isupper():

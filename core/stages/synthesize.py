@@ -123,7 +123,7 @@ async def _quote(job: ResearchJob, sources: Sequence[Source], progress: Progress
     return Draft(
         judged,
         notice=notice,
-        unanswered=getattr(quoted, "unanswered", ""),
+        unanswered=quoted.unanswered,
         cap=None if quoted.is_direct else Confidence.LOW,
     )
 
