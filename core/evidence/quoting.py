@@ -21,7 +21,7 @@ from core.source import Source
 from core.terms import Asked, question_terms, terms, words
 from core.text.language import detect_language
 
-# Tried on the even half of the articles of `make eval ARGS=quoted`: 95 of 100 questions without an answer lie below.
+# Set on the articles of `make eval ARGS=quoted`: 95 of 100 questions without an answer lie below (docs/evaluation.md).
 MIN_FIT = 0.59  # of the sources; below it they answer something else
 MIN_FIT_BY_LANGUAGE = {"en": 0.66, "de": 0.62, "nl": 0.62}  # by how often words are found by chance
 DIRECT_FIT = 0.85  # below it, what is quoted may be near the question and no answer
@@ -172,14 +172,11 @@ def _search(question: str, sources: Sequence[Source], language: str) -> tuple[As
         # or a figure that was asked about is most likely about something else.
         fit = 0.4 * coverage + 0.4 * own + 0.05 * min(sum(held.values()), 6) - 0.1 * min(missing[source.id], 2)
         if source.id in abstracts:
-            entries = [_in_its_role(entry, source.content, passage.heading) for entry in entries]
+            roles = [role_of(entry.text, entry.start, source.content, passage.heading) for entry in entries]
+            entries = [replace(entry, score=entry.score + role) for entry, role in zip(entries, roles, strict=True)]
         entries = [replace(entry, score=entry.score * (0.7 + 0.3 * source.scores.total)) for entry in entries]
         found.append(_Found(source, passage, fit, tuple(entries)))
     return asked, found
-
-
-def _in_its_role(entry: Quotation, content: str, heading: str) -> Quotation:
-    return replace(entry, score=entry.score + role_of(entry.text, entry.start, content, heading))
 
 
 def _fit(found: Sequence[_Found]) -> float:
