@@ -17,6 +17,7 @@ import aiohttp
 import discord
 from discord import app_commands
 
+from adapters.chat.connecting import PlatformAway, keep_trying
 from adapters.chat.deps import ChatDeps
 from adapters.chat.discord.administering import SettingsItem, press_settings, settings_of, submit_settings
 from adapters.chat.discord.begun import BegunQuestions
@@ -45,7 +46,11 @@ from core.job import ResearchJob, ResearchRequest
 from core.settings.tenant import TenantSettings
 
 GRACE_S = 30.0  # a stopping bot lets living messages end for this long (G-02)
-RECONNECT_S = (1.0, 5.0, 15.0, 60.0)  # between tries to log in while Discord is away; the last is repeated
+LOGIN_S = 60.0  # discord.py itself waits for ever
+REFUSED = "Discord refused DISCORD_TOKEN; copy it again from the developer portal."
+AUTHENTICATION_FAILED = 4004  # the gateway closes with it when a token was reset (Discord, gateway close event codes)
+# What a Discord that is away raises, and last what discord.py makes of a body that is not Discord's.
+AWAY = (aiohttp.ClientError, discord.DiscordException, OSError, LookupError, TypeError, ValueError, AttributeError)
 PACE = Pace()
 MAX_REPLIES = 1000  # answers that go when their question is deleted; older ones stay, although nothing is kept of them
 
@@ -87,19 +92,25 @@ class ResearchBot(discord.AutoShardedClient):
 
     async def run_forever(self) -> None:
         """Raises `SetupError`. Discord being away is waited out."""
-        tries = 0
-        while True:
-            try:
-                return await self.start(self.settings.token)
-            except discord.LoginFailure as exc:
-                raise SetupError("Discord refused DISCORD_TOKEN; copy it again from the developer portal.") from exc
-            except (aiohttp.ClientError, discord.DiscordServerError, discord.GatewayNotFound, OSError) as exc:
-                wait_s = RECONNECT_S[min(tries, len(RECONNECT_S) - 1)]
-                _log.warning("Discord cannot be reached", extra={"error": str(exc), "retry_s": wait_s})
-                await self.http.close()  # `start` makes another session
-                self.http.connector = discord.utils.MISSING
-                tries += 1
-                await asyncio.sleep(wait_s)
+        await keep_trying("Discord", self._connect)
+
+    async def _connect(self) -> None:
+        """Log in and stay. Raises `SetupError` for what Discord refuses for good, else `PlatformAway`."""
+        try:
+            async with asyncio.timeout(LOGIN_S):
+                await self.login(self.settings.token)
+            await self.connect()
+        except discord.LoginFailure as exc:
+            raise SetupError(REFUSED) from exc
+        except discord.ConnectionClosed as exc:
+            if exc.code == AUTHENTICATION_FAILED:
+                raise SetupError(REFUSED) from exc
+            raise PlatformAway(f"the gateway closed with {exc.code}") from exc
+        except AWAY as exc:
+            raise PlatformAway(f"{type(exc).__name__}: {exc}") from exc
+        finally:
+            await self.http.close()  # `login` makes another session
+            self.http.connector = discord.utils.MISSING
 
     async def keep_resuming(self) -> None:
         """Discord says once that the bot is ready; what an outage of the records leaves later is taken up here."""

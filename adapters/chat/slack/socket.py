@@ -14,7 +14,7 @@ from slack_bolt.async_app import AsyncApp
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from adapters.chat.slack.client import FAULTS, reason
+from adapters.chat.slack.client import REFUSED, reason
 from adapters.chat.slack.settings import SlackSettings
 from core.errors import SetupError
 
@@ -49,10 +49,10 @@ async def _until_given_up(handler: AsyncSocketModeHandler, patience_s: float) ->
 
 
 async def check_app_token(client: AsyncWebClient, settings: SlackSettings) -> None:
-    """Raises `SetupError` for a refused token, which the SDK would try for ever."""
+    """Raises `SetupError` for a refused token, which the SDK would try for ever, else one of `FAULTS`."""
     try:
         await client.apps_connections_open(app_token=settings.app_token)
     except SlackApiError as exc:
+        if reason(exc) not in REFUSED:
+            raise
         raise SetupError(f"Slack refused SLACK_APP_TOKEN: {reason(exc)}.") from exc
-    except FAULTS as exc:
-        _log.warning("Slack cannot be reached yet", extra={"reason": reason(exc)})
