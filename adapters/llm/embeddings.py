@@ -15,6 +15,7 @@ import numpy as np
 from adapters.llm.endpoint import OPENAI_URL, Connection, Endpoint, checked_key, checked_url, setting, timeout
 from adapters.llm.failures import GARBLED, SLOW, call_failures, model_error, safe_cause
 from adapters.llm.reading import attribute
+from adapters.proxies import Proxies
 from core.errors import ModelGarbled, ModelTimeout
 from core.ports import Vector
 
@@ -54,6 +55,7 @@ def build_embeddings(env: Mapping[str, str]) -> OpenAIEmbeddings | None:
         model_setting="GORKD_EMBEDDING_MODEL",
         url_setting=url_setting,
         key_setting=key_setting,
+        proxies=Proxies.from_env(env),
     )
     return OpenAIEmbeddings(endpoint)
 

@@ -30,6 +30,7 @@ from adapters.chat.discord.library_render import DiscordLibraryVoice
 from adapters.chat.discord.messages import forget_message, hear
 from adapters.chat.discord.payload import DiscordMessage, LibraryButton, Press
 from adapters.chat.discord.presses import press_button, submit_form
+from adapters.chat.discord.proxied import guide
 from adapters.chat.discord.render import DiscordVoice
 from adapters.chat.discord.settings import DiscordSettings
 from adapters.chat.discord.threads import Traffic, spread
@@ -76,6 +77,7 @@ class ResearchBot(discord.AutoShardedClient):
         discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False  # no bot of ours speaks
         intents = discord.Intents(guilds=True, guild_messages=True, dm_messages=True)  # none of them is privileged
         super().__init__(intents=intents, allowed_mentions=discord.AllowedMentions.none(), max_messages=None)
+        guide(self.http, settings.proxies)
         self.settings, self.pace = settings, PACE
         self.researcher, self.leaving, self.rules = deps.researcher, deps.tenancy.leaving, deps.tenancy.settings
         self.voice = DiscordVoice(deps.links)

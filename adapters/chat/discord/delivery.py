@@ -241,7 +241,9 @@ class DiscordReply:
         return self.client.get_partial_messageable(self.spot.channel_id)
 
     def _webhook(self, spot: Spot) -> discord.Webhook:
-        return discord.Webhook.partial(self.client.application_id or 0, spot.token, client=self.client)
+        webhook = discord.Webhook.partial(self.client.application_id or 0, spot.token, client=self.client)
+        webhook.proxy = self.client.http.proxy  # which discord.py 2.7.1 forgets
+        return webhook
 
     def _reference(self, message_id: int) -> dict[str, Any]:
         if not message_id or not self.spot.can_reply:

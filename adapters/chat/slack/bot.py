@@ -76,7 +76,7 @@ async def run_slack(deps: ChatDeps, settings: SlackSettings) -> None:
         raise SetupError("Without SLACK_APP_TOKEN Slack sends its events to the web process: run `gorkd web`.")
     async with open_app(deps, settings) as (app, workspaces):
         await keep_trying("Slack", partial(_check_tokens, app.client, workspaces, settings))
-        await keep_connected(app, settings.app_token)
+        await keep_connected(app, settings.app_token, proxies=settings.proxies)
 
 
 async def _check_tokens(client: AsyncWebClient, workspaces: Workspaces, settings: SlackSettings) -> None:
@@ -110,7 +110,7 @@ async def open_app(deps: ChatDeps, settings: SlackSettings) -> AsyncIterator[tup
         library = SlackLibrary(speaking, workspaces, threads, session, settings.api_url)
         desk = Desk(researcher, live, voice, workspaces, session, settings.api_url, administration, library, threads)
         resuming = asyncio.create_task(keep_resuming(desk.resume), name="slack resume")
-        client = web_client(settings.bot_token, session=session, api_url=settings.api_url)
+        client = web_client(settings.bot_token, session=session, api_url=settings.api_url, proxies=settings.proxies)
         try:
             yield build_app(desk, client, Home(researcher, links, entries=home_entries()), deps.tenancy), workspaces
         finally:
@@ -124,7 +124,7 @@ async def _open_workspaces(
     settings: SlackSettings, tenancy: Tenancy, session: ClientSession
 ) -> AsyncIterator[Workspaces]:
     """All that have installed the app, or the one of the bot's token."""
-    client_of = partial(web_client, session=session, api_url=settings.api_url)
+    client_of = partial(web_client, session=session, api_url=settings.api_url, proxies=settings.proxies)
     if settings.is_installable:
         rotator = AsyncTokenRotator(
             client_id=settings.client_id, client_secret=settings.client_secret, client=client_of("")
@@ -160,7 +160,7 @@ async def serve_installing(
 ) -> AsyncIterator[None]:
     """Let workspaces install the app through the web process, within the block."""
     async with ClientSession(timeout=ClientTimeout(total=API_TIMEOUT_S)) as session:
-        client = web_client("", session=session, api_url=settings.api_url)
+        client = web_client("", session=session, api_url=settings.api_url, proxies=settings.proxies)
         add_install_routes(app, InstallFlow(settings, tenancy, client, public_url=links.public_url), show)
         yield
 

@@ -17,6 +17,7 @@ from slack_sdk.http_retry.state import RetryState
 from slack_sdk.web.async_client import AsyncWebClient
 
 from adapters.chat.slack.settings import SLACK_API
+from adapters.proxies import DIRECT, Proxies
 from core.errors import GorkdError
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class Workspace:
     team_id: str
     bot_id: str
     bot_user_id: str
-    client: AsyncWebClient
+    client: Client
     streams: StreamGate | None = None
 
 
@@ -62,9 +63,16 @@ class OddReply(ClientError):
 
 
 class Client(AsyncWebClient):
-    """slack_sdk's, which breaks in several ways on a reply that is no JSON object; here all are one fault."""
+    """slack_sdk's, with two of its ways mended: it breaks in several manners on a reply that is no JSON object, which
+    here are one fault, and it reads `HTTPS_PROXY` without `NO_PROXY`. `proxies` are for whatever else is Slack's too.
+    """
+
+    def __init__(self, token: str, *, proxies: Proxies = DIRECT, **settings: Any) -> None:
+        super().__init__(token, **settings)
+        self.proxies = proxies
 
     async def _request(self, *, http_verb: str, api_url: str, req_args: dict[str, Any]) -> dict[str, Any]:
+        req_args = {**req_args, "proxy": self.proxies.of(api_url)}
         try:
             reply: dict[str, Any] = await super()._request(http_verb=http_verb, api_url=api_url, req_args=req_args)
         except SlackApiError as exc:  # only for a body that is no JSON: refusals are raised later
@@ -104,7 +112,7 @@ class Workspaces(Protocol):
 class OneWorkspace:
     """The workspace of the one token in the settings; events of guests' teams in shared channels are its own too."""
 
-    def __init__(self, client: AsyncWebClient, streams: StreamGate | None = None) -> None:
+    def __init__(self, client: Client, streams: StreamGate | None = None) -> None:
         self._client, self._streams = client, streams
         self._known: Workspace | None = None
         self._refusal: TokenRefused | None = None
@@ -170,10 +178,14 @@ class Retrying(AsyncRetryHandler):
         state.increment_current_attempt()
 
 
-def web_client(token: str, *, session: ClientSession | None = None, api_url: str = SLACK_API) -> AsyncWebClient:
+def web_client(
+    token: str, *, session: ClientSession | None = None, api_url: str = SLACK_API, proxies: Proxies = DIRECT
+) -> Client:
     """A client with our own rules for trying again, on a shared `session` where there is one."""
     retrying: list[AsyncRetryHandler] = [Retrying(max_retry_count=3)]
-    return Client(token, base_url=api_url, timeout=int(API_TIMEOUT_S), session=session, retry_handlers=retrying)
+    return Client(
+        token, proxies=proxies, base_url=api_url, timeout=int(API_TIMEOUT_S), session=session, retry_handlers=retrying
+    )
 
 
 def reason(error: Exception) -> str:

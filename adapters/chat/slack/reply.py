@@ -227,13 +227,16 @@ class SlackReply:
 
     async def respond(self, message: SlackMessage) -> bool:
         """To the asker alone, through the address Slack gave for it; whether that was still open."""
-        if not self.lodging.response_url:
+        url = self.lodging.response_url
+        if not url:
             return False
         body = {"response_type": "ephemeral", "replace_original": False, "text": message.text}
         try:
             async with (
                 ClientSession(timeout=ClientTimeout(total=RESPOND_TIMEOUT_S)) as session,
-                session.post(self.lodging.response_url, json=body | {"blocks": as_json(message)}) as response,
+                session.post(
+                    url, json=body | {"blocks": as_json(message)}, proxy=self._client.proxies.of(url)
+                ) as response,
             ):
                 return response.status == 200
         except FAULTS as exc:
