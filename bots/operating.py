@@ -61,7 +61,7 @@ async def open_kept() -> AsyncIterator[Kept]:
             queue = DurableQueue(durable, records.jobs, on_cancelled=end)
             stack.push_async_callback(queue.aclose)
             archives = [*records.archives, JournalArchive(queue, durable.file)]
-            return await forget(whose, records.register, archives, cancel=queue.cancel)
+            return await forget(whose, records.register, archives, cancel=queue.cancel, condemn=records.shown.condemn)
 
         yield Kept(
             records.jobs,

@@ -185,7 +185,7 @@ def _provider_names(deps: Deps) -> tuple[str, ...]:
 
 
 async def _erase(records: Records, archives: Sequence[Archive], queue: JobQueue, whose: Whose) -> Forgotten:
-    return await forget(whose, records.register, archives, cancel=queue.cancel)
+    return await forget(whose, records.register, archives, cancel=queue.cancel, condemn=records.shown.condemn)
 
 
 @asynccontextmanager
@@ -315,6 +315,7 @@ def _open_deps(
         tool_traces=records.tool_traces,
         steering=records.steering,
         deliveries=records.deliveries,
+        shown=records.shown,
         attachments=records.attachments,
         attachment_reader=pages.attachments,
         ratings=records.ratings,

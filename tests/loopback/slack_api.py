@@ -297,6 +297,8 @@ class Api:
         if method == "files.completeUploadExternal":
             self._require_channel(given["channel_id"])
             return self.uploads.complete(given)
+        if method == "files.delete":
+            return self.uploads.delete(given["file"])
         if method == "files.info":
             return self.uploads.described(given["file"])
         raise Refused("unknown_method")

@@ -27,13 +27,13 @@ from adapters.chat.discord.delivery import PLATFORM, DiscordReply, Spot
 from adapters.chat.discord.files import read_files
 from adapters.chat.discord.library import press_library
 from adapters.chat.discord.library_render import DiscordLibraryVoice
-from adapters.chat.discord.messages import forget_message, hear
+from adapters.chat.discord.messages import forget_messages, hear
 from adapters.chat.discord.payload import DiscordMessage, LibraryButton, Press
 from adapters.chat.discord.presses import press_button, submit_form
 from adapters.chat.discord.proxied import guide
 from adapters.chat.discord.render import DiscordVoice
 from adapters.chat.discord.settings import DiscordSettings
-from adapters.chat.discord.threads import Traffic, spread
+from adapters.chat.discord.threads import Traffic, spread, take_away
 from adapters.chat.discord.translate import Asked, Place
 from adapters.chat.discord.view import JobItem, LibraryItem, form_of, wish_of
 from adapters.chat.discord.words import word
@@ -41,6 +41,7 @@ from adapters.chat.library import LiveTalks
 from adapters.chat.live import LiveAnswers
 from adapters.chat.reply import Pace
 from adapters.chat.resuming import keep_resuming
+from adapters.chat.taking_away import TakingAway
 from core.delivery import Address
 from core.errors import GorkdError, SetupError
 from core.job import ResearchJob, ResearchRequest
@@ -63,13 +64,15 @@ async def run_discord(deps: ChatDeps, settings: DiscordSettings) -> None:
     async with ResearchBot(deps, settings) as bot:
         running = asyncio.create_task(bot.run_forever(), name="discord")
         resuming = asyncio.create_task(bot.keep_resuming(), name="discord resume")
+        taking = asyncio.create_task(bot.keep_taking_away(), name="discord taking away")
         try:
             await asyncio.shield(running)
         finally:
             resuming.cancel()
+            taking.cancel()
             await bot.retire()
             await bot.close()
-            await asyncio.gather(running, resuming, return_exceptions=True)
+            await asyncio.gather(running, resuming, taking, return_exceptions=True)
 
 
 class ResearchBot(discord.AutoShardedClient):
@@ -87,6 +90,7 @@ class ResearchBot(discord.AutoShardedClient):
         )
         self.begun = BegunQuestions(deps.open_messages)
         self.traffic = Traffic()
+        self.taking_away = TakingAway(deps.researcher, PLATFORM, partial(take_away, self))
         self.replies: OrderedDict[int, DiscordReply] = OrderedDict()  # by the message that is answered
         self.is_retiring = False
         self.tree = app_commands.CommandTree(self)
@@ -118,6 +122,11 @@ class ResearchBot(discord.AutoShardedClient):
         """Discord says once that the bot is ready; what an outage of the records leaves later is taken up here."""
         await self.wait_until_ready()
         await keep_resuming(self._resume)
+
+    async def keep_taking_away(self) -> None:
+        """What was forgotten while the bot was off too."""
+        await self.wait_until_ready()
+        await self.taking_away.run()
 
     async def setup_hook(self) -> None:
         self.add_dynamic_items(JobItem, LibraryItem, SettingsItem)
@@ -151,7 +160,10 @@ class ResearchBot(discord.AutoShardedClient):
         await leave_guild(self, guild)
 
     async def on_raw_message_delete(self, event: discord.RawMessageDeleteEvent) -> None:
-        await forget_message(self, event)
+        await forget_messages(self, event, [event.message_id])
+
+    async def on_raw_bulk_message_delete(self, event: discord.RawBulkMessageDeleteEvent) -> None:
+        await forget_messages(self, event, sorted(event.message_ids))
 
     async def on_interaction(self, interaction: Asked) -> None:
         """Commands and buttons find their own way; submitted forms come here, so that they outlive a restart."""
@@ -219,11 +231,11 @@ class ResearchBot(discord.AutoShardedClient):
                 self.replies.popitem(last=False)
         return reply
 
-    async def _spread(self, spot: Spot, payload: DiscordMessage) -> None:
+    async def _spread(self, spot: Spot, payload: DiscordMessage) -> Sequence[Address]:
         guild = getattr(self.get_channel(spot.channel_id), "guild", None)
         wanted = (await self._settings_of(f"discord:{guild.id}")).threads if guild else "auto"
         when = self.settings.threads if wanted == "auto" else wanted
-        await spread(self, spot, payload, self.traffic, when)
+        return await spread(self, spot, payload, self.traffic, when)
 
     async def _resume(self) -> int:
         return await self.live.resume(self._reopen) + await self.library.resume(self._reopen)

@@ -110,12 +110,14 @@ async def open_app(deps: ChatDeps, settings: SlackSettings) -> AsyncIterator[tup
         library = SlackLibrary(speaking, workspaces, threads, session, settings.api_url)
         desk = Desk(researcher, live, voice, workspaces, session, settings.api_url, administration, library, threads)
         resuming = asyncio.create_task(keep_resuming(desk.resume), name="slack resume")
+        taking = asyncio.create_task(desk.taking_away.run(), name="slack taking away")
         client = web_client(settings.bot_token, session=session, api_url=settings.api_url, proxies=settings.proxies)
         try:
             yield build_app(desk, client, Home(researcher, links, entries=home_entries()), deps.tenancy), workspaces
         finally:
             resuming.cancel()
-            await asyncio.gather(resuming, return_exceptions=True)
+            taking.cancel()
+            await asyncio.gather(resuming, taking, return_exceptions=True)
             await asyncio.gather(live.aclose(), library.aclose())
 
 
@@ -144,7 +146,7 @@ async def _open_workspaces(
 async def serve_events(app: web.Application, deps: ChatDeps, settings: SlackSettings) -> AsyncIterator[None]:
     """HTTP mode: take Slack's requests in the web process, within the block, whether or not Slack is there yet."""
     async with open_app(deps, settings) as (bolt, workspaces):
-        add_events_route(app, bolt, settings.signing_secret)
+        add_events_route(app, bolt, settings.signing_secret, deps.tenancy.states)
         check = partial(keep_trying, "Slack", partial(_check_tokens, bolt.client, workspaces, settings))
         checking = asyncio.create_task(run_by_itself("Slack", check), name="slack tokens")
         try:

@@ -28,6 +28,8 @@ LIMITED = 429
 LONGEST_WAIT_S = 60.0  # Slack seldom asks for more; whoever waits longer had better say so
 REPEATABLE = (
     "chat.update",
+    "chat.delete",
+    "files.delete",
     "chat.stopStream",
     "conversations.",
     "files.info",
