@@ -176,3 +176,32 @@ async def test_where_slack_keeps_a_message_it_is_emptied(tmp_path: Path):
         )
 
         assert "gravity" not in str(answer.blocks) + str(sources.blocks)
+
+
+async def test_in_slack_a_shared_copy_goes_too(tmp_path: Path):
+    async with slack_house(tmp_path) as house:
+        ada = house.person()
+        channel = house.channel(ada)
+        asked = await house.slack.mentions(ada, channel, QUESTION)
+        answer = await house.ended(channel)
+        await house.sources_of(asked.ts)
+        await until(lambda: not select(tmp_path, "SELECT 1 FROM addresses"))
+        noted = len(select(tmp_path, "SELECT 1 FROM shown"))
+        await house.slack.clicks(ada, answer, "share")
+        await until(lambda: len(select(tmp_path, "SELECT 1 FROM shown")) > noted)
+
+        await house.slack.deletes(asked)
+        await house.slack.until(lambda: not house.slack.state.of_bot(channel), within_s=SHOWN_WITHIN_S)
+
+
+async def test_in_discord_a_shared_copy_goes_too(tmp_path: Path):
+    async with threaded(tmp_path) as house:
+        private = await house.final(house.discord.slash("research", query=QUESTION, private=True))
+        confirm = await house.final(house.discord.press(private, "Share"))
+        copy = await house.final(house.discord.press(confirm, "Share"))
+        await delivered(house)
+        [(job_id,)] = select(tmp_path, "SELECT id FROM jobs")
+        await until(lambda: len(select(tmp_path, "SELECT 1 FROM shown")) >= 2)
+
+        assert (await gorkd("forget", "--job", job_id, env=house.env)).code == 0
+        await house.discord.until(lambda: copy.is_deleted, within_s=SHOWN_WITHIN_S)
