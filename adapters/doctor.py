@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from time import perf_counter
 
+from adapters.proxies import DIRECT, Proxies
 from core.answer import ModelUsage
 from core.budget import Budget, require_price
 from core.checkup import Doubt, Probe
@@ -131,20 +132,22 @@ def port_probe(host: str, port: int) -> Probe:
     return Probe("pages", lambda: _check_port(host, port))
 
 
-def discord_probe(token: str) -> Probe:
+def discord_probe(token: str, proxies: Proxies = DIRECT) -> Probe:
     if not token:
         return Probe("Discord", off="set DISCORD_TOKEN to answer there")
-    return Probe("Discord", lambda: _check_discord(token))
+    return Probe("Discord", lambda: _check_discord(token, proxies))
 
 
-def slack_probe(token: str, app_token: str = "", *, base_url: str = "https://slack.com/api/") -> Probe:
+def slack_probe(
+    token: str, app_token: str = "", *, base_url: str = "https://slack.com/api/", proxies: Proxies = DIRECT
+) -> Probe:
     """Tries both tokens; without an `app_token` Slack sends its requests here."""
     if not token:
         return Probe("Slack", off="set SLACK_BOT_TOKEN and SLACK_APP_TOKEN to answer there")
-    return Probe("Slack", lambda: _check_slack(token, app_token, base_url))
+    return Probe("Slack", lambda: _check_slack(token, app_token, base_url, proxies))
 
 
-def slack_install_probe(public_url: str, api_test: str) -> Probe:
+def slack_install_probe(public_url: str, api_test: str, proxies: Proxies = DIRECT) -> Probe:
     """Of an app that any workspace may install: whether browsers can come back. `api_test` answers without a token."""
 
     async def run() -> str:
@@ -155,7 +158,7 @@ def slack_install_probe(public_url: str, api_test: str) -> Probe:
         try:
             async with (
                 aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=CONNECT_TIMEOUT_S)) as session,
-                session.post(api_test) as response,
+                session.post(api_test, proxy=proxies.of(api_test)) as response,
             ):
                 response.raise_for_status()
         except (aiohttp.ClientError, OSError, TimeoutError) as exc:
@@ -233,32 +236,34 @@ async def _is_gorkd(host: str, port: int) -> bool:
         return False
 
 
-async def _check_discord(token: str) -> str:
+async def _check_discord(token: str, proxies: Proxies) -> str:
+    import aiohttp
     import discord
-    from discord.http import HTTPClient
+    from discord.http import HTTPClient, Route
 
     from adapters.chat.discord.settings import invitation
 
-    http = HTTPClient(asyncio.get_running_loop())
+    http = HTTPClient(asyncio.get_running_loop(), proxy=proxies.of(Route.BASE))
     try:
         user = await http.static_login(token)
         return f"the token is accepted as {user['username']}; invite it with {invitation(str(user['id']))}"
     except discord.LoginFailure as exc:
         raise SetupError("Discord refuses DISCORD_TOKEN; copy the bot's token anew from the developer portal") from exc
-    except (discord.HTTPException, OSError) as exc:
+    except (discord.HTTPException, aiohttp.ClientError, OSError) as exc:
         raise SetupError(f"Discord cannot be reached ({type(exc).__name__}); check the network") from exc
     finally:
         await http.close()
 
 
-async def _check_slack(token: str, app_token: str, base_url: str) -> str:
+async def _check_slack(token: str, app_token: str, base_url: str, proxies: Proxies) -> str:
     import aiohttp
     from slack_sdk.errors import SlackApiError
-    from slack_sdk.web.async_client import AsyncWebClient
+
+    from adapters.chat.slack.client import Client
 
     variable = "SLACK_BOT_TOKEN"
     try:
-        client = AsyncWebClient(token=token, base_url=base_url, timeout=int(CONNECT_TIMEOUT_S))
+        client = Client(token, proxies=proxies, base_url=base_url, timeout=int(CONNECT_TIMEOUT_S))
         answer = await client.auth_test()
         if app_token:
             variable = "SLACK_APP_TOKEN"

@@ -61,6 +61,8 @@ def secrets_in(env: Mapping[str, str]) -> list[str]:
     values = [value for name, value in env.items() if any(mark in name.upper() for mark in marks)]
     parts = [part for value in values for part in value.split(",")]
     parts += [part.partition("=")[2] for part in parts]  # a tenant's token
+    proxies = [value for name, value in env.items() if name.upper().endswith("_PROXY") and "@" in value]
+    parts += [part for value in proxies for part in value.rpartition("@")[0].rpartition("/")[2].split(":")]
     return [part for part in parts if len(part) >= 8]
 
 

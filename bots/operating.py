@@ -11,6 +11,7 @@ from shutil import which
 
 from adapters.cli.operating import Chatting, Kept, Operating
 from adapters.logs import configure_logging
+from adapters.proxies import Proxies
 from bots.config import BotSettings, environment, read_settings, secrets_in
 from core.answer import JobResult
 from core.checkup import Finding, Probe, examine
@@ -60,7 +61,7 @@ async def open_kept() -> AsyncIterator[Kept]:
             queue = DurableQueue(durable, records.jobs, on_cancelled=end)
             stack.push_async_callback(queue.aclose)
             archives = [*records.archives, JournalArchive(queue, durable.file)]
-            return await forget(whose, records.register, archives, cancel=queue.cancel)
+            return await forget(whose, records.register, archives, cancel=queue.cancel, condemn=records.shown.condemn)
 
         yield Kept(
             records.jobs,
@@ -146,7 +147,7 @@ async def _probes(env: Mapping[str, str], settings: BotSettings, stack: AsyncExi
         doctor.redis_probe(settings.redis_url),
         Probe("secret", open_secret),
         *await _vendor_probes(env, settings, stack),
-        doctor.discord_probe(env.get("DISCORD_TOKEN", "")),
+        doctor.discord_probe(env.get("DISCORD_TOKEN", ""), Proxies.from_env(env)),
         _slack_probe(env),
     ]
     try:
@@ -208,8 +209,8 @@ def _slack_probe(env: Mapping[str, str]) -> Probe:
     except SetupError as exc:
         return _broken("Slack", exc)
     if slack.is_installable:
-        return doctor.slack_install_probe(env.get("GORKD_PUBLIC_URL", ""), f"{slack.api_url}api.test")
-    return doctor.slack_probe(slack.bot_token, slack.app_token, base_url=slack.api_url)
+        return doctor.slack_install_probe(env.get("GORKD_PUBLIC_URL", ""), f"{slack.api_url}api.test", slack.proxies)
+    return doctor.slack_probe(slack.bot_token, slack.app_token, base_url=slack.api_url, proxies=slack.proxies)
 
 
 def _broken(part: str, error: GorkdError) -> Probe:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from adapters.secrets import SecretBox
 from adapters.store.backlog import SqlBacklog
-from adapters.store.deliveries import SqlDeliveries, SqlOpenMessages
+from adapters.store.deliveries import SqlDeliveries, SqlOpenMessages, SqlShownMessages
 from adapters.store.heartbeats import SqlHeartbeats
 from adapters.store.installations import (
     SqlDepartures,
@@ -52,6 +52,7 @@ async def open_postgres(
         steering=PostgresSteeringStore(database),
         deliveries=SqlDeliveries(database, box, clock=clock),
         open_messages=SqlOpenMessages(database, box, clock=clock),
+        shown=SqlShownMessages(database, box, clock=clock),
         attachments=PostgresAttachments(database),
         ratings=PostgresRatings(database),
         library=PostgresLibrary(database, folder),

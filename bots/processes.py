@@ -6,11 +6,13 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from aiohttp import web
 
+from adapters.chat.connecting import run_by_itself
 from adapters.secrets import signing_keys
 from adapters.web.listening import web_runner
 from adapters.web.monitor import serve_metrics
@@ -33,8 +35,9 @@ Runner = Callable[[Mapping[str, str], BotSettings], Awaitable[None]]
 
 
 async def run_all(env: Mapping[str, str], settings: BotSettings) -> None:
-    """The pages, and every bot that has its tokens."""
+    """The pages, and every bot that has its tokens, each by itself: what befalls one leaves the others alone."""
     refuse_half_a_slack(env)
+    _refuse_wrong_discord(env)
     async with (
         open_house(env, settings, grace_s=GRACE_S, role="worker") as house,
         _serving(env, house),
@@ -42,9 +45,9 @@ async def run_all(env: Mapping[str, str], settings: BotSettings) -> None:
     ):
         group.create_task(house.warm_up())
         if "DISCORD_TOKEN" in env:
-            group.create_task(_discord(env, house))
+            group.create_task(run_by_itself("Discord", partial(_discord, env, house)))
         if "SLACK_APP_TOKEN" in env and _speaks_slack(env):
-            group.create_task(_slack(env, house))
+            group.create_task(run_by_itself("Slack", partial(_slack, env, house)))
         await asyncio.Event().wait()
 
 
@@ -187,6 +190,14 @@ async def _slack(env: Mapping[str, str], house: House) -> None:
     with _slack_turns(house) as turns:
         async with _chat_deps(env, house, turns) as deps:
             await run_slack(deps, settings)
+
+
+def _refuse_wrong_discord(env: Mapping[str, str]) -> None:
+    """Raises `SetupError` for settings that are wrong whatever Discord says."""
+    from adapters.chat.discord.settings import DiscordSettings
+
+    if "DISCORD_TOKEN" in env:
+        DiscordSettings.from_env(env)
 
 
 @asynccontextmanager

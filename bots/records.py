@@ -14,7 +14,7 @@ from adapters.store.attachments import SqliteAttachments
 from adapters.store.backlog import SqlBacklog
 from adapters.store.cache import SqliteAnswerCache
 from adapters.store.conversations import SqliteConversations
-from adapters.store.deliveries import SqlDeliveries, SqlOpenMessages
+from adapters.store.deliveries import SqlDeliveries, SqlOpenMessages, SqlShownMessages
 from adapters.store.events import SqliteEventLog
 from adapters.store.heartbeats import SqlHeartbeats
 from adapters.store.installations import (
@@ -43,7 +43,7 @@ from bots.config import BotSettings
 from core.attachments import Attachments
 from core.backlog import Backlog
 from core.budget import Spending
-from core.delivery import Deliveries, OpenMessages
+from core.delivery import Deliveries, OpenMessages, ShownMessages
 from core.departures import Departures, Memberships
 from core.errors import SetupError
 from core.feedback import Ratings
@@ -89,6 +89,7 @@ class Records:
     steering: SteeringStore
     deliveries: Deliveries
     open_messages: OpenMessages
+    shown: ShownMessages
     attachments: Attachments
     ratings: Ratings
     library: Library
@@ -184,6 +185,7 @@ def _sqlite_records(database: Database, shared: Shared, box: SecretBox, *, folde
         steering=SqliteSteeringStore(database),
         deliveries=SqlDeliveries(database, box, clock=clock),
         open_messages=SqlOpenMessages(database, box, clock=clock),
+        shown=SqlShownMessages(database, box, clock=clock),
         attachments=SqliteAttachments(database),
         ratings=SqliteRatings(database),
         library=SqliteLibrary(database, folder),

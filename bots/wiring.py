@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -128,10 +128,11 @@ async def open_house(
             await stack.enter_async_context(_in_background(sweeping))
             of_tenants = keep_sweeping_tenants(records.settings, records.ages, archives, clock=utc_now)
             await stack.enter_async_context(_in_background(of_tenants))
-        erase = partial(_erase, records, archives, queue)
+        erase = partial(_erase, records, archives, queue, records.shown.condemn)
+        erase_departed = partial(_erase, records, archives, queue, _leave_shown)
         researcher = Researcher(deps, queue, admit=admission.admit, erase=erase)
         leaving = Leaving(
-            records.departures, records.turns, erase, memberships=records.memberships,
+            records.departures, records.turns, erase_departed, memberships=records.memberships,
             holder=secrets.token_hex(8), clock=utc_now,
         )  # fmt: skip
         await stack.enter_async_context(_in_background(leaving.keep_erasing()))
@@ -184,8 +185,18 @@ def _provider_names(deps: Deps) -> tuple[str, ...]:
     return (*deps.providers, *([WEB_SEARCH] if deps.web_model else []))
 
 
-async def _erase(records: Records, archives: Sequence[Archive], queue: JobQueue, whose: Whose) -> Forgotten:
-    return await forget(whose, records.register, archives, cancel=queue.cancel)
+async def _erase(
+    records: Records,
+    archives: Sequence[Archive],
+    queue: JobQueue,
+    condemn: Callable[[Sequence[str]], Awaitable[None]],
+    whose: Whose,
+) -> Forgotten:
+    return await forget(whose, records.register, archives, cancel=queue.cancel, condemn=condemn)
+
+
+async def _leave_shown(job_ids: Sequence[str]) -> None:
+    """Who has removed the app has also taken from it the right to change what it said there."""
 
 
 @asynccontextmanager
@@ -316,6 +327,7 @@ def _open_deps(
         tool_traces=records.tool_traces,
         steering=records.steering,
         deliveries=records.deliveries,
+        shown=records.shown,
         attachments=records.attachments,
         attachment_reader=pages.attachments,
         ratings=records.ratings,

@@ -5,7 +5,7 @@ Whoever restarts asks for what is undelivered and follows it again, so a crash c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -51,6 +51,30 @@ class Deliveries(Protocol):
         ...
 
 
+class ShownMessages(Protocol):
+    """What stands in chats because of a job, and goes when the job is forgotten. Each method raises `StoreError`.
+
+    Durable ones keep addresses encrypted.
+    """
+
+    async def put(self, job_id: str, addresses: Sequence[Address]) -> None:
+        """Keep them as long as the job; what is shown of a job that is gone is to be taken away at once."""
+        ...
+
+    async def condemn(self, job_ids: Sequence[str]) -> None:
+        """These jobs are about to be forgotten: what is shown of them, or waits to be, is to be taken away."""
+        ...
+
+    async def condemned(self, platform: str) -> list[tuple[str, Address]]:
+        """What is to be taken away, with keys that say nothing, for `CONDEMNED_FOR` at most."""
+        ...
+
+    async def taken_away(self, key: str) -> None:
+        """It stands there no more, or nothing ever takes it away."""
+        ...
+
+
+CONDEMNED_FOR = timedelta(days=30)  # a bot that is off for longer has other worries
 OPEN_FOR = timedelta(days=1)  # a message that nobody has ended by then is not worth a word any more
 
 

@@ -10,7 +10,7 @@ from time import perf_counter
 
 from core.attachments import AttachmentReader, Attachments
 from core.config import Settings
-from core.delivery import Deliveries
+from core.delivery import Deliveries, ShownMessages
 from core.errors import GorkdError
 from core.evidence.judge import SupportJudge, judge_of
 from core.feedback import Ratings
@@ -66,6 +66,7 @@ class Deps:
     steering: SteeringStore
     cache: AnswerCache
     deliveries: Deliveries
+    shown: ShownMessages
     attachments: Attachments
     library: Library
     attachment_reader: AttachmentReader

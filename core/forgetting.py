@@ -111,9 +111,12 @@ async def forget(
     archives: Sequence[Archive],
     *,
     cancel: Callable[[str], Awaitable[None]],
+    condemn: Callable[[Sequence[str]], Awaitable[None]],
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> Forgotten:
     """Cancel what runs, then erase everywhere. An archive that fails does not keep the others from forgetting.
+
+    `condemn` notes what chats show of jobs, so that their bots take it away.
 
     Raises `StoreError` when not even the jobs can be found.
     """
@@ -129,6 +132,7 @@ async def forget(
             await _cancel_all(running, cancel)
             await sleep(TOLD_S)
         job_ids = [job.job_id for job in filed] or [whose.job_id] * bool(whose.job_id)
+        await condemn(job_ids)
         for archive in archives:
             try:
                 entries += await archive.erase(whose, job_ids)

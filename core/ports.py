@@ -314,6 +314,10 @@ class OneTimeStates(Protocol):
 
     async def issue(self, state: str, *, ttl: timedelta) -> None: ...
 
+    async def spend(self, state: str, *, ttl: timedelta) -> bool:
+        """Whether nobody has spent it before, in any process, within the last `ttl`."""
+        ...
+
     async def redeem(self, state: str) -> bool:
         """Whether it was issued and has not expired; true once only, among all processes."""
         ...

@@ -180,9 +180,23 @@ class Researcher:
                 log.info("the job of a waiting message is gone", extra={"job": job_id})
         return found
 
-    async def delivered(self, job_id: str) -> None:
-        """The answer has arrived; its address is erased."""
+    async def delivered(self, job_id: str, shown: Sequence[Address] = ()) -> None:
+        """The answer has arrived and stands at `shown`; the address that waited for it is erased."""
+        await self.note_shown(job_id, shown)
         await self._deps.deliveries.erase(job_id)
+
+    async def note_shown(self, job_id: str, shown: Sequence[Address]) -> None:
+        """Messages that show something of the job go with it when it is forgotten. Raises `StoreError`."""
+        if shown:
+            await self._deps.shown.put(job_id, shown)
+
+    async def condemned(self, platform: str) -> list[tuple[str, Address]]:
+        """Messages of a platform that show what has been forgotten, with their keys. Raises `StoreError`."""
+        return await self._deps.shown.condemned(platform)
+
+    async def taken_away(self, key: str) -> None:
+        """One of them is gone. Raises `StoreError`."""
+        await self._deps.shown.taken_away(key)
 
     async def rate(self, job_id: str, asker: str, *, good: bool, reason: str = "", scope: Scope) -> None:
         """One vote each; a later one replaces the earlier. Raises `JobNotFound`, `StoreError`."""

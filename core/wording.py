@@ -112,6 +112,7 @@ OPEN_QUESTIONS = "Asked in open channels"
 ASK_WHAT = "Ask me a question and I will answer it with sources."
 ON_IT = "On it …"
 NO_HISTORY = "You have not asked anything yet."
+FORGOTTEN_THREAD = "Forgotten"  # was named after the question
 FORGOTTEN = "Forgotten: the question, its answer and its sources."
 SETTINGS = "Settings"
 SETTINGS_ADMINS_ONLY = "Only admins can see and change the settings; please ask one of them."

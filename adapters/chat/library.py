@@ -230,7 +230,7 @@ class LiveTalks(Generic[Payload]):
             if await self._try(reply, payload, speaker.key):
                 await self._closed(speaker)
                 try:
-                    await self.talks.delivered(speaker)
+                    await self.talks.delivered(speaker, reply.shown)
                 except GorkdError as error:
                     _log.warning("delivery not noted", extra={"error": str(error)})
                 return

@@ -348,7 +348,7 @@ class LiveAnswers(Generic[Payload]):
                 outcome = partial(self._voice.outcome, job, result, sources, first_asker=first)
                 may_repost = number >= len(self._pace.backoff_s)
                 await self._place_with_files(live, outcome, files_of(job, result), may_repost=may_repost)
-                await self._researcher.delivered(job.id)
+                await self._researcher.delivered(job.id, live.reply.shown)
             except (JobNotFound, _TakenOver):
                 raise
             except AddressDead:

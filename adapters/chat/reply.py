@@ -38,6 +38,11 @@ class Reply(Protocol[Payload_contra]):
         ...
 
     @property
+    def shown(self) -> Sequence[Address]:
+        """All that stands there now of what was shown, each to be taken away by itself when it is forgotten."""
+        ...
+
+    @property
     def is_streaming(self) -> bool:
         """Whether each sentence is shown as it comes; edits are then worth their while more often."""
         ...

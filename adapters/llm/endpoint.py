@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, SecretStr
 
+from adapters.proxies import DIRECT, Proxies
 from core.errors import SetupError
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class Endpoint(BaseModel, frozen=True):
     model_setting: str = "GORKD_MODEL"
     url_setting: str = "OPENAI_BASE_URL"
     key_setting: str = "OPENAI_API_KEY"
+    proxies: Proxies = DIRECT
 
     @property
     def has_key(self) -> bool:
@@ -79,6 +81,7 @@ def second_endpoint(env: Mapping[str, str], *, model: str, url: str, key: str) -
         model_setting=model,
         url_setting=url_setting,
         key_setting=key_setting,
+        proxies=Proxies.from_env(env),
     )
 
 
@@ -133,6 +136,9 @@ class Connection:
         client = openai.AsyncOpenAI(
             api_key=self.endpoint.api_key.get_secret_value(),
             base_url=self.endpoint.base_url,
+            http_client=openai.DefaultAsyncHttpxClient(
+                proxy=self.endpoint.proxies.of(self.endpoint.base_url), trust_env=False, timeout=timeout(60.0)
+            ),
             timeout=timeout(60.0),
             max_retries=0,  # the pipeline decides on retries; the SDK's own would hide the time they take
         )

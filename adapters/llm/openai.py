@@ -28,6 +28,7 @@ from adapters.llm.endpoint import (
 from adapters.llm.failures import SLOW, call_failures, model_error, safe_cause, wrong_page
 from adapters.llm.reading import Answer, Piece, read_piece
 from adapters.llm.tools import tool_params, turn_messages
+from adapters.proxies import Proxies
 from core.errors import ModelTimeout, SetupError, ToolsUnsupported
 from core.llm import estimate_usage
 from core.ports import ChatDelta, ChatRequest
@@ -63,6 +64,7 @@ def chat_endpoint(env: Mapping[str, str], *, model: str = "") -> Endpoint | None
         model=model or setting(env, "GORKD_MODEL") or DEFAULT_MODEL,
         base_url=checked_url(url or OPENAI_URL, name="OPENAI_BASE_URL"),
         api_key=checked_key(key, name="OPENAI_API_KEY"),
+        proxies=Proxies.from_env(env),
     )
 
 

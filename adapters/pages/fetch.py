@@ -1,7 +1,8 @@
 """The one page fetcher: address in, readable page out, every step bounded.
 
 Redirects are followed here, not by the client, so that each hop passes the guard and the robots.txt of its own site.
-No cookies, no proxy from the environment, no credentials.
+No cookies, no credentials, and no proxy: it would dial for us, out of the guard's sight. `GORKD_FETCH_PROXY` names one
+that filters what it reaches by itself; what an address says of itself is judged here all the same.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from adapters.pages.media import document_kind, may_be_readable, media_type
 from adapters.pages.politeness import Politeness
 from adapters.pages.robots import MAX_ROBOTS_BYTES, Robots, RobotsAnswer
 from adapters.pages.workers import ExtractionWorkers
+from adapters.proxies import read_proxy
 from adapters.resolver import DaemonResolver
 from core.errors import (
     AddressBlocked,
@@ -101,8 +103,9 @@ class WebPages:
         clock: Clock = _now,
         resolver: AbstractResolver | None = None,
         new_socket: NewSocket = socket.socket,
+        proxy: str = "",
     ) -> None:
-        """`allow` lists networks that may be read although private, on any port.
+        """`allow` lists networks that may be read although private, on any port. `proxy` is a filtering egress.
 
         `workers` is the number of parsing processes, by default one a processor and at most four. `resolver` and
         `new_socket` replace the system's, beneath the guard.
@@ -111,6 +114,7 @@ class WebPages:
         self._user_agent = user_agent
         self._clock = clock
         self._resolver = resolver
+        self._proxy = proxy or None
         self._guard = Guard(allow, new_socket=new_socket)
         self._politeness = Politeness(at_once=limits.per_host_at_once, per_second=limits.per_host_per_second)
         self._robots = Robots(self._ask_robots, robot=robot, clock=clock)
@@ -120,8 +124,9 @@ class WebPages:
 
     @classmethod
     def from_env(cls, env: Mapping[str, str], *, clock: Clock = _now) -> WebPages:
-        """Reads `GORKD_FETCH_ALLOW`. Raises `SetupError`."""
-        return cls(allow=parse_allow(env.get("GORKD_FETCH_ALLOW", "")), clock=clock)
+        """Reads `GORKD_FETCH_ALLOW GORKD_FETCH_PROXY`. Raises `SetupError`."""
+        allow, proxy = parse_allow(env.get("GORKD_FETCH_ALLOW", "")), read_proxy(env, "GORKD_FETCH_PROXY")
+        return cls(allow=allow, clock=clock, proxy=proxy)
 
     @property
     def worker_pids(self) -> tuple[int, ...]:
@@ -234,7 +239,11 @@ class WebPages:
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         """One request without redirects; all errors of the client become ours here."""
         try:
-            async with self._client().get(url, headers=conditions, allow_redirects=False) as response:
+            if self._proxy:
+                self._guard.check_unresolved(url.host or "", url.port or 0)
+            async with self._client().get(
+                url, headers=conditions, allow_redirects=False, proxy=self._proxy
+            ) as response:
                 yield response
         except aiohttp.ClientSSLError as exc:
             raise FetchError(str(url), f"no safe connection: {exc}") from exc
@@ -242,6 +251,8 @@ class WebPages:
             if isinstance(exc.os_error, Refused):
                 raise AddressBlocked(str(url), str(exc.os_error)) from exc
             raise FetchError(str(url), f"cannot be reached: {exc.os_error}") from exc
+        except Refused as exc:
+            raise AddressBlocked(str(url), str(exc)) from exc
         except aiohttp.ServerTimeoutError as exc:
             raise PageTimeout(str(url), "no connection in time") from exc
         except (aiohttp.ClientError, OSError, ValueError) as exc:
@@ -251,11 +262,15 @@ class WebPages:
 
     def _client(self) -> aiohttp.ClientSession:
         if self._session is None:
-            connector = aiohttp.TCPConnector(
-                resolver=GuardedResolver(self._resolver or DaemonResolver(), self._guard),
-                socket_factory=self._guard.open_socket,
-                use_dns_cache=False,  # every connection is judged by the name's answer of now
-                limit=2 * self._limits.at_once,
+            connector = (
+                aiohttp.TCPConnector(resolver=DaemonResolver())
+                if self._proxy
+                else aiohttp.TCPConnector(
+                    resolver=GuardedResolver(self._resolver or DaemonResolver(), self._guard),
+                    socket_factory=self._guard.open_socket,
+                    use_dns_cache=False,  # every connection is judged by the name's answer of now
+                    limit=2 * self._limits.at_once,
+                )
             )
             self._session = aiohttp.ClientSession(
                 connector=connector,

@@ -128,6 +128,19 @@ class Guard:
     def check(self, address: str, port: int) -> None:
         check_address(address, port, self._allow)
 
+    def check_unresolved(self, host: str, port: int) -> None:
+        """What can be said of a name that somebody else will look up: an address in any spelling, and the port."""
+        try:
+            address = str(ip_address(host.partition("%")[0]))
+        except ValueError:
+            try:
+                address = socket.inet_ntoa(socket.inet_aton(host))  # as resolvers read 127.1, 0x7f000001, 2130706433
+            except OSError:
+                if port not in WEB_PORTS:
+                    raise Refused(f"port {port} is not a web port") from None
+                return
+        self.check(address, port)
+
     def open_socket(self, addr_info: AddrInfo) -> socket.socket:
         """A socket for exactly this address. Raises `Refused`."""
         family, kind, protocol, _, address = addr_info

@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Protocol, cast, runtime_checkable
 
+from adapters.proxies import Proxies
 from adapters.search.settings import Surroundings
 from core.config import SearchSettings
 from core.errors import ProviderError, SetupError
@@ -44,7 +45,7 @@ def build_providers(
 
     Raises `SetupError` on an unknown name, and on a named provider that lacks its key or folder.
     """
-    around = Surroundings(data_dir=data_dir, default_files=tuple(default_files), search=search)
+    around = Surroundings(data_dir, tuple(default_files), search, proxies=Proxies.from_env(env))
     named = list(dict.fromkeys(name.strip().lower() for name in env.get("GORKD_PROVIDERS", "").split(",")))
     named = [name for name in named if name]
     built: dict[str, SearchProvider] = {}

@@ -13,6 +13,7 @@ from xml.etree.ElementTree import Element
 
 from pydantic import BaseModel, Field
 
+from adapters.proxies import DIRECT, Proxies
 from adapters.search.faults import deadline, garbled
 from adapters.search.gate import Gate, Rate
 from adapters.search.hits import admits, name_authors, parse_time, tidy
@@ -57,7 +58,7 @@ class ArxivSettings(BaseModel):
 
 def build(env: Mapping[str, str], around: Surroundings) -> ArxivSearch:
     settings = read_settings(ArxivSettings, env)
-    return ArxivSearch(base_url=settings.base_url, agent=user_agent(env), limits=around.limits)
+    return ArxivSearch(base_url=settings.base_url, agent=user_agent(env), limits=around.limits, proxies=around.proxies)
 
 
 class ArxivSearch:
@@ -72,13 +73,16 @@ class ArxivSearch:
         agent: str,
         base_url: str = PUBLIC,
         limits: TimeLimits = DEFAULT_LIMITS,
+        proxies: Proxies = DIRECT,
         clock: Clock = lambda: datetime.now(UTC),
     ) -> None:
         self._url = with_path(base_url, API_PATH)
         self._limits = limits
         self._clock = clock
         gate = Gate(ACCESS, RATE if is_public(self._url, "arxiv.org") else None)
-        self._api = ApiClient(ACCESS, gate, limits, agent=agent, attempts=1)  # a second one would wait three seconds
+        self._api = ApiClient(
+            ACCESS, gate, limits, agent=agent, proxies=proxies, attempts=1
+        )  # a second one would wait three seconds
 
     @property
     def site(self) -> str:

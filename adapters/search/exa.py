@@ -49,7 +49,8 @@ def build(env: Mapping[str, str], around: Surroundings) -> ExaSearch | None:
     settings = read_settings(ExaSettings, env)
     if settings.api_key is None:
         return None
-    return ExaSearch(settings.api_key.get_secret_value(), base_url=settings.base_url, limits=around.limits)
+    key, proxy = settings.api_key.get_secret_value(), around.proxies.of(settings.base_url)
+    return ExaSearch(key, base_url=settings.base_url, limits=around.limits, proxy=proxy)
 
 
 class ExaSearch:
@@ -62,6 +63,7 @@ class ExaSearch:
         *,
         base_url: str,
         limits: TimeLimits = DEFAULT_LIMITS,
+        proxy: str | None = None,
         clock: Clock = lambda: datetime.now(UTC),
     ) -> None:
         if not api_key:
@@ -69,6 +71,7 @@ class ExaSearch:
         self._api_key = api_key
         self._base_url = base_url
         self._limits = limits
+        self._proxy = proxy
         self._clock = clock
         self._gate = Gate(ACCESS, RATE if is_public(base_url, "exa.ai") else None)
         self._client: AsyncExa | None = None
@@ -118,10 +121,14 @@ class ExaSearch:
         await asyncio.to_thread(importlib.import_module, "exa_py")
         loop = asyncio.get_running_loop()
         if self._client is None or self._loop is not loop:
+            import httpx
             from exa_py import AsyncExa
 
-            self._client = AsyncExa(self._api_key, api_base=self._base_url, timeout=self._limits.search_s)
-            Manners(ACCESS, self._gate, self._limits).teach(self._client.client)
+            exa = self._client = AsyncExa(self._api_key, api_base=self._base_url, timeout=self._limits.search_s)
+            exa._client = httpx.AsyncClient(  # as it makes its own, which would read the environment
+                base_url=exa.base_url, headers=exa.headers, timeout=exa.timeout, proxy=self._proxy, trust_env=False
+            )
+            Manners(ACCESS, self._gate, self._limits, is_proxied=self._proxy is not None).teach(self._client.client)
             self._loop = loop
         return self._client
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import aiohttp
 import stamina
 
+from adapters.proxies import DIRECT, Proxies
 from adapters.resolver import DaemonResolver
 from adapters.search.faults import garbled, status_error, unreachable
 from adapters.search.gate import Gate
@@ -21,12 +22,22 @@ CHUNK_BYTES = 64 * 1024
 class ApiClient:
     """Holds the connections to one service. `attempts` counts the first one."""
 
-    def __init__(self, access: Access, gate: Gate, limits: TimeLimits, *, agent: str, attempts: int = 2) -> None:
+    def __init__(
+        self,
+        access: Access,
+        gate: Gate,
+        limits: TimeLimits,
+        *,
+        agent: str,
+        attempts: int = 2,
+        proxies: Proxies = DIRECT,
+    ) -> None:
         self._access = access
         self._gate = gate
         self._limits = limits
         self._agent = agent
         self._attempts = attempts
+        self._proxies = proxies
         self._session: aiohttp.ClientSession | None = None
         self._session_loop: asyncio.AbstractEventLoop | None = None
         self._slots = asyncio.Semaphore(gate.at_once)
@@ -57,7 +68,8 @@ class ApiClient:
         access = self._access
         try:
             # A redirect would send the question to a host that nobody configured.
-            async with session.get(url, params=parameters, allow_redirects=False) as response:
+            proxy = self._proxies.of(url)
+            async with session.get(url, params=parameters, allow_redirects=False, proxy=proxy) as response:
                 self._gate.note_reached()
                 if response.status != 200:
                     retry_after = response.headers.get("Retry-After")
@@ -96,7 +108,6 @@ class ApiClient:
                 timeout=aiohttp.ClientTimeout(total=self._limits.search_s, connect=self._limits.connect_s),
                 headers={"User-Agent": self._agent},
                 cookie_jar=aiohttp.DummyCookieJar(),
-                trust_env=True,  # HTTPS_PROXY, as the vendors' own clients honour it
             )
             self._slots = asyncio.Semaphore(self._gate.at_once)
             self._session_loop = loop

@@ -12,6 +12,7 @@ from xml.etree.ElementTree import Element
 
 from pydantic import BaseModel, Field
 
+from adapters.proxies import DIRECT, Proxies
 from adapters.search.faults import deadline, garbled
 from adapters.search.gate import Gate, Rate
 from adapters.search.hits import admits, name_authors, parse_answer, parse_json, tidy
@@ -68,6 +69,7 @@ def build(env: Mapping[str, str], around: Surroundings) -> PubmedSearch:
         api_key=settings.api_key.get_secret_value() if settings.api_key else "",
         agent=user_agent(env),
         limits=around.limits,
+        proxies=around.proxies,
     )
 
 
@@ -78,14 +80,20 @@ class PubmedSearch:
     strength: ProviderStrength = "scholarly"
 
     def __init__(
-        self, *, agent: str, base_url: str = PUBLIC, api_key: str = "", limits: TimeLimits = DEFAULT_LIMITS
+        self,
+        *,
+        agent: str,
+        base_url: str = PUBLIC,
+        api_key: str = "",
+        limits: TimeLimits = DEFAULT_LIMITS,
+        proxies: Proxies = DIRECT,
     ) -> None:
         self._url = with_path(base_url, API_PATH)
         self._always = {"db": "pubmed", "tool": TOOL} | ({"api_key": api_key} if api_key else {})
         self._limits = limits
         rate = RATE_WITH_KEY if api_key else RATE
         gate = Gate(ACCESS, rate if is_public(self._url, "nih.gov") else None)
-        self._api = ApiClient(ACCESS, gate, limits, agent=agent)
+        self._api = ApiClient(ACCESS, gate, limits, agent=agent, proxies=proxies)
 
     async def search(self, query: SearchQuery, *, limit: int, scope: Scope) -> Sequence[SearchHit]:
         words = keywords(_UNTAGGED.sub(" ", query.text) if query.is_verbatim else query.text, most=MAX_KEYWORDS)

@@ -10,7 +10,6 @@ import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
-from urllib.request import getproxies
 
 from adapters.resolver import DaemonResolver
 from adapters.search.faults import garbled, status_error, unreachable
@@ -28,7 +27,8 @@ LEFT_TO_THE_CLIENT = frozenset({400})  # the only one whose body tells the opera
 class Manners:
     """Hooks for one httpx client of one provider, in one event loop."""
 
-    def __init__(self, access: Access, gate: Gate, limits: TimeLimits) -> None:
+    def __init__(self, access: Access, gate: Gate, limits: TimeLimits, *, is_proxied: bool = False) -> None:
+        self._is_proxied = is_proxied
         self._access = access
         self._gate = gate
         self._limits = limits
@@ -42,7 +42,7 @@ class Manners:
         timeout = {**request.extensions.get("timeout", {}), "connect": self._limits.connect_s}
         request.extensions = {**request.extensions, "timeout": timeout}
         request.headers["Accept-Encoding"] = "identity"  # httpx unpacks whole chunks: a bomb would pass the cap
-        if not getproxies():  # behind a proxy names may be known to the proxy alone
+        if not self._is_proxied:  # behind a proxy names may be known to the proxy alone
             await self._look_up(request.url.host, request.url.port or 443)
 
     async def _look_up(self, host: str, port: int) -> None:

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from pydantic import AfterValidator, BaseModel, SecretStr, ValidationError
 
+from adapters.proxies import DIRECT, Proxies
 from core.config import SearchSettings
 from core.errors import SetupError
 
@@ -63,6 +64,7 @@ class Surroundings:
     default_files: Sequence[Path] = ()
     search: SearchSettings = field(default_factory=SearchSettings)
     is_named: bool = False
+    proxies: Proxies = DIRECT
 
     @property
     def limits(self) -> TimeLimits:

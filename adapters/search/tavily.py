@@ -47,19 +47,23 @@ def build(env: Mapping[str, str], around: Surroundings) -> TavilySearch | None:
     settings = read_settings(TavilySettings, env)
     if settings.api_key is None:
         return None
-    return TavilySearch(settings.api_key.get_secret_value(), base_url=settings.base_url, limits=around.limits)
+    key, proxy = settings.api_key.get_secret_value(), around.proxies.of(settings.base_url)
+    return TavilySearch(key, base_url=settings.base_url, limits=around.limits, proxy=proxy)
 
 
 class TavilySearch:
     name = ACCESS.name
     strength: ProviderStrength = "factual"
 
-    def __init__(self, api_key: str, *, base_url: str, limits: TimeLimits = DEFAULT_LIMITS) -> None:
+    def __init__(
+        self, api_key: str, *, base_url: str, limits: TimeLimits = DEFAULT_LIMITS, proxy: str | None = None
+    ) -> None:
         if not api_key:
             raise ValueError("Tavily needs a key")
         self._api_key = api_key
         self._base_url = base_url
         self._limits = limits
+        self._proxy = proxy
         self._gate = Gate(ACCESS, RATE if is_public(base_url, "tavily.com") else None)
         self._http: httpx.AsyncClient | None = None
         self._client: AsyncTavilyClient | None = None
@@ -115,8 +119,8 @@ class TavilySearch:
         await asyncio.to_thread(importlib.import_module, "tavily")
         loop = asyncio.get_running_loop()
         if self._client is None or self._loop is not loop:
-            self._http, self._client = _connect(self._api_key, self._base_url)
-            Manners(ACCESS, self._gate, self._limits).teach(self._http)
+            self._http, self._client = _connect(self._api_key, self._base_url, self._proxy)
+            Manners(ACCESS, self._gate, self._limits, is_proxied=self._proxy is not None).teach(self._http)
             self._loop = loop
         return self._client
 
@@ -142,11 +146,11 @@ def _hit(result: _Result) -> SearchHit:
     )
 
 
-def _connect(api_key: str, base_url: str) -> tuple[httpx.AsyncClient, AsyncTavilyClient]:
+def _connect(api_key: str, base_url: str, proxy: str | None) -> tuple[httpx.AsyncClient, AsyncTavilyClient]:
     import httpx
     from tavily import AsyncTavilyClient
 
-    http = httpx.AsyncClient(base_url=base_url)
+    http = httpx.AsyncClient(base_url=base_url, proxy=proxy, trust_env=False)
     return http, AsyncTavilyClient(api_key=api_key, api_base_url=base_url, client=http)
 
 

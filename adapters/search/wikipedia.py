@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import BaseModel, Field
 
+from adapters.proxies import DIRECT, Proxies
 from adapters.search.faults import deadline, garbled
 from adapters.search.gate import Gate, Rate
 from adapters.search.hits import admits, parse_answer, parse_items, parse_json, parse_time, tidy
@@ -47,7 +48,9 @@ class WikipediaSettings(BaseModel):
 
 def build(env: Mapping[str, str], around: Surroundings) -> WikipediaSearch:
     settings = read_settings(WikipediaSettings, env)
-    return WikipediaSearch(base_url=settings.base_url, agent=user_agent(env), limits=around.limits)
+    return WikipediaSearch(
+        base_url=settings.base_url, agent=user_agent(env), limits=around.limits, proxies=around.proxies
+    )
 
 
 class WikipediaSearch:
@@ -57,14 +60,20 @@ class WikipediaSearch:
     strength: ProviderStrength = "reference"
 
     def __init__(
-        self, *, agent: str, base_url: str | None = None, language: str = "en", limits: TimeLimits = DEFAULT_LIMITS
+        self,
+        *,
+        agent: str,
+        base_url: str | None = None,
+        language: str = "en",
+        limits: TimeLimits = DEFAULT_LIMITS,
+        proxies: Proxies = DIRECT,
     ) -> None:
         site = f"https://{language}.wikipedia.org"
         self._url = with_path(base_url or site, API_PATH)
         self._sites = (self._url, site)  # a mirror may give its own addresses or Wikipedia's
         self._limits = limits
         gate = Gate(ACCESS, RATE if is_public(self._url, "wikipedia.org") else None)
-        self._api = ApiClient(ACCESS, gate, limits, agent=agent)
+        self._api = ApiClient(ACCESS, gate, limits, agent=agent, proxies=proxies)
 
     async def search(self, query: SearchQuery, *, limit: int, scope: Scope) -> Sequence[SearchHit]:
         words = keywords(query.text, most=MAX_KEYWORDS)

@@ -1,10 +1,15 @@
-"""Addresses of waiting messages: those of jobs go with them, those without a job after a day."""
+"""Addresses of messages: those that wait for jobs and those that show them go with them, those without a job after
+a day, and those that show what was forgotten when they have been taken away.
+"""
 
 from __future__ import annotations
 
+import secrets
+from collections.abc import Sequence
+
 from adapters.store.sealing import open_addresses, seal_data
 from adapters.store.tables import Tables
-from core.delivery import OPEN_FOR, Address, Sealer
+from core.delivery import CONDEMNED_FOR, OPEN_FOR, Address, Sealer
 from core.errors import StoreError
 from core.job import ResearchJob, Scope
 from core.ports import Clock
@@ -25,6 +30,17 @@ _OPEN = """
 """
 _STILL_OPEN = "SELECT key, platform, sealed, expires_at FROM open_messages WHERE platform = ? ORDER BY put_at, key"
 _LAPSED = "DELETE FROM open_messages WHERE expires_at <= ? OR put_at <= ?"
+_SHOW = """
+    INSERT INTO shown (key, job_id, tenant, visibility, platform, sealed, expires_at)
+    SELECT ?, id, tenant, visibility, ?, ?, ? FROM jobs WHERE id = ?
+"""
+_SHOWN = """
+    SELECT platform, sealed, expires_at FROM shown WHERE job_id = ?
+    UNION ALL SELECT platform, sealed, expires_at FROM addresses WHERE job_id = ?
+"""
+_CONDEMN = "INSERT INTO condemned (key, platform, sealed, put_at, expires_at) VALUES (?, ?, ?, ?, ?)"
+_CONDEMNED = "SELECT key, platform, sealed, expires_at FROM condemned WHERE platform = ? ORDER BY put_at, key"
+_PAST_HOPE = "DELETE FROM condemned WHERE expires_at <= ? OR put_at <= ?"
 
 
 class SqlDeliveries:
@@ -71,3 +87,36 @@ class SqlOpenMessages:
 
     async def erase(self, key: str) -> None:
         await self._tables.execute("DELETE FROM open_messages WHERE key = ?", (key,))
+
+
+class SqlShownMessages:
+    """`ShownMessages`. What is condemned keeps neither its job nor its tenant."""
+
+    def __init__(self, tables: Tables, box: Sealer, *, clock: Clock) -> None:
+        self._tables = tables
+        self._box = box
+        self._clock = clock
+
+    async def put(self, job_id: str, addresses: Sequence[Address]) -> None:
+        for address in addresses:
+            key, sealed = secrets.token_hex(16), seal_data(address, self._box)
+            row = (key, address.platform, sealed, address.expires_at, job_id)
+            if await self._tables.execute(_SHOW, row) == 0:
+                await self._condemn(address.platform, sealed, address.expires_at)
+
+    async def condemn(self, job_ids: Sequence[str]) -> None:
+        for job_id in job_ids:
+            for platform, sealed, expires_at in await self._tables.rows(_SHOWN, (job_id, job_id)):
+                await self._condemn(platform, sealed, expires_at)
+
+    async def condemned(self, platform: str) -> list[tuple[str, Address]]:
+        now = self._clock()
+        await self._tables.execute(_PAST_HOPE, (now, now - CONDEMNED_FOR))
+        rows = await self._tables.rows(_CONDEMNED, (platform,))
+        return open_addresses([(key, where, sealed, at) for key, where, sealed, at in rows], self._box)
+
+    async def taken_away(self, key: str) -> None:
+        await self._tables.execute("DELETE FROM condemned WHERE key = ?", (key,))
+
+    async def _condemn(self, platform: str, sealed: str, expires_at: object) -> None:
+        await self._tables.execute(_CONDEMN, (secrets.token_hex(16), platform, sealed, self._clock(), expires_at))

@@ -19,6 +19,7 @@ _ISSUE = """
     INSERT INTO one_time_states (key, expires_at) VALUES (?, ?)
     ON CONFLICT (key) DO UPDATE SET expires_at = excluded.expires_at
 """
+_SPEND = "INSERT INTO one_time_states (key, expires_at) VALUES (?, ?) ON CONFLICT DO NOTHING"
 _TAKE = """
     INSERT INTO turns (name, holder, ends_at) VALUES (?, ?, ?)
     ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, ends_at = excluded.ends_at
@@ -69,6 +70,10 @@ class SqlOneTimeStates:
     async def issue(self, state: str, *, ttl: timedelta) -> None:
         await self._tables.execute("DELETE FROM one_time_states WHERE expires_at <= ?", (self._clock(),))
         await self._tables.execute(_ISSUE, (digest(state), self._clock() + ttl))
+
+    async def spend(self, state: str, *, ttl: timedelta) -> bool:
+        await self._tables.execute("DELETE FROM one_time_states WHERE expires_at <= ?", (self._clock(),))
+        return await self._tables.execute(_SPEND, (digest(state), self._clock() + ttl)) > 0
 
     async def redeem(self, state: str) -> bool:
         query = "DELETE FROM one_time_states WHERE key = ? RETURNING expires_at"

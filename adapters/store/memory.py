@@ -312,6 +312,28 @@ class MemoryDeliveries:
         self._addresses.pop(job_id, None)
 
 
+class MemoryShownMessages:
+    """`ShownMessages`, however old, of any job."""
+
+    def __init__(self) -> None:
+        self._shown: dict[str, list[Address]] = {}
+        self._condemned: dict[str, Address] = {}
+
+    async def put(self, job_id: str, addresses: Sequence[Address]) -> None:
+        self._shown.setdefault(job_id, []).extend(addresses)
+
+    async def condemn(self, job_ids: Sequence[str]) -> None:
+        for job_id in job_ids:
+            for number, address in enumerate(self._shown.pop(job_id, [])):
+                self._condemned[f"{job_id}/{number}"] = address
+
+    async def condemned(self, platform: str) -> list[tuple[str, Address]]:
+        return [entry for entry in self._condemned.items() if entry[1].platform == platform]
+
+    async def taken_away(self, key: str) -> None:
+        self._condemned.pop(key, None)
+
+
 class MemoryOpenMessages:
     """`OpenMessages`, however old."""
 

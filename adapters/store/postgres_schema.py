@@ -172,6 +172,15 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         """CREATE TABLE memberships (
             app TEXT NOT NULL, tenant TEXT NOT NULL, PRIMARY KEY (app, tenant))""",
     ),
+    (
+        """CREATE TABLE shown (
+            key TEXT PRIMARY KEY, job_id TEXT NOT NULL REFERENCES jobs (id) ON DELETE CASCADE, tenant TEXT NOT NULL,
+            visibility TEXT NOT NULL, platform TEXT NOT NULL, sealed TEXT NOT NULL, expires_at TIMESTAMPTZ)""",
+        "CREATE INDEX shown_by_job ON shown (job_id)",
+        """CREATE TABLE condemned (
+            key TEXT PRIMARY KEY, platform TEXT NOT NULL, sealed TEXT NOT NULL, put_at TIMESTAMPTZ NOT NULL,
+            expires_at TIMESTAMPTZ)""",
+    ),
 )
 
 

@@ -229,6 +229,16 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         """CREATE TABLE memberships (
             app TEXT NOT NULL, tenant TEXT NOT NULL, PRIMARY KEY (app, tenant)) WITHOUT ROWID""",
     ),
+    (
+        # Where chats show a job; and, once it is forgotten, what is yet to be taken away, which says no longer whose.
+        """CREATE TABLE shown (
+            key TEXT PRIMARY KEY, job_id TEXT NOT NULL REFERENCES jobs (id) ON DELETE CASCADE, tenant TEXT NOT NULL,
+            visibility TEXT NOT NULL, platform TEXT NOT NULL, sealed TEXT NOT NULL, expires_at REAL) WITHOUT ROWID""",
+        "CREATE INDEX shown_by_job ON shown (job_id)",
+        """CREATE TABLE condemned (
+            key TEXT PRIMARY KEY, platform TEXT NOT NULL, sealed TEXT NOT NULL, put_at REAL NOT NULL,
+            expires_at REAL) WITHOUT ROWID""",
+    ),
 )
 
 

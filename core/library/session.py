@@ -236,11 +236,11 @@ class LibraryTalks:
         job = await self._job(speaker)
         return job.id if job else ""
 
-    async def delivered(self, speaker: Speaker) -> None:
-        """The reply has arrived; nobody need say the same again. Raises `StoreError`."""
+    async def delivered(self, speaker: Speaker, shown: Sequence[Address] = ()) -> None:
+        """The reply has arrived and stands at `shown`; nobody need say the same again. Raises `StoreError`."""
         job = await self._job(speaker)
         if job is not None:
-            await self._researcher.delivered(job.id)
+            await self._researcher.delivered(job.id, shown)
 
     async def opened(self, speaker: Speaker, address: Address) -> None:
         """A message lives at `address`, made by `waiting_at`, until it is `closed`. Raises `StoreError`."""

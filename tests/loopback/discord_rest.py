@@ -74,6 +74,7 @@ class Rest:
             ("thread.create", "POST", one + "/threads", self._thread),
             ("reaction", "PUT", one + "/reactions/{emoji}/@me", self._react),
             ("typing", "POST", "/channels/{channel_id}/typing", self._typing),
+            ("channel.edit", "PATCH", "/channels/{channel_id}", self._edit_channel),
             ("channel.get", "GET", "/channels/{channel_id}", self._get_channel),
             ("guilds", "GET", "/users/@me/guilds", self._guilds),
             ("guild.get", "GET", "/guilds/{guild_id}", self._get_guild),
@@ -147,6 +148,14 @@ class Rest:
 
     async def _get_channel(self, request: web.Request, body: Any) -> web.Response:
         return _json(self._channel(request).to_json())
+
+    async def _edit_channel(self, request: web.Request, body: Any) -> web.Response:
+        """Whoever has made a thread may rename and open it; the bot may manage no other channel."""
+        thread = self._channel(request)
+        if thread.kind != data.PUBLIC_THREAD:
+            raise Refused(403, 50013, "Missing Permissions")
+        thread.name = body.get("name", thread.name)
+        return _json(thread.to_json())
 
     async def _guilds(self, request: web.Request, body: Any) -> web.Response:
         after = int(request.query.get("after", "0"))
@@ -322,7 +331,10 @@ class Rest:
         return _json(message.to_json())
 
     async def _delete(self, request: web.Request, body: Any) -> web.Response:
-        self._message(request).is_deleted = True
+        message = self._message(request)
+        if message.author != data.BOT:
+            raise Refused(403, 50013, "Missing Permissions")
+        message.is_deleted = True
         return web.Response(status=204)
 
     async def _thread(self, request: web.Request, body: Any) -> web.Response:

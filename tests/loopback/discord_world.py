@@ -203,6 +203,15 @@ class DiscordWorld:
         self.gateway.dispatch("MESSAGE_DELETE", gone | ({"guild_id": message.guild_id} if message.guild_id else {}))
         self.notify()
 
+    def delete_all(self, *messages: Message) -> None:
+        """A moderator deletes many messages of a channel at once."""
+        for message in messages:
+            message.is_deleted = True
+        gone = {"ids": [message.id for message in messages], "channel_id": messages[0].channel_id}
+        place = {"guild_id": messages[0].guild_id} if messages[0].guild_id else {}
+        self.gateway.dispatch("MESSAGE_DELETE_BULK", gone | place)
+        self.notify()
+
     def direct(self, person: dict[str, Any] = data.ASKER) -> Channel:
         """The direct messages between a person and the bot."""
         known = (one for one in self.channels.values() if one.kind == data.DM and one.recipient == person)

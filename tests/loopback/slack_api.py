@@ -34,12 +34,29 @@ RESPONSE_URL_S = 30 * 60
 RESPONSE_URL_USES = 5
 
 
+async def _away() -> web.Response:
+    return web.Response(status=503, text="<html>Service Unavailable</html>", content_type="text/html")
+
+
+async def _odd() -> web.Response:
+    return web.Response(text="Welcome to the hotel's network")
+
+
+async def _silent() -> web.Response:
+    await asyncio.Event().wait()
+    raise AssertionError("nobody sets that event")
+
+
+ODD = {"away": _away, "odd": _odd, "silent": _silent}  # answers that say nothing about the call
+
+
 @dataclass
 class Fault:
     """What happens to the next `times` calls of a method.
 
     `lost` does the work and then drops the connection, `broken` answers 500 after it; `limited` answers 429
-    with `Retry-After`; `down` drops the connection without doing anything; anything else is an error of Slack's.
+    with `Retry-After`; `down` drops the connection without doing anything; `away` is a 503 of whatever stands before
+    Slack, `odd` a 200 that is no JSON object, `silent` no answer; anything else is an error of Slack's.
     """
 
     kind: str
@@ -102,6 +119,10 @@ class Api:
         fault = self._take_fault(method)
         if fault and fault.kind == "down":
             return _drop(request)
+        if fault and fault.kind in ODD:
+            call.ok = False
+            await self.notify()
+            return await ODD[fault.kind]()
         if fault and fault.kind == "limited":
             call.ok = False
             body = {"ok": False, "error": "ratelimited"}
@@ -276,6 +297,8 @@ class Api:
         if method == "files.completeUploadExternal":
             self._require_channel(given["channel_id"])
             return self.uploads.complete(given)
+        if method == "files.delete":
+            return self.uploads.delete(given["file"])
         if method == "files.info":
             return self.uploads.described(given["file"])
         raise Refused("unknown_method")

@@ -31,6 +31,7 @@ METHOD_SCOPES = {
     "assistant.threads.setTitle": "assistant:write",
     "assistant.threads.setSuggestedPrompts": "assistant:write",
     "files.info": "files:read",
+    "files.delete": "files:write",
     "files.getUploadURLExternal": "files:write",
     "files.completeUploadExternal": "files:write",
     "users.info": "users:read",

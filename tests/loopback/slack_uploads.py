@@ -73,6 +73,16 @@ class Uploads:
         message.files = files
         return {"files": files}
 
+    def delete(self, file_id: str) -> dict[str, Json]:
+        """A message that was nothing but the file goes with it."""
+        if self.state.files.pop(file_id, None) is None:
+            raise UploadRefused("file_not_found")
+        for message in self.state.messages.values():
+            if any(file["id"] == file_id for file in message.files):
+                message.files = [file for file in message.files if file["id"] != file_id]
+                message.is_deleted = not message.files and not message.text
+        return {}
+
     def described(self, file_id: str) -> dict[str, Json]:
         if file_id in self.state.files:
             return {"file": self.state.files[file_id][0]}

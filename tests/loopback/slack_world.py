@@ -91,6 +91,17 @@ class SlackWorld:
         await self.send("event", self.event("message", asked, channel_type="im", **changes))
         return asked
 
+    async def deletes(self, message: Message) -> None:
+        """Somebody deletes their own message."""
+        message.is_deleted = True
+        gone = {"user": message.user, "text": message.text, "ts": message.ts}
+        stamp = self.state.new_ts()
+        event = {
+            "type": "message", "subtype": "message_deleted", "channel": message.channel, "deleted_ts": message.ts,
+            "previous_message": gone, "ts": stamp, "event_ts": stamp, "hidden": True,
+        }  # fmt: skip
+        await self.send("event", self._event_body(event))
+
     async def opens_pane(self, user: str) -> str:
         """Somebody opens the agent pane; gives the thread that Slack makes for it."""
         channel = self.state.direct(user)

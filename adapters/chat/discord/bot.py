@@ -17,6 +17,7 @@ import aiohttp
 import discord
 from discord import app_commands
 
+from adapters.chat.connecting import PlatformAway, keep_trying
 from adapters.chat.deps import ChatDeps
 from adapters.chat.discord.administering import SettingsItem, press_settings, settings_of, submit_settings
 from adapters.chat.discord.begun import BegunQuestions
@@ -26,12 +27,13 @@ from adapters.chat.discord.delivery import PLATFORM, DiscordReply, Spot
 from adapters.chat.discord.files import read_files
 from adapters.chat.discord.library import press_library
 from adapters.chat.discord.library_render import DiscordLibraryVoice
-from adapters.chat.discord.messages import forget_message, hear
+from adapters.chat.discord.messages import forget_messages, hear
 from adapters.chat.discord.payload import DiscordMessage, LibraryButton, Press
 from adapters.chat.discord.presses import press_button, submit_form
+from adapters.chat.discord.proxied import guide
 from adapters.chat.discord.render import DiscordVoice
 from adapters.chat.discord.settings import DiscordSettings
-from adapters.chat.discord.threads import Traffic, spread
+from adapters.chat.discord.threads import Traffic, spread, take_away
 from adapters.chat.discord.translate import Asked, Place
 from adapters.chat.discord.view import JobItem, LibraryItem, form_of, wish_of
 from adapters.chat.discord.words import word
@@ -39,13 +41,18 @@ from adapters.chat.library import LiveTalks
 from adapters.chat.live import LiveAnswers
 from adapters.chat.reply import Pace
 from adapters.chat.resuming import keep_resuming
+from adapters.chat.taking_away import TakingAway
 from core.delivery import Address
 from core.errors import GorkdError, SetupError
 from core.job import ResearchJob, ResearchRequest
 from core.settings.tenant import TenantSettings
 
 GRACE_S = 30.0  # a stopping bot lets living messages end for this long (G-02)
-RECONNECT_S = (1.0, 5.0, 15.0, 60.0)  # between tries to log in while Discord is away; the last is repeated
+LOGIN_S = 60.0  # discord.py itself waits for ever
+REFUSED = "Discord refused DISCORD_TOKEN; copy it again from the developer portal."
+AUTHENTICATION_FAILED = 4004  # the gateway closes with it when a token was reset (Discord, gateway close event codes)
+# What a Discord that is away raises, and last what discord.py makes of a body that is not Discord's.
+AWAY = (aiohttp.ClientError, discord.DiscordException, OSError, LookupError, TypeError, ValueError, AttributeError)
 PACE = Pace()
 MAX_REPLIES = 1000  # answers that go when their question is deleted; older ones stay, although nothing is kept of them
 
@@ -57,13 +64,15 @@ async def run_discord(deps: ChatDeps, settings: DiscordSettings) -> None:
     async with ResearchBot(deps, settings) as bot:
         running = asyncio.create_task(bot.run_forever(), name="discord")
         resuming = asyncio.create_task(bot.keep_resuming(), name="discord resume")
+        taking = asyncio.create_task(bot.keep_taking_away(), name="discord taking away")
         try:
             await asyncio.shield(running)
         finally:
             resuming.cancel()
+            taking.cancel()
             await bot.retire()
             await bot.close()
-            await asyncio.gather(running, resuming, return_exceptions=True)
+            await asyncio.gather(running, resuming, taking, return_exceptions=True)
 
 
 class ResearchBot(discord.AutoShardedClient):
@@ -71,6 +80,7 @@ class ResearchBot(discord.AutoShardedClient):
         discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False  # no bot of ours speaks
         intents = discord.Intents(guilds=True, guild_messages=True, dm_messages=True)  # none of them is privileged
         super().__init__(intents=intents, allowed_mentions=discord.AllowedMentions.none(), max_messages=None)
+        guide(self.http, settings.proxies)
         self.settings, self.pace = settings, PACE
         self.researcher, self.leaving, self.rules = deps.researcher, deps.tenancy.leaving, deps.tenancy.settings
         self.voice = DiscordVoice(deps.links)
@@ -80,6 +90,7 @@ class ResearchBot(discord.AutoShardedClient):
         )
         self.begun = BegunQuestions(deps.open_messages)
         self.traffic = Traffic()
+        self.taking_away = TakingAway(deps.researcher, PLATFORM, partial(take_away, self))
         self.replies: OrderedDict[int, DiscordReply] = OrderedDict()  # by the message that is answered
         self.is_retiring = False
         self.tree = app_commands.CommandTree(self)
@@ -87,24 +98,35 @@ class ResearchBot(discord.AutoShardedClient):
 
     async def run_forever(self) -> None:
         """Raises `SetupError`. Discord being away is waited out."""
-        tries = 0
-        while True:
-            try:
-                return await self.start(self.settings.token)
-            except discord.LoginFailure as exc:
-                raise SetupError("Discord refused DISCORD_TOKEN; copy it again from the developer portal.") from exc
-            except (aiohttp.ClientError, discord.DiscordServerError, discord.GatewayNotFound, OSError) as exc:
-                wait_s = RECONNECT_S[min(tries, len(RECONNECT_S) - 1)]
-                _log.warning("Discord cannot be reached", extra={"error": str(exc), "retry_s": wait_s})
-                await self.http.close()  # `start` makes another session
-                self.http.connector = discord.utils.MISSING
-                tries += 1
-                await asyncio.sleep(wait_s)
+        await keep_trying("Discord", self._connect)
+
+    async def _connect(self) -> None:
+        """Log in and stay. Raises `SetupError` for what Discord refuses for good, else `PlatformAway`."""
+        try:
+            async with asyncio.timeout(LOGIN_S):
+                await self.login(self.settings.token)
+            await self.connect()
+        except discord.LoginFailure as exc:
+            raise SetupError(REFUSED) from exc
+        except discord.ConnectionClosed as exc:
+            if exc.code == AUTHENTICATION_FAILED:
+                raise SetupError(REFUSED) from exc
+            raise PlatformAway(f"the gateway closed with {exc.code}") from exc
+        except AWAY as exc:
+            raise PlatformAway(f"{type(exc).__name__}: {exc}") from exc
+        finally:
+            await self.http.close()  # `login` makes another session
+            self.http.connector = discord.utils.MISSING
 
     async def keep_resuming(self) -> None:
         """Discord says once that the bot is ready; what an outage of the records leaves later is taken up here."""
         await self.wait_until_ready()
         await keep_resuming(self._resume)
+
+    async def keep_taking_away(self) -> None:
+        """What was forgotten while the bot was off too."""
+        await self.wait_until_ready()
+        await self.taking_away.run()
 
     async def setup_hook(self) -> None:
         self.add_dynamic_items(JobItem, LibraryItem, SettingsItem)
@@ -138,7 +160,10 @@ class ResearchBot(discord.AutoShardedClient):
         await leave_guild(self, guild)
 
     async def on_raw_message_delete(self, event: discord.RawMessageDeleteEvent) -> None:
-        await forget_message(self, event)
+        await forget_messages(self, event, [event.message_id])
+
+    async def on_raw_bulk_message_delete(self, event: discord.RawBulkMessageDeleteEvent) -> None:
+        await forget_messages(self, event, sorted(event.message_ids))
 
     async def on_interaction(self, interaction: Asked) -> None:
         """Commands and buttons find their own way; submitted forms come here, so that they outlive a restart."""
@@ -206,11 +231,11 @@ class ResearchBot(discord.AutoShardedClient):
                 self.replies.popitem(last=False)
         return reply
 
-    async def _spread(self, spot: Spot, payload: DiscordMessage) -> None:
+    async def _spread(self, spot: Spot, payload: DiscordMessage) -> Sequence[Address]:
         guild = getattr(self.get_channel(spot.channel_id), "guild", None)
         wanted = (await self._settings_of(f"discord:{guild.id}")).threads if guild else "auto"
         when = self.settings.threads if wanted == "auto" else wanted
-        await spread(self, spot, payload, self.traffic, when)
+        return await spread(self, spot, payload, self.traffic, when)
 
     async def _resume(self) -> int:
         return await self.live.resume(self._reopen) + await self.library.resume(self._reopen)

@@ -10,6 +10,7 @@ import io
 import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, cast
@@ -85,16 +86,25 @@ class DiscordReply:
     client: discord.Client
     voice: DiscordVoice
     spot: Spot
-    on_final: Callable[[Spot, DiscordMessage], Awaitable[None]]
+    on_final: Callable[[Spot, DiscordMessage], Awaitable[Sequence[Address]]]
     is_dismissed: bool = False
     has_said_where: bool = False
     has_shown: bool = False
     tried: str = ""  # the nonce of a post whose outcome may be unknown
     files: tuple[AnswerFile, ...] = ()
+    below: Sequence[Address] = ()  # what hangs under the answer
 
     @property
     def address(self) -> Address:
         return self.spot.to_address()
+
+    @property
+    def shown(self) -> Sequence[Address]:
+        """The message, and the thread under it. A response that is no message of the channel's goes with its token."""
+        spot = self.spot
+        is_bound = bool(spot.token) and not spot.can_post
+        kept = replace(spot, token=spot.token if is_bound else "", token_until=spot.token_until if is_bound else 0.0)
+        return [*([kept.to_address()] if spot.message_id else []), *self.below]
 
     async def take(self, files: Sequence[AnswerFile], /) -> None:
         """They go with the last edit itself, which replaces what an earlier try has attached."""
@@ -147,7 +157,8 @@ class DiscordReply:
         """Take the message away. Raises `discord.HTTPException`."""
         self.is_dismissed = True
         if self.spot.message_id:
-            await self._channel().get_partial_message(self.spot.message_id).delete()
+            with suppress(discord.NotFound):
+                await self._channel().get_partial_message(self.spot.message_id).delete()
 
     async def _stay(self, payload: DiscordMessage) -> None:
         """Where there can be no new message: the answer while the token lives, before it the page's link, once."""
@@ -161,7 +172,7 @@ class DiscordReply:
 
     async def _end(self, payload: DiscordMessage) -> None:
         if payload.job_id:
-            await self.on_final(self.spot, payload)
+            self.below = await self.on_final(self.spot, payload) or self.below
 
     async def _post(self, payload: DiscordMessage, *, nonce: str) -> None:
         """Safe to repeat: Discord gives back the message that a nonce has made, but as it was made."""
@@ -241,7 +252,9 @@ class DiscordReply:
         return self.client.get_partial_messageable(self.spot.channel_id)
 
     def _webhook(self, spot: Spot) -> discord.Webhook:
-        return discord.Webhook.partial(self.client.application_id or 0, spot.token, client=self.client)
+        webhook = discord.Webhook.partial(self.client.application_id or 0, spot.token, client=self.client)
+        webhook.proxy = self.client.http.proxy  # which discord.py 2.7.1 forgets
+        return webhook
 
     def _reference(self, message_id: int) -> dict[str, Any]:
         if not message_id or not self.spot.can_reply:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import discord
@@ -24,6 +25,8 @@ from core.steering import Steering, read_steering
 
 if TYPE_CHECKING:
     from adapters.chat.discord.bot import ResearchBot
+
+Deleted = discord.RawMessageDeleteEvent | discord.RawBulkMessageDeleteEvent
 
 _log = logging.getLogger(__name__)
 
@@ -58,14 +61,25 @@ async def hear(bot: ResearchBot, message: discord.Message) -> None:
         await bot.reply(spot).edit(bot.voice.refusal(wording.SOMETHING_BROKE))
 
 
-async def forget_message(bot: ResearchBot, event: discord.RawMessageDeleteEvent) -> None:
-    """Who deletes a question wants it forgotten, with its answer."""
+async def forget_messages(bot: ResearchBot, event: Deleted, message_ids: Sequence[int]) -> None:
+    """Who deletes a question wants it forgotten, with its answer; also who deletes many at once."""
     try:
-        for scope in await _scopes(bot, event):
-            for key in (f"discord:{event.message_id}", library_key(event.message_id)):
+        scopes = await _scopes(bot, event)
+    except discord.HTTPException as exc:
+        _log.warning("deleted messages not forgotten", extra={"error": str(exc)})
+        return
+    for message_id in message_ids:
+        await _forget_message(bot, message_id, scopes)
+
+
+async def _forget_message(bot: ResearchBot, message_id: int, scopes: Sequence[Scope]) -> None:
+    try:
+        for scope in scopes:
+            for key in (f"discord:{message_id}", library_key(message_id)):
                 if await bot.researcher.forget_asked(key, scope=scope):
                     _log.info("forgotten with its message")
-        reply = bot.replies.pop(event.message_id, None)
+                    bot.taking_away.hurry()
+        reply = bot.replies.pop(message_id, None)
         if reply is not None:
             await reply.remove()
     except (GorkdError, discord.HTTPException) as exc:
@@ -167,11 +181,15 @@ async def _act(bot: ResearchBot, job: ResearchJob, place: Place, spot: Spot, rep
         said = bot.voice.refusal(wording.NOT_YOURS)
     elif reply.kind == "forget":
         await researcher.forget(job.id, asker, scope=job.scope)
+        bot.taking_away.hurry()
         said = bot.voice.notice(wording.FORGOTTEN)
     else:
         await researcher.steer(job.id, Steering("cancel"), scope=job.scope)
         said = bot.voice.notice(word("feedback.cancelled"))
-    await bot.reply(spot).edit(said)
+    shown = bot.reply(spot)
+    await shown.edit(said)
+    if reply.kind == "sources":
+        await researcher.note_shown(job.id, shown.shown)
 
 
 async def _tell(bot: ResearchBot, place: Place, spot: Spot, reply: Reply) -> None:
@@ -220,7 +238,7 @@ async def _spot(message: discord.Message) -> Spot | None:
     return None
 
 
-async def _scopes(bot: ResearchBot, event: discord.RawMessageDeleteEvent) -> list[Scope]:
+async def _scopes(bot: ResearchBot, event: Deleted) -> list[Scope]:
     """The scopes a message in that place may have been asked in; whether a channel is open may have changed since."""
     channel = bot.get_channel(event.channel_id)
     if event.guild_id:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -65,7 +65,17 @@ async def press_button(bot: ResearchBot, interaction: Asked, press: Press, job_i
     async def make() -> DiscordMessage:
         return await actions[press](bot, interaction, job_id)
 
-    await whisper(bot, interaction, make, ephemeral=press is not Press.SHARE_HERE)
+    shown = await whisper(bot, interaction, make, ephemeral=press is not Press.SHARE_HERE)
+    if press is Press.SHARE_HERE:
+        await _note_shared(bot, job_id, shown)
+
+
+async def _note_shared(bot: ResearchBot, job_id: str, shown: Sequence[Address]) -> None:
+    """The copy goes with the answer."""
+    try:
+        await bot.researcher.note_shown(job_id, shown)
+    except GorkdError as error:
+        _log.warning("shared copy not noted", extra={"error": str(error)})
 
 
 async def submit_form(bot: ResearchBot, interaction: Asked, press: Press, job_id: str, said: str) -> None:

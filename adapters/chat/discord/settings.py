@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
+from adapters.proxies import DIRECT, Proxies
 from core.errors import SetupError
 
 PERMISSIONS = 309237730304  # docs/discord.md says what each of them is for
@@ -24,6 +25,7 @@ class DiscordSettings:
 
     token: str = field(repr=False)
     threads: Threads = "busy"
+    proxies: Proxies = DIRECT
 
     @classmethod
     def from_env(cls, env: Mapping[str, str]) -> DiscordSettings:
@@ -33,5 +35,5 @@ class DiscordSettings:
         wanted = env.get("GORKD_DISCORD_THREADS", "busy")
         for threads in get_args(Threads):
             if threads == wanted:
-                return cls(env["DISCORD_TOKEN"], threads)
+                return cls(env["DISCORD_TOKEN"], threads, Proxies.from_env(env))
         raise SetupError(f"GORKD_DISCORD_THREADS must be busy, always or never, not {wanted!r}.")

@@ -17,10 +17,10 @@ from aiohttp import ClientSession, ClientTimeout, web
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 from slack_bolt.logger import messages
-from slack_sdk.errors import SlackApiError
 from slack_sdk.oauth.token_rotation.async_rotator import AsyncTokenRotator
 from slack_sdk.web.async_client import AsyncWebClient
 
+from adapters.chat.connecting import PlatformAway, keep_trying, run_by_itself
 from adapters.chat.deps import ChatDeps
 from adapters.chat.library import LiveTalks
 from adapters.chat.live import LiveAnswers
@@ -33,6 +33,7 @@ from adapters.chat.slack.client import (
     FAULTS,
     NotInstalled,
     OneWorkspace,
+    TokenRefused,
     Workspaces,
     reason,
     web_client,
@@ -73,16 +74,29 @@ async def run_slack(deps: ChatDeps, settings: SlackSettings) -> None:
     """Run in Socket Mode until cancelled. Raises `SetupError` when Slack refuses a token."""
     if not settings.is_socket_mode:
         raise SetupError("Without SLACK_APP_TOKEN Slack sends its events to the web process: run `gorkd web`.")
-    async with open_app(deps, settings) as app:
-        await check_app_token(app.client, settings)
-        await keep_connected(app, settings.app_token)
+    async with open_app(deps, settings) as (app, workspaces):
+        await keep_trying("Slack", partial(_check_tokens, app.client, workspaces, settings))
+        await keep_connected(app, settings.app_token, proxies=settings.proxies)
+
+
+async def _check_tokens(client: AsyncWebClient, workspaces: Workspaces, settings: SlackSettings) -> None:
+    """Raises `SetupError` for a token that Slack refuses, `PlatformAway` while it says nothing of them."""
+    try:
+        if not settings.is_installable:
+            await workspaces.find("")
+        if settings.is_socket_mode:
+            await check_app_token(client, settings)
+    except TokenRefused as refusal:
+        raise SetupError(str(refusal)) from refusal
+    except FAULTS as exc:
+        raise PlatformAway(reason(exc)) from exc
 
 
 @asynccontextmanager
-async def open_app(deps: ChatDeps, settings: SlackSettings) -> AsyncIterator[AsyncApp]:
+async def open_app(deps: ChatDeps, settings: SlackSettings) -> AsyncIterator[tuple[AsyncApp, Workspaces]]:
     """The app with its listeners; while it is open, answers that still wait are followed.
 
-    Raises `SetupError` when Slack refuses the bot's token.
+    Slack may be away meanwhile, and is asked for nothing before it is needed.
     """
     async with (
         ClientSession(timeout=ClientTimeout(total=API_TIMEOUT_S)) as session,
@@ -96,12 +110,14 @@ async def open_app(deps: ChatDeps, settings: SlackSettings) -> AsyncIterator[Asy
         library = SlackLibrary(speaking, workspaces, threads, session, settings.api_url)
         desk = Desk(researcher, live, voice, workspaces, session, settings.api_url, administration, library, threads)
         resuming = asyncio.create_task(keep_resuming(desk.resume), name="slack resume")
-        client = web_client(settings.bot_token, session=session, api_url=settings.api_url)
+        taking = asyncio.create_task(desk.taking_away.run(), name="slack taking away")
+        client = web_client(settings.bot_token, session=session, api_url=settings.api_url, proxies=settings.proxies)
         try:
-            yield build_app(desk, client, Home(researcher, links, entries=home_entries()), deps.tenancy)
+            yield build_app(desk, client, Home(researcher, links, entries=home_entries()), deps.tenancy), workspaces
         finally:
             resuming.cancel()
-            await asyncio.gather(resuming, return_exceptions=True)
+            taking.cancel()
+            await asyncio.gather(resuming, taking, return_exceptions=True)
             await asyncio.gather(live.aclose(), library.aclose())
 
 
@@ -109,8 +125,8 @@ async def open_app(deps: ChatDeps, settings: SlackSettings) -> AsyncIterator[Asy
 async def _open_workspaces(
     settings: SlackSettings, tenancy: Tenancy, session: ClientSession
 ) -> AsyncIterator[Workspaces]:
-    """All that have installed the app, or the one of the bot's token. Raises `SetupError`."""
-    client_of = partial(web_client, session=session, api_url=settings.api_url)
+    """All that have installed the app, or the one of the bot's token."""
+    client_of = partial(web_client, session=session, api_url=settings.api_url, proxies=settings.proxies)
     if settings.is_installable:
         rotator = AsyncTokenRotator(
             client_id=settings.client_id, client_secret=settings.client_secret, client=client_of("")
@@ -123,22 +139,21 @@ async def _open_workspaces(
         finally:
             await installed.aclose()
         return
-    workspace = OneWorkspace(client_of(settings.bot_token), StreamGate() if settings.streams else None)
-    try:
-        await workspace.find("")
-    except SlackApiError as exc:
-        raise SetupError(f"Slack refused SLACK_BOT_TOKEN: {reason(exc)}.") from exc
-    except FAULTS as exc:
-        _log.warning("Slack cannot be reached yet", extra={"reason": reason(exc)})
-    yield workspace
+    yield OneWorkspace(client_of(settings.bot_token), StreamGate() if settings.streams else None)
 
 
 @asynccontextmanager
 async def serve_events(app: web.Application, deps: ChatDeps, settings: SlackSettings) -> AsyncIterator[None]:
-    """HTTP mode: take Slack's requests in the web process, within the block."""
-    async with open_app(deps, settings) as bolt:
-        add_events_route(app, bolt, settings.signing_secret)
-        yield
+    """HTTP mode: take Slack's requests in the web process, within the block, whether or not Slack is there yet."""
+    async with open_app(deps, settings) as (bolt, workspaces):
+        add_events_route(app, bolt, settings.signing_secret, deps.tenancy.states)
+        check = partial(keep_trying, "Slack", partial(_check_tokens, bolt.client, workspaces, settings))
+        checking = asyncio.create_task(run_by_itself("Slack", check), name="slack tokens")
+        try:
+            yield
+        finally:
+            checking.cancel()
+            await asyncio.gather(checking, return_exceptions=True)
 
 
 @asynccontextmanager
@@ -147,7 +162,7 @@ async def serve_installing(
 ) -> AsyncIterator[None]:
     """Let workspaces install the app through the web process, within the block."""
     async with ClientSession(timeout=ClientTimeout(total=API_TIMEOUT_S)) as session:
-        client = web_client("", session=session, api_url=settings.api_url)
+        client = web_client("", session=session, api_url=settings.api_url, proxies=settings.proxies)
         add_install_routes(app, InstallFlow(settings, tenancy, client, public_url=links.public_url), show)
         yield
 

@@ -1,4 +1,4 @@
-"""What a click does. Whoever sees a button may read its answer: the value of ours is all that is trusted of it."""
+"""What a click does. Each looks up its job and asks whether this person may see it here; some are its asker's alone."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from adapters.chat.slack.render import (
     all_sources_message,
     changes_message,
 )
-from adapters.chat.slack.reply import Lodging, SlackReply
-from adapters.chat.slack.translate import PLATFORM, Payload
+from adapters.chat.slack.reply import Lodging, SlackReply, shown_at
+from adapters.chat.slack.translate import PLATFORM, Payload, is_shown
 from core import wording
 from core.errors import GorkdError, JobNotFound
 from core.job import ResearchJob
@@ -124,7 +124,7 @@ class Buttons:
         workspace = await self.desk.workspaces.find(str((body.get("team") or {}).get("id") or ""))
         click = Click(workspace, **json.loads(click_told))
         try:
-            job = await self._job(click.value, workspace)
+            job = await self._visible(click.value, click)
             reply = self._reply(click, job, f"improve:{click.action_ts}", thread_ts=click.thread_ts)
             better = partial(self.desk.researcher.improve, job.id, wish, click.user)
             better = partial(better, scope=job.scope, dedupe_key=key_of(reply))
@@ -147,7 +147,7 @@ class Buttons:
         workspace = await self.desk.workspaces.find(str((body.get("team") or {}).get("id") or ""))
         click = Click.of(body, workspace)
         try:
-            await act(click, await self._job(click.value.rpartition(":")[2], workspace))
+            await act(click, await self._visible(click.value.rpartition(":")[2], click))
         except JobNotFound:
             await self._whisper(click, wording.NO_LONGER_KEPT)
         except GorkdError as error:
@@ -160,13 +160,23 @@ class Buttons:
             raise JobNotFound(job_id)
         return job
 
+    async def _visible(self, job_id: str, click: Click) -> ResearchJob:
+        """Raises `JobNotFound` for a job that this person may not see here."""
+        job = await self._job(job_id, click.workspace)
+        if not is_shown(job, click.channel, click.user):
+            raise JobNotFound(job_id)
+        return job
+
     async def _show_sources(self, click: Click, job: ResearchJob) -> None:
         result = await self.desk.researcher.result(job.id)
         sources = await self.desk.researcher.sources(job.id)
         await self._show(click, all_sources_message(sources, result.answer if result else None))
 
     async def _share(self, click: Click, job: ResearchJob) -> None:
-        """Into the channel itself, once an answer."""
+        """Into the channel itself, once an answer, by whoever asked for it."""
+        if click.user != job.request.asker:
+            await self._whisper(click, wording.NOT_YOURS)
+            return
         result = await self.desk.researcher.result(job.id)
         if result is None or click.channel.startswith("D"):
             raise JobNotFound(job.id)
@@ -175,7 +185,8 @@ class Buttons:
         client, spot, mark = click.workspace.client, Spot(click.channel), Mark(f"share:{job.id}", "shared")
         try:
             if not await find(client, spot, mark):
-                await post(client, spot, shared, mark)
+                at = shown_at(click.workspace.team_id, click.channel, await post(client, spot, shared, mark))
+                await self.desk.researcher.note_shown(job.id, [at])
         except FAULTS as exc:
             _log.warning("answer not shared", extra={"reason": reason(exc)})
             await self._whisper(click, wording.SOMETHING_BROKE)

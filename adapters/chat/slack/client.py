@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from aiohttp import ClientError, ClientSession
 from slack_sdk.errors import SlackApiError
@@ -17,6 +17,7 @@ from slack_sdk.http_retry.state import RetryState
 from slack_sdk.web.async_client import AsyncWebClient
 
 from adapters.chat.slack.settings import SLACK_API
+from adapters.proxies import DIRECT, Proxies
 from core.errors import GorkdError
 
 if TYPE_CHECKING:
@@ -27,9 +28,10 @@ LIMITED = 429
 LONGEST_WAIT_S = 60.0  # Slack seldom asks for more; whoever waits longer had better say so
 REPEATABLE = (
     "chat.update",
+    "chat.delete",
+    "files.delete",
     "chat.stopStream",
     "conversations.",
-    "auth.test",
     "files.info",
     "files.getUploadURL",
     "users.info",
@@ -37,6 +39,9 @@ REPEATABLE = (
 )
 IMPATIENT = ("chat.startStream", "chat.appendStream")  # what a limit keeps from being streamed is shown otherwise
 FAULTS = (SlackApiError, ClientError, TimeoutError, OSError)  # all that a call may raise
+REFUSED = frozenset(  # what no other try heals: the token itself is no good (docs.slack.dev, auth.test)
+    {"invalid_auth", "account_inactive", "not_authed", "token_revoked", "token_expired", "not_allowed_token_type"}
+)
 
 _log = logging.getLogger(__name__)
 
@@ -51,8 +56,33 @@ class Workspace:
     team_id: str
     bot_id: str
     bot_user_id: str
-    client: AsyncWebClient
+    client: Client
     streams: StreamGate | None = None
+
+
+class OddReply(ClientError):
+    """What answered is no Slack: a proxy's page, or half a reply."""
+
+
+class Client(AsyncWebClient):
+    """slack_sdk's, with two of its ways mended: it breaks in several manners on a reply that is no JSON object, which
+    here are one fault, and it reads `HTTPS_PROXY` without `NO_PROXY`. `proxies` are for whatever else is Slack's too.
+    """
+
+    def __init__(self, token: str, *, proxies: Proxies = DIRECT, **settings: Any) -> None:
+        super().__init__(token, **settings)
+        self.proxies = proxies
+
+    async def _request(self, *, http_verb: str, api_url: str, req_args: dict[str, Any]) -> dict[str, Any]:
+        req_args = {**req_args, "proxy": self.proxies.of(api_url)}
+        try:
+            reply: dict[str, Any] = await super()._request(http_verb=http_verb, api_url=api_url, req_args=req_args)
+        except SlackApiError as exc:  # only for a body that is no JSON: refusals are raised later
+            raise OddReply("not JSON") from exc
+        data = reply["data"]
+        if not isinstance(data, dict) or "ok" not in data:
+            raise OddReply(f"status {reply['status_code']}, no reply of Slack's")
+        return reply
 
 
 class NotInstalled(GorkdError):
@@ -65,29 +95,52 @@ class NotInstalled(GorkdError):
         )
 
 
+class TokenRefused(NotInstalled):
+    """The one token in the settings is no good (any more)."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__("")
+        self.args = (f"Slack refused SLACK_BOT_TOKEN: {reason(error)}.",)
+
+
 class Workspaces(Protocol):
     """Which token belongs to a team."""
 
     async def find(self, team_id: str) -> Workspace:
-        """Raises `SlackApiError` when Slack refuses the token, `NotInstalled`, `StoreError`."""
+        """Raises `NotInstalled`, `StoreError`, and one of `FAULTS` while Slack does not say whose token it is."""
         ...
 
 
 class OneWorkspace:
     """The workspace of the one token in the settings; events of guests' teams in shared channels are its own too."""
 
-    def __init__(self, client: AsyncWebClient, streams: StreamGate | None = None) -> None:
+    def __init__(self, client: Client, streams: StreamGate | None = None) -> None:
         self._client, self._streams = client, streams
         self._known: Workspace | None = None
+        self._refusal: TokenRefused | None = None
         self._asking = asyncio.Lock()
 
     async def find(self, team_id: str) -> Workspace:
+        """A refusal is final: Slack is not asked again."""
         async with self._asking:
+            if self._refusal is not None:
+                raise self._refusal
             if self._known is None:
-                said = await self._client.auth_test()
-                team, bot, user = (str(said.get(key) or "") for key in ("team_id", "bot_id", "user_id"))
-                self._known = Workspace(team, bot, user, self._client, self._streams)
+                self._known = await self._ask()
         return self._known
+
+    async def _ask(self) -> Workspace:
+        try:
+            said = await self._client.auth_test()
+        except SlackApiError as exc:
+            if reason(exc) not in REFUSED:
+                raise
+            self._refusal = TokenRefused(exc)
+            raise self._refusal from exc
+        team, bot, user = (str(said.get(key) or "") for key in ("team_id", "bot_id", "user_id"))
+        if not (team and user):
+            raise OddReply("auth.test names no team")
+        return Workspace(team, bot, user, self._client, self._streams)
 
 
 class Retrying(AsyncRetryHandler):
@@ -127,10 +180,14 @@ class Retrying(AsyncRetryHandler):
         state.increment_current_attempt()
 
 
-def web_client(token: str, *, session: ClientSession | None = None, api_url: str = SLACK_API) -> AsyncWebClient:
+def web_client(
+    token: str, *, session: ClientSession | None = None, api_url: str = SLACK_API, proxies: Proxies = DIRECT
+) -> Client:
     """A client with our own rules for trying again, on a shared `session` where there is one."""
     retrying: list[AsyncRetryHandler] = [Retrying(max_retry_count=3)]
-    return AsyncWebClient(token, base_url=api_url, timeout=int(API_TIMEOUT_S), session=session, retry_handlers=retrying)
+    return Client(
+        token, proxies=proxies, base_url=api_url, timeout=int(API_TIMEOUT_S), session=session, retry_handlers=retrying
+    )
 
 
 def reason(error: Exception) -> str:
@@ -138,7 +195,7 @@ def reason(error: Exception) -> str:
     if isinstance(error, SlackApiError):
         said = error.response.get("error") if error.response else ""
         return str(said or "unknown")
-    return type(error).__name__
+    return f"{type(error).__name__}: {error}" if isinstance(error, OddReply) else type(error).__name__
 
 
 def wait_s(headers: Mapping[str, list[str] | str]) -> float:

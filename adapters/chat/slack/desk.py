@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from aiohttp import ClientSession
+from slack_sdk.errors import SlackApiError
 
 from adapters.chat.live import LiveAnswers
 from adapters.chat.slack import translate
@@ -22,11 +23,12 @@ from adapters.chat.slack.client import FAULTS, NotInstalled, Workspace, Workspac
 from adapters.chat.slack.files import read_files
 from adapters.chat.slack.help import help_message
 from adapters.chat.slack.library import SlackLibrary
-from adapters.chat.slack.poster import Mark, Spot, post, whisper
+from adapters.chat.slack.poster import Mark, Spot, post, take_away, whisper
 from adapters.chat.slack.render import SlackVoice, all_sources_message, history_message
-from adapters.chat.slack.reply import Lodging, SlackReply
+from adapters.chat.slack.reply import CLOSED, GONE, LAPSED, Lodging, SlackReply, shown_at
 from adapters.chat.slack.threads import Remembered, Threads
 from adapters.chat.slack.translate import Payload, Place, Said
+from adapters.chat.taking_away import TakingAway
 from core import wording
 from core.attachments import Attachment
 from core.conversation import Reply, read_reply
@@ -46,6 +48,7 @@ PROMPTS = (
 )
 STATUS = "is looking for sources…"
 TITLE_ROOM = 100
+OUT_OF_REACH = GONE | CLOSED | LAPSED | {"file_not_found", "file_deleted", "cant_delete_file", "is_archived"}
 
 _log = logging.getLogger(__name__)
 Submit = Callable[[], Awaitable[ResearchJob]]
@@ -64,8 +67,12 @@ class Desk:
     administration: Administration
     library: SlackLibrary
     threads: Threads
+    taking_away: TakingAway = field(init=False)
     _taking: dict[str, asyncio.Task[None]] = field(default_factory=dict)
     _taken: Remembered[bool] = field(default_factory=Remembered)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "taking_away", TakingAway(self.researcher, translate.PLATFORM, self.take_away))
 
     async def heard(self, event: Payload, team_id: str, *, is_mention: bool) -> None:
         """A mention or a message. Returns when what it asks for is stored, or when it asks for nothing."""
@@ -168,6 +175,21 @@ class Desk:
             return SlackReply(await self.workspaces.find(lodging.team), lodging, is_doubtful=True)
         except NotInstalled:
             return None
+
+    async def take_away(self, address: Address) -> None:
+        """What shows a job that was forgotten. Raises one of `FAULTS`, `StoreError`, when it may be tried again."""
+        team, channel, ts, file = (str(address.data.get(name) or "") for name in ("team", "channel", "ts", "file"))
+        try:
+            client = (await self.workspaces.find(team)).client
+            if file:
+                await client.files_delete(file=file)
+            elif channel and ts:
+                await take_away(client, channel, ts)
+        except NotInstalled:
+            return
+        except SlackApiError as exc:
+            if reason(exc) not in OUT_OF_REACH:
+                raise
 
     async def begin(self, submit: Submit, reply: SlackReply, scope: Scope) -> bool:
         """Store what `submit` makes under `key_of(reply)`, with its message. The answer comes by itself.
@@ -299,6 +321,7 @@ class Desk:
             await self._tell(self.voice.refusal(wording.NOT_YOURS), place, reply)
         elif asked.kind == "forget":
             await researcher.forget(last.id, who, scope=last.scope)
+            self.taking_away.hurry()
             await self._tell(self.voice.refusal(wording.FORGOTTEN), place, reply)
         elif asked.kind == "history":
             await self._tell(await self._history(place), place, reply)
@@ -309,7 +332,8 @@ class Desk:
         result = await self.researcher.result(job.id)
         shown = all_sources_message(await self.researcher.sources(job.id), result.answer if result else None)
         at = reply.lodging
-        await post(reply.client, Spot(at.channel, at.thread_ts), shown, Mark(at.key, "sources", at.conversation))
+        ts = await post(reply.client, Spot(at.channel, at.thread_ts), shown, Mark(at.key, "sources", at.conversation))
+        await self.researcher.note_shown(job.id, [shown_at(at.team, at.channel, ts)])
 
     async def _tell(self, message: SlackMessage, place: Place, reply: SlackReply) -> None:
         """To the asker alone where Slack lets us, else where it was said."""
@@ -338,7 +362,8 @@ class Desk:
         said = f"{workspace.team_id}:{channel}:{ts}"
         for scope in translate.scopes_of(workspace.team_id, channel, user):
             for asked in (f"{translate.PLATFORM}:{said}", f"library:{said}"):
-                await self.researcher.forget_asked(asked, scope=scope)
+                if await self.researcher.forget_asked(asked, scope=scope):
+                    self.taking_away.hurry()
 
     def _lodging(
         self, place: Place, key: str, thread_ts: str = "", conversation: str = "", *, response_url: str = ""

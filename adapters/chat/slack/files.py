@@ -46,9 +46,11 @@ async def download(
     if not _is_slacks(file.url, api_url):
         raise _unreadable(file.name, f"{file.name} does not lie with Slack; please upload it here.")
     headers = {"Authorization": f"Bearer {workspace.client.token}"}
-    timeout = ClientTimeout(total=TIMEOUT_S)
+    timeout, proxy = ClientTimeout(total=TIMEOUT_S), workspace.client.proxies.of(file.url)
     try:
-        async with session.get(file.url, headers=headers, allow_redirects=False, timeout=timeout) as response:
+        async with session.get(
+            file.url, headers=headers, allow_redirects=False, timeout=timeout, proxy=proxy
+        ) as response:
             is_sign_in_page = response.content_type == "text/html" and file.media_type != "text/html"
             if response.status != 200 or is_sign_in_page:  # Slack answers 200 with its sign-in page
                 raise _unreadable(file.name, f"I may not read {file.name}; the app needs the permission files:read.")

@@ -18,9 +18,8 @@ from slack_sdk.errors import SlackTokenRotationError
 from slack_sdk.oauth.installation_store import Bot, Installation
 from slack_sdk.oauth.installation_store.async_installation_store import AsyncInstallationStore
 from slack_sdk.oauth.token_rotation.async_rotator import AsyncTokenRotator
-from slack_sdk.web.async_client import AsyncWebClient
 
-from adapters.chat.slack.client import FAULTS, NotInstalled, Workspace, reason
+from adapters.chat.slack.client import FAULTS, Client, NotInstalled, Workspace, reason
 from adapters.chat.slack.stream import StreamGate
 from adapters.chat.slack.translate import tenant_of
 from core.errors import GorkdError, StoreError
@@ -79,7 +78,7 @@ class InstalledWorkspaces:
         installations: Installations,
         turns: Turns,
         rotator: AsyncTokenRotator,
-        client_of: Callable[[str], AsyncWebClient],
+        client_of: Callable[[str], Client],
         *,
         may_stream: bool = False,
         clock: Callable[[], float] = time.time,

@@ -14,13 +14,15 @@ from typing import Any, Literal
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from adapters.chat.slack.blocks import Block, SlackMessage
+from adapters.chat.slack.blocks import Block, SlackMessage, sentence_message
 from adapters.chat.slack.client import FAULTS, reason
+from core import wording
 
 ATTEMPTS = 4
 PAUSE_S = 0.5  # before looking for a message whose reply was lost; doubled each time
 LOOK_BACK = 15  # messages; what Slack gives an unlisted app at most
 EVENT_TYPE = "gorkd_answer"
+KEPT_BY_SLACK = frozenset({"cant_delete_message", "compliance_exports_prevent_deletion"})
 ENDED = frozenset({"message_not_in_streaming_state", "stopped_by_user"})
 Part = Literal["answer", "sources", "ready", "shared"]
 
@@ -155,6 +157,17 @@ async def remove(client: AsyncWebClient, channel: str, ts: str) -> None:
         await client.chat_delete(channel=channel, ts=ts)
     except FAULTS as exc:
         _log.info("replaced message stays", extra={"reason": reason(exc)})
+
+
+async def take_away(client: AsyncWebClient, channel: str, ts: str) -> None:
+    """A message whose job was forgotten; where it may not be removed it is emptied. Raises one of `FAULTS`."""
+    try:
+        await client.chat_delete(channel=channel, ts=ts)
+    except SlackApiError as exc:
+        if reason(exc) not in KEPT_BY_SLACK:
+            raise
+        gone = sentence_message(wording.FORGOTTEN)
+        await client.chat_update(channel=channel, ts=ts, text=gone.text, blocks=as_json(gone))
 
 
 async def whisper(client: AsyncWebClient, spot: Spot, user: str, message: SlackMessage) -> bool:

@@ -69,6 +69,11 @@ class Lodging:
         return cls(**{name: str(data.get(name) or "") for name in cls.__dataclass_fields__})
 
 
+def shown_at(team: str, channel: str, ts: str) -> Address:
+    """A message that shows something of a job."""
+    return Address(PLATFORM, {"team": team, "channel": channel, "ts": ts})
+
+
 class SlackReply:
     """`is_doubtful` says that the message may have been posted by someone who died before telling."""
 
@@ -76,7 +81,7 @@ class SlackReply:
         self._workspace = workspace
         self._client = workspace.client
         self._is_doubtful = is_doubtful
-        self._threaded: set[Part] = set()
+        self._threaded: dict[Part, str] = {}
         self._stream: Stream | None = None
         self.lodging = lodging
 
@@ -87,6 +92,16 @@ class SlackReply:
     @property
     def address(self) -> Address:
         return Address(PLATFORM, dict(asdict(self.lodging)))
+
+    @property
+    def shown(self) -> Sequence[Address]:
+        """The message, what hangs on it in the thread, and the files that were shared there."""
+        at = self.lodging
+        stamps = [ts for ts in (at.ts, *self._threaded.values()) if ts]
+        return [
+            *(shown_at(at.team, at.channel, ts) for ts in stamps),
+            *(Address(PLATFORM, {"team": at.team, "file": file}) for file in at.files.split(",") if file),
+        ]
 
     @property
     def is_streaming(self) -> bool:
@@ -221,19 +236,22 @@ class SlackReply:
         at = self.lodging
         mark, spot = Mark(at.key, part, at.conversation), self._thread
         may_be_there = self._is_doubtful or part in self._threaded
-        self._threaded.add(part)
-        if not (may_be_there and await find(self._client, spot, mark)):
-            await post(self._client, spot, message, mark)
+        self._threaded.setdefault(part, "")
+        found = await find(self._client, spot, mark) if may_be_there else ""
+        self._threaded[part] = found or await post(self._client, spot, message, mark)
 
     async def respond(self, message: SlackMessage) -> bool:
         """To the asker alone, through the address Slack gave for it; whether that was still open."""
-        if not self.lodging.response_url:
+        url = self.lodging.response_url
+        if not url:
             return False
         body = {"response_type": "ephemeral", "replace_original": False, "text": message.text}
         try:
             async with (
                 ClientSession(timeout=ClientTimeout(total=RESPOND_TIMEOUT_S)) as session,
-                session.post(self.lodging.response_url, json=body | {"blocks": as_json(message)}) as response,
+                session.post(
+                    url, json=body | {"blocks": as_json(message)}, proxy=self._client.proxies.of(url)
+                ) as response,
             ):
                 return response.status == 200
         except FAULTS as exc:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from adapters.proxies import DIRECT, Proxies
 from core.errors import SetupError
 
 SLACK_API = "https://slack.com/api/"
@@ -39,6 +40,7 @@ class SlackSettings:
     streams: bool = True
     client_id: str = ""
     client_secret: str = field(default="", repr=False)
+    proxies: Proxies = DIRECT
 
     @property
     def is_socket_mode(self) -> bool:
@@ -85,4 +87,7 @@ class SlackSettings:
         if streaming not in ("auto", "off"):
             raise SetupError("GORKD_SLACK_STREAMING is auto or off.")
         api_url = env.get("SLACK_API_BASE_URL") or SLACK_API
-        return cls(bot_token, app_token, signing_secret, api_url, streaming == "auto", client_id, client_secret)
+        return cls(
+            bot_token, app_token, signing_secret, api_url, streaming == "auto", client_id, client_secret,
+            Proxies.from_env(env),
+        )  # fmt: skip

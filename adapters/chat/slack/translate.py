@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from core.job import ResearchRequest, Scope
+from core.job import ResearchJob, ResearchRequest, Scope
 from core.modes import read_modes
 from core.modes.options import ASKED, DEPTH, ROUNDS, TOP_K
 from core.settings.tenant import DEFAULTS, TenantSettings
@@ -61,6 +61,12 @@ class Place:
     @property
     def own_scope(self) -> Scope:
         return Scope(self.tenant, f"user:{self.user_id}")
+
+
+def is_shown(job: ResearchJob, channel_id: str, user_id: str) -> bool:
+    """Whether this person may see a job of their workspace there: one's own, asked there, or in the open."""
+    visible = ("workspace", f"channel:{channel_id}", f"user:{user_id}")
+    return job.request.asker == user_id or job.scope.visibility in visible
 
 
 def scopes_of(team_id: str, channel_id: str, user_id: str) -> list[Scope]:

@@ -15,7 +15,7 @@ from aiohttp import ClientSession, ClientTimeout
 from slack_sdk.web.async_client import AsyncWebClient
 
 from adapters.chat.reply import FilesRefused
-from adapters.chat.slack.client import FAULTS, reason
+from adapters.chat.slack.client import FAULTS, Client, reason
 from core.answer_files import AnswerFile
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Upload:
     description: str = ""
 
 
-async def upload(client: AsyncWebClient, file: AnswerFile | Upload) -> str:
+async def upload(client: Client, file: AnswerFile | Upload) -> str:
     """The id that Slack gives it. Raises `FilesRefused`."""
     content, why = file.content, ""
     described = file.description[:ALT_LIMIT] if isinstance(file, Upload) else ""
@@ -48,9 +48,10 @@ async def upload(client: AsyncWebClient, file: AnswerFile | Upload) -> str:
             given = await client.files_getUploadURLExternal(
                 filename=file.name, length=len(content), alt_txt=described or None
             )
+            url = str(given["upload_url"])
             async with (
                 ClientSession(timeout=ClientTimeout(total=UPLOAD_TIMEOUT_S)) as session,
-                session.post(str(given["upload_url"]), data=content) as response,
+                session.post(url, data=content, proxy=client.proxies.of(url)) as response,
             ):
                 if response.status == 200:
                     return str(given["file_id"])

@@ -108,6 +108,10 @@ class BoardReply:
     def address(self) -> Address:
         return Address("discord", {"message": self.message_id})
 
+    @property
+    def shown(self) -> Sequence[Address]:
+        return [self.address]
+
     async def take(self, files: Sequence[AnswerFile], /) -> None:
         if files and self.take_fault:
             raise self.take_fault

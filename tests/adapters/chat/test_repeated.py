@@ -44,6 +44,7 @@ class Message:
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     is_streaming: bool = False
     address: Address = field(default_factory=lambda: Address("discord", {"message": 1}))
+    shown: Sequence[Address] = ()
 
     async def edit(self, payload: str, /) -> None:
         self.edits.append(payload)

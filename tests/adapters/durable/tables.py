@@ -16,6 +16,12 @@ def rows_of(data: Path, tenant: str) -> dict[str, int]:
         return {table: count for table in tables if (count := _count(connection, table, tenant))}
 
 
+def select(data: Path, query: str) -> list[tuple[str, ...]]:
+    """What a query of the database finds."""
+    with closing(sqlite3.connect(f"file:{data}/gorkd.db?mode=ro", uri=True)) as connection:
+        return connection.execute(query).fetchall()
+
+
 async def until(condition: Callable[[], object], within_s: float = 30.0) -> None:
     """Wait for what is seen in files and counters, which tell nobody."""
     async with asyncio.timeout(within_s):

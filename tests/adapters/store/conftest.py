@@ -10,7 +10,7 @@ import pytest
 from adapters.secrets import SecretBox
 from adapters.store.attachments import SqliteAttachments
 from adapters.store.cache import SqliteAnswerCache
-from adapters.store.deliveries import SqlDeliveries, SqlOpenMessages
+from adapters.store.deliveries import SqlDeliveries, SqlOpenMessages, SqlShownMessages
 from adapters.store.events import SqliteEventLog
 from adapters.store.heartbeats import SqlHeartbeats
 from adapters.store.installations import (
@@ -214,6 +214,13 @@ def tenancy(request, clock):
 def memberships(request):
     """Who has which app, nobody yet."""
     return SqlMemberships(request.getfixturevalue(DATABASES[request.param]))
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def shown(request, clock):
+    """What chats show, nothing yet, and the addresses of what waits; jobs 1 and 2 are known."""
+    kept = request.getfixturevalue(f"jobs_in_{request.param}")
+    return SqlShownMessages(kept, BOX, clock=clock), SqlDeliveries(kept, BOX, clock=clock)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -11,7 +11,7 @@ from adapters.secrets import SecretBox
 from adapters.store.archive import SqliteArchive
 from adapters.store.deliveries import SqlDeliveries
 from adapters.store.sqlite import FILE_NAME
-from core.delivery import Address
+from core.delivery import CONDEMNED_FOR, Address
 from core.errors import StoreError
 from core.forgetting import Whose
 from core.job import Scope
@@ -105,3 +105,28 @@ async def test_the_file_does_not_say_what_is_in_an_address_and_forgetting_remove
     assert b"job_1" in files
     assert TOKEN.encode() not in files
     assert await store.waiting("discord") == []
+
+
+async def test_what_is_shown_of_a_forgotten_job_is_to_be_taken_away_until_it_is(shown, clock):
+    """Also what comes too late, and what still waited for the answer; nothing of another job."""
+    messages, waiting = shown
+    await messages.put("job_1", [PLACE, replace(PLACE, platform="slack")])
+    await messages.put("job_2", [PLACE])
+    await waiting.put(make_job(1), replace(PLACE, data={"message": 7}))
+    before = await messages.condemned("discord")
+
+    await messages.condemn(["job_1"])
+    await messages.put("job_9", [replace(PLACE, data={"message": 9})])
+    condemned = await messages.condemned("discord")
+    for key, _ in condemned:
+        await messages.taken_away(key)
+
+    assert before == []
+    assert sorted((dict(address.data) for _, address in condemned), key=str) == sorted(
+        [dict(PLACE.data), {"message": 7}, {"message": 9}], key=str
+    )
+    assert not any("job" in key for key, _ in condemned)
+    assert await messages.condemned("discord") == []
+    assert len(await messages.condemned("slack")) == 1
+    clock.advance(CONDEMNED_FOR)
+    assert await messages.condemned("slack") == []

@@ -65,12 +65,14 @@ async def test_expired_response_address_costs_nothing_but_that_word(house: Slack
 
 
 async def test_share_goes_to_the_channel_once_after_a_confirmation(house: SlackHouse) -> None:
-    """G-03: Share posts with confirmation."""
+    """G-03: Share posts with confirmation, for whoever asked."""
     ada, ben = house.person(), house.person()
     channel = house.channel(ada)
     answer = await house.answered(ada, channel)
 
     await house.slack.clicks(ben, answer, "share")
+    await house.slack.until(lambda: house.whispers(ben))
+    await house.slack.clicks(ada, answer, "share")
     await house.slack.until(lambda: len(house.endings(channel)) == 2)
     await house.slack.clicks(ada, answer, "share")
     await house.slack.clicks(ada, answer, "rate", value=answer.buttons["rate"]["positive_button"]["value"])
@@ -80,7 +82,26 @@ async def test_share_goes_to_the_channel_once_after_a_confirmation(house: SlackH
     assert answer.buttons["share"]["confirm"]["title"]["text"] == "Share this answer?"
     assert len(house.endings(channel)) == 2
     assert shared.thread_ts == ""
-    assert f"Shared by <@{ben}>" in shared.shown
+    assert f"Shared by <@{ada}>" in shared.shown
+    assert house.whispers(ben) == ["Only the person who asked can do that."]
+
+
+@pytest.mark.parametrize("action", ["show_sources", "ask_again", "improve", "rate", "share"])
+async def test_a_button_does_nothing_where_its_answer_may_not_be_seen(house: SlackHouse, action: str) -> None:
+    """What names the answer of a closed channel is worth nothing in another, or in somebody else's hands."""
+    ada, eve = house.person(), house.person()
+    closed, elsewhere = house.channel(ada, "private"), house.channel(eve)
+    answer = await house.answered(ada, closed)
+    asked, views = len(house.world.model.calls), len(house.slack.state.views)
+    value = answer.buttons["rate"]["positive_button"]["value"] if action == "rate" else ""
+
+    where = {"channel": {"id": elsewhere, "name": "elsewhere"}} | ({"value": value} if value else {})
+    await house.slack.clicks(eve, answer, action, **where)
+    await house.slack.until(lambda: house.whispers(eve))
+
+    assert house.whispers(eve) == ["That answer is no longer kept; please ask again."]
+    assert house.slack.state.of_bot(elsewhere) == []
+    assert (len(house.world.model.calls), len(house.slack.state.views)) == (asked, views)
 
 
 async def test_ask_again_is_a_new_answer_in_the_same_thread(house: SlackHouse) -> None:

@@ -53,13 +53,6 @@ def test_whatever_is_not_signed_is_refused(body: bytes, signature: str, stamp: s
     assert Signatures(SECRET, lambda: float(NOW)).refusal(stamp, signature, body) in {"unsigned", "forged"}
 
 
-def test_request_counts_once():
-    signatures = Signatures(SECRET, lambda: float(NOW))
-    signature = sign(SECRET, str(NOW), "{}")
-
-    assert [signatures.refusal(str(NOW), signature, b"{}") for _ in range(2)] == ["", "replayed"]
-
-
 @pytest.mark.parametrize("fault", [Fault("lost"), Fault("broken"), Fault("down", times=2)], ids=lambda one: one.kind)
 async def test_post_is_made_once_whatever_becomes_of_its_reply(fault: Fault):
     async with SlackWorld.open() as slack:

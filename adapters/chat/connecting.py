@@ -1,0 +1,55 @@
+"""Connecting to a platform that may be away: tried again until it is there, each time with a line that says so.
+
+Only a platform that itself refuses what the operator has set ends its bot; nothing else does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+
+from core.errors import SetupError
+
+RETRY_S = (1.0, 5.0, 15.0, 60.0)  # between tries while a platform is away; the last is repeated
+LASTED_S = 60.0  # what broke after so long was connected: its first new try comes soon again
+
+_log = logging.getLogger(__name__)
+
+
+class PlatformAway(Exception):
+    """A platform that cannot be reached, or answers what says nothing. In words for the log."""
+
+
+async def keep_trying(
+    platform: str,
+    connect: Callable[[], Awaitable[None]],
+    *,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> None:
+    """Until `connect` returns; it is called again whenever it raises `PlatformAway`. Raises `SetupError`."""
+    tries = 0
+    while True:
+        began = clock()
+        try:
+            return await connect()
+        except PlatformAway as away:
+            tries = 0 if clock() - began >= LASTED_S else tries
+            wait_s = RETRY_S[min(tries, len(RETRY_S) - 1)]
+            _log.warning("%s cannot be reached; trying again", platform, extra={"reason": str(away), "retry_s": wait_s})
+        tries += 1
+        await sleep(wait_s)
+
+
+async def run_by_itself(platform: str, run: Callable[[], Awaitable[None]]) -> None:
+    """A bot beside other parts of one process: a fault of its own ends or restarts it, and nothing else."""
+    while True:
+        try:
+            return await run()
+        except SetupError as error:
+            return _log.error("%s is off until gorkd is started again: %s", platform, error.user_message)
+        except Exception:  # noqa: BLE001 -- the boundary of one bot; the pages and the other bot go on
+            _log.exception("%s broke; starting it again", platform, extra={"retry_s": RETRY_S[-1]})
+        await asyncio.sleep(RETRY_S[-1])

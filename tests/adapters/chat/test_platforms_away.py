@@ -1,0 +1,247 @@
+"""Each platform starts by itself: one that is away is tried again, and what it refuses ends its own bot alone."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from aiohttp import ClientSession
+
+from adapters.chat.connecting import LASTED_S, RETRY_S, PlatformAway, keep_trying, run_by_itself
+from core.errors import SetupError
+from tests.adapters.durable.processes import Process
+from tests.loopback import discord_world as discords
+from tests.loopback.discord_house import LAUNCHER, SETTINGS
+from tests.loopback.discord_world import DiscordWorld, discord_world
+from tests.loopback.slack_api import Fault as SlackFault
+from tests.loopback.slack_world import SlackWorld
+
+FOR_EVER = 10**6
+AWAY = "cannot be reached; trying again"
+OFF = "is off until gorkd is started again"
+
+
+@dataclass
+class Platforms:
+    discord: DiscordWorld
+    slack: SlackWorld
+    env: dict[str, str]
+    heard: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @asynccontextmanager
+    async def running(self, name: str, *, wait: bool = True) -> AsyncIterator[Process]:
+        process = await Process.start(
+            name, self.env, module=LAUNCHER, wait=wait, on_line=lambda process, line: self.heard.set()
+        )
+        try:
+            yield process
+        finally:
+            await process.killed()
+
+    async def said(self, process: Process, words: str, *, within_s: float = 30.0) -> dict[str, object]:
+        """Wait for the line with these words."""
+        async with asyncio.timeout(within_s):
+            while not (found := [line for line in process.lines if words in str(line.get("event"))]):
+                self.heard.clear()
+                await self.heard.wait()
+        return found[0]
+
+
+@asynccontextmanager
+async def platforms(data: Path, *, http: bool = False) -> AsyncIterator[Platforms]:
+    async with discord_world() as discord, SlackWorld.open() as slack:
+        env = {
+            **SETTINGS, **slack.env(http=http), "GORKD_DATA": str(data), "GORKD_PROVIDERS": "files", "PORT": "0",
+            "DISCORD_TOKEN": discords.TOKEN, "LOOPBACK_DISCORD": discord.url,
+        }  # fmt: skip
+        yield Platforms(discord, slack, env)
+
+
+async def is_served(process: Process) -> bool:
+    async with ClientSession() as client, client.get(f"{process.address}/health") as response:
+        return response.status == 200
+
+
+SLACK_FAULTS = ["away", "odd", "down", pytest.param("silent", marks=pytest.mark.slow)]
+
+
+@pytest.mark.parametrize("method", ["auth.test", "apps.connections.open"])
+@pytest.mark.parametrize("kind", SLACK_FAULTS)
+async def test_a_slack_that_is_away_is_tried_again_while_the_rest_serves(kind: str, method: str, tmp_path: Path):
+    """G-02: one line says so, the page and Discord are there, and Slack is when it comes back."""
+    async with platforms(tmp_path) as here:
+        here.slack.api.faults[method] = SlackFault(kind, times=FOR_EVER)
+        async with here.running("all") as process:
+            line = await here.said(process, f"Slack {AWAY}")
+            await here.discord.until(lambda: here.discord.gateway.is_connected)
+            served = await is_served(process)
+            del here.slack.api.faults[method]
+            await asyncio.wait_for(here.slack.socket.connected.wait(), 30)
+
+    assert served
+    assert line["level"] == "warning"
+    assert line["retry_s"] == RETRY_S[0]
+    assert "exception" not in line
+
+
+DISCORD_FAULTS = {
+    "503": discords.Fault(503, FOR_EVER),
+    "cut": discords.Fault(0, FOR_EVER),
+    "an odd body": discords.Fault(200, FOR_EVER),
+    "403 of a gate before it": discords.Fault(403, FOR_EVER),
+}
+
+
+@pytest.mark.parametrize("route", ["me", "gateway", "commands.get"])
+@pytest.mark.parametrize("fault", DISCORD_FAULTS.values(), ids=DISCORD_FAULTS)
+async def test_a_discord_that_is_away_is_tried_again_while_the_rest_serves(
+    fault: discords.Fault, route: str, tmp_path: Path
+):
+    async with platforms(tmp_path) as here:
+        here.discord.faults[route] = fault
+        async with here.running("all") as process:
+            line = await here.said(process, f"Discord {AWAY}")
+            await asyncio.wait_for(here.slack.socket.connected.wait(), 30)
+            served = await is_served(process)
+            here.discord.faults.clear()
+            await here.discord.until(lambda: here.discord.gateway.is_connected, within_s=30)
+
+    assert served
+    assert line["level"] == "warning"
+    assert "exception" not in line
+
+
+@pytest.mark.parametrize("kind", ["invalid_auth", "account_inactive"])
+async def test_a_token_that_slack_refuses_ends_that_bot_alone(kind: str, tmp_path: Path):
+    async with platforms(tmp_path) as here:
+        here.slack.api.faults["auth.test"] = SlackFault(kind, times=FOR_EVER)
+        async with here.running("all") as process:
+            line = await here.said(process, f"Slack {OFF}")
+            await here.discord.until(lambda: here.discord.gateway.is_connected)
+            served = await is_served(process)
+
+    assert served
+    assert f"Slack refused SLACK_BOT_TOKEN: {kind}." in str(line["event"])
+    assert [call.method for call in here.slack.api.calls].count("auth.test") == 1
+
+
+async def test_a_token_that_discord_refuses_ends_that_bot_alone(tmp_path: Path):
+    async with platforms(tmp_path) as here:
+        here.discord.faults["me"] = discords.Fault(401, FOR_EVER)
+        async with here.running("all") as process:
+            line = await here.said(process, f"Discord {OFF}")
+            await asyncio.wait_for(here.slack.socket.connected.wait(), 30)
+            served = await is_served(process)
+
+    assert served
+    assert "Discord refused DISCORD_TOKEN" in str(line["event"])
+
+
+async def test_in_http_mode_a_refused_token_leaves_the_pages_alone(tmp_path: Path):
+    async with platforms(tmp_path, http=True) as here:
+        here.slack.api.faults["auth.test"] = SlackFault("invalid_auth", times=FOR_EVER)
+        async with here.running("web") as process:
+            here.slack.over_http(process.address)
+            await here.said(process, f"Slack {OFF}")
+            ack = await here.slack.commands("UADA", "CGENERAL", "help")
+            served = await is_served(process)
+
+    assert served
+    assert ack.attempts == 1
+    assert [call.method for call in here.slack.api.calls].count("auth.test") == 1
+
+
+async def test_in_http_mode_a_slack_that_is_away_does_not_hold_the_pages_back(tmp_path: Path):
+    async with platforms(tmp_path, http=True) as here:
+        here.slack.api.faults["auth.test"] = SlackFault("silent", times=FOR_EVER)
+        async with here.running("web") as process:
+            before = len(here.slack.api.calls)
+            served = await is_served(process)
+
+    assert served
+    assert before <= 1
+
+
+@pytest.mark.parametrize(
+    ("name", "refuse"),
+    [
+        ("slack", lambda here: here.slack.api.faults.update({"auth.test": SlackFault("invalid_auth", FOR_EVER)})),
+        ("slack", lambda here: here.slack.api.faults.update({"apps.connections.open": SlackFault("invalid_auth", 9)})),
+        ("discord", lambda here: here.discord.faults.update({"me": discords.Fault(401, FOR_EVER)})),
+    ],
+    ids=["slack's bot token", "slack's app token", "discord's token"],
+)
+async def test_alone_a_refused_token_ends_the_process_with_code_4(
+    name: str, refuse: Callable[[Platforms], None], tmp_path: Path
+):
+    """docs/deploy.md: nothing that another try would heal."""
+    async with platforms(tmp_path) as here:
+        refuse(here)
+        async with here.running(name, wait=False) as process:
+            code = await process.ended()
+
+    assert code == 4
+    assert "refused" in str(process.lines[-1]["event"])
+
+
+async def test_alone_too_a_platform_that_is_away_is_waited_for(tmp_path: Path):
+    async with platforms(tmp_path) as here:
+        here.slack.api.faults["auth.test"] = SlackFault("away", times=FOR_EVER)
+        async with here.running("slack", wait=False) as process:
+            await here.said(process, f"Slack {AWAY}")
+            del here.slack.api.faults["auth.test"]
+            await asyncio.wait_for(here.slack.socket.connected.wait(), 30)
+
+
+@dataclass
+class Clock:
+    now: float = 0.0
+    slept: tuple[float, ...] = ()
+
+    def __call__(self) -> float:
+        return self.now
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept += (seconds,)
+
+
+def scripted(*steps: Callable[[], object]) -> Callable[[], Awaitable[None]]:
+    left = iter(steps)
+
+    async def connect() -> None:
+        next(left)()
+
+    return connect
+
+
+def away(clock: Clock, lasted_s: float = 0.0) -> Callable[[], object]:
+    def fail() -> object:
+        clock.now += lasted_s
+        raise PlatformAway("503")
+
+    return fail
+
+
+async def test_pauses_grow_and_begin_anew_after_a_connection_that_lasted():
+    clock = Clock()
+    steps = [away(clock) for _ in range(6)] + [away(clock, LASTED_S), lambda: None]
+
+    await keep_trying("Slack", scripted(*steps), clock=clock, sleep=clock.sleep)
+
+    assert clock.slept == (*RETRY_S, RETRY_S[-1], RETRY_S[-1], RETRY_S[0])
+
+
+async def test_what_is_refused_is_not_tried_again_and_raised_to_nobody_else():
+    tried: list[str] = []
+
+    async def refused() -> None:
+        tried.append("once")
+        raise SetupError("Slack refused SLACK_BOT_TOKEN: invalid_auth.")
+
+    await run_by_itself("Slack", refused)
+
+    assert tried == ["once"]
