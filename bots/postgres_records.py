@@ -30,6 +30,7 @@ from adapters.store.postgres_steering import PostgresSteeringStore
 from adapters.store.postgres_tracelog import PostgresTraceLog
 from adapters.store.postgres_traces import PostgresTraceStore
 from adapters.store.revocations import SqlLinkRevocations
+from adapters.store.sessions import SqlEndedSessions
 from adapters.store.spending import SqlSpending
 from adapters.store.usage import PostgresUsageLog
 from bots.records import Records, Shared
@@ -67,6 +68,7 @@ async def open_postgres(
         backlog=SqlBacklog(database),
         usage=PostgresUsageLog(database),
         revocations=SqlLinkRevocations(database),
+        sessions=SqlEndedSessions(database, clock=clock),
         tokens=SqlTokens(database, box, clock=clock),
         states=SqlOneTimeStates(database, clock=clock),
         turns=SqlTurns(database, clock=clock),

@@ -135,6 +135,7 @@ async def _serving(env: Mapping[str, str], house: House) -> AsyncIterator[None]:
         house.traces,
         links=page_links(env, house.settings),
         revocations=house.revocations,
+        sessions=house.sessions,
         limits=house.limits,
         previews=_previews(env, house),
         library=pictures,

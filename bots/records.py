@@ -31,6 +31,7 @@ from adapters.store.memo import SqliteJobMemo
 from adapters.store.ratings import SqliteRatings
 from adapters.store.reuse import SqliteReuseStore
 from adapters.store.revocations import SqlLinkRevocations
+from adapters.store.sessions import SqlEndedSessions
 from adapters.store.settings import SqliteSettings
 from adapters.store.sources import SqliteSourceStore
 from adapters.store.spending import SqlSpending
@@ -52,7 +53,7 @@ from core.heartbeats import Heartbeats
 from core.library.conversations import Conversations
 from core.library.paper import Library
 from core.limits import RateLimits, SingleFlight
-from core.page_links import LinkRevocations
+from core.page_links import EndedSessions, LinkRevocations
 from core.ports import (
     AnswerCache,
     CacheKeeping,
@@ -104,6 +105,7 @@ class Records:
     backlog: Backlog
     usage: UsageLog
     revocations: LinkRevocations
+    sessions: EndedSessions
     tokens: TokenStore
     states: OneTimeStates
     turns: Turns
@@ -199,6 +201,7 @@ def _sqlite_records(database: Database, shared: Shared, box: SecretBox, *, folde
         backlog=SqlBacklog(database),
         usage=SqliteUsageLog(database),
         revocations=SqlLinkRevocations(database),
+        sessions=SqlEndedSessions(database, clock=clock),
         tokens=SqliteTokens(database, box, clock=clock),
         states=SqlOneTimeStates(database, clock=clock),
         turns=SqlTurns(database, clock=clock),

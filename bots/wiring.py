@@ -44,7 +44,7 @@ from core.limited import LimitedSearch
 from core.limits import RateLimits
 from core.llm import cost_usd
 from core.modes import MODES
-from core.page_links import LinkRevocations
+from core.page_links import EndedSessions, LinkRevocations
 from core.ports import WEB_SEARCH, ChatModel, JobQueue, warm_up
 from core.prices import read_prices
 from core.quotas import Quota
@@ -74,6 +74,7 @@ class House:
     settings: BotSettings
     traces: TraceLog
     revocations: LinkRevocations
+    sessions: EndedSessions
     limits: RateLimits
     conversations: Conversations
     open_messages: OpenMessages
@@ -137,7 +138,7 @@ async def open_house(
         await stack.enter_async_context(_in_background(leaving.keep_erasing()))
         tenancy = Tenancy(records.tokens, records.states, records.turns, leaving, desk)
         yield House(
-            researcher, deps, metrics, settings, records.traces, records.revocations, records.limits,
+            researcher, deps, metrics, settings, records.traces, records.revocations, records.sessions, records.limits,
             records.conversations, records.open_messages, records.usage, tenancy,
         )  # fmt: skip
 

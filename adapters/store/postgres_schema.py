@@ -172,6 +172,11 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         """CREATE TABLE memberships (
             app TEXT NOT NULL, tenant TEXT NOT NULL, PRIMARY KEY (app, tenant))""",
     ),
+    (
+        # Signed-in sessions that somebody ended, until they would have ended by themselves; a row to try writing with.
+        "CREATE TABLE ended_sessions (id TEXT PRIMARY KEY, until TIMESTAMPTZ NOT NULL)",
+        "CREATE TABLE tries (name TEXT PRIMARY KEY, at TIMESTAMPTZ NOT NULL)",
+    ),
 )
 
 

@@ -229,6 +229,11 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         """CREATE TABLE memberships (
             app TEXT NOT NULL, tenant TEXT NOT NULL, PRIMARY KEY (app, tenant)) WITHOUT ROWID""",
     ),
+    (
+        # Signed-in sessions that somebody ended, until they would have ended by themselves; a row to try writing with.
+        "CREATE TABLE ended_sessions (id TEXT PRIMARY KEY, until REAL NOT NULL) WITHOUT ROWID",
+        "CREATE TABLE tries (name TEXT PRIMARY KEY, at REAL NOT NULL) WITHOUT ROWID",
+    ),
 )
 
 

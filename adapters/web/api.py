@@ -9,7 +9,7 @@ from typing import TypeVar
 from aiohttp import web
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from adapters.web.access import COOKIE, LINKS, RESEARCHER, REVOCATIONS, may_ask, readable_job
+from adapters.web.access import LINKS, RESEARCHER, REVOCATIONS, may_ask, readable_job
 from adapters.web.faults import Forbidden
 from core.attachments import MAX_ATTACHMENTS
 from core.errors import InvalidQuery
@@ -81,7 +81,7 @@ def add_routes(app: web.Application) -> None:
 
 async def post_research(request: web.Request) -> web.Response:
     """202 with where to look: the job, and its stream; signed for a private question and for one with files."""
-    if not may_ask(request):
+    if not await may_ask(request):
         raise Forbidden
     question, researcher = await _body(request, Question), request.app[RESEARCHER]
     files = [await researcher.read_attachment(file.name, "", file.text.encode()) for file in question.attachments]
@@ -112,7 +112,7 @@ async def get_sources(request: web.Request) -> web.Response:
 
 async def post_steering(request: web.Request) -> web.Response:
     """202 with what was heard. It takes the right to read the job and the right to ask."""
-    if not may_ask(request):
+    if not await may_ask(request):
         raise Forbidden
     job = await readable_job(request)
     said = await _body(request, Said)
@@ -123,7 +123,7 @@ async def post_steering(request: web.Request) -> web.Response:
 
 async def delete_links(request: web.Request) -> web.Response:
     """Take back every link to the job's page that was signed so far. It takes one of them, and the right to ask."""
-    if not may_ask(request):
+    if not await may_ask(request):
         raise Forbidden
     job = await readable_job(request)
     await request.app[REVOCATIONS].revoke(job, request.app[LINKS].clock())
@@ -140,11 +140,9 @@ async def _body(request: web.Request, model: type[Body]) -> Body:
         raise InvalidQuery(f"{field}: {first['msg']}.", rule="request") from exc
 
 
-def _own_scope(request: web.Request) -> Scope:
+def _own_scope(request: web.Request, asker: str) -> Scope:
     """A private question's: for whoever has this token, or for whoever sits at this machine."""
-    credentials = request.headers.get("Authorization") or request.cookies.get(COOKIE, "")
-    signed = b"asker" + credentials.encode("utf-8", "surrogateescape")
-    mac = hmac.digest(request.app[LINKS].keys[-1], signed, hashlib.sha256)
+    mac = hmac.digest(request.app[LINKS].keys[-1], b"asker" + asker.encode(), hashlib.sha256)
     return Scope(LOCAL.tenant, f"user:{mac.hex()[:32]}")
 
 

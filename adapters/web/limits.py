@@ -1,6 +1,7 @@
 """How much and how often one address may ask and read, how many streams it may hold (G-01), and what it is told.
 
-This machine is exempt. Buckets are shared by all web processes; streams are counted in each.
+This machine is exempt where it is trusted (access.py). Buckets are shared by all web processes, streams are counted in
+each.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from adapters.web.access import LINKS, SETTINGS
+from adapters.web.access import LINKS, SETTINGS, is_trusted_local
 from adapters.web.faults import Handler, TooMany
 from adapters.web.links import RENEWAL
-from adapters.web.peers import counted_as, is_local_peer
+from adapters.web.peers import counted_as
 from core.errors import InvalidQuery
 from core.limits import RateLimits, tokens_left
 from core.wording import counted
@@ -87,7 +88,7 @@ async def keep_limits(request: web.Request, handler: Handler) -> web.StreamRespo
         action, limit = "read", settings.reads_per_minute
     else:
         return await handler(request)
-    if is_local_peer(request):
+    if is_trusted_local(request):
         request[_ALLOWANCE] = Allowance(limit, limit, 0.0)
         return await handler(request)
     limits, key = request.app[LIMITS], f"web:{action}:{counted_as(request, settings.proxies)}"
@@ -110,7 +111,7 @@ async def tell_allowance(request: web.Request, response: web.StreamResponse) -> 
 @contextmanager
 def stream_slot(request: web.Request) -> Iterator[None]:
     """One more stream of this address within the block. Raises `TooMany`."""
-    if is_local_peer(request):
+    if is_trusted_local(request):
         yield
         return
     settings, streams = request.app[SETTINGS], request.app[STREAMS]

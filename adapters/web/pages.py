@@ -66,12 +66,12 @@ def add_routes(app: web.Application) -> None:
 
 async def get_ask(request: web.Request) -> web.Response:
     """`?query=` fills the field in."""
-    return _ask_page(request, ResearchRequest(request.query.get("query", "")[:_MAX_QUERY_CHARS]))
+    return await _ask_page(request, ResearchRequest(request.query.get("query", "")[:_MAX_QUERY_CHARS]))
 
 
 async def post_ask(request: web.Request) -> web.Response:
     """To the job's page; back to the form, with a sentence, when the question cannot be researched."""
-    if not may_ask(request):
+    if not await may_ask(request):
         raise Forbidden
     form = await request.post()
     asked = ResearchRequest(
@@ -86,7 +86,7 @@ async def post_ask(request: web.Request) -> web.Response:
     try:
         job = await request.app[RESEARCHER].submit(asked)
     except InvalidQuery as error:
-        return _ask_page(request, asked, refusal=error.user_message)
+        return await _ask_page(request, asked, refusal=error.user_message)
     raise web.HTTPSeeOther(request.app[LINKS].signed(job, f"/jobs/{job.id}"))
 
 
@@ -95,7 +95,7 @@ async def get_job(request: web.Request) -> web.Response:
     result, sources = await researcher.result(job.id), await researcher.sources(job.id)
     papers = await shown_papers(request, job, sources)
     view = job_view(job, result, sources, _links(request, job), papers=papers)
-    context: dict[str, object] = {"view": view, "words": wording, "may_ask": may_ask(request)}
+    context: dict[str, object] = {"view": view, "words": wording, "may_ask": await may_ask(request)}
     if view.is_running:
         page = _page("running.html", request, context | await _running(request, job))
     else:
@@ -114,7 +114,7 @@ async def get_job(request: web.Request) -> web.Response:
 
 async def post_cancel(request: web.Request) -> web.Response:
     """End the job, then back to its page. Only who may ask may cancel, and only who may read."""
-    if not may_ask(request):
+    if not await may_ask(request):
         raise Forbidden
     job = await readable_job(request)
     await request.app[RESEARCHER].cancel(job.id)
@@ -123,7 +123,7 @@ async def post_cancel(request: web.Request) -> web.Response:
 
 async def post_steering(request: web.Request) -> web.Response:
     """Say something to a running job, by a button or in words, then back to its page."""
-    if not may_ask(request):
+    if not await may_ask(request):
         raise Forbidden
     job, form = await readable_job(request), await request.post()
     kind, text = str(form.get("kind", "")), str(form.get("text", ""))
@@ -136,7 +136,7 @@ async def post_steering(request: web.Request) -> web.Response:
 async def post_refresh(request: web.Request) -> web.Response:
     """Renew an answer that was given before, then to the new job's page."""
     job = await readable_job(request)
-    if not may_ask(request) or job.scope != LOCAL:
+    if not await may_ask(request) or job.scope != LOCAL:
         raise Forbidden
     renewed = await request.app[RESEARCHER].refresh(job.id, job.request.asker, scope=job.scope)
     raise web.HTTPSeeOther(request.app[LINKS].signed(renewed, f"/jobs/{renewed.id}"))
@@ -147,7 +147,7 @@ async def get_trace(request: web.Request) -> web.Response:
     job = await readable_job(request)
     traces = request.app.get(TRACES)
     entries = await traces.read(job.id) if traces else []
-    timeline = timeline_view(job, entries, with_prompts=may_ask(request))
+    timeline = timeline_view(job, entries, with_prompts=await may_ask(request))
     view = job_view(job, await request.app[RESEARCHER].result(job.id), [], _links(request, job))
     told = await request.app[RESEARCHER].tool_trace(job.id)
     rounds = trace_lines(told) if told else []
@@ -232,7 +232,7 @@ def _bounded(text: str, option: NumberOption) -> int:
     return option.default if number is None else min(max(option.least, number), option.most)
 
 
-def _ask_page(request: web.Request, asked: ResearchRequest, *, refusal: str = "") -> web.Response:
+async def _ask_page(request: web.Request, asked: ResearchRequest, *, refusal: str = "") -> web.Response:
     context: dict[str, object] = {
         "asked": asked,
         "defaults": ResearchRequest(""),
@@ -246,7 +246,7 @@ def _ask_page(request: web.Request, asked: ResearchRequest, *, refusal: str = ""
         "can_research": request.app[RESEARCHER].can_research,
         "no_model": wording.NO_MODEL,
         "examples": EXAMPLES,
-        "may_ask": may_ask(request),
+        "may_ask": await may_ask(request),
     }
     return _page("ask.html", request, context, status=400 if refusal else 200)
 

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 from aiohttp import web
 
-from adapters.store.memory import MemoryLinkRevocations, MemoryRateLimits
+from adapters.store.memory import MemoryEndedSessions, MemoryLinkRevocations, MemoryRateLimits
 from adapters.web.app import build_web
 from adapters.web.preview import Preview
 from adapters.web.settings import WebSettings
 from core.library.pictures import PaperViews
 from core.limits import RateLimits
-from core.page_links import LinkRevocations, PageLinks
+from core.page_links import EndedSessions, LinkRevocations, PageLinks
 from core.usage import UsageLog
 from tests.golden import samples
 from tests.golden.samples import ScriptedResearcher
@@ -24,6 +24,7 @@ def web_app(
     *,
     links: PageLinks = samples.LINKS,
     revocations: LinkRevocations | None = None,
+    sessions: EndedSessions | None = None,
     limits: RateLimits | None = None,
     previews: Mapping[str, Preview] | None = None,
     library: PaperViews | None = None,
@@ -35,6 +36,7 @@ def web_app(
         settings or WebSettings(),
         links=links,
         revocations=revocations or MemoryLinkRevocations(),
+        sessions=sessions or MemoryEndedSessions(),
         limits=limits or MemoryRateLimits(clock=links.clock),
         previews=previews,
         library=library,

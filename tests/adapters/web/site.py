@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from aiohttp.test_utils import TestServer
 
 from adapters.queue import InProcessQueue
-from adapters.store.memory import MemoryLinkRevocations, MemoryRateLimits
+from adapters.store.memory import MemoryEndedSessions, MemoryLinkRevocations, MemoryRateLimits
 from adapters.web.app import build_web
 from adapters.web.preview import Preview
 from adapters.web.settings import WebSettings
@@ -169,6 +169,7 @@ async def open_site(
             traces,
             links=links,
             revocations=MemoryLinkRevocations(),
+            sessions=MemoryEndedSessions(),
             limits=MemoryRateLimits(clock=utc_now),
             previews=previews(links) if previews else None,
             library=papers,
