@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,6 +17,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from aiohttp import web
 
+from adapters.web.faults import Forbidden
 from adapters.web.peers import is_local_peer, is_loopback
 from adapters.web.settings import WebSettings
 from core.errors import JobNotFound
@@ -73,6 +75,20 @@ async def asker_of(request: web.Request) -> str | None:
 async def may_ask(request: web.Request) -> bool:
     """Raises `StoreError`."""
     return await asker_of(request) is not None
+
+
+async def require_asker(request: web.Request) -> str:
+    """`asker_of`. Raises `Forbidden` for nobody, and `StoreError`."""
+    asker = await asker_of(request)
+    if asker is None:
+        raise Forbidden
+    return asker
+
+
+def asked_once(request: web.Request, asker: str, *key: str) -> str:
+    """The dedupe key of a question that may come again: an asker's `key` is none of another's, and says nothing."""
+    signed = json.dumps(["asked once", asker, *key]).encode()
+    return f"http:{hmac.digest(request.app[LINKS].keys[-1], signed, hashlib.sha256).hex()}"
 
 
 async def may_look_after(request: web.Request) -> str | None:

@@ -17,10 +17,13 @@ from adapters.web.access_log import log_requests
 from adapters.web.faults import Handler, show_faults
 from adapters.web.limits import (
     BODY_WITHIN_S,
+    HEARS_WITHIN_S,
     LIMITS,
+    LINGER_S,
     MAX_GUEST_BYTES,
     PATIENCE_S,
     STREAMS,
+    hang_up,
     keep_limits,
     take_body,
     tell_allowance,
@@ -73,7 +76,8 @@ def build_web(
     papers that answers cite, `usage` is what /admin shows.
     """
     app = web.Application(
-        client_max_size=MAX_GUEST_BYTES, middlewares=[log_requests, show_faults, keep_limits, take_body, compress]
+        client_max_size=MAX_GUEST_BYTES,
+        middlewares=[hang_up, log_requests, show_faults, keep_limits, take_body, compress],
     )
     app[access.RESEARCHER] = researcher
     app[access.SETTINGS] = settings
@@ -83,6 +87,7 @@ def build_web(
     app[LIMITS] = limits
     app[STREAMS] = Counter()
     app[PATIENCE_S] = BODY_WITHIN_S
+    app[LINGER_S] = HEARS_WITHIN_S
     app[_METRICS] = metrics_render
     if traces is not None:
         app[pages.TRACES] = traces

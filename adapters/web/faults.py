@@ -18,6 +18,7 @@ from core.wording import counted
 
 _STATUSES = {
     "INVALID_QUERY": HTTPStatus.BAD_REQUEST,
+    "IDEMPOTENCY_KEY_REUSED": HTTPStatus.UNPROCESSABLE_ENTITY,
     "JOB_NOT_FOUND": HTTPStatus.NOT_FOUND,
     "RATE_LIMITED": HTTPStatus.TOO_MANY_REQUESTS,
     "SEARCH_FAILED": HTTPStatus.BAD_GATEWAY,
@@ -52,6 +53,18 @@ class Forbidden(GorkdError):
     def __init__(self) -> None:
         super().__init__(
             "asking refused", user_message="Asking from elsewhere needs an API token (Authorization: Bearer …)."
+        )
+
+
+class KeyReused(GorkdError):
+    """The same Idempotency-Key came with another question."""
+
+    code = "IDEMPOTENCY_KEY_REUSED"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Idempotency-Key reused",
+            user_message="This Idempotency-Key came with another question before; a new question takes a new key.",
         )
 
 

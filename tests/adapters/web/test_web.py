@@ -215,23 +215,42 @@ async def test_slack_may_send_more(open_web: Open):
     [
         pytest.param({}, 202, id="this machine"),
         pytest.param({"Origin": "http://{host}"}, 202, id="own page"),
+        pytest.param({"Host": "localhost"}, 202, id="this machine by its name"),
         pytest.param({"X-Forwarded-For": "203.0.113.9"}, 401, id="behind a proxy"),
         pytest.param({"Forwarded": "for=203.0.113.9"}, 401, id="behind a proxy, new header"),
         pytest.param({"Origin": "https://evil.test"}, 401, id="another site"),
         pytest.param({"Origin": "null"}, 401, id="a page without a site"),
         pytest.param({"Host": "evil.test"}, 401, id="rebinding"),
-        pytest.param({"X-Forwarded-For": "203.0.113.9", "Authorization": "Bearer right"}, 202, id="token"),
-        pytest.param({"X-Forwarded-For": "203.0.113.9", "Authorization": "Bearer wrong"}, 401, id="wrong token"),
-        pytest.param({"X-Forwarded-For": "203.0.113.9", "Authorization": "Basic right"}, 401, id="wrong scheme"),
-        pytest.param({"X-Forwarded-For": "203.0.113.9", "Authorization": "Bearer "}, 401, id="empty token"),
     ],
 )
-async def test_who_may_ask(open_web: Open, headers: dict[str, str], status: int):
-    """Asking costs money: a token, or this machine without a proxy or another site in between."""
-    web = await open_web(None, "right")
+async def test_who_may_ask_without_a_token(open_web: Open, headers: dict[str, str], status: int):
+    """Asking costs money: this machine without a proxy or another site in between, where nobody else is to reach it."""
+    web = await open_web()
     filled = {name: value.format(host=f"{web.host}:{web.port}") for name, value in headers.items()}
 
     answer = await web.post("/v1/research", json={"query": "x"}, headers=filled)
+
+    assert answer.status == status
+
+
+@pytest.mark.parametrize("forwarded", [{}, {"X-Forwarded-For": "203.0.113.9"}], ids=["this machine", "elsewhere"])
+@pytest.mark.parametrize(
+    ("authorization", "status"),
+    [
+        pytest.param({"Authorization": "Bearer right"}, 202, id="token"),
+        pytest.param({"Authorization": "Bearer wrong"}, 401, id="wrong token"),
+        pytest.param({"Authorization": "Basic right"}, 401, id="wrong scheme"),
+        pytest.param({"Authorization": "Bearer "}, 401, id="empty token"),
+        pytest.param({}, 401, id="nothing"),
+    ],
+)
+async def test_where_there_are_tokens_everybody_needs_one(
+    open_web: Open, forwarded: dict[str, str], authorization: dict[str, str], status: int
+):
+    """Also this machine: a proxy on it that adds no header looks the same."""
+    web = await open_web(None, "right")
+
+    answer = await web.post("/v1/research", json={"query": "x"}, headers={**forwarded, **authorization})
 
     assert answer.status == status
 
