@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,7 @@ from adapters.store.reuse import SqliteReuseStore
 from adapters.store.revocations import SqlLinkRevocations
 from adapters.store.sessions import SqlEndedSessions
 from adapters.store.settings import SqliteSettings
+from adapters.store.soundness import try_out
 from adapters.store.sources import SqliteSourceStore
 from adapters.store.spending import SqlSpending
 from adapters.store.sqlite import Database
@@ -68,6 +70,7 @@ from core.ports import (
     TokenStore,
     Turns,
 )
+from core.readiness import TryOut
 from core.settings.desk import SettingsStore
 from core.steering import SteeringStore
 from core.trace import TraceStore
@@ -115,6 +118,7 @@ class Records:
     register: Register
     ages: Ages
     archives: tuple[Archive, ...]
+    try_out: TryOut
 
 
 @dataclass(frozen=True)
@@ -211,4 +215,5 @@ def _sqlite_records(database: Database, shared: Shared, box: SecretBox, *, folde
         register=archive,
         ages=archive,
         archives=(archive, *shared.archives),
+        try_out=partial(try_out, database, clock, database.damage),
     )

@@ -21,6 +21,17 @@ QUEUE = "gorkd"
 WORKFLOW = "research"
 LOST_AGAIN_S = 60.0  # between two lines of DBOS about a database that is away; five of its threads try each second
 _LOST = ("connection failed", "server closed the connection", "terminating connection", "the connection is lost")
+_REASONS = {  # by what libpq, the server, SQLite or the system says
+    "too many c": "the database has too many connections",
+    "connection slots are reserved": "the database has too many connections",
+    "disk is full": "the disk is full",
+    "No space left": "the disk is full",
+    "starting up": "the database is shutting down or starting up",
+    "shutting down": "the database is shutting down or starting up",
+    "Connection refused": "the database cannot be reached",
+    "server closed the connection": "the database has closed the connection",
+    "terminating connection": "the database has closed the connection",
+}
 WAL_WITHIN_S = 5.0  # as long as a write waits for another
 
 
@@ -48,13 +59,20 @@ def open_client(settings: DurableSettings) -> DBOSClient:
             polling_interval_sec=settings.poll_s,
         )
     except (SQLAlchemyError, error.DBOSException, OSError, sqlite3.Error) as exc:
-        reason = str(getattr(exc, "orig", exc)).strip().splitlines()[0]
+        reason = reason_of(exc)
         name = "DATABASE_URL" if settings.file is None else "GORKD_DATA"
         raise SetupError(
             f"the journal of jobs cannot be opened: {reason}",
             user_message=f"The journal of jobs cannot be opened ({reason}); please check {name}.",
         ) from exc
     return client
+
+
+def reason_of(exc: Exception) -> str:
+    """Why, in a few words that name no user and hold nothing of a job."""
+    said = str(getattr(exc, "orig", None) or exc).strip() or type(exc).__name__
+    found = next((reason for words, reason in _REASONS.items() if words in said), "")
+    return found or said.splitlines()[0]
 
 
 def quiet_logs() -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from adapters.durable.settings import DurableSettings
-from core.errors import JobNotFound, QueueFull, StoreError
+from adapters.write_ahead import OpenedFile
+from core.errors import JobNotFound, QueueFull, SetupError, StoreError
 from core.job import TERMINAL_STATUSES, JobStatus, ResearchJob
 from core.modes import find_modes
 from core.ports import JobStore
@@ -37,6 +39,7 @@ class DurableQueue:
         self._jobs = jobs
         self._on_cancelled = on_cancelled
         self._opening: asyncio.Task[DBOSClient] | None = None
+        self._file: OpenedFile | None = None
         self._waiting = 0
         self._counted_at = float("-inf")
 
@@ -48,19 +51,16 @@ class DurableQueue:
 
     async def enqueue(self, job: ResearchJob) -> None:
         """Does nothing for a job that is known, also when it has ended. Raises `QueueFull`, `StoreError`."""
-        client = await self.client()
-        await self._refuse_when_full(client)
+        async with self._journal() as client:
+            await self._refuse_when_full(client)
         await self.put(job)
         self._waiting += 1
 
     async def put(self, job: ResearchJob) -> None:
         """Enqueue without asking for room: the job was accepted before. Raises `StoreError`."""
-        from sqlalchemy.exc import SQLAlchemyError
-
         from adapters.durable.journal import APPLICATION, QUEUE, VERSION, WORKFLOW
 
-        client = await self.client()
-        try:
+        async with self._journal() as client:
             await client.enqueue_async(
                 {
                     "queue_name": QUEUE,
@@ -73,17 +73,15 @@ class DurableQueue:
                 },
                 job.id,
             )
-        except SQLAlchemyError as exc:
-            raise StoreError(f"{job.id} cannot be enqueued: {exc}") from exc
 
     async def cancel(self, job_id: str) -> None:
         """Returns once the job has ended; one that has ended already is left as it is."""
         job = await self._jobs.get(job_id)
         if job.status in TERMINAL_STATUSES:
             return
-        client = await self.client()
-        known = await client.list_workflows_async(workflow_ids=[job_id], load_input=False, load_output=False)
-        await client.cancel_workflow_async(job_id)
+        async with self._journal() as client:
+            known = await client.list_workflows_async(workflow_ids=[job_id], load_input=False, load_output=False)
+            await client.cancel_workflow_async(job_id)
         if any(row.status == "PENDING" for row in known) and await self._has_ended(job_id):
             return
         await self._on_cancelled(job_id)
@@ -104,9 +102,16 @@ class DurableQueue:
         return max(0, ahead - max(0, free))  # those that find a free place are not waited for
 
     async def forget(self, job_id: str) -> None:
-        """Remove what the journal keeps of a job that has ended."""
-        client = await self.client()
-        await client.delete_workflow_async(job_id)
+        """Remove what the journal keeps of a job that has ended. Raises `StoreError`."""
+        async with self._journal() as client:
+            await client.delete_workflow_async(job_id)
+
+    async def try_out(self) -> None:
+        """Look into the journal. Raises `StoreError` when it cannot be used."""
+        async with self._journal() as client:
+            await client.list_workflows_async(workflow_ids=["ready"], limit=1, load_input=False, load_output=False)
+        if self._file and (reason := await asyncio.to_thread(self._file.damage)):
+            raise _unusable(reason)
 
     async def aclose(self) -> None:
         if self._opening is not None:
@@ -115,7 +120,25 @@ class DurableQueue:
                 await asyncio.to_thread(client.destroy)
 
     async def _open(self) -> DBOSClient:
-        return await asyncio.to_thread(_open_client, self._settings)
+        client = await asyncio.to_thread(_open_client, self._settings)
+        self._file = OpenedFile(self._settings.file) if self._settings.file else None
+        return client
+
+    @asynccontextmanager
+    async def _journal(self) -> AsyncIterator[DBOSClient]:
+        """Its client. Raises `StoreError` with the journal's reason, whatever the block raises of it."""
+        try:
+            client = await self.client()
+        except SetupError as exc:
+            raise StoreError(str(exc), user_message=exc.user_message) from exc
+        from sqlalchemy.exc import SQLAlchemyError
+
+        from adapters.durable.journal import reason_of
+
+        try:
+            yield client
+        except SQLAlchemyError as exc:
+            raise _unusable(reason_of(exc)) from exc
 
     async def _refuse_when_full(self, client: DBOSClient) -> None:
         """Counting costs milliseconds, so it is done once a second; in between our own are added."""
@@ -142,6 +165,13 @@ class DurableQueue:
                 return True
             await asyncio.sleep(_LOOK_EVERY_S)
         return False
+
+
+def _unusable(reason: str) -> StoreError:
+    return StoreError(
+        f"the journal of jobs failed: {reason}",
+        user_message=f"gorkd cannot use its journal of jobs ({reason}); please try again in a minute.",
+    )
 
 
 def _priority(job: ResearchJob) -> int:

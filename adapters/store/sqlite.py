@@ -19,7 +19,7 @@ from sqlite_utils import Database as Connection
 
 from adapters.store.schema import migrate
 from adapters.store.tables import Row
-from adapters.write_ahead import switch_to_write_ahead
+from adapters.write_ahead import OpenedFile, switch_to_write_ahead
 from core.errors import SetupError, StoreError
 
 T = TypeVar("T")
@@ -37,6 +37,7 @@ _REASONS = {  # by the beginning of SQLite's own name of the error
     "SQLITE_BUSY": f"another process holds {FILE_NAME} and does not let go",
     "SQLITE_IOERR": "the disk reports an error",
 }
+_DAMAGE = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
 
 
 class Database:
@@ -47,6 +48,8 @@ class Database:
         self._connection = connection
         self._thread = thread
         self._closed = False
+        self._file = OpenedFile(folder / FILE_NAME)
+        self._damage = ""
 
     @classmethod
     async def open(cls, folder: Path, *, busy_timeout_s: float = BUSY_TIMEOUT_S) -> Database:
@@ -86,6 +89,10 @@ class Database:
         kept = _kept(values)
         return await self.write(lambda connection: int(connection.execute(query, kept).rowcount))
 
+    def damage(self) -> str:
+        """What is wrong with the file, as far as it was met or shows by itself; "" for nothing. Blocks."""
+        return self._damage or self._file.damage()
+
     async def aclose(self) -> None:
         """Let what is running end, then close. May be called again."""
         if self._closed:
@@ -101,6 +108,8 @@ class Database:
             return await asyncio.get_running_loop().run_in_executor(self._thread, work, self._connection)
         except sqlite3.Error as exc:
             reason = _reason(exc)
+            if getattr(exc, "sqlite_errorname", "").startswith(_DAMAGE):
+                self._damage = reason  # it does not mend itself
             raise StoreError(
                 f"the data folder {self._folder} (GORKD_DATA) failed: {reason}",
                 user_message=f"gorkd cannot use its data folder ({reason}); whoever runs it should look at GORKD_DATA.",

@@ -28,6 +28,7 @@ from adapters.web.limits import (
     take_body,
     tell_allowance,
 )
+from adapters.web.monitor import Ready, add_health_routes
 from adapters.web.prose import quoted
 from adapters.web.settings import WebSettings
 from core.library.pictures import PaperViews
@@ -62,6 +63,7 @@ def build_web(
     settings: WebSettings,
     traces: TraceLog | None = None,
     *,
+    ready: Ready,
     links: PageLinks,
     revocations: LinkRevocations,
     sessions: EndedSessions,
@@ -94,6 +96,7 @@ def build_web(
     _set_up_templates(app)
     app.on_response_prepare.append(_add_headers)
     app.on_response_prepare.append(tell_allowance)
+    add_health_routes(app, ready)
     _add_common_routes(app)
     if usage is not None:
         admin.add_routes(app, usage)
@@ -105,7 +108,6 @@ def build_web(
 
 
 def _add_common_routes(app: web.Application) -> None:
-    app.router.add_get("/health", _health)
     app.router.add_get("/metrics", _metrics)
     app.router.add_static("/static", _HERE / "static")
     for room in (api, stream, description, exports, sign_in, pages):
@@ -140,10 +142,6 @@ async def compress(request: web.Request, handler: Handler) -> web.StreamResponse
         response.enable_compression()
         response.headers["Vary"] = "Accept-Encoding"
     return response
-
-
-async def _health(_: web.Request) -> web.Response:
-    return web.json_response({"status": "ok"})
 
 
 async def _metrics(request: web.Request) -> web.Response:

@@ -25,6 +25,10 @@ _VARIABLES = {
     "GORKD_READS_PER_MINUTE": "reads_per_minute",
     "GORKD_STREAMS_PER_ADDRESS": "streams_per_address",
 }
+TRUSTS_LOCAL = (
+    "GORKD_TRUST_LOCAL=1: whatever comes from this machine may ask without a token and without limits, "
+    "and so may everybody whom a proxy or tunnel on it lets through"
+)
 _TOKENS = ("GORKD_API_TOKENS", "GORKD_STATS_TOKENS")
 
 

@@ -146,6 +146,31 @@ async def test_an_outage_is_two_lines_of_the_log(postgres_server, another, caplo
     assert "is back" in told[1]
 
 
+async def test_too_many_connections_are_named(postgres_server, another):
+    """At the start, and later when the pool gets none: each by the cause, not as a server that is away."""
+    full = f"{postgres_server.url()}?application_name=crowd"
+    opened = await another(postgres_server.url(), connect_timeout_s=0.3, max_connections=2)
+    crowd: list[psycopg.Connection] = []
+    try:
+        with pytest.raises(psycopg.OperationalError):
+            while True:
+                crowd.append(psycopg.connect(full))
+        with pytest.raises(SetupError, match="it has too many connections"):
+            await PostgresDatabase.open(postgres_server.url())
+        for connection in await _pids(opened):
+            crowd[0].execute("SELECT pg_terminate_backend(%s)", (connection,))
+        crowd.append(psycopg.connect(full))
+        with pytest.raises(StoreError, match="it has too many connections"):
+            await opened.rows("SELECT 1")
+    finally:
+        for connection in crowd:
+            connection.close()
+
+
+async def _pids(database: PostgresDatabase) -> list[int]:
+    return [pid for (pid,) in await database.rows("SELECT pg_backend_pid()")]
+
+
 async def test_connection_that_is_cut_inside_a_write_leaves_nothing_of_it(postgres):
     """The half-done change is gone, the caller hears of it, and the next write goes through."""
     jobs = PostgresJobStore(postgres)

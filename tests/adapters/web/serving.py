@@ -8,6 +8,7 @@ from aiohttp import web
 
 from adapters.store.memory import MemoryEndedSessions, MemoryLinkRevocations, MemoryRateLimits
 from adapters.web.app import build_web
+from adapters.web.monitor import Ready
 from adapters.web.preview import Preview
 from adapters.web.settings import WebSettings
 from core.library.pictures import PaperViews
@@ -18,10 +19,16 @@ from tests.golden import samples
 from tests.golden.samples import ScriptedResearcher
 
 
+async def all_well() -> list[str]:
+    """Nothing is missing."""
+    return []
+
+
 def web_app(
     researcher: ScriptedResearcher | None = None,
     settings: WebSettings | None = None,
     *,
+    ready: Ready = all_well,
     links: PageLinks = samples.LINKS,
     revocations: LinkRevocations | None = None,
     sessions: EndedSessions | None = None,
@@ -34,6 +41,7 @@ def web_app(
         researcher or ScriptedResearcher(),  # type: ignore[arg-type]
         lambda: b"up 1\n",
         settings or WebSettings(),
+        ready=ready,
         links=links,
         revocations=revocations or MemoryLinkRevocations(),
         sessions=sessions or MemoryEndedSessions(),

@@ -32,6 +32,7 @@ from core.researcher import Researcher
 from core.runner import DirectSteps, run_job
 from core.source import SearchHit, SearchQuery
 from core.usage import UsageLog
+from tests.adapters.web.serving import all_well
 from tests.fakes import FakeModel, MemoryTraceLog, hit, make_deps
 from tests.loopback.findings_responders import Seen, findings_text
 from tests.loopback.openai_responders import sources_in
@@ -167,6 +168,7 @@ async def open_site(
             lambda: b"",
             WebSettings(),
             traces,
+            ready=all_well,
             links=links,
             revocations=MemoryLinkRevocations(),
             sessions=MemoryEndedSessions(),

@@ -145,7 +145,7 @@ async def test_bad_request_says_what_is_wrong(open_web: Open, body: bytes, word:
         pytest.param(InvalidQuery("Please ask.", rule="empty"), 400, "INVALID_QUERY", id="invalid"),
         pytest.param(QueueFull(200), 429, "RATE_LIMITED", id="full"),
         pytest.param(SearchFailed({"exa": "timeout"}), 502, "SEARCH_FAILED", id="search"),
-        pytest.param(StoreError("disk full"), 500, "INTERNAL_ERROR", id="store"),
+        pytest.param(StoreError("disk full"), 503, "UNAVAILABLE", id="store"),
         pytest.param(RuntimeError("secret detail"), 500, "INTERNAL_ERROR", id="bug"),
     ],
 )
@@ -157,7 +157,7 @@ async def test_errors_wear_the_envelope(open_web: Open, refusal: GorkdError, sta
     assert answer.status == status
     assert (await answer.json())["error"]["code"] == code
     assert "secret detail" not in await answer.text()
-    assert ("Retry-After" in answer.headers) == (status == 429)
+    assert ("Retry-After" in answer.headers) == (status in (429, 503))
 
 
 @pytest.mark.parametrize(
@@ -339,6 +339,20 @@ async def test_health_and_metrics(open_web: Open):
     assert await health.json() == {"status": "ok"}
     assert await metrics.text() == "up 1\n"
     assert metrics.headers["Content-Type"].startswith("text/plain; version=0.0.4")
+
+
+async def test_ready_says_why_not():
+    """503 with the reasons, for whoever sends questions here."""
+
+    async def not_well() -> list[str]:
+        return ["No worker was heard of for 20 s."]
+
+    async with conforming(web_app(ready=not_well)) as web:
+        ready, health = await web.get("/ready"), await web.get("/health")
+
+    assert (ready.status, health.status) == (503, 200)
+    assert await ready.json() == {"status": "unready", "reasons": ["No worker was heard of for 20 s."]}
+    assert "Retry-After" in ready.headers
 
 
 @pytest.mark.parametrize("path", ["/", f"/jobs/{JOB}", "/jobs/none", "/health", "/v1/jobs/none", "/static/style.css"])
