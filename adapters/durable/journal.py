@@ -19,7 +19,6 @@ APPLICATION = "gorkd"
 VERSION = "1"  # pinned: a job begun by one release is resumed by the next; a journal that does not fit fails the job
 QUEUE = "gorkd"
 WORKFLOW = "research"
-LOST_AGAIN_S = 60.0  # between two lines of DBOS about a database that is away; five of its threads try each second
 _LOST = ("connection failed", "server closed the connection", "terminating connection", "the connection is lost")
 _REASONS = {  # by what libpq, the server, SQLite or the system says
     "too many c": "the database has too many connections",
@@ -80,24 +79,15 @@ def quiet_logs() -> None:
     logger = logging.getLogger("dbos")
     if not logger.handlers:
         logger.addHandler(logging.NullHandler())
-        logger.addFilter(Sparing())
+        logger.addFilter(_is_news)
     logger.setLevel(logging.WARNING)
 
 
-class Sparing(logging.Filter):
-    """Lets a lost connection be told once in a while: the stores say when their database goes and when it is back."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._told_at = float("-inf")
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        if not any(words in record.getMessage() for words in _LOST):
-            return True
-        if record.created - self._told_at < LOST_AGAIN_S:
-            return False
-        self._told_at = record.created
-        return True
+def _is_news(record: logging.LogRecord) -> bool:
+    """Not that a connection is lost: five of DBOS's threads try each second, and the stores say when their database
+    goes and when it is back.
+    """
+    return not any(words in record.getMessage() for words in _LOST)
 
 
 def _prepare_file(file: Path) -> None:

@@ -51,7 +51,7 @@ class DurableQueue:
 
     async def enqueue(self, job: ResearchJob) -> None:
         """Does nothing for a job that is known, also when it has ended. Raises `QueueFull`, `StoreError`."""
-        async with self._journal() as client:
+        async with self.journal() as client:
             await self._refuse_when_full(client)
         await self.put(job)
         self._waiting += 1
@@ -60,7 +60,7 @@ class DurableQueue:
         """Enqueue without asking for room: the job was accepted before. Raises `StoreError`."""
         from adapters.durable.journal import APPLICATION, QUEUE, VERSION, WORKFLOW
 
-        async with self._journal() as client:
+        async with self.journal() as client:
             await client.enqueue_async(
                 {
                     "queue_name": QUEUE,
@@ -79,7 +79,7 @@ class DurableQueue:
         job = await self._jobs.get(job_id)
         if job.status in TERMINAL_STATUSES:
             return
-        async with self._journal() as client:
+        async with self.journal() as client:
             known = await client.list_workflows_async(workflow_ids=[job_id], load_input=False, load_output=False)
             await client.cancel_workflow_async(job_id)
         if any(row.status == "PENDING" for row in known) and await self._has_ended(job_id):
@@ -103,12 +103,12 @@ class DurableQueue:
 
     async def forget(self, job_id: str) -> None:
         """Remove what the journal keeps of a job that has ended. Raises `StoreError`."""
-        async with self._journal() as client:
+        async with self.journal() as client:
             await client.delete_workflow_async(job_id)
 
     async def try_out(self) -> None:
         """Look into the journal. Raises `StoreError` when it cannot be used."""
-        async with self._journal() as client:
+        async with self.journal() as client:
             await client.list_workflows_async(workflow_ids=["ready"], limit=1, load_input=False, load_output=False)
         if self._file and (reason := await asyncio.to_thread(self._file.damage)):
             raise _unusable(reason)
@@ -125,7 +125,7 @@ class DurableQueue:
         return client
 
     @asynccontextmanager
-    async def _journal(self) -> AsyncIterator[DBOSClient]:
+    async def journal(self) -> AsyncIterator[DBOSClient]:
         """Its client. Raises `StoreError` with the journal's reason, whatever the block raises of it."""
         try:
             client = await self.client()

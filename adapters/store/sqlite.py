@@ -8,6 +8,7 @@ since the thread ends what it began. Several processes share the file through WA
 from __future__ import annotations
 
 import asyncio
+import logging
 import sqlite3
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -23,6 +24,7 @@ from adapters.write_ahead import OpenedFile, switch_to_write_ahead
 from core.errors import SetupError, StoreError
 
 T = TypeVar("T")
+log = logging.getLogger(__name__)
 
 FILE_NAME = "gorkd.db"
 BUSY_TIMEOUT_S = 5.0  # writers hold the lock for milliseconds; longer means something is stuck
@@ -50,6 +52,7 @@ class Database:
         self._closed = False
         self._file = OpenedFile(folder / FILE_NAME)
         self._damage = ""
+        self._told = ""  # the reason in the log, until a write is done again
 
     @classmethod
     async def open(cls, folder: Path, *, busy_timeout_s: float = BUSY_TIMEOUT_S) -> Database:
@@ -77,7 +80,11 @@ class Database:
             with connection.conn:
                 return change(connection)
 
-        return await self._run(in_transaction)
+        done = await self._run(in_transaction)
+        if self._told:
+            log.warning("the data folder %s can be written again", self._folder)
+            self._told = ""
+        return done
 
     async def rows(self, query: str, values: Sequence[object] = ()) -> list[Row]:
         """Run one statement that returns rows, on its own (`Tables`). Raises `StoreError`."""
@@ -110,6 +117,9 @@ class Database:
             reason = _reason(exc)
             if getattr(exc, "sqlite_errorname", "").startswith(_DAMAGE):
                 self._damage = reason  # it does not mend itself
+            if reason in _REASONS.values() and reason != self._told:
+                log.warning("the data folder %s failed: %s", self._folder, reason)
+                self._told = reason
             raise StoreError(
                 f"the data folder {self._folder} (GORKD_DATA) failed: {reason}",
                 user_message=f"gorkd cannot use its data folder ({reason}); whoever runs it should look at GORKD_DATA.",

@@ -54,7 +54,7 @@ async def test_the_examples_do_what_the_page_says(served: Process, tmp_path: Pat
     asked, twice, retried, stream, rest, job, sources, entries, private, revoked, from_afar, limits, ready, missing = [
         text for text in said if text
     ]
-    assert len(set(re.findall(r"job_\w+", twice))) == 1
+    assert len(set(re.findall(r"job_[0-9a-f]{32}", twice))) == 1
     assert twice.count('"job_id"') == 2
     assert "job_id" in retried or "INVALID_QUERY" in retried
     assert ready.count('"status"') == 2

@@ -121,7 +121,10 @@ async def test_doctor_finds_everything_right_in_a_world_that_works(tmp_path: Pat
         pytest.param({"GORKD_API_TOKENS": "t" * 16}, "ok", ("everybody needs", "GORKD_API_TOKENS"), id="tokens"),
         pytest.param({"HOST": "0.0.0.0"}, "ok", ("everybody needs", "/token"), id="a token of its own"),
         pytest.param(
-            {"GORKD_API_TOKENS": "t" * 16, "GORKD_TRUST_LOCAL": "1"}, "warn", ("GORKD_TRUST_LOCAL",), id="the exception"
+            {"GORKD_API_TOKENS": "t" * 16, "GORKD_TRUST_LOCAL": "1"},
+            "warning",
+            ("GORKD_TRUST_LOCAL",),
+            id="the exception",
         ),
     ],
 )

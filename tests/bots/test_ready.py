@@ -17,9 +17,8 @@ from tests.adapters.durable.processes import Process
 from tests.adapters.durable.test_disk import fill, small_disk
 from tests.servers import PostgresServer, postgres_server, postgres_url, redis_server, redis_url
 
-__all__ = [
-    "many_machines", "one_machine", "postgres_server", "postgres_url", "redis_server", "redis_url", "small_disk", "world",
-]  # fmt: skip
+__all__ = ["many_machines", "one_machine", "postgres_server", "postgres_url", "redis_server", "redis_url"]
+__all__ += ["small_disk", "world"]
 
 Env = dict[str, str]
 LOCAL = {"HOST": "127.0.0.1", "PORT": "0"}
@@ -42,7 +41,7 @@ async def get(address: str, path: str) -> tuple[int, dict[str, object]]:
 async def until(address: str, status: int, *, within_s: float = 40.0) -> list[str]:
     """Ask whether it is ready until the status is this one; the reasons."""
     async with asyncio.timeout(within_s):
-        while (answer := await get(address, "/ready"))[0] != status:
+        while (answer := await get(address, "/ready"))[0] != status:  # noqa: ASYNC110  # other processes change it
             await asyncio.sleep(0.2)
     return [str(reason) for reason in answer[1]["reasons"]]  # type: ignore[attr-defined]
 
@@ -97,7 +96,7 @@ async def test_a_restart_of_postgres_is_one_line_and_no_traceback(many_machines:
     async with running("web", many_machines) as web, running("worker", many_machines) as worker:
         await until(web.address, 200)
         asked_before = await ask(web.address)
-        seen = {process: len(process.lines) for process in (web, worker)}
+        seen = [len(process.lines) for process in (web, worker)]
         await asyncio.to_thread(postgres_server.stop)
         try:
             reasons = await until(web.address, 503)
@@ -108,16 +107,12 @@ async def test_a_restart_of_postgres_is_one_line_and_no_traceback(many_machines:
         await until(web.address, 200)
         accepted = await ask(web.address)
 
-    told = {
-        process.address: [line for line in process.lines[since:] if line.get("level") in ("warning", "error")]
-        for process, since in seen.items()
-    }
-    lines = [line for said in told.values() for line in said]
-    assert [line for line in lines if "Traceback" in str(line)] == []
-    for said in told.values():
-        away = [line["event"] for line in said if "request not served" not in str(line)]
-        assert len([text for text in away if "is away" in text]) <= 1, away
-        assert len(away) <= 3, away  # it goes, the journal's client says so once, it is back
+    for process, since in zip((web, worker), seen, strict=True):
+        told = [line for line in process.lines[since:] if line.get("level") in ("warning", "error")]
+        about_it = [str(line["event"]) for line in told if line["event"] != "request not served"]
+        assert "Traceback" not in str(told)
+        assert [text for text in about_it if "is away" in text or "is back" in text] == about_it, about_it
+        assert len(about_it) <= 2
     assert "cannot be reached" in reasons[0] or "shutting down" in reasons[0]
     assert (asked_before.status, refused.status, accepted.status) == (202, 503, 202)
     assert "Retry-After" in refused.headers

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 
 import psycopg
@@ -148,27 +149,36 @@ async def test_an_outage_is_two_lines_of_the_log(postgres_server, another, caplo
 
 async def test_too_many_connections_are_named(postgres_server, another):
     """At the start, and later when the pool gets none: each by the cause, not as a server that is away."""
-    full = f"{postgres_server.url()}?application_name=crowd"
     opened = await another(postgres_server.url(), connect_timeout_s=0.3, max_connections=2)
-    crowd: list[psycopg.Connection] = []
-    try:
-        with pytest.raises(psycopg.OperationalError):
-            while True:
-                crowd.append(psycopg.connect(full))
-        with pytest.raises(SetupError, match="it has too many connections"):
-            await PostgresDatabase.open(postgres_server.url())
-        for connection in await _pids(opened):
-            crowd[0].execute("SELECT pg_terminate_backend(%s)", (connection,))
-        crowd.append(psycopg.connect(full))
-        with pytest.raises(StoreError, match="it has too many connections"):
+    async with opened.transaction():  # so that the next call needs one more
+        crowd = list(crowding(postgres_server.url()))
+        try:
+            with pytest.raises(SetupError, match="it has too many connections"):
+                await PostgresDatabase.open(postgres_server.url())
+            with pytest.raises(StoreError, match="it has too many connections"):
+                await opened.rows("SELECT 1")
+        finally:
+            for connection in crowd:
+                connection.close()
+
+
+def crowding(url: str) -> Iterator[psycopg.Connection]:
+    """Connections until no more are allowed."""
+    while True:
+        try:
+            yield psycopg.connect(url)
+        except psycopg.OperationalError:
+            return
+
+
+async def test_a_pool_that_is_in_use_is_no_server_that_is_away(postgres_url, another, caplog):
+    opened = await another(postgres_url, connect_timeout_s=0.3, max_connections=1)
+
+    async with opened.transaction():
+        with pytest.raises(StoreError, match="all connections are in use"):
             await opened.rows("SELECT 1")
-    finally:
-        for connection in crowd:
-            connection.close()
 
-
-async def _pids(database: PostgresDatabase) -> list[int]:
-    return [pid for (pid,) in await database.rows("SELECT pg_backend_pid()")]
+    assert "is away" not in caplog.text
 
 
 async def test_connection_that_is_cut_inside_a_write_leaves_nothing_of_it(postgres):

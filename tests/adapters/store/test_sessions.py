@@ -30,10 +30,14 @@ async def test_what_was_ended_stays_so_and_nothing_else(sessions):
     assert not await sessions.has_ended("two")
 
 
-@pytest.mark.parametrize("kind", DATABASES)
-async def test_what_would_have_ended_by_itself_is_forgotten(kind: str, clock, request: pytest.FixtureRequest):
+@pytest.fixture(params=DATABASES)
+def database_of_either_kind(request: pytest.FixtureRequest):
+    return request.getfixturevalue(DATABASES[request.param])
+
+
+async def test_what_would_have_ended_by_itself_is_forgotten(database_of_either_kind, clock):
     """So that the table does not grow."""
-    database = request.getfixturevalue(DATABASES[kind])
+    database = database_of_either_kind
     sessions = SqlEndedSessions(database, clock=clock)
     await sessions.end("one", until=NOON + DAY)
     clock.advance(2 * DAY)
