@@ -35,7 +35,7 @@ KILLS_A_ROUND = 20
 KILL_EVERY_S, ASK_EVERY_S = (0.3, 4.0), (0.1, 0.7)  # a process needs one to three seconds to start
 FIRST_TOKEN_S = 0.5  # so that a job takes two seconds, and most kills meet some
 JUST_ENDED_S = 1.0  # an answer on its way into the journal is in flight as well
-ENDS_WITHIN_S = 240.0
+STARTS_WITHIN_S, ENDS_WITHIN_S = 180.0, 240.0  # at the lowest priority of a busy machine
 _NUMBER = re.compile(r"Number (\d+)\?")
 
 
@@ -187,7 +187,8 @@ async def run_round(database_env: Mapping[str, str], rng: random.Random, folder:
         one = Round(world, env, rng, port)
         try:
             await asyncio.gather(*(one.start(role) for role in ROLES))
-            await asyncio.gather(*(process.wait_ready() for process in one.processes.values()))
+            async with asyncio.timeout(STARTS_WITHIN_S):
+                await asyncio.gather(*(process.ready.wait() for process in one.processes.values()))
             async with asyncio.TaskGroup() as group:
                 group.create_task(one.ask_on())
                 while one.figures.kills < KILLS_A_ROUND:
