@@ -80,5 +80,5 @@ async def open_postgres(
         register=archive,
         ages=archive,
         archives=(archive, *shared.archives),
-        try_out=partial(try_out, database, clock),
+        try_out=partial(try_out, database, clock, database.damage),
     )

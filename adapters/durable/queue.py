@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -42,6 +43,8 @@ class DurableQueue:
         self._file: OpenedFile | None = None
         self._waiting = 0
         self._counted_at = float("-inf")
+        self._look_now: asyncio.Task[dict[str, int]] | None = None
+        self._next_look: asyncio.Task[dict[str, int]] | None = None
 
     async def client(self) -> DBOSClient:
         """Raises `SetupError`."""
@@ -91,15 +94,19 @@ class DurableQueue:
 
         On SQLite, jobs of one second have no order: DBOS's time there has no finer one on Python 3.11.
         """
-        jobs = await self._jobs.unfinished(limit=MOST_JOBS)
-        job = next((job for job in jobs if job.id == job_id), None)
-        if job is None or job.status is not JobStatus.PENDING:
-            return None
-        jobs = [other for other in jobs if other.scope.tenant == job.scope.tenant]
-        waiting = [other for other in jobs if other.status is JobStatus.PENDING]
-        free = self._settings.jobs_per_tenant - (len(jobs) - len(waiting))
-        ahead = sum(_turn(other) < _turn(job) for other in waiting)
-        return max(0, ahead - max(0, free))  # those that find a free place are not waited for
+        return (await self._line()).get(job_id)
+
+    async def _line(self) -> dict[str, int]:
+        """Everybody's place. One look serves all who came before it began: in a rush they would look one by one."""
+        if self._next_look is None:
+            self._next_look = asyncio.create_task(self._look(self._look_now))
+        return await asyncio.shield(self._next_look)
+
+    async def _look(self, earlier: asyncio.Task[dict[str, int]] | None) -> dict[str, int]:
+        if earlier is not None:
+            await asyncio.gather(earlier, return_exceptions=True)
+        self._look_now, self._next_look = self._next_look, None
+        return _places(await self._jobs.unfinished(limit=MOST_JOBS), self._settings.jobs_per_tenant)
 
     async def forget(self, job_id: str) -> None:
         """Remove what the journal keeps of a job that has ended. Raises `StoreError`."""
@@ -172,6 +179,22 @@ def _unusable(reason: str) -> StoreError:
         f"the journal of jobs failed: {reason}",
         user_message=f"gorkd cannot use its journal of jobs ({reason}); please try again in a minute.",
     )
+
+
+def _places(jobs: Sequence[ResearchJob], jobs_per_tenant: int) -> dict[str, int]:
+    """How many must begin before each that waits, by job: those that find a free place are not waited for."""
+    waiting: dict[str, list[ResearchJob]] = {}
+    free: Counter[str] = Counter()
+    for job in jobs:
+        if job.status is JobStatus.PENDING:
+            waiting.setdefault(job.scope.tenant, []).append(job)
+        else:
+            free[job.scope.tenant] -= 1
+    return {
+        job.id: max(0, ahead - max(0, jobs_per_tenant + free[tenant]))
+        for tenant, line in waiting.items()
+        for ahead, job in enumerate(sorted(line, key=_turn))
+    }
 
 
 def _priority(job: ResearchJob) -> int:

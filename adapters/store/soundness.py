@@ -13,10 +13,10 @@ _TRY = "INSERT INTO tries (name, at) VALUES ('ready', ?) ON CONFLICT (name) DO U
 
 
 async def try_out(tables: Tables, clock: Clock, damage: Callable[[], str] = str) -> None:
-    """`damage` says what is wrong with a file by itself, "" for nothing. Raises `StoreError`."""
+    """`damage` says what is wrong with the database itself, "" for nothing. Raises `StoreError`."""
     if reason := await asyncio.to_thread(damage):
         raise StoreError(
             f"the records are not sound: {reason}",
-            user_message=f"gorkd cannot use its records ({reason}); whoever runs it should look at GORKD_DATA.",
+            user_message=f"gorkd cannot use its records ({reason}); whoever runs it should look at them.",
         )
     await tables.execute(_TRY, (clock(),))

@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import re
 from dataclasses import replace
+from itertools import count
 from typing import TypeVar
 
 from aiohttp import web
@@ -15,7 +16,7 @@ from adapters.web.access import LINKS, RESEARCHER, REVOCATIONS, asked_once, read
 from adapters.web.faults import Forbidden, KeyReused
 from adapters.web.links import RETRY
 from core.attachments import MAX_ATTACHMENTS
-from core.errors import InvalidQuery
+from core.errors import InvalidQuery, QueueFull
 from core.events import Json
 from core.job import LOCAL, Depth, JobStatus, ResearchJob, ResearchRequest, Scope
 from core.modes import DEFAULT_MODE, read_modes
@@ -92,7 +93,7 @@ async def post_research(request: web.Request) -> web.Response:
     scope, other = (own, LOCAL) if question.private or question.attachments else (LOCAL, own)
     key, digest = _idempotency_key(request, asker), hashlib.sha256(question.model_dump_json().encode()).hexdigest()
     if key:
-        _refuse_reuse(await researcher.asked(key, scope=scope) or await researcher.asked(key, scope=other), digest)
+        key = await _unused_or_ours(request, key, digest, scope, other)
     files = [await researcher.read_attachment(file.name, "", file.text.encode()) for file in question.attachments]
     asked = replace(question.to_request(scope), digest=digest if key else "")
     job = await researcher.submit(asked, dedupe_key=key, attachments=files)
@@ -180,6 +181,21 @@ def _idempotency_key(request: web.Request, asker: str) -> str:
     if not _IDEMPOTENCY_KEY.fullmatch(given):
         raise InvalidQuery("Idempotency-Key: 1 to 255 printable ASCII characters.", rule="request")
     return asked_once(request, asker, given)
+
+
+async def _unused_or_ours(request: web.Request, key: str, digest: str, *scopes: Scope) -> str:
+    """The dedupe key of this question. What was turned away since too many waited was not asked: it may come again.
+
+    Raises `KeyReused`.
+    """
+    for number in count():
+        numbered = f"{key}:{number}" if number else key
+        found = [await request.app[RESEARCHER].asked(numbered, scope=scope) for scope in scopes]
+        twin = next((job for job in found if job is not None), None)
+        _refuse_reuse(twin, digest)
+        if twin is None or twin.error is None or twin.error.code != QueueFull.code:
+            return numbered
+    raise AssertionError("there is always another number")
 
 
 def _refuse_reuse(job: ResearchJob | None, digest: str) -> None:

@@ -2,7 +2,7 @@
 
 What was counted is kept in a folder after every round, and a later run goes on there until there were as many kills as
 are wanted. Lost, doubled and unfinished are as in the soak; of the model's calls, those are counted that came again
-although they had been answered for more than `JUST_ENDED_S` when the worker that made them died.
+although their answer was out for more than `JUST_ENDED_S` when the worker that made them died.
 """
 
 from __future__ import annotations
@@ -144,6 +144,8 @@ class Round:
                 continue
             self.figures.answered += job.status is JobStatus.COMPLETED
             self.figures.failed += job.status is not JobStatus.COMPLETED
+            if job.error:
+                print(f"  failed: {job.error.code}: {job.error.message}")
             reader = Reader()
             await reader.follow(house, job.id)
             self.figures.doubled += sum(event.type == "complete" for event in reader.events) - 1
@@ -151,21 +153,25 @@ class Round:
 
     def _count_calls(self) -> None:
         """A call that comes again is excused by the death of who made the one before, while that was under way."""
-        last: dict[tuple[str, str], tuple[float, str]] = {}
-        for call in sorted(self.world.model.calls, key=lambda call: call.at):
+        last: dict[tuple[str, str], int] = {}
+        model = self.world.model
+        for place, call in enumerate(model.calls):
             number = _NUMBER.search(call.user)
             if number is None or call.schema_name not in ("plan", "answer"):
                 continue
             self.figures.calls += 1
             name = (number[1], call.schema_name)
             if name in last:
-                began_at, key = last[name]
-                until = began_at + FIRST_TOKEN_S + JUST_ENDED_S
-                if any(began_at <= died_at <= until for died_at in self.deaths.get(key, [])):
-                    self.figures.repeated_in_flight += 1
-                else:
-                    self.figures.repeated_after += 1
-            last[name] = (call.at, call.key)
+                before, answered_at = model.calls[last[name]], model.answered_at.get(last[name], call.at)
+                deaths = [at for at in self.deaths.get(before.key, []) if before.at <= at]
+                late_s = min(deaths, default=call.at) - answered_at
+                self.figures.repeated_in_flight += late_s <= JUST_ENDED_S
+                self.figures.repeated_after += late_s > JUST_ENDED_S
+                if late_s > JUST_ENDED_S:
+                    print(
+                        f"  repeated {late_s:.1f} s after its answer was out: {name}, by {before.key}, then {call.key}"
+                    )
+            last[name] = place
 
 
 def _key(role: str) -> str:

@@ -181,6 +181,20 @@ async def test_a_pool_that_is_in_use_is_no_server_that_is_away(postgres_url, ano
     assert "is away" not in caplog.text
 
 
+async def test_a_server_that_is_away_says_why_at_once(postgres_server, another):
+    """Whoever asks whether gorkd is ready waits no longer than for a page."""
+    opened = await another(postgres_server.url())
+    before = await asyncio.to_thread(opened.damage)
+
+    postgres_server.stop()
+    try:
+        meanwhile = await asyncio.to_thread(opened.damage)
+    finally:
+        postgres_server.start()
+
+    assert (before, meanwhile) == ("", "it cannot be reached")
+
+
 async def test_connection_that_is_cut_inside_a_write_leaves_nothing_of_it(postgres):
     """The half-done change is gone, the caller hears of it, and the next write goes through."""
     jobs = PostgresJobStore(postgres)

@@ -20,6 +20,7 @@ from adapters.store.postgres import PostgresDatabase
 from adapters.store.postgres_jobs import PostgresJobStore
 from adapters.store.sqlite import Database
 from adapters.web.settings import WebSettings
+from core.errors import QueueFull
 from core.job import JobStatus, ResearchJob, Scope
 from core.ports import JobStore
 from core.researcher import Researcher
@@ -37,10 +38,16 @@ SETTINGS = WebSettings(api_tokens=TOKENS, asks_per_minute=1000)
 QUESTION = {"query": "How tall is the Eddystone lighthouse?"}
 
 
+@dataclass
 class Waiting:
-    """A queue whose jobs nobody takes."""
+    """A queue whose jobs nobody takes, and that has no room for the first `full` of them."""
 
-    async def enqueue(self, job: ResearchJob) -> None: ...
+    full: int = 0
+
+    async def enqueue(self, job: ResearchJob) -> None:
+        self.full -= 1
+        if self.full >= 0:
+            raise QueueFull(200)
 
     async def cancel(self, job_id: str) -> None: ...
 
@@ -49,9 +56,11 @@ class Waiting:
 
 
 @asynccontextmanager
-async def asking(jobs: JobStore | None = None, settings: WebSettings = SETTINGS) -> AsyncIterator[ConformingClient]:
+async def asking(
+    jobs: JobStore | None = None, settings: WebSettings = SETTINGS, queue: Waiting | None = None
+) -> AsyncIterator[ConformingClient]:
     deps = make_deps(search=[])
-    researcher = Researcher(replace(deps, jobs=jobs or MemoryJobStore()), Waiting())
+    researcher = Researcher(replace(deps, jobs=jobs or MemoryJobStore()), queue or Waiting())
     async with conforming(web_app(researcher, settings)) as client:  # type: ignore[arg-type]
         yield client
 
@@ -103,6 +112,19 @@ async def test_a_key_with_another_question_is_refused(other: dict[str, object]):
     assert refused == (422, "IDEMPOTENCY_KEY_REUSED")
     assert again == first
     assert [status for status, _ in turned] == [202, 422]
+
+
+async def test_what_was_turned_away_may_come_again_under_its_key():
+    """Too many waited: nobody has researched it. From the time on at which it is taken, it is one job."""
+    queue = Waiting(full=2)
+    async with asking(queue=queue) as client:
+        turned_away = [await ask(client) for _ in range(2)]
+        taken = [await ask(client) for _ in range(2)]
+        other = await ask(client, question={"query": "What else?"})
+
+    assert turned_away == [(429, "RATE_LIMITED")] * 2
+    assert taken[0] == taken[1]
+    assert (taken[0][0], other[0]) == (202, 422)
 
 
 async def test_the_same_question_written_otherwise_is_the_same():
