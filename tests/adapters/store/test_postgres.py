@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 
 import psycopg
@@ -147,28 +147,20 @@ async def test_an_outage_is_two_lines_of_the_log(postgres_server, another, caplo
     assert "is back" in told[1]
 
 
-async def test_too_many_connections_are_named(postgres_server, another):
+async def test_too_many_connections_are_named(postgres_url, another):
     """At the start, and later when the pool gets none: each by the cause, not as a server that is away."""
-    opened = await another(postgres_server.url(), connect_timeout_s=0.3, max_connections=2)
-    async with opened.transaction():  # so that the next call needs one more
-        crowd = list(crowding(postgres_server.url()))
-        try:
-            with pytest.raises(SetupError, match="it has too many connections"):
-                await PostgresDatabase.open(postgres_server.url())
-            with pytest.raises(StoreError, match="it has too many connections"):
-                await opened.rows("SELECT 1")
-        finally:
-            for connection in crowd:
-                connection.close()
+    url = re.sub("//[^@]+@", "//lonely@", postgres_url)
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute("DROP ROLE IF EXISTS lonely")
+        connection.execute("CREATE ROLE lonely SUPERUSER LOGIN")  # whom no limit holds
+        opened = await another(url, connect_timeout_s=0.5)
+        connection.execute("ALTER ROLE lonely NOSUPERUSER CONNECTION LIMIT 0")
+        connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'lonely'")
 
-
-def crowding(url: str) -> Iterator[psycopg.Connection]:
-    """Connections until no more are allowed."""
-    while True:
-        try:
-            yield psycopg.connect(url)
-        except psycopg.OperationalError:
-            return
+        with pytest.raises(StoreError, match="it has too many connections"):
+            await opened.rows("SELECT 1")
+        with pytest.raises(SetupError, match="it has too many connections"):
+            await another(url)
 
 
 async def test_a_pool_that_is_in_use_is_no_server_that_is_away(postgres_url, another, caplog):
