@@ -21,6 +21,7 @@ from tests.adapters.durable.processes import Process
 from tests.bench.conditions import Conditions
 from tests.bench.questions import percentile
 from tests.bench.table import Goal, Row, format_table
+from tests.bench.usage import cpu_s
 from tests.loopback.world import World
 from tests.servers import free_port
 
@@ -33,19 +34,28 @@ Ask = Callable[[int], Awaitable[bool]]  # the number of a question that nobody a
 
 
 @dataclass(frozen=True)
+class Door:
+    """What asks, and the process that acknowledges."""
+
+    ask: Ask
+    pid: int
+
+
+@dataclass(frozen=True)
 class Way:
-    """`open` gives what asks, with a house around it whose model needs `first_token_s` for each answer."""
+    """`open` gives the door of a house in this world, with these settings."""
 
     name: str
-    open: Callable[[World, Mapping[str, str]], AsyncIterator[Ask]]
+    open: Callable[[World, Mapping[str, str]], AsyncIterator[Door]]
 
 
 @dataclass(frozen=True)
 class Acked:
-    """Seconds from asking to the acknowledgement, of those that got one; how many did not."""
+    """Seconds from asking to the acknowledgement, of those that got one; how many did not; processor time of each."""
 
     seconds: list[float]
     unheard: int
+    cpu_s: float
 
 
 def measure_acks(conditions: Conditions) -> str:
@@ -63,6 +73,7 @@ async def _measure(conditions: Conditions) -> str:
         Row("acknowledged, p50", [percentile(one.seconds, 50) for _, one in columns], "s"),
         Row("acknowledged, p99", [percentile(one.seconds, 99) for _, one in columns], "s", goal=Goal(GOAL_S)),
         Row("slowest", [max(one.seconds, default=None) for _, one in columns], "s"),
+        Row("processor time of each", [1000 * one.cpu_s for _, one in columns], "ms", 1),
         Row("not acknowledged", [one.unheard for _, one in columns], digits=0, goal=Goal(0)),
     ]
     title = f"acks: {conditions.asked_at_once} questions in flight, {WORKERS} workers, SQLite"
@@ -75,14 +86,17 @@ async def _burst(way: Way, questions: int, *, is_steady: bool) -> Acked:
         world.model.first_token_s = WITHIN_S  # nothing ends while it is measured
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
             env = world.env(Path(folder), "tavily", model=True)
-            async with asynccontextmanager(way.open)(world, env) as ask:
+            async with asynccontextmanager(way.open)(world, env) as door:
+                ask = door.ask
                 await _timed(ask, questions)  # what is loaded with the first
+                before = cpu_s(door.pid)
                 at_once = 3 * questions // 4 if is_steady else questions
                 asked = await asyncio.gather(*(_timed(ask, number) for number in range(at_once)))
                 if is_steady:
                     asked = [await _timed(ask, number) for number in range(at_once, questions)]
+                used_s = cpu_s(door.pid) - before
     seconds = [took_s for took_s in asked if took_s is not None]
-    return Acked(seconds, len(asked) - len(seconds))
+    return Acked(seconds, len(asked) - len(seconds), used_s / questions)
 
 
 async def _timed(ask: Ask, number: int) -> float | None:
@@ -95,7 +109,7 @@ async def _timed(ask: Ask, number: int) -> float | None:
     return time.perf_counter() - began_at if is_heard else None
 
 
-async def over_http(world: World, env: Mapping[str, str]) -> AsyncIterator[Ask]:
+async def over_http(world: World, env: Mapping[str, str]) -> AsyncIterator[Door]:
     """The acknowledgement is the 202 with the job's address."""
     settings = {
         **env,
@@ -118,7 +132,7 @@ async def over_http(world: World, env: Mapping[str, str]) -> AsyncIterator[Ask]:
                     await answer.read()
                     return answer.status == 202
 
-            yield ask
+            yield Door(ask, processes[0].running.pid)
     finally:
         await asyncio.gather(*(process.killed() for process in processes))
 
