@@ -61,6 +61,7 @@ async def post_sign_out(request: web.Request) -> web.Response:
 
 def _page(request: web.Request, *, refusal: str) -> web.Response:
     status = 401 if refusal else 200
-    page = aiohttp_jinja2.render_template("sign_in.html", request, {"refusal": refusal}, status=status)
+    context = {"refusal": refusal, "has_session": COOKIE in request.cookies}
+    page = aiohttp_jinja2.render_template("sign_in.html", request, context, status=status)
     page.headers["Cache-Control"] = "no-store"
     return page

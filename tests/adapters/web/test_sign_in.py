@@ -76,6 +76,16 @@ async def test_a_copied_cookie_is_worth_nothing_after_signing_out(client: Confor
     assert (with_copy, await ask(client)) == (401, 303)
 
 
+async def test_who_has_signed_in_finds_where_to_sign_out(client: ConformingClient):
+    before = await (await client.get("/sign-in", headers=AFAR)).text()
+    await client.post("/sign-in", data={"token": "right"}, headers=AFAR)
+
+    after = await (await client.get("/sign-in", headers=AFAR)).text()
+
+    assert 'action="/sign-out"' not in before
+    assert 'action="/sign-out"' in after
+
+
 async def test_only_a_genuine_session_can_be_ended():
     """Else strangers would fill the records with ends of nothing."""
     sessions = MemoryEndedSessions()
