@@ -15,6 +15,8 @@ from pathlib import Path
 from time import perf_counter
 
 from adapters.proxies import DIRECT, Proxies
+from adapters.secrets import TOKEN_FILE
+from adapters.web.settings import TRUSTS_LOCAL, WebSettings
 from core.answer import ModelUsage
 from core.budget import Budget, require_price
 from core.checkup import Doubt, Probe
@@ -130,6 +132,24 @@ def redis_probe(url: str) -> Probe:
 def port_probe(host: str, port: int) -> Probe:
     """Free, or held by a gorkd that answers."""
     return Probe("pages", lambda: _check_port(host, port))
+
+
+def access_probe(settings: WebSettings, folder: Path) -> Probe:
+    """Who needs a token to ask on the pages and over HTTP."""
+
+    async def run() -> str:
+        if settings.trust_local:
+            raise Doubt(f"{TRUSTS_LOCAL}; unset it when everybody has a token")
+        if settings.trusts_this_machine:
+            return (
+                "this machine asks without a token, and so would everybody behind a proxy on it that adds no header; "
+                "before there is one, set GORKD_API_TOKENS or GORKD_PUBLIC_URL"
+            )
+        if settings.api_tokens:
+            return "everybody needs one of the tokens in GORKD_API_TOKENS"
+        return f"everybody needs the token in {folder / TOKEN_FILE}, made at the first start"
+
+    return Probe("access", run)
 
 
 def discord_probe(token: str, proxies: Proxies = DIRECT) -> Probe:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from core.errors import SetupError, StoreError
 
-FILE_NAME = "secret"
+FILE_NAME, TOKEN_FILE = "secret", "token"
 MIN_CHARS = 16  # of a secret that somebody chose; the made one has 43
 _PURPOSE = b"gorkd stored tokens v1"  # keeps this key apart from those derived for other purposes
 _SIGNING = b"gorkd page links v1"
@@ -74,7 +74,7 @@ def _secrets(env: Mapping[str, str], data: Path) -> tuple[str, ...]:
         return given
     if env.get("DATABASE_URL"):
         raise SetupError("DATABASE_URL is set, so GORKD_SECRET must be too: the same on every machine.")
-    return (_kept(data),)
+    return (_kept(data / FILE_NAME)[0],)
 
 
 def read_tokens(env: Mapping[str, str], name: str) -> tuple[str, ...]:
@@ -101,24 +101,47 @@ def _key(secret: str, purpose: bytes) -> bytes:
     return hashlib.blake2b(purpose, key=pseudorandom, digest_size=32).digest()
 
 
-def _kept(data: Path) -> str:
-    """The installation's own secret, made by whichever process comes first."""
-    path = data / FILE_NAME
+def kept_token(data: Path) -> tuple[str, bool]:
+    """The API token that is this installation's where nobody has set one, and whether it was made just now.
+
+    Raises `SetupError`.
+    """
+    return _kept(data / TOKEN_FILE)
+
+
+def _kept(path: Path) -> tuple[str, bool]:
+    """The text of a secret file, made by whichever process comes first; whether this one did."""
     try:
-        data.mkdir(mode=0o700, parents=True, exist_ok=True)
-        draft = data / f".{FILE_NAME}-{os.getpid()}-{secrets.token_hex(4)}"
-        if not path.exists():
-            handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(handle, "w") as file:
-                file.write(secrets.token_urlsafe(32))
-            try:
-                os.link(draft, path)  # unlike a rename it never replaces another process's
-            except FileExistsError:
-                pass
-            finally:
-                draft.unlink()
-        return path.read_text("ascii").strip()
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        is_new = not path.exists() and _make(path)
+        text = path.read_text("ascii").strip()
     except (OSError, UnicodeError) as exc:
+        reason = getattr(exc, "strerror", None) or type(exc).__name__
+        raise SetupError(f"The secret in {path} cannot be read or made ({reason}); check GORKD_DATA.") from exc
+    if len(text) < MIN_CHARS:
         raise SetupError(
-            f"The secret in {path} cannot be read or made ({type(exc).__name__}); check GORKD_DATA."
-        ) from exc
+            f"The file {path} is empty or cut short: put it back from a backup, or delete it and a new one is made. "
+            "What was signed or encrypted with the old one is then void."
+        )
+    return text, is_new
+
+
+def _make(path: Path) -> bool:
+    """Whether this process made it: whole and on the disk before it has its name, whatever ends in between."""
+    draft = path.with_name(f".{path.name}-{os.getpid()}-{secrets.token_hex(4)}")
+    try:
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(secrets.token_urlsafe(32))
+            file.flush()
+            os.fsync(file.fileno())
+        os.link(draft, path)  # unlike a rename it never replaces another process's
+    except FileExistsError:
+        return False
+    finally:
+        draft.unlink(missing_ok=True)
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+    return True

@@ -1,11 +1,14 @@
-"""SQLite's write-ahead log, for every file that several of gorkd's processes open: the records and the journal."""
+"""SQLite's files that several of gorkd's processes open, the records and the journal: their log, and their loss."""
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
+from pathlib import Path
 
 _PAUSE_S = 0.02
+_HEADER = b"SQLite format 3\0"
 
 
 def switch_to_write_ahead(connection: sqlite3.Connection, *, within_s: float) -> None:
@@ -22,3 +25,29 @@ def switch_to_write_ahead(connection: sqlite3.Connection, *, within_s: float) ->
             if exc.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > ends_at:
                 raise
         time.sleep(_PAUSE_S)
+
+
+class OpenedFile:
+    """A file that is open, and may be taken away from its place meanwhile: what is then written is lost in silence."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises `OSError`."""
+        self._path = path
+        self._identity = _identity(path)
+
+    def damage(self) -> str:
+        """What is wrong with it, "" for nothing. Blocks."""
+        try:
+            if _identity(self._path) != self._identity:
+                return f"{self._path.name} was replaced while gorkd runs"
+            with self._path.open("rb") as file:
+                return "" if file.read(len(_HEADER)) in (_HEADER, b"") else f"{self._path.name} is not a database"
+        except FileNotFoundError:
+            return f"{self._path.name} is gone"
+        except OSError as exc:
+            return f"{self._path.name}: {exc.strerror}"
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    found = os.stat(path)
+    return found.st_dev, found.st_ino

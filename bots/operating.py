@@ -154,7 +154,7 @@ async def _probes(env: Mapping[str, str], settings: BotSettings, stack: AsyncExi
         web = WebSettings.from_env(env)
     except SetupError as exc:
         return [*probes, _broken("pages", exc)]
-    return [*probes, doctor.port_probe(web.host, web.port)]
+    return [*probes, doctor.port_probe(web.host, web.port), doctor.access_probe(web, settings.data)]
 
 
 async def _vendor_probes(env: Mapping[str, str], settings: BotSettings, stack: AsyncExitStack) -> list[Probe]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
 
 from adapters.secrets import SecretBox
@@ -30,6 +31,8 @@ from adapters.store.postgres_steering import PostgresSteeringStore
 from adapters.store.postgres_tracelog import PostgresTraceLog
 from adapters.store.postgres_traces import PostgresTraceStore
 from adapters.store.revocations import SqlLinkRevocations
+from adapters.store.sessions import SqlEndedSessions
+from adapters.store.soundness import try_out
 from adapters.store.spending import SqlSpending
 from adapters.store.usage import PostgresUsageLog
 from bots.records import Records, Shared
@@ -68,6 +71,7 @@ async def open_postgres(
         backlog=SqlBacklog(database),
         usage=PostgresUsageLog(database),
         revocations=SqlLinkRevocations(database),
+        sessions=SqlEndedSessions(database, clock=clock),
         tokens=SqlTokens(database, box, clock=clock),
         states=SqlOneTimeStates(database, clock=clock),
         turns=SqlTurns(database, clock=clock),
@@ -77,4 +81,5 @@ async def open_postgres(
         register=archive,
         ages=archive,
         archives=(archive, *shared.archives),
+        try_out=partial(try_out, database, clock, database.damage),
     )

@@ -7,17 +7,18 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from aiohttp import web
 
 from adapters.chat.connecting import run_by_itself
-from adapters.secrets import signing_keys
+from adapters.secrets import TOKEN_FILE, kept_token, signing_keys
 from adapters.web.listening import web_runner
 from adapters.web.monitor import serve_metrics
 from adapters.web.peers import is_loopback
-from adapters.web.settings import WebSettings
+from adapters.web.settings import TRUSTS_LOCAL, WebSettings
 from bots.config import BotSettings
 from bots.wiring import GRACE_S, House, open_house, utc_now
 from core.errors import SetupError
@@ -55,7 +56,7 @@ async def run_worker(env: Mapping[str, str], settings: BotSettings) -> None:
     """Research what the other processes have enqueued; says on standard output when it is ready."""
     async with (
         open_house(env, settings, grace_s=GRACE_S, role="worker") as house,
-        serve_metrics(house.metrics.render, env),
+        serve_metrics(house.metrics.render, env, house.readiness.reasons),
     ):
         await house.warm_up()
         print("gorkd worker is ready", flush=True)  # noqa: T201  # for whoever started it
@@ -71,7 +72,7 @@ async def run_web(env: Mapping[str, str], settings: BotSettings) -> None:
 async def run_discord(env: Mapping[str, str], settings: BotSettings) -> None:
     async with (
         open_house(env, settings, grace_s=0, role="front") as house,
-        serve_metrics(house.metrics.render, env),
+        serve_metrics(house.metrics.render, env, house.readiness.reasons),
     ):
         await _discord(env, house)
 
@@ -79,7 +80,7 @@ async def run_discord(env: Mapping[str, str], settings: BotSettings) -> None:
 async def run_slack(env: Mapping[str, str], settings: BotSettings) -> None:
     async with (
         open_house(env, settings, grace_s=0, role="front") as house,
-        serve_metrics(house.metrics.render, env),
+        serve_metrics(house.metrics.render, env, house.readiness.reasons),
     ):
         await _slack(env, house)
 
@@ -128,7 +129,7 @@ async def _serving(env: Mapping[str, str], house: House) -> AsyncIterator[None]:
     from adapters.pages.papers import PagePictures
     from adapters.web.app import build_web
 
-    settings = WebSettings.from_env(env)
+    settings = _with_token(WebSettings.from_env(env), house.settings.data)
     painter = PagePictures()
     pictures = PaperViews(house.deps.library, painter)
     app = build_web(
@@ -136,8 +137,10 @@ async def _serving(env: Mapping[str, str], house: House) -> AsyncIterator[None]:
         house.metrics.render,
         settings,
         house.traces,
+        ready=house.readiness.reasons,
         links=page_links(env, house.settings),
         revocations=house.revocations,
+        sessions=house.sessions,
         limits=house.limits,
         previews=_previews(env, house),
         library=pictures,
@@ -151,6 +154,21 @@ async def _serving(env: Mapping[str, str], house: House) -> AsyncIterator[None]:
             await stack.enter_async_context(_slack_installing(app, env, house))
         async with _listening(app, settings):
             yield
+
+
+def _with_token(settings: WebSettings, data: Path) -> WebSettings:
+    """With a token of this installation's own where asking takes one and none is set. Raises `SetupError`."""
+    if settings.trust_local:
+        log.warning(TRUSTS_LOCAL)
+    if settings.api_tokens or (settings.is_for_this_machine and settings.trusts_this_machine):
+        return settings
+    token, is_new = kept_token(data)
+    path = data / TOKEN_FILE
+    if is_new:
+        print(f"Asking takes a token. Shown this once, and kept in {path}: {token}", flush=True)  # noqa: T201  # as above
+    else:
+        log.info("asking takes the token in a file, since GORKD_API_TOKENS is not set", extra={"file": str(path)})
+    return settings.model_copy(update={"api_tokens": (token,)})
 
 
 @asynccontextmanager

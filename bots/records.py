@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,7 +32,9 @@ from adapters.store.memo import SqliteJobMemo
 from adapters.store.ratings import SqliteRatings
 from adapters.store.reuse import SqliteReuseStore
 from adapters.store.revocations import SqlLinkRevocations
+from adapters.store.sessions import SqlEndedSessions
 from adapters.store.settings import SqliteSettings
+from adapters.store.soundness import try_out
 from adapters.store.sources import SqliteSourceStore
 from adapters.store.spending import SqlSpending
 from adapters.store.sqlite import Database
@@ -52,7 +55,7 @@ from core.heartbeats import Heartbeats
 from core.library.conversations import Conversations
 from core.library.paper import Library
 from core.limits import RateLimits, SingleFlight
-from core.page_links import LinkRevocations
+from core.page_links import EndedSessions, LinkRevocations
 from core.ports import (
     AnswerCache,
     CacheKeeping,
@@ -67,6 +70,7 @@ from core.ports import (
     TokenStore,
     Turns,
 )
+from core.readiness import TryOut
 from core.settings.desk import SettingsStore
 from core.steering import SteeringStore
 from core.trace import TraceStore
@@ -105,6 +109,7 @@ class Records:
     backlog: Backlog
     usage: UsageLog
     revocations: LinkRevocations
+    sessions: EndedSessions
     tokens: TokenStore
     states: OneTimeStates
     turns: Turns
@@ -114,6 +119,7 @@ class Records:
     register: Register
     ages: Ages
     archives: tuple[Archive, ...]
+    try_out: TryOut
 
 
 @dataclass(frozen=True)
@@ -201,6 +207,7 @@ def _sqlite_records(database: Database, shared: Shared, box: SecretBox, *, folde
         backlog=SqlBacklog(database),
         usage=SqliteUsageLog(database),
         revocations=SqlLinkRevocations(database),
+        sessions=SqlEndedSessions(database, clock=clock),
         tokens=SqliteTokens(database, box, clock=clock),
         states=SqlOneTimeStates(database, clock=clock),
         turns=SqlTurns(database, clock=clock),
@@ -210,4 +217,5 @@ def _sqlite_records(database: Database, shared: Shared, box: SecretBox, *, folde
         register=archive,
         ages=archive,
         archives=(archive, *shared.archives),
+        try_out=partial(try_out, database, clock, database.damage),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
@@ -44,10 +45,11 @@ from core.limited import LimitedSearch
 from core.limits import RateLimits
 from core.llm import cost_usd
 from core.modes import MODES
-from core.page_links import LinkRevocations
+from core.page_links import EndedSessions, LinkRevocations
 from core.ports import WEB_SEARCH, ChatModel, JobQueue, warm_up
 from core.prices import read_prices
 from core.quotas import Quota
+from core.readiness import Readiness
 from core.researcher import Researcher
 from core.runner import DirectSteps, run_job
 from core.settings.desk import SettingsDesk
@@ -74,11 +76,13 @@ class House:
     settings: BotSettings
     traces: TraceLog
     revocations: LinkRevocations
+    sessions: EndedSessions
     limits: RateLimits
     conversations: Conversations
     open_messages: OpenMessages
     usage: UsageLog
     tenancy: Tenancy
+    readiness: Readiness
 
     async def warm_up(self) -> None:
         """Load what is slow to load, so that the first question does not pay for it."""
@@ -136,10 +140,15 @@ async def open_house(
             holder=secrets.token_hex(8), clock=utc_now,
         )  # fmt: skip
         await stack.enter_async_context(_in_background(leaving.keep_erasing()))
+        waits = queue if isinstance(queue, DurableQueue) else None  # for a worker, which may be elsewhere
+        readiness = Readiness(
+            records.try_out, journal=waits.try_out if waits else None, heartbeats=records.heartbeats if waits else None,
+            clock=utc_now, stopwatch=time.monotonic,
+        )  # fmt: skip
         tenancy = Tenancy(records.tokens, records.states, records.turns, leaving, desk)
         yield House(
-            researcher, deps, metrics, settings, records.traces, records.revocations, records.limits,
-            records.conversations, records.open_messages, records.usage, tenancy,
+            researcher, deps, metrics, settings, records.traces, records.revocations, records.sessions, records.limits,
+            records.conversations, records.open_messages, records.usage, tenancy, readiness,
         )  # fmt: skip
 
 

@@ -118,6 +118,8 @@ class Leaving:
             self._noted.clear()
             try:
                 await self.erase_waiting()
+            except StoreError as exc:  # the store says itself when its database goes
+                log.debug("departures are not looked at", extra={"error": str(exc)})
             except GorkdError as exc:
                 log.warning("departures are not looked at", extra={"error": str(exc)})
             try:

@@ -42,6 +42,7 @@
     ├── Doubt                   the operator should look at it, though it works (core/checkup.py)
     ├── TooMany                 too many requests from one address (adapters/web/faults.py)
     ├── Forbidden               the asker must sign in (adapters/web/faults.py)
+    ├── KeyReused               an Idempotency-Key of another question (adapters/web/faults.py)
     ├── NotYours                somebody else's button (adapters/chat/discord/presses.py)
     ├── NotInstalled            a team without the app (adapters/chat/slack/client.py)
     └── StoreError              the database
@@ -242,6 +243,8 @@ class QueueFull(GorkdError):
 
 class StoreError(GorkdError):
     """The database could not be read or written. What exactly happened is for the log alone, unless the caller says."""
+
+    code = "UNAVAILABLE"
 
     def __init__(
         self,

@@ -68,7 +68,8 @@ class ResearchRequest:
     better than in that job; `quoted` a message whose claims are to be checked; `attachments` the names of
     the files that came along, whose texts are kept by job (core/attachments.py); `refreshes` the job whose
     repeated answer is to be renewed. `channel` is the platform's id of where it was asked, of a thread its
-    parent's, "" in direct messages; `policy` is the tenant's, as it was when the question was admitted.
+    parent's, "" in direct messages; `policy` is the tenant's, as it was when the question was admitted; `digest` is
+    of the request that brought it, where that may come again (Idempotency-Key).
     """
 
     query: str
@@ -89,6 +90,7 @@ class ResearchRequest:
     refreshes: str = ""
     channel: str = ""
     policy: SourcePolicy = EVERYTHING
+    digest: str = ""
 
     @property
     def stands_alone(self) -> bool:

@@ -32,6 +32,16 @@ class LinkRevocations(Protocol):
     async def revoked_at(self, job_id: str) -> datetime | None: ...
 
 
+class EndedSessions(Protocol):
+    """Which signed-in sessions were ended before their time. Each method raises `StoreError`."""
+
+    async def end(self, session_id: str, *, until: datetime) -> None:
+        """It is forgotten `until` then, when the session would have ended by itself. Idempotent."""
+        ...
+
+    async def has_ended(self, session_id: str) -> bool: ...
+
+
 @dataclass(frozen=True)
 class PageLinks:
     """`public_url` is where the pages are. The first of `keys` signs; all of them are believed."""

@@ -12,6 +12,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -131,6 +132,39 @@ def running_redis(folder: Path) -> Iterator[RedisServer]:
         yield server
     finally:
         server.stop()
+
+
+@contextmanager
+def running_nginx(folder: Path, to_port: int, *settings: str) -> Iterator[int]:
+    """The port of an nginx that passes everything to `to_port` of this machine: plainly, or with more `settings`."""
+    binary = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+    if binary is None:
+        _miss("nginx")
+    port = free_port()
+    spools = " ".join(f"{kind}_temp_path {folder};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+    location = f"proxy_pass http://127.0.0.1:{to_port}; {' '.join(settings)}"
+    config = folder / "nginx.conf"
+    config.write_text(
+        f"daemon off; master_process off; pid {folder}/nginx.pid; error_log stderr; events {{}} "
+        f"http {{ access_log off; {spools} server {{ listen 127.0.0.1:{port}; location / {{ {location} }} }} }}"
+    )
+    process = subprocess.Popen([str(binary), "-p", str(folder), "-c", str(config)], stderr=subprocess.DEVNULL)
+    try:
+        _await_listener(port)
+        yield port
+    finally:
+        process.terminate()
+        process.wait(START_TIMEOUT_S)
+
+
+def _await_listener(port: int) -> None:
+    ends_at = time.monotonic() + START_TIMEOUT_S
+    while time.monotonic() < ends_at:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.01)
+    pytest.fail(f"nobody listens on {port}")
 
 
 @contextmanager

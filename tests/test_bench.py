@@ -43,6 +43,16 @@ def test_pages_and_followers_are_measured(capsys: pytest.CaptureFixture[str]) ->
     assert re.search(r"^from request to last byte \(ms\) +\d", printed, re.MULTILINE)
 
 
+@pytest.mark.slow
+def test_acknowledgements_are_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    """Every way in is asked, and every question acknowledged."""
+    code = main(["acks"], replace(SMALL, asked_at_once=8))
+
+    printed = capsys.readouterr().out
+    assert code == 0
+    assert re.search(r"^not acknowledged( +0 ok)+ +≤ 0$", printed, re.MULTILINE)
+
+
 def test_a_name_that_is_no_part_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     """A typing error names what there is."""
     code = main(["quetsions"], SMALL)

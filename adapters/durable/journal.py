@@ -19,8 +19,18 @@ APPLICATION = "gorkd"
 VERSION = "1"  # pinned: a job begun by one release is resumed by the next; a journal that does not fit fails the job
 QUEUE = "gorkd"
 WORKFLOW = "research"
-LOST_AGAIN_S = 60.0  # between two lines of DBOS about a database that is away; five of its threads try each second
 _LOST = ("connection failed", "server closed the connection", "terminating connection", "the connection is lost")
+_REASONS = {  # by what libpq, the server, SQLite or the system says
+    "too many c": "the database has too many connections",
+    "connection slots are reserved": "the database has too many connections",
+    "disk is full": "the disk is full",
+    "No space left": "the disk is full",
+    "starting up": "the database is shutting down or starting up",
+    "shutting down": "the database is shutting down or starting up",
+    "Connection refused": "the database cannot be reached",
+    "server closed the connection": "the database has closed the connection",
+    "terminating connection": "the database has closed the connection",
+}
 WAL_WITHIN_S = 5.0  # as long as a write waits for another
 
 
@@ -48,7 +58,7 @@ def open_client(settings: DurableSettings) -> DBOSClient:
             polling_interval_sec=settings.poll_s,
         )
     except (SQLAlchemyError, error.DBOSException, OSError, sqlite3.Error) as exc:
-        reason = str(getattr(exc, "orig", exc)).strip().splitlines()[0]
+        reason = reason_of(exc)
         name = "DATABASE_URL" if settings.file is None else "GORKD_DATA"
         raise SetupError(
             f"the journal of jobs cannot be opened: {reason}",
@@ -57,29 +67,27 @@ def open_client(settings: DurableSettings) -> DBOSClient:
     return client
 
 
+def reason_of(exc: Exception) -> str:
+    """Why, in a few words that name no user and hold nothing of a job."""
+    said = str(getattr(exc, "orig", None) or exc).strip() or type(exc).__name__
+    found = next((reason for words, reason in _REASONS.items() if words in said), "")
+    return found or said.splitlines()[0]
+
+
 def quiet_logs() -> None:
     """DBOS's logger would print by itself; with a handler of its own it leaves that to ours."""
     logger = logging.getLogger("dbos")
     if not logger.handlers:
         logger.addHandler(logging.NullHandler())
-        logger.addFilter(Sparing())
+        logger.addFilter(_is_news)
     logger.setLevel(logging.WARNING)
 
 
-class Sparing(logging.Filter):
-    """Lets a lost connection be told once in a while: the stores say when their database goes and when it is back."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._told_at = float("-inf")
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        if not any(words in record.getMessage() for words in _LOST):
-            return True
-        if record.created - self._told_at < LOST_AGAIN_S:
-            return False
-        self._told_at = record.created
-        return True
+def _is_news(record: logging.LogRecord) -> bool:
+    """Not that a connection is lost: five of DBOS's threads try each second, and the stores say when their database
+    goes and when it is back.
+    """
+    return not any(words in record.getMessage() for words in _LOST)
 
 
 def _prepare_file(file: Path) -> None:

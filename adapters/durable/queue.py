@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from adapters.durable.settings import DurableSettings
-from core.errors import JobNotFound, QueueFull, StoreError
+from adapters.write_ahead import OpenedFile
+from core.errors import JobNotFound, QueueFull, SetupError, StoreError
 from core.job import TERMINAL_STATUSES, JobStatus, ResearchJob
 from core.modes import find_modes
 from core.ports import JobStore
@@ -37,8 +40,11 @@ class DurableQueue:
         self._jobs = jobs
         self._on_cancelled = on_cancelled
         self._opening: asyncio.Task[DBOSClient] | None = None
+        self._file: OpenedFile | None = None
         self._waiting = 0
         self._counted_at = float("-inf")
+        self._look_now: asyncio.Task[dict[str, int]] | None = None
+        self._next_look: asyncio.Task[dict[str, int]] | None = None
 
     async def client(self) -> DBOSClient:
         """Raises `SetupError`."""
@@ -48,19 +54,16 @@ class DurableQueue:
 
     async def enqueue(self, job: ResearchJob) -> None:
         """Does nothing for a job that is known, also when it has ended. Raises `QueueFull`, `StoreError`."""
-        client = await self.client()
-        await self._refuse_when_full(client)
+        async with self.journal() as client:
+            await self._refuse_when_full(client)
         await self.put(job)
         self._waiting += 1
 
     async def put(self, job: ResearchJob) -> None:
         """Enqueue without asking for room: the job was accepted before. Raises `StoreError`."""
-        from sqlalchemy.exc import SQLAlchemyError
-
         from adapters.durable.journal import APPLICATION, QUEUE, VERSION, WORKFLOW
 
-        client = await self.client()
-        try:
+        async with self.journal() as client:
             await client.enqueue_async(
                 {
                     "queue_name": QUEUE,
@@ -73,17 +76,15 @@ class DurableQueue:
                 },
                 job.id,
             )
-        except SQLAlchemyError as exc:
-            raise StoreError(f"{job.id} cannot be enqueued: {exc}") from exc
 
     async def cancel(self, job_id: str) -> None:
         """Returns once the job has ended; one that has ended already is left as it is."""
         job = await self._jobs.get(job_id)
         if job.status in TERMINAL_STATUSES:
             return
-        client = await self.client()
-        known = await client.list_workflows_async(workflow_ids=[job_id], load_input=False, load_output=False)
-        await client.cancel_workflow_async(job_id)
+        async with self.journal() as client:
+            known = await client.list_workflows_async(workflow_ids=[job_id], load_input=False, load_output=False)
+            await client.cancel_workflow_async(job_id)
         if any(row.status == "PENDING" for row in known) and await self._has_ended(job_id):
             return
         await self._on_cancelled(job_id)
@@ -93,20 +94,31 @@ class DurableQueue:
 
         On SQLite, jobs of one second have no order: DBOS's time there has no finer one on Python 3.11.
         """
-        jobs = await self._jobs.unfinished(limit=MOST_JOBS)
-        job = next((job for job in jobs if job.id == job_id), None)
-        if job is None or job.status is not JobStatus.PENDING:
-            return None
-        jobs = [other for other in jobs if other.scope.tenant == job.scope.tenant]
-        waiting = [other for other in jobs if other.status is JobStatus.PENDING]
-        free = self._settings.jobs_per_tenant - (len(jobs) - len(waiting))
-        ahead = sum(_turn(other) < _turn(job) for other in waiting)
-        return max(0, ahead - max(0, free))  # those that find a free place are not waited for
+        return (await self._line()).get(job_id)
+
+    async def _line(self) -> dict[str, int]:
+        """Everybody's place. One look serves all who came before it began: in a rush they would look one by one."""
+        if self._next_look is None:
+            self._next_look = asyncio.create_task(self._look(self._look_now))
+        return await asyncio.shield(self._next_look)
+
+    async def _look(self, earlier: asyncio.Task[dict[str, int]] | None) -> dict[str, int]:
+        if earlier is not None:
+            await asyncio.gather(earlier, return_exceptions=True)
+        self._look_now, self._next_look = self._next_look, None
+        return _places(await self._jobs.unfinished(limit=MOST_JOBS), self._settings.jobs_per_tenant)
 
     async def forget(self, job_id: str) -> None:
-        """Remove what the journal keeps of a job that has ended."""
-        client = await self.client()
-        await client.delete_workflow_async(job_id)
+        """Remove what the journal keeps of a job that has ended. Raises `StoreError`."""
+        async with self.journal() as client:
+            await client.delete_workflow_async(job_id)
+
+    async def try_out(self) -> None:
+        """Look into the journal. Raises `StoreError` when it cannot be used."""
+        async with self.journal() as client:
+            await client.list_workflows_async(workflow_ids=["ready"], limit=1, load_input=False, load_output=False)
+        if self._file and (reason := await asyncio.to_thread(self._file.damage)):
+            raise _unusable(reason)
 
     async def aclose(self) -> None:
         if self._opening is not None:
@@ -115,7 +127,25 @@ class DurableQueue:
                 await asyncio.to_thread(client.destroy)
 
     async def _open(self) -> DBOSClient:
-        return await asyncio.to_thread(_open_client, self._settings)
+        client = await asyncio.to_thread(_open_client, self._settings)
+        self._file = OpenedFile(self._settings.file) if self._settings.file else None
+        return client
+
+    @asynccontextmanager
+    async def journal(self) -> AsyncIterator[DBOSClient]:
+        """Its client. Raises `StoreError` with the journal's reason, whatever the block raises of it."""
+        try:
+            client = await self.client()
+        except SetupError as exc:
+            raise StoreError(str(exc), user_message=exc.user_message) from exc
+        from sqlalchemy.exc import SQLAlchemyError
+
+        from adapters.durable.journal import reason_of
+
+        try:
+            yield client
+        except SQLAlchemyError as exc:
+            raise _unusable(reason_of(exc)) from exc
 
     async def _refuse_when_full(self, client: DBOSClient) -> None:
         """Counting costs milliseconds, so it is done once a second; in between our own are added."""
@@ -142,6 +172,29 @@ class DurableQueue:
                 return True
             await asyncio.sleep(_LOOK_EVERY_S)
         return False
+
+
+def _unusable(reason: str) -> StoreError:
+    return StoreError(
+        f"the journal of jobs failed: {reason}",
+        user_message=f"gorkd cannot use its journal of jobs ({reason}); please try again in a minute.",
+    )
+
+
+def _places(jobs: Sequence[ResearchJob], jobs_per_tenant: int) -> dict[str, int]:
+    """How many must begin before each that waits, by job: those that find a free place are not waited for."""
+    waiting: dict[str, list[ResearchJob]] = {}
+    free: Counter[str] = Counter()
+    for job in jobs:
+        if job.status is JobStatus.PENDING:
+            waiting.setdefault(job.scope.tenant, []).append(job)
+        else:
+            free[job.scope.tenant] -= 1
+    return {
+        job.id: max(0, ahead - max(0, jobs_per_tenant + free[tenant]))
+        for tenant, line in waiting.items()
+        for ahead, job in enumerate(sorted(line, key=_turn))
+    }
 
 
 def _priority(job: ResearchJob) -> int:

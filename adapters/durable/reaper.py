@@ -81,16 +81,17 @@ class Reaper:
         beats = await self.heartbeats.beats()
         beats.pop(self.worker_id, None)
         for name in self._silence.look(beats, clock=self.clock(), stopwatch=asyncio.get_running_loop().time()):
-            handles = await asyncio.to_thread(DBOS._recover_pending_workflows, [name])
+            async with self.queue.journal():
+                handles = await asyncio.to_thread(DBOS._recover_pending_workflows, [name])
             if handles:
                 log.warning("took over from a silent worker", extra={"silent": name, "jobs": len(handles)})
             await self.heartbeats.forget(name)
 
     async def sweep(self) -> None:
         """Enqueue what was stored only, end what ended without a word, and clear the journal of old jobs."""
-        client = await self.queue.client()
         unfinished = {job.id: job for job in await self.jobs.unfinished(limit=1000)}
-        known = await self._states(client, list(unfinished))
+        async with self.queue.journal() as client:
+            known = await self._states(client, list(unfinished))
         for job in unfinished.values():
             if job.id not in known and self._was_never_enqueued(job):
                 log.info("enqueued a job that was stored only", extra={"job": job.id})
@@ -100,7 +101,8 @@ class Reaper:
             end = self.endings.cancelled if known[job_id] == "CANCELLED" else self.endings.broken
             await end(job_id)
         self._orphans = orphans
-        await self._clear(client)
+        async with self.queue.journal() as client:
+            await self._clear(client)
 
     async def _states(self, client: DBOSClient, job_ids: list[str]) -> dict[str, str]:
         if not job_ids:
@@ -121,15 +123,11 @@ class Reaper:
             await client.delete_workflows_async([row.workflow_id for row in rows])
 
     async def _every(self, seconds: float, turn: Callable[[], Awaitable[None]]) -> None:
-        told = ""
         while True:
             try:
                 await turn()
-                told = ""
-            except StoreError as exc:
-                if str(exc) != told:
-                    log.warning("the reaper failed for once", extra={"error": str(exc)})
-                told = str(exc)
+            except StoreError as exc:  # stores say themselves when their database goes and when it is back
+                log.debug("the reaper failed for once", extra={"error": str(exc)})
             except Exception:  # a boundary of the process: what broke here must not end the worker
                 log.exception("the reaper broke")
             await asyncio.sleep(seconds)

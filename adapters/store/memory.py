@@ -250,6 +250,19 @@ class MemoryLinkRevocations:
         return self._moments.get(job_id)
 
 
+class MemoryEndedSessions:
+    """`EndedSessions`."""
+
+    def __init__(self) -> None:
+        self._ended: set[str] = set()
+
+    async def end(self, session_id: str, *, until: datetime) -> None:
+        self._ended.add(session_id)
+
+    async def has_ended(self, session_id: str) -> bool:
+        return session_id in self._ended
+
+
 class MemoryRateLimits:
     """`RateLimits` of one process, and what counts while a shared store is away. Full buckets are dropped."""
 

@@ -26,6 +26,7 @@ log = logging.getLogger(__name__)
 MAX_CONNECTIONS = 10  # a process; PostgreSQL's own default allows 100 in all
 MAX_WAITING = 1000  # calls that wait for a connection; beyond, something is stuck
 CONNECT_TIMEOUT_S = 5.0
+WHY_NOT_WITHIN_S = 2.0
 STATEMENT_TIMEOUT_S = 10.0  # statements take milliseconds; longer means a lock or a disk that is stuck
 MIGRATE_TIMEOUT_S = 60.0  # includes waiting for another process that migrates
 
@@ -39,6 +40,7 @@ _REASONS = {  # by the beginning of the SQLSTATE (PostgreSQL documentation, appe
     "42501": "the user may not do this there",
     "53100": "its disk is full",
     "53300": "it has too many connections",
+    "XX00": "it is damaged",
     "57014": "a statement took too long",
     "57P": "it is shutting down or starting up",
 }
@@ -48,8 +50,9 @@ _AWAY = ("08", "53300", "57P")  # of these: nobody can work on it, whatever is a
 class PostgresDatabase:
     """A pool of connections, shared by the stores of a process. Close it with `aclose`."""
 
-    def __init__(self, pool: AsyncConnectionPool, name: str) -> None:
+    def __init__(self, pool: AsyncConnectionPool, name: str, address: str) -> None:
         self._pool = pool
+        self._address = address
         self._name = name
         self._is_away = False
 
@@ -90,7 +93,7 @@ class PostgresDatabase:
             open=False,
         )
         await pool.open()
-        return cls(pool, name)
+        return cls(pool, name, address)
 
     async def rows(self, query: str, values: Values = ()) -> list[Row]:
         """Run one statement that returns rows, on its own (`Tables`). Raises `StoreError`."""
@@ -108,6 +111,14 @@ class PostgresDatabase:
         async with self._connection() as connection, connection.transaction():
             yield connection
 
+    def damage(self) -> str:
+        """Why it takes no connection, "" when it does; sooner than a pool that goes on trying. Blocks."""
+        try:
+            psycopg.connect(self._address, connect_timeout=round(WHY_NOT_WITHIN_S)).close()
+        except (psycopg.Error, OSError) as exc:
+            return _reason(exc)
+        return ""
+
     async def aclose(self) -> None:
         """Close every connection. May be called again."""
         await self._pool.close()
@@ -123,11 +134,20 @@ class PostgresDatabase:
         except PoolClosed as exc:
             raise StoreError(f"the database {self._name} is closed") from exc
         except (PoolTimeout, TooManyRequests) as exc:
-            self._fail("08006", "it does not answer", exc)
+            state, reason = await self._why_not()
+            self._fail(state, reason, exc)
         except (psycopg.DataError, ValueError) as exc:  # e.g. NUL in a name, or half a surrogate pair
             raise StoreError(f"a value cannot be stored: {type(exc).__name__}") from exc
         except (psycopg.Error, OSError) as exc:
             self._fail(_state(exc), _reason(exc), exc)
+
+    async def _why_not(self) -> tuple[str, str]:
+        """State and reason why there is no connection: what the server says to one more."""
+        try:
+            async with asyncio.timeout(WHY_NOT_WITHIN_S), await AsyncConnection.connect(self._address):
+                return "", "all connections are in use"
+        except (psycopg.Error, OSError) as exc:
+            return _state(exc), _reason(exc)
 
     def _fail(self, state: str, reason: str, exc: Exception) -> NoReturn:
         if state.startswith(_AWAY) and not self._is_away:
@@ -188,6 +208,7 @@ def _state_of_refusal(exc: Exception) -> str:
         ("no password supplied", "28P01"),
         ("does not exist", "3D000"),
         ("too many c", "53300"),
+        ("connection slots are reserved", "53300"),
         ("starting up", "57P03"),
         ("shutting down", "57P03"),
     ):

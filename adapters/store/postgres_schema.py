@@ -181,6 +181,11 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             key TEXT PRIMARY KEY, platform TEXT NOT NULL, sealed TEXT NOT NULL, put_at TIMESTAMPTZ NOT NULL,
             expires_at TIMESTAMPTZ)""",
     ),
+    (
+        # Signed-in sessions that somebody ended, until they would have ended by themselves; a row to try writing with.
+        "CREATE TABLE ended_sessions (id TEXT PRIMARY KEY, until TIMESTAMPTZ NOT NULL)",
+        "CREATE TABLE tries (name TEXT PRIMARY KEY, at TIMESTAMPTZ NOT NULL)",
+    ),
 )
 
 

@@ -239,6 +239,11 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             key TEXT PRIMARY KEY, platform TEXT NOT NULL, sealed TEXT NOT NULL, put_at REAL NOT NULL,
             expires_at REAL) WITHOUT ROWID""",
     ),
+    (
+        # Signed-in sessions that somebody ended, until they would have ended by themselves; a row to try writing with.
+        "CREATE TABLE ended_sessions (id TEXT PRIMARY KEY, until REAL NOT NULL) WITHOUT ROWID",
+        "CREATE TABLE tries (name TEXT PRIMARY KEY, at REAL NOT NULL) WITHOUT ROWID",
+    ),
 )
 
 

@@ -8,6 +8,7 @@ since the thread ends what it began. Several processes share the file through WA
 from __future__ import annotations
 
 import asyncio
+import logging
 import sqlite3
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,10 +20,11 @@ from sqlite_utils import Database as Connection
 
 from adapters.store.schema import migrate
 from adapters.store.tables import Row
-from adapters.write_ahead import switch_to_write_ahead
+from adapters.write_ahead import OpenedFile, switch_to_write_ahead
 from core.errors import SetupError, StoreError
 
 T = TypeVar("T")
+log = logging.getLogger(__name__)
 
 FILE_NAME = "gorkd.db"
 BUSY_TIMEOUT_S = 5.0  # writers hold the lock for milliseconds; longer means something is stuck
@@ -37,6 +39,7 @@ _REASONS = {  # by the beginning of SQLite's own name of the error
     "SQLITE_BUSY": f"another process holds {FILE_NAME} and does not let go",
     "SQLITE_IOERR": "the disk reports an error",
 }
+_DAMAGE = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
 
 
 class Database:
@@ -47,6 +50,9 @@ class Database:
         self._connection = connection
         self._thread = thread
         self._closed = False
+        self._file = OpenedFile(folder / FILE_NAME)
+        self._damage = ""
+        self._told = ""  # the reason in the log, until a write is done again
 
     @classmethod
     async def open(cls, folder: Path, *, busy_timeout_s: float = BUSY_TIMEOUT_S) -> Database:
@@ -74,7 +80,11 @@ class Database:
             with connection.conn:
                 return change(connection)
 
-        return await self._run(in_transaction)
+        done = await self._run(in_transaction)
+        if self._told:
+            log.warning("the data folder %s can be written again", self._folder)
+            self._told = ""
+        return done
 
     async def rows(self, query: str, values: Sequence[object] = ()) -> list[Row]:
         """Run one statement that returns rows, on its own (`Tables`). Raises `StoreError`."""
@@ -85,6 +95,10 @@ class Database:
         """Run one statement on its own; how many rows it changed (`Tables`). Raises `StoreError`."""
         kept = _kept(values)
         return await self.write(lambda connection: int(connection.execute(query, kept).rowcount))
+
+    def damage(self) -> str:
+        """What is wrong with the file, as far as it was met or shows by itself; "" for nothing. Blocks."""
+        return self._damage or self._file.damage()
 
     async def aclose(self) -> None:
         """Let what is running end, then close. May be called again."""
@@ -101,6 +115,11 @@ class Database:
             return await asyncio.get_running_loop().run_in_executor(self._thread, work, self._connection)
         except sqlite3.Error as exc:
             reason = _reason(exc)
+            if getattr(exc, "sqlite_errorname", "").startswith(_DAMAGE):
+                self._damage = reason  # it does not mend itself
+            if reason in _REASONS.values() and reason != self._told:
+                log.warning("the data folder %s failed: %s", self._folder, reason)
+                self._told = reason
             raise StoreError(
                 f"the data folder {self._folder} (GORKD_DATA) failed: {reason}",
                 user_message=f"gorkd cannot use its data folder ({reason}); whoever runs it should look at GORKD_DATA.",

@@ -1,24 +1,28 @@
 """Who may ask and who may read.
 
-Asking costs money: it takes a bearer token or the cookie got with one, or a browser or program on this
-very machine. Reading takes the job's id, and a signature where the job is not for the whole workspace.
+Asking costs money: it takes a bearer token or the cookie got with one. Only a server that nobody else is to reach
+asks its own machine for neither. Reading takes the job's id, and a signature where the job is not for the workspace.
 """
 
 from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
 
 from aiohttp import web
 
+from adapters.web.faults import Forbidden
 from adapters.web.peers import is_local_peer, is_loopback
 from adapters.web.settings import WebSettings
 from core.errors import JobNotFound
 from core.job import ResearchJob
-from core.page_links import LinkRevocations, PageLinks, is_private
+from core.page_links import EndedSessions, LinkRevocations, PageLinks, is_private
 
 if TYPE_CHECKING:
     from core.researcher import Researcher
@@ -27,25 +31,87 @@ RESEARCHER: web.AppKey[Researcher] = web.AppKey("researcher")
 SETTINGS = web.AppKey("settings", WebSettings)
 LINKS = web.AppKey("links", PageLinks)
 REVOCATIONS: web.AppKey[LinkRevocations] = web.AppKey("revocations")
+SESSIONS: web.AppKey[EndedSessions] = web.AppKey("sessions")
 COOKIE = "gorkd_session"
+_SAFE = ("GET", "HEAD")
 
 
-def may_ask(request: web.Request) -> bool:
-    """A token or its cookie, or a loopback peer that no proxy stands in front of and no other site speaks through."""
+@dataclass(frozen=True)
+class Session:
+    """What a cookie says: no token, and nothing that outlives it. `expiry` is Unix time."""
+
+    id: str
+    expiry: int
+
+    @classmethod
+    def read(cls, cookie: str) -> Session | None:
+        """As the cookie claims to be, None for one that is none of ours; `made_with` says whether it is genuine."""
+        digits, _, rest = cookie.partition("-")
+        if not (digits.isascii() and digits.isdigit() and len(digits) <= 11):
+            return None
+        return cls(rest.partition("-")[0], int(digits))
+
+    def made_with(self, token: str) -> str:
+        """The cookie."""
+        mac = hmac.digest(token.encode(), f"gorkd session {self.id} until {self.expiry}".encode(), hashlib.sha256)
+        return f"{self.expiry}-{self.id}-{mac.hex()}"
+
+
+async def asker_of(request: web.Request) -> str | None:
+    """Whose question it would be: the token that came, or whose session did; "" for this machine, None for nobody.
+
+    This machine needs no token only where `WebSettings.trusts_this_machine`. Raises `StoreError`.
+    """
     tokens = request.app[SETTINGS].api_tokens
-    if matches_token(_bearer(request), tokens):
-        return True
-    if request.method == "POST" and not is_own_origin(request):  # a link from elsewhere may lead here, a form may not
-        return False
-    return _has_session(request, tokens) or (is_local_peer(request) and _is_own_host(request))
+    token = _matching(_bearer(request), tokens)
+    if token is not None:
+        return token
+    if request.method not in _SAFE and not is_own_origin(request):  # a link from elsewhere leads here, a form may not
+        return None
+    token = await _session_token(request, tokens)
+    return "" if token is None and is_trusted_local(request) else token
 
 
-def may_look_after(request: web.Request) -> str | None:
+async def may_ask(request: web.Request) -> bool:
+    """Raises `StoreError`."""
+    return await asker_of(request) is not None
+
+
+async def require_asker(request: web.Request) -> str:
+    """`asker_of`. Raises `Forbidden` for nobody, and `StoreError`."""
+    asker = await asker_of(request)
+    if asker is None:
+        raise Forbidden
+    return asker
+
+
+def asked_once(request: web.Request, asker: str, *key: str) -> str:
+    """The dedupe key of a question that may come again: an asker's `key` is none of another's, and says nothing."""
+    signed = json.dumps(["asked once", asker, *key]).encode()
+    return f"http:{hmac.digest(request.app[LINKS].keys[-1], signed, hashlib.sha256).hex()}"
+
+
+async def may_look_after(request: web.Request) -> str | None:
     """Whose usage may be seen: the tenant of one's token, "" for all who may ask here, None for nobody."""
     for tenant, token in request.app[SETTINGS].tenant_tokens:
-        if matches_token(_bearer(request), [token]) or _has_session(request, [token]):
+        if matches_token(_bearer(request), [token]) or await _session_token(request, [token]):
             return tenant
-    return "" if may_ask(request) else None
+    return "" if await may_ask(request) else None
+
+
+def is_trusted_local(request: web.Request) -> bool:
+    """A caller on this machine, by a name of this machine: another may resolve to it (DNS rebinding)."""
+    is_own_host = is_loopback(_parts(f"//{request.host}").hostname or "")
+    return request.app[SETTINGS].trusts_this_machine and is_own_host and is_local_peer(request)
+
+
+async def end_session(request: web.Request) -> None:
+    """Whoever has a copy of the cookie has nothing any more. Raises `StoreError`."""
+    settings = request.app[SETTINGS]
+    session = Session.read(request.cookies.get(COOKIE, ""))
+    tokens = [*settings.api_tokens, *(token for _, token in settings.tenant_tokens)]
+    if session and await _session_token(request, tokens) is not None:
+        await request.app[SESSIONS].end(session.id, until=datetime.fromtimestamp(session.expiry, UTC))
 
 
 async def readable_job(request: web.Request) -> ResearchJob:
@@ -61,15 +127,7 @@ async def readable_job(request: web.Request) -> ResearchJob:
 
 
 def matches_token(given: str, tokens: Sequence[str]) -> bool:
-    candidate = given.encode("utf-8", "surrogateescape")
-    matches = [hmac.compare_digest(candidate, token.encode()) for token in tokens]  # all, so that time tells nothing
-    return any(matches)
-
-
-def session_of(token: str, *, expiry: int) -> str:
-    """What the cookie holds for a token: no token, and nothing that outlives it. `expiry` is Unix time."""
-    mac = hmac.digest(token.encode(), f"gorkd session until {expiry}".encode(), hashlib.sha256)
-    return f"{expiry}-{mac.hex()}"
+    return _matching(given, tokens) is not None
 
 
 def is_own_origin(request: web.Request) -> bool:
@@ -90,20 +148,23 @@ def _bearer(request: web.Request) -> str:
     return given.strip() if scheme.lower() == "bearer" else ""
 
 
-def _has_session(request: web.Request, tokens: Sequence[str]) -> bool:
-    given = request.cookies.get(COOKIE, "")
-    digits = given.partition("-")[0]
-    if not (digits.isascii() and digits.isdigit() and len(digits) <= 11):
-        return False
-    expiry = int(digits)
-    is_current = request.app[LINKS].clock().timestamp() < expiry
-    return is_current and matches_token(given, [session_of(token, expiry=expiry) for token in tokens])
+def _matching(given: str, tokens: Sequence[str], made: Callable[[str], str] = str) -> str | None:
+    """The token of which `made` makes what was given; all are looked at, so that time tells nothing."""
+    candidate = given.encode("utf-8", "surrogateescape")
+    matches = [token for token in tokens if hmac.compare_digest(candidate, made(token).encode())]
+    return matches[0] if matches else None
 
 
-def _is_own_host(request: web.Request) -> bool:
-    """A foreign name that resolves to this machine is another site's trick (DNS rebinding)."""
-    named = _parts(f"//{request.host}").hostname or ""
-    return is_loopback(named) or named == _parts(request.app[SETTINGS].public_url).hostname
+async def _session_token(request: web.Request, tokens: Sequence[str]) -> str | None:
+    """The token that the cookie was got with, while its session lasts."""
+    cookie = request.cookies.get(COOKIE, "")
+    session = Session.read(cookie)
+    if session is None or request.app[LINKS].clock().timestamp() >= session.expiry:
+        return None
+    token = _matching(cookie, tokens, session.made_with)
+    if token is None or await request.app[SESSIONS].has_ended(session.id):
+        return None
+    return token
 
 
 def _parts(address: str) -> SplitResult:

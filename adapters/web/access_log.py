@@ -11,7 +11,7 @@ from adapters.web.faults import Handler
 from core.render import cut, one_line
 
 PATH_CHARS = 200
-_UNTOLD = ("/health", "/metrics", "/static/")  # asked every few seconds, and by every page
+_UNTOLD = ("/health", "/ready", "/metrics", "/static/")  # asked every few seconds, and by every page
 
 log = logging.getLogger(__name__)
 

@@ -47,7 +47,7 @@ def add_routes(app: web.Application, usage: UsageLog) -> None:
 
 
 async def get_admin(request: web.Request) -> web.Response:
-    wish = _wish(request)
+    wish = await _wish(request)
     period = Period.of_days(wish.days, now=request.app[LINKS].clock())
     usage = request.app[USAGE]
     whole = await usage.usage(period, tenant=wish.tenant, by="tenant")
@@ -70,7 +70,7 @@ async def get_admin(request: web.Request) -> web.Response:
 
 
 async def get_csv(request: web.Request) -> web.Response:
-    wish = _wish(request)
+    wish = await _wish(request)
     period = Period.of_days(wish.days, now=request.app[LINKS].clock())
     key: UsageKey = "tenant and day"
     table = usage_csv(await request.app[USAGE].usage(period, tenant=wish.tenant, by=key))
@@ -79,9 +79,9 @@ async def get_csv(request: web.Request) -> web.Response:
     return web.Response(text=table, content_type="text/csv", charset="utf-8", headers=headers)
 
 
-def _wish(request: web.Request) -> Wish:
+async def _wish(request: web.Request) -> Wish:
     """To the sign-in page for who may see nothing."""
-    own = may_look_after(request)
+    own = await may_look_after(request)
     if own is None:
         raise web.HTTPSeeOther("/sign-in")
     asked = request.query.get("days", "")

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
+from dataclasses import replace
+from itertools import count
 from typing import TypeVar
 
 from aiohttp import web
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from adapters.web.access import COOKIE, LINKS, RESEARCHER, REVOCATIONS, may_ask, readable_job
-from adapters.web.faults import Forbidden
+from adapters.web.access import LINKS, RESEARCHER, REVOCATIONS, asked_once, readable_job, require_asker
+from adapters.web.faults import Forbidden, KeyReused
+from adapters.web.links import RETRY
 from core.attachments import MAX_ATTACHMENTS
-from core.errors import InvalidQuery
+from core.errors import InvalidQuery, QueueFull
 from core.events import Json
-from core.job import LOCAL, Depth, ResearchRequest, Scope
+from core.job import LOCAL, Depth, JobStatus, ResearchJob, ResearchRequest, Scope
 from core.modes import DEFAULT_MODE, read_modes
 from core.modes.options import DEPTH, ROUNDS, TOP_K
 from core.render import job_json, sources_json
@@ -69,6 +73,7 @@ class Said(BaseModel):
 
 
 Body = TypeVar("Body", bound=BaseModel)
+_IDEMPOTENCY_KEY = re.compile(r"[\x20-\x7e]{1,255}")
 
 
 def add_routes(app: web.Application) -> None:
@@ -76,17 +81,47 @@ def add_routes(app: web.Application) -> None:
     app.router.add_get("/v1/jobs/{job_id}", get_job)
     app.router.add_get("/v1/jobs/{job_id}/sources", get_sources)
     app.router.add_post("/v1/jobs/{job_id}/steering", post_steering)
+    app.router.add_post(f"/v1/jobs/{{job_id}}{RETRY}", post_retry)
     app.router.add_delete("/v1/jobs/{job_id}/links", delete_links)
 
 
 async def post_research(request: web.Request) -> web.Response:
     """202 with where to look: the job, and its stream; signed for a private question and for one with files."""
-    if not may_ask(request):
-        raise Forbidden
+    asker = await require_asker(request)
     question, researcher = await _body(request, Question), request.app[RESEARCHER]
+    own = _own_scope(request, asker)
+    scope, other = (own, LOCAL) if question.private or question.attachments else (LOCAL, own)
+    key, digest = _idempotency_key(request, asker), hashlib.sha256(question.model_dump_json().encode()).hexdigest()
+    if key:
+        key = await _unused_or_ours(request, key, digest, scope, other)
     files = [await researcher.read_attachment(file.name, "", file.text.encode()) for file in question.attachments]
-    scope = _own_scope(request) if question.private or files else LOCAL
-    job = await researcher.submit(question.to_request(scope), attachments=files)
+    asked = replace(question.to_request(scope), digest=digest if key else "")
+    job = await researcher.submit(asked, dedupe_key=key, attachments=files)
+    if key:
+        _refuse_reuse(job, digest)  # two that came at the same moment
+    return _accepted(request, job)
+
+
+async def post_retry(request: web.Request) -> web.Response:
+    """202 with the job that asks the question of a failed or cancelled one again, from what had been found (D14).
+
+    However often it is sent, it is one job; one that still runs is given back as it is.
+    """
+    return _accepted(request, await retried(request))
+
+
+async def retried(request: web.Request) -> ResearchJob:
+    """Raises `Forbidden`, also for a job of a chat: its people retry it there."""
+    await require_asker(request)
+    job = await readable_job(request)
+    if job.scope.tenant != LOCAL.tenant:
+        raise Forbidden
+    if job.status is JobStatus.COMPLETED:
+        raise InvalidQuery("That question was answered; to research it anew, ask it with `fresh`.", rule="answered")
+    return await request.app[RESEARCHER].retry(job.id, job.request.asker, scope=job.scope)
+
+
+def _accepted(request: web.Request, job: ResearchJob) -> web.Response:
     links = request.app[LINKS]
     accepted = {
         "job_id": job.id,
@@ -112,8 +147,7 @@ async def get_sources(request: web.Request) -> web.Response:
 
 async def post_steering(request: web.Request) -> web.Response:
     """202 with what was heard. It takes the right to read the job and the right to ask."""
-    if not may_ask(request):
-        raise Forbidden
+    await require_asker(request)
     job = await readable_job(request)
     said = await _body(request, Said)
     await request.app[RESEARCHER].steer(job.id, Steering(said.kind, said.text), scope=job.scope)
@@ -123,8 +157,7 @@ async def post_steering(request: web.Request) -> web.Response:
 
 async def delete_links(request: web.Request) -> web.Response:
     """Take back every link to the job's page that was signed so far. It takes one of them, and the right to ask."""
-    if not may_ask(request):
-        raise Forbidden
+    await require_asker(request)
     job = await readable_job(request)
     await request.app[REVOCATIONS].revoke(job, request.app[LINKS].clock())
     return web.Response(status=204, headers={"Cache-Control": "no-store"})
@@ -140,11 +173,39 @@ async def _body(request: web.Request, model: type[Body]) -> Body:
         raise InvalidQuery(f"{field}: {first['msg']}.", rule="request") from exc
 
 
-def _own_scope(request: web.Request) -> Scope:
+def _idempotency_key(request: web.Request, asker: str) -> str:
+    """Of this asker alone; "" for none. Raises `InvalidQuery`."""
+    given = request.headers.get("Idempotency-Key")
+    if given is None:
+        return ""
+    if not _IDEMPOTENCY_KEY.fullmatch(given):
+        raise InvalidQuery("Idempotency-Key: 1 to 255 printable ASCII characters.", rule="request")
+    return asked_once(request, asker, given)
+
+
+async def _unused_or_ours(request: web.Request, key: str, digest: str, *scopes: Scope) -> str:
+    """The dedupe key of this question. What was turned away since too many waited was not asked: it may come again.
+
+    Raises `KeyReused`.
+    """
+    for number in count():
+        numbered = f"{key}:{number}" if number else key
+        found = [await request.app[RESEARCHER].asked(numbered, scope=scope) for scope in scopes]
+        twin = next((job for job in found if job is not None), None)
+        _refuse_reuse(twin, digest)
+        if twin is None or twin.error is None or twin.error.code != QueueFull.code:
+            return numbered
+    raise AssertionError("there is always another number")
+
+
+def _refuse_reuse(job: ResearchJob | None, digest: str) -> None:
+    if job is not None and job.request.digest != digest:
+        raise KeyReused
+
+
+def _own_scope(request: web.Request, asker: str) -> Scope:
     """A private question's: for whoever has this token, or for whoever sits at this machine."""
-    credentials = request.headers.get("Authorization") or request.cookies.get(COOKIE, "")
-    signed = b"asker" + credentials.encode("utf-8", "surrogateescape")
-    mac = hmac.digest(request.app[LINKS].keys[-1], signed, hashlib.sha256)
+    mac = hmac.digest(request.app[LINKS].keys[-1], b"asker" + asker.encode(), hashlib.sha256)
     return Scope(LOCAL.tenant, f"user:{mac.hex()[:32]}")
 
 

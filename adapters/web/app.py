@@ -17,19 +17,23 @@ from adapters.web.access_log import log_requests
 from adapters.web.faults import Handler, show_faults
 from adapters.web.limits import (
     BODY_WITHIN_S,
+    HEARS_WITHIN_S,
     LIMITS,
+    LINGER_S,
     MAX_GUEST_BYTES,
     PATIENCE_S,
     STREAMS,
+    hang_up,
     keep_limits,
     take_body,
     tell_allowance,
 )
+from adapters.web.monitor import Ready, add_health_routes
 from adapters.web.prose import quoted
 from adapters.web.settings import WebSettings
 from core.library.pictures import PaperViews
 from core.limits import RateLimits
-from core.page_links import LinkRevocations, PageLinks
+from core.page_links import EndedSessions, LinkRevocations, PageLinks
 from core.render import printable
 
 if TYPE_CHECKING:
@@ -59,8 +63,10 @@ def build_web(
     settings: WebSettings,
     traces: TraceLog | None = None,
     *,
+    ready: Ready,
     links: PageLinks,
     revocations: LinkRevocations,
+    sessions: EndedSessions,
     limits: RateLimits,
     previews: Mapping[str, preview.Preview] | None = None,
     library: PaperViews | None = None,
@@ -72,21 +78,25 @@ def build_web(
     papers that answers cite, `usage` is what /admin shows.
     """
     app = web.Application(
-        client_max_size=MAX_GUEST_BYTES, middlewares=[log_requests, show_faults, keep_limits, take_body, compress]
+        client_max_size=MAX_GUEST_BYTES,
+        middlewares=[hang_up, log_requests, show_faults, keep_limits, take_body, compress],
     )
     app[access.RESEARCHER] = researcher
     app[access.SETTINGS] = settings
     app[access.LINKS] = links
     app[access.REVOCATIONS] = revocations
+    app[access.SESSIONS] = sessions
     app[LIMITS] = limits
     app[STREAMS] = Counter()
     app[PATIENCE_S] = BODY_WITHIN_S
+    app[LINGER_S] = HEARS_WITHIN_S
     app[_METRICS] = metrics_render
     if traces is not None:
         app[pages.TRACES] = traces
     _set_up_templates(app)
     app.on_response_prepare.append(_add_headers)
     app.on_response_prepare.append(tell_allowance)
+    add_health_routes(app, ready)
     _add_common_routes(app)
     if usage is not None:
         admin.add_routes(app, usage)
@@ -98,7 +108,6 @@ def build_web(
 
 
 def _add_common_routes(app: web.Application) -> None:
-    app.router.add_get("/health", _health)
     app.router.add_get("/metrics", _metrics)
     app.router.add_static("/static", _HERE / "static")
     for room in (api, stream, description, exports, sign_in, pages):
@@ -133,10 +142,6 @@ async def compress(request: web.Request, handler: Handler) -> web.StreamResponse
         response.enable_compression()
         response.headers["Vary"] = "Accept-Encoding"
     return response
-
-
-async def _health(_: web.Request) -> web.Response:
-    return web.json_response({"status": "ok"})
 
 
 async def _metrics(request: web.Request) -> web.Response:

@@ -12,18 +12,20 @@ import aiohttp_jinja2
 from aiohttp import web
 
 from core import wording
-from core.errors import GorkdError
+from core.errors import GorkdError, SetupError, StoreError
 from core.events import Json
 from core.wording import counted
 
 _STATUSES = {
     "INVALID_QUERY": HTTPStatus.BAD_REQUEST,
+    "IDEMPOTENCY_KEY_REUSED": HTTPStatus.UNPROCESSABLE_ENTITY,
     "JOB_NOT_FOUND": HTTPStatus.NOT_FOUND,
     "RATE_LIMITED": HTTPStatus.TOO_MANY_REQUESTS,
     "SEARCH_FAILED": HTTPStatus.BAD_GATEWAY,
     "LLM_FAILED": HTTPStatus.BAD_GATEWAY,
 }
 RETRY_AFTER_S = 60  # what the sentence of `QueueFull` says
+AWAY_S = 5  # a database that is restarted is back within seconds; a full disk is not, but may be asked about again
 
 _log = logging.getLogger(__name__)
 
@@ -55,6 +57,18 @@ class Forbidden(GorkdError):
         )
 
 
+class KeyReused(GorkdError):
+    """The same Idempotency-Key came with another question."""
+
+    code = "IDEMPOTENCY_KEY_REUSED"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Idempotency-Key reused",
+            user_message="This Idempotency-Key came with another question before; a new question takes a new key.",
+        )
+
+
 @web.middleware
 async def show_faults(request: web.Request, handler: Handler) -> web.StreamResponse:
     """The process boundary of the web: no exception leaves without a sentence and a code."""
@@ -74,20 +88,31 @@ async def show_faults(request: web.Request, handler: Handler) -> web.StreamRespo
         response.headers["WWW-Authenticate"] = "Bearer"
         return response
     except GorkdError as error:
-        _log.info("request refused", extra={"path": request.path, "code": error.code, "reason": str(error)})
-        status = _STATUSES.get(error.code, HTTPStatus.INTERNAL_SERVER_ERROR)
-        if status is not HTTPStatus.TOO_MANY_REQUESTS:
-            return _fault(request, status, error.code, error.user_message)
-        retry_after_s = error.retry_after_s if isinstance(error, TooMany) else RETRY_AFTER_S
-        details: dict[str, Json] = {"retry_after_s": retry_after_s}
-        response = _fault(request, status, error.code, error.user_message, details)
-        response.headers["Retry-After"] = str(retry_after_s)
-        if request.method == "GET":
-            response.headers["Refresh"] = str(retry_after_s)  # a page that somebody watches comes back by itself
-        return response
+        return _refused(request, error)
     except Exception:  # noqa: BLE001 -- the process boundary of the web
         _log.exception("request failed", extra={"path": request.path})
         return _fault(request, HTTPStatus.INTERNAL_SERVER_ERROR, GorkdError.code, wording.SOMETHING_BROKE)
+
+
+def _refused(request: web.Request, error: GorkdError) -> web.Response:
+    if isinstance(error, StoreError | SetupError):  # no store, no journal, no space: it was not the request
+        _log.warning("request not served", extra={"path": request.path, "reason": str(error)})
+        return _later(request, HTTPStatus.SERVICE_UNAVAILABLE, error.code, error.user_message, AWAY_S)
+    _log.info("request refused", extra={"path": request.path, "code": error.code, "reason": str(error)})
+    status = _STATUSES.get(error.code, HTTPStatus.INTERNAL_SERVER_ERROR)
+    if status is not HTTPStatus.TOO_MANY_REQUESTS:
+        return _fault(request, status, error.code, error.user_message)
+    retry_after_s = error.retry_after_s if isinstance(error, TooMany) else RETRY_AFTER_S
+    return _later(request, status, error.code, error.user_message, retry_after_s)
+
+
+def _later(request: web.Request, status: HTTPStatus, code: str, message: str, retry_after_s: int) -> web.Response:
+    """A fault that passes: the answer says after how many seconds to ask again."""
+    response = _fault(request, status, code, message, {"retry_after_s": retry_after_s})
+    response.headers["Retry-After"] = str(retry_after_s)
+    if request.method == "GET":
+        response.headers["Refresh"] = str(retry_after_s)  # a page that somebody watches comes back by itself
+    return response
 
 
 def _fault(

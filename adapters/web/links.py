@@ -7,7 +7,7 @@ from urllib.parse import quote, urlencode
 
 from adapters.web.prose import safe_link
 
-RENEWAL = "/refresh"  # how the address ends that researches a question anew
+RENEWAL, RETRY = "/refresh", "/retry"  # how the addresses end that research a question anew
 _FEW_WORDS = 5  # on each end of a long quote: enough to be found, few enough to survive a changed comma
 _LONG_WORDS = 12
 
@@ -47,6 +47,10 @@ class JobLinks:
     @property
     def refresh(self) -> str:
         return self._at(RENEWAL)
+
+    @property
+    def retry(self) -> str:
+        return self._at(RETRY)
 
     @property
     def stream(self) -> str:

@@ -8,19 +8,19 @@ from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
 SILENCE_S = 75.0  # as nginx lets a browser's connection rest; half a request counts as silence
-LINGER_S = 5.0  # nginx's lingering_timeout: a sender that is cut off in mid-body would not read its answer
 
 _NO_REQUESTS = (HttpProcessingError, web.RequestPayloadError)
 
 _server_log = logging.getLogger("aiohttp.server")
 
 
-def web_runner(app: web.Application, *, silence_s: float = SILENCE_S, linger_s: float = LINGER_S) -> web.AppRunner:
-    """Not listening yet. A connection without a whole request is closed after `silence_s`, one whose request was
-    answered before its body had come after `linger_s`.
+def web_runner(app: web.Application, *, silence_s: float = SILENCE_S) -> web.AppRunner:
+    """Not listening yet. A connection without a whole request is closed after `silence_s`; of one whose request was
+    answered before its body had come nothing more is read (limits.py).
     """
     _server_log.addFilter(_shortened)
-    return web.AppRunner(app, access_log=None, keepalive_timeout=silence_s, lingering_time=linger_s)
+    # Nothing is unpacked: what comes packed is refused (limits.py), whether or not its packing could be undone.
+    return web.AppRunner(app, access_log=None, keepalive_timeout=silence_s, lingering_time=0, auto_decompress=False)
 
 
 def _shortened(record: logging.LogRecord) -> bool:

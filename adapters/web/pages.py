@@ -5,6 +5,7 @@ Everything works without a script; the scripts in `static/` make it live.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, get_args
@@ -12,11 +13,12 @@ from typing import TYPE_CHECKING, get_args
 import aiohttp_jinja2
 from aiohttp import web
 
-from adapters.web.access import LINKS, RESEARCHER, may_ask, readable_job
+from adapters.web.access import LINKS, RESEARCHER, asked_once, may_ask, readable_job, require_asker
+from adapters.web.api import retried
 from adapters.web.exports import Export, exports_of
 from adapters.web.faults import Forbidden
 from adapters.web.findings_view import code_view
-from adapters.web.links import JobLinks
+from adapters.web.links import RETRY, JobLinks
 from adapters.web.papers import shown_papers
 from adapters.web.reading import reading_view
 from adapters.web.source_view import figure_of
@@ -24,6 +26,7 @@ from adapters.web.timeline import timeline_view
 from adapters.web.view import JobView, job_view, said_so_far, stage_states
 from core import wording
 from core.answer import Verdict
+from core.codec import encode
 from core.deep.viewing import trace_lines
 from core.errors import InvalidQuery, JobNotFound
 from core.evidence.citations import MARKS
@@ -48,6 +51,7 @@ EXAMPLES = (  # a fresh clone without network answers them from its own document
 )
 _MAX_QUERY_CHARS = 2_000  # of a question in an address; longer ones are refused anyway (core/stages/intake.py)
 _MAX_CONTEXT_CHARS = 2_000  # as Discord bounds the option
+_MAX_KEY_CHARS = 64
 _KINDS: dict[str, SteeringKind] = {kind: kind for kind in get_args(SteeringKind)}
 _MAX_DIGITS = 9  # of a number in an address
 
@@ -59,6 +63,7 @@ def add_routes(app: web.Application) -> None:
     app.router.add_post("/jobs/{job_id}/cancel", post_cancel)
     app.router.add_post("/jobs/{job_id}/steering", post_steering)
     app.router.add_post("/jobs/{job_id}/refresh", post_refresh)
+    app.router.add_post(f"/jobs/{{job_id}}{RETRY}", post_retry)
     app.router.add_get("/jobs/{job_id}/trace", get_trace)
     app.router.add_get("/jobs/{job_id}/sources/{number}", get_source)
     app.router.add_get("/jobs/{job_id}/code/{number}", get_code)
@@ -66,14 +71,12 @@ def add_routes(app: web.Application) -> None:
 
 async def get_ask(request: web.Request) -> web.Response:
     """`?query=` fills the field in."""
-    return _ask_page(request, ResearchRequest(request.query.get("query", "")[:_MAX_QUERY_CHARS]))
+    return await _ask_page(request, ResearchRequest(request.query.get("query", "")[:_MAX_QUERY_CHARS]))
 
 
 async def post_ask(request: web.Request) -> web.Response:
     """To the job's page; back to the form, with a sentence, when the question cannot be researched."""
-    if not may_ask(request):
-        raise Forbidden
-    form = await request.post()
+    asker, form = await require_asker(request), await request.post()
     asked = ResearchRequest(
         str(form.get("query", "")),
         modes=read_modes(",".join(str(mode) for mode in form.getall("mode", ()))) or (DEFAULT_MODE,),
@@ -83,10 +86,13 @@ async def post_ask(request: web.Request) -> web.Response:
         max_iterations=_bounded(str(form.get("max_iterations", "")), ROUNDS),
         is_fresh=form.get("fresh") == "1",
     )
+    key = str(form.get("key", ""))[:_MAX_KEY_CHARS]
     try:
-        job = await request.app[RESEARCHER].submit(asked)
+        # With the question: who goes back to the form and changes it asks something else.
+        dedupe_key = asked_once(request, asker, "form", key, encode(asked)) if key else ""
+        job = await request.app[RESEARCHER].submit(asked, dedupe_key=dedupe_key)
     except InvalidQuery as error:
-        return _ask_page(request, asked, refusal=error.user_message)
+        return await _ask_page(request, asked, refusal=error.user_message)
     raise web.HTTPSeeOther(request.app[LINKS].signed(job, f"/jobs/{job.id}"))
 
 
@@ -95,7 +101,12 @@ async def get_job(request: web.Request) -> web.Response:
     result, sources = await researcher.result(job.id), await researcher.sources(job.id)
     papers = await shown_papers(request, job, sources)
     view = job_view(job, result, sources, _links(request, job), papers=papers)
-    context: dict[str, object] = {"view": view, "words": wording, "may_ask": may_ask(request)}
+    context: dict[str, object] = {
+        "view": view,
+        "words": wording,
+        "may_ask": await may_ask(request),
+        "key": secrets.token_urlsafe(12),
+    }
     if view.is_running:
         page = _page("running.html", request, context | await _running(request, job))
     else:
@@ -114,8 +125,7 @@ async def get_job(request: web.Request) -> web.Response:
 
 async def post_cancel(request: web.Request) -> web.Response:
     """End the job, then back to its page. Only who may ask may cancel, and only who may read."""
-    if not may_ask(request):
-        raise Forbidden
+    await require_asker(request)
     job = await readable_job(request)
     await request.app[RESEARCHER].cancel(job.id)
     raise web.HTTPSeeOther(_links(request, job).page)
@@ -123,8 +133,7 @@ async def post_cancel(request: web.Request) -> web.Response:
 
 async def post_steering(request: web.Request) -> web.Response:
     """Say something to a running job, by a button or in words, then back to its page."""
-    if not may_ask(request):
-        raise Forbidden
+    await require_asker(request)
     job, form = await readable_job(request), await request.post()
     kind, text = str(form.get("kind", "")), str(form.get("text", ""))
     steering = Steering(_KINDS[kind], text) if kind in _KINDS else read_steering(text)
@@ -136,10 +145,17 @@ async def post_steering(request: web.Request) -> web.Response:
 async def post_refresh(request: web.Request) -> web.Response:
     """Renew an answer that was given before, then to the new job's page."""
     job = await readable_job(request)
-    if not may_ask(request) or job.scope != LOCAL:
+    await require_asker(request)
+    if job.scope != LOCAL:
         raise Forbidden
     renewed = await request.app[RESEARCHER].refresh(job.id, job.request.asker, scope=job.scope)
     raise web.HTTPSeeOther(request.app[LINKS].signed(renewed, f"/jobs/{renewed.id}"))
+
+
+async def post_retry(request: web.Request) -> web.Response:
+    """Ask the question of a failed job again, from what was found (D14), then to the new job's page."""
+    job = await retried(request)
+    raise web.HTTPSeeOther(request.app[LINKS].signed(job, f"/jobs/{job.id}"))
 
 
 async def get_trace(request: web.Request) -> web.Response:
@@ -147,7 +163,7 @@ async def get_trace(request: web.Request) -> web.Response:
     job = await readable_job(request)
     traces = request.app.get(TRACES)
     entries = await traces.read(job.id) if traces else []
-    timeline = timeline_view(job, entries, with_prompts=may_ask(request))
+    timeline = timeline_view(job, entries, with_prompts=await may_ask(request))
     view = job_view(job, await request.app[RESEARCHER].result(job.id), [], _links(request, job))
     told = await request.app[RESEARCHER].tool_trace(job.id)
     rounds = trace_lines(told) if told else []
@@ -232,7 +248,7 @@ def _bounded(text: str, option: NumberOption) -> int:
     return option.default if number is None else min(max(option.least, number), option.most)
 
 
-def _ask_page(request: web.Request, asked: ResearchRequest, *, refusal: str = "") -> web.Response:
+async def _ask_page(request: web.Request, asked: ResearchRequest, *, refusal: str = "") -> web.Response:
     context: dict[str, object] = {
         "asked": asked,
         "defaults": ResearchRequest(""),
@@ -246,7 +262,8 @@ def _ask_page(request: web.Request, asked: ResearchRequest, *, refusal: str = ""
         "can_research": request.app[RESEARCHER].can_research,
         "no_model": wording.NO_MODEL,
         "examples": EXAMPLES,
-        "may_ask": may_ask(request),
+        "may_ask": await may_ask(request),
+        "key": secrets.token_urlsafe(12),
     }
     return _page("ask.html", request, context, status=400 if refusal else 200)
 

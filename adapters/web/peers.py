@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 
@@ -10,13 +11,20 @@ from aiohttp import web
 
 Address = IPv4Address | IPv6Address
 
-_FORWARDING_HEADERS = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP", "CF-Connecting-IP", "Via")
+# Names that proxies, balancers and tunnels give their headers: whom they speak for, or whose network they are.
+_FORWARDING = re.compile(
+    r"forward|proxy|tailscale|ngrok"
+    r"|(?:client|user|real|remote|source|peer|connecting|originating|external)-?(?:ip|addr|host)"
+    r"|(?:^|-)via(?:-|$)|(?:^|-)original-"
+    r"|^(?:x-)?(?:cf|cdn|fly|fastly|akamai|envoy|amzn?|azure|appengine|arr|edge|vercel|nf|nginx|varnish|traefik)(?:-|$)"
+    r"|^x-(?:host|scheme|ssl)(?:-|$)|^front-end-https$"
+)
 _IPV6_CUSTOMER = 64  # bits of the network that one customer gets (RFC 6177); the rest is theirs to choose
 
 
 def is_local_peer(request: web.Request) -> bool:
-    """This very machine, and nobody behind a proxy on it."""
-    if any(header in request.headers for header in _FORWARDING_HEADERS):
+    """This very machine, and no proxy on it that says that it is one; one that says nothing looks like this machine."""
+    if any(_FORWARDING.search(header.lower()) for header in request.headers):
         return False
     peer = _peer(request)
     return peer is not None and peer.is_loopback

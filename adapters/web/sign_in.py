@@ -1,17 +1,18 @@
 """The cookie that a browser gets for an API token, so that a person can ask on the page.
 
-The cookie holds no token: it is an expiry and its HMAC under the token, so taking a token out of
-the settings ends its sessions.
+The cookie holds no token: it is an expiry, a random id and their HMAC under the token. Taking a token out of the
+settings ends its sessions; signing out ends one, wherever its cookie was copied to.
 """
 
 from __future__ import annotations
 
+import secrets
 from datetime import timedelta
 
 import aiohttp_jinja2
 from aiohttp import web
 
-from adapters.web.access import COOKIE, LINKS, SETTINGS, is_own_origin, matches_token, session_of
+from adapters.web.access import COOKIE, LINKS, SETTINGS, Session, end_session, is_own_origin, matches_token
 from adapters.web.faults import Forbidden
 
 SESSION_LIFE = timedelta(days=30)
@@ -40,7 +41,7 @@ async def post_sign_in(request: web.Request) -> web.Response:
     response = web.Response(status=303, headers={"Location": "/admin" if is_of_tenant else "/"})
     response.set_cookie(
         COOKIE,
-        session_of(token, expiry=int(expires_at.timestamp())),
+        Session(secrets.token_hex(16), int(expires_at.timestamp())).made_with(token),
         max_age=int(SESSION_LIFE.total_seconds()),
         httponly=True,
         secure=settings.public_url.startswith("https:"),
@@ -52,6 +53,7 @@ async def post_sign_in(request: web.Request) -> web.Response:
 async def post_sign_out(request: web.Request) -> web.Response:
     if not is_own_origin(request):
         raise Forbidden
+    await end_session(request)
     response = web.Response(status=303, headers={"Location": "/"})
     response.del_cookie(COOKIE, httponly=True, samesite="Lax")
     return response
@@ -59,6 +61,7 @@ async def post_sign_out(request: web.Request) -> web.Response:
 
 def _page(request: web.Request, *, refusal: str) -> web.Response:
     status = 401 if refusal else 200
-    page = aiohttp_jinja2.render_template("sign_in.html", request, {"refusal": refusal}, status=status)
+    context = {"refusal": refusal, "has_session": COOKIE in request.cookies}
+    page = aiohttp_jinja2.render_template("sign_in.html", request, context, status=status)
     page.headers["Cache-Control"] = "no-store"
     return page

@@ -100,6 +100,7 @@ class JobView:
     title: str
     is_running: bool
     is_private: bool
+    can_be_retried: bool
     can_be_asked_again: bool
     is_renewable: bool
     offers_deep: bool
@@ -155,6 +156,7 @@ def job_view(
         is_running=is_running,
         is_private=is_private(job),
         # Asked from here it would belong to this machine, not to a workspace, and have no files.
+        can_be_retried=job.scope.tenant == LOCAL.tenant and job.status in (JobStatus.FAILED, JobStatus.CANCELLED),
         can_be_asked_again=job.scope == LOCAL and not needs_files(job.request.modes),
         is_renewable=bool(wording.earlier_answer(job, result)),
         offers_deep=wording.offers_deep(job, result),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import errno
 import multiprocessing
+import os
 import stat
 from pathlib import Path
 
@@ -12,7 +14,7 @@ from cryptography.fernet import Fernet, InvalidToken
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapters.secrets import FILE_NAME, SecretBox, signing_keys
+from adapters.secrets import FILE_NAME, TOKEN_FILE, SecretBox, kept_token, signing_keys
 from core.errors import SetupError, StoreError
 
 OLD, NEW = "an old secret of the house", "a new secret of the house"
@@ -115,6 +117,54 @@ def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path) -> None:
 
     with pytest.raises(SetupError, match="GORKD_DATA"):
         SecretBox.from_env({}, blocked)
+
+
+@pytest.mark.parametrize("left", ["", "\n", "half a secr"], ids=["empty", "blank", "cut short"])
+def test_a_secret_file_that_was_cut_short_is_named(left: str, tmp_path: Path) -> None:
+    """As a full disk or a power cut leaves it; the variable that nobody has set is not blamed."""
+    (tmp_path / FILE_NAME).write_text(left)
+
+    with pytest.raises(SetupError) as refused:
+        SecretBox.from_env({}, tmp_path)
+
+    assert str(tmp_path / FILE_NAME) in str(refused.value)
+    assert "empty or cut short" in str(refused.value)
+    assert "GORKD_SECRET" not in str(refused.value)
+
+
+def test_a_secret_is_on_the_disk_before_it_has_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And so is its name afterwards: whatever ends in between leaves none or a whole one."""
+    done: list[str] = []
+    for name in ("fsync", "link"):
+        real = getattr(os, name)
+        monkeypatch.setattr(os, name, lambda *given, name=name, real=real: (done.append(name), real(*given))[1])
+
+    SecretBox.from_env({}, tmp_path)
+
+    assert done == ["fsync", "link", "fsync"]
+
+
+def test_a_full_disk_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And no half secret stays."""
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+
+    with pytest.raises(SetupError, match="No space left on device"):
+        SecretBox.from_env({}, tmp_path)
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_token_of_ones_own_is_made_once_for_its_owner_alone(tmp_path: Path) -> None:
+    """For a server that others reach and that nobody gave a token."""
+    first, second = kept_token(tmp_path), kept_token(tmp_path)
+
+    assert (first[1], second) == (True, (first[0], False))
+    assert len(first[0]) >= 40
+    assert stat.S_IMODE((tmp_path / TOKEN_FILE).stat().st_mode) == 0o600
 
 
 def _seal(data: Path) -> str:

@@ -7,6 +7,7 @@ import platform
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
+from tests.bench.acks import measure_acks
 from tests.bench.cache import measure_cache
 from tests.bench.conditions import Conditions
 from tests.bench.deep import measure_deep
@@ -22,6 +23,7 @@ PARTS: Mapping[str, Callable[[Conditions], str]] = {
     "questions": measure_questions,
     "web": measure_web_start,
     "serving": measure_serving,
+    "acks": measure_acks,
     "limits": measure_limits,
     "cache": measure_cache,
     "durable": measure_durable,

@@ -24,6 +24,7 @@ class Conditions:
     pace: Pace = Pace()
     quick_token_s: float = 0.01
     questions_at_once: int = 20
+    asked_at_once: int = 200  # as many as may wait: one more is refused
     repeats: int = 10  # of a cached question
     cached_answers: int = 10_000  # in one place
     starts: int = 3  # of `gorkd web`

@@ -27,7 +27,7 @@ async def served(tmp_path: Path) -> AsyncIterator[Process]:
     """Everything in one process, answering from the project's own documents."""
     env = {
         "GORKD_DATA": str(tmp_path / "data"), "GORKD_PROVIDERS": "files", "HOST": "127.0.0.1", "PORT": "0",
-        "GORKD_API_TOKENS": "a-token-of-a-program", "PYTHONPATH": str(ROOT),
+        "GORKD_API_TOKENS": "a-token-of-a-program", "GORKD_TRUST_LOCAL": "1", "PYTHONPATH": str(ROOT),
     }  # fmt: skip
     process = await Process.start("all", env)
     yield process
@@ -51,9 +51,13 @@ async def test_the_examples_do_what_the_page_says(served: Process, tmp_path: Pat
 
     assert shell.returncode == 0, out.decode()[-800:] + err.decode()
     said = [part.strip() for part in out.decode().split(MARK)][1:]
-    asked, stream, rest, job, sources, entries, private, revoked, from_afar, limits, missing = [
+    asked, twice, retried, stream, rest, job, sources, entries, private, revoked, from_afar, limits, ready, missing = [
         text for text in said if text
     ]
+    assert len(set(re.findall(r"job_[0-9a-f]{32}", twice))) == 1
+    assert twice.count('"job_id"') == 2
+    assert "job_id" in retried or "INVALID_QUERY" in retried
+    assert ready.count('"status"') == 2
     assert json.loads(asked)["status"] == "pending"
     assert stream.count("event: complete") == rest.count("event: complete") == private.count("event: complete") == 1
     assert re.findall(r"^id: (\d+)", stream, re.MULTILINE)[2:] == re.findall(r"^id: (\d+)", rest, re.MULTILINE)

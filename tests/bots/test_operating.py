@@ -109,8 +109,33 @@ async def test_doctor_finds_everything_right_in_a_world_that_works(tmp_path: Pat
     assert ended.code == 0, ended.out
     assert {name for name, state in states.items() if state == "ok"} == {
         "data folder", "database", "secret", "model", "cost", "search: tavily", "search: wikipedia", "pages",
+        "access",
     }  # fmt: skip
     assert {name for name, state in states.items() if state == "off"} == {"Redis", "embeddings", "Discord", "Slack"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "state", "words"),
+    [
+        pytest.param({}, "ok", ("without a token", "proxy", "GORKD_API_TOKENS"), id="as it comes"),
+        pytest.param({"GORKD_API_TOKENS": "t" * 16}, "ok", ("everybody needs", "GORKD_API_TOKENS"), id="tokens"),
+        pytest.param({"HOST": "0.0.0.0"}, "ok", ("everybody needs", "/token"), id="a token of its own"),
+        pytest.param(
+            {"GORKD_API_TOKENS": "t" * 16, "GORKD_TRUST_LOCAL": "1"},
+            "warning",
+            ("GORKD_TRUST_LOCAL",),
+            id="the exception",
+        ),
+    ],
+)
+async def test_doctor_says_who_may_ask(settings: dict[str, str], state: str, words: tuple[str, ...], tmp_path: Path):
+    """Also that a bare proxy before a server as it comes lets everybody in."""
+    async with World.of({"/tides": TIDES}) as world:
+        ended = await gorkd("doctor", "--json", env={**world.env(tmp_path, "tavily"), "PORT": "0", **settings})
+
+    (access,) = [part for part in ended.json["parts"] if part["part"] == "access"]
+    assert access["state"] == state
+    assert [word for word in words if word not in str(access)] == []
 
 
 async def test_doctor_names_each_part_that_is_wrong_and_its_variable(tmp_path: Path) -> None:

@@ -212,6 +212,9 @@ class ScriptedResearcher:
         self.finished = replace(self.finished, request=request)
         return replace(self.finished, status=JobStatus.PENDING, completed_at=None, error=None)
 
+    async def asked(self, dedupe_key: str, *, scope: Scope) -> ResearchJob | None:
+        return None
+
     async def follow(self, job_id: str, *, after: int = 0) -> AsyncIterator[Event]:
         for event in events_of(self.finished, self.outcome, self.found):
             if event.type == "complete" and self.stalls:

@@ -106,6 +106,7 @@ class OpenAIWorld:
         self.search: Callable[[Mapping[str, Any]], dict[str, Any] | Fault] | None = None
         self.searches: list[Mapping[str, Any]] = []
         self.calls: list[ChatCall] = []
+        self.answered_at: dict[int, float] = {}  # loop time at which a streamed answer was out, by its place in `calls`
         self.refused: list[str] = []
         self.embedding_calls: list[EmbeddingCall] = []
         self.open_calls = 0
@@ -161,6 +162,7 @@ class OpenAIWorld:
             return _error(refusal)
         call = _chat_call(body, key)
         self.calls.append(call)
+        place = len(self.calls) - 1
         answer = self.respond(call) if callable(self.respond) else self.respond
         fault = Fault(text=answer) if isinstance(answer, str) else answer
         if fault.hang_first:
@@ -172,7 +174,9 @@ class OpenAIWorld:
         if self.ignores_stream or not body.get("stream"):
             await asyncio.sleep(self.first_token_s)
             return web.json_response(_whole(call, fault))
-        return await self._stream(request, call, fault)
+        response = await self._stream(request, call, fault)
+        self.answered_at[place] = asyncio.get_running_loop().time()
+        return response
 
     async def _stream(self, request: web.Request, call: ChatCall, fault: Fault) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})

@@ -1,6 +1,7 @@
 """`make soak`: all processes over PostgreSQL and Redis, random faults and kills, and a look at what is left.
 
 Prints how it went; ends with 1 when something was lost, doubled or left open, or memory or descriptors grew.
+`make soak ARGS=kills` counts what kills alone cost, and goes on where an earlier run ended (kills.py).
 """
 
 from __future__ import annotations
@@ -10,14 +11,18 @@ import asyncio
 import contextlib
 import random
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Mapping
+from pathlib import Path
 
 from tests.soak.faults import INFLICTED, pick
 from tests.soak.house import SoakHouse, Usage, settled, soak_house
+from tests.soak.kills import soak_kills
 from tests.soak.traffic import Traffic, Verdict, judge
 
+KEPT = Path(tempfile.gettempdir()) / "gorkd-kills"
 FAULT_EVERY_S = (3.0, 9.0)
 STORM_SHARE = 0.6  # of the time; then faults go on, and nobody is killed, so that growth can be seen
 WARM_S, REST_S = 60.0, 20.0
@@ -115,8 +120,13 @@ def _report_usage(before: Mapping[str, Usage], after: Mapping[str, Usage]) -> No
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="make soak", description=__doc__)
+    parser.add_argument("part", nargs="?", choices=["faults", "kills"], default="faults")
+    parser.add_argument("--kills", type=int, default=100, help="of each pair of databases, over all runs")
+    parser.add_argument("--folder", type=Path, default=KEPT, help="where the figures of earlier kills are")
     parser.add_argument("--minutes", type=float, default=30.0)
     parser.add_argument("--seed", type=int, default=None)
     given = parser.parse_args()
+    given.folder.mkdir(parents=True, exist_ok=True)
     seed = random.SystemRandom().randrange(10_000) if given.seed is None else given.seed
-    sys.exit(0 if asyncio.run(soak(given.minutes, seed)) else 1)
+    run = soak_kills(given.kills, seed, given.folder) if given.part == "kills" else soak(given.minutes, seed)
+    sys.exit(0 if asyncio.run(run) else 1)

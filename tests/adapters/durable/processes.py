@@ -34,6 +34,7 @@ class Process:
     on_line: LineSeen = ignore
     ready: asyncio.Event = field(default_factory=asyncio.Event)
     address: str = ""
+    printed: list[str] = field(default_factory=list)
     lines: list[dict[str, Any]] = field(default_factory=list)
     _readers: list[asyncio.Task[None]] = field(default_factory=list)
 
@@ -71,6 +72,7 @@ class Process:
     async def _read_out(self) -> None:
         assert self.running.stdout is not None
         async for line in self.running.stdout:
+            self.printed.append(line.decode().rstrip())
             if READY in line.decode():
                 self.address = line.decode().rpartition(" ")[2].strip()
                 self.ready.set()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from dataclasses import replace
 
@@ -144,6 +145,46 @@ async def test_an_outage_is_two_lines_of_the_log(postgres_server, another, caplo
     assert told[0].startswith("the database 127.0.0.1:")
     assert "is away" in told[0]
     assert "is back" in told[1]
+
+
+async def test_too_many_connections_are_named(postgres_url, another):
+    """At the start, and later when the pool gets none: each by the cause, not as a server that is away."""
+    url = re.sub("//[^@]+@", "//lonely@", postgres_url)
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute("DROP ROLE IF EXISTS lonely")
+        connection.execute("CREATE ROLE lonely SUPERUSER LOGIN")  # whom no limit holds
+        opened = await another(url, connect_timeout_s=0.5)
+        connection.execute("ALTER ROLE lonely NOSUPERUSER CONNECTION LIMIT 0")
+        connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'lonely'")
+
+        with pytest.raises(StoreError, match="it has too many connections"):
+            await opened.rows("SELECT 1")
+        with pytest.raises(SetupError, match="it has too many connections"):
+            await another(url)
+
+
+async def test_a_pool_that_is_in_use_is_no_server_that_is_away(postgres_url, another, caplog):
+    opened = await another(postgres_url, connect_timeout_s=0.3, max_connections=1)
+
+    async with opened.transaction():
+        with pytest.raises(StoreError, match="all connections are in use"):
+            await opened.rows("SELECT 1")
+
+    assert "is away" not in caplog.text
+
+
+async def test_a_server_that_is_away_says_why_at_once(postgres_server, another):
+    """Whoever asks whether gorkd is ready waits no longer than for a page."""
+    opened = await another(postgres_server.url())
+    before = await asyncio.to_thread(opened.damage)
+
+    postgres_server.stop()
+    try:
+        meanwhile = await asyncio.to_thread(opened.damage)
+    finally:
+        postgres_server.start()
+
+    assert (before, meanwhile) == ("", "it cannot be reached")
 
 
 async def test_connection_that_is_cut_inside_a_write_leaves_nothing_of_it(postgres):

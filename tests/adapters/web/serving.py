@@ -6,24 +6,32 @@ from collections.abc import Mapping
 
 from aiohttp import web
 
-from adapters.store.memory import MemoryLinkRevocations, MemoryRateLimits
+from adapters.store.memory import MemoryEndedSessions, MemoryLinkRevocations, MemoryRateLimits
 from adapters.web.app import build_web
+from adapters.web.monitor import Ready
 from adapters.web.preview import Preview
 from adapters.web.settings import WebSettings
 from core.library.pictures import PaperViews
 from core.limits import RateLimits
-from core.page_links import LinkRevocations, PageLinks
+from core.page_links import EndedSessions, LinkRevocations, PageLinks
 from core.usage import UsageLog
 from tests.golden import samples
 from tests.golden.samples import ScriptedResearcher
+
+
+async def all_well() -> list[str]:
+    """Nothing is missing."""
+    return []
 
 
 def web_app(
     researcher: ScriptedResearcher | None = None,
     settings: WebSettings | None = None,
     *,
+    ready: Ready = all_well,
     links: PageLinks = samples.LINKS,
     revocations: LinkRevocations | None = None,
+    sessions: EndedSessions | None = None,
     limits: RateLimits | None = None,
     previews: Mapping[str, Preview] | None = None,
     library: PaperViews | None = None,
@@ -33,8 +41,10 @@ def web_app(
         researcher or ScriptedResearcher(),  # type: ignore[arg-type]
         lambda: b"up 1\n",
         settings or WebSettings(),
+        ready=ready,
         links=links,
         revocations=revocations or MemoryLinkRevocations(),
+        sessions=sessions or MemoryEndedSessions(),
         limits=limits or MemoryRateLimits(clock=links.clock),
         previews=previews,
         library=library,

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from aiohttp.test_utils import TestServer
 
 from adapters.queue import InProcessQueue
-from adapters.store.memory import MemoryLinkRevocations, MemoryRateLimits
+from adapters.store.memory import MemoryEndedSessions, MemoryLinkRevocations, MemoryRateLimits
 from adapters.web.app import build_web
 from adapters.web.preview import Preview
 from adapters.web.settings import WebSettings
@@ -32,6 +32,7 @@ from core.researcher import Researcher
 from core.runner import DirectSteps, run_job
 from core.source import SearchHit, SearchQuery
 from core.usage import UsageLog
+from tests.adapters.web.serving import all_well
 from tests.fakes import FakeModel, MemoryTraceLog, hit, make_deps
 from tests.loopback.findings_responders import Seen, findings_text
 from tests.loopback.openai_responders import sources_in
@@ -167,8 +168,10 @@ async def open_site(
             lambda: b"",
             WebSettings(),
             traces,
+            ready=all_well,
             links=links,
             revocations=MemoryLinkRevocations(),
+            sessions=MemoryEndedSessions(),
             limits=MemoryRateLimits(clock=utc_now),
             previews=previews(links) if previews else None,
             library=papers,

@@ -8,6 +8,7 @@ from ipaddress import ip_network
 
 import pytest
 from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
 
 from adapters.store.memory import MemoryRateLimits
 from adapters.web.peers import counted_as
@@ -21,6 +22,7 @@ from tests.golden.samples import ScriptedResearcher
 
 JOB = samples.COMPLETED.id
 SETTINGS = WebSettings(api_tokens=("right",), asks_per_minute=2, reads_per_minute=3, streams_per_address=2)
+TRUSTING = SETTINGS.model_copy(update={"trust_local": True})
 FROM_AFAR = {"X-Forwarded-For": "203.0.113.9", "Authorization": "Bearer right"}
 FROM_ELSEWHERE = {**FROM_AFAR, "X-Forwarded-For": "203.0.113.10"}
 
@@ -93,11 +95,40 @@ async def test_guesses_at_a_token_count_as_asking(served):
     assert [guess.status for guess in guesses] == [401, 401, 429]
 
 
-async def test_this_machine_is_exempt(served):
-    """G-01's limits are for others; the headers are there all the same."""
+@pytest.mark.parametrize(
+    "path", ["/nowhere", "/v1/nowhere", "/health", "/static/style.css", "/sign-out", f"/jobs/{JOB}"]
+)
+async def test_whatever_is_posted_counts(served, path):
+    """Unknown paths too: a body is taken before anybody looks where it goes."""
     client, _ = served
 
-    answers = [await client.post("/v1/research", json={"query": "x"}) for _ in range(5)]
+    answers = [await client.post(path, data=b"x", headers=FROM_AFAR, allow_redirects=False) for _ in range(4)]
+
+    assert [answer.status == 429 for answer in answers] == [False, False, False, True]
+
+
+async def test_what_slacks_door_refuses_counts_and_what_it_takes_does_not():
+    """Slack asks as often as its people write."""
+    app = web_app(None, SETTINGS)
+
+    async def door(request: web.Request) -> web.Response:
+        return web.Response(status=200 if await request.read() == b"signed" else 401)
+
+    app.router.add_post("/slack/events", door)
+    async with TestClient(TestServer(app)) as client:
+        taken = [await client.post("/slack/events", data=b"signed", headers=FROM_AFAR) for _ in range(9)]
+        refused = [await client.post("/slack/events", data=b"forged", headers=FROM_AFAR) for _ in range(4)]
+        elsewhere = await client.post("/slack/events", data=b"signed", headers=FROM_ELSEWHERE)
+
+    assert {answer.status for answer in taken} == {200}
+    assert [answer.status for answer in refused] == [401, 401, 401, 429]
+    assert elsewhere.status == 200
+
+
+async def test_this_machine_is_exempt_where_it_is_trusted():
+    """G-01's limits are for others; the headers are there all the same."""
+    async with conforming(web_app(None, TRUSTING)) as client:
+        answers = [await client.post("/v1/research", json={"query": "x"}) for _ in range(5)]
 
     assert {(answer.status, answer.headers["X-RateLimit-Remaining"]) for answer in answers} == {(202, "2")}
 
@@ -105,7 +136,7 @@ async def test_this_machine_is_exempt(served):
 async def test_an_address_holds_only_so_many_streams():
     """G-01: one too many is refused; one that ends makes room."""
     researcher = ScriptedResearcher(stalls=True)
-    async with conforming(web_app(researcher, SETTINGS)) as client:
+    async with conforming(web_app(researcher, TRUSTING)) as client:
         stream = str(client.make_url(f"/v1/jobs/{JOB}/stream"))
         held = [await client.session.get(stream, headers=FROM_AFAR) for _ in range(2)]
         refused = await client.get(f"/v1/jobs/{JOB}/stream", headers=FROM_AFAR)

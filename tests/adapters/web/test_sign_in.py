@@ -8,7 +8,8 @@ from datetime import timedelta
 
 import pytest
 
-from adapters.web.access import COOKIE, session_of
+from adapters.store.memory import MemoryEndedSessions
+from adapters.web.access import COOKIE, Session
 from adapters.web.settings import WebSettings
 from adapters.web.sign_in import SESSION_LIFE
 from tests.adapters.web.conformity import ConformingClient, conforming
@@ -61,6 +62,43 @@ async def test_signing_out_ends_it(client: ConformingClient):
     assert await ask(client) == 401
 
 
+async def test_a_copied_cookie_is_worth_nothing_after_signing_out(client: ConformingClient):
+    """On the server, not in one browser; another session of the same token goes on."""
+    other = await client.post("/sign-in", data={"token": "right"}, headers=AFAR, allow_redirects=False)
+    signed_in = await client.post("/sign-in", data={"token": "right"}, headers=AFAR, allow_redirects=False)
+    copied, kept = signed_in.cookies[COOKIE].value, other.cookies[COOKIE].value
+
+    await client.post("/sign-out", headers=AFAR)
+
+    client.session.cookie_jar.update_cookies({COOKIE: copied})
+    with_copy = await ask(client)
+    client.session.cookie_jar.update_cookies({COOKIE: kept})
+    assert (with_copy, await ask(client)) == (401, 303)
+
+
+async def test_who_has_signed_in_finds_where_to_sign_out(client: ConformingClient):
+    before = await (await client.get("/sign-in", headers=AFAR)).text()
+    await client.post("/sign-in", data={"token": "right"}, headers=AFAR)
+
+    after = await (await client.get("/sign-in", headers=AFAR)).text()
+
+    assert 'action="/sign-out"' not in before
+    assert 'action="/sign-out"' in after
+
+
+async def test_only_a_genuine_session_can_be_ended():
+    """Else strangers would fill the records with ends of nothing."""
+    sessions = MemoryEndedSessions()
+    forged = SESSION.made_with("gone")
+    async with conforming(web_app(None, SETTINGS, sessions=sessions)) as client:
+        client.session.cookie_jar.update_cookies({COOKIE: forged})
+
+        answer = await client.post("/sign-out", headers=AFAR, allow_redirects=False)
+
+    assert answer.status == 303
+    assert not await sessions.has_ended(SESSION.id)
+
+
 @pytest.mark.parametrize(
     ("headers", "status"),
     [
@@ -88,16 +126,17 @@ async def test_no_other_site_signs_anybody_in_or_out(client: ConformingClient, p
     assert "Set-Cookie" not in answer.headers
 
 
-EXPIRY = int((NOON + SESSION_LIFE).timestamp())
+SESSION = Session("5e55", int((NOON + SESSION_LIFE).timestamp()))
 
 
 @pytest.mark.parametrize(
     ("cookie", "later", "status"),
     [
-        pytest.param(session_of("right", expiry=EXPIRY), timedelta(0), 303, id="good"),
-        pytest.param(session_of("right", expiry=EXPIRY), SESSION_LIFE, 401, id="expired"),
-        pytest.param(session_of("gone", expiry=EXPIRY), timedelta(0), 401, id="token taken out of the settings"),
-        pytest.param(session_of("right", expiry=EXPIRY).replace("-", "0-"), timedelta(0), 401, id="longer expiry"),
+        pytest.param(SESSION.made_with("right"), timedelta(0), 303, id="good"),
+        pytest.param(SESSION.made_with("right"), SESSION_LIFE, 401, id="expired"),
+        pytest.param(SESSION.made_with("gone"), timedelta(0), 401, id="token taken out of the settings"),
+        pytest.param(SESSION.made_with("right").replace("-", "0-"), timedelta(0), 401, id="longer expiry"),
+        pytest.param(SESSION.made_with("right").replace("5e55", "5e56"), timedelta(0), 401, id="another session"),
         pytest.param("right", timedelta(0), 401, id="token itself"),
         pytest.param("²-x", timedelta(0), 401, id="nonsense"),
     ],
@@ -135,13 +174,14 @@ async def test_a_private_question_is_answered_to_its_asker_alone():
 
 async def test_links_are_taken_back_by_who_has_one_and_may_ask():
     """Afterwards the old ones open nothing."""
+    ours = {"Authorization": "Bearer right"}
     async with conforming(web_app(samples.ScriptedResearcher(), SETTINGS)) as client:
-        asked = await client.post("/v1/research", json={"query": "x", "private": True})
+        asked = await client.post("/v1/research", json={"query": "x", "private": True}, headers=ours)
         job, _, sig = asked.headers["Location"].partition("?")
         by_nobody = await client.delete(f"{job}/links?{sig}", headers=AFAR)
-        without_link = await client.delete(f"{job}/links")
+        without_link = await client.delete(f"{job}/links", headers=ours)
 
-        revoked = await client.delete(f"{job}/links?{sig}")
+        revoked = await client.delete(f"{job}/links?{sig}", headers=ours)
 
         assert (by_nobody.status, without_link.status, revoked.status) == (401, 404, 204)
         assert (await client.get(f"{job}?{sig}")).status == 404

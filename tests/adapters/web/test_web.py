@@ -145,7 +145,7 @@ async def test_bad_request_says_what_is_wrong(open_web: Open, body: bytes, word:
         pytest.param(InvalidQuery("Please ask.", rule="empty"), 400, "INVALID_QUERY", id="invalid"),
         pytest.param(QueueFull(200), 429, "RATE_LIMITED", id="full"),
         pytest.param(SearchFailed({"exa": "timeout"}), 502, "SEARCH_FAILED", id="search"),
-        pytest.param(StoreError("disk full"), 500, "INTERNAL_ERROR", id="store"),
+        pytest.param(StoreError("disk full"), 503, "UNAVAILABLE", id="store"),
         pytest.param(RuntimeError("secret detail"), 500, "INTERNAL_ERROR", id="bug"),
     ],
 )
@@ -157,7 +157,7 @@ async def test_errors_wear_the_envelope(open_web: Open, refusal: GorkdError, sta
     assert answer.status == status
     assert (await answer.json())["error"]["code"] == code
     assert "secret detail" not in await answer.text()
-    assert ("Retry-After" in answer.headers) == (status == 429)
+    assert ("Retry-After" in answer.headers) == (status in (429, 503))
 
 
 @pytest.mark.parametrize(
@@ -215,23 +215,42 @@ async def test_slack_may_send_more(open_web: Open):
     [
         pytest.param({}, 202, id="this machine"),
         pytest.param({"Origin": "http://{host}"}, 202, id="own page"),
+        pytest.param({"Host": "localhost"}, 202, id="this machine by its name"),
         pytest.param({"X-Forwarded-For": "203.0.113.9"}, 401, id="behind a proxy"),
         pytest.param({"Forwarded": "for=203.0.113.9"}, 401, id="behind a proxy, new header"),
         pytest.param({"Origin": "https://evil.test"}, 401, id="another site"),
         pytest.param({"Origin": "null"}, 401, id="a page without a site"),
         pytest.param({"Host": "evil.test"}, 401, id="rebinding"),
-        pytest.param({"X-Forwarded-For": "203.0.113.9", "Authorization": "Bearer right"}, 202, id="token"),
-        pytest.param({"X-Forwarded-For": "203.0.113.9", "Authorization": "Bearer wrong"}, 401, id="wrong token"),
-        pytest.param({"X-Forwarded-For": "203.0.113.9", "Authorization": "Basic right"}, 401, id="wrong scheme"),
-        pytest.param({"X-Forwarded-For": "203.0.113.9", "Authorization": "Bearer "}, 401, id="empty token"),
     ],
 )
-async def test_who_may_ask(open_web: Open, headers: dict[str, str], status: int):
-    """Asking costs money: a token, or this machine without a proxy or another site in between."""
-    web = await open_web(None, "right")
+async def test_who_may_ask_without_a_token(open_web: Open, headers: dict[str, str], status: int):
+    """Asking costs money: this machine without a proxy or another site in between, where nobody else is to reach it."""
+    web = await open_web()
     filled = {name: value.format(host=f"{web.host}:{web.port}") for name, value in headers.items()}
 
     answer = await web.post("/v1/research", json={"query": "x"}, headers=filled)
+
+    assert answer.status == status
+
+
+@pytest.mark.parametrize("forwarded", [{}, {"X-Forwarded-For": "203.0.113.9"}], ids=["this machine", "elsewhere"])
+@pytest.mark.parametrize(
+    ("authorization", "status"),
+    [
+        pytest.param({"Authorization": "Bearer right"}, 202, id="token"),
+        pytest.param({"Authorization": "Bearer wrong"}, 401, id="wrong token"),
+        pytest.param({"Authorization": "Basic right"}, 401, id="wrong scheme"),
+        pytest.param({"Authorization": "Bearer "}, 401, id="empty token"),
+        pytest.param({}, 401, id="nothing"),
+    ],
+)
+async def test_where_there_are_tokens_everybody_needs_one(
+    open_web: Open, forwarded: dict[str, str], authorization: dict[str, str], status: int
+):
+    """Also this machine: a proxy on it that adds no header looks the same."""
+    web = await open_web(None, "right")
+
+    answer = await web.post("/v1/research", json={"query": "x"}, headers={**forwarded, **authorization})
 
     assert answer.status == status
 
@@ -320,6 +339,20 @@ async def test_health_and_metrics(open_web: Open):
     assert await health.json() == {"status": "ok"}
     assert await metrics.text() == "up 1\n"
     assert metrics.headers["Content-Type"].startswith("text/plain; version=0.0.4")
+
+
+async def test_ready_says_why_not():
+    """503 with the reasons, for whoever sends questions here."""
+
+    async def not_well() -> list[str]:
+        return ["No worker was heard of for 20 s."]
+
+    async with conforming(web_app(ready=not_well)) as web:
+        ready, health = await web.get("/ready"), await web.get("/health")
+
+    assert (ready.status, health.status) == (503, 200)
+    assert await ready.json() == {"status": "unready", "reasons": ["No worker was heard of for 20 s."]}
+    assert "Retry-After" in ready.headers
 
 
 @pytest.mark.parametrize("path", ["/", f"/jobs/{JOB}", "/jobs/none", "/health", "/v1/jobs/none", "/static/style.css"])

@@ -1,0 +1,245 @@
+"""A question that is sent again is asked once: by its Idempotency-Key, by the form it came from, and by Retry."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections import Counter
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import aiohttp
+import pytest
+from aiohttp.test_utils import TestClient
+
+from adapters.store.jobs import SqliteJobStore
+from adapters.store.memory import MemoryJobStore
+from adapters.store.postgres import PostgresDatabase
+from adapters.store.postgres_jobs import PostgresJobStore
+from adapters.store.sqlite import Database
+from adapters.web.settings import WebSettings
+from core.errors import QueueFull
+from core.job import JobStatus, ResearchJob, Scope
+from core.ports import JobStore
+from core.researcher import Researcher
+from core.source import SearchHit, SearchQuery
+from tests.adapters.web.conformity import ConformingClient, conforming
+from tests.adapters.web.serving import web_app
+from tests.adapters.web.site import Library, open_site
+from tests.fakes import make_deps
+from tests.servers import postgres_server, postgres_url
+
+__all__ = ["postgres_server", "postgres_url"]
+
+TOKENS = ("a-token-of-this-server", "a-token-of-another-one")
+SETTINGS = WebSettings(api_tokens=TOKENS, asks_per_minute=1000)
+QUESTION = {"query": "How tall is the Eddystone lighthouse?"}
+
+
+@dataclass
+class Waiting:
+    """A queue whose jobs nobody takes, and that has no room for the first `full` of them."""
+
+    full: int = 0
+
+    async def enqueue(self, job: ResearchJob) -> None:
+        self.full -= 1
+        if self.full >= 0:
+            raise QueueFull(200)
+
+    async def cancel(self, job_id: str) -> None: ...
+
+    async def position(self, job_id: str) -> int | None:
+        return None
+
+
+@asynccontextmanager
+async def asking(
+    jobs: JobStore | None = None, settings: WebSettings = SETTINGS, queue: Waiting | None = None
+) -> AsyncIterator[ConformingClient]:
+    deps = make_deps(search=[])
+    researcher = Researcher(replace(deps, jobs=jobs or MemoryJobStore()), queue or Waiting())
+    async with conforming(web_app(researcher, settings)) as client:  # type: ignore[arg-type]
+        yield client
+
+
+async def ask(
+    client: TestClient, key: str | None = "k-1", question: dict[str, object] | None = None, token: str = TOKENS[0]
+) -> tuple[int, str]:
+    """The status, and the job's id or the error's code."""
+    headers = {"Authorization": f"Bearer {token}"} | ({} if key is None else {"Idempotency-Key": key})
+    answer = await client.post("/v1/research", json=question or QUESTION, headers=headers)
+    said = await answer.json()
+    return answer.status, said["error"]["code"] if "error" in said else said["job_id"]
+
+
+async def test_the_same_key_is_one_job_and_another_key_another():
+    async with asking() as client:
+        first, again, other = await ask(client), await ask(client), await ask(client, "k-2")
+        without = [await ask(client, None) for _ in range(2)]
+
+    assert first == again
+    assert len({first, other, *without}) == 4
+    assert {status for status, _ in (first, other, *without)} == {202}
+
+
+async def test_many_at_once_are_one_job():
+    """Clients that reconnect: sixty questions had become sixty-five jobs."""
+    async with asking() as client:
+        answers = await asyncio.gather(*(ask(client, f"k-{number % 20}") for number in range(60)))
+
+    assert {status for status, _ in answers} == {202}
+    assert Counter(Counter(job for _, job in answers).values()) == {3: 20}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param({"query": "How old is the Eddystone lighthouse?"}, id="question"),
+        pytest.param({**QUESTION, "fresh": True}, id="option"),
+        pytest.param({**QUESTION, "private": True}, id="privacy"),
+        pytest.param({**QUESTION, "attachments": [{"name": "a.md", "text": "x"}]}, id="files"),
+    ],
+)
+async def test_a_key_with_another_question_is_refused(other: dict[str, object]):
+    """Either way round; the key still stands for the first."""
+    async with asking() as client:
+        first, refused, again = await ask(client), await ask(client, question=other), await ask(client)
+        turned = [await ask(client, "k-2", question) for question in (other, QUESTION)]
+
+    assert refused == (422, "IDEMPOTENCY_KEY_REUSED")
+    assert again == first
+    assert [status for status, _ in turned] == [202, 422]
+
+
+async def test_what_was_turned_away_may_come_again_under_its_key():
+    """Too many waited: nobody has researched it. From the time on at which it is taken, it is one job."""
+    queue = Waiting(full=2)
+    async with asking(queue=queue) as client:
+        turned_away = [await ask(client) for _ in range(2)]
+        taken = [await ask(client) for _ in range(2)]
+        other = await ask(client, question={"query": "What else?"})
+
+    assert turned_away == [(429, "RATE_LIMITED")] * 2
+    assert taken[0] == taken[1]
+    assert (taken[0][0], other[0]) == (202, 422)
+
+
+async def test_the_same_question_written_otherwise_is_the_same():
+    """What a question says counts, not its bytes."""
+    async with asking() as client:
+        first, again = await ask(client), await ask(client, question={"mode": "quick", **QUESTION})
+
+    assert first == again
+
+
+async def test_a_key_is_its_askers_alone():
+    """Nobody finds, or blocks, another's question by guessing a key."""
+    async with asking() as client:
+        jobs = {await ask(client, token=token) for token in TOKENS}
+
+    assert len(jobs) == 2
+
+
+@pytest.mark.parametrize("key", ["", "k" * 256, "k\tk", "ключ"], ids=["empty", "long", "tab", "not ASCII"])
+async def test_what_is_no_key_is_said(key: str):
+    async with asking() as client:
+        assert await ask(client, key) == (400, "INVALID_QUERY")
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+async def test_a_key_outlives_the_process(kind: str, tmp_path: Path, request: pytest.FixtureRequest):
+    """It is kept with its job, in either database, for as long as that."""
+    seen = []
+    for _ in range(2):
+        database = await (
+            Database.open(tmp_path)
+            if kind == "sqlite"
+            else PostgresDatabase.open(request.getfixturevalue("postgres_url"))
+        )
+        jobs = SqliteJobStore(database) if isinstance(database, Database) else PostgresJobStore(database)
+        async with asking(jobs) as client:
+            seen += await asyncio.gather(*(ask(client) for _ in range(8)))
+            refused = await ask(client, question={"query": "What else?"})
+        await database.aclose()
+
+    assert [status for status, _ in seen] == [202] * 16
+    assert len(set(seen)) == 1
+    assert refused[0] == 422
+
+
+async def test_the_form_asks_once_until_it_is_changed():
+    """A page that is sent twice is one question; who goes back and changes it asks another."""
+    async with asking(settings=WebSettings()) as client:
+        page = await (await client.get("/")).text()
+        key = re.search(r'name="key" value="([^"]+)"', page)
+        assert key is not None
+        sent = [{**QUESTION, "key": key[1]}] * 2 + [{"query": "How old is it now?", "key": key[1]}]
+        jobs = [(await client.post("/", data=form, allow_redirects=False)).headers["Location"] for form in sent]
+        another = await (await client.get("/")).text()
+
+    assert jobs[0] == jobs[1] != jobs[2]
+    assert key[1] not in another
+
+
+@dataclass
+class CountingLibrary(Library):
+    """Counts how often it is asked."""
+
+    searches: int = 0
+
+    async def search(self, query: SearchQuery, *, limit: int, scope: Scope) -> Sequence[SearchHit]:
+        self.searches += 1
+        return await super().search(query, limit=limit, scope=scope)
+
+
+@pytest.mark.parametrize("path", ["/v1/jobs/{}/retry", "/jobs/{}/retry"], ids=["program", "page"])
+async def test_retry_begins_with_what_was_found(path: str):
+    """D14: nothing is searched again; two presses are one job."""
+    library = CountingLibrary()
+    async with open_site(library=library) as site, aiohttp.ClientSession(site.address) as client:
+        failed = await site.ask(mood="broken")
+        searched = library.searches
+        site.writer.mood = ""
+
+        answers = [await client.post(path.format(failed.id), allow_redirects=False) for _ in range(2)]
+        addresses = [answer.headers["Location"] for answer in answers]
+        retried = await site.researcher.job(addresses[0].rpartition("/")[2])
+        async for _ in site.researcher.follow(retried.id):
+            pass
+        done = await site.researcher.job(retried.id)
+
+    assert failed.status is JobStatus.FAILED
+    assert addresses[0] == addresses[1]
+    assert (retried.id != failed.id, retried.request.basis) == (True, failed.id)
+    assert done.status is JobStatus.COMPLETED
+    assert library.searches == searched > 0
+
+
+async def test_the_page_of_a_failed_job_retries_it():
+    async with open_site() as site, aiohttp.ClientSession(site.address) as client:
+        failed = await site.ask(mood="broken")
+        page = await (await client.get(f"/jobs/{failed.id}")).text()
+
+    assert f'<form method="post" action="/jobs/{failed.id}/retry"' in page
+    assert 'action="/"' not in page
+
+
+async def test_what_cannot_be_retried_is_said():
+    """A job that was answered, one of a chat, and none at all; nor may just anybody."""
+    async with open_site() as site, aiohttp.ClientSession(site.address) as client:
+        answered = await site.ask()
+        in_slack = await site.ask(mood="broken", scope=Scope("slack:T1", "workspace"))
+        statuses = [
+            (await client.post(f"/v1/jobs/{job_id}/retry", headers=headers)).status
+            for job_id, headers in (
+                (answered.id, {}),
+                (in_slack.id, {}),
+                ("job_unknown", {}),
+                (in_slack.id, {"Via": "x"}),
+            )
+        ]
+
+    assert statuses == [400, 401, 404, 401]
