@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from core import wording
 from core.answer import Verdict
-from core.evidence.citations import MARKS
 from core.modes import MODES
 from core.modes.options import ASKED
+from core.render import marks_legend
 
 HOW_TO_ASK = "How to ask me"
 HOW_TO_READ = (
@@ -51,7 +51,7 @@ def help_entries(typed: Typed) -> tuple[tuple[str, str], ...]:
         ("Options", f"{typed.options}: {', '.join(option.name for option in ASKED)}."),
         ("Papers", f"`{typed.library}` talks with this place's papers; its word `help` lists what it knows."),
         ("Sections", f"`{typed.section}` writes a section of a paper from them."),
-        ("Marks", ", ".join(f"{MARKS[verdict]} {wording.MARK_MEANINGS[verdict]}" for verdict in _SHOWN) + "."),
+        ("Marks", "; ".join(f"{mark} {words}" for mark, words in marks_legend(_SHOWN).items()) + "."),
         ("Delete", f"your question and I forget it. `{typed.history}` lists what you asked."),
         ("Settings", f"`{typed.settings}`, for admins."),
     )

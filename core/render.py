@@ -6,7 +6,7 @@ carry no verdict marks, so that every citation grammar still parses them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
 
 import regex
@@ -106,6 +106,16 @@ def marked_text(text: str, claims: Sequence[Claim], *, tag: Callable[[Claim], st
         pieces += [between, marker.group(), _mark(marker.group(1), claim) + tag(claim) if claim else ""]
         end_of_last = marker.end()
     return "".join([*pieces, text[end_of_last:]])
+
+
+def marks_legend(verdicts: Collection[Verdict]) -> dict[str, str]:
+    """What each mark of these verdicts means, best first; one mark may stand for two."""
+    found: dict[str, str] = {}
+    for verdict in (one for one in Verdict if one in verdicts):
+        words = wording.MARK_MEANINGS[verdict]
+        mark = MARKS[verdict]
+        found[mark] = f"{found[mark]}, or {words}" if mark in found else words
+    return found
 
 
 def printable(text: str) -> str:

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import regex
 
-from core.answer import Citation, ModelUsage, Section, Verdict
+from core.answer import Citation, Claim, ModelUsage, Section, Verdict
 from core.evidence.citations import strip_markers
 from core.evidence.grounding import Grounder, as_told
 from core.evidence.judge import AnswerRuling, Judgement, Judging
@@ -23,6 +23,7 @@ from core.sentences import Sentence, may_end, split_sentences
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
+MAX_BACK = 4  # sentences looked through for the one that names whom they all speak of
 LEANS_ON_CUT = "it leans on a sentence that could not be confirmed"
 
 _NEXT_WORD = regex.compile(r"\s*[^\w\s\[(【]*(?:[\p{Han}\p{Hiragana}\p{Katakana}]{2}|\w[\w'’]*[^\w'’])")
@@ -212,9 +213,18 @@ def before_of(judged: Sequence[Judged], section: Section, text: str, gap: str) -
         kin = next((entry for entry in reversed(own) if not (entry.is_item or (entry.claim and entry.is_row))), None)
         if kin is not None and (is_lead(kin.text) or kin.is_row):
             return kin.text.strip()
-    claims = [entry for entry in own if entry.claim is not None]
-    last = claims[-1].claim if claims else None
-    return last.text if last and gap.count("\n") < 2 else ""
+    claims = [entry.claim for entry in own if entry.claim is not None]
+    return _said_before(claims) if gap.count("\n") < 2 else ""
+
+
+def _said_before(claims: Sequence[Claim]) -> str:
+    """The last sentence, behind the one that names whom it speaks of where it leans itself."""
+    said: list[str] = []
+    for claim in reversed(claims[-MAX_BACK:]):
+        said.insert(0, claim.text)
+        if not leans(claim.text):
+            break
+    return " ".join(said)
 
 
 async def rejudged(judged: Judged, earlier: Sequence[Judged], grounder: Grounder, judging: Judging) -> Judged:
@@ -236,9 +246,9 @@ def leans_on_cut(judged: Judged, earlier: Sequence[Judged]) -> bool:
 def behind_shown(judged: Judged, earlier: Sequence[Judged], grounder: Grounder) -> Judged:
     """The sentence, to be judged behind the last one of its section that is shown; cut where there is none."""
     own = [entry for entry in earlier if entry.section == judged.section]
-    last = next((entry.claim for entry in reversed(own) if entry.claim and entry.shown is not None), None)
-    if last is not None:
-        return grounder.propose_again(judged, before=last.text)
+    shown = [entry.claim for entry in own if entry.claim and entry.shown is not None]
+    if shown:
+        return grounder.propose_again(judged, before=_said_before(shown))
     claim = judged.claim
     cut = replace(claim, verdict=Verdict.UNSUPPORTED, evidence=(), reasons=(LEANS_ON_CUT,)) if claim else None
     return replace(judged, claim=cut, shown=None, asked=())

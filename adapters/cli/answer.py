@@ -21,7 +21,7 @@ from core.answer import Conflict, JobResult, ResearchAnswer
 from core.evidence.citations import MARKS
 from core.job import ResearchJob
 from core.library.references import content_of
-from core.render import cut, is_used, marked_section, one_line, printable
+from core.render import cut, is_used, marked_section, marks_legend, one_line, printable
 from core.source import Source
 
 MAX_COLUMNS = 96  # longer lines are hard to follow
@@ -176,10 +176,8 @@ def _print_foot(paper: _Paper, job: ResearchJob, result: JobResult, sources: Seq
 
 
 def _print_legend(paper: _Paper, answer: ResearchAnswer) -> None:
-    shown = marked_section(answer, "summary") + marked_section(answer, "detail")
-    meanings = [
-        f"{MARKS[verdict]} {words}" for verdict, words in wording.MARK_MEANINGS.items() if f"]{MARKS[verdict]}" in shown
-    ]
+    verdicts = {evidence.verdict for claim in answer.claims for evidence in claim.evidence}
+    meanings = [f"{mark} {words}" for mark, words in marks_legend(verdicts).items()]
     if meanings:
         paper.write(Text("Citations: " + " · ".join(meanings), style="dim"))
 

@@ -25,15 +25,14 @@ from adapters.web.source_view import figure_of
 from adapters.web.timeline import timeline_view
 from adapters.web.view import JobView, job_view, said_so_far, stage_states
 from core import wording
-from core.answer import Verdict
 from core.codec import encode
 from core.deep.viewing import trace_lines
 from core.errors import InvalidQuery, JobNotFound
-from core.evidence.citations import MARKS
 from core.findings.viewing import read_view
 from core.job import LOCAL, TERMINAL_STATUSES, ResearchJob, ResearchRequest
 from core.modes import DEFAULT_MODE, MODES, can_be_steered, option_words, read_modes
 from core.modes.options import CONTEXT, DEPTH, ROUNDS, TOP_K, NumberOption
+from core.render import marks_legend
 from core.snapshot import Snapshot
 from core.steering import Steering, SteeringKind, read_steering
 
@@ -229,7 +228,7 @@ def _finished(request: web.Request, view: JobView, exports: Mapping[str, Export]
         "link": f"{request.app[LINKS].public_url}{view.links.page}",
         "shares": wording.SHARES_PRIVATE if view.is_private else wording.SHARES,
         "shown_removed": SHOWN_REMOVED,
-        "marks": [(MARKS[verdict], wording.MARK_MEANINGS[verdict]) for verdict in Verdict if verdict in verdicts],
+        "marks": list(marks_legend(verdicts).items()),
     }
 
 

@@ -17,9 +17,7 @@ from markupsafe import Markup, escape
 
 from adapters.web.code import TAGS, highlighted
 from core.answer import Claim, Verdict
-from core.evidence.citations import MARKS
-from core.render import one_line, printable
-from core.wording import MARK_MEANINGS
+from core.render import marks_legend, one_line, printable
 
 _TAGS = {"span", "p", "br", "em", "strong", "del", "ul", "ol", "li", "blockquote", "pre", "code", "hr"} | {
     "h1", "h2", "h3", "h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td", *TAGS.values(),
@@ -44,7 +42,7 @@ def _stars_only(state: StateInline, silent: bool) -> bool:
 
 _MARKDOWN.inline.ruler.at("emphasis", _stars_only)
 _ATTRIBUTES = {"ol": {"start"}, "span": {"class"}}  # spans are our own: HTML of the text is escaped before
-_MEANINGS = {MARKS[verdict]: MARK_MEANINGS[verdict] for verdict in Verdict}
+_MEANINGS = marks_legend(list(Verdict))
 _TAG = "\ue000{}\ue001"  # private use: means nothing in any text, and nothing in Markdown
 _BETWEEN_CELLS = r"(?P<cell>(?<=\s)\|(?=\s))"
 _CITED = regex.compile(

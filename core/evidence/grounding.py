@@ -44,7 +44,8 @@ MAX_CORROBORATING = 2  # markers added to a sentence for sources that say it too
 _WEIGHT = (Verdict.SUPPORTED, Verdict.MOVED, Verdict.PARTIAL, Verdict.UNCHECKED, Verdict.UNSUPPORTED)
 _SAME_CLAIM = 88  # rapidfuzz ratio 0…100 between a quote's claim and the sentence it belongs to
 _ORDERED = 90  # rapidfuzz partial ratio 0…100 of a sentence and what a page orders to be said
-_MAX_LABEL_CHARS = 120
+_MAX_LABEL_CHARS = 90
+_MAX_NEW_WORDS = 4  # of a heading in words of its own; a longer one says something
 _LABEL_TERMS = frozenset(
     terms(
         "summary overview background introduction answer detail key main point finding fact note context conclusion "
@@ -396,8 +397,10 @@ class Grounder:
             return False
         if said <= self._known_terms:
             return True
-        is_read = said <= self._known_terms | self._source_terms() or not self._is_in_their_language(label)
-        return is_read and not _DENIES.search(label)
+        new = said - self._known_terms - self._source_terms()
+        if _DENIES.search(label) or any(_tells(word, label, new) for word in label.split()):
+            return False
+        return not new or len(said) <= _MAX_NEW_WORDS or not self._is_in_their_language(label)
 
     def _is_in_their_language(self, label: str) -> bool:
         """Whether the words of a label could be those of a source."""
@@ -464,6 +467,13 @@ def _ruled(asked: Asked, judgement: Judgement | None) -> Evidence:
     words = "a model read otherwise" if judgement.ruling is Ruling.CONTRADICTED else "a model did not confirm it"
     reason = f"{words}: {judgement.reason}" if judgement.reason else words
     return replace(entry, verdict=Verdict.UNSUPPORTED, reasons=(reason,))
+
+
+def _tells(word: str, label: str, new: set[str]) -> bool:
+    """Whether a word of a heading is a number or a name that nobody has read; in title case names look like words."""
+    is_title = all(other[:1].isupper() for other in label.split() if len(other) > 3)
+    is_name = word[:1].isupper() and not is_title and not label.startswith(word)
+    return (is_name or any(character.isdigit() for character in word)) and not new.isdisjoint(terms(word))
 
 
 def _with_sentence_before(index: EvidenceIndex, evidence: Evidence) -> str:

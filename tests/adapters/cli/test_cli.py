@@ -78,7 +78,7 @@ def test_answer_goes_to_stdout_and_progress_to_stderr():
         "  1  trinity.example – Eddystone Lighthouse\n     https://trinity.example/eddystone",
         "Sources disagree on: height of the tower",
         "51 metres",
-        "Removed: not in the sources\n  - It was painted green in 1990.",
+        "Removed: could not be confirmed\n  - It was painted green in 1990.",
         "Limitations\n  - newest source is from May 2024",
         "Read, not cited\n  - shop.example – Lighthouse mugs",
         "12.3 s · 4 sources · $0.004 · job_",
