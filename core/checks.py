@@ -17,6 +17,7 @@ class Stand(StrEnum):
     CONTRADICTED = "contradicted"
     DIFFERS = "differs"
     MIXED = "mixed"
+    UNCONFIRMED = "unconfirmed"
     NO_EVIDENCE = "no evidence"
 
 
@@ -24,7 +25,7 @@ class Stand(StrEnum):
 class CheckedClaim:
     """`claim` is a sentence of the message. Evidence `PARTIAL` says a part of it; against it stand whole sentences.
 
-    What stands against it is `UNCHECKED` where only rules compared: then the source differs, and nobody said more.
+    Where only rules compared it is `UNCHECKED`: what is for it says nearly the same, what is against it differs.
     """
 
     claim: str
@@ -42,7 +43,10 @@ class CheckedClaim:
             return Stand.CONTRADICTED if is_judged else Stand.DIFFERS
         if not self.supporting:
             return Stand.NO_EVIDENCE
-        return Stand.SUPPORTED if is_whole else Stand.MIXED
+        if is_whole:
+            return Stand.SUPPORTED
+        is_judged = any(evidence.verdict is not Verdict.UNCHECKED for evidence in self.supporting)
+        return Stand.MIXED if is_judged else Stand.UNCONFIRMED
 
 
 def checks_json(checks: Sequence[CheckedClaim]) -> dict[str, Json]:

@@ -45,6 +45,7 @@
     ├── KeyReused               an Idempotency-Key of another question (adapters/web/faults.py)
     ├── NotYours                somebody else's button (adapters/chat/discord/presses.py)
     ├── NotInstalled            a team without the app (adapters/chat/slack/client.py)
+    │   └── TokenRefused        the operator can mend it: Slack takes the token no more (adapters/chat/slack/client.py)
     └── StoreError              the database
         └── StaleAttempt        a newer attempt owns the job
 

@@ -140,6 +140,7 @@ STANDS = {
     "contradicted": "Contradicted",
     "differs": "Differs from a source",
     "mixed": "Mixed",
+    "unconfirmed": "Not confirmed",
     "no evidence": "No evidence",
 }
 NOTHING_TO_CHECK = "This message states nothing that could be checked."
@@ -153,7 +154,7 @@ CONFIDENCE_WORDS = {
 
 MARK_MEANINGS = {
     Verdict.SUPPORTED: "supported",
-    Verdict.PARTIAL: "partly supported",
+    Verdict.PARTIAL: "in part",
     Verdict.MOVED: "moved to the source that says it",
     Verdict.UNCHECKED: "not confirmed",
     Verdict.UNSUPPORTED: "not in this source",
@@ -188,9 +189,12 @@ def checks_summary(counts: Mapping[str, int]) -> str:
     return f"Checked {counted(sum(counts.values()), 'claim')}: {', '.join(parts)}."
 
 
-def evidence_line(quote: str, *, is_for: bool, is_whole: bool) -> str:
-    """What a source says for or against a claim, in its own words."""
-    side = ("For" if is_whole else "For a part of it") if is_for else ("Against" if is_whole else "Differs")
+def evidence_line(quote: str, verdict: Verdict, *, is_for: bool) -> str:
+    """What a source says for or against a claim, in its own words; `UNCHECKED` is what only rules compared."""
+    if verdict is Verdict.UNCHECKED:
+        side = "Near" if is_for else "Differs"
+    else:
+        side = ("For" if verdict is Verdict.SUPPORTED else "For a part of it") if is_for else "Against"
     return f"{side}: “{quote}”"
 
 

@@ -259,27 +259,37 @@ class Grounder:
 
     def _others(self, words: str, judged: Judged, source_ids: Sequence[str], *, most: int) -> list[Asked]:
         """Sources that nobody cited and that may say it too, or otherwise: suspected contradictions first."""
-        suspected: list[Asked] = []
-        bearing: list[Asked] = []
+        found: list[tuple[bool, float, Asked]] = []
         for source_id in source_ids:
             index = self._read[source_id]
             contrary = contrary_passages(words, index)
-            near = (
-                index.nearest(words, count=PASSAGES) if contrary or len(source_ids) <= most or index.find(words) else ()
-            )
-            found = [self._literal(entry) for entry in dict.fromkeys((*contrary, *near))][:PASSAGES]
-            if found:
-                best = near[0] if near else found[0]
-                doubts = tuple(veto.reason for veto in find_vetoes(words, best.quote, before=judged.before))
-                against = any(
-                    veto.force is Force.CONTRADICTS
-                    for entry in contrary
-                    for veto in find_vetoes(words, entry.quote, before=judged.before)
-                )
-                pair, first = self._pair(words, found, judged.before, doubts), replace(found[0], reasons=doubts)
-                question = Asked(pair, (first,), is_cited=False, is_contrary=against)
-                (suspected if contrary else bearing).append(question)
-        return [*suspected, *bearing][:most]
+            best = index.passages.best(words)
+            is_near = contrary or best or len(source_ids) <= most
+            near = index.nearest(words, count=PASSAGES) if is_near else ()
+            passages = [self._literal(entry) for entry in dict.fromkeys((*contrary, *near))][:PASSAGES]
+            if passages:
+                asked = self._other(words, judged.before, passages, contrary, near)
+                found.append((not contrary, -best.score if best else 0.0, asked))
+        return [asked for *_, asked in sorted(found, key=lambda entry: entry[:2])][:most]
+
+    def _other(
+        self,
+        words: str,
+        before: str,
+        passages: Sequence[Evidence],
+        contrary: Sequence[Evidence],
+        near: Sequence[Evidence],
+    ) -> Asked:
+        """What the judge is asked of a source that nobody cited, with what the rules say of its passages."""
+        nearest = near[0] if near else passages[0]
+        doubts = tuple(veto.reason for veto in find_vetoes(words, nearest.quote, before=before))
+        against = any(
+            veto.force is Force.CONTRADICTS
+            for entry in contrary
+            for veto in find_vetoes(words, entry.quote, before=before)
+        )
+        pair = self._pair(words, passages, before, doubts)
+        return Asked(pair, (replace(passages[0], reasons=doubts),), is_cited=False, is_contrary=against)
 
     def _verbatim(self, words: str, judged: Judged, cited: Sequence[str]) -> list[Evidence]:
         """The sentence word for word in sources that it does not cite."""

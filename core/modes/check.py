@@ -201,9 +201,7 @@ def _lines(checks: Sequence[CheckedClaim]) -> tuple[list[str], list[Claim]]:
         lines.append(f"{number}. {wording.STANDS[check.stand.value]}: “{check.claim}”")
         sides = [*((True, entry) for entry in check.supporting), *((False, entry) for entry in check.contradicting)]
         for is_for, entry in sides:
-            said = wording.evidence_line(
-                cut(one_line(entry.quote), MAX_QUOTE_CHARS), is_for=is_for, is_whole=entry.verdict is Verdict.SUPPORTED
-            )
+            said = wording.evidence_line(cut(one_line(entry.quote), MAX_QUOTE_CHARS), entry.verdict, is_for=is_for)
             carried = replace(entry, verdict=Verdict.SUPPORTED, reasons=entry.reasons or ("verbatim",))
             evidence.append(Claim(f"summary-{len(evidence)}", said, Verdict.SUPPORTED, (carried,)))
             lines.append(f"   - {said} [{entry.source_id.removeprefix('src_')}]")

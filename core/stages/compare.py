@@ -17,6 +17,7 @@ from core.deps import Deps
 from core.evidence.differences import find_difference
 from core.evidence.grounding import Grounder
 from core.evidence.judge import Asked, Judgement, Judging, Ruling
+from core.evidence.vetoes import says_same
 from core.evidence.words import read
 from core.source import Source
 from core.terms import terms
@@ -77,6 +78,8 @@ def _checked(
         if judgement is None:
             differing = _differing(meant, entry, titles[evidence.source_id])
             contradicting += [differing] if differing else []
+            is_near = not entry.pair.doubts or says_same(meant, evidence.quote)
+            supporting += [evidence] if is_near and not differing else []
         elif judgement.ruling is Ruling.CONTRADICTED:
             contradicting.append(replace(evidence, verdict=Verdict.SUPPORTED, reasons=(judgement.reason,)))
         elif judgement.ruling is not Ruling.UNSUPPORTED:

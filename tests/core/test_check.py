@@ -60,13 +60,13 @@ async def test_each_claim_is_supported_contradicted_or_without_evidence_by_rules
 
     assert stands(result) == {
         "The Eiffel Tower is 500 metres tall.": Stand.DIFFERS,
-        "It was completed in 1889.": Stand.SUPPORTED,
+        "It was completed in 1889.": Stand.UNCONFIRMED,
         "Gustave Eiffel painted the Mona Lisa twice.": Stand.NO_EVIDENCE,
-        "Water boils at 100 °C at sea level.": Stand.SUPPORTED,
+        "Water boils at 100 °C at sea level.": Stand.UNCONFIRMED,
     }
     assert result.answer is not None
     assert result.answer.summary.startswith(
-        "Checked 4 claims: 2 supported, 1 differs from a source, 1 no evidence.\n\n1. "
+        "Checked 4 claims: 1 differs from a source, 2 not confirmed, 1 no evidence.\n\n1. "
     )
     assert result.answer.notice == wording.CHECKED_BY_RULES
     assert "Differs from a source: “The Eiffel Tower is 500 metres tall.”\n   - Differs: “The" in result.answer.summary
@@ -125,7 +125,7 @@ async def test_a_model_that_fails_leaves_it_to_the_rules() -> None:
 
     result = await checked(f"{OPEN} Water boils at 100 °C at sea level.", deps)
 
-    assert stands(result)["Water boils at 100 °C at sea level."] is Stand.SUPPORTED
+    assert stands(result)["Water boils at 100 °C at sea level."] is Stand.UNCONFIRMED
     assert result.answer is not None
     assert result.answer.notice == wording.CHECKED_BY_RULES
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from adapters.chat.slack.blocks import SECTION_LIMIT, Block, context, plain, section
 from adapters.chat.slack.places import place_of
 from core import wording
-from core.answer import Evidence, Verdict
+from core.answer import Evidence
 from core.checks import CheckedClaim, Stand
 from core.source import Source
 
@@ -15,7 +15,14 @@ CLAIM_ROOM = 500
 QUOTE_ROOM = 400
 SHOWN_CLAIMS = 12
 QUOTES_A_SIDE = 1  # the page has them all
-ICONS = {Stand.SUPPORTED: "✅", Stand.CONTRADICTED: "❌", Stand.DIFFERS: "≠", Stand.MIXED: "⚖️", Stand.NO_EVIDENCE: "❔"}
+ICONS = {
+    Stand.SUPPORTED: "✅",
+    Stand.CONTRADICTED: "❌",
+    Stand.DIFFERS: "≠",
+    Stand.MIXED: "⚖️",
+    Stand.UNCONFIRMED: "◐",
+    Stand.NO_EVIDENCE: "❔",
+}
 
 
 def check_blocks(checks: Sequence[CheckedClaim], sources: Sequence[Source]) -> list[Block]:
@@ -36,7 +43,7 @@ def _claim_text(check: CheckedClaim, sources: dict[str, Source]) -> str:
 
 
 def _quote_lines(entry: Evidence, sources: dict[str, Source], *, is_for: bool) -> str:
-    said = wording.evidence_line(entry.quote, is_for=is_for, is_whole=entry.verdict is Verdict.SUPPORTED)
+    said = wording.evidence_line(entry.quote, entry.verdict, is_for=is_for)
     source = sources.get(entry.source_id)
     where = f" [{source.number}] {place_of(source)}" if source else ""
     return f"> {plain(said, QUOTE_ROOM)}{where}"

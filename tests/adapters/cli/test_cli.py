@@ -82,7 +82,7 @@ def test_answer_goes_to_stdout_and_progress_to_stderr():
         "Limitations\n  - newest source is from May 2024",
         "Read, not cited\n  - shop.example – Lighthouse mugs",
         "12.3 s · 4 sources · $0.004 · job_",
-        "✓ supported · ◐ partly supported",
+        "✓ supported · ◐ in part",
     ],
 )
 def test_answer_shows_all_that_lets_a_reader_judge_it(part: str):

@@ -33,7 +33,7 @@ from core.runner import DirectSteps, run_job
 from core.source import SearchHit, SearchQuery
 from core.usage import UsageLog
 from tests.adapters.web.serving import all_well
-from tests.fakes import FakeModel, MemoryTraceLog, hit, make_deps
+from tests.fakes import FakeModel, MemoryTraceLog, by_words, hit, make_deps
 from tests.loopback.findings_responders import Seen, findings_text
 from tests.loopback.openai_responders import sources_in
 
@@ -92,13 +92,22 @@ class Writer(FakeModel):
         if self.mood == "broken" and request.purpose == "answer":
             raise ModelUnavailable("the endpoint answered 503")
         found = {mode: _found(mode, is_carried=self.mood != "invented") for mode in ALL_MODES}
-        self.answers = {"plan": _PLAN, "answer": _written(request.user), **found}
+        self.answers = {"plan": _PLAN, "answer": _written(request.user), "check": _checked, **found}
         pieces = 0
         async for delta in super().stream(request):
             pieces += 1
             if pieces == 14 and self.mood == "slow" and request.purpose == "answer":
                 await self.gate.wait()
             yield delta
+
+
+def _checked(request: ChatRequest) -> str:
+    """By words; and a page that gives another height contradicts."""
+    verdicts = json.loads(by_words(request))["verdicts"]
+    for row, item in zip(verdicts, request.user.split("<item ")[1:], strict=True):
+        if "49 metres" in item and "71 metres" in item:
+            row["verdict"] = "contradicted"
+    return json.dumps({"verdicts": verdicts})
 
 
 _PLAN = json.dumps(
