@@ -40,7 +40,15 @@ class _Worker:
 
     @property
     def is_alive(self) -> bool:
-        return self.process.poll() is None
+        """The kernel closes a killed process's end of the channel before it can be waited for."""
+        if self.process.poll() is not None:
+            return False
+        try:
+            return self.channel.recv(1, socket.MSG_PEEK) != b""
+        except BlockingIOError:
+            return True  # open, and nothing is said
+        except OSError:
+            return False
 
     def kill(self) -> None:
         self.channel.close()

@@ -298,7 +298,7 @@ def _newest(sources: Sequence[Source], now: datetime) -> str:
 
 def _sum(support: _Support, bounds: Sequence[_Limit], score: float) -> tuple[ConfidencePart, ...]:
     """The lines of which the score is the lowest."""
-    carried = f"how strongly {counted(support.central_voices, 'independent source')} carry the central claim"
+    carried = f"by {counted(support.central_voices, 'independent source')} of the central claim"
     held = [
         ConfidencePart(bound.name, AT_MOST[bound.level], f"at most {bound.level}: {bound.reason}") for bound in bounds
     ]
