@@ -210,7 +210,9 @@ def before_of(judged: Sequence[Judged], section: Section, text: str, gap: str) -
     """What tells whom a sentence speaks of: its list's lead, its table's head, else the sentence before it."""
     own = [entry for entry in judged if entry.section == section]
     if ITEM.match(text) or text.lstrip().startswith("|"):
-        kin = next((entry for entry in reversed(own) if not (entry.is_item or (entry.claim and entry.is_row))), None)
+        kin = next(
+            (entry for entry in reversed(own) if not (entry.is_item or entry.is_rule or entry.is_claimed_row)), None
+        )
         if kin is not None and (is_lead(kin.text) or kin.is_row):
             return kin.text.strip()
     claims = [entry.claim for entry in own if entry.claim is not None]

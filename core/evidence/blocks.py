@@ -44,3 +44,28 @@ def head_of_row(content: str, start: int) -> tuple[int, int]:
             return begin, at + len(line.rstrip(" \t|\n"))
         at += len(line)
     return start, start
+
+
+def cells(row: str) -> list[str]:
+    """The cells of a Markdown table's row."""
+    return [cell.strip() for cell in row.strip().strip("|").split("|")]
+
+
+def find_row(head: str, row: str, content: str) -> tuple[int, int] | None:
+    """Where a row of a table in `content` has the cells of `row` below the heads that they have in `head`, or more."""
+    wanted = dict(zip(_folded(head), _folded(row), strict=False))
+    columns: list[str] = []
+    at = 0
+    for line in content.splitlines(keepends=True):
+        if not line.lstrip().startswith("|"):
+            columns = []
+        elif not columns:
+            columns = _folded(line)
+        elif wanted and wanted.items() <= dict(zip(columns, _folded(line), strict=False)).items():
+            return at + len(line) - len(line.lstrip()), at + len(line.rstrip())
+        at += len(line)
+    return None
+
+
+def _folded(row: str) -> list[str]:
+    return [" ".join(cell.casefold().split()).strip("*_` ") for cell in cells(row)]

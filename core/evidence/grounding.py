@@ -14,6 +14,7 @@ import regex
 from rapidfuzz import fuzz
 
 from core.answer import Citation, Claim, Evidence, Section, Verdict
+from core.evidence.blocks import cells, find_row
 from core.evidence.citations import keep_markers, parse_markers, strip_markers
 from core.evidence.conflicts import contrary_passages
 from core.evidence.judge import MAX_PASSAGE_CHARS, Asked, Judgement, Pair, Ruling
@@ -135,7 +136,8 @@ class Grounder:
         claim = Claim(draft.id, BULLET.sub("", words), Verdict.UNCHECKED)
         if is_instruction(words) or self._is_ordered(claim.text):
             return _cut(draft, claim, ORDER)
-        return self._proposed(replace(draft, claim=claim), without_addresses(_bare(claim.text)), marker_numbers(text))
+        said = without_addresses(_bare(claim.text, draft.before))
+        return self._proposed(replace(draft, claim=claim), said, marker_numbers(text))
 
     def conclude(self, judged: Judged, judgements: Sequence[Judgement | None]) -> Judged:
         """The sentence with the judge's words on `judged.asked`, in their order; None is a pair nobody judged."""
@@ -209,7 +211,7 @@ class Grounder:
         reasons: list[str] = []
         contrary: list[Evidence] = []
         for source_id in cited:
-            entry, question = self._examine(words, source_id, judged.before)
+            entry, question = self._examine(words, source_id, judged)
             if entry.verdict is Verdict.UNSUPPORTED:
                 reasons += entry.reasons
                 contrary += [entry] if entry.quote else []
@@ -238,12 +240,12 @@ class Grounder:
             return replace(self._settled(judged, evidence, verbatim, reasons), asked=judged.asked)
         return judged if asked else self._settled(judged, evidence, [], reasons)
 
-    def _examine(self, words: str, source_id: str, before: str) -> tuple[Evidence, Asked | None]:
+    def _examine(self, words: str, source_id: str, judged: Judged) -> tuple[Evidence, Asked | None]:
         """What the rules say of one cited source, and what is asked of the judge where they do not settle it."""
         if source_id not in self._read or not self._sources[source_id].content.strip():
             return Evidence(source_id, "", 0, 0, Verdict.UNSUPPORTED, reasons=(NOT_READ,)), None
-        span = find_verbatim(words, self._sources[source_id].content, before=before)
-        if span and not self._is_masked(source_id, span):
+        before, span = judged.before, self._stands_in(words, source_id, judged)
+        if span:
             return self._evidence(source_id, *span, verdict=Verdict.SUPPORTED, reasons=(VERBATIM,)), None
         found = self._nearest(words, source_id)
         if not found:
@@ -295,12 +297,18 @@ class Grounder:
         """The sentence word for word in sources that it does not cite."""
         found: list[Evidence] = []
         for source_id in self._read:
-            if source_id in cited:
-                continue
-            span = find_verbatim(words, self._sources[source_id].content, before=judged.before)
-            if span and not self._is_masked(source_id, span):
+            span = None if source_id in cited else self._stands_in(words, source_id, judged)
+            if span:
                 found.append(self._evidence(source_id, *span, verdict=Verdict.SUPPORTED, reasons=(VERBATIM,)))
         return found
+
+    def _stands_in(self, words: str, source_id: str, judged: Judged) -> tuple[int, int] | None:
+        """Where a sentence stands in a source word for word, or a row below the heads that it has here."""
+        content = self._sources[source_id].content
+        span = find_verbatim(words, content, before=judged.before)
+        if span is None and judged.is_row and judged.claim and judged.before.lstrip().startswith("|"):
+            span = find_row(judged.before, judged.claim.text, content)
+        return span if span and not self._is_masked(source_id, span) else None
 
     def _nearest(self, words: str, source_id: str) -> list[Evidence]:
         found = self._read[source_id].nearest(words, count=PASSAGES)
@@ -499,10 +507,12 @@ def _cut(judged: Judged, claim: Claim, *reasons: str) -> Judged:
     return replace(judged, claim=cut, shown=None, asked=())
 
 
-def _bare(claim: str) -> str:
-    """The claim without a leading "Yes," or "However,", which is structure, and without a table row's bars."""
+def _bare(claim: str, before: str) -> str:
+    """The claim without a leading "Yes," or "However,", which is structure; a row with the heads of its cells."""
     if claim.lstrip().startswith("|"):
-        return ", ".join(cell.strip() for cell in claim.strip().strip("|").split("|") if cell.strip())
+        heads = cells(before.splitlines()[0]) if before.lstrip().startswith("|") else []
+        named = [f"{head}: {cell}" for head, cell in zip(heads, cells(claim), strict=False) if head and cell]
+        return "; ".join(named) or ", ".join(filter(None, cells(claim)))
     rest = claim[len(leading_word(claim)) :].strip()
     return rest if len(rest.split()) > 1 else claim
 

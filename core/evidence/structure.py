@@ -70,6 +70,14 @@ class Judged:
     def is_row(self) -> bool:
         return self.text.lstrip().startswith("|")
 
+    @property
+    def is_claimed_row(self) -> bool:
+        return self.is_row and self.claim is not None
+
+    @property
+    def is_rule(self) -> bool:
+        return RULE.fullmatch(self.text.strip()) is not None
+
 
 @dataclass(frozen=True)
 class Grounded:

@@ -177,7 +177,14 @@ async def settle_settings(town: Town, tenant: str) -> None:
 
 async def leave(town: Town, tenant: str) -> None:
     """Everything of one is forgotten, and nothing of the others."""
-    await forget(Whose(tenant=tenant), town.records.register, town.records.archives, cancel=_nothing, condemn=_nothing, sleep=_nothing)
+    await forget(
+        Whose(tenant=tenant),
+        town.records.register,
+        town.records.archives,
+        cancel=_nothing,
+        condemn=_nothing,
+        sleep=_nothing,
+    )
     town.jobs[tenant], town.spent[tenant] = [], 0.0
     assert await town.records.library.papers([Scope(tenant, place) for place in PLACES]) == []
     for place in PLACES:

@@ -429,3 +429,23 @@ def test_a_passage_that_spans_a_gap_is_cut_to_the_sources_own_words() -> None:
     assert judged.claim is not None
     for evidence in judged.claim.evidence:
         assert evidence.quote == text[evidence.start : evidence.end]
+
+
+CENSUS = make_source(1, "| Town | Year | People |\n|---|---|---|\n| Lund | 1950 | 40,000 |\n| Ystad | 1950 | 12,000 |")
+
+
+@pytest.mark.parametrize(
+    ("table", "verdict"),
+    [
+        ("| Town | People |\n|---|---|\n| Lund | 40,000 [1] |", Verdict.SUPPORTED),
+        ("| Town | Year |\n|---|---|\n| Lund | 40,000 [1] |", Verdict.UNCHECKED),
+        ("| Town | People |\n|---|---|\n| Ystad | 40,000 [1] |", Verdict.UNCHECKED),
+    ],
+    ids=["as there", "below another head", "of another row"],
+)
+def test_a_row_is_verbatim_with_the_heads_and_cells_that_its_source_has(table: str, verdict: Verdict) -> None:
+    """D20: a table's head says what its cells mean."""
+    row = judge_text(Grounder([CENSUS], QUESTION), "detail", table)[-1]
+
+    assert row.claim is not None
+    assert row.claim.verdict is verdict
