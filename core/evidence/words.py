@@ -32,7 +32,6 @@ from core.text.numbers import (
     number_word,
     read_number,
     same_values,
-    unit_of,
 )
 
 _WORD = r"\p{L}[\p{L}\p{M}\p{Nd}]*(?:['’]\p{L}+)*"
@@ -57,7 +56,7 @@ def _pattern(*parts: str, space: str) -> regex.Pattern[str]:
 _ENGLISH = _pattern(_PERCENT, space="")
 _OTHER = _pattern(_PERCENT, _ELIDED, space=" ")
 _GERMAN = _pattern(_DOTTED, _ELIDED, space=" ")
-_JOINTS = frozenset({"", " ", "-", "\xa0", "\u2009", "\u202f", "\n"})  # within a number, or between it and its unit
+JOINTS = frozenset({"", " ", "-", "\xa0", "\u2009", "\u202f", "\n"})  # within a number, or between it and its unit
 _ISO_MONTH = regex.compile(r"\p{Nd}{4}-(0[1-9]|1[0-2])-\p{Nd}{2}")
 _DOTTED_MONTH = regex.compile(r"\p{Nd}\.(0?[1-9]|1[0-2])\.\p{Nd}{4}")
 _SENTENCE_END = regex.compile(r"[.!?:;\n•“\"(\[]\s*[\"'“‘(\[]*$")
@@ -192,7 +191,7 @@ def _add(text: str, tokens: list[Token], token: Token, following: str, language:
     """Append the token, or make one number of it and those before it: 1.2 million, twenty-five, treinta y uno."""
     last = tokens[-1]
     first = tokens[-2] if len(tokens) > 1 and is_joint(last.stem) and tokens[-2].kind is Kind.NUMBER else last
-    is_near = text[last.end : token.start] in _JOINTS and (first is last or text[first.end : last.start] in _JOINTS)
+    is_near = text[last.end : token.start] in JOINTS and (first is last or text[first.end : last.start] in JOINTS)
     if token.start == last.end and is_ordinal(last.text + token.stem):
         tokens[-1] = _quantity(last.text + token.text, last.start, token.end, last.values)
         return
@@ -495,43 +494,3 @@ def match_tokens(left: Token, right: Token) -> float:
         return ROOT_MATCH
     shared = set(meanings(left.stem)) & set(meanings(right.stem))
     return SYNONYM_MATCH if shared else 0.0
-
-
-@dataclass(frozen=True)
-class Measure:
-    """`amount` in the base unit of its `dimension`."""
-
-    dimension: str
-    amount: float
-    unit: str
-
-    def same_as(self, other: Measure | None) -> bool:
-        """Equal; within two per cent in another unit, as conversions are rounded."""
-        if other is None or self.dimension != other.dimension:
-            return False
-        is_converted = self.unit.lower().rstrip("s") != other.unit.lower().rstrip("s")
-        return abs(self.amount - other.amount) <= (0.02 if is_converted else 1e-9) * abs(self.amount)
-
-
-def measure(reading: Reading, number: Token) -> Measure | None:
-    """The number with the unit beside it, a part in words as a share; None where it has none that is known."""
-    position = reading.positions[number]
-    after = reading.tokens[position + 1] if position + 1 < len(reading.tokens) else None
-    before = reading.tokens[position - 1] if position else None
-    if number.value is None:
-        return None
-    if after is not None and reading.text[number.end : after.start] in _JOINTS and (unit := unit_of(after.text)):
-        return Measure(unit[0], number.value * unit[1], after.text)
-    if (
-        before is not None
-        and before.kind is Kind.SIGN
-        and before.end == number.start
-        and (unit := unit_of(before.text))
-    ):
-        return Measure(unit[0], number.value * unit[1], before.text)
-    return Measure("share", 100 * number.value, "") if is_part(number) else None
-
-
-def is_part(number: Token) -> bool:
-    """Whether it is a part in words: half of, two thirds, la mitad."""
-    return number.text[0].isalpha() and 0 < (number.value or 0.0) < 1
