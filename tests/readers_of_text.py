@@ -46,7 +46,7 @@ from core.evidence.conflicts import find_conflicts
 from core.evidence.differences import find_difference
 from core.evidence.grounding import Grounder
 from core.evidence.judge import read_rulings
-from core.evidence.passages import index_text
+from core.evidence.passages import PassageIndex
 from core.evidence.quoting import cited, quote_answer
 from core.evidence.same_question import read_question, veto
 from core.evidence.verbatim import quotations_in, verify_quote
@@ -218,7 +218,7 @@ READERS: Mapping[str, Reader] = {
     # evidence
     "tokenize": tokenize,
     "read": read,
-    "index_text": index_text,
+    "PassageIndex": PassageIndex,
     "verify_quote in a page": lambda text: verify_quote(f"{_PROSE}and more", text),
     "verify_quote of a model": lambda text: verify_quote(text[:400], f"{text} and more"),
     "quotations_in": quotations_in,

@@ -66,7 +66,11 @@ def measure(reading: Reading, number: Token) -> Measure | None:
     before = reading.tokens[position - 1] if position else None
     if number.value is None:
         return None
-    if after is not None and reading.text[number.end : after.start] in JOINTS and (unit := unit_of(after.text)):
+    is_word = after is not None and (
+        after.kind is not Kind.FUNCTION or len(after.text) == 1
+    )  # "an" is a year in French
+    is_near = after is not None and is_word and reading.text[number.end : after.start] in JOINTS
+    if after is not None and is_near and (unit := unit_of(after.text)):
         return Measure(unit[0], number.value * unit[1], after.text)
     is_sign = before is not None and before.kind is Kind.SIGN and before.end == number.start
     if before is not None and is_sign and (unit := unit_of(before.text)):

@@ -152,6 +152,12 @@ def test_units_have_names_in_each_language(text: str, language: str, dimension: 
     assert _measure(text, language)[0] == dimension
 
 
+def test_a_small_word_is_no_unit() -> None:
+    """ "An" is a year in French alone, "once" an ounce."""
+    for text in ("In 1990 an army came.", "It rang 3 once more."):
+        assert measure(read(text, "en"), read(text, "en").numbers[0]) is None
+
+
 def _measure(text: str, language: str) -> tuple[str, float]:
     reading = read(text, language)
     found = measure(reading, reading.numbers[0])
