@@ -40,6 +40,7 @@ from core.chunking import chunk_text
 from core.conversation import Turn, needs_context, read_reply, standalone_by_rules
 from core.deep.pubmed_syntax import checked_pubmed_query, plain_words
 from core.evidence.alignment import align
+from core.evidence.answering import expected_answer
 from core.evidence.authority import registrable_domain
 from core.evidence.citations import keep_markers, parse_markers, rewrite_markers, strip_markers
 from core.evidence.conflicts import find_conflicts
@@ -87,7 +88,7 @@ from core.stages.intake import parse_intent, read_query, read_quoted
 from core.stages.plan import keywords
 from core.stages.prompting import fenced, passage_tokens
 from core.steering import read_steering
-from core.terms import asks_for_figure, question_terms, terms, words
+from core.terms import question_terms, terms, words
 from core.text.language import detect_language
 from core.urls import ascii_host, canonical_url, is_web_url
 from core.writing import is_settled
@@ -208,7 +209,7 @@ READERS: Mapping[str, Reader] = {
     "detect_language": detect_language,
     "words": words,
     "terms": terms,
-    "asks_for_figure": asks_for_figure,
+    "expected_answer": expected_answer,
     "estimate_tokens": estimate_tokens,
     "fenced": fenced,
     "printable": printable,
