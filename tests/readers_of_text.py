@@ -40,13 +40,14 @@ from core.chunking import chunk_text
 from core.conversation import Turn, needs_context, read_reply, standalone_by_rules
 from core.deep.pubmed_syntax import checked_pubmed_query, plain_words
 from core.evidence.alignment import align
+from core.evidence.answering import expected_answer
 from core.evidence.authority import registrable_domain
 from core.evidence.citations import keep_markers, parse_markers, rewrite_markers, strip_markers
 from core.evidence.conflicts import find_conflicts
 from core.evidence.differences import find_difference
 from core.evidence.grounding import Grounder
 from core.evidence.judge import read_rulings
-from core.evidence.passages import index_text
+from core.evidence.passages import PassageIndex
 from core.evidence.quoting import cited, quote_answer
 from core.evidence.same_question import read_question, veto
 from core.evidence.verbatim import quotations_in, verify_quote
@@ -87,7 +88,7 @@ from core.stages.intake import parse_intent, read_query, read_quoted
 from core.stages.plan import keywords
 from core.stages.prompting import fenced, passage_tokens
 from core.steering import read_steering
-from core.terms import asks_for_figure, question_terms, terms, words
+from core.terms import question_terms, terms, words
 from core.text.language import detect_language
 from core.urls import ascii_host, canonical_url, is_web_url
 from core.writing import is_settled
@@ -208,7 +209,7 @@ READERS: Mapping[str, Reader] = {
     "detect_language": detect_language,
     "words": words,
     "terms": terms,
-    "asks_for_figure": asks_for_figure,
+    "expected_answer": expected_answer,
     "estimate_tokens": estimate_tokens,
     "fenced": fenced,
     "printable": printable,
@@ -218,7 +219,7 @@ READERS: Mapping[str, Reader] = {
     # evidence
     "tokenize": tokenize,
     "read": read,
-    "index_text": index_text,
+    "PassageIndex": PassageIndex,
     "verify_quote in a page": lambda text: verify_quote(f"{_PROSE}and more", text),
     "verify_quote of a model": lambda text: verify_quote(text[:400], f"{text} and more"),
     "quotations_in": quotations_in,

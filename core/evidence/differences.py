@@ -13,8 +13,9 @@ from textwrap import shorten
 from typing import Literal
 
 from core.evidence.opposites import are_opposite
-from core.evidence.words import Kind, Measure, Reading, Token, match_tokens, measure, read
-from core.text.language import negations
+from core.evidence.quantities import Measure, measure
+from core.evidence.words import Kind, Reading, Token, match_tokens, read
+from core.text.language import language_of, negations
 from core.text.numbers import MONTHS
 
 Matter = Literal["date", "number", "direction", "denial"]
@@ -112,7 +113,7 @@ class _Statement:
 
 def find_difference(first: str, second: str) -> Difference | None:
     """The one thing in which two sentences contradict each other; None where none is certain."""
-    left, right = _state(first), _state(second)
+    left, right = _state_both(first, second)
     only_left, only_right = _strangers(left, right), _strangers(right, left)
     is_same = len(left.words) - len(only_left) >= MIN_WORDS and max(len(only_left), len(only_right)) <= 1
     if not is_same or not _is_comparable(left, right):
@@ -144,12 +145,12 @@ def _is_comparable(left: _Statement, right: _Statement) -> bool:
 
 def name_difference(first: str, second: str) -> Difference | None:
     """The same of two sentences that a judge called contrary: their one other date or number, or their opposites."""
-    return _valued(_state(first), _state(second)) or find_difference(first, second)
+    return _valued(*_state_both(first, second)) or find_difference(first, second)
 
 
 def is_otherwise(claim: str, sentence: str) -> bool:
     """Whether a sentence has another number or date, another polarity, or an opposite."""
-    left, right = _state(claim), _state(sentence)
+    left, right = _state_both(claim, sentence)
     unshared = (_unshared(left.dates, right.dates)[1], _unshared(left.numbers, right.numbers)[1])
     if any(unshared) or left.is_denied != right.is_denied:
         return True
@@ -247,12 +248,18 @@ _UNIT = re.compile(r"[ \xa0-]?(?:°[CF]\b|[%‰€$£]|(?!(?:in|of|at|by|to|as|a
 _LEADS = frozenset("by to from per before after since until till through".split())  # risen by 3 is not risen to 3
 
 
+def _state_both(first: str, second: str) -> tuple[_Statement, _Statement]:
+    """Two sentences in the language of both: a short one by itself is told wrongly at times."""
+    language = language_of(f"{first} {second}")
+    return _state(first, language), _state(second, language)
+
+
 @lru_cache(maxsize=1024)
-def _state(sentence: str) -> _Statement:
+def _state(sentence: str, language: str) -> _Statement:
     bare = _FIRST.sub("", _ASIDE.sub(" ", _CONVERSION.sub("", " ".join(sentence.split()))))
     value = re.search(r"\d[\d.,]*", bare)
     tail = _TAIL.search(bare, value.end()) if value else None
-    reading = read(bare[: tail.start()] if tail else bare)
+    reading = read(bare[: tail.start()] if tail else bare, language)
     dates = tuple(_dates(reading.text))
     free = [token for token in reading.numbers if not any(date.start <= token.start < date.end for date in dates)]
     labels = [token for token in free if _is_label(reading, token)]

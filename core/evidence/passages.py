@@ -6,7 +6,7 @@ Every span is half-open character offsets into the source's text as read: `quote
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -36,7 +36,6 @@ MAX_SENTENCES = 3  # a passage longer than this is no longer a quote
 MAX_SENTENCE_CHARS = 600  # longer "sentences" are tables or menus; they are cut at a line or a space
 SENTENCE_COST = 0.04  # of coverage, for each sentence beyond the first: a longer passage must earn its place
 PAIR_WEIGHT = 0.3  # of a word's weight, for two claim words that are also neighbours in the source
-FOCUS_SENTENCES = 3  # what one sentence of an answer usually draws on
 CONTEXT_SENTENCES = 5  # beside the passage; more of a long text have the claim's words by chance
 MIN_SCORE = 0.15  # 0…1; below, the source says nothing of the claim
 TELLING_CHARS = 2000  # of a text, to tell its language by
@@ -92,11 +91,8 @@ class PassageIndex:
         scores = self._score(claim)
         if scores is None:
             return None
-        rows, weights = scores
         best: Passage | None = None
-        for size in range(1, min(MAX_SENTENCES, len(self.spans)) + 1):
-            covered = np.max([rows[:, offset : rows.shape[1] - size + 1 + offset] for offset in range(size)], axis=0)
-            totals = weights @ covered - SENTENCE_COST * (size - 1)
+        for size, totals in _runs(*scores):
             first = int(np.argmax(totals))
             if best is None or totals[first] > best.score + 1e-9:
                 best = self._passage(first, size, float(totals[first]))
@@ -110,11 +106,8 @@ class PassageIndex:
         scores = self._score(claim, is_wide=True)
         if scores is None:
             return []
-        rows, weights = scores
         runs: list[tuple[float, int, int]] = []
-        for size in range(1, min(MAX_SENTENCES, len(self.spans)) + 1):
-            covered = np.max([rows[:, offset : rows.shape[1] - size + 1 + offset] for offset in range(size)], axis=0)
-            totals = weights @ covered - SENTENCE_COST * (size - 1)
+        for size, totals in _runs(*scores):
             runs += [(float(totals[at]), -size, int(at)) for at in np.argsort(-totals, kind="stable")[: 3 * count]]
         chosen: list[Passage] = []
         for score, size, first in sorted(runs, reverse=True):
@@ -123,10 +116,6 @@ class PassageIndex:
             if score > 0 and is_apart and len(chosen) < count:
                 chosen.append(passage)
         return chosen
-
-    def sentences(self, passage: Passage) -> list[str]:
-        """Those of the passage, in reading order."""
-        return [self.text[slice(*span)] for span in self.spans[passage.first : passage.last + 1]]
 
     def rank(self, claim: str) -> list[int]:
         """The sentences that have something of the claim, best first."""
@@ -141,22 +130,6 @@ class PassageIndex:
         near = range(passage.first - 2, passage.last + 3) if passage else range(0)
         wanted = {0, *near, *self.rank(claim)[:CONTEXT_SENTENCES]}
         return [self.text[slice(*span)] for at, span in enumerate(self.spans) if at in wanted]
-
-    def focus(self, claim: str) -> float:
-        """The weighted share of the claim's words in the three sentences that together have most, 0…1.
-
-        Picked greedily; 0 where nothing is found and for a text without sentences.
-        """
-        scores = self._score(claim)
-        if scores is None:
-            return 0.0
-        words = len({word.stem for word in read(claim).content})
-        rows, weights = scores[0][:words], scores[1][:words] / scores[1][:words].sum()
-        covered = np.zeros(words, dtype=np.float32)
-        for _ in range(FOCUS_SENTENCES):
-            gains = weights @ np.maximum(rows, covered[:, None])
-            covered = np.maximum(covered, rows[:, int(np.argmax(gains))])
-        return float(weights @ covered)
 
     def _passage(self, first: int, size: int, score: float) -> Passage:
         last = first + size - 1
@@ -221,6 +194,13 @@ class PassageIndex:
         return rarity * (1.5 if word.kind in (Kind.NUMBER, Kind.NAME) else 1.0)
 
 
+def _runs(rows: NDArray[np.float32], weights: NDArray[np.float32]) -> Iterator[tuple[int, NDArray[np.float32]]]:
+    """For each number of sentences, what the runs of that many are worth, by their first sentence."""
+    for size in range(1, min(MAX_SENTENCES, rows.shape[1]) + 1):
+        covered = np.max([rows[:, offset : rows.shape[1] - size + 1 + offset] for offset in range(size)], axis=0)
+        yield size, weights @ covered - SENTENCE_COST * (size - 1)
+
+
 class EvidenceIndex:
     """A source ready to be asked for evidence."""
 
@@ -231,9 +211,7 @@ class EvidenceIndex:
     def find(self, claim: str) -> Evidence | None:
         """The best 1–3 sentences, unchecked; None where the source has nothing of the claim."""
         passage = self.passages.best(claim)
-        if passage is None:
-            return None
-        return self._evidence(passage)
+        return self._evidence(passage) if passage else None
 
     def nearest(self, claim: str, *, count: int = 3, quote: str = "") -> tuple[Evidence, ...]:
         """At most `count` disjoint passages of 1–3 sentences for a judge to read, best first, unchecked.
@@ -266,12 +244,6 @@ class EvidenceIndex:
         spans = [verify_quote(words, self.source.content) for words in quotations_in(claim)]
         quoted = [self.source.content[slice(*span)] for span in spans if span]
         return "\n".join([self.source.title, *dated, *quoted, *passages.select(claim, passage)])
-
-
-@lru_cache(maxsize=64)
-def index_text(text: str) -> PassageIndex:
-    """The index of a passage that is not a source of its own."""
-    return PassageIndex(text)
 
 
 @lru_cache(maxsize=2048)

@@ -10,42 +10,14 @@ from functools import lru_cache
 
 import regex
 
-from core.evidence.words import Kind, Reading, Token
-from core.text.numbers import is_year
+from core.evidence.words import JOINTS, Kind, Reading, Token
+from core.text.numbers import is_year, numerals, unit_of
 
-_TABLE = """
-length m meter metre 1 km kilometer kilometre 1000 cm centimeter centimetre 0.01 mm millimeter millimetre 0.001 nm
- nanometer 1e-9 mile mi 1609.344 foot ft feet 0.3048 inch 0.0254 yard 0.9144
-mass g gram 1 kg kilogram kilo 1000 mg milligram 0.001 µg μg mcg microgram 1e-6 tonne 1e6 lb pound lbs 453.592 oz ounce
- 28.3495
-time s second sec 1 ms millisecond 0.001 min minute mins 60 h hour hr hrs 3600 day 86400 week 604800 month 2629800
- year yr yrs 31557600 decade 315576000 century 3155760000
-volume l liter litre 1 ml milliliter millilitre 0.001 dl 0.1 gallon 3.78541
-data b byte 1 kb kilobyte 1e3 mb megabyte 1e6 gb gigabyte 1e9 tb terabyte 1e12
-share % percent pct percentage prozent 1 ‰ 0.1
-dollars $ dollar usd 1
-euros € euro eur 1
-sterling £ gbp 1
-temperature_c °c celsius 1
-temperature_f °f fahrenheit 1
-power w watt 1 kw kilowatt 1e3 mw megawatt 1e6 gw gigawatt 1e9
-"""
-_JOINTS = frozenset({"", " ", "-", "\xa0", "\u2009", "\u202f", "\n"})  # between a number and its unit
 CONVERTED = 0.02  # share by which a measure in another unit may differ, as conversions are rounded
 SHARE_POINTS = 0.6  # percentage points by which a percentage may be a rounded share
 FRACTION_POINTS = 2.5  # the same where it is said as a fraction or "about"
 ABOUT = 0.1  # share by which a number said to be about may differ
-_PARTS = {
-    "half": 2,
-    "third": 3,
-    "quarter": 4,
-    "fourth": 4,
-    "fifth": 5,
-    "sixth": 6,
-    "seventh": 7,
-    "eighth": 8,
-    "tenth": 10,
-}
+_PARTS = {"half": 2} | {word: by for word, by in numerals("en").parts.items() if by <= 10}
 _SMALL = {word: value for value, word in enumerate("zero one two three four five six seven eight nine ten".split())}
 _COUNT = r"(?P<{}>\p{{Nd}}+(?:,\p{{Nd}}{{3}})*|" + "|".join(_SMALL) + r"|an?)"
 _FRACTION = regex.compile(
@@ -54,7 +26,6 @@ _FRACTION = regex.compile(
     r"|(?<![\p{Nd}/])(?P<above>\p{Nd}{1,2})/(?P<below>\p{Nd}{1,2})(?![\p{Nd}/])",
     regex.IGNORECASE,
 )
-_PERCENT = regex.compile(r"(\p{Nd}+(?:[.,]\p{Nd}+)?)(?=[ \xa0]?(?:%|percent\b|per cent\b|prozent\b))", regex.IGNORECASE)
 _ABOUT = regex.compile(
     r"\b(?:about|around|roughly|approximately|approx\.?|nearly|almost|some|circa|ca\.?|close to|just (?:over|under)|"
     r"etwa|rund|ungefähr|environ|cerca de|unos|circa|aproximadamente|ongeveer)\s+(?:the |a )?$",
@@ -88,50 +59,44 @@ class Share:
     is_fraction: bool
 
 
-@lru_cache(maxsize=1)
-def _units() -> dict[str, tuple[str, float]]:
-    units: dict[str, tuple[str, float]] = {}
-    for line in _TABLE.replace("\n ", " ").strip().splitlines():
-        dimension, *cells = line.split()
-        names: list[str] = []
-        for cell in cells:
-            if cell[0].isdigit():
-                units.update(dict.fromkeys(names, (dimension, float(cell))))
-                names = []
-            else:
-                names.append(cell)
-    return units
-
-
 def measure(reading: Reading, number: Token) -> Measure | None:
-    """The number with the unit beside it; None where it has none that is known."""
+    """The number with the unit beside it, a part in words as a share; None where it has none that is known."""
     position = reading.positions[number]
     after = reading.tokens[position + 1] if position + 1 < len(reading.tokens) else None
     before = reading.tokens[position - 1] if position else None
     if number.value is None:
         return None
-    if after is not None and reading.text[number.end : after.start] in _JOINTS and (unit := _unit(after)):
+    is_word = after is not None and (
+        after.kind is not Kind.FUNCTION or len(after.text) == 1
+    )  # "an" is a year in French
+    is_near = after is not None and is_word and reading.text[number.end : after.start] in JOINTS
+    if after is not None and is_near and (unit := unit_of(after.text)):
         return Measure(unit[0], number.value * unit[1], after.text)
-    if before is not None and before.kind is Kind.SIGN and before.end == number.start and (unit := _unit(before)):
+    is_sign = before is not None and before.kind is Kind.SIGN and before.end == number.start
+    if before is not None and is_sign and (unit := unit_of(before.text)):
         return Measure(unit[0], number.value * unit[1], before.text)
-    return None
+    return Measure("share", 100 * number.value, "") if is_part(number) else None
 
 
-def _unit(token: Token) -> tuple[str, float] | None:
-    lower = token.text.lower()
-    return _units().get(lower) or (_units().get(lower.removesuffix("s")) if len(lower) > 3 else None)
+def is_part(number: Token) -> bool:
+    """Whether it is a part in words: half of, two thirds, la mitad."""
+    return number.text[0].isalpha() and 0 < (number.value or 0.0) < 1
 
 
 @lru_cache(maxsize=256)
-def shares(text: str) -> tuple[Share, ...]:
+def _shares(reading: Reading) -> tuple[Share, ...]:
     """Percentages, fractions and counts of a whole."""
-    found = [Share(float(match[1].replace(",", ".")), *match.span(), False) for match in _PERCENT.finditer(text)]
-    for match in _FRACTION.finditer(text):
+    measured = [(number, measure(reading, number)) for number in reading.numbers]
+    found = [
+        Share(share.amount, number.start, number.end, is_part(number))
+        for number, share in measured
+        if share and share.dimension == "share"
+    ]
+    for match in _FRACTION.finditer(reading.text):
         some, whole = _fraction(match)
         if 0 < some <= whole:
-            found.append(
-                Share(100 * some / whole, *match.span(), match["part"] is not None or match["whole"] in _SMALL)
-            )
+            is_fraction = match["part"] is not None or match["whole"] in _SMALL
+            found.append(Share(100 * some / whole, *match.span(), is_fraction))
     return tuple(found)
 
 
@@ -177,8 +142,8 @@ def near(number: Token, other: Token) -> bool:
 
 
 def _has_share(claim: Reading, number: Token, reading: Reading) -> bool:
-    ours = next((share for share in shares(claim.text) if share.start <= number.start < share.end), None)
-    return ours is not None and any(_same_share(ours, theirs) for theirs in shares(reading.text))
+    ours = next((share for share in _shares(claim) if share.start <= number.start < share.end), None)
+    return ours is not None and any(_same_share(ours, theirs) for theirs in _shares(reading))
 
 
 def _same_share(ours: Share, theirs: Share) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache, cached_property, lru_cache, partial
+from importlib.resources import files
 from itertools import zip_longest
 from typing import NamedTuple
 
@@ -32,7 +33,6 @@ from core.text.numbers import (
     number_word,
     read_number,
     same_values,
-    unit_of,
 )
 
 _WORD = r"\p{L}[\p{L}\p{M}\p{Nd}]*(?:['’]\p{L}+)*"
@@ -57,7 +57,7 @@ def _pattern(*parts: str, space: str) -> regex.Pattern[str]:
 _ENGLISH = _pattern(_PERCENT, space="")
 _OTHER = _pattern(_PERCENT, _ELIDED, space=" ")
 _GERMAN = _pattern(_DOTTED, _ELIDED, space=" ")
-_JOINTS = frozenset({"", " ", "-", "\xa0", "\u2009", "\u202f", "\n"})  # within a number, or between it and its unit
+JOINTS = frozenset({"", " ", "-", "\xa0", "\u2009", "\u202f", "\n"})  # within a number, or between it and its unit
 _ISO_MONTH = regex.compile(r"\p{Nd}{4}-(0[1-9]|1[0-2])-\p{Nd}{2}")
 _DOTTED_MONTH = regex.compile(r"\p{Nd}\.(0?[1-9]|1[0-2])\.\p{Nd}{4}")
 _SENTENCE_END = regex.compile(r"[.!?:;\n•“\"(\[]\s*[\"'“‘(\[]*$")
@@ -192,7 +192,7 @@ def _add(text: str, tokens: list[Token], token: Token, following: str, language:
     """Append the token, or make one number of it and those before it: 1.2 million, twenty-five, treinta y uno."""
     last = tokens[-1]
     first = tokens[-2] if len(tokens) > 1 and is_joint(last.stem) and tokens[-2].kind is Kind.NUMBER else last
-    is_near = text[last.end : token.start] in _JOINTS and (first is last or text[first.end : last.start] in _JOINTS)
+    is_near = text[last.end : token.start] in JOINTS and (first is last or text[first.end : last.start] in JOINTS)
     if token.start == last.end and is_ordinal(last.text + token.stem):
         tokens[-1] = _quantity(last.text + token.text, last.start, token.end, last.values)
         return
@@ -299,52 +299,14 @@ def root(base: str) -> str:
     return base
 
 
-FUNCTION_WORDS = small_words("en")
 _CONTRACTIONS = frozenset("become's that's it's he's she's there's i'm we're they're you're i've we've they've".split())
-
-
-_GROUPS = """
-begin start commence initiate launch; end finish conclude terminate cease; show demonstrate indicate reveal suggest
-find observe; big large great huge substantial; small little tiny minor; movie film picture; buy purchase acquire;
-sell vend; help assist aid support; make create produce build construct develop; get obtain receive gain; use employ
-utilize apply; need require demand; allow permit enable let; stop halt prevent; begin found establish; kill slay
-murder; win victory; job occupation profession; car automobile vehicle; doctor physician; child kid; house home
-residence; important significant key crucial; main primary principal chief major; many numerous; also additionally;
-near close; fast quick rapid; hard difficult; easy simple; change alter modify; keep retain maintain preserve; give
-provide supply offer; choose select pick elect; say state tell declare announce claim report; think believe consider;
-try attempt; ask request; answer reply respond; live reside inhabit; die death decease pass; marry wed; birth bear
-native; happen occur take; contain include comprise; consist comprise; lead head direct run; leader head chief;
-company firm corporation business; country nation state; city town; area region zone; people person individual human;
-woman female; man male; use usage; work function operate; method technique approach procedure; result outcome finding;
-cause lead induce; effect impact influence; risk danger hazard; increase rise grow climb; decrease decline fall drop
-reduce diminish lessen; improve enhance better; worsen deteriorate; high elevated; join enter; leave quit depart exit;
-play perform; role part; song track tune; album record; singer vocalist; band group; writer author; book novel; write
-pen author; actor actress; appear feature star; show series programme program; game match; team side club squad; coach
-manager; player footballer; score goal; defeat beat; contest competition tournament; area field; student pupil; school
-academy; teach instruct; study research investigation investigate; test examine assess evaluate; measure quantify;
-patient case; disease illness disorder; drug medication medicine; treat therapy treatment; death mortality; common
-frequent prevalent; rare uncommon; old aged elderly; young juvenile; whole entire full complete; part portion section;
-form shape; kind type sort; amount quantity; number count; annual yearly; close shut; open unseal; earn; salary wage;
-money fund; cost price; fight battle; war conflict; attack assault; soldier troop; army military; government
-administration; law act legislation; rule regulation; name call title dub; originally initially first; finally
-eventually; often frequently; approximately about roughly around; almost nearly; entire whole; error mistake fault;
-correct right; wrong incorrect; fix repair; remove delete drop eliminate; add append; return yield; object instance;
-argument parameter; function method; define specify; exist; implement realize; propose suggest; replace substitute;
-rename; accept approve adopt; reject refuse decline; tie connect link associate correlate relate; compare contrast;
-separate divide split; combine merge unite join; release issue publish; picture image photo photograph; see view
-watch; look; hear listen; speak talk; understand comprehend; teach; learn; popular famous well-known renowned;
-beautiful pretty; happy glad; sad unhappy; rich wealthy; poor; sick ill; fear afraid; love like enjoy; hate dislike;
-own possess; locate situate base; travel journey trip; road street; ocean sea; ship boat vessel; plane aircraft
-airplane; train railway rail; weather climate; food meal; eat consume; drink beverage; clothes clothing garment; sport
-athletics; soccer football; mum mother mom; father dad; parent; brother sibling; sister sibling; husband spouse; wife
-spouse; receive award; prize award; holiday vacation; shop store; garbage trash waste; fall autumn; american usa;
-"""
 
 
 @lru_cache(maxsize=1)
 def _table() -> dict[str, tuple[int, ...]]:
     table: dict[str, tuple[int, ...]] = {}
-    for meaning, group in enumerate(_GROUPS.split(";")):
+    groups = files(__package__).joinpath("synonyms.txt").read_text(encoding="utf-8").splitlines()
+    for meaning, group in enumerate(groups):
         for word in group.split():
             table[stem(word)] = (*table.get(stem(word), ()), meaning)
     return table
@@ -495,43 +457,3 @@ def match_tokens(left: Token, right: Token) -> float:
         return ROOT_MATCH
     shared = set(meanings(left.stem)) & set(meanings(right.stem))
     return SYNONYM_MATCH if shared else 0.0
-
-
-@dataclass(frozen=True)
-class Measure:
-    """`amount` in the base unit of its `dimension`."""
-
-    dimension: str
-    amount: float
-    unit: str
-
-    def same_as(self, other: Measure | None) -> bool:
-        """Equal; within two per cent in another unit, as conversions are rounded."""
-        if other is None or self.dimension != other.dimension:
-            return False
-        is_converted = self.unit.lower().rstrip("s") != other.unit.lower().rstrip("s")
-        return abs(self.amount - other.amount) <= (0.02 if is_converted else 1e-9) * abs(self.amount)
-
-
-def measure(reading: Reading, number: Token) -> Measure | None:
-    """The number with the unit beside it, a part in words as a share; None where it has none that is known."""
-    position = reading.positions[number]
-    after = reading.tokens[position + 1] if position + 1 < len(reading.tokens) else None
-    before = reading.tokens[position - 1] if position else None
-    if number.value is None:
-        return None
-    if after is not None and reading.text[number.end : after.start] in _JOINTS and (unit := unit_of(after.text)):
-        return Measure(unit[0], number.value * unit[1], after.text)
-    if (
-        before is not None
-        and before.kind is Kind.SIGN
-        and before.end == number.start
-        and (unit := unit_of(before.text))
-    ):
-        return Measure(unit[0], number.value * unit[1], before.text)
-    return Measure("share", 100 * number.value, "") if is_part(number) else None
-
-
-def is_part(number: Token) -> bool:
-    """Whether it is a part in words: half of, two thirds, la mitad."""
-    return number.text[0].isalpha() and 0 < (number.value or 0.0) < 1

@@ -10,6 +10,7 @@ from tests.evals.confidence import print_confidence
 from tests.evals.conflicts import print_conflicts
 from tests.evals.datasets import DataAbsent
 from tests.evals.injection import print_injection
+from tests.evals.languages import print_languages
 from tests.evals.library import print_library
 from tests.evals.lookalikes import print_lookalikes
 from tests.evals.planted import print_planted
@@ -22,6 +23,7 @@ EVALUATIONS: dict[str, Callable[[], None]] = {
     "attribution": print_attribution,
     "planted": print_planted,
     "lookalikes": print_lookalikes,
+    "languages": print_languages,
     "library": print_library,
     "confidence": print_confidence,
     "conflicts": print_conflicts,

@@ -8,14 +8,16 @@ from dataclasses import dataclass
 
 import regex
 
-from core.evidence.words import FUNCTION_WORDS
 from core.source import Source
+from core.text.language import small_words
 
 NUMBER = regex.compile(r"(?<![\p{L}\p{Nd}.,\-–/])\p{Nd}+(?:[.,]\p{Nd}+)*(?![\p{L}\p{Nd}]|[.,\-–/]\p{Nd})")
 YEAR = regex.compile(r"(?<![\p{L}\p{Nd}.,\-–/])(?:1[5-9]|20)\p{Nd}{2}(?![\p{L}\p{Nd}]|[.,\-–/]\p{Nd})")
 _MONTHS = """January February March April May June July August September October November December""".split()
 _MONTH = regex.compile(r"\b(?:" + "|".join(_MONTHS) + r")\b(?=,? \p{Nd})|(?<=\p{Nd} )(?:" + "|".join(_MONTHS) + r")\b")
-_NOT_NAMES = "|".join([*_MONTHS, *(form for word in sorted(FUNCTION_WORDS) for form in (word.title(), word.upper()))])
+_NOT_NAMES = "|".join(
+    [*_MONTHS, *(form for word in sorted(small_words("en")) for form in (word.title(), word.upper()))]
+)
 NAME = regex.compile(r"(?<=[\p{Ll},;)] )(?!(?:" + _NOT_NAMES + r")\b)\p{Lu}[\p{L}\p{Nd}]{2,}(?: \p{Lu}[\p{L}]+)*\b")
 _AUXILIARY = regex.compile(
     r"\b(is|are|was|were|has|have|had|can|could|will|would|may|might|should|must|does|did|do)\b(?! not\b)"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import permutations
 
 from core.evidence.passages import EvidenceIndex
+from core.evidence.vetoes import find_vetoes
 from core.evidence.words import match_tokens, read
 from core.sentences import split_sentences
 from core.source import Source, SourceMetadata
@@ -398,11 +399,6 @@ def _print_notations() -> None:
 
 
 def _print_opposites() -> None:
-    try:
-        from core.evidence.vetoes import find_vetoes  # the rest runs without it
-    except ImportError:
-        print("opposites: there are no vetoes to ask\n")
-        return
     print("a veto on the opposite (and, falsely, on the sentence itself)")
     for code, pairs in OPPOSITES.items():
         vetoed = [bool(find_vetoes(claim, source)) for source, claim in pairs]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import regex
 
-from core.evidence.words import FUNCTION_WORDS
+from core.text.language import small_words
 
 _YEAR = regex.compile(r"\b(1[89]\d\d|20\d\d)\b")
 _NUMBER = regex.compile(r"(?<![\w.,-])\d+(?:\.\d+)?(?![\w,-])")
@@ -64,7 +64,7 @@ def change_roles(question: str, names: Sequence[str], rng: random.Random) -> str
 def _can_swap(place: regex.Match[str]) -> bool:
     """Two words that carry meaning, and no list, in which the order says nothing."""
     words = [place["one"].lower(), place["other"].lower()]
-    return not _LISTING.search(place.group()) and not FUNCTION_WORDS.intersection(words) and words[0] != words[1]
+    return not _LISTING.search(place.group()) and not small_words("en").intersection(words) and words[0] != words[1]
 
 
 def deny(question: str, names: Sequence[str], rng: random.Random) -> str:

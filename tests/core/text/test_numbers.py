@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from core.evidence.words import Kind, match_tokens, measure, read, tokenize
+from core.evidence.quantities import measure
+from core.evidence.words import Kind, match_tokens, read, tokenize
 from core.text.language import KNOWN
 from core.text.numbers import MONTHS, numerals, read_number, same_number
 from tests.tables.languages import TARGET, make_languages
@@ -149,6 +150,12 @@ def test_an_ordinal_is_no_part(text: str) -> None:
 )  # fmt: skip
 def test_units_have_names_in_each_language(text: str, language: str, dimension: str) -> None:
     assert _measure(text, language)[0] == dimension
+
+
+def test_a_small_word_is_no_unit() -> None:
+    """ "An" is a year in French alone, "once" an ounce."""
+    for text in ("In 1990 an army came.", "It rang 3 once more."):
+        assert measure(read(text, "en"), read(text, "en").numbers[0]) is None
 
 
 def _measure(text: str, language: str) -> tuple[str, float]:
