@@ -5,6 +5,7 @@ Each rule looks at the words that both sides have, and at what one side alone sa
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -36,7 +37,7 @@ def check_language(pair: Comparison) -> Iterator[Veto]:
 
 REACH = 3  # content words after a negation that it may deny
 _FAILING = regex.compile(
-    r"fail(?:s|ed|ing|ure)?|lack(?:s|ed|ing)?|absen(?:t|ce)|unable|never|nowhere|zero", regex.IGNORECASE
+    r"fail(?:s|ed|ing)?|lack(?:s|ed|ing)?|absen(?:t|ce)|unable|never|nowhere|zero", regex.IGNORECASE
 )
 _NO_DENIAL = frozenset(
     "only just least doubt merely simply than nur allein lediglich seulement sólo solo "
@@ -115,6 +116,8 @@ def denials(reading: Reading, language: str) -> list[list[Token]]:
 def _is_cue(reading: Reading, at: int, language: str) -> bool:
     if not is_denying(reading.tokens[at], language):
         return False
+    if any(token.text.lower() == "than" for token in reading.tokens[max(0, at - 5) : at]):
+        return False  # of those it is compared with
     following = [token.text.lower() for token in reading.tokens[at + 1 : at + 3]]
     is_bound = following[:1] and following[0] in _BOUNDS and following[1:] == ["than"]  # no fewer than
     is_number = following[:1] and following[0].isdigit() and reading.tokens[at].text.lower() == "no"  # No. 5
@@ -194,12 +197,10 @@ _UNTRUE = regex.compile(
 
 
 def _bears(pair: Comparison, cue: Cue, span: tuple[int, int]) -> bool:
-    if (
-        cue is Cue.ONLY
-        and pair.home.text[: span[0]].lower().split()[-1:]
-        and (pair.home.text[: span[0]].lower().split()[-1] in negations(pair.language))
-    ):
-        return False  # not only
+    before = pair.home.text[: span[0]].lower().split()[-1:]
+    is_small = pair.home.text[: span[1]].lower().endswith("only") and _is_before_number(pair.home, span[1])
+    if cue is Cue.ONLY and (negations(pair.language).intersection(before) or is_small):
+        return False  # not only; only 3
     if not pair.claimed or any(span[0] <= word.start < span[1] for word in pair.claimed):
         return False
     if cue in (Cue.SAID, Cue.DENIED):
@@ -279,10 +280,16 @@ def _ranks(pair: Comparison, reading: Reading) -> list[tuple[str, tuple[int, int
             (match.group(), match.span(), rank)
             for cue, rank in _RANK.items()
             for match in cue.find(pair.language, reading.text)
-            if not reading.text[match.end() :].lstrip()[:1].isdigit()
+            if not _is_before_number(reading, match.end())
         ),
         key=lambda found: found[1],
     )
+
+
+def _is_before_number(reading: Reading, end: int) -> bool:
+    """Whether the next word is a number: "nearly six" and "only 25 %" limit the number alone."""
+    at = bisect_left(reading.tokens, end, key=lambda token: token.start)
+    return at < len(reading.tokens) and reading.tokens[at].kind is Kind.NUMBER
 
 
 def _is_counted(reading: Reading, word: Token) -> bool:

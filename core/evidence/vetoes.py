@@ -278,6 +278,7 @@ def _is_form_of(name: str, said: Token, home: Reading) -> bool:
 
 
 ALL_THERE = 0.75  # share of the claim's words that the sentence must have, before their places are compared
+MAX_UNITS = 40  # words or names of a claim that are tried in each other's place
 _SYMMETRIC = frozenset(
     """meet met marri marry border resembl equal differ different similar same between share tie join say tell report
     state announc explain add write note ask repli quot""".split()
@@ -296,8 +297,8 @@ def _check_roles(pair: Comparison) -> Iterator[Veto]:
     if (exchanged := _exchanged(pair)) is not None and not pair.opposed:
         one, other = exchanged
         missing = any(not pair.home.match(word) for word in pair.claim.content)
-        is_list = one.kind is other.kind is Kind.NUMBER and "," in pair.claim.text[one.end : other.start]
-        force = Force.DOUBTS if missing or is_list else Force.CONTRADICTS
+        is_same = len(pair.home.content) <= len(pair.claim.content) + 1 or one.kind is other.kind is Kind.NAME
+        force = Force.CONTRADICTS if is_same and not missing else Force.DOUBTS
         yield Veto("roles", force, f'"{one.text}" and "{other.text}" have changed places')
 
 
@@ -307,10 +308,22 @@ def _exchanged(pair: Comparison) -> tuple[Token, Token] | None:
     if kept < MIN_KEPT or kept < ALL_THERE * len(pair.claim.content):
         return None
     units = [(unit, place) for unit in pair.claim.units if (place := _only_unit(pair.home, unit)) is not None]
-    for (one, its), (other, others) in combinations(units, 2):
-        if its[0].start > others[0].start and _exchange(pair, (one[0], its[0]), (other[0], others[0])):
+    for (one, its), (other, others) in combinations(units[:MAX_UNITS], 2):
+        if its[0].start < others[0].start or not _are_rivals(one[0], other[0]):
+            continue
+        if _exchange(pair, (one[0], its[0]), (other[0], others[0])):
             return one[0], other[0]
     return None
+
+
+def _are_rivals(one: Token, other: Token) -> bool:
+    """Whether one could stand for the other: two numbers or two things, not a month and its day nor two verbs."""
+    is_number = one.kind is Kind.NUMBER
+    same = is_number is (other.kind is Kind.NUMBER) and not calendar_of(one) and not calendar_of(other)
+    return same and (is_number or not any(_NO_THING.search(word.text) for word in (one, other)))
+
+
+_NO_THING = regex.compile(r"^\p{Ll}+(?:ed|ing|ly)$")  # a verb's form or an adverb, by its ending
 
 
 def _only_unit(reading: Reading, unit: tuple[Token, ...]) -> tuple[Token, ...] | None:
@@ -368,9 +381,10 @@ _DIRECTIONS = [("up", "down"), ("above", "below"), ("over", "under"), ("into", "
 def _check_opposites(pair: Comparison) -> Iterator[Veto]:
     """A word in the place of its opposite; a denied opposite is the same thing said twice round."""
     opposed = pair.opposed
-    denied = len(denials(pair.claim, pair.language)) + len(denials(pair.home, pair.language))
-    if len(opposed) % 2 and denied % 2 == 0 and _exchanged(pair) is None:
-        word, said = opposed[0]
+    word, said = opposed[0] if opposed else (None, None)
+    denied = sum(word in scope for scope in denials(pair.claim, pair.language))
+    denied += sum(said in scope for scope in denials(pair.home, pair.language))
+    if word and said and len(opposed) % 2 and denied % 2 == 0 and _exchanged(pair) is None:
         yield Veto("opposites", pair.force([word]), f'the source says "{said.text}", not "{word.text}"')
     for word, said in pair.partner.items():
         ours, theirs = pair.claim.lead(word), pair.home.lead(said)

@@ -136,6 +136,23 @@ DOUBTED: list[tuple[str, str, str]] = [
         "Certains patients guérissent en trois jours.",
     ),
     ("a language unknown here", "Lek leczy silne bóle głowy.", "Lek nie leczy silnych bólów głowy."),
+    (
+        "opposite, and another denial",
+        "The guild's share in Lund is weaker than in Ystad.",
+        "The guild's share in Lund is stronger than in Ystad, as there is no rival council.",
+    ),
+    (
+        "degree",
+        "The illness comes from an underactive gland.",
+        "The illness comes from a hyperactive gland in the neck.",
+    ),
+    ("comparative", "Rust was rarer in the Lund works.", "Rust on rails (59 %) was more common in the Lund works."),
+    ("all but", "The storm spared the boats of all crews.", "The storm spared the boats of all but 2 crews."),
+    (
+        "possible",
+        "The monks had maps of Ystad.",
+        "No letter is known, but it is possible that the monks had maps of Ystad.",
+    ),
 ]
 
 
@@ -188,6 +205,23 @@ PASSED: list[tuple[str, str, str]] = [
     ),
     ("German", "Das Mittel wirkt nicht.", "Das Mittel wirkt nicht gegen Kopfschmerzen."),
     ("other verb", "Voss drew up the plans of the bridge.", "The plans of the bridge were made by Voss."),
+    (
+        "American date",
+        "The mill of Lund burned down on March 9, 1931.",
+        "The mill of Lund burned down on 9 March 1931.",
+    ),
+    (
+        "relative clause",
+        "Clara Voss designed the blue uniform that the ferry crews began wearing in 1968.",
+        "In 1968, the ferry crews began wearing a blue uniform, designed by Clara Voss.",
+    ),
+    (
+        "denied of the others",
+        "Sailors who took the syrup had longer fevers.",
+        "Sailors who took the syrup had longer fevers than those who had not taken the syrup.",
+    ),
+    ("few", "Of the smiths, 12% were older than sixty.", "Only 12% of the smiths were older than sixty."),
+    ("failure is no denial", "The kidney failure of sheep is common.", "The kidney failure of sheep is quite common."),
 ]
 
 
