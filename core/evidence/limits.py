@@ -118,13 +118,13 @@ def _is_cue(reading: Reading, at: int, language: str) -> bool:
         return False
     if any(token.text.lower() == "than" for token in reading.tokens[max(0, at - 5) : at]):
         return False  # of those it is compared with
-    following = [token.text.lower() for token in reading.tokens[at + 1 : at + 3]]
-    is_bound = following[:1] and following[0] in _BOUNDS and following[1:] == ["than"]  # no fewer than
+    following = [token.text.lower() for token in reading.tokens[at + 1 : at + 10]]
+    is_limit = any(one in _BOUNDS and then == "than" for one, then in pairwise(following))  # none is larger than 3
     is_number = following[:1] and following[0].isdigit() and reading.tokens[at].text.lower() == "no"  # No. 5
-    return not (is_bound or is_number or (following[:1] and following[0] in _NO_DENIAL))
+    return not (is_limit or is_number or (following[:1] and following[0] in _NO_DENIAL))
 
 
-_BOUNDS = frozenset("later less fewer more sooner longer earlier".split())
+_BOUNDS = frozenset("later less fewer more sooner longer earlier larger higher greater older smaller lower".split())
 
 
 def is_denying(token: Token, language: str) -> bool:
@@ -178,6 +178,8 @@ def _check_limits(pair: Comparison) -> Iterator[Veto]:
         if cue in (Cue.SAID, Cue.CONDITION) and _TELLING.search(pair.claim.text):
             continue
         for match in cue.find(pair.language, pair.home.text):
+            if cue is Cue.HEDGE and _COMPARED.search(pair.home.text, 0, match.end()):
+                continue  # more likely, among likely voters
             if _bears(pair, cue, match.span()):
                 force = (
                     pair.force([]) if cue is Cue.DENIED and pair.language == "en" and pair.is_close else Force.DOUBTS
@@ -186,6 +188,7 @@ def _check_limits(pair: Comparison) -> Iterator[Veto]:
                 break
 
 
+_COMPARED = regex.compile(r"\b(?:more|less|most|least|equally|as|among|of) likely$", regex.IGNORECASE)
 _IS = regex.compile(
     r"\W*(?:(?:he|she|they|it|the \p{L}+|\p{Lu}\p{L}+)\W+)?(?:(?:is|are|was|were|ist|sind|war|est|sont|es|son|è|é)\W+)?"
     r"(?:(?:an?|the|just|only|ein|une?|una|uma?)\W+)?"
@@ -363,6 +366,8 @@ _SPEAKS = regex.compile(
 def _check_speaker(pair: Comparison) -> Iterator[Veto]:
     """What one said, ascribed to another."""
     ours, theirs = _speaker(pair.claim), _speaker(pair.home)
+    if ours and theirs and _is_named_before(pair.home.text, ours, theirs):
+        return
     if (
         ours
         and ours.content
@@ -372,6 +377,12 @@ def _check_speaker(pair: Comparison) -> Iterator[Veto]:
         )
     ):
         yield Veto("speaker", Force.DOUBTS, f"the source has {theirs.text} say it, not {ours.text}")
+
+
+def _is_named_before(text: str, ours: Reading, theirs: Reading) -> bool:
+    """Whether the sentence names the claim's speaker before a comma and what only stands nearer the verb."""
+    lead = text[: text.find(theirs.text)]
+    return "," in lead and any(has_name(word, read(lead.partition(",")[0])) for word in ours.content)
 
 
 def _speaker(reading: Reading) -> Reading | None:
@@ -478,7 +489,7 @@ _CLAUSE = regex.compile(
     r"[;:]|,(?!\d)|\b(?:and|but|yet|whereas|while|although|though|than|versus|vs|to|then|und|et|y|e|en)\b"
 )
 _ASIDE = regex.compile(
-    r"\s*(?:\([^()]*\)|\[[^\[\]]*\]|,(?:(?!\b(?:and|but|whereas|while)\b)[^,;])*,|[–—][^–—;]*[–—])\s*(?:\p{L}+\s+){0,3}"
+    r"\s*(?:\([^()]*\)|\[[^\[\]]*\]|,(?:(?!\b(?:and|but|whereas|while)\b)[^,;])*,|,\s(?:an?|the|\S+['’]s)\s[^,;]{1,80},|[–—][^–—;]*[–—])\s*(?:\p{L}+\s+){0,3}"
 )
 
 

@@ -25,8 +25,8 @@ from core.evidence.alignment import (
 )
 from core.evidence.cues import Cue
 from core.evidence.limits import AROUND_RULES, LIMIT_RULES, check_language, denials
-from core.evidence.quantities import has_number, is_about, measure, near
-from core.evidence.words import Kind, Reading, Token
+from core.evidence.quantities import has_number, is_about, measure, near, shares
+from core.evidence.words import Kind, Reading, Token, match_tokens
 from core.text.language import negations
 from core.text.numbers import MONTHS, is_loose
 
@@ -77,9 +77,9 @@ def _check_numbers(pair: Comparison) -> Iterator[Veto]:
     for number in pair.claim.numbers:
         said = pair.in_place_of(number, lambda other: other.kind is Kind.NUMBER)
         if any(has_number(pair.claim, number, text) for text in (pair.home, pair.wider)):
-            if said is not None and pair.is_mostly and not has_number(pair.home, said, pair.claim):
+            if said is not None and _is_of_another(pair, number, said):
                 yield Veto("numbers", Force.DOUBTS, f"the source says {said.text} there, not {number.text}")
-        elif _may_be(pair.claim, number, pair.home.numbers if said is None else (said,)):
+        elif _may_be(pair.claim, number, pair.home.numbers if said is None else (said,), pair.home.text):
             continue
         elif said is not None:
             alike = is_year_token(number) == is_year_token(said)
@@ -90,20 +90,41 @@ def _check_numbers(pair: Comparison) -> Iterator[Veto]:
             yield Veto("numbers", Force.DOUBTS, f"the source does not give {number.text}")
 
 
+def _is_of_another(pair: Comparison, number: Token, said: Token) -> bool:
+    """Whether the source has the number of something else, and `said` of what the claim counts."""
+    if has_number(pair.home, said, pair.claim):
+        return False
+    if pair.is_mostly and not _is_range_end(pair.home, number):
+        return True
+    ours, theirs = _counted(pair.claim, number), _counted(pair.home, said)
+    there = [_counted(pair.wider, other) for other in pair.wider.numbers if other.stem == number.stem]
+    is_elsewhere = any(other is None or (ours and match_tokens(ours, other)) for other in there)
+    return bool(ours and theirs and match_tokens(ours, theirs)) and not is_elsewhere
+
+
+def _counted(reading: Reading, number: Token) -> Token | None:
+    """The word behind a number, which it counts or measures."""
+    at = reading.positions[number] + 1
+    word = reading.tokens[at] if at < len(reading.tokens) else None
+    return word if word is not None and word.kind in (Kind.WORD, Kind.SIGN) else None
+
+
 def _dimension(reading: Reading, number: Token) -> str:
     measured = measure(reading, number)
     return measured.dimension if measured else ""
 
 
-def _may_be(claim: Reading, number: Token, said: Sequence[Token]) -> bool:
+def _may_be(claim: Reading, number: Token, said: Sequence[Token], home: str) -> bool:
     """Whether what the claim says of a number is true of one `said`: about 40, more than 40, fewer than 40."""
     if is_about(claim, number):
         return any(near(number, other) for other in said)
     bound = _bound(claim, number, "en")
     value = number.value
+    part = next((share for share in shares(claim.text) if share.start <= number.start < share.end), None)
     if not bound or not value or is_year_token(number):
         return False
     ratios = [other.value / value for other in said if other.value and not is_year_token(other)]
+    ratios = [share.points / part.points for share in shares(home)] if part else ratios
     return any(1 < ratio <= MAX_BEYOND if bound[0] is Cue.ABOVE else 1 / MAX_BEYOND <= ratio < 1 for ratio in ratios)
 
 
@@ -168,7 +189,7 @@ def _check_bounds(pair: Comparison) -> Iterator[Veto]:
             bounds = [token for token in pair.missing if token.text.lower() in ours[1].lower().split()]
             reason = f"the source says {theirs[1]} {said.text}, not {ours[1]} {word.text}"
             yield Veto("bounds", pair.force(bounds), reason)
-        elif bool(ours) != bool(theirs):
+        elif bool(ours) != bool(theirs) and not _is_range_end(pair.home, said):
             written = (ours or theirs or (Cue.ABOVE, ""))[1]
             says = "says" if theirs else "does not say"
             yield Veto("bounds", Force.DOUBTS, f'the source {says} "{written}" of {said.text}')
@@ -182,12 +203,33 @@ def _bound(reading: Reading, number: Token, language: str) -> tuple[Cue, str] | 
     start = max([number.start - _BOUND_REACH, *(token.end for token in reading.numbers if token.end <= number.start)])
     before = reading.text[max(0, start) : number.start]
     after = reading.text[number.end : number.end + 12]
-    for cue, behind in ((Cue.ABOVE, "or more"), (Cue.BELOW, "or less")):
+    for cue, behind, other in ((Cue.ABOVE, "or more", Cue.BELOW), (Cue.BELOW, "or less", Cue.ABOVE)):
         if found := [match.group() for match in cue.find(language, before)]:
-            return cue, found[-1]
+            is_denied = language == "en" and _DENIED_BOUND.search(reading.text, 0, number.start)
+            return (other if is_denied else cue), found[-1]
         if after.lstrip().startswith(behind):
             return cue, behind
     return None
+
+
+_DENIED_BOUND = regex.compile(
+    r"\b(?:no|none|never|not|neither|nobody)\b[^.;:]{0,60}\b(?:more|larger|longer|older|higher|greater|less|fewer|smaller|"
+    r"younger|lower|shorter|above|over|below|under)(?: than)? $",
+    regex.IGNORECASE,
+)  # no part is larger than 3
+
+
+def _is_range_end(reading: Reading, number: Token) -> bool:
+    """Whether a range of the text begins or ends with the number: 1 to 30, 11-26."""
+    return any(
+        number.stem in (one.stem, other.stem)
+        and is_year_token(one) == is_year_token(other)
+        and _RANGE.fullmatch(reading.text, one.end, other.start)
+        for one, other in pairwise(reading.numbers)
+    )
+
+
+_RANGE = regex.compile(r"\s?(?:-|–|to|and|bis|a|à)\s?")
 
 
 def _steps(reading: Reading, number: Token) -> str:
@@ -274,7 +316,7 @@ def _replacing(pair: Comparison, word: Token) -> Token | None:
 def _is_form_of(name: str, said: Token, home: Reading) -> bool:
     """Whether one may be the short form of the other: initials, or one in brackets behind the other."""
     letters = "".join(word[0] for word in name.split() if word[:1].isupper()).lower()
-    return said.text.lower() == letters or name.lower() in home.initials
+    return said.text.lower() == letters or said.text.startswith(name) or name.lower() in home.initials
 
 
 ALL_THERE = 0.75  # share of the claim's words that the sentence must have, before their places are compared

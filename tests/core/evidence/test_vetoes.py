@@ -153,6 +153,16 @@ DOUBTED: list[tuple[str, str, str]] = [
         "The monks had maps of Ystad.",
         "No letter is known, but it is possible that the monks had maps of Ystad.",
     ),
+    (
+        "count of another",
+        "The colony consisted of 307 people.",
+        "It consisted of 402 people (5 smiths, 307 sailors, 17 cooks and 73 children).",
+    ),
+    (
+        "opposite beside the same word",
+        "Boats with sails had higher rates of repair.",
+        "Boats with sails (n = 41) needed more crew (68 against 44 men), had lower rates of repair and more storms.",
+    ),
 ]
 
 
@@ -222,6 +232,33 @@ PASSED: list[tuple[str, str, str]] = [
     ),
     ("few", "Of the smiths, 12% were older than sixty.", "Only 12% of the smiths were older than sixty."),
     ("failure is no denial", "The kidney failure of sheep is common.", "The kidney failure of sheep is quite common."),
+    (
+        "range of one of two",
+        "The ropes' lengths lay between 12 and 27.",
+        "The median of the ropes' lengths was 20 (range, 12-27), that of the new ones 18 (range, 12-25).",
+    ),
+    (
+        "denied bound",
+        "Each guild has at most 12% of the boats.",
+        "The boats are spread, with no guild having more than 12%.",
+    ),
+    (
+        "bound of a range",
+        "No smith was given more than 30 nails.",
+        "Gifts ranged from 1 to 30 nails per smith in Lund.",
+    ),
+    (
+        "apposition",
+        "King Harald ruled for only two years.",
+        "King Harald, Magnus's brother and successor, ruled for only two years, from 1321 to 1323.",
+    ),
+    (
+        "speaker with an office",
+        "Hart said that he would never sell the mill.",
+        "Nils Hart, head of the Guild of Lund and Ystad said that he would never sell the mill.",
+    ),
+    ("more likely", "Smiths fell ill in winter.", "Smiths fell more likely ill in winter than sailors."),
+    ("form of a name", "The Milan smith paid no tax.", "The Milanese smith paid no tax."),
 ]
 
 
