@@ -26,7 +26,7 @@ from core.evidence.alignment import (
 from core.evidence.cues import Cue
 from core.evidence.limits import AROUND_RULES, LIMIT_RULES, check_language, denials
 from core.evidence.quantities import has_number, is_about, measure, near, shares
-from core.evidence.words import Kind, Reading, Token, match_tokens
+from core.evidence.words import Kind, Reading, Token, is_irregular_past, match_tokens
 from core.text.language import negations
 from core.text.numbers import MONTHS, is_loose
 
@@ -160,9 +160,11 @@ def _days(reading: Reading) -> dict[tuple[str, int], str]:
 
 def _check_units(pair: Comparison) -> Iterator[Veto]:
     """The same number of something else, unless the source has it of the same thing elsewhere."""
-    for word, said in pair.partner.items():
-        ours, theirs = (measure(pair.claim, word), measure(pair.home, said)) if word.value is not None else (None, None)
-        if ours is None or theirs is None or ours.same_as(theirs):
+    for word in pair.claim.numbers:
+        places = [other for other in pair.home.numbers if other.stem == word.stem]
+        said = pair.partner.get(word) or (places[0] if len(places) == 1 else None)
+        ours, theirs = (measure(pair.claim, word), measure(pair.home, said)) if said is not None else (None, None)
+        if said is None or ours is None or theirs is None or ours.same_as(theirs):
             continue
         if not any(ours.same_as(measure(pair.wider, other)) for other in pair.wider.numbers):
             units = [token for token in pair.claim.tokens if token.text == ours.unit]
@@ -270,7 +272,9 @@ def _check_names(pair: Comparison) -> Iterator[Veto]:
 def _check_first_word(pair: Comparison) -> Iterator[Veto]:
     """Another subject before the same words; as both begin a sentence, a capital does not tell whether it is a name."""
     first, theirs = pair.claim.content[:1], pair.home.content[:1]
-    if not first or not theirs or pair.missing != first or len(pair.partner) < MIN_KEPT - 1:
+    if not first or not theirs or first[0] not in pair.missing or len(pair.partner) < MIN_KEPT - 1:
+        return
+    if pair.missing != first and not (pair.is_mostly and pair.alignment.is_moved(first[0])):
         return
     opens = not pair.claim.text[: first[0].start].strip() and not pair.home.text[: theirs[0].start].strip()
     words = (first[0], theirs[0])
@@ -336,26 +340,67 @@ def _check_roles(pair: Comparison) -> Iterator[Veto]:
     """Two words that have taken each other's place: "A sued B" and "B sued A"; correct passives keep theirs."""
     if pair.is_close and (turned := _turned(pair)):
         yield Veto("roles", pair.force(turned), "the source has it the other way round")
-    if (exchanged := _exchanged(pair)) is not None and not pair.opposed:
+    elif (exchanged := _exchanged(pair)) is not None and not pair.opposed:
         one, other = exchanged
         missing = any(not pair.home.match(word) for word in pair.claim.content)
-        is_same = len(pair.home.content) <= len(pair.claim.content) + 1 or one.kind is other.kind is Kind.NAME
+        are_names = one.kind is other.kind is Kind.NAME and pair.language == "en"
+        is_same = are_names or len(pair.home.content) <= len(pair.claim.content) + 1
         force = Force.CONTRADICTS if is_same and not missing else Force.DOUBTS
         yield Veto("roles", force, f'"{one.text}" and "{other.text}" have changed places')
 
 
 def _exchanged(pair: Comparison) -> tuple[Token, Token] | None:
     """Two of the claim's words each of which has the other's slot in the home."""
+    if bool(_ANY_PASSIVE.search(pair.claim.text)) != bool(_ANY_PASSIVE.search(pair.home.text)):
+        return None  # each has the other's place, rightly
     kept = sum(pair.home.match(word) > 0 for word in pair.claim.content)
     if kept < MIN_KEPT or kept < ALL_THERE * len(pair.claim.content):
         return None
+    is_copy = len(pair.home.content) <= len(pair.claim.content) + 1
     units = [(unit, place) for unit in pair.claim.units if (place := _only_unit(pair.home, unit)) is not None]
     for (one, its), (other, others) in combinations(units[:MAX_UNITS], 2):
-        if its[0].start < others[0].start or not _are_rivals(one[0], other[0]):
+        is_alike = is_copy or one[0].text[0].isupper() is other[0].text[0].isupper()
+        if its[0].start < others[0].start or not (is_alike and _are_rivals(one[0], other[0])):
             continue
         if _exchange(pair, (one[0], its[0]), (other[0], others[0])):
             return one[0], other[0]
     return None
+
+
+def _check_doer(pair: Comparison) -> Iterator[Veto]:
+    """A name that does in the claim what is done to it in the source, or to something of it."""
+    if any(_ANY_PASSIVE.search(reading.text) for reading in (pair.claim, pair.home)):
+        return
+    for name, verb in pairwise(pair.claim.content):
+        if not name.text[0].isupper() or not _is_verb(pair, verb):
+            continue
+        verbs = [word for word in pair.home.content if word.stem == verb.stem]
+        names = [word for word in pair.home.content if word.stem == name.stem]
+        if len(verbs) == 1 and names and all(0 < _apart(pair.home, verbs[0], word) <= DONE_TO for word in names):
+            yield Veto("roles", Force.DOUBTS, f'the source says "{verbs[0].text}" before {name.text}')
+            return
+
+
+DONE_TO = 4  # content words behind a verb among which its object stands
+_ANY_PASSIVE = regex.compile(
+    r"\b(?:by|wurden?|worden|von|fu[eé](?:ron)?|sid[oa]s?|por|été|par|stat[oiae]|da[li]?|door|werd(?:en)?|"
+    r"(?:is|are|was|were|been|being|be) (?:\p{L}+ly )?\p{L}+(?:ed|en))\b",
+    regex.IGNORECASE,
+)
+
+
+def _apart(reading: Reading, one: Token, other: Token) -> int:
+    return reading.content.index(other) - reading.content.index(one)
+
+
+def _is_verb(pair: Comparison, word: Token) -> bool:
+    """Whether it is a verb by its form or by what leads to it; outside English any word in small letters may be."""
+    lower = word.text
+    if not lower.islower() or word.kind is not Kind.WORD:
+        return False
+    leads = pair.claim.lead(word)[-1:]
+    is_led = bool({"to", "can", "will", "may", "would", "could", "must", "did"}.intersection(leads))
+    return pair.language != "en" or is_led or lower.endswith("ed") or is_irregular_past(lower)
 
 
 def _are_rivals(one: Token, other: Token) -> bool:
@@ -365,6 +410,7 @@ def _are_rivals(one: Token, other: Token) -> bool:
     return same and (is_number or not any(_NO_THING.search(word.text) for word in (one, other)))
 
 
+_SMALL = regex.compile(r"\b\p{Ll}")
 _NO_THING = regex.compile(r"^\p{Ll}+(?:ed|ing|ly)$")  # a verb's form or an adverb, by its ending
 
 
@@ -384,11 +430,15 @@ def _exchange(pair: Comparison, one: tuple[Token, Token], other: tuple[Token, To
     slots = [(_slot(pair.claim, word), _slot(pair.home, place)) for word, place in (one, other)]
     if slots[0][0] != slots[1][1] or slots[1][0] != slots[0][1] or (slots[0][0] and slots[0][0] == slots[1][0]):
         return False
+    if not _SMALL.search(pair.claim.text, one[0].end, other[0].start):
+        return False  # a name and what it is: the Meridian bridge, the bridge called Meridian
     between = [word for word in pair.claim.content if one[0].end <= word.start < other[0].start]
     pivots = [
         word
         for word in between
-        if (place := _only_place(pair.home, word)) and other[1].end <= place.start < one[1].start
+        if word.text[0].islower()
+        and (place := _only_place(pair.home, word))
+        and other[1].end <= place.start < one[1].start
     ]
     leads = {word for slot in slots[1] for word in slot}
     if any(word.stem in _SYMMETRIC for word in between) or (not pivots and leads <= _BE):
@@ -438,5 +488,5 @@ def _check_opposites(pair: Comparison) -> Iterator[Veto]:
 
 RULES: tuple[Rule, ...] = (
     _check_numbers, _check_dates, _check_units, _check_bounds, _check_names, _check_first_word, _check_roles,
-    _check_opposites, *LIMIT_RULES, *AROUND_RULES,
+    _check_doer, _check_opposites, *LIMIT_RULES, *AROUND_RULES,
 )  # fmt: skip

@@ -163,6 +163,41 @@ DOUBTED: list[tuple[str, str, str]] = [
         "Boats with sails had higher rates of repair.",
         "Boats with sails (n = 41) needed more crew (68 against 44 men), had lower rates of repair and more storms.",
     ),
+    (
+        "subject of the other clause",
+        "Hart built 5 boats, four sheds and four mills.",
+        "Voss built 5 boats, four sheds and four mills, while Hart led the guild in tolls (118) and built two barns.",
+    ),
+    (
+        "unit of a number in brackets",
+        "The mean age of ropes was 34 days for those of hemp.",
+        "The mean age of ropes was lower for those of hemp (34 weeks) than for those of steel (37 weeks).",
+    ),
+    (
+        "done to, not by",
+        "Voss began to pass Hart in the market of Lund in the 1970s.",
+        "The decade was good for Hart, as he began to pass Voss in the market of Lund.",
+    ),
+    (
+        "said in quotation marks",
+        "Wet grain is quietly ruining the small mills.",
+        '"Wet grain is quietly ruining the small mills and their owners," said guild head Nils Hart.',
+    ),
+    (
+        "case named first",
+        "A town with 2 mills can pay its debts in ten years.",
+        "For instance, with low rents a town with 2 mills can pay its debts in ten years.",
+    ),
+    (
+        "negation added, another word near it",
+        "The old ledger will not be kept as a copy in Lund.",
+        'A ledger with unbound pages of the guild: this is called the "old" one and will be kept as a copy in Lund.',
+    ),
+    (
+        "German, denied at the end",
+        "Auch Voss lief zum Hafen, um das Boot zu retten.",
+        "Obwohl mehrere Schmiede zum Hafen liefen, um das Boot zu retten, tat Voss dies nicht.",
+    ),
 ]
 
 
@@ -259,6 +294,21 @@ PASSED: list[tuple[str, str, str]] = [
     ),
     ("more likely", "Smiths fell ill in winter.", "Smiths fell more likely ill in winter than sailors."),
     ("form of a name", "The Milan smith paid no tax.", "The Milanese smith paid no tax."),
+    (
+        "Spanish passive",
+        "La oficina de pesos fue fundada en 1263 por el herrero Nils.",
+        "En 1263, el herrero Nils fundó en la ciudad la oficina de pesos.",
+    ),
+    (
+        "name of a thing before its kind",
+        "She was a guest of the Harbour Weekly podcast.",
+        "She was a guest of the podcast called Harbour Weekly.",
+    ),
+    (
+        "passive with a year in it",
+        "The Office of Weights was founded in 1263 by Nils the Smith.",
+        "In 1263, Nils the Smith founded the Office of Weights.",
+    ),
 ]
 
 
