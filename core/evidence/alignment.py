@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property, lru_cache
+from itertools import pairwise
 
 import regex
 from rapidfuzz.distance import JaroWinkler
@@ -306,7 +307,18 @@ class Comparison:
             for word in gap.claimed
             for said in gap.near(word)
             if are_opposite(word.stem, said.stem) and word.stem not in self.home.stems
+        ] or self._opposed_before()
+
+    def _opposed_before(self) -> list[tuple[Token, Token]]:
+        """The same, of words that stand each before the same word: higher rates, lower rates."""
+        ours, theirs = self.claim.content, self.home.content
+        before = {word: last for last, word in pairwise(theirs)}
+        found = [
+            (last, before[self.partner[word]])
+            for last, word in pairwise(ours)
+            if last not in self.partner and self.partner.get(word) in before
         ]
+        return [(word, said) for word, said in found if are_opposite(word.stem, said.stem) and said not in self.claimed]
 
 
 _BRACKETS = regex.compile(r"\s?\([^()]{1,300}\)")
@@ -351,6 +363,7 @@ def is_year_token(number: Token) -> bool:
 
 MIN_SPELLING = 0.93  # Jaro–Winkler; Tchaikovsky and Tschaikowsky, not Hansen and Hanson
 MIN_FUZZY_CHARS = 6
+MIN_STEM_CHARS = 5  # Milan and Milanese
 
 
 def has_name(name: Token, reading: Reading) -> bool:
@@ -359,6 +372,8 @@ def has_name(name: Token, reading: Reading) -> bool:
         return True
     lower = name.text.lower()
     if name.text.isupper() and 2 <= len(name.text) <= 6 and lower in reading.initials:
+        return True
+    if len(lower) >= MIN_STEM_CHARS and any(other.text.lower().startswith(lower) for other in reading.content):
         return True
     return len(lower) >= MIN_FUZZY_CHARS and any(
         len(other.text) >= MIN_FUZZY_CHARS

@@ -5,12 +5,24 @@ Each rule looks at the words that both sides have, and at what one side alone sa
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from itertools import pairwise
 
 import regex
 
-from core.evidence.alignment import HALF, Comparison, Force, Rule, Veto, calendar_of, has_name, is_plural, is_year_token
+from core.evidence.alignment import (
+    HALF,
+    MIN_KEPT,
+    Comparison,
+    Force,
+    Rule,
+    Veto,
+    calendar_of,
+    has_name,
+    is_plural,
+    is_year_token,
+)
 from core.evidence.cues import Cue
 from core.evidence.verbatim import find_frame, points_back, quotations_in, subject_of, verify_quote
 from core.evidence.words import Kind, Reading, Token, is_irregular_past, read
@@ -36,7 +48,7 @@ def check_language(pair: Comparison) -> Iterator[Veto]:
 
 REACH = 3  # content words after a negation that it may deny
 _FAILING = regex.compile(
-    r"fail(?:s|ed|ing|ure)?|lack(?:s|ed|ing)?|absen(?:t|ce)|unable|never|nowhere|zero", regex.IGNORECASE
+    r"fail(?:s|ed|ing)?|lack(?:s|ed|ing)?|absen(?:t|ce)|unable|never|nowhere|zero", regex.IGNORECASE
 )
 _NO_DENIAL = frozenset(
     "only just least doubt merely simply than nur allein lediglich seulement sólo solo "
@@ -58,9 +70,15 @@ def _check_negation(pair: Comparison) -> Iterator[Veto]:
             if answer is not None:
                 ours.remove(scope)
                 theirs.remove(answer)
-    is_near = pair.is_mostly
+    is_whole = len(pair.claimed) >= MIN_KEPT and all(word in pair.claimed for word in pair.home.content)
+    is_near = pair.is_mostly or is_whole
     added = [scope for scope in ours if any(word in pair.partner for word in scope)]
-    dropped = [scope for scope in theirs if any(word in pair.claimed for word in scope)]
+    is_foreign = pair.language != "en"  # where a negation may stand far from what it denies
+    dropped = [
+        scope
+        for scope in theirs
+        if any(word in pair.claimed or (is_foreign and pair.claim.match(word)) for word in scope)
+    ]
     if (len(added) + len(dropped)) % 2 == 0:
         if ours and not theirs and not any(_is_negative(pair, token) for token in pair.wider.tokens):
             yield Veto("negation", Force.DOUBTS, f'the source denies nothing, the claim "{ours[0][0].text}"')
@@ -72,7 +90,7 @@ def _check_negation(pair: Comparison) -> Iterator[Veto]:
             added
             and any(
                 token.is_content and _is_negative(pair, token)
-                for token in pair.home.tokens
+                for token in _around(pair, added[0])
                 if token not in pair.claimed
             )
         )
@@ -86,6 +104,15 @@ def _check_negation(pair: Comparison) -> Iterator[Veto]:
         yield Veto("negation", force, f'the source does not deny "{added[0][0].text}"')
     else:
         yield Veto("negation", force, f'the source denies "{dropped[0][0].text}"')
+
+
+def _around(pair: Comparison, scope: list[Token]) -> list[Token]:
+    """The home's words about the place of what the claim denies."""
+    places = [pair.home.positions[pair.partner[word]] for word in scope if word in pair.partner]
+    return list(pair.home.tokens[max(0, min(places) - NEGATIVE_REACH) : max(places) + NEGATIVE_REACH])
+
+
+NEGATIVE_REACH = 9  # tokens
 
 
 def denials(reading: Reading, language: str) -> list[list[Token]]:
@@ -115,13 +142,15 @@ def denials(reading: Reading, language: str) -> list[list[Token]]:
 def _is_cue(reading: Reading, at: int, language: str) -> bool:
     if not is_denying(reading.tokens[at], language):
         return False
-    following = [token.text.lower() for token in reading.tokens[at + 1 : at + 3]]
-    is_bound = following[:1] and following[0] in _BOUNDS and following[1:] == ["than"]  # no fewer than
+    if any(token.text.lower() == "than" for token in reading.tokens[max(0, at - 5) : at]):
+        return False  # of those it is compared with
+    following = [token.text.lower() for token in reading.tokens[at + 1 : at + 10]]
+    is_limit = any(one in _BOUNDS and then == "than" for one, then in pairwise(following))  # none is larger than 3
     is_number = following[:1] and following[0].isdigit() and reading.tokens[at].text.lower() == "no"  # No. 5
-    return not (is_bound or is_number or (following[:1] and following[0] in _NO_DENIAL))
+    return not (is_limit or is_number or (following[:1] and following[0] in _NO_DENIAL))
 
 
-_BOUNDS = frozenset("later less fewer more sooner longer earlier".split())
+_BOUNDS = frozenset("later less fewer more sooner longer earlier larger higher greater older smaller lower".split())
 
 
 def is_denying(token: Token, language: str) -> bool:
@@ -175,6 +204,8 @@ def _check_limits(pair: Comparison) -> Iterator[Veto]:
         if cue in (Cue.SAID, Cue.CONDITION) and _TELLING.search(pair.claim.text):
             continue
         for match in cue.find(pair.language, pair.home.text):
+            if cue is Cue.HEDGE and _COMPARED.search(pair.home.text, 0, match.end()):
+                continue  # more likely, among likely voters
             if _bears(pair, cue, match.span()):
                 force = (
                     pair.force([]) if cue is Cue.DENIED and pair.language == "en" and pair.is_close else Force.DOUBTS
@@ -183,6 +214,7 @@ def _check_limits(pair: Comparison) -> Iterator[Veto]:
                 break
 
 
+_COMPARED = regex.compile(r"\b(?:more|less|most|least|equally|as|among|of) likely$", regex.IGNORECASE)
 _IS = regex.compile(
     r"\W*(?:(?:he|she|they|it|the \p{L}+|\p{Lu}\p{L}+)\W+)?(?:(?:is|are|was|were|ist|sind|war|est|sont|es|son|è|é)\W+)?"
     r"(?:(?:an?|the|just|only|ein|une?|una|uma?)\W+)?"
@@ -194,12 +226,10 @@ _UNTRUE = regex.compile(
 
 
 def _bears(pair: Comparison, cue: Cue, span: tuple[int, int]) -> bool:
-    if (
-        cue is Cue.ONLY
-        and pair.home.text[: span[0]].lower().split()[-1:]
-        and (pair.home.text[: span[0]].lower().split()[-1] in negations(pair.language))
-    ):
-        return False  # not only
+    before = pair.home.text[: span[0]].lower().split()[-1:]
+    is_small = pair.home.text[: span[1]].lower().endswith("only") and _is_before_number(pair.home, span[1])
+    if cue is Cue.ONLY and (negations(pair.language).intersection(before) or is_small):
+        return False  # not only; only 3
     if not pair.claimed or any(span[0] <= word.start < span[1] for word in pair.claimed):
         return False
     if cue in (Cue.SAID, Cue.DENIED):
@@ -244,6 +274,25 @@ _PREPOSITIONS = frozenset("among amongst under within without until for in durin
 _RANK = {Cue.SOME: 1, Cue.MOST: 2, Cue.ALL: 3}
 
 
+def _check_dropped_lead(pair: Comparison) -> Iterator[Veto]:
+    """What the source says of a case that it names first: "With low rent, …", told of all."""
+    first = min((word.start for word in pair.claimed), default=0)
+    lead = pair.home.text[:first]
+    match = _LEAD.match(lead)
+    if match is None or not pair.is_close:
+        return
+    words = [word for word in pair.home.content if match.start("one") <= word.start < match.end()]
+    if any(word.kind is Kind.WORD for word in words) and not any(pair.claim.match(word) for word in words):
+        yield Veto("limit", Force.DOUBTS, f'the source says "{match["one"]}"')
+
+
+_LEAD = regex.compile(
+    r"(?:[^,]{0,20}\b(?:instance|example|however|thus|therefore),? )?"
+    r"(?P<one>(?:with(?:in|out)?|among|under|for|given|at) (?!instance|example)[^,.;]{3,60})",
+    regex.IGNORECASE,
+)
+
+
 def _check_quantifiers(pair: Comparison) -> Iterator[Veto]:
     """A claim of more than the source says: a quantifier that is stronger there, or left out."""
     if pair.alignment.matched < HALF:
@@ -254,7 +303,8 @@ def _check_quantifiers(pair: Comparison) -> Iterator[Veto]:
         word = next((other for other in pair.claim.content if other.start >= span[1] and other in pair.partner), None)
         said = pair.partner[word].start if word else 0
         there = [other for _, at, other in theirs if 0 <= said - at[0] <= _QUANTIFIER_REACH] or [highest * (not theirs)]
-        if rank >= 2 and rank > max(there) and not _has_word(pair.home, written):
+        is_said = any(other.lower() == written.lower() and its >= rank for other, _, its in theirs)
+        if rank >= 2 and rank > max(there) and not is_said:
             yield Veto("quantifiers", Force.DOUBTS, f'the source does not say "{written}"')
             return
     if ours:
@@ -266,23 +316,30 @@ def _check_quantifiers(pair: Comparison) -> Iterator[Veto]:
             return
 
 
-def _has_word(reading: Reading, written: str) -> bool:
-    return any(token.text.lower() == written.lower() for token in reading.tokens)
-
-
 _QUANTIFIER_REACH = 30  # characters before a word in which a quantifier bears on it
 
 
 def _ranks(pair: Comparison, reading: Reading) -> list[tuple[str, tuple[int, int], int]]:
     return sorted(
         (
-            (match.group(), match.span(), rank)
+            (match.group(), match.span(), 2 if reading.text.startswith(" but ", match.end()) else rank)  # all but one
             for cue, rank in _RANK.items()
             for match in cue.find(pair.language, reading.text)
-            if not reading.text[match.end() :].lstrip()[:1].isdigit()
+            if not _is_before_number(reading, match.end())
+            or (rank == _RANK[Cue.ALL] and _is_spelled(reading, match.end()))
         ),
         key=lambda found: found[1],
     )
+
+
+def _is_before_number(reading: Reading, end: int) -> bool:
+    """Whether the next word is a number: "nearly six" and "only 25 %" limit the number alone."""
+    at = bisect_left(reading.tokens, end, key=lambda token: token.start)
+    return at < len(reading.tokens) and reading.tokens[at].kind is Kind.NUMBER
+
+
+def _is_spelled(reading: Reading, end: int) -> bool:
+    return not reading.text[end:].lstrip()[:1].isdigit()
 
 
 def _is_counted(reading: Reading, word: Token) -> bool:
@@ -346,6 +403,24 @@ def _check_quotations(pair: Comparison) -> Iterator[Veto]:
             yield Veto("quotations", Force.DOUBTS, f'the source does not have the words "{quotation}"')
 
 
+_SPOKEN = regex.compile(
+    r'["“„](?P<words>[^"“”]{20,600})["”“],?\s*(?:[\p{L}.]+\s){0,3}(?:said|says|argued|told|wrote|warned|added|explained)\b'
+    r'|\b(?:said|says|argued|told|wrote|warned|added|explained)\b[^"“.]{0,30}["“](?P<others>[^"“”]{20,600})["”]'
+)
+
+
+def _check_spoken(pair: Comparison) -> Iterator[Veto]:
+    """What the source has somebody say in quotation marks, told as a fact."""
+    if _TELLING.search(pair.claim.text) or Cue.SAID.first(pair.language, pair.claim.text) or '"' in pair.claim.text:
+        return
+    for match in _SPOKEN.finditer(pair.home.text):
+        start, end = match.span("words" if match["words"] else "others")
+        inside = sum(start <= word.start < end for word in pair.claimed)
+        if pair.is_close and inside > len(pair.claimed) / 2:
+            yield Veto("said", Force.DOUBTS, "in the source somebody says it")
+            return
+
+
 _SPEAKS = regex.compile(
     r"(?:according to|as)\s+(?:the )?(?P<one>\p{Lu}[\p{L}.-]+(?: \p{Lu}[\p{L}.-]+)*)|"
     r"(?P<two>\p{Lu}[\p{L}.-]+(?: \p{Lu}[\p{L}.-]+)*),?(?: \p{L}+){0,2} (?:said|says|claimed|claims|argued|argues|"
@@ -356,6 +431,8 @@ _SPEAKS = regex.compile(
 def _check_speaker(pair: Comparison) -> Iterator[Veto]:
     """What one said, ascribed to another."""
     ours, theirs = _speaker(pair.claim), _speaker(pair.home)
+    if ours and theirs and _is_named_before(pair.home.text, ours, theirs):
+        return
     if (
         ours
         and ours.content
@@ -365,6 +442,12 @@ def _check_speaker(pair: Comparison) -> Iterator[Veto]:
         )
     ):
         yield Veto("speaker", Force.DOUBTS, f"the source has {theirs.text} say it, not {ours.text}")
+
+
+def _is_named_before(text: str, ours: Reading, theirs: Reading) -> bool:
+    """Whether the sentence names the claim's speaker before a comma and what only stands nearer the verb."""
+    lead = text[: text.find(theirs.text)]
+    return "," in lead and any(has_name(word, read(lead.partition(",")[0])) for word in ours.content)
 
 
 def _speaker(reading: Reading) -> Reading | None:
@@ -471,7 +554,7 @@ _CLAUSE = regex.compile(
     r"[;:]|,(?!\d)|\b(?:and|but|yet|whereas|while|although|though|than|versus|vs|to|then|und|et|y|e|en)\b"
 )
 _ASIDE = regex.compile(
-    r"\s*(?:\([^()]*\)|\[[^\[\]]*\]|,(?:(?!\b(?:and|but|whereas|while)\b)[^,;])*,|[–—][^–—;]*[–—])\s*(?:\p{L}+\s+){0,3}"
+    r"\s*(?:\([^()]*\)|\[[^\[\]]*\]|,(?:(?!\b(?:and|but|whereas|while)\b)[^,;])*,|,\s(?:an?|the|\S+['’]s)\s[^,;]{1,80},|[–—][^–—;]*[–—])\s*(?:\p{L}+\s+){0,3}"
 )
 
 
@@ -511,5 +594,6 @@ AROUND_RULES: tuple[Rule, ...] = (check_language, _check_subject, _check_frame) 
 LIMIT_RULES: tuple[Rule, ...] = (
     _check_negation, _check_limits, _check_added_cues, _check_quantifiers, _check_quotations, _check_mixture,
     _check_replaced_word,
-    _in_english(_check_dropped_phrases, _check_tense, _check_speaker, _check_additions),
+    _in_english(_check_dropped_phrases, _check_dropped_lead),
+    _in_english(_check_tense, _check_speaker, _check_spoken, _check_additions),
 )  # fmt: skip

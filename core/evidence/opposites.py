@@ -36,9 +36,11 @@ minor; forward / backward; static / dynamic; superior / inferior; mutable / immu
 explicit / implicit; free paid / captive unpaid; temporary / permanent; partly partially / wholly entirely fully
 completely; domestic / foreign; urban / rural; ally friend / enemy opponent; appoint elect / dismiss oust; advance /
 retreat; expand / contract shrink; strengthen / weaken; accelerate / slow; tighten / loosen ease relax; created built /
-destroyed demolished; discover / lose; ascending / descending; ancient / modern; even / odd; freeze / melt thaw
+destroyed demolished; discover / lose; ascending / descending; ancient / modern; even / odd; freeze / melt thaw;
+defeat beat / lose
 """
 _WRITTEN = {"#1th": "first", "#2th": "second"}  # ordinals as tokens have them
+_DEGREES = ({"hyper", "over"}, {"hypo", "under"})
 _PREFIXES = frozenset({"un", "non"})  # others make too many words that are no opposites (invaluable, discharge)
 MIN_BARE = 4  # letters of a root that a prefix may deny
 
@@ -65,7 +67,23 @@ def are_opposite(left: str, right: str) -> bool:
     left, right = _WRITTEN.get(left, left), _WRITTEN.get(right, right)
     if left == right or set(meanings(left)) & set(meanings(right)):
         return False
-    if right in _table().get(left, ()):
+    left, right = _positive(left), _positive(right)
+    if right in _table().get(left, ()) or _are_rival_degrees(left, right):
         return True
     bare, whole = root(min(left, right, key=len)), root(max(left, right, key=len))
     return len(bare) >= MIN_BARE and whole.endswith(bare) and whole.removesuffix(bare) in _PREFIXES
+
+
+def _positive(base: str) -> str:
+    """`rar` for rarer and rarest, where only that is listed."""
+    bare = next((base.removesuffix(end) for end in ("er", "est") if base.endswith(end)), base)
+    return bare if base not in _table() and bare in _table() else base
+
+
+def _are_rival_degrees(left: str, right: str) -> bool:
+    """Hyperactive and underactive."""
+    for one, other in ((left, right), (right, left)):
+        for high in _DEGREES[0]:
+            if one.startswith(high) and other in {low + one.removeprefix(high) for low in _DEGREES[1]}:
+                return True
+    return False

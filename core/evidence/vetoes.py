@@ -25,8 +25,8 @@ from core.evidence.alignment import (
 )
 from core.evidence.cues import Cue
 from core.evidence.limits import AROUND_RULES, LIMIT_RULES, check_language, denials
-from core.evidence.quantities import has_number, is_about, measure, near
-from core.evidence.words import Kind, Reading, Token
+from core.evidence.quantities import has_number, is_about, measure, near, shares
+from core.evidence.words import Kind, Reading, Token, is_irregular_past, match_tokens
 from core.text.language import negations
 from core.text.numbers import MONTHS, is_loose
 
@@ -77,9 +77,9 @@ def _check_numbers(pair: Comparison) -> Iterator[Veto]:
     for number in pair.claim.numbers:
         said = pair.in_place_of(number, lambda other: other.kind is Kind.NUMBER)
         if any(has_number(pair.claim, number, text) for text in (pair.home, pair.wider)):
-            if said is not None and pair.is_mostly and not has_number(pair.home, said, pair.claim):
+            if said is not None and _is_of_another(pair, number, said):
                 yield Veto("numbers", Force.DOUBTS, f"the source says {said.text} there, not {number.text}")
-        elif _may_be(pair.claim, number, pair.home.numbers if said is None else (said,)):
+        elif _may_be(pair.claim, number, pair.home.numbers if said is None else (said,), pair.home.text):
             continue
         elif said is not None:
             alike = is_year_token(number) == is_year_token(said)
@@ -90,20 +90,41 @@ def _check_numbers(pair: Comparison) -> Iterator[Veto]:
             yield Veto("numbers", Force.DOUBTS, f"the source does not give {number.text}")
 
 
+def _is_of_another(pair: Comparison, number: Token, said: Token) -> bool:
+    """Whether the source has the number of something else, and `said` of what the claim counts."""
+    if has_number(pair.home, said, pair.claim):
+        return False
+    if pair.is_mostly and not _is_range_end(pair.home, number):
+        return True
+    ours, theirs = _counted(pair.claim, number), _counted(pair.home, said)
+    there = [_counted(pair.wider, other) for other in pair.wider.numbers if other.stem == number.stem]
+    is_elsewhere = any(other is None or (ours and match_tokens(ours, other)) for other in there)
+    return bool(ours and theirs and match_tokens(ours, theirs)) and not is_elsewhere
+
+
+def _counted(reading: Reading, number: Token) -> Token | None:
+    """The word behind a number, which it counts or measures."""
+    at = reading.positions[number] + 1
+    word = reading.tokens[at] if at < len(reading.tokens) else None
+    return word if word is not None and word.kind in (Kind.WORD, Kind.SIGN) else None
+
+
 def _dimension(reading: Reading, number: Token) -> str:
     measured = measure(reading, number)
     return measured.dimension if measured else ""
 
 
-def _may_be(claim: Reading, number: Token, said: Sequence[Token]) -> bool:
+def _may_be(claim: Reading, number: Token, said: Sequence[Token], home: str) -> bool:
     """Whether what the claim says of a number is true of one `said`: about 40, more than 40, fewer than 40."""
     if is_about(claim, number):
         return any(near(number, other) for other in said)
     bound = _bound(claim, number, "en")
     value = number.value
+    part = next((share for share in shares(claim.text) if share.start <= number.start < share.end), None)
     if not bound or not value or is_year_token(number):
         return False
     ratios = [other.value / value for other in said if other.value and not is_year_token(other)]
+    ratios = [share.points / part.points for share in shares(home)] if part else ratios
     return any(1 < ratio <= MAX_BEYOND if bound[0] is Cue.ABOVE else 1 / MAX_BEYOND <= ratio < 1 for ratio in ratios)
 
 
@@ -139,9 +160,11 @@ def _days(reading: Reading) -> dict[tuple[str, int], str]:
 
 def _check_units(pair: Comparison) -> Iterator[Veto]:
     """The same number of something else, unless the source has it of the same thing elsewhere."""
-    for word, said in pair.partner.items():
-        ours, theirs = (measure(pair.claim, word), measure(pair.home, said)) if word.value is not None else (None, None)
-        if ours is None or theirs is None or ours.same_as(theirs):
+    for word in pair.claim.numbers:
+        places = [other for other in pair.home.numbers if other.stem == word.stem]
+        said = pair.partner.get(word) or (places[0] if len(places) == 1 else None)
+        ours, theirs = (measure(pair.claim, word), measure(pair.home, said)) if said is not None else (None, None)
+        if said is None or ours is None or theirs is None or ours.same_as(theirs):
             continue
         if not any(ours.same_as(measure(pair.wider, other)) for other in pair.wider.numbers):
             units = [token for token in pair.claim.tokens if token.text == ours.unit]
@@ -168,7 +191,7 @@ def _check_bounds(pair: Comparison) -> Iterator[Veto]:
             bounds = [token for token in pair.missing if token.text.lower() in ours[1].lower().split()]
             reason = f"the source says {theirs[1]} {said.text}, not {ours[1]} {word.text}"
             yield Veto("bounds", pair.force(bounds), reason)
-        elif bool(ours) != bool(theirs):
+        elif bool(ours) != bool(theirs) and not _is_range_end(pair.home, said):
             written = (ours or theirs or (Cue.ABOVE, ""))[1]
             says = "says" if theirs else "does not say"
             yield Veto("bounds", Force.DOUBTS, f'the source {says} "{written}" of {said.text}')
@@ -182,12 +205,33 @@ def _bound(reading: Reading, number: Token, language: str) -> tuple[Cue, str] | 
     start = max([number.start - _BOUND_REACH, *(token.end for token in reading.numbers if token.end <= number.start)])
     before = reading.text[max(0, start) : number.start]
     after = reading.text[number.end : number.end + 12]
-    for cue, behind in ((Cue.ABOVE, "or more"), (Cue.BELOW, "or less")):
+    for cue, behind, other in ((Cue.ABOVE, "or more", Cue.BELOW), (Cue.BELOW, "or less", Cue.ABOVE)):
         if found := [match.group() for match in cue.find(language, before)]:
-            return cue, found[-1]
+            is_denied = language == "en" and _DENIED_BOUND.search(reading.text, 0, number.start)
+            return (other if is_denied else cue), found[-1]
         if after.lstrip().startswith(behind):
             return cue, behind
     return None
+
+
+_DENIED_BOUND = regex.compile(
+    r"\b(?:no|none|never|not|neither|nobody)\b[^.;:]{0,60}\b(?:more|larger|longer|older|higher|greater|less|fewer|smaller|"
+    r"younger|lower|shorter|above|over|below|under)(?: than)? $",
+    regex.IGNORECASE,
+)  # no part is larger than 3
+
+
+def _is_range_end(reading: Reading, number: Token) -> bool:
+    """Whether a range of the text begins or ends with the number: 1 to 30, 11-26."""
+    return any(
+        number.stem in (one.stem, other.stem)
+        and is_year_token(one) == is_year_token(other)
+        and _RANGE.fullmatch(reading.text, one.end, other.start)
+        for one, other in pairwise(reading.numbers)
+    )
+
+
+_RANGE = regex.compile(r"\s?(?:-|–|to|and|bis|a|à)\s?")
 
 
 def _steps(reading: Reading, number: Token) -> str:
@@ -228,7 +272,9 @@ def _check_names(pair: Comparison) -> Iterator[Veto]:
 def _check_first_word(pair: Comparison) -> Iterator[Veto]:
     """Another subject before the same words; as both begin a sentence, a capital does not tell whether it is a name."""
     first, theirs = pair.claim.content[:1], pair.home.content[:1]
-    if not first or not theirs or pair.missing != first or len(pair.partner) < MIN_KEPT - 1:
+    if not first or not theirs or first[0] not in pair.missing or len(pair.partner) < MIN_KEPT - 1:
+        return
+    if pair.missing != first and not (pair.is_mostly and pair.alignment.is_moved(first[0])):
         return
     opens = not pair.claim.text[: first[0].start].strip() and not pair.home.text[: theirs[0].start].strip()
     words = (first[0], theirs[0])
@@ -274,10 +320,11 @@ def _replacing(pair: Comparison, word: Token) -> Token | None:
 def _is_form_of(name: str, said: Token, home: Reading) -> bool:
     """Whether one may be the short form of the other: initials, or one in brackets behind the other."""
     letters = "".join(word[0] for word in name.split() if word[:1].isupper()).lower()
-    return said.text.lower() == letters or name.lower() in home.initials
+    return said.text.lower() == letters or said.text.startswith(name) or name.lower() in home.initials
 
 
 ALL_THERE = 0.75  # share of the claim's words that the sentence must have, before their places are compared
+MAX_UNITS = 40  # words or names of a claim that are tried in each other's place
 _SYMMETRIC = frozenset(
     """meet met marri marry border resembl equal differ different similar same between share tie join say tell report
     state announc explain add write note ask repli quot""".split()
@@ -293,24 +340,78 @@ def _check_roles(pair: Comparison) -> Iterator[Veto]:
     """Two words that have taken each other's place: "A sued B" and "B sued A"; correct passives keep theirs."""
     if pair.is_close and (turned := _turned(pair)):
         yield Veto("roles", pair.force(turned), "the source has it the other way round")
-    if (exchanged := _exchanged(pair)) is not None and not pair.opposed:
+    elif (exchanged := _exchanged(pair)) is not None and not pair.opposed:
         one, other = exchanged
         missing = any(not pair.home.match(word) for word in pair.claim.content)
-        is_list = one.kind is other.kind is Kind.NUMBER and "," in pair.claim.text[one.end : other.start]
-        force = Force.DOUBTS if missing or is_list else Force.CONTRADICTS
+        are_names = one.kind is other.kind is Kind.NAME and pair.language == "en"
+        is_same = are_names or len(pair.home.content) <= len(pair.claim.content) + 1
+        force = Force.CONTRADICTS if is_same and not missing else Force.DOUBTS
         yield Veto("roles", force, f'"{one.text}" and "{other.text}" have changed places')
 
 
 def _exchanged(pair: Comparison) -> tuple[Token, Token] | None:
     """Two of the claim's words each of which has the other's slot in the home."""
+    if bool(_ANY_PASSIVE.search(pair.claim.text)) != bool(_ANY_PASSIVE.search(pair.home.text)):
+        return None  # each has the other's place, rightly
     kept = sum(pair.home.match(word) > 0 for word in pair.claim.content)
     if kept < MIN_KEPT or kept < ALL_THERE * len(pair.claim.content):
         return None
+    is_copy = len(pair.home.content) <= len(pair.claim.content) + 1
     units = [(unit, place) for unit in pair.claim.units if (place := _only_unit(pair.home, unit)) is not None]
-    for (one, its), (other, others) in combinations(units, 2):
-        if its[0].start > others[0].start and _exchange(pair, (one[0], its[0]), (other[0], others[0])):
+    for (one, its), (other, others) in combinations(units[:MAX_UNITS], 2):
+        is_alike = is_copy or one[0].text[0].isupper() is other[0].text[0].isupper()
+        if its[0].start < others[0].start or not (is_alike and _are_rivals(one[0], other[0])):
+            continue
+        if _exchange(pair, (one[0], its[0]), (other[0], others[0])):
             return one[0], other[0]
     return None
+
+
+def _check_doer(pair: Comparison) -> Iterator[Veto]:
+    """A name that does in the claim what is done to it in the source, or to something of it."""
+    if any(_ANY_PASSIVE.search(reading.text) for reading in (pair.claim, pair.home)):
+        return
+    for name, verb in pairwise(pair.claim.content):
+        if not name.text[0].isupper() or not _is_verb(pair, verb):
+            continue
+        verbs = [word for word in pair.home.content if word.stem == verb.stem]
+        names = [word for word in pair.home.content if word.stem == name.stem]
+        if len(verbs) == 1 and names and all(0 < _apart(pair.home, verbs[0], word) <= DONE_TO for word in names):
+            yield Veto("roles", Force.DOUBTS, f'the source says "{verbs[0].text}" before {name.text}')
+            return
+
+
+DONE_TO = 4  # content words behind a verb among which its object stands
+_ANY_PASSIVE = regex.compile(
+    r"\b(?:by|wurden?|worden|von|fu[eé](?:ron)?|sid[oa]s?|por|été|par|stat[oiae]|da[li]?|door|werd(?:en)?|"
+    r"(?:is|are|was|were|been|being|be) (?:\p{L}+ly )?\p{L}+(?:ed|en))\b",
+    regex.IGNORECASE,
+)
+
+
+def _apart(reading: Reading, one: Token, other: Token) -> int:
+    return reading.content.index(other) - reading.content.index(one)
+
+
+def _is_verb(pair: Comparison, word: Token) -> bool:
+    """Whether it is a verb by its form or by what leads to it; outside English any word in small letters may be."""
+    lower = word.text
+    if not lower.islower() or word.kind is not Kind.WORD:
+        return False
+    leads = pair.claim.lead(word)[-1:]
+    is_led = bool({"to", "can", "will", "may", "would", "could", "must", "did"}.intersection(leads))
+    return pair.language != "en" or is_led or lower.endswith("ed") or is_irregular_past(lower)
+
+
+def _are_rivals(one: Token, other: Token) -> bool:
+    """Whether one could stand for the other: two numbers or two things, not a month and its day nor two verbs."""
+    is_number = one.kind is Kind.NUMBER
+    same = is_number is (other.kind is Kind.NUMBER) and not calendar_of(one) and not calendar_of(other)
+    return same and (is_number or not any(_NO_THING.search(word.text) for word in (one, other)))
+
+
+_SMALL = regex.compile(r"\b\p{Ll}")
+_NO_THING = regex.compile(r"^\p{Ll}+(?:ed|ing|ly)$")  # a verb's form or an adverb, by its ending
 
 
 def _only_unit(reading: Reading, unit: tuple[Token, ...]) -> tuple[Token, ...] | None:
@@ -329,11 +430,15 @@ def _exchange(pair: Comparison, one: tuple[Token, Token], other: tuple[Token, To
     slots = [(_slot(pair.claim, word), _slot(pair.home, place)) for word, place in (one, other)]
     if slots[0][0] != slots[1][1] or slots[1][0] != slots[0][1] or (slots[0][0] and slots[0][0] == slots[1][0]):
         return False
+    if not _SMALL.search(pair.claim.text, one[0].end, other[0].start):
+        return False  # a name and what it is: the Meridian bridge, the bridge called Meridian
     between = [word for word in pair.claim.content if one[0].end <= word.start < other[0].start]
     pivots = [
         word
         for word in between
-        if (place := _only_place(pair.home, word)) and other[1].end <= place.start < one[1].start
+        if word.text[0].islower()
+        and (place := _only_place(pair.home, word))
+        and other[1].end <= place.start < one[1].start
     ]
     leads = {word for slot in slots[1] for word in slot}
     if any(word.stem in _SYMMETRIC for word in between) or (not pivots and leads <= _BE):
@@ -368,9 +473,10 @@ _DIRECTIONS = [("up", "down"), ("above", "below"), ("over", "under"), ("into", "
 def _check_opposites(pair: Comparison) -> Iterator[Veto]:
     """A word in the place of its opposite; a denied opposite is the same thing said twice round."""
     opposed = pair.opposed
-    denied = len(denials(pair.claim, pair.language)) + len(denials(pair.home, pair.language))
-    if len(opposed) % 2 and denied % 2 == 0 and _exchanged(pair) is None:
-        word, said = opposed[0]
+    word, said = opposed[0] if opposed else (None, None)
+    denied = sum(word in scope for scope in denials(pair.claim, pair.language))
+    denied += sum(said in scope for scope in denials(pair.home, pair.language))
+    if word and said and len(opposed) % 2 and denied % 2 == 0 and _exchanged(pair) is None:
         yield Veto("opposites", pair.force([word]), f'the source says "{said.text}", not "{word.text}"')
     for word, said in pair.partner.items():
         ours, theirs = pair.claim.lead(word), pair.home.lead(said)
@@ -382,5 +488,5 @@ def _check_opposites(pair: Comparison) -> Iterator[Veto]:
 
 RULES: tuple[Rule, ...] = (
     _check_numbers, _check_dates, _check_units, _check_bounds, _check_names, _check_first_word, _check_roles,
-    _check_opposites, *LIMIT_RULES, *AROUND_RULES,
+    _check_doer, _check_opposites, *LIMIT_RULES, *AROUND_RULES,
 )  # fmt: skip

@@ -136,6 +136,68 @@ DOUBTED: list[tuple[str, str, str]] = [
         "Certains patients guérissent en trois jours.",
     ),
     ("a language unknown here", "Lek leczy silne bóle głowy.", "Lek nie leczy silnych bólów głowy."),
+    (
+        "opposite, and another denial",
+        "The guild's share in Lund is weaker than in Ystad.",
+        "The guild's share in Lund is stronger than in Ystad, as there is no rival council.",
+    ),
+    (
+        "degree",
+        "The illness comes from an underactive gland.",
+        "The illness comes from a hyperactive gland in the neck.",
+    ),
+    ("comparative", "Rust was rarer in the Lund works.", "Rust on rails (59 %) was more common in the Lund works."),
+    ("all but", "The storm spared the boats of all crews.", "The storm spared the boats of all but 2 crews."),
+    (
+        "possible",
+        "The monks had maps of Ystad.",
+        "No letter is known, but it is possible that the monks had maps of Ystad.",
+    ),
+    (
+        "count of another",
+        "The colony consisted of 307 people.",
+        "It consisted of 402 people (5 smiths, 307 sailors, 17 cooks and 73 children).",
+    ),
+    (
+        "opposite beside the same word",
+        "Boats with sails had higher rates of repair.",
+        "Boats with sails (n = 41) needed more crew (68 against 44 men), had lower rates of repair and more storms.",
+    ),
+    (
+        "subject of the other clause",
+        "Hart built 5 boats, four sheds and four mills.",
+        "Voss built 5 boats, four sheds and four mills, while Hart led the guild in tolls (118) and built two barns.",
+    ),
+    (
+        "unit of a number in brackets",
+        "The mean age of ropes was 34 days for those of hemp.",
+        "The mean age of ropes was lower for those of hemp (34 weeks) than for those of steel (37 weeks).",
+    ),
+    (
+        "done to, not by",
+        "Voss began to pass Hart in the market of Lund in the 1970s.",
+        "The decade was good for Hart, as he began to pass Voss in the market of Lund.",
+    ),
+    (
+        "said in quotation marks",
+        "Wet grain is quietly ruining the small mills.",
+        '"Wet grain is quietly ruining the small mills and their owners," said guild head Nils Hart.',
+    ),
+    (
+        "case named first",
+        "A town with 2 mills can pay its debts in ten years.",
+        "For instance, with low rents a town with 2 mills can pay its debts in ten years.",
+    ),
+    (
+        "negation added, another word near it",
+        "The old ledger will not be kept as a copy in Lund.",
+        'A ledger with unbound pages of the guild: this is called the "old" one and will be kept as a copy in Lund.',
+    ),
+    (
+        "German, denied at the end",
+        "Auch Voss lief zum Hafen, um das Boot zu retten.",
+        "Obwohl mehrere Schmiede zum Hafen liefen, um das Boot zu retten, tat Voss dies nicht.",
+    ),
 ]
 
 
@@ -188,6 +250,65 @@ PASSED: list[tuple[str, str, str]] = [
     ),
     ("German", "Das Mittel wirkt nicht.", "Das Mittel wirkt nicht gegen Kopfschmerzen."),
     ("other verb", "Voss drew up the plans of the bridge.", "The plans of the bridge were made by Voss."),
+    (
+        "American date",
+        "The mill of Lund burned down on March 9, 1931.",
+        "The mill of Lund burned down on 9 March 1931.",
+    ),
+    (
+        "relative clause",
+        "Clara Voss designed the blue uniform that the ferry crews began wearing in 1968.",
+        "In 1968, the ferry crews began wearing a blue uniform, designed by Clara Voss.",
+    ),
+    (
+        "denied of the others",
+        "Sailors who took the syrup had longer fevers.",
+        "Sailors who took the syrup had longer fevers than those who had not taken the syrup.",
+    ),
+    ("few", "Of the smiths, 12% were older than sixty.", "Only 12% of the smiths were older than sixty."),
+    ("failure is no denial", "The kidney failure of sheep is common.", "The kidney failure of sheep is quite common."),
+    (
+        "range of one of two",
+        "The ropes' lengths lay between 12 and 27.",
+        "The median of the ropes' lengths was 20 (range, 12-27), that of the new ones 18 (range, 12-25).",
+    ),
+    (
+        "denied bound",
+        "Each guild has at most 12% of the boats.",
+        "The boats are spread, with no guild having more than 12%.",
+    ),
+    (
+        "bound of a range",
+        "No smith was given more than 30 nails.",
+        "Gifts ranged from 1 to 30 nails per smith in Lund.",
+    ),
+    (
+        "apposition",
+        "King Harald ruled for only two years.",
+        "King Harald, Magnus's brother and successor, ruled for only two years, from 1321 to 1323.",
+    ),
+    (
+        "speaker with an office",
+        "Hart said that he would never sell the mill.",
+        "Nils Hart, head of the Guild of Lund and Ystad said that he would never sell the mill.",
+    ),
+    ("more likely", "Smiths fell ill in winter.", "Smiths fell more likely ill in winter than sailors."),
+    ("form of a name", "The Milan smith paid no tax.", "The Milanese smith paid no tax."),
+    (
+        "Spanish passive",
+        "La oficina de pesos fue fundada en 1263 por el herrero Nils.",
+        "En 1263, el herrero Nils fundó en la ciudad la oficina de pesos.",
+    ),
+    (
+        "name of a thing before its kind",
+        "She was a guest of the Harbour Weekly podcast.",
+        "She was a guest of the podcast called Harbour Weekly.",
+    ),
+    (
+        "passive with a year in it",
+        "The Office of Weights was founded in 1263 by Nils the Smith.",
+        "In 1263, Nils the Smith founded the Office of Weights.",
+    ),
 ]
 
 
