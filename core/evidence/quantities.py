@@ -84,7 +84,7 @@ def is_part(number: Token) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _shares(reading: Reading) -> tuple[Share, ...]:
+def shares(reading: Reading) -> tuple[Share, ...]:
     """Percentages, fractions and counts of a whole."""
     measured = [(number, measure(reading, number)) for number in reading.numbers]
     found = [
@@ -142,8 +142,8 @@ def near(number: Token, other: Token) -> bool:
 
 
 def _has_share(claim: Reading, number: Token, reading: Reading) -> bool:
-    ours = next((share for share in _shares(claim) if share.start <= number.start < share.end), None)
-    return ours is not None and any(_same_share(ours, theirs) for theirs in _shares(reading))
+    ours = next((share for share in shares(claim) if share.start <= number.start < share.end), None)
+    return ours is not None and any(_same_share(ours, theirs) for theirs in shares(reading))
 
 
 def _same_share(ours: Share, theirs: Share) -> bool:

@@ -54,11 +54,6 @@ class Judged:
     contrary: tuple[Evidence, ...] = ()
 
     @property
-    def is_undecided(self) -> bool:
-        """Whether nothing can be shown or cut before the judge has spoken."""
-        return self.claim is not None and self.claim.verdict is Verdict.UNCHECKED and self.shown is None
-
-    @property
     def is_cut(self) -> bool:
         return self.claim is not None and self.shown is None
 

@@ -120,11 +120,11 @@ def _may_be(claim: Reading, number: Token, said: Sequence[Token], home: str) -> 
         return any(near(number, other) for other in said)
     bound = _bound(claim, number, "en")
     value = number.value
-    part = next((share for share in shares(claim.text) if share.start <= number.start < share.end), None)
+    part = next((share for share in shares(claim) if share.start <= number.start < share.end), None)
     if not bound or not value or is_year_token(number):
         return False
     ratios = [other.value / value for other in said if other.value and not is_year_token(other)]
-    ratios = [share.points / part.points for share in shares(home)] if part else ratios
+    ratios = [share.points / part.points for share in shares(read(home))] if part else ratios
     return any(1 < ratio <= MAX_BEYOND if bound[0] is Cue.ABOVE else 1 / MAX_BEYOND <= ratio < 1 for ratio in ratios)
 
 
