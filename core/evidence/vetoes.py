@@ -26,7 +26,7 @@ from core.evidence.alignment import (
 from core.evidence.cues import Cue
 from core.evidence.limits import AROUND_RULES, LIMIT_RULES, check_language, denials
 from core.evidence.quantities import has_number, is_about, measure, near, shares
-from core.evidence.words import Kind, Reading, Token, is_irregular_past, match_tokens
+from core.evidence.words import Kind, Reading, Token, is_irregular_past, match_tokens, read
 from core.text.language import negations
 from core.text.numbers import MONTHS, is_loose
 
