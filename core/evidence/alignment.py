@@ -193,6 +193,11 @@ MAX_SENTENCES = 40  # of the passage, among which the claim's home is looked for
 HALF = 0.5  # of the claim's words in order in the sentence; below, it is in words of its own
 MOSTLY = 0.6  # the same, below which a word in another's place may be there for another reason
 CLOSE = 0.7  # share of the claim's words that stand in order in the sentence; then places may be compared
+DEGREES = frozenset(
+    """higher lower larger smaller greater bigger longer shorter better worse stronger weaker faster slower older
+    younger earlier later richer poorer cheaper safer riskier rarer highest lowest largest smallest longest shortest
+    best worst strongest weakest oldest youngest""".split()
+)
 MIN_KEPT = 3  # content words that a claim must share with the sentence, lest two or three words pass for a copy
 
 
@@ -308,6 +313,17 @@ class Comparison:
             for said in gap.near(word)
             if are_opposite(word.stem, said.stem) and word.stem not in self.home.stems
         ] or self._opposed_before()
+
+    @cached_property
+    def opposed_degree(self) -> tuple[Token, Token] | None:
+        """A degree in the claim where the home has the opposite one alone, wherever it stands: higher, lower."""
+        ours, theirs = (
+            [word for word in reading.content if word.text in DEGREES] for reading in (self.claim, self.home)
+        )
+        if len(ours) != 1 or len(theirs) != 1 or not are_opposite(ours[0].stem, theirs[0].stem):
+            return None
+        found = sum(self.home.match(word) > 0 for word in self.claim.content)
+        return (ours[0], theirs[0]) if found >= MOSTLY * len(self.claim.content) else None
 
     def _opposed_before(self) -> list[tuple[Token, Token]]:
         """The same, of words that stand each before the same word: higher rates, lower rates."""

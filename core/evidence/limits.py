@@ -42,10 +42,16 @@ def check_language(pair: Comparison) -> Iterator[Veto]:
     elif pair.is_translated:
         there = detect_language(pair.home.text)
         ours, theirs = denials(pair.claim, pair.language), denials(pair.home, there)
+        for cue in (Cue.HEDGE, Cue.CONDITION):
+            kept = any(kind.first(pair.language, pair.claim.text) for kind in _KINDRED[cue])
+            if not kept and there in KNOWN and (said := cue.first(there, pair.home.text[:LEADING])):
+                yield Veto(cue.value, Force.DOUBTS, f'the source says "{said}"')
+                return
         if there in KNOWN and bool(ours) != bool(theirs):
             yield Veto("negation", Force.DOUBTS, f"the source {'denies something' if theirs else 'denies nothing'}")
 
 
+LEADING = 60  # characters of a sentence in another language, which a condition there governs
 REACH = 3  # content words after a negation that it may deny
 _FAILING = regex.compile(
     r"fail(?:s|ed|ing)?|lack(?:s|ed|ing)?|absen(?:t|ce)|unable|never|nowhere|zero", regex.IGNORECASE

@@ -478,6 +478,12 @@ def _check_opposites(pair: Comparison) -> Iterator[Veto]:
     denied += sum(said in scope for scope in denials(pair.home, pair.language))
     if word and said and len(opposed) % 2 and denied % 2 == 0 and _exchanged(pair) is None:
         yield Veto("opposites", pair.force([word]), f'the source says "{said.text}", not "{word.text}"')
+    elif (
+        (degrees := pair.opposed_degree)
+        and _exchanged(pair) is None
+        and not any(denials(reading, pair.language) for reading in (pair.claim, pair.home))
+    ):
+        yield Veto("opposites", Force.DOUBTS, f'the source says "{degrees[1].text}", not "{degrees[0].text}"')
     for word, said in pair.partner.items():
         ours, theirs = pair.claim.lead(word), pair.home.lead(said)
         for one, other in _DIRECTIONS:

@@ -198,6 +198,16 @@ DOUBTED: list[tuple[str, str, str]] = [
         "Auch Voss lief zum Hafen, um das Boot zu retten.",
         "Obwohl mehrere Schmiede zum Hafen liefen, um das Boot zu retten, tat Voss dies nicht.",
     ),
+    (
+        "degree elsewhere",
+        "Smiths living near a mill have a higher average wage than the guild's average.",
+        "Smiths living within a mile of a mill have an average wage of 18 marks, lower than the guild's average.",
+    ),
+    (
+        "condition in another language",
+        "Die Schmiede brauchen weniger Kohle für ihre Öfen.",
+        "If true, the smiths should need less coal for their ovens than the bakers of the town.",
+    ),
 ]
 
 
