@@ -371,10 +371,13 @@ def _candidates(sentences: Sequence[Sentence]) -> list[int]:
 
 
 def _on_one_line(text: str) -> str:
-    """As a machine reads it: compatibility forms made plain, invisible characters and line breaks gone."""
+    """As a machine reads it: compatibility forms made plain, invisible characters and line breaks gone.
+
+    A cell of a table begins as a sentence does.
+    """
     if not text.isascii():
         text = "".join(char for char in unicodedata.normalize("NFKC", text) if unicodedata.category(char) != "Cf")
-    return " ".join(text.split())
+    return " ".join(text.replace(" | ", ". ").split())
 
 
 def _orders(line: str) -> bool:
