@@ -64,12 +64,26 @@ async def test_a_mode_works_with_the_model_that_is_named_for_it() -> None:
     assert result.answer is not None
     assert usual.asked == []
     assert result.answer.metadata.model == "named"
-    assert result.answer.metadata.cost_usd == pytest.approx(
-        sum(
-            len(call.user) // 4 + len(answers[{"answers": "answers"}.get(call.schema_name, call.purpose)]) // 4
-            for call in named.asked
-        )
-        / 1e6
+    said = [answers["answers" if call.schema_name == "answers" else call.purpose] for call in named.asked]
+    tokens = sum(len(call.user) // 4 + len(text) // 4 for call, text in zip(named.asked, said, strict=True))
+    assert result.answer.metadata.cost_usd == pytest.approx(tokens / 1e6)
+
+
+async def test_a_check_model_judges_instead_of_the_writer_and_costs_what_it_costs() -> None:
+    """N-01: a fact-check model is asked pair by pair; whether the summary answers is left to the rules then."""
+    claim = "A cat's larynx makes the sound of purring [1]."
+    writer = FakeModel({"plan": PLAN, "answer": written(claim)})
+    checker = FakeModel({"check": "Yes"}, name="bespoke-minicheck")
+    settings = Settings(prices_usd_per_million={"fake-1": (0.0, 0.0), "bespoke-minicheck": (1.0, 1.0)})
+    deps = replace(make_deps(search=[cat_search()], model=writer, settings=settings), check_model=checker)
+
+    done = final(await research(deps))
+
+    assert writer.calls("check") == writer.calls("answers") == []
+    assert checker.asked[0].user.startswith("Document: Purring\n")
+    assert done["citations"][0]["verdict"] == "supported"
+    assert done["metadata"]["cost_usd"] == pytest.approx(
+        sum(len(call.user) // 4 + len("Yes") // 4 for call in checker.asked) / 1e6
     )
 
 

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.llm.embeddings import BATCH, CONCURRENT, MAX_CHARS, OpenAIEmbeddings, build_embeddings
-from adapters.llm.endpoint import Endpoint
+from adapters.llm.endpoint import Endpoint, second_endpoint
+from adapters.llm.openai import build_check
 from core.errors import ModelError, ModelGarbled, ModelRateLimited, ModelRejected, ModelTimeout, ModelUnavailable
 from core.ports import Vector
 from tests.loopback.openai_world import Fault, OpenAIWorld, hashed_vector, openai_world
@@ -231,6 +232,19 @@ def test_endpoint_and_key_fall_back_to_those_of_the_chat_model(env, url, key):
 
     assert built is not None
     assert (built.endpoint.base_url, built.endpoint.api_key.get_secret_value()) == (url, key)
+
+
+def test_a_check_model_has_an_address_and_a_key_of_its_own_too():
+    """N-01: beside the chat model by default, and its key goes to no other host."""
+    own = {**CHAT, "GORKD_CHECK_MODEL": "bespoke-minicheck", "GORKD_CHECK_BASE_URL": "http://own.test/v1"}
+    endpoint = second_endpoint(own, model="GORKD_CHECK_MODEL", url="GORKD_CHECK_BASE_URL", key="GORKD_CHECK_API_KEY")
+
+    assert endpoint is not None
+    assert (endpoint.base_url, endpoint.has_key, endpoint.model_setting) == (
+        "http://own.test/v1", False, "GORKD_CHECK_MODEL",
+    )  # fmt: skip
+    assert build_check(own) is not None
+    assert build_check(CHAT) is None
 
 
 def test_no_embedder_without_a_model_name():
