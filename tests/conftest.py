@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import pytest
 from hypothesis import HealthCheck, settings
 from xdist.remote import Producer
@@ -16,6 +18,10 @@ settings.register_profile(
 settings.load_profile("gorkd")
 
 commands.is_forking = True
+
+# Started in the background (nohup), a process ignores Ctrl-C, and so would all that it starts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # They start processes and take longest: begun last, one worker would wait for the other at the end.
 FIRST = (

@@ -71,12 +71,6 @@ class Alignment:
         """The share of the claim's content words that stand opposite their match, in order; 0…1."""
         return self._share([step for step in self.steps if step.claim is not None])
 
-    @cached_property
-    def matched_words(self) -> float:
-        """The same of its plain words: names, numbers and what is capitalised left out."""
-        plain = [step for step in self.steps if step.claim is not None and step.claim.kind is Kind.WORD]
-        return self._share([step for step in plain if step.claim is not None and not step.claim.text[0].isupper()])
-
     @staticmethod
     def _share(steps: Sequence[Step]) -> float:
         return sum(step.match for step in steps) / len(steps) if steps else 0.0

@@ -225,10 +225,6 @@ _IS = regex.compile(
     r"\W*(?:(?:he|she|they|it|the \p{L}+|\p{Lu}\p{L}+)\W+)?(?:(?:is|are|was|were|ist|sind|war|est|sont|es|son|è|é)\W+)?"
     r"(?:(?:an?|the|just|only|ein|une?|una|uma?)\W+)?"
 )  # what may stand between a sentence and the word that denies it: "… is a myth", "…, the mayor denied"
-_UNTRUE = regex.compile(
-    r"myth|misconception|false|untrue|hoax|contrary|fallac|fiction|debunk|disprov|mythos|falsch|irrtum",
-    regex.IGNORECASE,
-)
 
 
 def _bears(pair: Comparison, cue: Cue, span: tuple[int, int]) -> bool:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,7 +15,7 @@ from core.job import Scope
 from core.ports import ChatDelta, ChatRequest
 from core.source import SearchHit, SearchQuery, SourceKind
 from tests.adapters.web.site import Library, Writer
-from tests.fakes import FakeModel, hit
+from tests.fakes import FakeModel, by_words, hit
 from tests.loopback.deep_responders import block
 from tests.loopback.openai_responders import sources_in
 
@@ -152,7 +151,7 @@ def _answer(request: ChatRequest) -> str:
         numbers.get(words, "9") for words in (COOLER, SCHOOLS, SALES, LESS, SEDUM)
     )
     summary = (
-        f"On hot afternoons the rooms below green roofs are about 3 °C cooler than the rooms below bitumen roofs "
+        f"On hot afternoons the rooms below green roofs were about 3 °C cooler than the rooms below bitumen roofs "
         f"[{city}][{journal}]. Once the soil dries out, the cooling falls to less than half [{journal}][{plants}]. "
         f"Where a roof is well insulated, planting it cools the rooms below by less than 1 °C [{city}][{office}]."
     )
@@ -170,16 +169,15 @@ _PAPER_DETAIL = f"- {GRASS[:-1]} [brandt-2024, page 2].\n- {SURFACE[:-1]} [brand
 
 
 def _check(request: ChatRequest) -> str:
-    """Of the claims that the rules left open, one says more than its source, and one what no source says."""
+    """By the words that claim and passages share; one claim says more than its source, and one what no source says."""
     verdicts = {"for good": "partial", "pay for themselves": "unsupported"}
-    rows = [
-        {
-            "item": number,
-            "reason": "",
-            "verdict": next((verdicts[words] for words in verdicts if words in claim), "supported"),
-        }
-        for number, claim in enumerate(re.findall(r"<claim>(.*?)</claim>", request.user), start=1)
-    ]
+    rows = json.loads(by_words(request))["verdicts"]
+    for row, item in zip(rows, request.user.split("<item ")[1:], strict=True):
+        told = next((verdict for words, verdict in verdicts.items() if words in item.partition("</claim>")[0]), "")
+        is_other = "6 °C" in item and "3 °C" in item.partition("</claim>")[0]
+        shares = row["verdict"] != "unsupported"
+        row["verdict"] = "contradicted" if is_other else told or ("supported" if shares else "unsupported")
+        row["reason"] = "" if row["verdict"] == "supported" else "it says less"
     return json.dumps({"verdicts": rows})
 
 

@@ -256,7 +256,9 @@ def _run(script: str, env: Mapping[str, str] | None = None) -> subprocess.Comple
 def _state(pid: int) -> str:
     """The process's state letter as Linux reports it, `gone` when there is none."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0]
+        state = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0]
+        is_dying = state == "Z" and len(list(Path(f"/proc/{pid}/task").iterdir())) > 1
+        return "dying" if is_dying else state  # its other threads keep its files open
     except OSError:
         return "gone"
 
