@@ -1,7 +1,8 @@
-"""How soon an asker hears that the question was taken, while 200 questions are in flight: over HTTP.
+"""How soon an asker hears that the question was taken, while 200 questions are in flight: over HTTP, Discord, Slack.
 
-Every way in is a `Way`: something that asks once and returns when it was acknowledged. The house is `gorkd web` and two
-workers on SQLite, with a model that answers slowly, so that nothing ends while the burst is taken.
+Every way in is a `Way`: something that asks once and returns when it was acknowledged. The house is `gorkd web` or a
+bot, and two workers on SQLite, with a model that answers slowly, so that nothing ends while the burst is taken. The
+platforms of the bots run in the process that measures, so what they need to deliver and to judge counts as waiting.
 """
 
 from __future__ import annotations
@@ -10,18 +11,27 @@ import asyncio
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import aiohttp
 
+from tests.adapters.chat.slack.house import manifest_scopes
 from tests.adapters.durable.outside import PAGES
 from tests.adapters.durable.processes import Process
 from tests.bench.conditions import Conditions
 from tests.bench.questions import percentile
 from tests.bench.table import Goal, Row, format_table
 from tests.bench.usage import cpu_s
+from tests.loopback.discord_data import Interaction, user
+from tests.loopback.discord_house import LAUNCHER
+from tests.loopback.discord_world import TOKEN as DISCORD_TOKEN
+from tests.loopback.discord_world import DiscordWorld, discord_world
+from tests.loopback.slack_delivery import NotAcknowledged
+from tests.loopback.slack_state import BOT_USER, Channel
+from tests.loopback.slack_world import SlackWorld
 from tests.loopback.world import World
 from tests.servers import free_port
 
@@ -137,4 +147,86 @@ async def over_http(world: World, env: Mapping[str, str]) -> AsyncIterator[Door]
         await asyncio.gather(*(process.killed() for process in processes))
 
 
-WAYS = (Way("HTTP", over_http),)
+async def over_discord(world: World, env: Mapping[str, str]) -> AsyncIterator[Door]:
+    """The acknowledgement is the callback of the interaction; one that comes after Discord's 3 s is measured too."""
+    async with discord_world(ack_s=WITHIN_S) as discord:
+        settings = {
+            **env,
+            "DISCORD_TOKEN": DISCORD_TOKEN,
+            "LOOPBACK_DISCORD": discord.url,
+            "GORKD_DISCORD_GUILD_PER_MIN": "10000",
+            "GORKD_LOG_LEVEL": "error",
+        }
+        bot = Process.start("discord", settings, module=LAUNCHER, wait=False)
+        processes = await asyncio.gather(bot, *(Process.start("worker", settings) for _ in range(WORKERS)))
+        waiting: dict[str, tuple[Interaction, asyncio.Future[bool]]] = {}
+        hearing = asyncio.create_task(_hear(discord, waiting))
+        try:
+            await discord.until(lambda: discord.gateway.is_connected and discord.commands, within_s=WITHIN_S)
+
+            async def ask(number: int) -> bool:
+                person = user(str(700000000000100000 + number), "someone")
+                asked = discord.slash("research", query=f"What causes the tides? Number {number}?", person=person)
+                heard: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+                waiting[asked.id] = (asked, heard)
+                return await heard
+
+            yield Door(ask, processes[0].running.pid)
+        finally:
+            hearing.cancel()
+            with suppress(asyncio.CancelledError):
+                await hearing
+            await asyncio.gather(*(process.killed() for process in processes))
+
+
+async def _hear(discord: DiscordWorld, waiting: dict[str, tuple[Interaction, asyncio.Future[bool]]]) -> None:
+    """Tell those who wait; one looks for all, since 200 who look at every change would slow down what they measure."""
+    while True:
+        await discord.until(lambda: any(asked.acked_s is not None for asked, _ in waiting.values()), within_s=600.0)
+        for name, (asked, heard) in list(waiting.items()):
+            if asked.acked_s is not None:
+                del waiting[name]
+                if not heard.done():
+                    heard.set_result(True)
+
+
+async def over_slack(world: World, env: Mapping[str, str], *, http: bool) -> AsyncIterator[Door]:
+    """The acknowledgement is that of a mention's event; after 3 s it is sent again, and the time goes on."""
+    async with SlackWorld.open() as slack:
+        slack.state.scopes = manifest_scopes()
+        settings = {
+            **env,
+            **slack.env(http=http),
+            "HOST": "127.0.0.1",
+            "PORT": str(free_port()),
+            "GORKD_SLACK_WORKSPACE_PER_MIN": "10000",
+            "GORKD_LOG_LEVEL": "error",
+        }
+        bot = Process.start("web", settings) if http else Process.start("slack", settings, wait=False)
+        processes = await asyncio.gather(bot, *(Process.start("worker", settings) for _ in range(WORKERS)))
+        try:
+            if http:
+                slack.over_http(processes[0].address)
+            else:
+                await asyncio.wait_for(slack.socket.connected.wait(), WITHIN_S)
+
+            async def ask(number: int) -> bool:
+                person, channel = slack.state.new_id("U"), slack.state.new_id("C")
+                slack.state.channels[channel] = Channel(channel, "channel", {person, BOT_USER})
+                try:
+                    await slack.mentions(person, channel, f"What causes the tides? Number {number}?")
+                except NotAcknowledged:
+                    return False
+                return True
+
+            yield Door(ask, processes[0].running.pid)
+        finally:
+            await asyncio.gather(*(process.killed() for process in processes))
+
+
+WAYS = (
+    Way("HTTP", over_http),
+    Way("Discord", over_discord),
+    Way("Slack, socket", partial(over_slack, http=False)),
+    Way("Slack, HTTP", partial(over_slack, http=True)),
+)
