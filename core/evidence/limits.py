@@ -1,7 +1,4 @@
-"""Vetoes by small words: denials, hedges, limits, quantifiers, tense, who speaks, and who is spoken of.
-
-Each rule looks at the words that both sides have, and at what one side alone says of them.
-"""
+"""Vetoes by small words that one side alone has: denials, hedges, limits, quantifiers, tense, who speaks and of whom."""
 
 from __future__ import annotations
 
