@@ -1,4 +1,4 @@
-"""Vetoes by small words that one side alone has: denials, hedges, limits, quantifiers, tense, who speaks and of whom."""
+"""Vetoes by small words that one side alone has: denials, hedges, limits, quantifiers, tense, speaker and subject."""
 
 from __future__ import annotations
 
