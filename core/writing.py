@@ -99,7 +99,7 @@ class Writing:
     async def decided(self) -> list[Judged]:
         """The sentences once the judge has spoken on all of them, or its time is over."""
         if self._deciding is not None:
-            await self._deciding
+            await asyncio.shield(self._deciding)  # a deadline ends the waiting, not the sentences
         return self.judged
 
     async def take_back(self) -> None:
@@ -182,7 +182,7 @@ class Writing:
 
     async def _ask_answer(self, decided: asyncio.Task[None] | None) -> AnswerRuling:
         if decided is not None:
-            await decided
+            await asyncio.shield(decided)
         shown = assemble([entry for entry in self.judged if entry.section == "summary"]).summary
         return await self.judging.answers(self.question, strip_markers(shown))
 
