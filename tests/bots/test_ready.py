@@ -63,12 +63,13 @@ async def test_pages_are_ready_once_there_is_a_worker_and_no_longer_without(one_
 
 @pytest.mark.parametrize("name", ["gorkd.db", "dbos.sqlite"])
 async def test_a_file_that_is_taken_away_is_noticed(name: str, one_machine: Env):
+    """By its name; a journal that opens another connection makes a new one in its place, which is no less lost."""
     async with running("all", one_machine) as process:
         await until(process.address, 200)
         (Path(one_machine["GORKD_DATA"]) / name).unlink()
         (reason,) = await until(process.address, 503)
 
-    assert f"{name} is gone" in reason
+    assert re.search(rf"{re.escape(name)} (is gone|was replaced while gorkd runs)", reason)
 
 
 @pytest.mark.slow
