@@ -266,6 +266,10 @@ class Researcher:
         """Raises `JobNotFound`."""
         return await self._deps.jobs.get(job_id)
 
+    async def settle(self) -> None:
+        """Wait for what is still told of questions that were taken."""
+        await self._submission.settle()
+
     async def position(self, job_id: str) -> int | None:
         """How many jobs must begin before this one does; None for one that runs, has ended or is not known."""
         return await self._submission.position(job_id)

@@ -49,6 +49,7 @@ class Opened:
         self.ended.append(("broken", job_id))
 
     async def waiting(self) -> list[tuple[str, int]]:
+        await self.queue.written()
         client = await self.queue.client()
         return [(row.workflow_id, row.priority or 0) for row in await client.list_workflows_async(status="ENQUEUED")]
 
@@ -93,6 +94,7 @@ async def test_who_must_wait_is_told_for_how_many(tmp_path: Path) -> None:
     per_tenant = DurableSettings.from_env({}, folder=tmp_path, max_waiting_jobs=1).jobs_per_tenant
 
     jobs = [await researcher.submit(ResearchRequest(f"Why do {number} cats purr?")) for number in range(per_tenant + 3)]
+    await researcher.settle()
 
     told = [[event.data["message"] for event in await deps.events.read(job.id)] for job in jobs]
     assert told == [[] for _ in range(per_tenant + 1)] + [
@@ -159,6 +161,7 @@ async def test_job_whose_canceller_died_is_ended_by_the_reaper(tmp_path: Path) -
     job = make_job("Why do cats purr?")
     await deps.jobs.save(job)
     await opened.queue.enqueue(job)
+    await opened.queue.written()
     client = await opened.queue.client()
     await client.cancel_workflow_async(job.id)
 
