@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import TypeVar
@@ -44,21 +45,36 @@ class RememberingModel:
     def name(self) -> str:
         return self._model.name
 
-    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
         key = f"model:{request.purpose}:{_digest(request)}"
         kept = await _find(self._memo, self._job_id, key, KeptAnswer)
         if kept is not None:
             yield ChatDelta(kept.text, kept.usage, kept.calls)
             return
+        deltas: asyncio.Queue[ChatDelta | None] = asyncio.Queue()
+        reading = asyncio.create_task(self._read(request, key, deltas))
+        try:
+            while (delta := await deltas.get()) is not None:
+                yield delta
+            await reading
+        finally:
+            reading.cancel()
+            await asyncio.gather(reading, return_exceptions=True)
+
+    async def _read(self, request: ChatRequest, key: str, deltas: asyncio.Queue[ChatDelta | None]) -> None:
+        """To its end, and keep it: whoever judges the sentences meanwhile is slower than the model."""
         pieces: list[str] = []
         calls: tuple[ToolCall, ...] = ()
         usage: ModelUsage | None = None
-        async for delta in self._model.stream(request):
-            pieces.append(delta.text)
-            usage = delta.usage or usage
-            calls += delta.calls
-            yield delta
-        await _keep(self._memo, self._job_id, key, KeptAnswer("".join(pieces), usage, calls))
+        try:
+            async for delta in self._model.stream(request):
+                pieces.append(delta.text)
+                usage = delta.usage or usage
+                calls += delta.calls
+                deltas.put_nowait(delta)
+            await _keep(self._memo, self._job_id, key, KeptAnswer("".join(pieces), usage, calls))
+        finally:
+            deltas.put_nowait(None)
 
 
 async def _find(memo: JobMemo, job_id: str, key: str, kind: type[T]) -> T | None:

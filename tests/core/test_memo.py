@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
+from collections.abc import AsyncIterator
 
 import pytest
 
@@ -11,7 +13,7 @@ from adapters.store.memory import MemoryJobMemo
 from core.errors import StoreError
 from core.llm import complete
 from core.memo import RememberingModel, remembered
-from core.ports import ChatRequest
+from core.ports import ChatDelta, ChatRequest
 from tests.fakes import FakeModel
 
 REQUEST = ChatRequest("plan", "You plan.", "Is Kim ill?", "plan", {}, max_tokens=100, timeout_s=5)
@@ -30,6 +32,32 @@ class Away:
         raise StoreError("the database is away")
 
 
+class Noticing(MemoryJobMemo):
+    """Says when something was kept."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.has_kept = asyncio.Event()
+
+    async def put(self, job_id: str, key: str, text: str) -> None:
+        await super().put(job_id, key, text)
+        self.has_kept.set()
+
+
+class Endless:
+    """A model that never comes to an end of its answer."""
+
+    name = "endless"
+    is_closed = False
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+        try:
+            yield ChatDelta("At ten")
+            await asyncio.Event().wait()
+        finally:
+            self.is_closed = True
+
+
 class Foreign(MemoryJobMemo):
     """A memo whose entries another version of gorkd wrote."""
 
@@ -45,6 +73,30 @@ async def test_answer_that_is_kept_is_not_paid_for_again() -> None:
 
     assert again == first
     assert len(model.asked) == 1
+
+
+async def test_answer_is_kept_when_it_has_come_however_far_it_was_read() -> None:
+    """Who judges its first sentences meanwhile may be killed at it, and the whole answer was paid for."""
+    memo = Noticing()
+    reading = RememberingModel(FakeModel({"plan": "At ten, or at eleven, or at noon."}), memo, "job_1").stream(REQUEST)
+    first = await anext(reading)
+
+    await asyncio.wait_for(memo.has_kept.wait(), 10)
+
+    again = await complete(RememberingModel(FakeModel({}), memo, "job_1"), REQUEST)
+    assert (first.text, again.text) == ("At ten, or a", "At ten, or at eleven, or at noon.")
+    await reading.aclose()
+
+
+async def test_answer_that_nobody_reads_on_is_asked_for_no_further() -> None:
+    """Out of time: the call to the model ends with its reader."""
+    model = Endless()
+    reading = RememberingModel(model, MemoryJobMemo(), "job_1").stream(REQUEST)
+    await anext(reading)
+
+    await reading.aclose()
+
+    assert model.is_closed
 
 
 @pytest.mark.parametrize("memo", [Away(), Foreign()], ids=["store away", "of another version"])
