@@ -65,11 +65,14 @@ class ApiClient:
             return await self._get_once(session, url, parameters)
 
     async def _get_once(self, session: aiohttp.ClientSession, url: str, parameters: Mapping[str, str]) -> bytes:
-        access = self._access
+        access, connect_s = self._access, await self._limits.to_connect_s()
+        timeout = aiohttp.ClientTimeout(total=self._limits.search_s, connect=connect_s)
         try:
             # A redirect would send the question to a host that nobody configured.
             proxy = self._proxies.of(url)
-            async with session.get(url, params=parameters, allow_redirects=False, proxy=proxy) as response:
+            async with session.get(
+                url, params=parameters, allow_redirects=False, proxy=proxy, timeout=timeout
+            ) as response:
                 self._gate.note_reached()
                 if response.status != 200:
                     retry_after = response.headers.get("Retry-After")
@@ -77,7 +80,7 @@ class ApiClient:
                 return await self._read(response)
         except (aiohttp.ConnectionTimeoutError, aiohttp.ClientConnectorError) as exc:
             is_late = isinstance(exc, TimeoutError)
-            error = unreachable(access, f"no connection in {self._limits.connect_s:g} s" if is_late else _describe(exc))
+            error = unreachable(access, f"no connection in {connect_s:.1f} s" if is_late else _describe(exc))
             raise self._gate.note(error, is_unreachable=True) from exc
         except TimeoutError as exc:
             raise ProviderTimeout(access.name, f"no answer in {self._limits.search_s:g} s") from exc
@@ -105,7 +108,6 @@ class ApiClient:
             self._session = aiohttp.ClientSession(
                 # No limit here: waiting for a free connection would count as connecting.
                 connector=aiohttp.TCPConnector(limit=0, resolver=DaemonResolver()),
-                timeout=aiohttp.ClientTimeout(total=self._limits.search_s, connect=self._limits.connect_s),
                 headers={"User-Agent": self._agent},
                 cookie_jar=aiohttp.DummyCookieJar(),
             )

@@ -39,19 +39,20 @@ class Manners:
         client.event_hooks = {"request": [self._before], "response": [self._after]}
 
     async def _before(self, request: httpx.Request) -> None:
-        timeout = {**request.extensions.get("timeout", {}), "connect": self._limits.connect_s}
+        connect_s = await self._limits.to_connect_s()
+        timeout = {**request.extensions.get("timeout", {}), "connect": connect_s}
         request.extensions = {**request.extensions, "timeout": timeout}
         request.headers["Accept-Encoding"] = "identity"  # httpx unpacks whole chunks: a bomb would pass the cap
         if not self._is_proxied:  # behind a proxy names may be known to the proxy alone
-            await self._look_up(request.url.host, request.url.port or 443)
+            await self._look_up(request.url.host, request.url.port or 443, connect_s)
 
-    async def _look_up(self, host: str, port: int) -> None:
+    async def _look_up(self, host: str, port: int, within_s: float) -> None:
         """A name that cannot be found must not leave one of httpx's own look-ups behind (adapters/resolver.py)."""
         try:
-            async with asyncio.timeout(self._limits.connect_s):
+            async with asyncio.timeout(within_s):
                 await self._names.resolve(host, port, socket.AF_UNSPEC)
         except TimeoutError as exc:
-            error = unreachable(self._access, f"{host} not looked up in {self._limits.connect_s:g} s")
+            error = unreachable(self._access, f"{host} not looked up in {within_s:.1f} s")
             raise self._gate.note(error, is_unreachable=True) from exc
         except OSError as exc:
             error = unreachable(self._access, exc.strerror or f"{host} is not known")
