@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -121,6 +123,25 @@ async def test_question_that_finds_no_room_has_failed_in_words_and_is_not_run_la
     assert [(job.status, job.error.code if job.error else "") for job in refused] == [
         (JobStatus.FAILED, "RATE_LIMITED")
     ]
+    await opened.queue.aclose()
+
+
+async def test_question_is_taken_when_it_is_stored_and_the_journal_is_written_behind(tmp_path: Path) -> None:
+    """S003-23: nobody waits for the journal, here while another holds it; what was taken meanwhile comes into it."""
+    deps = make_deps()
+    opened = Opened(tmp_path, deps)
+    researcher = Researcher(deps, opened.queue)
+    await researcher.submit(ResearchRequest("Why do cats purr?"))  # opens the journal, and counts
+    await opened.queue.written()
+    with closing(sqlite3.connect(tmp_path / "dbos.sqlite", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+
+        async with asyncio.timeout(4):  # the journal's own patience with a lock is longer
+            taken = [await researcher.submit(ResearchRequest(f"Why do {number} dogs bark?")) for number in range(9)]
+
+        other.execute("ROLLBACK")
+    waiting = {name for name, _ in await opened.waiting()}
+    assert {job.id for job in taken} < waiting
     await opened.queue.aclose()
 
 
