@@ -1,14 +1,11 @@
-"""The replayable log of each job in SQLite."""
+"""The replayable log of each job."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from datetime import UTC, datetime
-
-from sqlite_utils import Database as Connection
 
 from adapters.store.following import Bell, Tail, encode_data, follow_log, refuse_append
-from adapters.store.sqlite import Database
+from adapters.store.sql import Sql, Tables, moment
 from core.codec import decode
 from core.errors import JobNotFound
 from core.events import Event, EventType, Json
@@ -24,15 +21,15 @@ _INSERT = """
 """
 
 
-class SqliteEventLog:
+class SqlEventLog:
     """An `EventLog`. The job must have been saved, else an append raises `JobNotFound`.
 
     After its `complete` an attempt appends no more (`StaleAttempt`). A follower in this process is
     woken at once, one in another process within `poll_s`.
     """
 
-    def __init__(self, database: Database, *, clock: Clock, poll_s: float = POLL_S) -> None:
-        self._database = database
+    def __init__(self, tables: Tables, *, clock: Clock, poll_s: float = POLL_S) -> None:
+        self._tables = tables
         self._clock = clock
         self._poll_s = poll_s
         self._bell = Bell()
@@ -40,24 +37,24 @@ class SqliteEventLog:
     async def append(self, job_id: str, attempt: int, type: EventType, data: Mapping[str, Json]) -> Event:
         at = self._clock()
 
-        def change(connection: Connection) -> Event:
-            seq, newest, last_type = connection.execute(_LAST, (job_id,)).fetchone() or (0, 0, "")
+        def change(sql: Sql) -> Event:
+            ((seq, newest, last_type),) = sql.rows(_LAST, (job_id,)) or [(0, 0, "")]
             refuse_append(job_id, attempt, newest=newest, is_complete=last_type == "complete")
-            row = (seq + 1, attempt, type, at.timestamp(), encode_data(data), job_id)
-            if connection.execute(_INSERT, row).rowcount == 0:
+            row = (seq + 1, attempt, type, at, encode_data(data), job_id)
+            if sql.execute(_INSERT, row) == 0:
                 raise JobNotFound(job_id)
             return Event(seq=seq + 1, type=type, attempt=attempt, at=at, data=data)
 
-        event = await self._database.write(change)
+        event = await self._tables.write(change)
         self._bell.ring(job_id)
         return event
 
     async def read(self, job_id: str, *, after: int = 0) -> list[Event]:
-        return await self._database.read(lambda connection: _events(connection, job_id, after))
+        return await self._tables.read(lambda sql: _events(sql, job_id, after))
 
     async def follow(self, job_id: str, *, after: int = 0) -> AsyncIterator[Event]:
         async def read_tail(seen: int) -> Tail:
-            return await self._database.read(lambda connection: _tail(connection, job_id, seen))
+            return await self._tables.read(lambda sql: _tail(sql, job_id, seen))
 
         with self._bell.listen(job_id) as rung:
             async for event in follow_log(read_tail, rung, after=after, poll_s=self._poll_s):
@@ -68,18 +65,18 @@ class SqliteEventLog:
         return self._bell.listeners()
 
 
-def _events(connection: Connection, job_id: str, after: int) -> list[Event]:
+def _events(sql: Sql, job_id: str, after: int) -> list[Event]:
     return [
-        Event(seq=seq, type=kind, attempt=attempt, at=datetime.fromtimestamp(at, UTC), data=decode(data, dict))
-        for seq, kind, attempt, at, data in connection.execute(_AFTER, (job_id, after))
+        Event(seq=seq, type=kind, attempt=attempt, at=moment(at), data=decode(data, dict))
+        for seq, kind, attempt, at, data in sql.rows(_AFTER, (job_id, after))
     ]
 
 
-def _tail(connection: Connection, job_id: str, after: int) -> Tail:
+def _tail(sql: Sql, job_id: str, after: int) -> Tail:
     """Two statements: whatever comes between them is newer than `last`, and is read again with the next tail."""
-    last = connection.execute(_LAST, (job_id,)).fetchone()
-    if last is None:
+    last = sql.rows(_LAST, (job_id,))
+    if not last:
         return Tail((), 0, False)
-    seq, attempt, kind = last
-    events = tuple(event for event in _events(connection, job_id, after) if event.seq <= seq)
+    ((seq, attempt, kind),) = last
+    events = tuple(event for event in _events(sql, job_id, after) if event.seq <= seq)
     return Tail(events, attempt, kind == "complete")

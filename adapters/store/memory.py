@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from adapters.store.following import Bell, Tail, encode_data, follow_log, refuse_append
-from adapters.store.trace_rows import no_such_trace
+from adapters.store.traces import no_such_trace
 from core.answer import JobResult
 from core.attachments import Attachment
 from core.delivery import Address

@@ -16,9 +16,9 @@ from datetime import datetime, timedelta
 import numpy as np
 from redis.typing import EncodableT, FieldT
 
-from adapters.store.digest import digest
 from adapters.store.mirror import MAX_ENTRIES, AnswerMirror, LoggedAnswer, LogTail, Place
 from adapters.store.redis_client import TIMEOUT_S, TROUBLE, away, deadline, open_redis
+from adapters.store.sql import digest
 from core.codec import decode, encode
 from core.errors import StoreError
 from core.job import Scope

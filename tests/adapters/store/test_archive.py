@@ -12,26 +12,17 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from adapters.store.archive import SqliteArchive
-from adapters.store.cache import SqliteAnswerCache
-from adapters.store.events import SqliteEventLog
-from adapters.store.jobs import SqliteJobStore
-from adapters.store.limits import SqliteRateLimits, SqliteSingleFlight
-from adapters.store.memo import SqliteJobMemo
-from adapters.store.postgres_archive import PostgresArchive
-from adapters.store.postgres_jobs import PostgresJobStore
-from adapters.store.postgres_memo import PostgresJobMemo
-from adapters.store.postgres_sources import PostgresSourceStore
-from adapters.store.postgres_tracelog import PostgresTraceLog
-from adapters.store.postgres_traces import PostgresTraceStore
+from adapters.store.archive import SqlArchive
+from adapters.store.belongings import SqlJobMemo, SqlSourceStore
+from adapters.store.cache import SqlAnswerCache
+from adapters.store.events import SqlEventLog
+from adapters.store.jobs import SqlJobStore
+from adapters.store.limits import SqlRateLimits, SqlSingleFlight
 from adapters.store.redis import RedisAnswerCache
 from adapters.store.redis_archive import RedisArchive
 from adapters.store.redis_limits import RedisSingleFlight
-from adapters.store.sources import SqliteSourceStore
-from adapters.store.spending import SqlSpending
 from adapters.store.sqlite import FILE_NAME, Database
-from adapters.store.tracelog import SqliteTraceLog
-from adapters.store.traces import SqliteTraceStore
+from adapters.store.traces import SqlSpending, SqlTraceLog, SqlTraceStore
 from core.budget import month_of
 from core.errors import JobNotFound, StoreError
 from core.forgetting import Filed, Whose
@@ -50,10 +41,10 @@ class House:
     """The stores on one database."""
 
     database: Any
-    archive: SqliteArchive | PostgresArchive
+    archive: SqlArchive | SqlArchive
     jobs: Any
     sources: Any
-    events: SqliteEventLog | None  # beside PostgreSQL they lie in Redis
+    events: SqlEventLog | None  # beside PostgreSQL they lie in Redis
     memo: Any
     log: Any
     spending: Any
@@ -77,32 +68,20 @@ class House:
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def house(request, clock) -> House:
-    if request.param == "sqlite":
-        db = request.getfixturevalue("database")
-        stores = SqliteArchive, SqliteJobStore, SqliteSourceStore, SqliteJobMemo, SqliteTraceLog, SqlSpending
-        events, traces = SqliteEventLog(db, clock=clock), SqliteTraceStore(db)
-    else:
-        db = request.getfixturevalue("postgres")
-        stores = (  # type: ignore[assignment]
-            PostgresArchive, PostgresJobStore, PostgresSourceStore, PostgresJobMemo, PostgresTraceLog, SqlSpending,
-        )  # fmt: skip
-        events, traces = None, PostgresTraceStore(db)  # type: ignore[assignment]
-    archive, jobs, sources, memo, log, spending = (kind(db) for kind in stores)
-    return House(db, archive, jobs, sources, events, memo, log, spending, ToolTraces(traces, clock=clock))
+    db = request.getfixturevalue("database" if request.param == "sqlite" else "postgres")
+    events = SqlEventLog(db, clock=clock) if request.param == "sqlite" else None
+    archive, jobs, sources, memo = SqlArchive(db), SqlJobStore(db), SqlSourceStore(db), SqlJobMemo(db)
+    traces = ToolTraces(SqlTraceStore(db), clock=clock)
+    return House(db, archive, jobs, sources, events, memo, SqlTraceLog(db), SqlSpending(db), traces)
 
 
 async def everything(house: House) -> str:
     """All rows of all tables, as text."""
-    if isinstance(house.archive, SqliteArchive):
-
-        def dump(connection) -> str:
-            tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-            return repr([connection.execute(f'SELECT * FROM "{table}"').fetchall() for table in tables])
-
-        return await house.database.read(dump)
-    tables = await house.database.rows(
-        "SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()"
-    )
+    names = {
+        "sqlite": "SELECT name FROM sqlite_master WHERE type = 'table'",
+        "postgres": "SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()",
+    }
+    tables = await house.database.rows(names[house.database.dialect])
     return repr([await house.database.rows(f'SELECT * FROM "{table}"') for (table,) in tables])
 
 
@@ -211,7 +190,7 @@ async def test_old_jobs_go_with_everything_and_unfinished_ones_stay(house: House
 
 async def test_events_go_after_their_time_or_with_their_job(database: Database, clock) -> None:
     """Those of a job that never ended are not swept from under its worker, and none come after the job is forgotten."""
-    archive, jobs, events = SqliteArchive(database), SqliteJobStore(database), SqliteEventLog(database, clock=clock)
+    archive, jobs, events = SqlArchive(database), SqlJobStore(database), SqlEventLog(database, clock=clock)
     for number in (1, 2):
         await jobs.save(make_job(number))
         await events.append(f"job_{number}", 1, "status", {"message": PLANTED})
@@ -234,26 +213,26 @@ def bytes_of(folder: Path) -> bytes:
 async def test_nothing_of_it_is_left_in_the_files(tmp_path: Path, clock) -> None:
     """Not in the free space of the database, nor in its write-ahead log, while others use it."""
     async with _open(tmp_path) as database, _open(tmp_path) as another:
-        jobs, cache = SqliteJobStore(database), SqliteAnswerCache(database, clock=clock)
-        limits = SqliteRateLimits(database, clock=clock, recorder=Silence())
-        flights = SqliteSingleFlight(database, clock=clock, recorder=Silence())
+        jobs, cache = SqlJobStore(database), SqlAnswerCache(database, clock=clock)
+        limits = SqlRateLimits(database, clock=clock, recorder=Silence())
+        flights = SqlSingleFlight(database, clock=clock, recorder=Silence())
         for number in range(1, 40):
             job = replace(make_job(number), request=replace(make_job().request, query=PLANTED * 200, asker=PLANTED))
             await jobs.save(job)
             await jobs.finish(finished(job), replace(RESULT, queries=(PLANTED * 50,)))
-            await SqliteSourceStore(database).put(job, [replace(make_source(1), content=PLANTED * 3000)])
-            await SqliteJobMemo(database).put(job.id, PLANTED, PLANTED * 500)
-            await SqliteJobMemo(database).clear(job.id)
+            await SqlSourceStore(database).put(job, [replace(make_source(1), content=PLANTED * 3000)])
+            await SqlJobMemo(database).put(job.id, PLANTED, PLANTED * 500)
+            await SqlJobMemo(database).clear(job.id)
             await cache.put(job.scope, PLANTED + str(number), job.id, ttl=timedelta(days=1))
             await flights.claim(job.scope, PLANTED, job.id, ttl=timedelta(days=1))
         await limits.take(f"user:{PLANTED}", rate=1, burst=1)
         before = bytes_of(tmp_path).count(PLANTED.encode())
-        archive, whose = SqliteArchive(database), Whose(user_id=PLANTED)
+        archive, whose = SqlArchive(database), Whose(user_id=PLANTED)
 
         await archive.erase(whose, [job.job_id for job in await archive.jobs_of(whose)])
 
         after = bytes_of(tmp_path)
-        assert await SqliteJobStore(another).recent(make_job().scope, limit=5) == []
+        assert await SqlJobStore(another).recent(make_job().scope, limit=5) == []
     assert before > 1000
     assert PLANTED.encode() not in after
     assert len(after) < 1_000_000
@@ -265,13 +244,13 @@ async def test_a_reader_that_does_not_let_go_is_told(tmp_path: Path, monkeypatch
 
     monkeypatch.setattr("adapters.store.archive.SCRUB_WITHIN_S", 0.1)
     async with _open(tmp_path) as database:
-        await SqliteJobStore(database).save(make_job(1))
+        await SqlJobStore(database).save(make_job(1))
         with closing(sqlite3.connect(tmp_path / FILE_NAME, isolation_level=None)) as reader:
             reader.execute("BEGIN")
             reader.execute("SELECT COUNT(*) FROM jobs").fetchone()
 
             with pytest.raises(StoreError, match="in use"):
-                await SqliteArchive(database).erase(Whose(job_id="job_1"), ["job_1"])
+                await SqlArchive(database).erase(Whose(job_id="job_1"), ["job_1"])
 
 
 class _open:  # noqa: N801 -- reads as a verb
