@@ -75,8 +75,8 @@ from core.tracing import TraceLog
 from core.usage import UsageLog
 
 if TYPE_CHECKING:
+    from adapters.store.doorbell import RedisDoorbell
     from adapters.store.postgres import PostgresDatabase
-    from adapters.store.redis import RedisAnswerCache
 
 
 @dataclass(frozen=True)
@@ -124,11 +124,10 @@ class Records:
 class Shared:
     """What processes share for a while: in Redis, or in the file of one machine."""
 
-    events: EventLog
-    cache: SqlAnswerCache | RedisAnswerCache
     limits: RateLimits
     flights: SingleFlight
     reuse: ReuseStore
+    doorbell: RedisDoorbell | None = None
     archives: tuple[Archive, ...] = ()
 
 
@@ -156,26 +155,22 @@ async def _open_database(env: Mapping[str, str], settings: BotSettings) -> Datab
 
 
 def _open_redis(url: str, stack: AsyncExitStack, *, clock: Clock, recorder: Recorder) -> Shared:
-    from adapters.store.redis import RedisAnswerCache
+    from adapters.store.doorbell import RedisDoorbell
     from adapters.store.redis_archive import RedisArchive
-    from adapters.store.redis_events import RedisEventLog
     from adapters.store.redis_limits import RedisRateLimits, RedisSingleFlight
     from adapters.store.redis_reuse import RedisReuseStore
 
-    events = RedisEventLog(url, clock=clock, recorder=recorder)
-    cache = RedisAnswerCache(url, clock=clock, recorder=recorder)
+    doorbell = RedisDoorbell(url, recorder=recorder)
     limits = RedisRateLimits(url, clock=clock, recorder=recorder)
     flights = RedisSingleFlight(url, clock=clock, recorder=recorder)
     reuse, archive = RedisReuseStore(url), RedisArchive(url)
-    for part in (events, cache, limits, flights, reuse, archive):
+    for part in (doorbell, limits, flights, reuse, archive):
         stack.push_async_callback(part.aclose)
-    return Shared(events, cache, limits, flights, reuse, (archive,))
+    return Shared(limits, flights, reuse, doorbell, (archive,))
 
 
 def _share(database: Database | PostgresDatabase, *, clock: Clock, recorder: Recorder) -> Shared:
     return Shared(
-        SqlEventLog(database, clock=clock),
-        SqlAnswerCache(database, clock=clock),
         SqlRateLimits(database, clock=clock, recorder=recorder),
         SqlSingleFlight(database, clock=clock, recorder=recorder),
         SqlReuseStore(database, clock=clock),
@@ -185,11 +180,11 @@ def _share(database: Database | PostgresDatabase, *, clock: Clock, recorder: Rec
 def _records(
     database: Database | PostgresDatabase, shared: Shared, box: SecretBox, *, folder: Path, clock: Clock
 ) -> Records:
-    archive = SqlArchive(database)
+    archive, cache = SqlArchive(database), SqlAnswerCache(database, clock=clock)
     return Records(
         jobs=SqlJobStore(database),
         sources=SqlSourceStore(database),
-        events=shared.events,
+        events=SqlEventLog(database, clock=clock, doorbell=shared.doorbell),
         memo=SqlJobMemo(database),
         tool_traces=SqlTraceStore(database),
         steering=SqlSteeringStore(database),
@@ -202,8 +197,8 @@ def _records(
         conversations=SqlConversations(database),
         limits=shared.limits,
         flights=shared.flights,
-        cache=shared.cache,
-        keeping=shared.cache,
+        cache=cache,
+        keeping=cache,
         reuse=shared.reuse,
         heartbeats=SqlHeartbeats(database),
         traces=SqlTraceLog(database),

@@ -115,9 +115,8 @@ class SqlArchive:
             gone += sql.execute("DELETE FROM tool_traces WHERE created_at < ?", (naive(traces_before),))
             gone += sql.execute("DELETE FROM addresses WHERE expires_at <= ?", (now,))
             sql.execute("DELETE FROM forgotten WHERE at < ?", (now - TOMBSTONES_KEPT,))
-            if sql.dialect == "sqlite":  # elsewhere Redis keeps them
-                ended = f"(SELECT id FROM jobs WHERE {_ENDED})"  # noqa: S608 -- our words
-                gone += sql.execute(f"DELETE FROM events WHERE at < ? AND job_id IN {ended}", (traces_before,))  # noqa: S608
+            ended = f"(SELECT id FROM jobs WHERE {_ENDED})"  # noqa: S608 -- our words
+            gone += sql.execute(f"DELETE FROM events WHERE at < ? AND job_id IN {ended}", (traces_before,))  # noqa: S608
             if answers_before is not None:
                 old = sql.rows(f"SELECT id FROM jobs WHERE created_at < ? AND {_ENDED}", (answers_before,))  # noqa: S608
                 gone += _delete_jobs(sql, [job_id for (job_id,) in old])

@@ -1,4 +1,4 @@
-"""Finished answers: the cache when there is no Redis. A log of digests, job ids and vectors."""
+"""Finished answers that may be repeated: a log of digests, job ids and vectors."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class SqlAnswerCache:
             sql.execute("DELETE FROM answers WHERE expires_at <= ?", (now,))
             sql.execute(_TRIM, (self._max_rows,))
 
-        await self._tables.write(change)
+        await self._tables.write(change, key=f"answers:{scope}")  # a mirror relies on the order of numbers
 
     async def similar(
         self, scope: Scope, group: str, vector: Vector, *, limit: int, at_least: float

@@ -14,8 +14,6 @@ from adapters.store.archive import SqlArchive
 from adapters.store.belongings import SqlSourceStore
 from adapters.store.cache import SqlAnswerCache
 from adapters.store.jobs import SqlJobStore
-from adapters.store.redis import RedisAnswerCache
-from adapters.store.redis_archive import RedisArchive
 from adapters.store.sqlite import Database
 from core.answer import Confidence, JobResult, ResearchAnswer
 from core.deps import Deps
@@ -26,7 +24,6 @@ from core.source import SourceKind
 from core.stages.cache import cached_result, keep_result
 from core.stages.intake import parse_intent
 from core.stages.similar import find_earlier
-from core.telemetry import Silence
 from tests.core.test_similar import FakeEmbedder
 from tests.fakes import NOW, make_deps, make_source
 from tests.servers import redis_server, redis_url
@@ -184,24 +181,6 @@ async def test_no_answer_leaves_its_place_on_one_machine(database: Database, ope
 
     for _ in range(operations):
         await world.step()
-
-    assert world.leaks == []
-    assert world.given > operations // 4
-    assert world.forgotten != set()
-
-
-@pytest.mark.parametrize("operations", [1_000, MANY])
-async def test_no_answer_leaves_its_place_on_several(database: Database, redis_url: str, operations: int) -> None:
-    """The same with what machines share in Redis."""
-    moments = [NOW]
-    opened = [RedisAnswerCache(redis_url, clock=lambda: moments[-1], recorder=Silence()) for _ in range(2)]
-    archive = RedisArchive(redis_url)
-    world = make_world(database, [*opened], [archive, SqlArchive(database)], moments)
-
-    for _ in range(operations):
-        await world.step()
-    for closing in (*opened, archive):
-        await closing.aclose()
 
     assert world.leaks == []
     assert world.given > operations // 4

@@ -29,13 +29,10 @@ from adapters.store.memory import (
 from adapters.store.memory_cache import MemoryAnswerCache
 from adapters.store.memory_settings import MemorySettings
 from adapters.store.postgres import PostgresDatabase
-from adapters.store.redis import RedisAnswerCache
-from adapters.store.redis_events import RedisEventLog
 from adapters.store.sqlite import Database
 from adapters.store.tenants import SqlDepartures, SqlMemberships, SqlOneTimeStates, SqlSettings, SqlTokens, SqlTurns
 from adapters.store.traces import SqlTraceStore
 from core.ports import AnswerCache
-from core.telemetry import Silence
 from tests.adapters.store.samples import StandingClock, make_job
 from tests.servers import fresh_database, postgres_server, postgres_url, redis_server, redis_url
 
@@ -119,21 +116,12 @@ def memo(request):
     return chosen(request, JOBS_1_AND_2, memory=MemoryJobMemo, sqlite=SqlJobMemo, postgres=SqlJobMemo)
 
 
-@pytest.fixture(params=["memory", "sqlite", "redis"])
+@pytest.fixture(params=DURABLE)
 def events(request, clock):
     """An event log that knows job 1 and job 2."""
-    if request.param == "redis":
-        return request.getfixturevalue("redis_events")
     if request.param == "memory":
         return MemoryEventLog(clock=clock)
-    return SqlEventLog(request.getfixturevalue("jobs_in_sqlite"), clock=clock)
-
-
-@pytest.fixture
-async def redis_events(redis_url, clock) -> AsyncIterator[RedisEventLog]:
-    log = RedisEventLog(redis_url, clock=clock, recorder=Silence())
-    yield log
-    await log.aclose()
+    return SqlEventLog(request.getfixturevalue(JOBS_1_AND_2[request.param]), clock=clock)
 
 
 @pytest.fixture(params=DURABLE)
@@ -209,14 +197,14 @@ def settings_store(request):
     return chosen(request, DATABASES, memory=MemorySettings, sqlite=SqlSettings, postgres=SqlSettings)
 
 
-@pytest.fixture(params=["memory", "sqlite", "redis"])
+@pytest.fixture(params=DURABLE)
 def cache(request) -> AnswerCache:
     """An answer cache, empty; jobs 1 and 2 are known."""
     found: AnswerCache = request.getfixturevalue(f"{request.param}_cache")
     return found
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=DURABLE)
 def bounded_cache(request) -> AnswerCache:
     """The same, with three rows at most."""
     found: AnswerCache = request.getfixturevalue(f"{request.param}_cache")
@@ -234,7 +222,5 @@ def sqlite_cache(jobs_in_sqlite, clock) -> SqlAnswerCache:
 
 
 @pytest.fixture
-async def redis_cache(redis_url, clock) -> AsyncIterator[RedisAnswerCache]:
-    cache = RedisAnswerCache(redis_url, clock=clock, recorder=Silence())
-    yield cache
-    await cache.aclose()
+def postgres_cache(jobs_in_postgres, clock) -> SqlAnswerCache:
+    return SqlAnswerCache(jobs_in_postgres, clock=clock, max_rows=3)

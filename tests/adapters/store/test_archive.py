@@ -18,7 +18,6 @@ from adapters.store.cache import SqlAnswerCache
 from adapters.store.events import SqlEventLog
 from adapters.store.jobs import SqlJobStore
 from adapters.store.limits import SqlRateLimits, SqlSingleFlight
-from adapters.store.redis import RedisAnswerCache
 from adapters.store.redis_archive import RedisArchive
 from adapters.store.redis_limits import RedisSingleFlight
 from adapters.store.sqlite import FILE_NAME, Database
@@ -44,7 +43,7 @@ class House:
     archive: SqlArchive | SqlArchive
     jobs: Any
     sources: Any
-    events: SqlEventLog | None  # beside PostgreSQL they lie in Redis
+    events: SqlEventLog
     memo: Any
     log: Any
     spending: Any
@@ -56,8 +55,7 @@ class House:
         job = replace(job, request=replace(job.request, query=f"{word}?", asker=asker, context="NUL \x00"))
         await self.jobs.save(job, dedupe_key=f"{word} {number}")
         await self.sources.put(job, [replace(make_source(1), content=word)])
-        if self.events is not None:
-            await self.events.append(job.id, 1, "status", {"message": word})
+        await self.events.append(job.id, 1, "status", {"message": word})
         await self.memo.put(job.id, "search:" + word, word)
         call = TraceEntry("model", "answer", NOON, 1, "done", "loop-1", 0, 10, 10, cost_usd=1.0)
         await self.log.append(job.id, [replace(call, exchange=Exchange(word, word, word))])
@@ -69,7 +67,7 @@ class House:
 @pytest.fixture(params=["sqlite", "postgres"])
 def house(request, clock) -> House:
     db = request.getfixturevalue("database" if request.param == "sqlite" else "postgres")
-    events = SqlEventLog(db, clock=clock) if request.param == "sqlite" else None
+    events = SqlEventLog(db, clock=clock)
     archive, jobs, sources, memo = SqlArchive(db), SqlJobStore(db), SqlSourceStore(db), SqlJobMemo(db)
     traces = ToolTraces(SqlTraceStore(db), clock=clock)
     return House(db, archive, jobs, sources, events, memo, SqlTraceLog(db), SqlSpending(db), traces)
@@ -108,7 +106,7 @@ async def test_exactly_what_was_meant_is_forgotten(house: House, whose: Whose, e
     left = await everything(house)
     assert sorted(filed, key=lambda job: job.job_id) == [Filed(job_id, True) for job_id in expected]
     assert [job_id for job_id, word in words.items() if word in left] == sorted(words.keys() - set(expected))
-    assert gone >= (5 if house.events is None else 6) * len(expected)
+    assert gone >= 6 * len(expected)
     assert await house.archive.jobs_of(whose) == []
 
 
@@ -161,7 +159,7 @@ async def test_old_traces_go_and_answers_stay(house: House) -> None:
 
     gone = await house.archive.expire(answers_before=None, traces_before=NOON + timedelta(seconds=1))
 
-    assert gone == (2 if house.events is None else 3)
+    assert gone == 3
     assert await house.log.read("job_1") == []
     assert await house.jobs.result("job_1") is not None
     assert await house.sources.sources("job_1") != []
@@ -282,17 +280,17 @@ async def redis(redis_url: str) -> AsyncIterator[Redis]:
     ],
 )
 async def test_redis_forgets_the_same(redis: Redis, redis_url: str, clock, wish, left) -> None:
-    """Events, cached answers and claims of those jobs; all others stay."""
-    cache = RedisAnswerCache(redis_url, clock=clock, recorder=Silence())
+    """Claims of those jobs, and what an older gorkd kept there: events and cached answers; all others stay."""
     flights = RedisSingleFlight(redis_url, clock=clock, recorder=Silence())
     archive = RedisArchive(redis_url)
     for job_id, scope in (("job_1", MINE), ("job_2", YOURS)):
-        await cache.put(scope, "key", job_id, ttl=timedelta(days=1))
+        cached = f'{{"value":{{"job_id":"{job_id}"}}}}'
+        await redis.set(f"gorkd:answer:{scope.tenant}:{scope.visibility}:0f", cached)
         await flights.claim(scope, "key", job_id, ttl=timedelta(days=1))
         await redis.xadd(f"gorkd:events:{job_id}", {"data": job_id})
 
     await archive.erase(*wish)
-    for part in (cache, flights, archive):
+    for part in (flights, archive):
         await part.aclose()
 
     kept = [key async for key in redis.scan_iter("gorkd:*")]
