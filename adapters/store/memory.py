@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime, timedelta
 
-from adapters.store.following import Bell, Tail, encode_data, follow_log, refuse_append
-from adapters.store.trace_rows import no_such_trace
+from adapters.store.events import Bell, Tail, encode_data, follow_log, refuse_append
+from adapters.store.traces import no_such_trace
 from core.answer import JobResult
 from core.attachments import Attachment
 from core.delivery import Address
@@ -152,7 +152,7 @@ class MemoryEventLog:
             return self._tail(job_id, seen)
 
         with self._bell.listen(job_id) as rung:
-            async for event in follow_log(read_tail, rung, after=after, poll_s=None):
+            async for event in follow_log(read_tail, rung, after=after, poll_s=lambda: None):
                 yield event
 
     def followers(self) -> int:

@@ -10,9 +10,7 @@ from typing import Any
 
 import pytest
 
-from adapters.store.memory import (
-    MemoryJobStore,
-)
+from adapters.store.memory import MemoryJobStore
 from core.answer import Confidence
 from core.config import SearchSettings, Settings
 from core.errors import ModelRejected, ModelUnavailable, PageStatus, ProviderUnavailable, StoreError

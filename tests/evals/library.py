@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from adapters.llm.embeddings import build_embeddings
-from adapters.store.library import SqliteLibrary
+from adapters.store.library import SqlLibrary
 from adapters.store.sqlite import Database
 from core.job import LOCAL
 from core.library.funnel import Shelves, papers_of, search_summary_index
@@ -64,7 +64,7 @@ async def _ranks(abstracts: list[_Abstract], embedder: EmbeddingModel | None) ->
     with TemporaryDirectory() as folder:
         database = await Database.open(Path(folder))
         try:
-            library = SqliteLibrary(database, Path(folder))
+            library = SqlLibrary(database, Path(folder))
             ingestion = Ingestion(library, _AsItIs(), lambda: _AT, embedder=embedder)
             for entry in abstracts:
                 record = PaperRecord(id=entry.pmid, title=entry.pmid)
