@@ -33,10 +33,13 @@ class SourceKind(StrEnum):
 
 @dataclass(frozen=True)
 class SearchFilters:
+    """`language` is that of the question where it is not English (ISO 639-1), for queries that do not tell theirs."""
+
     recency: Recency = "any"
     include_domains: tuple[str, ...] = ()
     exclude_domains: tuple[str, ...] = ()
     content_type: ContentType = "general"
+    language: str = ""
 
 
 @dataclass(frozen=True)

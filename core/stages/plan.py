@@ -120,7 +120,7 @@ def plan_by_rules(job: ResearchJob, deps: Deps, *, turns: Sequence[Turn] = ()) -
     question = standalone_by_rules(job.query, turns)
     intent = job.intent if question == job.query else parse_intent(question)
     searched = without_addresses(question)
-    filters = _filters(intent)
+    filters = replace(_filters(intent), language=foreign(intent))
     texts = [searched[:MAX_QUERY_TEXT_CHARS], keywords(f"{searched} {without_addresses(job.request.feedback)}")]
     queries = tuple(SearchQuery(text, filters) for text in dict.fromkeys(texts) if text)
     understood = question if question != job.query else ""
@@ -139,6 +139,11 @@ def choose_providers(
     wanted: ProviderStrength = "conceptual" if intent.question_type in _CONCEPTUAL else "factual"
     best = next((name for name in web if strengths[name] == wanted), web[0] if web else None)
     return tuple(name for name, strength in strengths.items() if needs_all or name == best or strength == "files")
+
+
+def foreign(intent: QueryIntent) -> str:
+    """The question's language where it is not English, for searches that take one."""
+    return intent.language if intent.language != "en" else ""
 
 
 def awake(deps: Deps) -> dict[str, ProviderStrength]:
@@ -277,6 +282,7 @@ def _read_queries(answer: Mapping[str, Json], by_rules: QueryIntent) -> list[Sea
     """The model's queries; where it sets no filter, those that its reading of the question demands."""
     recency, content_type = answer.get("recency"), answer.get("content")
     filters = _filters(_read_intent(answer, by_rules)) if "type" in answer else SearchFilters()
+    filters = replace(filters, language=foreign(by_rules))  # the rules' word: an early query is not to be asked twice
     if recency in get_args(Recency) and recency != "any":
         filters = replace(filters, recency=cast("Recency", recency))
     if content_type in get_args(ContentType) and content_type != "general":
