@@ -361,7 +361,7 @@ GOOD_WHILE_S = 5.0  # far more than a test takes, far less than what hangs would
 
 
 async def test_a_hanging_provider_costs_little_once_another_has_answered() -> None:
-    """S003-08: nobody waits for the slowest; what it would have given is named."""
+    """N-07, S003-08: nobody waits for the slowest; what it would have given is named."""
     quick = FakeSearch("tavily", [hit("https://a.example/1", PURR, is_complete=True)])
     deps = make_deps(search=[quick, FakeSearch("exa", hangs=True, strength="conceptual")], settings=HASTY)
 
@@ -384,7 +384,7 @@ async def test_a_hanging_provider_that_was_asked_alone_is_passed_over() -> None:
 
 
 async def test_a_hanging_page_costs_little_once_others_are_read() -> None:
-    """S003-09: it stays as its extract, and how many were late is said."""
+    """N-07, S003-09: it stays as its extract, and how many were late is said."""
     urls = [f"https://site{number}.example/1" for number in range(4)]
     deps = make_deps(
         search=[FakeSearch("a", [hit(url, f"{PURR} {place}", rank=place) for place, url in enumerate(urls)])]

@@ -42,7 +42,7 @@ async def asked_for(query: SearchQuery, *, limit: int = 3) -> list[Asked]:
     ],
 )
 async def test_what_an_instance_is_asked(query: SearchQuery, expected: dict[str, str]) -> None:
-    """S003-08: JSON in the question's language, with its time range and sites."""
+    """N-06, S003-08: JSON in the question's language, with its time range and sites."""
     asked = await asked_for(query)
 
     assert asked[0].parameters.items() >= {"format": "json", **expected}.items()
@@ -57,7 +57,7 @@ async def test_a_second_page_is_asked_for_where_one_is_too_short() -> None:
 
 
 async def test_the_operators_own_host_needs_no_permission() -> None:
-    """S-06: the named instance may be on this machine or in its network; what it finds there may not be opened."""
+    """N-06: the named instance may be on this machine or in its network; what it finds there may not be opened."""
     async with SearchWorld(CORPUS) as world, provider("searxng", world.env("searxng")) as searched:
         host = urlsplit(world.base_url("searxng")).hostname
         hits = await searched.search(QUERY, limit=3, scope=LOCAL)
