@@ -46,6 +46,7 @@ class Gathering:
     _pages: dict[str, asyncio.Task[Page]] = field(default_factory=dict)
     _slots: asyncio.Semaphore | None = None
     _permitted: set[str] = field(default_factory=set)  # pages of hits that the policy lets pass
+    asked_at: dict[asyncio.Task[Sequence[SearchHit]], float] = field(default_factory=dict)  # of the loop
     late_searches: list[asyncio.Task[Sequence[SearchHit]]] = field(default_factory=list)
     late_pages: list[SearchHit] = field(default_factory=list)
 
@@ -53,6 +54,7 @@ class Gathering:
         key = (provider, query)
         if key not in self._searches:
             self._searches[key] = asyncio.create_task(self._search(provider, query))
+            self.asked_at[self._searches[key]] = asyncio.get_running_loop().time()
         return self._searches[key]
 
     def page(self, url: str) -> asyncio.Task[Page]:

@@ -105,7 +105,11 @@ class _Searching:
     async def run(self, within_s: float) -> None:
         """Until enough have answered and the others had their grace, all are done, or the time is up."""
         now, grace_s = asyncio.get_running_loop().time, self._deps.settings.search.straggler_s
-        ends_at, next_ask = now() + within_s, now() + grace_s
+        asked_at = [self._gathering.asked_at[call] for call in self._calls]
+        ends_at, next_ask = (
+            now() + within_s,
+            max(asked_at) + grace_s,
+        )  # the plan's searches began before the plan was made
         while now() < ends_at:
             pending = {call for call, name in self._calls.items() if not call.done()}
             if self._is_enough():
@@ -163,8 +167,11 @@ class _Searching:
     def _ask_the_next(self) -> None:
         """What is written for one provider alone is asked of no other."""
         self._passed_over.update(self._calls.values())
+        queries = [replace(query, only=()) for query in self._plan.queries if not query.is_verbatim]
         for provider in self._reserve.pop(0):
-            self._ask(provider, [replace(query, only=()) for query in self._plan.queries if not query.is_verbatim])
+            self._ask(provider, queries)
+            for query in queries:  # time was lost already: pages are read as they are found
+                self._gathering.start_early([provider], query)
 
     def _web_calls(self, *, has_answered: bool = False) -> set[asyncio.Task[Sequence[SearchHit]]]:
         """All but those to local files; `has_answered` are those that were answered, be it with nothing."""

@@ -383,6 +383,21 @@ async def test_a_hanging_provider_that_was_asked_alone_is_passed_over() -> None:
     assert found.search_metadata.providers_used == ("tavily",)
 
 
+async def test_patience_begins_with_the_search_and_not_with_the_stage() -> None:
+    """N-07: a provider that was silent while the plan was made is passed over at once."""
+    tavily = FakeSearch("tavily", [hit("https://a.example/1", PURR, is_complete=True)])
+    settings = Settings(search=SearchSettings(straggler_s=60.0))
+    deps = make_deps(search=[FakeSearch("exa", hangs=True, strength="conceptual"), tavily], settings=settings)
+    gathering, query = Gathering(make_job(QUESTION), deps), SearchQuery(QUESTION)
+    gathering.asked_at[gathering.search("exa", query)] -= 61.0
+
+    async with asyncio.timeout(GOOD_WHILE_S):
+        found = await collect_sources(gathering, SearchPlan((query,), ("exa",)), within_s=20, on_source=ignore)
+    await gathering.aclose()
+
+    assert found.search_metadata.providers_used == ("tavily",)
+
+
 async def test_a_hanging_page_costs_little_once_others_are_read() -> None:
     """N-07, S003-09: it stays as its extract, and how many were late is said."""
     urls = [f"https://site{number}.example/1" for number in range(4)]
