@@ -110,21 +110,23 @@ class _Searching:
             now() + within_s,
             max(asked_at) + grace_s,
         )  # the plan's searches began before the plan was made
-        while now() < ends_at:
+        while True:
             pending = {call for call, name in self._calls.items() if not call.done()}
             if self._is_enough():
                 pending = {call for call in pending if self._calls[call] not in self._passed_over}
                 if pending:
-                    await asyncio.wait(pending, timeout=min(ends_at - now(), grace_s))
+                    await asyncio.wait(pending, timeout=max(min(ends_at - now(), grace_s), 0.0))
                 return
-            is_silent = bool(self._reserve) and not self._web_calls(has_answered=True)
+            is_silent = bool(self._reserve) and now() < ends_at and not self._web_calls(has_answered=True)
             if is_silent and (now() >= next_ask or not pending & self._web_calls()):
                 self._ask_the_next()
                 next_ask = now() + grace_s
             elif pending:
                 wake_at = min(ends_at, next_ask) if is_silent else ends_at
-                await asyncio.wait(pending, timeout=wake_at - now(), return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait(pending, timeout=max(wake_at - now(), 0.0), return_when=asyncio.FIRST_COMPLETED)
             else:
+                return
+            if now() >= ends_at:
                 return
 
     def outcome(self) -> tuple[list[SearchHit], dict[str, str], tuple[str, ...]]:
