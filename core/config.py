@@ -37,6 +37,7 @@ class SearchSettings:
 
     provider_timeout_s: float = 10.0  # S003-08
     connect_timeout_s: float = 2.0  # an unreachable provider must not cost the answer its five seconds
+    straggler_s: float = 1.5  # what a provider or a page that is later than the others may cost
     results_per_query: int = 10  # what providers return by default
     fetch_timeout_s: float = 10.0
     fetch_concurrency: int = 10  # one page a kept source
@@ -48,6 +49,9 @@ class SearchSettings:
         default_factory=lambda: {
             "tavily": CallRate(100, 60.0, burst=20),  # of a development key (docs.tavily.com, rate limits)
             "exa": CallRate(10, 1.0, burst=5),  # queries a second (docs.exa.ai, rate limits)
+            "searxng": CallRate(
+                30, 10.0, burst=15
+            ),  # an instance of one's own; the engines behind it suspend who asks more
             "wikipedia": CallRate(40, 2.0, burst=20),  # no limit is published; far below what a browser's page causes
             "pubmed": CallRate(3, 1.0, burst=2),  # NBK25497, "Usage Guidelines"
             "arxiv": CallRate(1, 3.0, burst=1, max_wait_s=0.0),  # info.arxiv.org, API terms of use

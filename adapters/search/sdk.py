@@ -12,11 +12,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from adapters.resolver import DaemonResolver
-from adapters.search.faults import garbled, status_error, unreachable
+from adapters.search.faults import broken, error_in_answer, garbled, status_error, too_late, unreachable
 from adapters.search.gate import Gate
 from adapters.search.http import MAX_BODY_BYTES
 from adapters.search.settings import Access, TimeLimits
-from core.errors import ProviderError, ProviderTimeout, ProviderUnavailable
+from core.errors import ProviderError
 
 if TYPE_CHECKING:
     import httpx
@@ -69,6 +69,9 @@ class Manners:
             raise garbled(self._access, "compressed although it was asked not to be")
         if isinstance(response.stream, httpx.AsyncByteStream):
             response.stream = _capped(response.stream, self._access)
+            error = error_in_answer(self._access, await response.aread()) if response.is_success else None
+            if error is not None:  # the clients take it for an answer without results
+                raise self._gate.note(error)
 
 
 @contextmanager
@@ -81,9 +84,9 @@ def our_errors(access: Access, gate: Gate) -> Iterator[None]:
     except (httpx.ConnectError, httpx.ConnectTimeout) as exc:
         raise gate.note(unreachable(access, str(exc) or "no connection in time"), is_unreachable=True) from exc
     except httpx.TimeoutException as exc:
-        raise ProviderTimeout(access.name, f"no answer in time: {type(exc).__name__}") from exc
+        raise too_late(access, f"no answer in time: {type(exc).__name__}") from exc
     except httpx.TransportError as exc:
-        raise ProviderUnavailable(access.name, f"connection lost: {type(exc).__name__}") from exc
+        raise broken(access, f"connection lost: {type(exc).__name__}", plain="the connection was lost") from exc
     except (httpx.HTTPError, httpx.InvalidURL) as exc:
         raise garbled(access, type(exc).__name__) from exc
     except ProviderError:

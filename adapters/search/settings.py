@@ -29,13 +29,14 @@ class Access:
     """Who is asked and which variables an operator must check when that fails.
 
     `name` is the word in `GORKD_PROVIDERS`, `label` the one people read; `key_variable` is "" where
-    the service knows no key.
+    the service knows no key. `hints` are what to do about an HTTP status, where this service means something special.
     """
 
     name: str
     label: str
     url_variable: str
     key_variable: str = ""
+    hints: Mapping[int, str] = field(default_factory=dict)
 
 
 TURNS_TO_CONNECT = 20  # of the event loop: about ten with a name to look up, and some are longer than others

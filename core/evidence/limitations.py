@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from core.answer import Claim, Conflict, ResearchAnswer, Verdict
+from core.errors import provider_name
 from core.evidence.authority import PRIMARY_KINDS, registrable_domain
 from core.evidence.confidence import age_days
 from core.evidence.conflicts import lone_weaker_voice, name_sides
@@ -61,6 +62,7 @@ def find_limitations(
         *(_breadth(used) if claims else ()),
         *_age(used, question_type, now),
         *_failures(found),
+        *_late_pages(found),
         *_extracts(used),
         *_kinds(used),
     ]
@@ -147,10 +149,15 @@ def _age(used: Sequence[Source], question_type: QuestionType, now: datetime) -> 
 def _failures(found: SourceCollection) -> Iterator[str]:
     by_reason: dict[str, list[str]] = {}
     for provider, reason in sorted(found.search_metadata.failures.items()):
-        by_reason.setdefault(reason.strip().rstrip(".") or "no reason given", []).append(_provider_name(provider))
+        by_reason.setdefault(reason.strip().rstrip(".") or "no reason given", []).append(provider_name(provider))
     for reason, names in by_reason.items():
         *first, last = names
         yield f"{', '.join(first)}{' and ' if first else ''}{last} gave nothing: {reason}."
+
+
+def _late_pages(found: SourceCollection) -> Iterator[str]:
+    if late := found.search_metadata.pages_late:
+        yield f"{counted(late, 'page')} did not answer in time."
 
 
 def _extracts(used: Sequence[Source]) -> Iterator[str]:
@@ -173,13 +180,6 @@ def _kinds(used: Sequence[Source]) -> Iterator[str]:
         yield _ONE_KIND[only]
     else:
         yield "No primary source (official, standards or peer-reviewed) was found."
-
-
-_PROVIDER_NAMES = {"arxiv": "arXiv", "pubmed": "PubMed", "files": "The search in local files"}
-
-
-def _provider_name(provider: str) -> str:
-    return _PROVIDER_NAMES.get(provider, provider[:1].upper() + provider[1:])
 
 
 def _short(text: str, max_chars: int = 90) -> str:

@@ -32,6 +32,11 @@ class Outside:
         self._peer.say("journal")
         return self._peer.hear(Journal)
 
+    def hang(self, what: str = "") -> None:
+        """From now on this page (by path) or provider (by name) never answers; nothing hangs when it is ""."""
+        self._peer.say(f"hang {what}".strip())
+        self._peer.hear(Journal)
+
 
 class Asker:
     """A house in its own process, ready for questions. `start_cpu_s` is what getting ready cost."""
