@@ -330,6 +330,7 @@ class Researcher:
         self, old: ResearchJob, request: ResearchRequest, dedupe_key: str, address: Address | None = None
     ) -> ResearchJob:
         kept = await self._deps.attachments.of(old.id) if old.request.attachments else []
+        request = replace(request, heard_before=old.request.heard_before or old.created_at)
         return await self.submit(request, dedupe_key=dedupe_key, attachments=kept, address=address)
 
     async def _forget(self, job_id: str) -> None:
