@@ -30,7 +30,9 @@ MAX_ANSWER_CHARS = 600  # of each earlier answer; what a follow-up refers to sta
 
 _REPLACED = frozenset("it they them he she him her its their his this that these those".split())
 
-ReplyKind = Literal["question", "improve", "deeper", "sources", "again", "retry", "cancel", "forget", "history", "help"]
+ReplyKind = Literal[
+    "question", "improve", "deeper", "sources", "again", "retry", "cancel", "forget", "history", "help", "courtesy"
+]  # fmt: skip
 
 _POLITE = r"(?:\s*,?\s*(?:please|pls|bitte|thanks|thank you))?"
 _WHOLE: tuple[tuple[ReplyKind, str], ...] = (
@@ -51,6 +53,23 @@ _LED: tuple[tuple[ReplyKind, str], ...] = (
     ),
     ("deeper", r"(?:(?:go|dig|look)\s+)?deeper(?:\s*[:,–—-]+\s*|\s+(?:on|into|in)\s+)"),
 )
+# What is said to be kind or to end a conversation, in the seven languages of core/text/leaning.toml: nothing but these.
+_KIND = frozenset(
+    """thanks thank thx ty cheers ok okay okey k kk great cool nice good perfect awesome excellent brilliant wonderful
+    super amazing understood wow noted bye goodbye danke dankeschön prima toll klasse verstanden genial gut tschüss
+    merci parfait génial compris bien gracias vale perfecto entendido bueno estupendo adiós grazie perfetto ottimo capito bene
+    ciao obrigado obrigada valeu perfeito ótimo entendi certo beleza tchau bedankt dank dankjewel dankuwel top mooi
+    begrepen oké goed doei""".split()
+)
+_BESIDE_KIND = frozenset(
+    """you u much very so a lot many again for the your help answer all got it i see that's thats well done job work
+    vielen sehr schön dir ihnen für die antwort hilfe alles klar beaucoup très pour la réponse votre ton aide c'est
+    d'accord muchas mil muy por la respuesta ayuda todo mille molto tante per risposta va aiuto muito muita pela
+    resposta tudo bem je jullie wel heel erg hartelijk voor het antwoord hulp""".split()
+)
+_WHOLLY_KIND = ("got it", "i see", "well done", "alles klar", "d'accord", "d’accord", "va bene", "tudo bem")
+_MAX_KIND_WORDS = 8
+_EMOJI_NAME = regex.compile(r":[a-z0-9_+'-]+:(?::skin-tone-\d:)?")  # as Slack writes them
 _REPLIES = [(kind, regex.compile(rf"(?:{words}){_POLITE}\s*[.!]*", regex.IGNORECASE)) for kind, words in _WHOLE]
 _LEADS = [(kind, regex.compile(words, regex.IGNORECASE)) for kind, words in _LED]
 
@@ -80,6 +99,8 @@ def read_reply(text: str) -> Reply:
     A sentence that ends in a question mark is a question, whatever word it begins with.
     """
     said = " ".join(text.split())
+    if _is_courtesy(said):
+        return Reply("courtesy")
     for kind, whole in _REPLIES:
         if whole.fullmatch(said):
             return Reply(kind)
@@ -89,6 +110,20 @@ def read_reply(text: str) -> Reply:
             if found and said[found.end() :].strip():
                 return Reply(kind, said[found.end() :].strip())
     return Reply("question", text.strip())
+
+
+def _is_courtesy(said: str) -> bool:
+    """Thanks, an ok, a thumb: nothing that could be answered."""
+    plain = _EMOJI_NAME.sub(" ", said).casefold()
+    if not said or "?" in plain:
+        return False
+    words = [word.strip("'’") for word in regex.findall(r"[\p{L}\p{N}'’]+", plain)]
+    if not words:
+        return True
+    if " ".join(words).replace("’", "'") in _WHOLLY_KIND:
+        return True
+    is_kind = any(word in _KIND for word in words) and len(words) <= _MAX_KIND_WORDS
+    return is_kind and all(word in _KIND or word in _BESIDE_KIND for word in words)
 
 
 async def turns_behind(job: ResearchJob, deps: Deps) -> tuple[Turn, ...]:

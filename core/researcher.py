@@ -210,8 +210,8 @@ class Researcher:
         return await self._deps.jobs.asked(scope, dedupe_key)
 
     async def latest(self, thread: str, *, scope: Scope) -> ResearchJob | None:
-        """The last completed job of a conversation: what `improve` and `sources` are about."""
-        found = await self._deps.jobs.in_thread(scope, thread, before=self._deps.clock(), limit=1)
+        """The last job of a conversation, whatever became of it: what `retry`, `improve` and `forget` are about."""
+        found = await self._deps.jobs.in_thread(scope, thread, before=self._deps.clock(), limit=1, is_any=True)
         return found[0] if found else None
 
     async def history(self, asker: str, *, tenant: str, limit: int) -> list[ResearchJob]:

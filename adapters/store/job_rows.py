@@ -13,7 +13,7 @@ from core.errors import JobNotFound
 from core.job import ResearchJob, Scope
 
 _RECENT = "SELECT job FROM jobs WHERE tenant = ? AND visibility = ?"
-_IN_THREAD = f"{_RECENT} AND thread = ? AND thread != '' AND status = 'completed' AND created_at < ?"
+_IN_THREAD = f"{_RECENT} AND thread = ? AND thread != '' AND created_at < ?"
 _ASKED_BY = "SELECT job FROM jobs WHERE tenant = ? AND asker = ? AND asker != ''"
 _UNFINISHED = "SELECT job FROM jobs WHERE status NOT IN ('completed', 'failed', 'cancelled')"
 
@@ -39,9 +39,12 @@ class JobRows:
     async def recent(self, scope: Scope, *, limit: int) -> list[ResearchJob]:
         return await self._list(f"{_RECENT} {self._newest_first}", (scope.tenant, scope.visibility, max(limit, 0)))
 
-    async def in_thread(self, scope: Scope, thread: str, *, before: datetime, limit: int) -> list[ResearchJob]:
+    async def in_thread(
+        self, scope: Scope, thread: str, *, before: datetime, limit: int, is_any: bool = False
+    ) -> list[ResearchJob]:
         values = (scope.tenant, scope.visibility, thread, before, max(limit, 0))
-        return await self._list(f"{_IN_THREAD} {self._newest_first}", values)
+        which = _IN_THREAD if is_any else f"{_IN_THREAD} AND status = 'completed'"
+        return await self._list(f"{which} {self._newest_first}", values)
 
     async def asked_by(self, tenant: str, asker: str, *, limit: int) -> list[ResearchJob]:
         return await self._list(f"{_ASKED_BY} {self._newest_first}", (tenant, asker, max(limit, 0)))

@@ -52,6 +52,57 @@ def test_words_are_told_from_questions(text: str, reply: Reply) -> None:
     assert read_reply(text) == reply
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "thanks!",
+            "Thank you so much",
+            "thx 🙏",
+            "ok",
+            "OK, thanks",
+            "👍",
+            "❤️ 🙏",
+            ":+1:",
+            ":thumbsup::skin-tone-3:",
+        ),
+        *("great", "Great, thank you very much!", "cool 😎", "got it, thanks", "i see", "perfect.", "!!"),
+        *(
+            "Danke!",
+            "vielen Dank für die Antwort",
+            "alles klar",
+            "super, danke dir",
+            "Merci beaucoup !",
+            "d’accord",
+            "parfait",
+        ),
+        *(
+            "¡Muchas gracias!",
+            "vale, gracias",
+            "Grazie mille",
+            "va bene",
+            "ottimo",
+            "Muito obrigada!",
+            "valeu",
+            "tudo bem",
+        ),
+        *("Bedankt!", "oké", "dank je wel", "hartelijk dank voor het antwoord"),
+    ],
+)
+def test_what_is_only_kind_is_no_question(text: str) -> None:
+    """In seven languages, with and without pictures."""
+    assert read_reply(text) == Reply("courtesy")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["ok?", "???", "thanks, and what about Spain?", "Is it good", "Thanksgiving", "42", "good wine", "nice restaurants",
+     "why thank a tree", "danke sagen auf Italienisch", "merci in English", "OK Corral", "super bowl", "top 10", "great lakes"],
+)  # fmt: skip
+def test_what_only_begins_kindly_is_a_question(text: str) -> None:
+    assert read_reply(text).kind == "question"
+
+
 @given(st.text(max_size=200))
 def test_a_reply_is_always_read_and_invents_nothing(text: str) -> None:
     """Any text is a reply; what it asks for was said."""
