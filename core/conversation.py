@@ -57,9 +57,9 @@ _LED: tuple[tuple[ReplyKind, str], ...] = (
 _KIND = frozenset(
     """thanks thank thx ty cheers ok okay okey k kk great cool nice good perfect awesome excellent brilliant wonderful
     super amazing understood wow noted bye goodbye danke dankeschön prima toll klasse verstanden genial gut tschüss
-    merci parfait génial compris bien gracias vale perfecto entendido bueno estupendo adiós grazie perfetto ottimo capito bene
-    ciao obrigado obrigada valeu perfeito ótimo entendi certo beleza tchau bedankt dank dankjewel dankuwel top mooi
-    begrepen oké goed doei""".split()
+    merci parfait génial compris bien gracias vale perfecto entendido bueno estupendo adiós grazie perfetto ottimo
+    capito bene ciao obrigado obrigada valeu perfeito ótimo entendi certo beleza tchau bedankt dank
+    dankjewel dankuwel top mooi begrepen oké goed doei""".split()
 )
 _BESIDE_KIND = frozenset(
     """you u much very so a lot many again for the your help answer all got it i see that's thats well done job work

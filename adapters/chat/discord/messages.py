@@ -197,8 +197,8 @@ async def _steerable(bot: ResearchBot, place: Place, thread: str, answered: str)
 async def _job(bot: ResearchBot, place: Place, thread: str, answered: str) -> ResearchJob | None:
     """The answer that is meant: the one replied to, else the conversation's last."""
     if answered:
-        job = await bot.researcher.job(answered)
-        return job if place.shows(job) else None
+        job = await _known(bot, answered)
+        return job if job and place.shows(job) else None
     return await bot.researcher.latest(thread, scope=place.scope)
 
 
