@@ -97,7 +97,7 @@ def test_what_is_only_kind_is_no_question(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     ["ok?", "???", "thanks, and what about Spain?", "Is it good", "Thanksgiving", "42", "good wine", "nice restaurants",
-     "why thank a tree", "danke sagen auf Italienisch", "merci in English", "OK Corral", "super bowl", "top 10", "great lakes"],
+     "why thank a tree", "danke sagen auf Italienisch", "merci in English", "OK Corral", "super bowl", "great lakes"],
 )  # fmt: skip
 def test_what_only_begins_kindly_is_a_question(text: str) -> None:
     assert read_reply(text).kind == "question"

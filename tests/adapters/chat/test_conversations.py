@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from pathlib import Path
 
 import pytest
 import pytest_asyncio
@@ -63,16 +62,23 @@ SCRIPTS: dict[str, Sequence[Sequence[Step]]] = {
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def platforms(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[dict[str, Platform]]:
-    """Both, with one process or two each, for all scripts."""
-    data = tmp_path_factory.mktemp("discord"), tmp_path_factory.mktemp("slack")
-    async with _discord(data[0]) as in_discord, slack_house(data[1], GORKD_SLACK_STREAMING="off") as in_slack:
-        yield {"discord": InDiscord(in_discord), "slack": InSlack(in_slack, RESPONDERS)}
-        assert in_discord.discord.problems == []
+async def discord(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Platform]:
+    """A bot and a worker for all scripts; so in Slack."""
+    async with discord_house(tmp_path_factory.mktemp("discord"), env={"GORKD_DISCORD_THREADS": "never"}) as house:
+        yield InDiscord(house)
+        assert house.discord.problems == []
 
 
-def _discord(data: Path):  # type: ignore[no-untyped-def]
-    return discord_house(data, env={"GORKD_DISCORD_THREADS": "never"})
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def slack(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Platform]:
+    async with slack_house(tmp_path_factory.mktemp("slack"), GORKD_SLACK_STREAMING="off") as house:
+        yield InSlack(house, RESPONDERS)
+
+
+@pytest.fixture
+def platform(request: pytest.FixtureRequest) -> Platform:
+    found: Platform = request.getfixturevalue(request.param)
+    return found
 
 
 def cases() -> list[object]:
@@ -87,12 +93,9 @@ def cases() -> list[object]:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "state", "where"), cases())
-async def test_words_and_buttons_do_the_same_on_both_platforms(
-    platforms: dict[str, Platform], name: str, state: str, where: Where
-) -> None:
+@pytest.mark.parametrize(("platform", "state", "where"), cases(), indirect=["platform"])
+async def test_words_and_buttons_do_the_same_on_both_platforms(platform: Platform, state: str, where: Where) -> None:
     """G-02, G-03: under a running, failed, completed or forgotten answer; and no word is ever searched for."""
-    platform = platforms[name]
     searched = len(platform.world.search.asked)
     scripts = [_without_others(script) if where == "direct" else script for script in SCRIPTS[state]]
 
