@@ -20,8 +20,8 @@ from core.text.language import language_of, small_words
 Leaning = Literal["alone", "open", "leans"]
 
 _WORD = regex.compile(r"[\p{L}\p{N}][\p{L}\p{N}'’-]*")
-_QUOTED = regex.compile(r"[\"“«„][^\"”»“]{2,200}[\"”»“]|(?<!\p{L})'[^']{2,200}'(?!\p{L})")
-_NAMED = " Quoted "  # in place of what is quoted, whose words are somebody else's
+_QUOTED = regex.compile(r"[\"“«„][^\"”»“]{2,200}[\"”»“]|(?<!\p{L})'[^']{2,200}'(?!\p{L})|https?://\S+")
+_NAMED = " Quoted "  # in place of what is quoted and of addresses, whose words are somebody else's
 _LATIN = regex.compile(r"\p{Latin}")
 _LETTER = regex.compile(r"\p{L}")
 _PLURALS = frozenset("people children men women teeth feet mice geese sheep fish data bacteria police".split())
@@ -63,8 +63,9 @@ def leaning(question: str) -> Leaning:
     language = language_of(said) or "en"
     words = _words(language)
     core, is_opened = _without_opening(said, words)
-    telling = telling_words(core, language)
-    if _points_back(core, words, language) or _is_part(core, telling, words, is_opened=is_opened):
+    telling = _telling_words(core, language)
+    points_back = next(_pointers(core, words, language), None) is not None
+    if points_back or _is_part(core, telling, words, is_opened=is_opened):
         return "leans"
     if is_opened or (len(telling) <= _FEW and not words.asks.match(core)):
         return "open"
@@ -88,13 +89,7 @@ def first_pointer(question: str) -> regex.Match[str] | None:
     return next(_pointers(question, _words(language), language), None)
 
 
-def lacks_complement(question: str) -> bool:
-    """Whether it asks for something *of* what it does not say: the population, the side effects."""
-    language = language_of(question) or "en"
-    return _lacks_complement(question, telling_words(question, language), _words(language))
-
-
-def telling_words(text: str, language: str = "en") -> list[str]:
+def _telling_words(text: str, language: str = "en") -> list[str]:
     """Its words without those that carry grammar."""
     small = small_words(language)
     return [word for word in _WORD.findall(text) if word.casefold().rstrip("'’-") not in small]
@@ -108,15 +103,12 @@ def _without_opening(question: str, words: _Words) -> tuple[str, bool]:
     return (rest, True) if rest and rest != before else (before if rest else question, False)
 
 
-def _points_back(core: str, words: _Words, language: str) -> bool:
-    return next(_pointers(core, words, language), None) is not None
-
-
 def _pointers(core: str, words: _Words, language: str) -> Iterator[regex.Match[str]]:
     """Words that stand for something, without those for which it is named before them, or that stand for nothing."""
     empty = [found.span() for found in words.empty.finditer(core)]
     for found in words.points.finditer(core):
         is_empty = any(start <= found.start() < end for start, end in empty)
+        is_empty |= len(found.group()) > 1 and found.group().isupper() and not core.isupper()  # IT, US
         if not is_empty and not _is_named_before(core, found, words, language):
             yield found
 
@@ -206,7 +198,7 @@ def _words(language: str) -> _Words:
         return regex.compile(rf"(?:{pattern})", regex.IGNORECASE)
 
     alone = r"(?<![\p{L}\p{N}'’])"
-    pointing = rf"{alone}(?:(?P<own>{said['own']})|{said['pronoun']}|{said['deictic']})(?![\p{{L}}\p{{N}}])"
+    pointing = rf"{alone}(?:(?P<own>{said['own']})|{said['pronoun']}|{said['deictic']})(?![\p{{L}}\p{{N}}]|\.\p{{L}})"
     case = 0 if language == "de" else regex.IGNORECASE
     return _Words(
         opens=whole(said["opens"]),

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from core import wording
+from core.job import JobStatus
 from tests.adapters.chat.slack.house import SlackHouse
-from tests.adapters.durable.outside import QUESTION
 from tests.loopback import discord_data, slack_state
 from tests.loopback.discord_house import House
 from tests.loopback.openai_responders import Fault, by_schema
 from tests.loopback.world import World
 
-PATIENCE_S = 15.0
+PATIENCE_S = 20.0
+WRITING = wording.STATUS_MESSAGES[JobStatus.SYNTHESIZING]
 SOURCE = "How tides work"  # the title of a page that every answer reads
+_COUNTED = itertools.count(2)
 Where = Literal["channel", "thread", "direct"]
 ENDINGS = (
     wording.TITLE_COMPLETE, wording.TITLE_INSUFFICIENT, wording.TITLE_FAILED, wording.TITLE_CANCELLED
@@ -57,6 +60,8 @@ class Platform(Protocol):
 
     def can_cancel(self, talk: Talk) -> bool: ...
 
+    def is_settled(self, talk: Talk) -> bool: ...
+
     def reset(self) -> None: ...
 
 
@@ -69,7 +74,7 @@ class InDiscord:
         channel = self.discord.direct(asker) if where == "direct" else self.discord.open
         if where == "thread":
             channel = self.discord.add_thread(self.discord.say("Look at the sea", person=other), "talk")
-        asked = self.discord.say(self._to_bot(where, QUESTION), person=asker, channel=channel)
+        asked = self.discord.say(self._to_bot(where, question()), person=asker, channel=channel)
         return Talk(where, asker, other, asked, lambda: "".join(self._replies(asked)[:1]), channel)
 
     async def says(self, talk: Talk, who: Any, text: str) -> Read:
@@ -88,7 +93,10 @@ class InDiscord:
         await self.discord.until(condition, within_s=PATIENCE_S)
 
     def can_cancel(self, talk: Talk) -> bool:
-        return bool(talk.shown()) and wording.CANCEL in self._answer(talk).buttons and SOURCE in talk.shown()
+        return WRITING in talk.shown() and wording.CANCEL in self._answer(talk).buttons
+
+    def is_settled(self, talk: Talk) -> bool:
+        return is_ended(talk)
 
     def reset(self) -> None:
         self.house.at_rest()
@@ -114,12 +122,12 @@ class InSlack:
         asker, other = self.house.person(), self.house.person()
         if where == "direct":
             channel, thread = self.slack.state.direct(asker), ""
-            asked = await self.slack.direct(asker, QUESTION)
+            asked = await self.slack.direct(asker, question())
         else:
             channel = self.house.channel(asker)
             self.slack.state.channels[channel].members.add(other)
             thread = self.slack.state.says(other, channel, "Look at the sea").ts if where == "thread" else ""
-            asked = await self.slack.mentions(asker, channel, QUESTION, thread_ts=thread)
+            asked = await self.slack.mentions(asker, channel, question(), thread_ts=thread)
 
         def shown() -> str:
             return next((_text(one) for one in self.slack.state.of_bot(channel)), "")
@@ -147,8 +155,13 @@ class InSlack:
         await self.slack.until(condition, within_s=PATIENCE_S)
 
     def can_cancel(self, talk: Talk) -> bool:
+        return WRITING in talk.shown() and "cancel" in self.slack.state.of_bot(talk.channel)[0].buttons
+
+    def is_settled(self, talk: Talk) -> bool:
+        """With the sources, which come after the answer."""
         posted = self.slack.state.of_bot(talk.channel)
-        return bool(posted) and "cancel" in posted[0].buttons and SOURCE in talk.shown()
+        has_sources = any(one.text.startswith("Sources: ") for one in posted)
+        return is_ended(talk) and (has_sources or wording.TITLE_COMPLETE not in talk.shown())
 
     def reset(self) -> None:
         self.world.search.faults.clear()
@@ -164,6 +177,11 @@ class InSlack:
             return [*map(_text, now), *self.house.whispers(who)[whispers:]]
 
         return read
+
+
+def question() -> str:
+    """Another one each time: what is asked twice at once is researched once."""
+    return f"What causes the tides? I ask for {next(_COUNTED)} people."
 
 
 def _text(message: slack_state.Message) -> str:

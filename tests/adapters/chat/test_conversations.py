@@ -7,7 +7,9 @@ what is to be done, and show it. The cases that every run has are those where a 
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import AsyncIterator, Sequence
+from typing import get_args
 
 import pytest
 import pytest_asyncio
@@ -15,7 +17,7 @@ import pytest_asyncio
 from core import wording
 from core.help import HOW_TO_ASK
 from tests.adapters.chat.slack.house import slack_house
-from tests.adapters.chat.talks import SOURCE, InDiscord, InSlack, Platform, Talk, Where, fails, hangs, is_ended
+from tests.adapters.chat.talks import SOURCE, InDiscord, InSlack, Platform, Talk, Where, fails, hangs
 from tests.loopback.discord_house import RESPONDERS, discord_house
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -83,14 +85,12 @@ def platform(request: pytest.FixtureRequest) -> Platform:
 
 def cases() -> list[object]:
     """Of every state in a channel by default; elsewhere in CI."""
-    everywhere: tuple[Where, ...] = ("channel", "thread", "direct")
-    return [
-        pytest.param(
-            name, state, where, id=f"{name}-{state}-{where}",
-            marks=[] if where == "channel" and state in ("failed", "forgotten") else [pytest.mark.slow],
-        )
-        for name in ("discord", "slack") for state in SCRIPTS for where in everywhere
-    ]  # fmt: skip
+    found: list[object] = []
+    for name, state, where in itertools.product(("discord", "slack"), SCRIPTS, get_args(Where)):
+        is_quick = where == "channel" and state in ("failed", "forgotten")
+        marks = () if is_quick else (pytest.mark.slow, pytest.mark.timeout(240))
+        found.append(pytest.param(name, state, where, id=f"{name}-{state}-{where}", marks=marks))
+    return found
 
 
 @pytest.mark.parametrize(("platform", "state", "where"), cases(), indirect=["platform"])
@@ -102,7 +102,7 @@ async def test_words_and_buttons_do_the_same_on_both_platforms(platform: Platfor
     talks = await _opened(platform, state, where, count=len(scripts))
     wrong = await asyncio.gather(*(_play(platform, *pair) for pair in zip(talks, scripts, strict=True)))
 
-    assert [line for lines in wrong for line in lines] == []
+    assert [line for lines in wrong for line in lines] == [], wrong
     queries = " ".join(f"{one.parameters} {one.body}".casefold() for one in platform.world.search.asked[searched:])
     assert [word for word in WORDS if f'"{word}' in queries or f"'{word}" in queries] == []
 
@@ -115,7 +115,7 @@ async def _opened(platform: Platform, state: str, where: Where, *, count: int) -
     elif state == "running":
         hangs(platform.world, RESPONDERS)
     talks = [await platform.asks(where) for _ in range(count)]
-    is_there = platform.can_cancel if state == "running" else is_ended
+    is_there = platform.can_cancel if state == "running" else platform.is_settled
     await platform.until(lambda: all(map(is_there, talks)))
     platform.reset()
     if state == "forgotten":

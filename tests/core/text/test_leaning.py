@@ -194,6 +194,24 @@ def test_what_rules_cannot_tell_is_left_as_it_is_and_to_a_model(question: str) -
     assert standalone_by_rules(question, KUBERNETES) == question
 
 
+@pytest.mark.parametrize(
+    ("question", "is_leaning"),
+    [
+        ("Is it safe for children?", True),
+        ("Is it used to treat pain?", True),
+        ("How long does it take?", True),
+        ("Is it allowed to park on pavements in Berlin?", False),
+        ("What is IT governance?", False),
+        ("What does this.state hold in React?", False),
+        ("What does https://it.example.org/their/page say about tides?", False),
+        ("I have a cat. She has a cough. What may be wrong with her?", False),
+    ],
+)
+def test_what_looks_like_a_pronoun(question: str, is_leaning: bool) -> None:
+    """It may stand for nothing, be an abbreviation, code or a part of an address."""
+    assert (leaning(question) == "leans") is is_leaning
+
+
 def test_every_language_whose_small_words_are_known_has_its_rules() -> None:
     told = tomllib.loads(files("core.text").joinpath("leaning.toml").read_text("utf-8"))
 
