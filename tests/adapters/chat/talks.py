@@ -15,7 +15,7 @@ from tests.loopback.discord_house import House
 from tests.loopback.openai_responders import Fault, by_schema
 from tests.loopback.world import World
 
-PATIENCE_S = 20.0
+PATIENCE_S = 40.0  # of a busy machine; what goes well takes a second or two
 WRITING = wording.STATUS_MESSAGES[JobStatus.SYNTHESIZING]
 SOURCE = "How tides work"  # the title of a page that every answer reads
 _COUNTED = itertools.count(2)

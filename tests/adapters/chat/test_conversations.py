@@ -35,6 +35,8 @@ SCRIPTS: dict[str, Sequence[Sequence[Step]]] = {
         ),
         (("other", "retry", COMPLETE),),
         (("asker", "improve: say more of the Sun", COMPLETE),),
+    ),
+    "failed, then asked anew": (
         (("asker", "again", COMPLETE),),
         (("asker", "[retry]", COMPLETE),),
     ),
@@ -88,7 +90,7 @@ def cases() -> list[object]:
     found: list[object] = []
     for name, state, where in itertools.product(("discord", "slack"), SCRIPTS, get_args(Where)):
         is_quick = where == "channel" and state in ("failed", "forgotten")
-        marks = () if is_quick else (pytest.mark.slow, pytest.mark.timeout(240))
+        marks = [pytest.mark.timeout(240), *([] if is_quick else [pytest.mark.slow])]
         found.append(pytest.param(name, state, where, id=f"{name}-{state}-{where}", marks=marks))
     return found
 
@@ -110,7 +112,7 @@ async def test_words_and_buttons_do_the_same_on_both_platforms(platform: Platfor
 async def _opened(platform: Platform, state: str, where: Where, *, count: int) -> list[Talk]:
     """So many questions, and their answers in that state."""
     platform.reset()
-    if state == "failed":
+    if state.startswith("failed"):
         fails(platform.world)
     elif state == "running":
         hangs(platform.world, RESPONDERS)
