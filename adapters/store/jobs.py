@@ -18,7 +18,7 @@ _CHANGING = ("tenant", "visibility", "status", "attempt", "created_at", "job")
 
 _ENDED = ", ".join(f"'{status.value}'" for status in sorted(TERMINAL_STATUSES))  # as in an index of either database
 _RECENT = "SELECT job FROM jobs WHERE tenant = ? AND visibility = ?"
-_IN_THREAD = f"{_RECENT} AND thread = ? AND thread != '' AND status = 'completed' AND created_at < ?"
+_IN_THREAD = f"{_RECENT} AND thread = ? AND thread != '' AND created_at < ?"
 _ASKED_BY = "SELECT job FROM jobs WHERE tenant = ? AND asker = ? AND asker != ''"
 _UNFINISHED = f"SELECT job FROM jobs WHERE status NOT IN ({_ENDED})"  # noqa: S608 -- our words
 _COUNT = f"SELECT status, COUNT(*) FROM jobs WHERE status NOT IN ({_ENDED}) GROUP BY status"  # noqa: S608 -- our words
@@ -79,9 +79,12 @@ class SqlJobStore:
     async def recent(self, scope: Scope, *, limit: int) -> list[ResearchJob]:
         return await self._list(f"{_RECENT} {self._newest_first}", (scope.tenant, scope.visibility, max(limit, 0)))
 
-    async def in_thread(self, scope: Scope, thread: str, *, before: datetime, limit: int) -> list[ResearchJob]:
+    async def in_thread(
+        self, scope: Scope, thread: str, *, before: datetime, limit: int, is_any: bool = False
+    ) -> list[ResearchJob]:
         values = (scope.tenant, scope.visibility, thread, before, max(limit, 0))
-        return await self._list(f"{_IN_THREAD} {self._newest_first}", values)
+        which = _IN_THREAD if is_any else f"{_IN_THREAD} AND status = 'completed'"
+        return await self._list(f"{which} {self._newest_first}", values)
 
     async def asked_by(self, tenant: str, asker: str, *, limit: int) -> list[ResearchJob]:
         return await self._list(f"{_ASKED_BY} {self._newest_first}", (tenant, asker, max(limit, 0)))

@@ -67,12 +67,14 @@ class MemoryJobStore:
         twin = self._by_dedupe_key.get((scope, dedupe_key))
         return self._jobs[twin] if twin else None
 
-    async def in_thread(self, scope: Scope, thread: str, *, before: datetime, limit: int) -> list[ResearchJob]:
+    async def in_thread(
+        self, scope: Scope, thread: str, *, before: datetime, limit: int, is_any: bool = False
+    ) -> list[ResearchJob]:
         jobs = [
             job for job in await self.recent(scope, limit=len(self._jobs)) if thread and job.request.thread == thread
         ]
-        completed = [job for job in jobs if job.status is JobStatus.COMPLETED and job.created_at < before]
-        return completed[: max(limit, 0)]
+        wanted = [job for job in jobs if (is_any or job.status is JobStatus.COMPLETED) and job.created_at < before]
+        return wanted[: max(limit, 0)]
 
     async def asked_by(self, tenant: str, asker: str, *, limit: int) -> list[ResearchJob]:
         own = [job for job in reversed(self._jobs.values()) if asker and job.request.asker == asker]

@@ -13,7 +13,7 @@ import regex
 
 from core.answer import ModelUsage
 from core.answer_key import normalise_question
-from core.conversation import Turn, standalone_by_rules
+from core.conversation import Turn, needs_context, standalone_by_rules
 from core.deps import Deps
 from core.errors import InvalidQuery, ModelError
 from core.events import Json
@@ -238,11 +238,13 @@ def _read_plan(answer: Mapping[str, Json], by_rules: ResearchPlan, follow_up: Re
 
 
 def _with_question(answer: Mapping[str, Json], by_rules: ResearchPlan, job: ResearchJob) -> ResearchPlan:
-    """The rules' plan for the question that the model has made of a follow-up, where that is a question."""
+    """The rules' plan for the question that the model has made of a follow-up, where that is a whole question."""
     said = answer.get("question")
     try:
         question = read_query(one_line(said)) if isinstance(said, str) and said.strip() else job.query
     except InvalidQuery:
+        return by_rules
+    if needs_context(question):
         return by_rules
     if normalise_question(question) == normalise_question(job.query):
         question = ""
