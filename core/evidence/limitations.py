@@ -21,6 +21,7 @@ from core.source import Source, SourceCollection, SourceKind
 from core.wording import DISAGREE, DISAGREE_FURTHER, DISAGREES_ALONE, counted
 
 MAX_LIMITATIONS = 6  # more is not read
+MAX_PLACES = 5  # named of the pages left out
 STALE_DAYS = {  # age of the newest source that is worth saying, by kind of question
     QuestionType.CURRENT_EVENT: 7,
     QuestionType.FACTUAL: 365,
@@ -56,6 +57,7 @@ def find_limitations(
         *_checking(claims, is_checked=is_checked),
         *_stopping(stopped_because),
         *found.search_metadata.notes,
+        *(() if claims else _left_out(found)),
         *_retractions(used),
         *_disagreements(conflicts, found.sources),
         *(_breadth(used) if claims else ()),
@@ -63,6 +65,7 @@ def find_limitations(
         *_failures(found),
         *_extracts(used),
         *_kinds(used),
+        *(_left_out(found) if claims else ()),
     ]
     return tuple(dict.fromkeys(sentences))[:MAX_LIMITATIONS]
 
@@ -151,6 +154,19 @@ def _failures(found: SourceCollection) -> Iterator[str]:
     for reason, names in by_reason.items():
         *first, last = names
         yield f"{', '.join(first)}{' and ' if first else ''}{last} gave nothing: {reason}."
+
+
+def _left_out(found: SourceCollection) -> Iterator[str]:
+    """What was found and thrown away, so that nobody takes it for never found."""
+    search = found.search_metadata
+    if not search.left_out:
+        return
+    places = list(dict.fromkeys(search.left_out))
+    more = [f"{len(places) - MAX_PLACES} more"] if len(places) > MAX_PLACES else []
+    listed = ", ".join([*(_short(place, 40) for place in places[:MAX_PLACES]), *more])
+    few, found_pages = len(search.left_out), search.pages_read + search.pages_failed
+    share = f"{few} of {counted(max(found_pages, few), 'page')} {'was' if few == 1 else 'were'} left out"
+    yield f"{share}, for sharing next to no word with the question: {listed}."
 
 
 def _extracts(used: Sequence[Source]) -> Iterator[str]:
