@@ -46,6 +46,7 @@ class SearchSettings:
     min_relevance: float = (
         0.15  # 0…1; a source below has next to nothing in common with the question (docs/evaluation.md)
     )
+    embedding_timeout_s: float = 10.0  # of all sources together; without it words alone rank them
     trusted_ranks: int = 3  # of each query's results, that no words drop where a model reads them
     rates: dict[str, CallRate] = field(
         default_factory=lambda: {

@@ -244,10 +244,11 @@ async def _similarities(gathering: Gathering, candidates: Sequence[Candidate]) -
     """Cosine to the question by URL; empty without an embedder or when it fails."""
     if gathering.deps.embedder is None or not candidates:
         return {}
+    texts = [f"{candidate.source.title}\n{candidate.source.content[:2000]}" for candidate in candidates]
     try:
-        texts = [f"{candidate.source.title}\n{candidate.source.content[:2000]}" for candidate in candidates]
-        values = await similarities_to(gathering.deps.embedder, gathering.job.query, texts)
-    except ModelError as exc:
+        async with asyncio.timeout(gathering.deps.settings.search.embedding_timeout_s):
+            values = await similarities_to(gathering.deps.embedder, gathering.job.query, texts)
+    except (ModelError, TimeoutError) as exc:
         gathering.deps.count_error("search", exc)
         return {}
     return {candidate.source.url: value for candidate, value in zip(candidates, values, strict=True)}

@@ -24,7 +24,7 @@ def write_frequencies(target: Path = TARGET) -> None:
 
 
 def _lines(language: str) -> str:
-    """In Zipf's scale: log10 of how often a word comes in 10⁹. Forms with one stem are one word; a word's parts count too."""
+    """In Zipf's scale: log10 of how often a word comes in 10⁹. Forms with one stem are one word, parts count too."""
     from wordfreq import get_frequency_dict
 
     stopped = STOPWORDS | {stem(word) for word in STOPWORDS}

@@ -155,10 +155,10 @@ async def test_an_endpoint_that_answers_nothing_is_not_asked_text_by_text():
 
 
 def test_more_texts_are_given_more_time():
-    """A machine without a graphics card takes a tenth of a second and more for each passage."""
+    """A machine without a graphics card takes up to a second for each passage."""
     model = OpenAIEmbeddings(Endpoint(model="hashing", base_url="http://127.0.0.1:1/v1"))
 
-    assert model.time_for(1) < model.time_for(64) < model.time_for(BATCH) <= 60
+    assert model.time_for(1) < model.time_for(64) < model.time_for(BATCH) <= 150
 
 
 async def test_endpoint_without_base64_is_asked_for_numbers():
