@@ -11,6 +11,7 @@ import pytest
 from core.config import SearchSettings, Settings
 from core.deps import Deps
 from core.errors import PageTooLarge, ProviderTimeout, ProviderUnavailable, RobotsDisallowed, SearchFailed
+from core.ports import Vector
 from core.source import Page, SearchPlan, SearchQuery, Source, SourceCollection, SourceKind
 from core.stages.gathering import Gathering
 from core.stages.search import collect_sources
@@ -265,6 +266,25 @@ async def test_latency_of_each_provider_is_measured() -> None:
     assert len(deps.recorder.values("search_provider_latency_seconds", "a")) == 1
     assert len(deps.recorder.values("search_provider_latency_seconds", "b")) == 1
     assert deps.recorder.values("errors", "search:ProviderUnavailable") == [1]
+
+
+async def test_an_embedding_model_that_is_late_costs_the_meaning_not_the_answer() -> None:
+    """S003-23: sources are then ranked by their words."""
+
+    class Late:
+        name = "late"
+
+        async def embed(self, texts: Sequence[str]) -> list[Vector]:
+            await asyncio.Event().wait()
+            raise AssertionError(texts)
+
+    settings = Settings(search=SearchSettings(embedding_timeout_s=0.05))
+    page = hit("https://cats.example/", PURR, is_complete=True)
+    deps = replace(make_deps(search=[FakeSearch("a", [page])], settings=settings), embedder=Late())
+
+    found = await collect(deps, "a")
+
+    assert len(found.sources) == 1
 
 
 # In seven languages: a question without its mark, what askers add to one, what eight pages say of it, and a page about
