@@ -44,7 +44,11 @@ class SearchSettings:
     pages_to_fetch: int = 14  # more than max_sources, so that unreadable pages can be replaced
     max_sources: int = 10  # S003-11
     max_per_domain: int = 3  # S003-11, domain diversity
-    min_relevance: float = 0.12  # 0…1; a source below has next to nothing in common with the question
+    min_relevance: float = (
+        0.15  # 0…1; a source below has next to nothing in common with the question (docs/evaluation.md)
+    )
+    embedding_timeout_s: float = 10.0  # of all sources together; without it words alone rank them
+    trusted_ranks: int = 3  # of each query's results, that no words drop where a model reads them
     rates: dict[str, CallRate] = field(
         default_factory=lambda: {
             "tavily": CallRate(100, 60.0, burst=20),  # of a development key (docs.tavily.com, rate limits)

@@ -171,7 +171,8 @@ class SearchMetadata:
     """What the search stage did. `failures` maps a provider to a few words why it gave nothing.
 
     `pages_late` of the `pages_failed` did not answer in time. `notes` are sentences on what could not be read of what
-    came with the question.
+    came with the question; `left_out` are the places of pages that were read and have next to none of the question's
+    words.
     """
 
     queries_executed: tuple[str, ...] = ()
@@ -183,6 +184,7 @@ class SearchMetadata:
     pages_failed: int = 0
     pages_late: int = 0
     notes: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
 
 def all_searches(parts: Sequence[SearchMetadata]) -> SearchMetadata:
@@ -198,6 +200,7 @@ def all_searches(parts: Sequence[SearchMetadata]) -> SearchMetadata:
         pages_failed=sum(part.pages_failed for part in parts),
         pages_late=sum(part.pages_late for part in parts),
         notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
+        left_out=tuple(dict.fromkeys(place for part in parts for place in part.left_out)),
     )
 
 

@@ -22,6 +22,7 @@ from core.source import Source, SourceCollection, SourceKind
 from core.wording import DISAGREE, DISAGREE_FURTHER, DISAGREES_ALONE, counted
 
 MAX_LIMITATIONS = 6  # more is not read
+MAX_PLACES = 5  # named of the pages left out
 STALE_DAYS = {  # age of the newest source that is worth saying, by kind of question
     QuestionType.CURRENT_EVENT: 7,
     QuestionType.FACTUAL: 365,
@@ -57,6 +58,7 @@ def find_limitations(
         *_checking(claims, is_checked=is_checked),
         *_stopping(stopped_because),
         *found.search_metadata.notes,
+        *(() if claims else _left_out(found)),
         *_retractions(used),
         *_disagreements(conflicts, found.sources),
         *(_breadth(used) if claims else ()),
@@ -65,6 +67,7 @@ def find_limitations(
         *_late_pages(found),
         *_extracts(used),
         *_kinds(used),
+        *(_left_out(found) if claims else ()),
     ]
     return tuple(dict.fromkeys(sentences))[:MAX_LIMITATIONS]
 
@@ -158,6 +161,19 @@ def _failures(found: SourceCollection) -> Iterator[str]:
 def _late_pages(found: SourceCollection) -> Iterator[str]:
     if late := found.search_metadata.pages_late:
         yield f"{counted(late, 'page')} did not answer in time."
+
+
+def _left_out(found: SourceCollection) -> Iterator[str]:
+    """What was found and thrown away, so that nobody takes it for never found."""
+    search = found.search_metadata
+    if not search.left_out:
+        return
+    places = list(dict.fromkeys(search.left_out))
+    more = [f"{len(places) - MAX_PLACES} more"] if len(places) > MAX_PLACES else []
+    listed = ", ".join([*(_short(place, 40) for place in places[:MAX_PLACES]), *more])
+    few, found_pages = len(search.left_out), search.pages_read + search.pages_failed
+    share = f"{few} of {counted(max(found_pages, few), 'page')} {'was' if few == 1 else 'were'} left out"
+    yield f"{share}, for sharing next to no word with the question: {listed}."
 
 
 def _extracts(used: Sequence[Source]) -> Iterator[str]:

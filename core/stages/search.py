@@ -73,7 +73,9 @@ async def collect_sources(
         await on_fetching(len(documents))
     started = perf_counter()
     candidates, pages_failed, pages_late = await _read_all(gathering, documents, plan, on_source, ends_at=ends_at)
-    kept = await _best(gathering, plan, candidates, given, earlier)
+    # Reading long texts takes CPU time, which other jobs on this loop must not wait for.
+    relevant = await asyncio.to_thread(_relevant, gathering, plan, candidates)
+    kept = await _best(gathering, plan, relevant, given, earlier)
     metadata = SearchMetadata(
         queries_executed=tuple(dict.fromkeys(query.text for query in plan.queries)),
         providers_used=used,
@@ -84,6 +86,7 @@ async def collect_sources(
         pages_failed=pages_failed,
         pages_late=pages_late,
         notes=tuple(notes),
+        left_out=tuple(_place(entry.source) for entry in candidates if entry not in relevant),
     )
     return SourceCollection(tuple(renumbered(kept)), metadata, considered=len(documents) + len(given))
 
@@ -270,13 +273,11 @@ async def _source_of(gathering: Gathering, hit: SearchHit, others: Stragglers, l
 async def _best(
     gathering: Gathering,
     plan: SearchPlan,
-    candidates: Sequence[Candidate],
+    relevant: Sequence[Candidate],
     given: Sequence[Source],
     earlier: Sequence[Source],
 ) -> list[Source]:
     """All that came with the question, then the best of the rest, `plan.max_sources` together."""
-    # Reading long texts takes CPU time, which other jobs on this loop must not wait for.
-    relevant = await asyncio.to_thread(_relevant, gathering, candidates)
     relevant = _unlike(given, [*relevant, *(Candidate(source) for source in earlier)])
     rank = partial(
         rank_sources,
@@ -284,6 +285,7 @@ async def _best(
         intent=gathering.job.intent,
         now=gathering.deps.clock(),
         similarities=await _similarities(gathering, relevant),
+        queries=[query.text for query in plan.queries],
     )
     brought = [Candidate(source) for source in given]
     kept = await asyncio.to_thread(rank, brought, max_sources=len(given), max_per_domain=len(given))
@@ -305,26 +307,38 @@ def _unlike(given: Sequence[Source], candidates: Sequence[Candidate]) -> list[Ca
     return kept
 
 
-def _relevant(gathering: Gathering, candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Without those that share next to nothing with the question. Words cannot judge a text in another language."""
-    floor = gathering.deps.settings.search.min_relevance
+def _relevant(gathering: Gathering, plan: SearchPlan, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Without those that share next to nothing with the question. Words cannot judge a text in another language.
+
+    What an engine ranks first is kept wherever a model reads it: it may say the same in other words.
+    """
+    settings = gathering.deps.settings.search
     language = gathering.job.intent.language
-    coverages = coverage_of([candidate.source for candidate in candidates], gathering.job.query)
+    trusted = settings.trusted_ranks if gathering.deps.judge is not None else 0
+    queries = [query.text for query in plan.queries]
+    coverages = coverage_of([candidate.source for candidate in candidates], gathering.job.query, queries)
     return [
         candidate
         for candidate, coverage in zip(candidates, coverages, strict=True)
-        if coverage >= floor or detect_language(candidate.source.content[:600]) != language
+        if coverage >= settings.min_relevance
+        or candidate.best_rank < trusted
+        or detect_language(candidate.source.content[:600]) != language
     ]
+
+
+def _place(source: Source) -> str:
+    return source.metadata.domain or source.title
 
 
 async def _similarities(gathering: Gathering, candidates: Sequence[Candidate]) -> dict[str, float]:
     """Cosine to the question by URL; empty without an embedder or when it fails."""
     if gathering.deps.embedder is None or not candidates:
         return {}
+    texts = [f"{candidate.source.title}\n{candidate.source.content[:2000]}" for candidate in candidates]
     try:
-        texts = [f"{candidate.source.title}\n{candidate.source.content[:2000]}" for candidate in candidates]
-        values = await similarities_to(gathering.deps.embedder, gathering.job.query, texts)
-    except ModelError as exc:
+        async with asyncio.timeout(gathering.deps.settings.search.embedding_timeout_s):
+            values = await similarities_to(gathering.deps.embedder, gathering.job.query, texts)
+    except (ModelError, TimeoutError) as exc:
         gathering.deps.count_error("search", exc)
         return {}
     return {candidate.source.url: value for candidate, value in zip(candidates, values, strict=True)}

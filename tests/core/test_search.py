@@ -21,20 +21,28 @@ from core.errors import (
 )
 from core.job import Scope
 from core.limited import REST_S, Setbacks
+from core.ports import Vector
 from core.source import Page, SearchHit, SearchPlan, SearchQuery, Source, SourceCollection, SourceKind
 from core.stages.gathering import Gathering
 from core.stages.plan import plan_by_rules
 from core.stages.search import collect_sources
-from tests.fakes import FakePages, FakeSearch, Ledger, hit, make_deps, make_job
+from core.text.language import detect_language
+from tests.fakes import FakeModel, FakePages, FakeSearch, Ledger, hit, make_deps, make_job
 
 QUESTION = "Why do cats purr?"
 PURR = "Cats purr by twitching the muscles of the larynx. Purring may calm the cat and help healing. " * 4
 
 
 async def collect(
-    deps: Deps, *providers: str, queries: Sequence[str] = (QUESTION,), within_s: float = 20.0, max_sources: int = 10
+    deps: Deps,
+    *providers: str,
+    question: str = QUESTION,
+    queries: Sequence[str] = (QUESTION,),
+    within_s: float = 20.0,
+    max_sources: int = 10,
 ) -> SourceCollection:
-    gathering = Gathering(make_job(QUESTION), deps)
+    job = make_job(question)
+    gathering = Gathering(replace(job, intent=replace(job.intent, language=detect_language(question))), deps)
     plan = SearchPlan(tuple(SearchQuery(text) for text in queries), providers, max_sources=max_sources)
     try:
         return await collect_sources(gathering, plan, within_s=within_s, on_fetching=ignore, on_source=ignore)
@@ -492,3 +500,144 @@ class Held(FakeSearch):
 
 async def ignore(_: object) -> None:
     pass
+
+
+async def test_an_embedding_model_that_is_late_costs_the_meaning_not_the_answer() -> None:
+    """S003-23: sources are then ranked by their words."""
+
+    class Late:
+        name = "late"
+
+        async def embed(self, texts: Sequence[str]) -> list[Vector]:
+            await asyncio.Event().wait()
+            raise AssertionError(texts)
+
+    settings = Settings(search=SearchSettings(embedding_timeout_s=0.05))
+    page = hit("https://cats.example/", PURR, is_complete=True)
+    deps = replace(make_deps(search=[FakeSearch("a", [page])], settings=settings), embedder=Late())
+
+    found = await collect(deps, "a")
+
+    assert len(found.sources) == 1
+
+
+# In seven languages: a question without its mark, what askers add to one, what eight pages say of it, and a page about
+# something else that has one of the added words.
+FILLED = {
+    "en": (
+        "How tall is the Eiffel Tower",
+        (
+            "really",
+            "exactly",
+            "actually",
+            "honestly",
+            "these days",
+            "roughly speaking",
+            "for my homework",
+            "by the way",
+        ),
+        "The Eiffel Tower is 330 metres tall.",
+        "Honestly, our homework tips are really good: exactly what you actually need these days.",
+    ),
+    "de": (
+        "Wie hoch ist der Eiffelturm",
+        ("eigentlich", "wirklich", "genau", "denn nun", "ehrlich gesagt", "heutzutage", "für meine Hausaufgaben"),
+        "Der Eiffelturm ist 330 Meter hoch und steht in Paris.",
+        "Ehrlich gesagt sind unsere Hausaufgaben heutzutage wirklich genau das, was man eigentlich nicht will.",
+    ),
+    "fr": (
+        "Quelle est la hauteur de la tour Eiffel",
+        ("vraiment", "exactement", "en fait", "au juste", "honnêtement", "de nos jours", "pour mes devoirs"),
+        "La tour Eiffel a une hauteur de 330 mètres.",
+        "Honnêtement, les devoirs sont vraiment et exactement ce que les enfants de nos jours n'aiment pas.",
+    ),
+    "es": (
+        "¿Qué altura tiene la torre Eiffel",
+        ("realmente", "exactamente", "de verdad", "sinceramente", "hoy en día", "para mis deberes"),
+        "La torre Eiffel tiene una altura de 330 metros.",
+        "Sinceramente, los deberes son realmente y exactamente lo que los niños no quieren hoy en día, de verdad.",
+    ),
+    "it": (
+        "Quanto è alta la torre Eiffel",
+        ("davvero", "esattamente", "in realtà", "sinceramente", "al giorno d'oggi", "per i miei compiti"),
+        "La torre Eiffel è alta 330 metri e si trova a Parigi.",
+        "Sinceramente i compiti sono davvero ed esattamente quello che oggi i bambini non vogliono, in realtà.",
+    ),
+    "nl": (
+        "Hoe hoog is de Eiffeltoren",
+        ("eigenlijk", "echt", "precies", "eerlijk gezegd", "tegenwoordig", "voor mijn huiswerk"),
+        "De Eiffeltoren is 330 meter hoog en staat in Parijs.",
+        "Eerlijk gezegd is huiswerk tegenwoordig eigenlijk echt precies wat kinderen niet willen.",
+    ),
+    "pt": (
+        "Qual é a altura da torre Eiffel",
+        ("realmente", "exatamente", "na verdade", "sinceramente", "hoje em dia", "para o meu trabalho de casa"),
+        "A torre Eiffel tem uma altura de 330 metros.",
+        "Sinceramente, o trabalho de casa é realmente e exatamente o que as crianças não querem hoje em dia.",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("language", "filler"),
+    [
+        (language, filler)
+        for language, (_, fillers, _, _) in FILLED.items()
+        for filler in (*fillers, ", ".join(fillers))
+    ],
+)
+async def test_no_page_that_says_it_is_thrown_away_for_a_word_that_the_asker_added(language: str, filler: str) -> None:
+    """S003-11: words weigh by how rare they are in their language; what every page says is what was asked for."""
+    asked, _, said, _ = FILLED[language]
+    paragraphs = "\n\n".join([said] * 30)
+    pages = [hit(f"https://{at}.example/", f"{paragraphs}\n\n{at} came.", is_complete=True) for at in range(8)]
+    question = f"{asked} {filler}?"
+
+    found = await collect(make_deps(search=[FakeSearch("a", pages)]), "a", question=question, queries=(question,))
+
+    assert {source.metadata.domain for source in found.sources} == {f"{at}.example" for at in range(8)}
+
+
+@pytest.mark.parametrize("language", FILLED)
+async def test_pages_about_something_else_are_dropped_without_a_model_and_named(language: str) -> None:
+    """D11: what was thrown away is not taken for never found."""
+    asked, _, said, elsewhere = FILLED[language]
+    pages = [hit("https://right.example/", said * 3, is_complete=True)]
+    pages += [
+        hit(f"https://wrong{number}.example/", f"{elsewhere} {number}. " * 2, is_complete=True) for number in range(3)
+    ]
+
+    found = await collect(make_deps(search=[FakeSearch("a", pages)]), "a", question=f"{asked}?", queries=(f"{asked}?",))
+
+    assert [source.metadata.domain for source in found.sources] == ["right.example"]
+    assert found.search_metadata.left_out == ("wrong0.example", "wrong1.example", "wrong2.example")
+
+
+async def test_what_an_engine_ranks_first_is_kept_where_a_model_reads_it() -> None:
+    """S003-11: it may say the same in other words; behind the first three, words decide."""
+    pages = [
+        hit(f"https://{rank}.example/", f"Felines rumble {rank}. " * 9, is_complete=True, rank=rank)
+        for rank in range(5)
+    ]
+    alone, read = (
+        make_deps(search=[FakeSearch("a", pages)]),
+        make_deps(search=[FakeSearch("a", pages)], model=FakeModel([])),
+    )
+
+    dropped, kept = await collect(alone, "a"), await collect(read, "a")
+
+    assert (dropped.sources, len(dropped.search_metadata.left_out)) == ((), 5)
+    assert [source.metadata.domain for source in kept.sources] == ["0.example", "1.example", "2.example"]
+    assert kept.search_metadata.left_out == ("3.example", "4.example")
+
+
+async def test_the_best_of_the_plans_queries_says_whether_a_page_fits() -> None:
+    """S003-11: a question of many words is not what a page must repeat; a query made of it is enough."""
+    question = "My neighbour swears that felines make that rumbling sound when content; is there anything to it at all?"
+    page = hit("https://cats.example/", PURR, is_complete=True)
+
+    found = await collect(
+        make_deps(search=[FakeSearch("a", [page])]), "a", question=question, queries=("why cats purr",)
+    )
+
+    assert len(found.sources) == 1
