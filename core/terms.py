@@ -33,33 +33,12 @@ STOPWORDS = frozenset(
     al como con cual cuál cuando cuándo de del donde dónde el en es esta este la las lo los más no o para pero por
     qué que quien quién se ser su sus un una y""".split()
 )
-_STEMMERS = {  # of Snowball, by ISO 639-1
-    "ar": "arabic",
-    "ca": "catalan",
-    "cs": "czech",
-    "da": "danish",
-    "de": "german",
-    "el": "greek",
-    "en": "english",
-    "es": "spanish",
-    "et": "estonian",
-    "fi": "finnish",
-    "fr": "french",
-    "hi": "hindi",
-    "hu": "hungarian",
-    "id": "indonesian",
-    "it": "italian",
-    "lt": "lithuanian",
-    "nl": "dutch",
-    "no": "norwegian",
-    "pl": "polish",
-    "pt": "portuguese",
-    "ro": "romanian",
-    "ru": "russian",
-    "sr": "serbian",
-    "sv": "swedish",
-    "tr": "turkish",
-}
+_STEMMERS = dict(  # of Snowball, by ISO 639-1
+    entry.split(":")
+    for entry in """ar:arabic ca:catalan cs:czech da:danish de:german el:greek en:english es:spanish et:estonian
+    fi:finnish fr:french hi:hindi hu:hungarian id:indonesian it:italian lt:lithuanian nl:dutch no:norwegian pl:polish
+    pt:portuguese ro:romanian ru:russian sr:serbian sv:swedish tr:turkish""".split()
+)
 _GERMANIC = frozenset({"da", "de", "en", "nl", "no", "sv"})
 _COMPOUNDING = frozenset({"da", "de", "fi", "hu", "nl", "no", "sv"})
 # How surely one word stands for another, and how much a word counts: by judgement, and tried on the even half of the
@@ -68,7 +47,7 @@ _COMPOUND, _PART, _KIN = 0.9, 0.6, 0.7  # the term within a compound; a part of 
 _MIN_PART = 5  # letters of a root that may be part of another
 _SHARED = 0.7  # of the longer root, which kin have in common from the beginning
 _BEGINNING = 3  # letters; forms of a word that begin otherwise are rare
-_VOWELS = regex.compile("([aeiou]+)")
+_VOWEL_LETTER, _VOWEL_RUN = regex.compile("([aeiou])"), regex.compile("([aeiou]+)")
 _PARTED = {  # prefixes that stand behind their verb in a main clause
     "de": regex.compile(
         r"^(?:ab|an|auf|aus|bei|ein|fest|fort|her|hin|los|mit|nach|statt|teil|um|vor|weg|weiter|zurück|zusammen|zu)"
@@ -211,13 +190,13 @@ def forms_of(term: str, vocabulary: Iterable[str], language: str = "") -> dict[s
             found[word] = 1.0
         elif not word[0].isalpha():
             continue
-        elif _folded(word).startswith(beginning):
+        elif _folded(word).startswith(beginning) or (compounds and "ge" in (word[:2], term[:2])):
             found[word] = _likeness(root, _root(word, language), compounds=compounds)
         elif compounds and len(root) >= _MIN_PART and root in word:
             found[word] = _COMPOUND if _root(word, language).endswith(root) else 0.0
         elif compounds and len(word) >= _MIN_PART and root.endswith(_folded(word)[: -len(word) // 3 or None]):
             found[word] = _PART if root.endswith(_root(word, language)) else 0.0
-        if is_germanic and not found.get(word) and _is_same_verb(core, _core(word, language)):
+        if is_germanic and found.get(word, 0) < _KIN and core[0] in word and _is_same_verb(core, _core(word, language)):
             found[word] = _KIN
     return {word: sure for word, sure in found.items() if sure > 0}
 
@@ -242,8 +221,10 @@ def _likeness(one: str, other: str, *, compounds: bool) -> float:
 def _core(word: str, language: str) -> tuple[str, ...]:
     """A verb's root without what may be parted from it, cut into consonants and vowels: mitspielte, sp-ie-l."""
     parted = _PARTED.get(language)
-    root = _root(parted.sub("", word) if parted else word, language)
-    return tuple(_VOWELS.split(root if parted is None or len(root) < 6 else root.removeprefix("ge")))
+    if parted is None:
+        return tuple(_VOWEL_LETTER.split(_root(word, language)))
+    root = _root(parted.sub("", word), language)
+    return tuple(_VOWEL_RUN.split(root if len(root) < 6 else root.removeprefix("ge")))
 
 
 def _is_same_verb(one: tuple[str, ...], other: tuple[str, ...]) -> bool:

@@ -14,7 +14,7 @@ from tests.bench.conditions import Conditions, Pace
 from tests.bench.outside import Environment, Journal, Opening
 from tests.bench.peers import Peer, started
 from tests.bench.table import Goal, Row, format_table
-from tests.bench.waiting import Waited, read_journal
+from tests.bench.waiting import CHECKS, Waited, read_journal
 
 OUTSIDE, ASKER = "tests.bench.outside", "tests.bench.asker"
 _COLUMNS = ("first, warmed up", "first, cold", "second")
@@ -106,6 +106,7 @@ def _table_of_one(
             [entry.wall_s / (wait.path_s or 1e9) for entry, wait in zip(asked, waited, strict=True)],
             goal=Goal(1.10),
         ),
+        Row("behind the answer's last token", [entry.behind_s for entry in waited], "s", goal=Goal(1.5)),
         Row("first text", [_first_text_s(entry) for entry in asked], "s", goal=Goal(5.0)),
         Row("own overhead", [e.wall_s - w.waiting_s for e, w in zip(asked, waited, strict=True)], "s", goal=Goal(0.35)),
         Row("processor time", [entry.cpu_s for entry in done], "s"),
@@ -113,9 +114,11 @@ def _table_of_one(
         Row("peak memory with children", [entry.peak_mib for entry in done], "MiB", digits=0),
         Row("model calls", [entry.model_calls for entry in asked], digits=0, goal=Goal(3)),
         Row("prompt tokens", [entry.prompt_tokens for entry in asked], digits=0, goal=Goal(8000)),
-        *(
-            Row(f"  {purpose} call", [_call_s(wait, purpose) for wait in waited], "s")
-            for purpose in ("plan", "answer", "verdicts")
+        *(Row(f"  {purpose} call", [_call_s(wait, purpose) for wait in waited], "s") for purpose in ("plan", "answer")),
+        Row(
+            "checks beside the answer",
+            [sum(c.purpose in CHECKS for c in wait.model_calls) for wait in waited],
+            digits=0,
         ),
         Row("searches", [entry.searches for entry in waited], digits=0),
         Row("pages read", [entry.pages for entry in waited], digits=0),

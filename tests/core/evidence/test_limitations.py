@@ -43,7 +43,6 @@ def find(
     claims: list[Claim] | None = None,
     conflicts: tuple[Conflict, ...] = (),
     failures: dict[str, str] | None = None,
-    unanswered: str = "",
     is_checked: bool = True,
     stopped_because: str = "",
 ) -> tuple[str, ...]:
@@ -53,7 +52,6 @@ def find(
         claims_on(*sources) if claims is None else claims,
         conflicts=conflicts,
         now=NOW,
-        unanswered=unanswered,
         is_checked=is_checked,
         stopped_because=stopped_because,
     )
@@ -146,10 +144,6 @@ CASES = {
     "unchecked": (
         find(A, B, is_checked=False),
         ("The citations could not be checked against the sources.",),
-    ),
-    "unanswered": (
-        find(A, B, unanswered="no duration is given"),
-        ("This may not answer the question: no duration is given.",),
     ),
     "not-confirmed": (
         find(A, B, claims=[*claims_on(A), *claims_on(B, verdict=Verdict.UNCHECKED)]),
