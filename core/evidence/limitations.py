@@ -43,18 +43,15 @@ def find_limitations(
     *,
     conflicts: Sequence[Conflict],
     now: datetime,
-    unanswered: str = "",
     is_checked: bool = True,
     stopped_because: str = "",
 ) -> tuple[str, ...]:
     """At most `MAX_LIMITATIONS` sentences, most important first.
 
     They speak of the sources that the claims rest on; where there is no claim, of all that were read.
-    `unanswered` is why the summary does not answer, "" when it does.
     """
     used = _used(found.sources, claims)
     sentences = [
-        *([f"This may not answer the question: {unanswered}."] if unanswered else []),
         *_checking(claims, is_checked=is_checked),
         *_stopping(stopped_because),
         *found.search_metadata.notes,

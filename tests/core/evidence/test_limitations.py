@@ -44,7 +44,6 @@ def find(
     conflicts: tuple[Conflict, ...] = (),
     failures: dict[str, str] | None = None,
     left_out: tuple[str, ...] = (),
-    unanswered: str = "",
     is_checked: bool = True,
     stopped_because: str = "",
 ) -> tuple[str, ...]:
@@ -57,7 +56,6 @@ def find(
         claims_on(*sources) if claims is None else claims,
         conflicts=conflicts,
         now=NOW,
-        unanswered=unanswered,
         is_checked=is_checked,
         stopped_because=stopped_because,
     )
@@ -162,10 +160,6 @@ CASES = {
     "unchecked": (
         find(A, B, is_checked=False),
         ("The citations could not be checked against the sources.",),
-    ),
-    "unanswered": (
-        find(A, B, unanswered="no duration is given"),
-        ("This may not answer the question: no duration is given.",),
     ),
     "not-confirmed": (
         find(A, B, claims=[*claims_on(A), *claims_on(B, verdict=Verdict.UNCHECKED)]),

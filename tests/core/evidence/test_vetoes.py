@@ -225,6 +225,11 @@ PASSED: list[tuple[str, str, str]] = [
     ("second figure", "Output rose to 52,000 tons in 1911.", OUTPUT),
     ("second verb", "Voss died in 1922.", "Voss was born in Malmo in 1871 and died in 1922."),
     ("aside left out", "Voss was born in 1871.", "Voss, a smith of Lund, was born in 1871."),
+    (
+        "namesake left out",
+        "Voss Lane extends 20 miles west to Ystad.",
+        "The town has Voss Lane, named after the smith and mayor Clara Hart, which extends 20 miles west to Ystad.",
+    ),
     ("bracket left out", "Voss was born in Malmo.", "Voss (known as Red Hart, 1871–1922) was born in Malmo."),
     ("active", "Clara Voss designed the Meridian bridge.", DESIGN),
     ("passive", "The harbour was built by the guild.", "The guild built the harbour."),
