@@ -11,7 +11,7 @@ from itertools import pairwise
 import regex
 from rapidfuzz.distance import JaroWinkler
 
-from core.evidence.opposites import are_opposite
+from core.evidence.opposites import are_opposite, kinds, senses
 from core.evidence.words import Kind, Reading, Token, match_tokens, read
 from core.sentences import sentences_of
 from core.text.language import detect_language
@@ -255,6 +255,13 @@ class Comparison:
         """The claim's content words that do not stand in their place."""
         small = {token.text for token in self.home.tokens if not token.is_content}  # if read as another language
         return tuple(word for word in self.claim.content if word not in self.partner and word.text not in small)
+
+    @cached_property
+    def meant(self) -> tuple[frozenset[int], frozenset[int], frozenset[int]]:
+        """WordNet's sets: of all words of the source, of the passage's that the claim has not, and what these are."""
+        wide = frozenset[int]().union(*map(senses, self.wider.stems))
+        free = read(self.passage).stems - self.claim.stems
+        return wide, frozenset[int]().union(*map(senses, free)), frozenset[int]().union(*map(kinds, free))
 
     def names(self, word: Token) -> bool:
         """Whether the source has the name, as `has_name`."""

@@ -21,6 +21,7 @@ from core.evidence.alignment import (
     is_year_token,
 )
 from core.evidence.cues import Cue
+from core.evidence.quantities import shares
 from core.evidence.verbatim import find_frame, points_back, quotations_in, subject_of, verify_quote
 from core.evidence.words import Kind, Reading, Token, is_irregular_past, read
 from core.text.language import KNOWN, detect_language, negations
@@ -39,15 +40,21 @@ def check_language(pair: Comparison) -> Iterator[Veto]:
     elif pair.is_translated:
         there = detect_language(pair.home.text)
         ours, theirs = denials(pair.claim, pair.language), denials(pair.home, there)
+        if len(pair.home.content) > LONGER * len(pair.claim.content):
+            theirs = []  # it may deny something else
         for cue in (Cue.HEDGE, Cue.CONDITION):
             kept = any(kind.first(pair.language, pair.claim.text) for kind in _KINDRED[cue])
-            if not kept and there in KNOWN and (said := cue.first(there, pair.home.text[:LEADING])):
+            said = cue.first(there, pair.home.text[:LEADING])
+            if not kept and there in KNOWN and said and said.lower() not in _TEMPORAL:
                 yield Veto(cue.value, Force.DOUBTS, f'the source says "{said}"')
                 return
-        if there in KNOWN and bool(ours) != bool(theirs):
+        is_new = ours and not theirs and not any(_is_negative(token, there) for token in pair.home.tokens)
+        if there in KNOWN and (is_new or (theirs and not ours)):
             yield Veto("negation", Force.DOUBTS, f"the source {'denies something' if theirs else 'denies nothing'}")
 
 
+LONGER = 1.6  # times the claim's content words; a longer sentence in another language says more than the claim
+_TEMPORAL = frozenset("until bis hasta jusqu'à até tot fino could".split())  # in another language perhaps no condition
 LEADING = 60  # characters of a sentence in another language, which a condition there governs
 REACH = 3  # content words after a negation that it may deny
 _FAILING = regex.compile(
@@ -83,7 +90,7 @@ def _check_negation(pair: Comparison) -> Iterator[Veto]:
         if any(word in pair.claimed or (is_foreign and pair.claim.match(word)) for word in scope)
     ]
     if (len(added) + len(dropped)) % 2 == 0:
-        if ours and not theirs and not any(_is_negative(pair, token) for token in pair.wider.tokens):
+        if ours and not theirs and not any(_is_negative(token, pair.language) for token in pair.wider.tokens):
             yield Veto("negation", Force.DOUBTS, f'the source denies nothing, the claim "{ours[0][0].text}"')
         return
     if (
@@ -92,7 +99,7 @@ def _check_negation(pair: Comparison) -> Iterator[Veto]:
         or (
             added
             and any(
-                token.is_content and _is_negative(pair, token)
+                token.is_content and _is_negative(token, pair.language)
                 for token in _around(pair, added[0])
                 if token not in pair.claimed
             )
@@ -164,8 +171,8 @@ def is_denying(token: Token, language: str) -> bool:
     return language == "en" and (lower.endswith("n't") or _FAILING.fullmatch(lower) is not None)
 
 
-def _is_negative(pair: Comparison, token: Token) -> bool:
-    return is_denying(token, pair.language) or _NEGATIVE.fullmatch(token.text.lower()) is not None
+def _is_negative(token: Token, language: str) -> bool:
+    return is_denying(token, language) or _NEGATIVE.fullmatch(token.text.lower()) is not None
 
 
 def _is_same_denial(pair: Comparison, ours: list[Token], theirs: list[Token]) -> bool:
@@ -303,6 +310,8 @@ def _check_quantifiers(pair: Comparison) -> Iterator[Veto]:
         said = pair.partner[word].start if word else 0
         there = [other for _, at, other in theirs if 0 <= said - at[0] <= _QUANTIFIER_REACH] or [highest * (not theirs)]
         is_said = any(other.lower() == written.lower() and its >= rank for other, _, its in theirs)
+        is_said = is_said or (rank == 2 and any(share.points > 50 for share in shares(pair.wider)))
+        is_said = is_said or any(cue.first(pair.language, pair.claim.text[span[1] :]) for cue in (Cue.ABOVE, Cue.BELOW))
         if rank >= 2 and rank > max(there) and not is_said:
             yield Veto("quantifiers", Force.DOUBTS, f'the source does not say "{written}"')
             return
@@ -334,7 +343,8 @@ def _ranks(pair: Comparison, reading: Reading) -> list[tuple[str, tuple[int, int
 def _is_before_number(reading: Reading, end: int) -> bool:
     """Whether the next word is a number: "nearly six" and "only 25 %" limit the number alone."""
     at = bisect_left(reading.tokens, end, key=lambda token: token.start)
-    return at < len(reading.tokens) and reading.tokens[at].kind is Kind.NUMBER
+    is_number = at < len(reading.tokens) and reading.tokens[at].kind is Kind.NUMBER
+    return is_number and "(" not in reading.text[end : reading.tokens[at].start]
 
 
 def _is_spelled(reading: Reading, end: int) -> bool:

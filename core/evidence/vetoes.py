@@ -23,9 +23,10 @@ from core.evidence.alignment import (
     is_plural,
     is_year_token,
 )
+from core.evidence.binding import BINDING_RULES
 from core.evidence.cues import Cue
 from core.evidence.limits import AROUND_RULES, LIMIT_RULES, check_language, denials
-from core.evidence.quantities import has_number, is_about, measure, near, shares
+from core.evidence.quantities import has_number, is_about, is_part, measure, near, ratio_of, shares, start_of_quantity
 from core.evidence.words import Kind, Reading, Token, is_irregular_past, match_tokens, read
 from core.text.language import negations
 from core.text.numbers import MONTHS, is_loose
@@ -76,10 +77,12 @@ def _check_numbers(pair: Comparison) -> Iterator[Veto]:
     """A number in another's place, or one that the source nowhere gives."""
     for number in pair.claim.numbers:
         said = pair.in_place_of(number, lambda other: other.kind is Kind.NUMBER)
+        if said is not None and number.is_ordinal is not said.is_ordinal:
+            said = None
         if any(has_number(pair.claim, number, text) for text in (pair.home, pair.wider)):
-            if said is not None and _is_of_another(pair, number, said):
+            if said is not None and not is_part(number) and _is_of_another(pair, number, said):
                 yield Veto("numbers", Force.DOUBTS, f"the source says {said.text} there, not {number.text}")
-        elif _may_be(pair.claim, number, pair.home.numbers if said is None else (said,), pair.home.text):
+        elif _may_be(pair, number, said):
             continue
         elif said is not None:
             alike = is_year_token(number) == is_year_token(said)
@@ -114,17 +117,18 @@ def _dimension(reading: Reading, number: Token) -> str:
     return measured.dimension if measured else ""
 
 
-def _may_be(claim: Reading, number: Token, said: Sequence[Token], home: str) -> bool:
-    """Whether what the claim says of a number is true of one `said`: about 40, more than 40, fewer than 40."""
+def _may_be(pair: Comparison, number: Token, said: Token | None) -> bool:
+    """Whether what the claim says of a number is true of what the source says: about 40, more than 40, fewer than 40."""
+    claim, home = pair.claim, pair.home
+    others = home.numbers if said is None else (said,)
     if is_about(claim, number):
-        return any(near(number, other) for other in said)
+        return any(near(claim, number, home, other) for other in others)
     bound = _bound(claim, number, "en")
-    value = number.value
     part = next((share for share in shares(claim) if share.start <= number.start < share.end), None)
-    if not bound or not value or is_year_token(number):
+    if not bound or is_year_token(number):
         return False
-    ratios = [other.value / value for other in said if other.value and not is_year_token(other)]
-    ratios = [share.points / part.points for share in shares(read(home))] if part else ratios
+    ratios = [share.points / part.points for share in shares(read(pair.sentence))] if part else []  # also in brackets
+    ratios += [ratio for other in others if not part and (ratio := ratio_of(claim, number, home, other))]
     return any(1 < ratio <= MAX_BEYOND if bound[0] is Cue.ABOVE else 1 / MAX_BEYOND <= ratio < 1 for ratio in ratios)
 
 
@@ -164,7 +168,7 @@ def _check_units(pair: Comparison) -> Iterator[Veto]:
         places = [other for other in pair.home.numbers if other.stem == word.stem]
         said = pair.partner.get(word) or (places[0] if len(places) == 1 else None)
         ours, theirs = (measure(pair.claim, word), measure(pair.home, said)) if said is not None else (None, None)
-        if said is None or ours is None or theirs is None or ours.same_as(theirs):
+        if said is None or ours is None or theirs is None or ours.same_as(theirs) or is_part(word):
             continue
         if not any(ours.same_as(measure(pair.wider, other)) for other in pair.wider.numbers):
             units = [token for token in pair.claim.tokens if token.text == ours.unit]
@@ -202,8 +206,9 @@ def _check_bounds(pair: Comparison) -> Iterator[Veto]:
 
 
 def _bound(reading: Reading, number: Token, language: str) -> tuple[Cue, str] | None:
-    start = max([number.start - _BOUND_REACH, *(token.end for token in reading.numbers if token.end <= number.start)])
-    before = reading.text[max(0, start) : number.start]
+    first = start_of_quantity(reading, number)
+    start = max([first - _BOUND_REACH, *(token.end for token in reading.numbers if token.end <= first)])
+    before = reading.text[max(0, start) : first]
     after = reading.text[number.end : number.end + 12]
     for cue, behind, other in ((Cue.ABOVE, "or more", Cue.BELOW), (Cue.BELOW, "or less", Cue.ABOVE)):
         if found := [match.group() for match in cue.find(language, before)]:
@@ -494,5 +499,5 @@ def _check_opposites(pair: Comparison) -> Iterator[Veto]:
 
 RULES: tuple[Rule, ...] = (
     _check_numbers, _check_dates, _check_units, _check_bounds, _check_names, _check_first_word, _check_roles,
-    _check_doer, _check_opposites, *LIMIT_RULES, *AROUND_RULES,
+    _check_doer, _check_opposites, *LIMIT_RULES, *BINDING_RULES, *AROUND_RULES,
 )  # fmt: skip
