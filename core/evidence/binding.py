@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import takewhile
+from itertools import groupby, takewhile
 
 import regex
 
@@ -54,4 +54,131 @@ def _has_counterpart(pair: Comparison, word: Token) -> bool:
     return bool(own & wide or own & above or kinds(word.stem) & near)
 
 
-BINDING_RULES: tuple[Rule, ...] = (check_invention,)
+# What is said of whom
+
+
+def _holders(pair: Comparison) -> list[Token]:
+    """Whom the claim speaks of: the names that it begins with, or those that its "he" stands for; empty if it names none."""
+    text = pair.claim.text
+    if points_back(text):
+        subject = list(subject_of(pair.before.text).content)
+        if not _PERSON.match(text):
+            return subject
+        first = [word for word in pair.before.content[:1] if word.text[0].isupper()]
+        return [*first, *(word for word in pair.before.names if not calendar_of(word))]
+    first = pair.claim.units[0] if pair.claim.units else ()
+    is_name = bool(first) and (first[0].kind is Kind.NAME or first[0].stem in pair.wider.name_stems)
+    is_thing = bool(first) and first[0].stem in pair.wider.stems and points_back(pair.home.text)
+    return list(first) if (is_name or is_thing) and not calendar_of(first[0]) else []
+
+
+_PERSON = regex.compile(r"(?:he|she|his|her|er|sie|il|elle|él|ella|lui|lei|ele|ela|hij|zij)\b", regex.IGNORECASE)
+
+
+def check_list(pair: Comparison) -> Iterator[Veto]:
+    """Of a list of names with a number each, the number of another."""
+    holders = _holders(pair)
+    if not holders or not any(has_name(word, pair.home) for word in holders):
+        return
+    for number in pair.claim.numbers:
+        there = [other for other in pair.home.numbers if other.stem == number.stem]
+        if len(there) == 1 and (owner := _owner(pair.home, there[0], holders)):
+            yield Veto("list", Force.DOUBTS, f"the source says {number.text} of {owner.text}")
+            return
+
+
+def _owner(home: Reading, number: Token, holders: list[Token]) -> Token | None:
+    """The name beside the number in a list where names and such numbers take turns; None if it is a holder's."""
+    kind = (is_year_token(number), _unit(home, number))
+    items = [
+        word
+        for word in home.tokens
+        if (word.kind is Kind.NAME and not calendar_of(word))
+        or (word.kind is Kind.NUMBER and (is_year_token(word), _unit(home, word)) == kind)
+    ]
+    runs = [list(run) for _, run in groupby(items, key=lambda word: word.kind)]
+    at = next(place for place, run in enumerate(runs) if number in run)
+    if sum(run[0].kind is Kind.NUMBER for run in runs) < 2:
+        return None
+    step = -1 if runs[0][0].kind is Kind.NAME else 1
+    beside = runs[at + step] if 0 <= at + step < len(runs) else []
+    if not beside or any(has_name(word, read(" ".join(one.text for one in beside))) for word in holders):
+        return None
+    others = [word for run in runs if run is not beside for word in run if word.kind is Kind.NAME]
+    return beside[-1] if any(other.stem == word.stem for other in others for word in holders) else None
+
+
+def _unit(reading: Reading, number: Token) -> str:
+    measured = measure(reading, number)
+    return measured.dimension if measured else ""
+
+
+def check_holder(pair: Comparison) -> Iterator[Veto]:
+    """What the source says of somebody else: its sentence does not speak of whom the claim begins with."""
+    holders = _holders(pair)
+    if not holders or pair.is_translated or any(_stands_for(word, pair.home) for word in holders):
+        return
+    rest = [word for word in pair.claim.content if word not in holders]
+    found = sum(pair.home.match(word) > 0 for word in rest)
+    if len(rest) < MIN_REST or found < TOLD * len(rest):
+        return
+    spoken_of = _spoken_of(pair)
+    if spoken_of is None or any(_stands_for(word, spoken_of) for word in holders):
+        return
+    yield Veto("holder", Force.DOUBTS, f"the source does not say it of {holders[-1].text}")
+
+
+def _stands_for(word: Token, reading: Reading) -> bool:
+    """Whether the text speaks of the same, for a common noun also in another word."""
+    own = senses(word.stem) if word.kind is Kind.WORD else frozenset[int]()
+    return has_name(word, reading) or any(own & (senses(stem) | kinds(stem)) for stem in reading.stems if own)
+
+
+MIN_REST = 2  # content words besides the name
+TOLD = 0.7  # share of them that the sentence has, which then says just this
+_REFERRING = regex.compile(
+    r"\b(?:he|she|it|they|his|her|hers|its|their|him|them|who|whose|which|this|these|that|those|both|former|latter|we|our|"
+    r"the (?:\p{Ll}+(?= \p{Ll}+(?:ed|s)\b)|company|firm|group|organi[sz]ation|team|study|man|woman|couple|two|three|duo|pair|band|network|former|"
+    r"latter|stock exchange|city|country|town|school|university|club|party|player|writer|artist|scientist|author))\b",
+    regex.IGNORECASE,
+)
+
+
+def _spoken_of(pair: Comparison) -> Reading | None:
+    """What the source speaks of where the home does not name it: its title, or the sentence before a "they"."""
+    title = pair.context.partition("\n")[0]
+    refers = _REFERRING.search(pair.home.text)
+    if refers is None or any(name.start < refers.start() for name in pair.home.names):
+        return read(title)
+    content = pair.context if pair.sentence in pair.context else pair.passage
+    before = content[: content.find(pair.sentence)][-MAX_BEFORE:]
+    return read(f"{before} {title}") if before.strip() else None
+
+
+MAX_BEFORE = 600  # characters before a sentence among which the one before it stands
+
+
+def check_clause(pair: Comparison) -> Iterator[Veto]:
+    """What another clause of the sentence says of somebody else: "Davis won, while Ward lost"."""
+    holders = _holders(pair)
+    rest = [word for word in pair.claim.content if word not in holders]
+    if not holders or pair.is_translated or not any(has_name(word, pair.home) for word in holders):
+        return
+    clauses = [read(part) for part in _CLAUSES.split(pair.home.text) if part.strip()]
+    if len(clauses) < 2:
+        return
+    found = [sum(clause.match(word) > 0 for word in rest) for clause in clauses]
+    best = max(range(len(clauses)), key=found.__getitem__)
+    clause = clauses[best]
+    first = clause.units[0][0] if clause.units else None
+    if found[best] < max(MIN_REST, TOLD * len(rest)) or any(has_name(word, clause) for word in holders) or first is None:
+        return
+    if first.text[:1].isupper() and not calendar_of(first) and not pair.claim.match(first) and not _ANY_BY.search(clause.text):
+        yield Veto("clause", Force.DOUBTS, f"the source says it of {first.text}")
+
+
+_CLAUSES = regex.compile(r";|,? (?:while|whereas|though|although)\b|, (?:and|but) (?=\p{Lu})")
+_ANY_BY = regex.compile(r"\b(?:by|von|par|por|door|da)\b")
+
+
+BINDING_RULES: tuple[Rule, ...] = (check_invention, check_list, check_holder, check_clause)

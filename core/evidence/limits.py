@@ -471,19 +471,31 @@ _VERB = regex.compile(r"\p{L}{2}ed\b|n['’]t\b|[.!?。]\W*$", regex.IGNORECASE)
 def _check_subject(pair: Comparison) -> Iterator[Veto]:
     """A claim about "it" or "the company", unless what the answer spoke of last stands in the evidence."""
     text = pair.claim.text
-    if points_back(text):
-        subject = subject_of(pair.before.text)
+    if points_back(text) and not _is_self(pair):
+        before = pair.before if pair.before.content else read(pair.context.partition("\n")[0])  # else what it is about
+        subject = subject_of(before.text)
         if not subject.content:
-            chained = [word for word in pair.before.names if pair.names(word)]
+            chained = [word for word in before.names if pair.names(word)]
             if not chained:
                 yield Veto("subject", Force.DOUBTS, f'who or what "{text.split()[0]}" is, was not said before')
-        elif not any(pair.names(word) for word in subject.content):
+        elif pair.before.content and not any(pair.names(word) for word in subject.content):
             yield Veto("subject", Force.DOUBTS, f"the source does not speak of {subject.text}")
-        elif (other := _other_subject(pair)) is not None:
+        elif (other := _other_subject(pair, before)) is not None:
             yield Veto("subject", Force.DOUBTS, f"the source says it of {other.text}")
     has_verb = _VERB.search(text) or any(_is_finite(token) for token in pair.claim.tokens)
     if len(pair.claim.content) < MIN_CONTENT and not has_verb:
         yield Veto("fragment", Force.DOUBTS, "not a whole sentence")
+
+
+def _is_self(pair: Comparison) -> bool:
+    """Whether the claim speaks of "the study" as its source does."""
+    match = _SELF.match(pair.claim.text)
+    return match is not None and match["noun"].lower() in pair.wider.text.lower()
+
+
+_SELF = regex.compile(
+    r"the (?P<noun>study|studies|authors?|researchers?|report|survey|trial|paper)\b", regex.IGNORECASE
+)
 
 
 def _is_finite(token: Token) -> bool:
@@ -491,7 +503,7 @@ def _is_finite(token: Token) -> bool:
     return lower in _PAST | _PRESENT | _FUTURE or is_irregular_past(lower)
 
 
-def _other_subject(pair: Comparison) -> Token | None:
+def _other_subject(pair: Comparison, before: Reading) -> Token | None:
     """The name that begins the home, where what was spoken of before is another."""
     subject = pair.home.units[0] if pair.home.units else ()
     if not subject or not subject[0].text[0].isupper() or subject[0] in pair.claimed or calendar_of(subject[0]):
@@ -501,7 +513,7 @@ def _other_subject(pair: Comparison) -> Token | None:
     first = min(pair.claimed, key=lambda word: word.start, default=None)
     opens = not pair.home.text[: subject[0].start].strip()
     is_subject = first is not None and subject[-1].end <= first.start and opens
-    return subject[0] if is_subject and not any(has_name(word, pair.before) for word in subject) else None
+    return subject[0] if is_subject and not any(has_name(word, before) for word in subject) else None
 
 
 def _check_frame(pair: Comparison) -> Iterator[Veto]:
