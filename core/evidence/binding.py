@@ -7,12 +7,12 @@ from itertools import groupby, takewhile
 
 import regex
 
-from core.evidence.alignment import Comparison, Force, Rule, Veto, calendar_of, has_name, is_year_token
+from core.evidence.alignment import Comparison, Force, Rule, Veto, calendar_of, has_name, is_plural, is_year_token
 from core.evidence.opposites import kinds, senses
 from core.evidence.quantities import measure
 from core.evidence.verbatim import points_back, subject_of
-from core.evidence.words import Kind, Reading, Token, read
-from core.text.language import KNOWN, language_of
+from core.evidence.words import Kind, Reading, Token, is_irregular_past, read
+from core.text.language import KNOWN
 from core.text.numbers import unit_of
 
 MIN_STRANGE = 0.2  # share of the claim's content words that the source has no word for
@@ -21,11 +21,12 @@ MIN_PREFIX = 5  # letters that words of one origin share
 # Words that may be said of anything: degrees, counts, and words that stand for others.
 _GENERIC = frozenset(
     """more most less least nearly almost roughly about around slightly according often always usually many several
-    various higher lower larger smaller greater fewer better worse bigger older younger longer shorter oldest youngest
-    newest today later earlier next also too even still only just back away together ago once twice much further well
-    such own other another same different first second third last people person thing part kind type sort way number
-    amount time times whole however half quarter million billion exceed exceeds exceeded exceeding total came comes little
-    average mean percentage point points""".split()
+    various higher lower larger smaller greater fewer better worse bigger older younger longer shorter oldest
+    youngest newest today later earlier next also too even still only just back away together ago once twice
+    much further well such own other another same different first second third last people person thing part
+    kind type sort way number amount time times whole however half quarter million billion exceed exceeds
+    exceeded exceeding total came comes little last lasts lasted take takes took average mean percentage point
+    points""".split()
 )
 
 
@@ -35,13 +36,15 @@ def check_invention(pair: Comparison) -> Iterator[Veto]:
         return
     plain = [word for word in pair.claim.content if _is_plain(word)]
     last = list(takewhile(lambda word: not _has_counterpart(pair, word), reversed(plain)))
-    if len(last) >= MIN_LAST and len(last) >= MIN_STRANGE * len(pair.claim.content):
+    is_known = any(pair.wider.match(word) for word in pair.claim.content if word not in last)  # else free wording
+    if is_known and len(last) >= MIN_LAST and len(last) >= MIN_STRANGE * len(pair.claim.content):
         yield Veto("invention", Force.DOUBTS, f'the source has no word for "{last[1].text} … {last[0].text}"')
 
 
 def _is_plain(word: Token) -> bool:
     lower = word.text.lower()
-    return word.kind is Kind.WORD and not word.values and len(lower) > 2 and lower not in _GENERIC and not unit_of(lower)
+    is_said_of_anything = len(lower) < 3 or lower in _GENERIC or unit_of(lower) is not None
+    return word.kind is Kind.WORD and not word.values and not is_said_of_anything
 
 
 def _has_counterpart(pair: Comparison, word: Token) -> bool:
@@ -56,9 +59,66 @@ def _has_counterpart(pair: Comparison, word: Token) -> bool:
 
 # What is said of whom
 
+MIN_CONTENT = 4  # content words below which a claim without a verb is a fragment
+_VERB = regex.compile(r"\p{L}{2}ed\b|n['’]t\b|[.!?。]\W*$", regex.IGNORECASE)  # or a stop, as sentences have
+
+
+def check_subject(pair: Comparison) -> Iterator[Veto]:
+    """A claim about "it" or "the company", unless what the answer spoke of last stands in the evidence."""
+    text = pair.claim.text
+    if points_back(text) and not _is_self(pair):
+        before = pair.before if pair.before.content else read(pair.context.partition("\n")[0])  # else what it is about
+        subject = subject_of(before.text)
+        if not subject.content:
+            chained = [word for word in before.names if pair.names(word)]
+            if not chained:
+                yield Veto("subject", Force.DOUBTS, f'who or what "{text.split()[0]}" is, was not said before')
+        elif pair.before.content and not any(pair.names(word) for word in subject.content):
+            yield Veto("subject", Force.DOUBTS, f"the source does not speak of {subject.text}")
+        elif (other := _other_subject(pair, before)) is not None:
+            yield Veto("subject", Force.DOUBTS, f"the source says it of {other.text}")
+    has_verb = _VERB.search(text) or any(_is_finite(token) for token in pair.claim.tokens)
+    if len(pair.claim.content) < MIN_CONTENT and not has_verb:
+        yield Veto("fragment", Force.DOUBTS, "not a whole sentence")
+
+
+def _is_self(pair: Comparison) -> bool:
+    """Whether the claim speaks of "the study" as its source does."""
+    match = _SELF.match(pair.claim.text)
+    return match is not None and match["noun"].lower() in pair.wider.text.lower()
+
+
+_SELF = regex.compile(
+    r"the (?P<noun>study|studies|authors?|researchers?|report|survey|trial|paper)\b", regex.IGNORECASE
+)
+
+
+def _is_finite(token: Token) -> bool:
+    lower = token.text.lower()
+    return lower in _FINITE or is_irregular_past(lower)
+
+
+_FINITE = frozenset(
+    """will shall won't was were had did wasn't weren't hadn't didn't is are has have does do isn't aren't hasn't
+    haven't doesn't don't""".split()
+)
+
+
+def _other_subject(pair: Comparison, before: Reading) -> Token | None:
+    """The name that begins the home, where what was spoken of before is another."""
+    subject = pair.home.units[0] if pair.home.units else ()
+    if not subject or not subject[0].text[0].isupper() or subject[0] in pair.claimed or calendar_of(subject[0]):
+        return None
+    if subject[0].kind is Kind.WORD and is_plural(subject[0]):
+        return None
+    first = min(pair.claimed, key=lambda word: word.start, default=None)
+    opens = not pair.home.text[: subject[0].start].strip()
+    is_subject = first is not None and subject[-1].end <= first.start and opens
+    return subject[0] if is_subject and not any(has_name(word, before) for word in subject) else None
+
 
 def _holders(pair: Comparison) -> list[Token]:
-    """Whom the claim speaks of: the names that it begins with, or those that its "he" stands for; empty if it names none."""
+    """Whom the claim speaks of: the name that it begins with, or those that its "he" stands for; perhaps nobody."""
     text = pair.claim.text
     if points_back(text):
         subject = list(subject_of(pair.before.text).content)
@@ -138,8 +198,9 @@ MIN_REST = 2  # content words besides the name
 TOLD = 0.7  # share of them that the sentence has, which then says just this
 _REFERRING = regex.compile(
     r"\b(?:he|she|it|they|his|her|hers|its|their|him|them|who|whose|which|this|these|that|those|both|former|latter|we|our|"
-    r"the (?:\p{Ll}+(?= \p{Ll}+(?:ed|s)\b)|company|firm|group|organi[sz]ation|team|study|man|woman|couple|two|three|duo|pair|band|network|former|"
-    r"latter|stock exchange|city|country|town|school|university|club|party|player|writer|artist|scientist|author))\b",
+    r"the (?:\p{Ll}+(?= \p{Ll}+(?:ed|s)\b)|company|firm|group|organi[sz]ation|team|study|man|woman|couple|two|three|"
+    r"duo|pair|band|network|former|latter|stock exchange|city|country|town|school|university|club|party|player|writer|"
+    r"artist|scientist|author))\b",
     regex.IGNORECASE,
 )
 
@@ -171,9 +232,10 @@ def check_clause(pair: Comparison) -> Iterator[Veto]:
     best = max(range(len(clauses)), key=found.__getitem__)
     clause = clauses[best]
     first = clause.units[0][0] if clause.units else None
-    if found[best] < max(MIN_REST, TOLD * len(rest)) or any(has_name(word, clause) for word in holders) or first is None:
+    if first is None or not first.text[:1].isupper() or calendar_of(first) or pair.claim.match(first):
         return
-    if first.text[:1].isupper() and not calendar_of(first) and not pair.claim.match(first) and not _ANY_BY.search(clause.text):
+    is_said_there = found[best] >= max(MIN_REST, TOLD * len(rest)) and not any(has_name(one, clause) for one in holders)
+    if is_said_there and not _ANY_BY.search(clause.text):
         yield Veto("clause", Force.DOUBTS, f"the source says it of {first.text}")
 
 

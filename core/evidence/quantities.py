@@ -134,11 +134,9 @@ def has_number(claim: Reading, number: Token, reading: Reading) -> bool:
         return True
     if _has_share(claim, number, reading) or _stands_in(number.text, reading.text):
         return True
-    if is_about(claim, number) and any(near(claim, number, reading, other) for other in reading.numbers):
-        return True
-    if number.is_ordinal and _has_date(claim, number, reading):
-        return True
-    if measured and measured.dimension == "time" and _is_span(measured.amount / YEAR, reading):
+    is_near = is_about(claim, number) and any(near(claim, number, reading, other) for other in reading.numbers)
+    is_span = measured is not None and measured.dimension == "time" and _is_span(measured.amount / YEAR, reading)
+    if is_near or is_span or (number.is_ordinal and _has_date(claim, number, reading)):
         return True
     is_decade = claim.text[number.end : number.end + 2].startswith(("s", "'s")) and is_year(number.text, number.value)
     return is_decade and any(0 <= (other.value or 0) - number.value < 10 for other in reading.numbers)
