@@ -124,8 +124,8 @@ def _holders(pair: Comparison) -> list[Token]:
         subject = list(subject_of(pair.before.text).content)
         if not _PERSON.match(text):
             return subject
-        first = [word for word in pair.before.content[:1] if word.text[0].isupper()]
-        return [*first, *(word for word in pair.before.names if not calendar_of(word))]
+        opening = [word for word in pair.before.content[:1] if word.text[0].isupper()]
+        return [*opening, *(word for word in pair.before.names if not calendar_of(word))]
     first = pair.claim.units[0] if pair.claim.units else ()
     is_name = bool(first) and (first[0].kind is Kind.NAME or first[0].stem in pair.wider.name_stems)
     is_thing = bool(first) and first[0].stem in pair.wider.stems and points_back(pair.home.text)

@@ -97,7 +97,7 @@ def _check_negation(pair: Comparison) -> Iterator[Veto]:
     if (
         not is_near
         or len(pair.opposed) % 2
-        or (dropped and any(one.lower() not in pair.home.text.lower() for one in said_so))
+        or (dropped and any(one[:5].lower() not in pair.home.text.lower() for one in said_so))
         or (
             added
             and any(

@@ -65,12 +65,18 @@ def _table() -> dict[str, frozenset[str]]:
 def are_opposite(left: str, right: str) -> bool:
     """Whether two stems are opposites: listed, or one denies the other by a prefix; never words of one meaning."""
     left, right = _WRITTEN.get(left, left), _WRITTEN.get(right, right)
-    if left == right or set(meanings(left)) & set(meanings(right)):
+    if left == right:
         return False
-    left, right = _positive(left), _positive(right)
+    return _are_contrary(_positive(left), _positive(right)) and not set(meanings(left)) & set(meanings(right))
+
+
+def _are_contrary(left: str, right: str) -> bool:
     if right in _table().get(left, ()) or _are_rival_degrees(left, right):
         return True
-    bare, whole = root(min(left, right, key=len)), root(max(left, right, key=len))
+    short, long = sorted((left, right), key=len)
+    if not long.startswith(tuple(_PREFIXES)):
+        return False
+    bare, whole = root(short), root(long)
     return len(bare) >= MIN_BARE and whole.endswith(bare) and whole.removesuffix(bare) in _PREFIXES
 
 
