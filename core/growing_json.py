@@ -53,6 +53,16 @@ def named(fields: Mapping[str, Json], names: Collection[str]) -> dict[str, Json]
     return {known.get(_plain(key), key): value for key, value in fields.items()}
 
 
+def whole_number(value: Json) -> int | None:
+    """An integer that may be written as a text (`"3"`) or as `3.0`; None for anything else."""
+    if isinstance(value, str):
+        digits = value.strip()
+        return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 10 else None
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != int(value):
+        return None
+    return int(value)
+
+
 def _plain(name: str) -> str:
     return re.sub(r"[\W_]+", "", name).casefold()
 

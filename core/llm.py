@@ -219,6 +219,10 @@ class DraftAnswer:
     citations: tuple[DraftCitation, ...] = ()
     is_complete: bool = True
 
+    @property
+    def text(self) -> str:
+        return "\n\n".join(part for part in (self.summary, self.detail) if part)
+
 
 class AnswerStream:
     """Turns the deltas of a structured answer into its sections as they grow, and finally into a draft."""
@@ -298,11 +302,16 @@ def _citations_of(value: Json) -> tuple[DraftCitation, ...]:
     )
 
 
-def is_answer(text: str) -> bool:
-    """Whether a finished text can be shown as an answer: a structured one that is whole, or prose."""
+def read_answer(text: str) -> DraftAnswer:
+    """The best that can be made of a finished text, as `AnswerStream` reads it."""
     stream = AnswerStream()
     stream.feed(ChatDelta(text))
-    draft = stream.finish()
+    return stream.finish()
+
+
+def is_answer(text: str) -> bool:
+    """Whether a finished text can be shown as an answer: a structured one, also cut off, or prose."""
+    draft = read_answer(text)
     return draft.is_complete or bool(draft.summary) or read_prose(text) is not None
 
 
