@@ -101,7 +101,7 @@ async def test_request_asks_for_the_strict_schema_and_the_token_limit():
         ),
     ],
 )
-@pytest.mark.parametrize("status", [400, 404, 422])
+@pytest.mark.parametrize("status", [400, 404, 422, 500])
 async def test_what_the_endpoint_cannot_do_is_left_out_and_remembered(rejects, accepted, status):
     """D6: any OpenAI-compatible endpoint serves, whatever of the newer parameters it lacks."""
     async with openai_world(ANSWER) as world:
