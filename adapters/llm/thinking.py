@@ -22,7 +22,7 @@ _NAMED = re.compile("|".join(map(re.escape, _OPENINGS)), re.IGNORECASE)
 _OPENING = re.compile(rf"\s*(?:{_NAMED.pattern})", re.IGNORECASE)
 _CLOSING = re.compile(rf"</(?:{'|'.join(_TAGS)})>|\[/THINK\]|◁/think▷|<\|channel\|>final<\|message\|>", re.IGNORECASE)
 _ENDING = re.compile(r"<\|(?:end|return|im_end)\|>\s*\Z")
-_ANSWER = re.compile(r'\s*(?:[\[{]|```\w*\s*[\[{])|.{0,200}?\{\s*"', re.DOTALL)
+_ANSWER = re.compile(r"\s*(?:```\w*\s*)?[\[{]")
 _MOST_BRACES = 50  # in a thought that is not closed; each is a look whether the answer begins there
 
 
@@ -30,8 +30,8 @@ class Thoughts:
     """Parts the thoughts from an answer as it comes: `feed` gives what may be passed on, `end` the rest.
 
     An opening tag counts only where the text begins, a closing one also without it, as templates that open the
-    thought for the model leave it. Plain text is held until its end, since it may turn out to have been a thought;
-    JSON is passed on at once.
+    thought for the model leave it. Only what begins as JSON is passed on at once: all else is held until its end,
+    since it may turn out to have been a thought.
     """
 
     def __init__(self, *, is_json: bool) -> None:
