@@ -14,7 +14,7 @@ from core.job import LOCAL
 from core.library.funnel import Shelves
 from core.library.paper import PaperChunk
 from core.memo import RememberingModel
-from core.section.evidence import Evidence, Searched, search_evidence, select_final
+from core.section.evidence import NEUTRAL_SCORE, Evidence, Searched, search_evidence, select_final
 from tests.core.section.samples import PAPERS, Hashing, items, model, shelve, summaries
 from tests.fakes import FakeModel, make_deps
 
@@ -190,3 +190,13 @@ def test_five_to_eight_are_kept(combined: list[float], kept: int) -> None:
     entries = [Evidence(chunk, "", 0.0, score, score, "q") for score in combined]
 
     assert len(select_final(entries, SectionSettings())) == kept
+
+
+@pytest.mark.parametrize("broken", ["summaries", "scores"])
+async def test_what_cannot_be_read_is_replaced_by_what_is_known(broken: str) -> None:
+    """N-05: the beginning of a passage stands for its summary, and nearness alone for a score."""
+    searched = await found(model("", **{broken: "I cannot say."}))
+
+    assert (searched.candidates, searched.unjudged) == (6, 0)
+    assert all(entry.summary for entry in searched.found)
+    assert broken == "summaries" or {entry.llm_score for entry in searched.found} == {NEUTRAL_SCORE}
