@@ -15,7 +15,7 @@ from core.evidence.citations import strip_markers
 from core.evidence.grounding import Grounder, as_told
 from core.evidence.judge import AnswerRuling, Judgement, Judging
 from core.evidence.structure import ITEM, Judged, assemble, is_lead, leans
-from core.llm import SECTIONS, AnswerStream, DraftAnswer, estimate_usage
+from core.llm import SECTIONS, AnswerStream, DraftAnswer, estimate_usage, is_answer, read_prose
 from core.ports import ChatModel, ChatRequest
 from core.progress import Progress
 from core.sentences import Sentence, may_end, split_sentences
@@ -24,6 +24,9 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 MAX_BACK = 4  # sentences looked through for the one that names whom they all speak of
+MIN_REPEATED_WORDS = 4  # shorter ones may answer twice, as "Not known." in a table does
+MAX_IN_A_ROW = 3  # sentences alike but for their numbers; figures of several years are given as a list
+MAX_SUMMARY_SENTENCES = 30  # of 120 words that are asked for
 LEANS_ON_CUT = "it leans on a sentence that could not be confirmed"
 
 _NEXT_WORD = regex.compile(r"\s*[^\w\s\[(【]*(?:[\p{Han}\p{Hiragana}\p{Katakana}]{2}|\w[\w'’]*[^\w'’])")
@@ -51,7 +54,8 @@ class Writing:
     """What has been written so far; complete or not, nothing of it is lost.
 
     Each sentence is put to the judge as soon as it is complete, while the next ones are written; sentences are shown
-    in their order, each once it is decided.
+    in their order, each once it is decided. `prose` is the latest text that was no structured answer but may be one
+    all the same; `is_cut` and `notes` are those of the last call (core/ports.py, `ChatDelta`).
     """
 
     grounder: Grounder
@@ -60,6 +64,9 @@ class Writing:
     question: str = ""
     judged: list[Judged] = field(default_factory=list)
     draft: DraftAnswer | None = None
+    prose: DraftAnswer | None = None
+    is_cut: bool = False
+    notes: tuple[str, ...] = ()
     usage: ModelUsage = field(default_factory=ModelUsage)
     _reached: dict[Section, _Reached] = field(default_factory=dict)
     _deciding: asyncio.Task[None] | None = None
@@ -69,19 +76,25 @@ class Writing:
     async def write(self, model: ChatModel, request: ChatRequest) -> None:
         """Stream one call to its end. Raises `ModelError`; what was judged until then stays."""
         stream = AnswerStream()
-        pieces = 0
+        self.is_cut, self.notes = False, ()
         try:
-            async for delta in model.stream(request):
-                pieces += len(delta.text)
+            async for delta in model.stream(replace(request, accepts=is_answer)):
+                self.is_cut, self.notes = delta.is_cut or self.is_cut, (*self.notes, *delta.notes)
                 for update in stream.feed(delta):
                     await self._take(update.section, update.text, is_final=update.is_final)
         finally:
             self.draft = stream.finish()
-            self.usage = stream.usage or estimate_usage(request, "x" * pieces)
+            self.usage = stream.usage or estimate_usage(request, stream.text)
+            if not (self.draft.is_complete or self.judged):
+                prose = read_prose(stream.text)
+                self.prose = replace(prose, is_complete=not self.is_cut) if prose else self.prose
+        await self._take_all(self.draft)
+
+    async def _take_all(self, draft: DraftAnswer) -> None:
         # An answer that was cut off ends in half a sentence, which says something else than the whole one.
-        is_whole = self.draft.is_complete
-        await self._take("summary", self.draft.summary, is_final=is_whole or bool(self.draft.detail))
-        await self._take("detail", self.draft.detail, is_final=is_whole)
+        is_whole = draft.is_complete
+        await self._take("summary", draft.summary, is_final=is_whole or bool(draft.detail))
+        await self._take("detail", draft.detail, is_final=is_whole)
 
     async def answers_question(self) -> AnswerRuling:
         """Whether the summary that is shown answers the question; asked as soon as it is there."""
@@ -101,6 +114,11 @@ class Writing:
         if self._deciding is not None:
             await asyncio.shield(self._deciding)  # a deadline ends the waiting, not the sentences
         return self.judged
+
+    async def take_prose(self, prose: DraftAnswer) -> None:
+        """Take plain text as the answer; the check makes that safe."""
+        self.draft = prose
+        await self._take_all(prose)
 
     async def take_back(self) -> None:
         """Retract all that was shown, before a second try."""
@@ -135,10 +153,12 @@ class Writing:
             if not (is_final or is_settled(text, first, end)):
                 break
             whole = replace(sentence, text=text[first:end]) if first > paragraph + sentence.start else sentence
-            judged = self._propose(section, reached.place, whole, gap=text[start:first])
-            self.judged.append(judged)
-            start, reached.place = end, reached.place + 1
-            self._decide(judged)
+            gap, start = text[start:first], end
+            if not is_repeated(whole, [entry for entry in self.judged if entry.section == section]):
+                judged = self._propose(section, reached.place, whole, gap=gap)
+                self.judged.append(judged)
+                reached.place += 1
+                self._decide(judged)
             # Code may hold blank lines; behind it a new paragraph begins.
             blank = end if "\n\n" in whole.text else text.rfind("\n\n", 0, end) + 2
             reached.paragraph = max(reached.paragraph, blank if blank > 1 else 0)
@@ -204,6 +224,29 @@ class Writing:
     async def _show(self, judged: Judged) -> None:
         if judged.claim is not None and judged.shown is not None:
             await self.progress.sentence(judged.claim, as_told(judged))
+
+
+def is_repeated(sentence: Sentence, own: Sequence[Judged]) -> bool:
+    """What its section has said before, or says for the third time in a row with other numbers, as small models do
+    until their tokens are used up; and what comes behind a summary that has long been none.
+
+    It is neither judged nor shown.
+    """
+    said = sentence.text.strip()
+    if not sentence.asserts or len(said.split()) < MIN_REPEATED_WORDS:
+        return False
+    if any(entry.text.strip() == said for entry in own):
+        return True
+    if own and own[0].section == "summary" and len(own) >= MAX_SUMMARY_SENTENCES:
+        return True
+    is_prose = not (ITEM.match(sentence.text) or said.startswith("|"))
+    last = own[1 - MAX_IN_A_ROW :]
+    return is_prose and len(last) == MAX_IN_A_ROW - 1 and {_mould(entry.text) for entry in last} == {_mould(said)}
+
+
+def _mould(text: str) -> str:
+    """A sentence without its numbers."""
+    return regex.sub(r"\d[\d.,]*", "0", text.strip())
 
 
 def before_of(judged: Sequence[Judged], section: Section, text: str, gap: str) -> str:

@@ -6,12 +6,13 @@ import asyncio
 import json
 import logging
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 
 from adapters.store.memory import MemoryJobMemo
 from core.errors import StoreError
-from core.llm import complete
+from core.llm import asked_in_words, complete, with_more_tokens
 from core.memo import RememberingModel, remembered
 from core.ports import ChatDelta, ChatRequest
 from tests.fakes import FakeModel
@@ -126,3 +127,33 @@ async def test_log_says_which_kind_of_entry_failed_and_nothing_of_the_question(
     logged = str([vars(record) for record in caplog.records])
     assert "'search'" in logged
     assert "Kim" not in logged
+
+
+async def test_answer_that_was_of_no_use_is_not_kept() -> None:
+    """N-05: a retry is a new call; what was accepted is not paid for again."""
+    memo, model = MemoryJobMemo(), FakeModel({"plan": ["no JSON", '{"queries": ["kim"]}', "never asked"]})
+    request = replace(REQUEST, schema={"type": "object", "properties": {"queries": {"type": "array"}}})
+
+    texts = [(await complete(RememberingModel(model, memo, "job_1"), request)).text for _ in range(3)]
+
+    assert texts == ["no JSON", '{"queries": ["kim"]}', '{"queries": ["kim"]}']
+    assert len(model.asked) == 2
+
+
+async def test_whoever_asks_says_what_is_accepted() -> None:
+    memo, model = MemoryJobMemo(), FakeModel({"plan": ["maybe", "yes"]})
+    request = replace(REQUEST, accepts=lambda text: text == "yes")
+
+    texts = [(await complete(RememberingModel(model, memo, "job_1"), request)).text for _ in range(3)]
+
+    assert texts == ["maybe", "yes", "yes"]
+
+
+async def test_asking_in_other_words_or_for_more_is_another_call() -> None:
+    """What an answer that was cut, or could not be read, is followed by."""
+    memo, model = MemoryJobMemo(), FakeModel({"plan": ["first", "second", "third"]})
+    asked = [REQUEST, asked_in_words(REQUEST), with_more_tokens(REQUEST)]
+
+    texts = [(await complete(RememberingModel(model, memo, "job_1"), request)).text for request in asked]
+
+    assert texts == ["first", "second", "third"]

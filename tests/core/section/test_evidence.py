@@ -15,7 +15,7 @@ from core.job import LOCAL
 from core.library.funnel import Shelves
 from core.library.paper import Index, PaperChunk
 from core.memo import RememberingModel
-from core.section.evidence import Evidence, Searched, search_evidence, select_final
+from core.section.evidence import NEUTRAL_SCORE, Evidence, Searched, search_evidence, select_final
 from tests.core.section.samples import PAPERS, Hashing, items, model, shelve, summaries
 from tests.fakes import FakeModel, make_deps
 
@@ -205,3 +205,13 @@ async def test_papers_whose_vectors_are_not_made_yet_are_found_by_their_words() 
     searched = await search_evidence("job_1", QUERY, shelves_of(deps), deps, deps.model)
 
     assert f"{bare.paper.id}#{bare.chunk_index}" in {entry.chunk_id for entry in searched.found}
+
+
+@pytest.mark.parametrize("broken", ["summaries", "scores"])
+async def test_what_cannot_be_read_is_replaced_by_what_is_known(broken: str) -> None:
+    """N-05: the beginning of a passage stands for its summary, and nearness alone for a score."""
+    searched = await found(model("", **{broken: "I cannot say."}))
+
+    assert (searched.candidates, searched.unjudged) == (6, 0)
+    assert all(entry.summary for entry in searched.found)
+    assert broken == "summaries" or {entry.llm_score for entry in searched.found} == {NEUTRAL_SCORE}
