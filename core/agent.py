@@ -6,21 +6,25 @@ the loop hands in how to ask and what to do, so each can be a durable step.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from rapidfuzz import fuzz
 
 from core.answer import ModelUsage
 from core.errors import ModelGarbled, ToolsUnsupported
+from core.events import Json
 from core.growing_json import parse_object
-from core.llm import complete, estimate_usage, strict
+from core.llm import ask, estimate_usage, retry_once, strict
 from core.ports import ChatModel, ChatRequest, Tool, ToolCall, ToolTurn
 from core.terms import terms
 
 MAX_QUERY_CHARS = 400
 SAME_WORDING = 90  # rapidfuzz token_sort_ratio 0…100; the same words in another order give 100
 SAME_TERMS = 0.75  # of all terms of two queries, how many they share; a new question brings its own
+UNREAD = "the agent's decision could not be read"
 _STRUCTURED = strict(
     {
         "missing": {"type": "string"},
@@ -103,11 +107,16 @@ def refusal(query: str, known: Sequence[str]) -> str:
 
 
 async def decide(model: ChatModel, request: ChatRequest) -> Move:
-    """The model's next move. `request` has exactly one tool, with one argument `query`. Raises `ModelError`."""
+    """The model's next move. `request` has exactly one tool, with one argument `query`. Raises `ModelError`.
+
+    What cannot be read is no search.
+    """
     try:
-        return await _by_tools(model, request)
+        return await retry_once(partial(_by_tools, model, request))
     except ToolsUnsupported:
         return await _by_structure(model, request)
+    except ModelGarbled:
+        return Move(said=UNREAD, usage=ModelUsage())
 
 
 async def _by_tools(model: ChatModel, request: ChatRequest) -> Move:
@@ -134,15 +143,28 @@ async def _by_structure(model: ChatModel, request: ChatRequest) -> Move:
         tools=(),
         turns=(),
     )
-    completion = await complete(model, asked)
-    try:
-        value = parse_object(completion.text)
-    except ModelGarbled:
-        return Move(said="the agent's decision could not be read", usage=completion.usage)
-    query = _query_of(completion.text)
-    if value.get("action") != "search" or not query:
-        return Move(said=str(value.get("missing") or ""), usage=completion.usage)
-    return Move((_written_call(tool, len(request.turns), completion.text),), (query,), usage=completion.usage)
+    told = await ask(model, asked, _decision)
+    spent = _together(told.usage)
+    if told.value is None:
+        return Move(said=UNREAD, usage=spent)
+    action, query, missing = told.value
+    if action != "search" or not query:
+        return Move(said=missing, usage=spent)
+    written = json.dumps({"query": query}, ensure_ascii=False)
+    return Move((_written_call(tool, len(request.turns), written),), (query,), usage=spent)
+
+
+def _decision(fields: Mapping[str, Json]) -> tuple[str, str, str] | None:
+    """The action, the query and what is missing; None without an action."""
+    action, query = fields.get("action"), fields.get("query")
+    if not isinstance(action, str):
+        return None
+    return action.strip().lower(), _one_query(query), str(fields.get("missing") or "")
+
+
+def _together(usage: Sequence[ModelUsage]) -> ModelUsage:
+    prompt, completion = sum(one.prompt_tokens for one in usage), sum(one.completion_tokens for one in usage)
+    return ModelUsage(prompt, completion, is_estimated=any(one.is_estimated for one in usage))
 
 
 def _told(turn: ToolTurn) -> str:
@@ -156,7 +178,10 @@ def _written_call(tool: Tool, turn: int, text: str) -> ToolCall:
 
 def _query_of(arguments: str) -> str:
     try:
-        query = parse_object(arguments).get("query")
+        return _one_query(parse_object(arguments).get("query"))
     except ModelGarbled:
         return ""
+
+
+def _one_query(query: Json) -> str:
     return " ".join(query.split())[:MAX_QUERY_CHARS] if isinstance(query, str) else ""

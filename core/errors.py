@@ -27,6 +27,7 @@
     │   ├── ModelUnavailable    retryable: connection refused, 5xx
     │   ├── ModelRateLimited    retryable, after `retry_after_s`
     │   ├── ModelRejected       key, model name or request refused
+    │   │   └── PromptTooLong   it does not fit into the model's window
     │   ├── ToolsUnsupported    the model takes no tools: ask for structured output instead
     │   ├── ModelGarbled        retryable: an answer that cannot be parsed
     │   └── WebSearchUnavailable the model cannot search the web by itself
@@ -197,7 +198,13 @@ class ModelTimeout(ModelError):
 
 
 class ModelUnavailable(ModelError):
+    """`retry_after_s` where it is known, as of a model that is still being loaded."""
+
     retryable = True
+
+    def __init__(self, message: str, *, retry_after_s: float | None = None, user_message: str | None = None) -> None:
+        super().__init__(message, user_message=user_message)
+        self.retry_after_s = retry_after_s
 
 
 class ModelRateLimited(ModelError):
@@ -210,6 +217,17 @@ class ModelRateLimited(ModelError):
 
 class ModelRejected(ModelError):
     pass
+
+
+class PromptTooLong(ModelRejected):
+    """What was sent does not fit into the model's window, which has `window` tokens, 0 where nobody says.
+
+    `sent` is how many tokens the endpoint counted, 0 likewise.
+    """
+
+    def __init__(self, message: str, *, window: int = 0, sent: int = 0, user_message: str | None = None) -> None:
+        super().__init__(message, user_message=user_message)
+        self.window, self.sent = window, sent
 
 
 class ToolsUnsupported(ModelError):

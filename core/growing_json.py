@@ -6,6 +6,7 @@ Text that has been streamed is never lost, however the answer ends.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Mapping
 from typing import Literal
 
 from pydantic_core import from_json
@@ -27,6 +28,48 @@ def parse_object(text: str) -> dict[str, Json]:
         f"no JSON object in {len(text)} characters of answer",
         user_message="The model's answer could not be read; please try again.",
     )
+
+
+def read_object(text: str, schema: Mapping[str, Json], *, takes_part: bool = False) -> dict[str, Json] | None:
+    """The object in a finished answer by the names of `schema`; None when there is none with any of them.
+
+    Names may be in another case, the object in another one, or only its one list written. With `takes_part` what is
+    complete of an object that was cut off will do.
+    """
+    names = _names(schema)
+    value = _whole_list(text, schema) or _whole_object(text) or (_complete_part(text) if takes_part else None)
+    if value is None:
+        return None
+    for candidate in (value, *value.values()):
+        found = named(candidate, names) if isinstance(candidate, dict) else {}
+        if not names or found.keys() & set(names):
+            return found
+    return None
+
+
+def named(fields: Mapping[str, Json], names: Collection[str]) -> dict[str, Json]:
+    """`fields` with those of `names` that are written in another case, or with blanks or hyphens, spelled as there."""
+    known = {_plain(name): name for name in names}
+    return {known.get(_plain(key), key): value for key, value in fields.items()}
+
+
+def whole_number(value: Json) -> int | None:
+    """An integer that may be written as a text (`"3"`) or as `3.0`; None for anything else."""
+    if isinstance(value, str):
+        digits = value.strip()
+        return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 10 else None
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != int(value):
+        return None
+    return int(value)
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\W_]+", "", name).casefold()
+
+
+def _names(schema: Mapping[str, Json]) -> list[str]:
+    properties = schema.get("properties")
+    return list(properties) if isinstance(properties, dict) else []
 
 
 class PartialJson:
@@ -91,13 +134,15 @@ def _growing_start(text: str) -> int | None:
     blank = len(text) - len(text.lstrip())
     if text[blank : blank + 1] == "{":
         return blank
-    thought_end = 0
-    for thought in _THOUGHT_END.finditer(text):
-        thought_end = thought.end()
+    thought_end = _thought_end(text)
     if not thought_end and text[blank : blank + 6].lower() == "<think":
         return None
     opening = _OPENING.search(text, thought_end)
     return opening.start() if opening else None
+
+
+def _thought_end(text: str) -> int:
+    return max((thought.end() for thought in _THOUGHT_END.finditer(text)), default=0)
 
 
 def _whole_object(text: str) -> dict[str, Json] | None:
@@ -115,6 +160,40 @@ def _whole_object(text: str) -> dict[str, Json] | None:
             return value
         opening = _OPENING.search(text, end)
         start = opening.start() if opening else None
+    return None
+
+
+def _whole_list(text: str, schema: Mapping[str, Json]) -> dict[str, Json] | None:
+    """A list that stands where the object with that one list was asked for."""
+    properties = schema.get("properties")
+    names = [name for name, part in properties.items() if _is_list(part)] if isinstance(properties, dict) else []
+    start = text.find("[", _thought_end(text))
+    brace = text.find("{", _thought_end(text))
+    if len(names) != 1 or len(_names(schema)) != 1 or start < 0 or 0 <= brace < start:
+        return None
+    end = _object_end(text, start)
+    try:
+        value = from_json(_mended(text[start:end] if end else ""), allow_inf_nan=False)
+    except ValueError:
+        return None
+    return {names[0]: value} if isinstance(value, list) and all(isinstance(row, dict | str) for row in value) else None
+
+
+def _is_list(schema: Json) -> bool:
+    return isinstance(schema, dict) and schema.get("type") == "array"
+
+
+def _complete_part(text: str) -> dict[str, Json] | None:
+    """Of an object that is cut off what is complete; the string in which it was cut is left out."""
+    start = _growing_start(text)
+    if start is None:
+        return None
+    for reading in (_as_written, _mended):
+        try:
+            value = from_json(reading(text[start:]), allow_partial=True, allow_inf_nan=False)
+        except ValueError:
+            continue
+        return value or None if isinstance(value, dict) else None
     return None
 
 

@@ -11,13 +11,13 @@ import math
 import re
 import string
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
-from typing import TypeVar
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
 
 from core.answer import ModelUsage, Section
-from core.errors import GorkdError, ModelRateLimited
+from core.errors import GorkdError, ModelGarbled, ModelRateLimited, ModelUnavailable
 from core.events import Json
-from core.growing_json import PartialJson
+from core.growing_json import PartialJson, named, read_object
 from core.ports import ChatDelta, ChatModel, ChatRequest
 from core.prices import SEARCH, Prices
 
@@ -39,19 +39,85 @@ def strict(properties: Mapping[str, Json]) -> dict[str, Json]:
 
 @dataclass(frozen=True)
 class Completion:
+    """`is_cut` says that it ends where the limit of tokens was."""
+
     text: str
     usage: ModelUsage
+    is_cut: bool = False
 
 
 async def complete(model: ChatModel, request: ChatRequest) -> Completion:
     """The whole answer of one call. Usage is estimated when the model reports none. Raises `ModelError`."""
     pieces: list[str] = []
     usage: ModelUsage | None = None
+    is_cut = False
     async for delta in model.stream(request):
         pieces.append(delta.text)
-        usage = delta.usage or usage
+        usage, is_cut = delta.usage or usage, delta.is_cut or is_cut
     text = "".join(pieces)
-    return Completion(text, usage or estimate_usage(request, text))
+    return Completion(text, usage or estimate_usage(request, text), is_cut)
+
+
+@dataclass(frozen=True)
+class Told(Generic[T]):
+    """What was read of an answer; `value` is None where nothing could be, and `text` is what stood there instead."""
+
+    value: T | None
+    text: str
+    usage: tuple[ModelUsage, ...]
+    is_cut: bool = False
+
+
+async def ask(
+    model: ChatModel,
+    request: ChatRequest,
+    read: Callable[[Mapping[str, Json]], T | None],
+    *,
+    remaining_s: Callable[[], float] = lambda: math.inf,
+) -> Told[T]:
+    """What `read` takes from the object that the model answers with, None where it is of no use.
+
+    Asked once more after a retryable error, with the schema in words after an answer that could not be read, and for
+    twice as many tokens after one that was cut; then what is complete of it will do. Raises `ModelError` only where
+    the model did not answer: whoever asks has a last resort for an answer that cannot be read.
+    """
+    attempt, heard, usage = request, Completion("", ModelUsage()), list[ModelUsage]()
+
+    def value_of(text: str, *, takes_part: bool) -> T | None:
+        fields = read_object(text, request.schema, takes_part=takes_part)
+        return None if fields is None else read(fields)
+
+    async def once() -> T:
+        nonlocal attempt, heard
+        takes_part = attempt is not request
+        tried, attempt = attempt, asked_in_words(request)
+        tried = replace(tried, accepts=lambda text: value_of(text, takes_part=takes_part) is not None)
+        heard = await complete(model, tried)
+        usage.append(heard.usage)
+        value = value_of(heard.text, takes_part=takes_part)
+        if value is None:
+            attempt = with_more_tokens(request) if heard.is_cut else attempt
+            raise ModelGarbled(f"no {request.schema_name} in {len(heard.text)} characters", user_message=UNREADABLE)
+        return value
+
+    try:
+        value = await retry_once(once, remaining_s=remaining_s)
+    except ModelGarbled:
+        return Told(value_of(heard.text, takes_part=True), heard.text, tuple(usage), heard.is_cut)
+    return Told(value, heard.text, tuple(usage), heard.is_cut)
+
+
+UNREADABLE = "The model's answer could not be read; please try again."
+
+
+def asked_in_words(request: ChatRequest) -> ChatRequest:
+    """The same with its schema stated in the prompt, which a model follows whose endpoint ignores schemas."""
+    return replace(request, in_words=True)
+
+
+def with_more_tokens(request: ChatRequest) -> ChatRequest:
+    """The same for an answer that was cut at its limit."""
+    return replace(request, max_tokens=2 * request.max_tokens)
 
 
 async def retry_once(
@@ -77,7 +143,9 @@ async def retry_once(
 
 
 def _wait_before_retry_s(exc: GorkdError, delay_s: float) -> float:
-    asked_s = exc.retry_after_s if isinstance(exc, ModelRateLimited) else None
+    if isinstance(exc, ModelGarbled):
+        return 0.0  # it answered: there is nothing to wait for
+    asked_s = exc.retry_after_s if isinstance(exc, ModelRateLimited | ModelUnavailable) else None
     return delay_s if asked_s is None else max(asked_s, delay_s)
 
 
@@ -151,6 +219,10 @@ class DraftAnswer:
     citations: tuple[DraftCitation, ...] = ()
     is_complete: bool = True
 
+    @property
+    def text(self) -> str:
+        return "\n\n".join(part for part in (self.summary, self.detail) if part)
+
 
 class AnswerStream:
     """Turns the deltas of a structured answer into its sections as they grow, and finally into a draft."""
@@ -159,6 +231,11 @@ class AnswerStream:
         self.usage: ModelUsage | None = None
         self._json = PartialJson()
         self._shown: dict[Section, SectionUpdate] = {}
+
+    @property
+    def text(self) -> str:
+        """All that came."""
+        return self._json.text
 
     def feed(self, delta: ChatDelta) -> list[SectionUpdate]:
         """The sections that changed, with all of their text so far."""
@@ -192,9 +269,17 @@ class AnswerStream:
 
 
 def _answer_fields(value: dict[str, Json]) -> dict[str, Json]:
-    """The object with the sections: some models wrap it once, as in `{"answer": {…}}`."""
-    inner = next(iter(value.values())) if len(value) == 1 else None
-    return inner if isinstance(inner, dict) else value
+    """The object with the sections: some models wrap it, as in `{"answer": {…}}`, or name the text as they like."""
+    for candidate in (value, *value.values()):
+        fields = named(candidate, _FIELDS) if isinstance(candidate, dict) else {}
+        if any(section in fields for section in SECTIONS):
+            return fields
+    texts = [name for name in _OTHER_NAMES if isinstance(value.get(name), str)]
+    return {**value, "summary": value[texts[0]]} if texts else value
+
+
+_FIELDS = (*SECTIONS, "citations")
+_OTHER_NAMES = ("answer", "response", "text", "content")  # of a lone text, as small models call it
 
 
 def _text_of(value: Json) -> str:
@@ -215,3 +300,31 @@ def _citations_of(value: Json) -> tuple[DraftCitation, ...]:
         for entry in entries
         if isinstance(entry, dict)
     )
+
+
+def read_answer(text: str) -> DraftAnswer:
+    """The best that can be made of a finished text, as `AnswerStream` reads it."""
+    stream = AnswerStream()
+    stream.feed(ChatDelta(text))
+    return stream.finish()
+
+
+def is_answer(text: str) -> bool:
+    """Whether a finished text can be shown as an answer: a structured one, also cut off, or prose."""
+    draft = read_answer(text)
+    return draft.is_complete or bool(draft.summary) or read_prose(text) is not None
+
+
+def read_prose(text: str) -> DraftAnswer | None:
+    """An answer in plain prose, its first paragraph as the summary; None for what is rather broken JSON, or nothing."""
+    plain = _FENCE_LINE.sub("", text).strip()
+    if plain.startswith(("{", "[{")) or plain.count('":') > 2 or len(plain.split()) < MIN_PROSE_WORDS:
+        return None
+    paragraphs = [_LABEL.sub("", part).strip() for part in re.split(r"\n\s*\n", plain)]
+    summary, *rest = [part for part in paragraphs if part] or [""]
+    return DraftAnswer(summary, "\n\n".join(rest)) if summary else None
+
+
+MIN_PROSE_WORDS = 4  # "I cannot answer." says nothing that can be checked
+_FENCE_LINE = re.compile(r"^\s*```\w*\s*$", re.MULTILINE)
+_LABEL = re.compile(r"\A(?:#+\s*|\*\*)?(?:summary|details?|answer)\b(?:\*\*)?\s*(?::(?:\*\*)?|\n|\Z)\s*", re.IGNORECASE)

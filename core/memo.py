@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import TypeVar
 
 from core.answer import ModelUsage
 from core.codec import decode, encode
 from core.errors import StoreError
+from core.growing_json import read_object
 from core.ports import ChatDelta, ChatModel, ChatRequest, JobMemo, ToolCall
 
 log = logging.getLogger(__name__)
@@ -22,6 +23,8 @@ class KeptAnswer:
     text: str
     usage: ModelUsage | None
     calls: tuple[ToolCall, ...] = ()
+    is_cut: bool = False
+    notes: tuple[str, ...] = ()
 
 
 async def remembered(memo: JobMemo, job_id: str, key: str, kind: type[T], pay: Callable[[], Awaitable[T]]) -> T:
@@ -35,7 +38,7 @@ async def remembered(memo: JobMemo, job_id: str, key: str, kind: type[T], pay: C
 
 
 class RememberingModel:
-    """A model whose finished answers are kept for the job; one that was interrupted is asked again."""
+    """A model whose accepted answers are kept for the job; what was interrupted or of no use is asked for again."""
 
     def __init__(self, model: ChatModel, memo: JobMemo, job_id: str) -> None:
         self._model, self._memo, self._job_id = model, memo, job_id
@@ -48,17 +51,27 @@ class RememberingModel:
         key = f"model:{request.purpose}:{_digest(request)}"
         kept = await _find(self._memo, self._job_id, key, KeptAnswer)
         if kept is not None:
-            yield ChatDelta(kept.text, kept.usage, kept.calls)
+            yield ChatDelta(kept.text, kept.usage, kept.calls, kept.is_cut, kept.notes)
             return
+        heard = KeptAnswer("", None)
         pieces: list[str] = []
-        calls: tuple[ToolCall, ...] = ()
-        usage: ModelUsage | None = None
         async for delta in self._model.stream(request):
             pieces.append(delta.text)
-            usage = delta.usage or usage
-            calls += delta.calls
+            usage, is_cut = delta.usage or heard.usage, delta.is_cut or heard.is_cut
+            heard = KeptAnswer("", usage, heard.calls + delta.calls, is_cut, heard.notes + delta.notes)
             yield delta
-        await _keep(self._memo, self._job_id, key, KeptAnswer("".join(pieces), usage, calls))
+        heard = replace(heard, text="".join(pieces))
+        if _is_accepted(request, heard):
+            await _keep(self._memo, self._job_id, key, heard)
+
+
+def _is_accepted(request: ChatRequest, heard: KeptAnswer) -> bool:
+    """As whoever asked says; else an object where one was asked for, and anything at all where none was."""
+    if request.accepts is not None:
+        return request.accepts(heard.text)
+    if request.schema and not request.tools:
+        return read_object(heard.text, request.schema) is not None
+    return bool(heard.text.strip() or heard.calls)
 
 
 async def _find(memo: JobMemo, job_id: str, key: str, kind: type[T]) -> T | None:
@@ -85,5 +98,6 @@ def _entry(key: str) -> str:
 
 def _digest(request: ChatRequest) -> str:
     said = [text for turn in request.turns for text in (*(call.arguments for call in turn.calls), *turn.results)]
-    parts = (request.system, request.user, request.schema_name, *said)
+    asked = (request.system, request.user, request.schema_name, str(request.max_tokens), str(request.in_words))
+    parts = (*asked, *said)
     return sha256("\x1f".join(parts).encode("utf-8", "replace")).hexdigest()

@@ -86,6 +86,10 @@ class ChatRequest:
     `schema` is a strict JSON schema named `schema_name`; without one the answer is plain text. `purpose` (`plan`,
     `answer`, `check`) names the call in traces and metrics. `timeout_s` bounds the whole call. With `tools` the answer
     is plain text and the schema is not sent; `turns` are what was called so far, oldest first.
+
+    `temperature` is 0…2, the endpoint's own where it is None. `in_words` states the schema in the prompt and asks the
+    endpoint for nothing, as after an answer that could not be read. `accepts` says whether a finished text is of use:
+    what is not is never remembered (core/memo.py).
     """
 
     purpose: str
@@ -97,15 +101,24 @@ class ChatRequest:
     timeout_s: float
     tools: tuple[Tool, ...] = ()
     turns: tuple[ToolTurn, ...] = ()
+    temperature: float | None = None
+    in_words: bool = False
+    accepts: Callable[[str], bool] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
 class ChatDelta:
-    """A piece of a streamed answer. The last one carries `usage`, and the tools that the model calls."""
+    """A piece of a streamed answer, never of what the model thought before it.
+
+    The last one carries `usage`, the tools that the model calls, whether the answer was cut at `max_tokens`, and
+    `notes`: what people should know of how it was asked, such as sources left out for want of room.
+    """
 
     text: str = ""
     usage: ModelUsage | None = None
     calls: tuple[ToolCall, ...] = ()
+    is_cut: bool = False
+    notes: tuple[str, ...] = ()
 
 
 class ChatModel(Protocol):

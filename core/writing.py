@@ -15,7 +15,7 @@ from core.evidence.citations import strip_markers
 from core.evidence.grounding import Grounder, as_told
 from core.evidence.judge import AnswerRuling, Judgement, Judging
 from core.evidence.structure import ITEM, Judged, assemble, is_lead, leans
-from core.llm import SECTIONS, AnswerStream, DraftAnswer, estimate_usage
+from core.llm import SECTIONS, AnswerStream, DraftAnswer, estimate_usage, is_answer, read_prose
 from core.ports import ChatModel, ChatRequest
 from core.progress import Progress
 from core.sentences import Sentence, may_end, split_sentences
@@ -51,7 +51,8 @@ class Writing:
     """What has been written so far; complete or not, nothing of it is lost.
 
     Each sentence is put to the judge as soon as it is complete, while the next ones are written; sentences are shown
-    in their order, each once it is decided.
+    in their order, each once it is decided. `prose` is the latest text that was no structured answer but may be one
+    all the same; `is_cut` and `notes` are those of the last call (core/ports.py, `ChatDelta`).
     """
 
     grounder: Grounder
@@ -60,6 +61,9 @@ class Writing:
     question: str = ""
     judged: list[Judged] = field(default_factory=list)
     draft: DraftAnswer | None = None
+    prose: DraftAnswer | None = None
+    is_cut: bool = False
+    notes: tuple[str, ...] = ()
     usage: ModelUsage = field(default_factory=ModelUsage)
     _reached: dict[Section, _Reached] = field(default_factory=dict)
     _deciding: asyncio.Task[None] | None = None
@@ -69,19 +73,25 @@ class Writing:
     async def write(self, model: ChatModel, request: ChatRequest) -> None:
         """Stream one call to its end. Raises `ModelError`; what was judged until then stays."""
         stream = AnswerStream()
-        pieces = 0
+        self.is_cut, self.notes = False, ()
         try:
-            async for delta in model.stream(request):
-                pieces += len(delta.text)
+            async for delta in model.stream(replace(request, accepts=is_answer)):
+                self.is_cut, self.notes = delta.is_cut or self.is_cut, (*self.notes, *delta.notes)
                 for update in stream.feed(delta):
                     await self._take(update.section, update.text, is_final=update.is_final)
         finally:
             self.draft = stream.finish()
-            self.usage = stream.usage or estimate_usage(request, "x" * pieces)
+            self.usage = stream.usage or estimate_usage(request, stream.text)
+            if not (self.draft.is_complete or self.judged):
+                prose = read_prose(stream.text)
+                self.prose = replace(prose, is_complete=not self.is_cut) if prose else self.prose
+        await self._take_all(self.draft)
+
+    async def _take_all(self, draft: DraftAnswer) -> None:
         # An answer that was cut off ends in half a sentence, which says something else than the whole one.
-        is_whole = self.draft.is_complete
-        await self._take("summary", self.draft.summary, is_final=is_whole or bool(self.draft.detail))
-        await self._take("detail", self.draft.detail, is_final=is_whole)
+        is_whole = draft.is_complete
+        await self._take("summary", draft.summary, is_final=is_whole or bool(draft.detail))
+        await self._take("detail", draft.detail, is_final=is_whole)
 
     async def answers_question(self) -> AnswerRuling:
         """Whether the summary that is shown answers the question; asked as soon as it is there."""
@@ -101,6 +111,11 @@ class Writing:
         if self._deciding is not None:
             await asyncio.shield(self._deciding)  # a deadline ends the waiting, not the sentences
         return self.judged
+
+    async def take_prose(self, prose: DraftAnswer) -> None:
+        """Take plain text as the answer; the check makes that safe."""
+        self.draft = prose
+        await self._take_all(prose)
 
     async def take_back(self) -> None:
         """Retract all that was shown, before a second try."""

@@ -10,8 +10,9 @@ import importlib
 import re
 import threading
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from pydantic import BaseModel, SecretStr
 
@@ -24,6 +25,12 @@ if TYPE_CHECKING:
 OPENAI_URL = "https://api.openai.com/v1"
 NO_KEY = "none"  # the SDK insists on a key; local endpoints ignore it
 CONNECT_TIMEOUT_S = 2.0  # an unreachable endpoint must not cost the answer its five seconds
+EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh")
+PURPOSES = (
+    "thinking", "plan", "answer", "check", "refine", "queries", "facts", "coverage", "summary", "summaries", "scores",
+    "agent", "prose", "rephrase", "idea", "implementation", "freeform", "doctor",
+)  # fmt: skip  # of model calls, as traces name them
+LEAST_WINDOW, MOST_TOKENS = 1024, 10_000_000
 MAX_MESSAGE_CHARS = 300  # of an endpoint's own words in a log line
 _KEY_SHAPE = re.compile(r"\b(sk|key|pk)-[\w*\-]{6,}")
 
@@ -38,6 +45,9 @@ class Endpoint(BaseModel, frozen=True):
     url_setting: str = "OPENAI_BASE_URL"
     key_setting: str = "OPENAI_API_KEY"
     proxies: Proxies = DIRECT
+    context_tokens: int = 0  # the model's window, 0 where it is to be found out
+    max_tokens: Mapping[str, int] = {}  # of an answer by the call's purpose; `thinking` is added to each
+    reasoning_effort: str = ""
 
     @property
     def has_key(self) -> bool:
@@ -47,6 +57,13 @@ class Endpoint(BaseModel, frozen=True):
     def host(self) -> str:
         """Host and port, for log lines; an address may carry credentials, so it is never logged whole."""
         return urlsplit(self.base_url).netloc.rpartition("@")[2]
+
+    @property
+    def address(self) -> tuple[str, dict[str, str]]:
+        """`base_url` without its query, and that query, as Azure's `?api-version=…`, for every call."""
+        parts = urlsplit(self.base_url)
+        path = parts.path.rstrip("/").removesuffix("/chat/completions")  # as Azure's portal shows it to be copied
+        return urlunsplit((parts.scheme, parts.netloc, path, "", "")), dict(parse_qsl(parts.query))
 
     def redact(self, text: str) -> str:
         """`text` without the key or anything shaped like one, cut to a log line's length."""
@@ -58,6 +75,36 @@ class Endpoint(BaseModel, frozen=True):
 def setting(env: Mapping[str, str], *names: str) -> str:
     """The first of `names` that is set to something, trimmed; "" when none is."""
     return next((value for name in names if (value := env.get(name, "").strip())), "")
+
+
+def tuning(env: Mapping[str, str]) -> dict[str, object]:
+    """What `GORKD_MAX_TOKENS` and `GORKD_REASONING_EFFORT` say, by an endpoint's fields. Raises `SetupError`."""
+    limits: dict[str, int] = {}
+    for entry in filter(None, map(str.strip, setting(env, "GORKD_MAX_TOKENS").split(","))):
+        name, _, number = (part.strip() for part in entry.partition("="))
+        if name not in PURPOSES or not 1 <= whole(number) <= MOST_TOKENS:
+            raise SetupError(
+                f"GORKD_MAX_TOKENS: {entry!r} is no limit of a step. Write step=tokens, several separated by commas, "
+                f"e.g. answer=3000, thinking=8000; the steps are {', '.join(PURPOSES)}."
+            )
+        limits[name] = whole(number)
+    effort = setting(env, "GORKD_REASONING_EFFORT").lower()
+    if effort and effort not in EFFORTS:
+        raise SetupError(f"GORKD_REASONING_EFFORT is one of {', '.join(EFFORTS)}")
+    return {"max_tokens": limits, "reasoning_effort": effort}
+
+
+def context_tokens(env: Mapping[str, str]) -> int:
+    """`GORKD_CONTEXT_TOKENS`, 0 where it is not set. Raises `SetupError`."""
+    said = setting(env, "GORKD_CONTEXT_TOKENS")
+    if said and not LEAST_WINDOW <= whole(said) <= MOST_TOKENS:
+        raise SetupError(f"GORKD_CONTEXT_TOKENS is a number of tokens from {LEAST_WINDOW}, e.g. 8192")
+    return whole(said)
+
+
+def whole(text: str) -> int:
+    """A number written in digits, else 0."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
 
 
 def second_endpoint(env: Mapping[str, str], *, model: str, url: str, key: str) -> Endpoint | None:
@@ -82,6 +129,7 @@ def second_endpoint(env: Mapping[str, str], *, model: str, url: str, key: str) -
         url_setting=url_setting,
         key_setting=key_setting,
         proxies=Proxies.from_env(env),
+        **tuning(env),
     )
 
 
@@ -133,9 +181,13 @@ class Connection:
         importlib.import_module("httpx")
         import openai
 
-        client = openai.AsyncOpenAI(
+        url, query = self.endpoint.address
+        is_azure = "api-version" in query and not url.endswith("/v1")  # its newer addresses speak as all others do
+        kind = partial(openai.AsyncAzureOpenAI, api_version=query["api-version"]) if is_azure else openai.AsyncOpenAI
+        client: openai.AsyncOpenAI = kind(
             api_key=self.endpoint.api_key.get_secret_value(),
-            base_url=self.endpoint.base_url,
+            base_url=url,
+            default_query=query,
             http_client=openai.DefaultAsyncHttpxClient(
                 proxy=self.endpoint.proxies.of(self.endpoint.base_url), trust_env=False, timeout=timeout(60.0)
             ),

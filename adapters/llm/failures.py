@@ -7,6 +7,7 @@ name settings and hosts, never keys.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -14,7 +15,15 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from adapters.llm.endpoint import Endpoint
-from core.errors import ModelError, ModelGarbled, ModelRateLimited, ModelRejected, ModelTimeout, ModelUnavailable
+from core.errors import (
+    ModelError,
+    ModelGarbled,
+    ModelRateLimited,
+    ModelRejected,
+    ModelTimeout,
+    ModelUnavailable,
+    PromptTooLong,
+)
 
 if TYPE_CHECKING:
     import httpx2
@@ -26,13 +35,35 @@ BUSY = "The model endpoint is receiving too many requests; please try again in a
 
 # Words and numbers that endpoints put into `code` or `type` of an error, lower case.
 _QUOTA_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached", "insufficient_balance", "402"})
-_LENGTH_CODES = frozenset({"context_length_exceeded", "string_above_max_length", "413"})
-_MODEL_CODES = frozenset({"model_not_found", "404"})
+_LENGTH_CODES = frozenset(
+    {"context_length_exceeded", "exceed_context_size_error", "string_above_max_length", "request_too_large", "413"}
+)
+_MODEL_CODES = frozenset({"model_not_found", "model_decommissioned", "deploymentnotfound", "404"})
+_GARBLED_CODES = frozenset({"json_validate_failed"})  # Groq: what the model wrote does not follow the schema
 _KEY_CODES = frozenset({"invalid_api_key", "authentication_error", "permission_denied", "401", "403"})
 _RATE_CODES = frozenset({"rate_limit_exceeded", "rate_limit_error", "tokens", "requests", "429"})
 _TIME_CODES = frozenset({"timeout", "408", "504", "524"})
 _REQUEST_CODES = frozenset({"invalid_request_error", "400", "422"})
 _FILTER_CODES = frozenset({"content_filter", "content_policy_violation"})
+LOADING_S = 5.0  # to wait for a model that is being loaded, where nobody says how long
+
+# How endpoints say in words that a prompt is too long, and what they tell of the window and of the prompt's length.
+_TOO_LONG = re.compile(
+    r"context[ _](?:length|window|size)|context the overflow|prompt (?:is )?too long|request too large|too many tokens"
+    r"|reduce the length|tokens to keep from the initial prompt|input token count|max_new_tokens` must be",
+    re.IGNORECASE,
+)
+_WINDOW = re.compile(
+    r"(?:context (?:length|window|size)(?: is| of)?(?: only)?|limit|maximum number of tokens allowed|must be <=)"
+    r" ?[(:]? ?(\d[\d,]{2,})|> (\d[\d,]{2,}) maximum|with (\d[\d,]{2,}) maximum context|n_ctx\W{1,4}(\d{3,})",
+    re.IGNORECASE,
+)
+_SENT = re.compile(
+    r"\((\d[\d,]*) (?:in the messages|of text input)|resulted in (\d[\d,]*) tokens|has (\d[\d,]*) input tokens"
+    r"|request \((\d[\d,]*) tokens|n_prompt_tokens\W{1,4}(\d+)|first (\d[\d,]*) tokens when|too long: (\d[\d,]*)"
+    r"|token count \((\d[\d,]*)|contains (\d[\d,]*) tokens|given: (\d[\d,]*)|requested (\d[\d,]*)(?!\d* tokens \()",
+    re.IGNORECASE,
+)
 
 
 def call_failures() -> tuple[type[Exception], ...]:
@@ -62,9 +93,11 @@ def safe_cause(exc: Exception, endpoint: Endpoint) -> Exception | None:
     return exc
 
 
-def unavailable(endpoint: Endpoint, message: str) -> ModelUnavailable:
+def unavailable(endpoint: Endpoint, message: str, *, wait_s: float | None = None) -> ModelUnavailable:
     return ModelUnavailable(
-        message, user_message=f"The model endpoint could not be reached; check {endpoint.url_setting} or try again."
+        message,
+        retry_after_s=wait_s,
+        user_message=f"The model endpoint could not be reached; check {endpoint.url_setting} or try again.",
     )
 
 
@@ -130,18 +163,71 @@ def _status(exc: openai.APIStatusError, endpoint: Endpoint) -> ModelError:
     """An HTTP status that is not success; the words in its body say more than the number."""
     said = f"{endpoint.host}: HTTP {exc.status_code}: {endpoint.redact(exc.message)}"
     codes = (_codes(exc) - _REQUEST_CODES) | {str(exc.status_code)}
-    known = _by_code(codes, said, endpoint, wait_s=retry_after_s(exc.response.headers))
+    wait_s = retry_after_s(exc.response.headers)
+    known = _by_words(exc, said, codes, endpoint, wait_s=wait_s) or _by_code(codes, said, endpoint, wait_s=wait_s)
     if known is not None:
         return known
     if exc.status_code in {HTTPStatus.CONFLICT, HTTPStatus.TOO_EARLY} or exc.status_code >= 500:
-        return unavailable(endpoint, said)
+        return unavailable(endpoint, said, wait_s=wait_s)
     return ModelRejected(said, user_message=_refused(endpoint))
 
 
 def _event(exc: openai.APIError, endpoint: Endpoint) -> ModelError:
     """An error sent inside a stream that had begun well."""
     said = f"{endpoint.host} broke off: {endpoint.redact(exc.message)}"
-    return _by_code(_codes(exc), said, endpoint) or unavailable(endpoint, said)
+    codes = _codes(exc)
+    return _by_words(exc, said, codes, endpoint) or _by_code(codes, said, endpoint) or unavailable(endpoint, said)
+
+
+def _by_words(
+    exc: openai.APIError, said: str, codes: set[str], endpoint: Endpoint, *, wait_s: float | None = None
+) -> ModelError | None:
+    """The error that the words of a refusal name where its number does not, or names another."""
+    words = f"{exc.message} {exc.body if exc.body is not None else ''}"
+    if codes & _GARBLED_CODES:
+        return ModelGarbled(said, user_message=GARBLED)
+    if codes & _LENGTH_CODES or (_TOO_LONG.search(words) and not codes & {"429", "401", "403"}):
+        window, sent = _number(_WINDOW, words), _number(_SENT, words)
+        told = f" of {window:,} tokens" if window else ""
+        message = f"The question and its sources are too long for the model's window{told}; {_larger(endpoint)}"
+        return PromptTooLong(said, window=window, sent=sent, user_message=message)
+    for pattern, cause in _CAUSES:
+        if pattern.search(words) and not codes & _QUOTA_CODES:
+            return ModelRejected(said, user_message=cause.format(endpoint=endpoint))
+    if re.search(r"\bloading\b", words, re.IGNORECASE) and codes & {"503", "unavailable_error"}:
+        message = "The model is still being loaded; please try again in a moment."
+        return ModelUnavailable(said, retry_after_s=wait_s or LOADING_S, user_message=message)
+    return None
+
+
+_CAUSES = (
+    (
+        re.compile(r"no models? (?:is |are )?(?:currently )?loaded", re.IGNORECASE),
+        "No model is loaded at the endpoint; load “{endpoint.model}” there, or correct {endpoint.model_setting}.",
+    ),
+    (
+        re.compile(r"api-version", re.IGNORECASE),
+        "The address needs the right ?api-version=…; check {endpoint.url_setting}.",
+    ),
+    (
+        re.compile(r"api key not valid|invalid api key|incorrect api key", re.IGNORECASE),
+        "The model endpoint refused the key; check {endpoint.key_setting}.",
+    ),
+    (
+        re.compile(r"try pulling it first|no endpoints found|decommissioned|does not exist", re.IGNORECASE),
+        "The model endpoint knows no model “{endpoint.model}” at this address that can do this; "
+        "check {endpoint.model_setting} and {endpoint.url_setting}.",
+    ),
+)
+
+
+def _number(pattern: re.Pattern[str], words: str) -> int:
+    found = pattern.search(words)
+    return int(next(filter(None, found.groups())).replace(",", "")) if found else 0
+
+
+def _larger(endpoint: Endpoint) -> str:
+    return f"set GORKD_CONTEXT_TOKENS, or a {endpoint.model_setting} with a larger one."
 
 
 def _by_code(codes: set[str], said: str, endpoint: Endpoint, *, wait_s: float | None = None) -> ModelError | None:
@@ -153,7 +239,6 @@ def _by_code(codes: set[str], said: str, endpoint: Endpoint, *, wait_s: float | 
     meanings = (
         (_QUOTA_CODES, f"The account behind {endpoint.key_setting} has no quota left; check its plan and billing."),
         (_FILTER_CODES, "The model declined to answer this question; please rephrase it."),
-        (_LENGTH_CODES, f"The question and its sources are too long for the model; check {endpoint.model_setting}."),
         (_MODEL_CODES, _nothing_there(endpoint)),
         (_KEY_CODES, f"The model endpoint refused the key; check {endpoint.key_setting}."),
         (_REQUEST_CODES, _refused(endpoint)),

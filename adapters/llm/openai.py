@@ -1,7 +1,7 @@
 """Chat completions of any OpenAI-compatible endpoint, streamed, through the `openai` SDK.
 
-What an endpoint cannot do (strict schemas, newer parameter names, usage in streams) is found out on
-the first refusal and remembered. No retries here: whether to try again is the pipeline's decision.
+What an endpoint cannot do (strict schemas, newer parameter names, usage in streams, long prompts) is found out on
+the first refusal and remembered. No retries of failures here: whether to try again is the pipeline's decision.
 """
 
 from __future__ import annotations
@@ -9,27 +9,32 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import re
 from collections.abc import AsyncGenerator, Awaitable, Iterable, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeVar
 
+from adapters.llm.dialect import THINKING_TOKENS, first_dialect, request_body, simpler
 from adapters.llm.endpoint import (
     OPENAI_URL,
     Connection,
     Endpoint,
     checked_key,
     checked_url,
+    context_tokens,
     second_endpoint,
     setting,
     timeout,
+    tuning,
 )
 from adapters.llm.failures import SLOW, call_failures, model_error, safe_cause, wrong_page
 from adapters.llm.reading import Answer, Piece, read_piece
-from adapters.llm.tools import tool_params, turn_messages
+from adapters.llm.thinking import Thoughts
+from adapters.llm.window import Fitted, Window
 from adapters.proxies import Proxies
-from core.errors import ModelTimeout, SetupError, ToolsUnsupported
+from core.answer import ModelUsage
+from core.errors import ModelError, ModelGarbled, ModelTimeout, PromptTooLong, SetupError, ToolsUnsupported
+from core.growing_json import read_object
 from core.llm import estimate_usage
 from core.ports import ChatDelta, ChatRequest
 
@@ -43,7 +48,8 @@ log = logging.getLogger(__name__)
 DEFAULT_MODEL = "gpt-5.4-mini"
 STALL_S = 20.0  # between two pieces of an answer that has begun; busy endpoints pause for seconds, not for this long
 NO_TOOLS = "This model takes no tools."
-MAX_REFUSALS = 6  # ways in which an endpoint may differ, hence calls until all are known
+MAX_REFUSALS = 9  # ways in which an endpoint may differ, hence calls until all are known
+MAX_FITS = 3  # shorter prompts in a row that may be too long still
 
 
 def build_chat(env: Mapping[str, str], *, model: str = "") -> OpenAIChat | None:
@@ -65,6 +71,8 @@ def chat_endpoint(env: Mapping[str, str], *, model: str = "") -> Endpoint | None
         base_url=checked_url(url or OPENAI_URL, name="OPENAI_BASE_URL"),
         api_key=checked_key(key, name="OPENAI_API_KEY"),
         proxies=Proxies.from_env(env),
+        context_tokens=context_tokens(env),
+        **tuning(env),
     )
 
 
@@ -97,24 +105,18 @@ def build_mode_chats(env: Mapping[str, str], modes: Iterable[str]) -> dict[str, 
     return by_mode
 
 
-@dataclass(frozen=True)
-class Dialect:
-    """What the endpoint is known to accept."""
-
-    output: Literal["json_schema", "json_object", "text"] = "json_schema"
-    limit: Literal["max_completion_tokens", "max_tokens"] = "max_completion_tokens"
-    reports_usage: bool = True
-    has_tools: bool = True
-
-
 class OpenAIChat:
-    """A `ChatModel`. `stall_s` bounds the silence between two pieces of an answer that has begun."""
+    """A `ChatModel`. `stall_s` bounds the silence between two pieces of an answer that has begun.
+
+    `dialect` and `window` are what has been found out of the endpoint so far.
+    """
 
     def __init__(self, endpoint: Endpoint, *, stall_s: float = STALL_S) -> None:
+        self.dialect = first_dialect(endpoint)
+        self.window = Window(endpoint)
         self._endpoint = endpoint
         self._connection = Connection(endpoint)
         self._stall_s = stall_s
-        self._dialect = Dialect()
 
     @property
     def name(self) -> str:
@@ -125,24 +127,81 @@ class OpenAIChat:
         await self._connection.client()
 
     async def aclose(self) -> None:
+        await self.window.aclose()
         await self._connection.aclose()
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
-        """See `ChatModel.stream`. An answer cut at `max_tokens` just ends: its JSON shows that it is incomplete."""
+        """See `ChatModel.stream`.
+
+        Asked again, within the same time, with fewer sources where the prompt is too long, and once with more room
+        where a model used up all of it for thinking. An answer cut at its limit ends, and says so.
+        """
+        deadline = asyncio.get_running_loop().time() + request.timeout_s
+        await self._by(deadline, self.window.known(await self._connection.client(), request), request)
+        spent, fits, has_more_room = ModelUsage(), 0, False
+        while True:
+            call = _Call(request, self.window.fit(request, thinking=self.dialect.thinking))
+            try:
+                async with aclosing(self._answer(call, deadline)) as texts:
+                    async for text in texts:
+                        yield ChatDelta(text=text)
+            except PromptTooLong as exc:
+                fits += 1
+                if call.answer.length or fits > MAX_FITS or not self.window.learn(exc, call.fitted.request):
+                    raise
+                continue
+            if call.answer.has_thought and not self.dialect.thinking:
+                self.dialect = replace(self.dialect, thinking=THINKING_TOKENS)
+            if not call.answer.is_all_thought or has_more_room:
+                break
+            has_more_room, spent = True, _sum(spent, call.usage)
+            room = max(2 * self.dialect.thinking, THINKING_TOKENS)
+            log.warning("%s thought until its tokens were used up; it gets %d more", self._endpoint.host, room)
+            self.dialect = replace(self.dialect, thinking=room)
+        call.answer.check_ending(self._endpoint)
+        self._learn(call)
+        note = self.window.notice(call.fitted.request, call.answer.usage)
+        yield ChatDelta(
+            usage=_sum(spent, call.usage),
+            calls=call.answer.calls,
+            is_cut=call.answer.finish_reason == "length",
+            notes=tuple(filter(None, (call.fitted.note, note))),
+        )
+
+    async def _answer(self, call: _Call, deadline: float) -> AsyncGenerator[str, None]:
+        """What may be shown of one answer, piece by piece, without what the model thinks."""
         now = asyncio.get_running_loop().time
-        deadline = now() + request.timeout_s
-        answer = Answer()
-        opened = await self._by(deadline, self._open(request), request)
-        async with opened, aclosing(self._pieces(opened)) as pieces:
-            until = deadline
-            while piece := await self._by(until, anext(pieces, None), request):
-                answer.add(piece)
-                if piece.text:
-                    yield ChatDelta(text=piece.text)
-                until = min(deadline, now() + self._stall_s) if answer.length else deadline
-        answer.check_ending(self._endpoint)
-        said = answer.text + "".join(call.arguments for call in answer.calls)
-        yield ChatDelta(usage=answer.usage or estimate_usage(request, said), calls=answer.calls)
+        answer, request = call.answer, call.request
+        thoughts = Thoughts(is_json=bool(request.schema) and not request.tools)
+        opened = await self._by(deadline, self._open(call), request)
+        try:
+            async with opened, aclosing(self._pieces(opened)) as pieces:
+                until = deadline
+                while piece := await self._by(until, anext(pieces, None), request):
+                    text = thoughts.feed(piece.text)
+                    answer.add(piece, text)
+                    if text:
+                        yield text
+                    until = min(deadline, now() + self._stall_s) if answer.is_begun else deadline
+        except ModelError:
+            if rest := answer.add_rest(thoughts):
+                yield rest  # what came before a break is not lost
+            raise
+        if rest := answer.add_rest(thoughts):
+            yield rest
+
+    def _learn(self, call: _Call) -> None:
+        """From an answer's shape, whether the endpoint holds to schemas, or its model needs them in words."""
+        request = call.request
+        if not request.schema or request.tools or call.answer.finish_reason == "length":
+            return
+        is_read = read_object(call.answer.text, request.schema) is not None
+        is_asked = not request.in_words and self.dialect.output != "text"
+        if is_asked and is_read:
+            self.dialect = replace(self.dialect, has_structured=True)
+        elif request.in_words and is_read and self.dialect.output != "text" and not self.dialect.has_structured:
+            log.warning("%s does not hold to schemas; from now on they are told in words", self._endpoint.host)
+            self.dialect = replace(self.dialect, output="text")
 
     async def _by(self, until: float, step: Awaitable[T], request: ChatRequest) -> T:
         """The step's result by loop time `until`; its failures as ours."""
@@ -157,24 +216,39 @@ class OpenAIChat:
         except call_failures() as exc:
             raise model_error(exc, self._endpoint) from safe_cause(exc, self._endpoint)
 
-    async def _open(self, request: ChatRequest) -> openai.AsyncStream[object]:
+    async def _open(self, call: _Call) -> openai.AsyncStream[object]:
         """The stream, asked for in the fullest dialect the endpoint accepts."""
         import openai
 
         client = await self._connection.client()
         for _ in range(MAX_REFUSALS - 1):
-            dialect = self._dialect
-            if request.tools and not dialect.has_tools:
+            dialect = self.dialect
+            if call.request.tools and not dialect.takes("tools"):
                 raise ToolsUnsupported(f"{self._endpoint.host} takes no tools", user_message=NO_TOOLS)
             try:
-                return await _create(client, self._endpoint.model, request, dialect)
+                return await self._create(client, call.fitted.request)
             except openai.APIStatusError as exc:
-                simpler = _simpler(dialect, exc)
-                if simpler is None:
+                if isinstance(model_error(exc, self._endpoint), PromptTooLong | ModelGarbled):
                     raise
-                log.warning("%s refused part of the request; going on with %s", self._endpoint.host, simpler)
-                self._dialect = simpler
-        return await _create(client, self._endpoint.model, request, self._dialect)
+                weaker = simpler(dialect, exc)
+                if weaker is None:
+                    raise
+                log.warning("%s refused part of the request; going on with %s", self._endpoint.host, weaker)
+                self.dialect = weaker
+        return await self._create(client, call.fitted.request)
+
+    async def _create(self, client: openai.AsyncOpenAI, request: ChatRequest) -> openai.AsyncStream[object]:
+        """Asked without the SDK's types: building its object of every token took two fifths of the time of reading."""
+        import openai
+
+        return await client.post(
+            "/chat/completions",
+            cast_to=object,
+            body=request_body(self._endpoint, request, self.dialect),
+            options={"timeout": timeout(request.timeout_s)},
+            stream=True,
+            stream_cls=openai.AsyncStream[object],
+        )
 
     async def _pieces(self, opened: openai.AsyncStream[object]) -> AsyncGenerator[Piece, None]:
         """The stream's chunks; of an endpoint that does not stream, the whole completion as one."""
@@ -188,73 +262,23 @@ class OpenAIChat:
                 yield read_piece(chunk)
 
 
-async def _create(
-    client: openai.AsyncOpenAI, model: str, request: ChatRequest, dialect: Dialect
-) -> openai.AsyncStream[object]:
-    """Asked without the SDK's types: building its object of every token took two fifths of the time of reading one."""
-    import openai
+@dataclass
+class _Call:
+    """One request on its way: as it was asked, as it is sent, and what came of it."""
 
-    return await client.post(
-        "/chat/completions",
-        cast_to=object,
-        body=_body(model, request, dialect),
-        options={"timeout": timeout(request.timeout_s)},
-        stream=True,
-        stream_cls=openai.AsyncStream[object],
+    request: ChatRequest
+    fitted: Fitted
+    answer: Answer = field(default_factory=Answer)
+
+    @property
+    def usage(self) -> ModelUsage:
+        said = self.answer.text + "".join(call.arguments for call in self.answer.calls)
+        return self.answer.usage or estimate_usage(self.fitted.request, said)
+
+
+def _sum(first: ModelUsage, second: ModelUsage) -> ModelUsage:
+    return replace(
+        second,
+        prompt_tokens=first.prompt_tokens + second.prompt_tokens,
+        completion_tokens=first.completion_tokens + second.completion_tokens,
     )
-
-
-def _body(model: str, request: ChatRequest, dialect: Dialect) -> dict[str, object]:
-    is_told = dialect.output == "json_schema" or request.tools or not request.schema
-    system = request.system if is_told else _with_schema(request)
-    body: dict[str, object] = {
-        "model": model,
-        "messages": [
-            *([{"role": "system", "content": system}] if system else []),
-            {"role": "user", "content": request.user},
-            *turn_messages(request.turns),
-        ],
-        dialect.limit: request.max_tokens,
-        "stream": True,
-    }
-    if dialect.reports_usage:
-        body["stream_options"] = {"include_usage": True}
-    if request.tools:
-        body["tools"] = tool_params(request.tools)
-    elif request.schema and dialect.output != "text":
-        body["response_format"] = _response_format(request, dialect)
-    return body
-
-
-def _response_format(request: ChatRequest, dialect: Dialect) -> Mapping[str, object]:
-    if dialect.output == "json_object":
-        return {"type": "json_object"}
-    schema = dict(request.schema)
-    return {"type": "json_schema", "json_schema": {"name": request.schema_name, "schema": schema, "strict": True}}
-
-
-def _with_schema(request: ChatRequest) -> str:
-    schema = json.dumps(dict(request.schema), ensure_ascii=False)
-    return (
-        f"{request.system}\n\nAnswer with one JSON object and nothing else. It must follow this JSON schema:\n{schema}"
-    )
-
-
-def _simpler(dialect: Dialect, exc: openai.APIStatusError) -> Dialect | None:
-    """The dialect without what the endpoint names as the reason of its refusal; None when that is something else."""
-    if exc.status_code not in {400, 404, 422}:
-        return None
-    said = str(exc).lower()
-    if dialect.limit == "max_completion_tokens" and "max_completion_tokens" in said:
-        return replace(dialect, limit="max_tokens")
-    if dialect.reports_usage and ("stream_options" in said or "include_usage" in said):
-        return replace(dialect, reports_usage=False)
-    if dialect.has_tools and re.search(r"\btools?\b|tool_choice|function.call", said):
-        return replace(dialect, has_tools=False)
-    is_about_output = any(word in said for word in _OUTPUT_WORDS)
-    weaker = _WEAKER_OUTPUT.get(dialect.output) if is_about_output else None
-    return replace(dialect, output=weaker) if weaker else None
-
-
-_OUTPUT_WORDS = ("response_format", "json_schema", "json_object", "structured output")
-_WEAKER_OUTPUT: Mapping[str, Literal["json_object", "text"]] = {"json_schema": "json_object", "json_object": "text"}

@@ -9,11 +9,16 @@ from dataclasses import dataclass, field
 
 from adapters.llm.endpoint import Endpoint
 from adapters.llm.failures import GARBLED, declined, unavailable
+from adapters.llm.thinking import Thoughts
 from core.answer import ModelUsage
 from core.errors import ModelGarbled
 from core.growing_json import parse_object
 from core.ports import ToolCall
 
+ALL_THOUGHT = (
+    "The model used up its tokens before it answered; give it more with thinking=… in GORKD_MAX_TOKENS, "
+    "or set a lower GORKD_REASONING_EFFORT."
+)
 MAX_ANSWER_CHARS = 400_000  # a hundred times a long answer; an endpoint that goes on is broken
 
 
@@ -29,9 +34,10 @@ class CallPiece:
 
 @dataclass(frozen=True)
 class Piece:
-    """One chunk. `finish_reason` is "" until the last one with a choice."""
+    """One chunk. `finish_reason` is "" until the last one with a choice; `is_thought` says that it holds thoughts."""
 
     text: str = ""
+    is_thought: bool = False
     refusal: str = ""
     finish_reason: str = ""
     has_choice: bool = False
@@ -46,6 +52,7 @@ def read_piece(chunk: object) -> Piece:
     message = attribute(choice, "delta") or attribute(choice, "message")
     return Piece(
         text=_text(attribute(message, "content")),
+        is_thought=any(_text(attribute(message, name)) for name in ("reasoning_content", "reasoning")),
         refusal=_text(attribute(message, "refusal")),
         finish_reason=_text(attribute(choice, "finish_reason")),
         has_choice=choice is not None,
@@ -56,7 +63,7 @@ def read_piece(chunk: object) -> Piece:
 
 @dataclass
 class Answer:
-    """What the pieces so far add up to."""
+    """What the pieces so far add up to. `text` is without thoughts, `length` counts all that came."""
 
     texts: list[str] = field(default_factory=list)
     length: int = 0
@@ -66,6 +73,13 @@ class Answer:
     has_choice: bool = False
     usage: ModelUsage | None = None
     called: dict[int, ToolCall] = field(default_factory=dict)
+    has_thought: bool = False
+    is_begun: bool = False
+
+    @property
+    def is_all_thought(self) -> bool:
+        """Cut at the limit of tokens before any of it was an answer."""
+        return self.finish_reason == "length" and not self.text.strip() and not self.called
 
     @property
     def text(self) -> str:
@@ -76,9 +90,21 @@ class Answer:
         """In the order in which they were begun; one without a name is none."""
         return tuple(call for call in self.called.values() if call.name)
 
-    def add(self, piece: Piece) -> None:
-        """Raises `ModelGarbled` when the answer outgrows any answer."""
-        self.texts.append(piece.text)
+    def add_rest(self, thoughts: Thoughts) -> str:
+        """What was held back and is no thought, at the end."""
+        rest = thoughts.end()
+        self.texts.append(rest)
+        self.has_thought = self.has_thought or thoughts.has_thought
+        return rest
+
+    def add(self, piece: Piece, text: str) -> None:
+        """`text` is what of the piece, and of those before it, may be shown.
+
+        Raises `ModelGarbled` when the answer outgrows any answer.
+        """
+        self.texts.append(text)
+        self.is_begun = self.is_begun or bool(piece.text)
+        self.has_thought = self.has_thought or piece.is_thought
         self.length += len(piece.text)
         self.refusal += piece.refusal
         self.finish_reason = piece.finish_reason or self.finish_reason
@@ -108,6 +134,9 @@ class Answer:
             raise ModelGarbled(f"{endpoint.host} sent no choices", user_message=GARBLED)
         elif not self.finish_reason:
             raise unavailable(endpoint, f"{endpoint.host} broke off before any text")
+        elif self.finish_reason == "length":
+            said = f"{endpoint.host} used all its tokens without an answer, for thinking"
+            raise ModelGarbled(said, user_message=ALL_THOUGHT)
         else:
             raise ModelGarbled(f"empty answer (finish_reason {self.finish_reason!r})", user_message=GARBLED)
 

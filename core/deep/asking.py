@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 from core.answer import ModelUsage
 from core.deps import Deps
-from core.errors import ModelError, ModelTimeout
+from core.errors import ModelError, ModelGarbled, ModelTimeout
 from core.events import Json
-from core.growing_json import parse_object
-from core.llm import complete, retry_once
+from core.llm import UNREADABLE, ask
 from core.ports import ChatRequest
 from core.render import one_line
 from core.wording import needs_model
@@ -30,32 +29,33 @@ class Said:
 async def ask_model(
     deps: Deps, purpose: str, *, system: str, user: str, schema_name: str, schema: Mapping[str, Json], within_s: float
 ) -> Said:
-    """Raises `ModelError` when the model fails twice, or does not answer within `within_s` seconds."""
+    """Without fields where the answer could not be read twice: every step has rules for what it was not told.
+
+    Raises `ModelError` when the model fails twice, or does not answer within `within_s` seconds.
+    """
     if deps.model is None:
         raise ModelError("no model is configured", user_message=needs_model("Deep research"))
     model, settings = deps.model, deps.settings.deep
     timeout_s = min(settings.step_timeout_s, within_s)
-    request = ChatRequest(purpose, system, user, schema_name, schema, settings.max_step_tokens, timeout_s)
-    usage: list[ModelUsage] = []
+    request = ChatRequest(
+        purpose, system, user, schema_name, schema, settings.max_step_tokens, timeout_s, temperature=0.0
+    )
     ends_at = asyncio.get_running_loop().time() + within_s
-
-    async def ask() -> Mapping[str, Json]:
-        completion = await complete(model, request)
-        usage.append(completion.usage)
-        return parse_object(completion.text)
 
     def remaining_s() -> float:
         return ends_at - asyncio.get_running_loop().time()
 
     try:
         async with asyncio.timeout_at(ends_at):
-            fields = await retry_once(ask, remaining_s=remaining_s)
+            told = await ask(model, request, dict, remaining_s=remaining_s)
     except TimeoutError as exc:
         raise ModelTimeout(f"no {purpose} in {within_s:.0f} s", user_message="The model took too long.") from exc
     except ModelError as exc:
         deps.count_error(purpose, exc)
         raise
-    return Said(fields, tuple(usage))
+    if told.value is None:
+        deps.count_error(purpose, ModelGarbled(f"no {schema_name} could be read", user_message=UNREADABLE))
+    return Said(told.value or {}, told.usage)
 
 
 def listed(value: Json, *, most: int) -> tuple[str, ...]:
@@ -79,4 +79,6 @@ def number(value: Json) -> int:
     return int(digits) if 0 < len(digits) < 7 else 0
 
 
-STRINGS: Mapping[str, Json] = {"type": "array", "items": {"type": "string"}}
+def strings(most: int) -> dict[str, Json]:
+    """The schema of a list of at most `most` strings; without a bound small models go on for ever."""
+    return {"type": "array", "items": {"type": "string"}, "maxItems": most}

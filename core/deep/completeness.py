@@ -12,15 +12,7 @@ from core.events import Json, rows
 from core.llm import strict
 from core.prompts import load_prompt
 
-_ROW = strict(
-    {
-        "id": {"type": "string"},
-        "coverage": {"type": "string", "enum": [coverage.value for coverage in Coverage]},
-        "facts": {"type": "array", "items": {"type": "integer"}},
-        "missing": {"type": "string"},
-    }
-)
-_SCHEMA: Mapping[str, Json] = strict({"items": {"type": "array", "items": _ROW}})
+MAX_FACTS = 12  # named for one item
 
 
 async def check_completeness(state: DeepState, deps: Deps, *, within_s: float) -> Completeness:
@@ -37,11 +29,24 @@ async def check_completeness(state: DeepState, deps: Deps, *, within_s: float) -
         system=load_prompt("check_completeness").substitute(),
         user="\n".join([question_frame(state), checklist_frame(state.checklist), known]),
         schema_name="coverage",
-        schema=_SCHEMA,
+        schema=_schema(state),
         within_s=within_s,
     )
     checks = [_read(row) for row in rows(said.fields.get("items"))]
     return Completeness(tuple(check for check in checks if check is not None), said.usage)
+
+
+def _schema(state: DeepState) -> dict[str, Json]:
+    """A row for each item, which can name no other."""
+    row = strict(
+        {
+            "id": {"type": "string", "enum": [item.id for item in state.checklist]},
+            "coverage": {"type": "string", "enum": [coverage.value for coverage in Coverage]},
+            "facts": {"type": "array", "items": {"type": "integer"}, "maxItems": MAX_FACTS},
+            "missing": {"type": "string"},
+        }
+    )
+    return strict({"items": {"type": "array", "items": row, "maxItems": len(state.checklist)}})
 
 
 def _read(row: Mapping[str, Json]) -> ItemCheck | None:

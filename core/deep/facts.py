@@ -15,6 +15,7 @@ from core.deep.state import DeepState, Fact, NewFacts
 from core.deps import Deps
 from core.events import Json, rows
 from core.evidence.passages import EvidenceIndex
+from core.evidence.quoting import quote_answer
 from core.evidence.verbatim import find_verbatim, verify_quote
 from core.evidence.vetoes import Force, find_vetoes
 from core.llm import strict
@@ -26,15 +27,6 @@ from core.stages.prompting import format_sources, passage_tokens
 
 NEVER_IN_FACTS = frozenset({"numbers", "dates", "units", "names", "negation", "opposites", "roles"})  # rules' doubts
 SAME_FACT = 90.0  # rapidfuzz token-set ratio 0…100 of two facts of one source
-_ROW = strict(
-    {
-        "fact": {"type": "string"},
-        "items": {"type": "array", "items": {"type": "string"}},
-        "source": {"type": "string"},
-        "quote": {"type": "string"},
-    }
-)
-_SCHEMA: Mapping[str, Json] = strict({"facts": {"type": "array", "items": _ROW}})
 
 
 @dataclass(frozen=True)
@@ -68,10 +60,12 @@ async def process_results(state: DeepState, sources: Sequence[Source], deps: Dep
         ),
         user="\n".join(parts),
         schema_name="facts",
-        schema=_SCHEMA,
+        schema=_schema(state, settings.max_facts_per_round),
         within_s=within_s,
     )
     found = [_read(row) for row in rows(said.fields.get("facts"))][: settings.max_facts_per_round]
+    if not said.fields:
+        found = await asyncio.to_thread(_quoted, state, readable)
     facts = await asyncio.to_thread(_bind, state, found, readable)
     return NewFacts(facts=tuple(facts), usage=said.usage)
 
@@ -94,6 +88,25 @@ def _choose(state: DeepState, sources: Sequence[Source], deps: Deps) -> dict[str
 def _read(row: Mapping[str, Json]) -> _Found:
     items = tuple(str(number(item)) for item in listed(row.get("items"), most=5))
     return _Found(line(row.get("fact")), items, f"src_{number(row.get('source'))}", line(row.get("quote")))
+
+
+def _quoted(state: DeepState, sources: Sequence[Source]) -> list[_Found]:
+    """For a model that gave nothing readable: sentences of the sources that answer the question, as they stand."""
+    quoted = quote_answer(state.refined.question, sources)
+    return [_Found(entry.text, (), entry.source_id, entry.text) for entry in (*quoted.summary, *quoted.detail)]
+
+
+def _schema(state: DeepState, most: int) -> dict[str, Json]:
+    items: list[Json] = [item.id for item in state.checklist]
+    row = strict(
+        {
+            "fact": {"type": "string"},
+            "items": {"type": "array", "items": {"type": "string", "enum": items}, "maxItems": 5},
+            "source": {"type": "string"},
+            "quote": {"type": "string"},
+        }
+    )
+    return strict({"facts": {"type": "array", "items": row, "maxItems": most}})
 
 
 def _bind(state: DeepState, found: Sequence[_Found], sources: Sequence[Source]) -> list[Fact]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from core.deep.asking import STRINGS, ask_model, listed
+from core.deep.asking import ask_model, listed, strings
 from core.deep.framing import checklist_frame, facts_frame, queries_frame, question_frame
 from core.deep.pubmed_syntax import checked_pubmed_query
 from core.deep.state import DeepState, RoundQueries
@@ -15,7 +15,7 @@ from core.prompts import load_prompt
 from core.stages.plan import MAX_QUERY_TEXT_CHARS, keywords
 
 MAX_PER_KIND = 2
-_SCHEMA: Mapping[str, Json] = strict({"pubmed": dict(STRINGS), "web": dict(STRINGS)})
+_SCHEMA: Mapping[str, Json] = strict({"pubmed": strings(MAX_PER_KIND), "web": strings(MAX_PER_KIND)})
 
 
 async def generate_queries(state: DeepState, deps: Deps, *, within_s: float) -> RoundQueries:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from core.conversation import read_turns
-from core.deep.asking import STRINGS, Said, ask_model, line, listed
+from core.deep.asking import Said, ask_model, line, listed, strings
 from core.deep.state import RefinedQuestion
 from core.deps import Deps
 from core.events import Json
@@ -16,15 +14,6 @@ from core.stages.prompting import asked, said_before
 
 MAX_TERMS = 8
 MAX_BOUNDARIES = 3
-_SCHEMA: Mapping[str, Json] = strict(
-    {
-        "question": {"type": "string"},
-        "in_scope": dict(STRINGS),
-        "out_of_scope": dict(STRINGS),
-        "key_terms": dict(STRINGS),
-        "checklist": dict(STRINGS),
-    }
-)
 
 
 async def refine_question(job: ResearchJob, deps: Deps, *, within_s: float) -> RefinedQuestion:
@@ -42,7 +31,7 @@ async def refine_question(job: ResearchJob, deps: Deps, *, within_s: float) -> R
         ),
         user=f"{said_before(turns)}\n{asked(job)}" if turns else asked(job),
         schema_name="refined_question",
-        schema=_SCHEMA,
+        schema=_schema(settings.max_items),
         within_s=within_s,
     )
     return RefinedQuestion(
@@ -52,6 +41,18 @@ async def refine_question(job: ResearchJob, deps: Deps, *, within_s: float) -> R
         key_terms=listed(said.fields.get("key_terms"), most=MAX_TERMS),
         checklist=generate_checklist(said, job, most=settings.max_items),
         usage=said.usage,
+    )
+
+
+def _schema(max_items: int) -> dict[str, Json]:
+    return strict(
+        {
+            "question": {"type": "string"},
+            "in_scope": strings(MAX_BOUNDARIES),
+            "out_of_scope": strings(MAX_BOUNDARIES),
+            "key_terms": strings(MAX_TERMS),
+            "checklist": strings(max_items),
+        }
     )
 
 

@@ -16,10 +16,10 @@ from typing import Final, Literal, Protocol
 import regex
 
 from core.answer import Evidence, ModelUsage
-from core.errors import ModelError, ModelGarbled
+from core.errors import ModelError
 from core.events import Json
-from core.growing_json import parse_object
-from core.llm import complete, strict
+from core.growing_json import named, whole_number
+from core.llm import ask, complete, strict
 from core.ports import ChatModel, ChatRequest
 from core.prompts import load_prompt
 
@@ -33,7 +33,6 @@ MAX_PASSAGE_CHARS = 1200  # of one passage; three of them and the claim are some
 MAX_REASON_CHARS = 160
 _TOKENS_A_PAIR, _TOKENS_OF_FRAME = 45, 80
 _PAIRWISE_TOKENS = 16  # for "Yes"; a model that thinks aloud before it is cut short and stays unread
-_ONLY_JSON = '\nAnswer with nothing but {"verdicts": [{"item": 1, "verdict": "…", "reason": "…"}, …]}.\n'
 _PAIRWISE_NAMES = ("minicheck", "guardian", "factcg", "alignscore")  # models that are made for the pairwise dialect
 
 
@@ -130,7 +129,7 @@ class JsonJudge:
         found, usage = await self._ask(pairs, timeout_s=timeout_s)
         left = [place for place in range(len(pairs)) if place not in found]
         if left:
-            again, more = await self._ask([pairs[place] for place in left], timeout_s=timeout_s, more=_ONLY_JSON)
+            again, more = await self._ask([pairs[place] for place in left], timeout_s=timeout_s, in_words=True)
             found |= {left[place]: judgement for place, judgement in again.items()}
             usage = (*usage, *more)
         return Rulings(tuple(found.get(place) for place in range(len(pairs))), usage)
@@ -144,22 +143,18 @@ class JsonJudge:
             schema=strict({"answers": {"type": "string", "enum": ["yes", "no"]}, "reason": {"type": "string"}}),
             max_tokens=_TOKENS_OF_FRAME,
             timeout_s=timeout_s,
+            temperature=0.0,
         )
-        completion = await complete(self.model, request)
-        spent = (_spent(self.model, completion.usage),)
-        try:
-            said = parse_object(completion.text)
-        except ModelGarbled:
-            return AnswerRuling(None, usage=spent)
-        word = str(said.get("answers")).strip().lower()
-        answers = {"yes": True, "true": True, "no": False, "false": False}.get(word)
-        return AnswerRuling(answers, _reason(said.get("reason")), spent)
+        told = await ask(self.model, request, _yes_or_no)
+        spent = tuple(_spent(self.model, usage) for usage in told.usage)
+        return AnswerRuling(None, usage=spent) if told.value is None else replace(told.value, usage=spent)
 
     async def _ask(
-        self, pairs: Sequence[Pair], *, timeout_s: float, more: str = ""
+        self, pairs: Sequence[Pair], *, timeout_s: float, in_words: bool = False
     ) -> tuple[dict[int, Judgement], tuple[ModelUsage, ...]]:
-        request = request_rulings(pairs, timeout_s=timeout_s)
-        completion = await complete(self.model, replace(request, system=request.system + more))
+        request = replace(request_rulings(pairs, timeout_s=timeout_s), in_words=in_words)
+        request = replace(request, accepts=lambda text: bool(read_rulings(text, len(pairs))))
+        completion = await complete(self.model, request)
         return read_rulings(completion.text, len(pairs)), (_spent(self.model, completion.usage),)
 
 
@@ -212,6 +207,8 @@ class PairwiseJudge:
             schema={},
             max_tokens=_PAIRWISE_TOKENS,
             timeout_s=timeout_s,
+            temperature=0.0,
+            accepts=lambda text: _YES_OR_NO.search(text) is not None,
         )
         usage: list[ModelUsage] = []
         for _ in range(2):
@@ -245,26 +242,30 @@ def request_rulings(pairs: Sequence[Pair], *, timeout_s: float) -> ChatRequest:
         system=load_prompt("check_claims").substitute(count=len(pairs)),
         user="\n\n".join(_fenced(number, pair) for number, pair in enumerate(pairs, start=1)),
         schema_name="verdicts",
-        schema=_SCHEMA,
+        schema=_schema(len(pairs)),
         max_tokens=_TOKENS_OF_FRAME + _TOKENS_A_PAIR * len(pairs),
         timeout_s=timeout_s,
+        temperature=0.0,
     )
 
 
-_SCHEMA: Mapping[str, Json] = strict(
-    {
-        "verdicts": {
-            "type": "array",
-            "items": strict(
-                {
-                    "item": {"type": "integer"},
-                    "verdict": {"type": "string", "enum": [ruling.value for ruling in Ruling]},
-                    "reason": {"type": "string"},
-                }
-            ),
+def _schema(count: int) -> dict[str, Json]:
+    """A row for each item, which can name no other and not go on for ever."""
+    numbers: list[Json] = [*range(1, count + 1)]
+    row = strict(
+        {
+            "item": {"type": "integer", "enum": numbers},
+            "verdict": {"type": "string", "enum": [ruling.value for ruling in Ruling]},
+            "reason": {"type": "string"},
         }
-    }
-)
+    )
+    return strict({"verdicts": {"type": "array", "items": row, "maxItems": count}})
+
+
+def _yes_or_no(fields: Mapping[str, Json]) -> AnswerRuling | None:
+    word = str(fields.get("answers")).strip().lower()
+    answers = {"yes": True, "true": True, "no": False, "false": False}.get(word)
+    return None if answers is None else AnswerRuling(answers, _reason(fields.get("reason")))
 
 
 def _spent(model: ChatModel, usage: ModelUsage) -> ModelUsage:
@@ -298,9 +299,9 @@ def read_rulings(text: str, count: int) -> dict[int, Judgement]:
     Of two verdicts on one pair the less favourable counts.
     """
     found: dict[int, Judgement] = {}
-    for row in _rows(text):
-        number, word = row.get("item"), str(row.get("verdict")).strip().lower()
-        if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= count:
+    for row in (named(row, ("item", "verdict", "reason")) for row in _rows(text)):
+        number, word = whole_number(row.get("item")), str(row.get("verdict")).strip().lower()
+        if number is None or not 1 <= number <= count:
             continue
         if word not in set(Ruling):
             continue
@@ -313,7 +314,7 @@ def read_rulings(text: str, count: int) -> dict[int, Judgement]:
 _MAX_BROKEN = 50  # braces that begin nothing readable; more is no answer, and each costs a look at the whole text
 
 
-def _rows(text: str) -> Iterator[Mapping[str, object]]:
+def _rows(text: str) -> Iterator[Mapping[str, Json]]:
     """The objects that look like verdicts, also out of an answer in a code block or cut short."""
     decoder = json.JSONDecoder()
     at, broken = text.find("{"), 0
@@ -324,6 +325,7 @@ def _rows(text: str) -> Iterator[Mapping[str, object]]:
             value, end = None, at + 1
             broken += 1
         if isinstance(value, dict):
+            value = named(value, ("verdict", "verdicts"))
             listed = value.get("verdicts") if "verdict" not in value else [value]
             yield from (row for row in listed if isinstance(row, dict)) if isinstance(listed, list) else ()
         at = text.find("{", end)

@@ -34,6 +34,7 @@ log = logging.getLogger(__name__)
 NOT_OFFERED = "searching by our own means; the model's endpoint offers no web search"
 NOT_USED = "searching by our own means; the model did not search by itself"
 BROKE_OFF = "The model's answer broke off; what had come is shown."
+CUT_OFF = "The model's answer was cut off at its length limit; what had come is shown."
 _FLAVOURS: dict[ResearchMode, tuple[str, str]] = {
     "idea": ("approaches overview", "best practices comparison"),
     "implementation": ("example code", "official documentation tutorial"),
@@ -127,6 +128,8 @@ class _Heard:
 
     pieces: list[str] = field(default_factory=list)
     usage: ModelUsage | None = None
+    notes: tuple[str, ...] = ()
+    is_cut: bool = False
 
 
 async def _write(mode: ResearchMode, model: ChatModel, request: ChatRequest, *, left_s: float) -> Draft:
@@ -135,12 +138,13 @@ async def _write(mode: ResearchMode, model: ChatModel, request: ChatRequest, *, 
     spent: list[ModelUsage] = []
 
     async def once() -> None:
-        heard.pieces.clear()
-        heard.usage = None
+        nonlocal heard
+        heard = _Heard()
         try:
             async for delta in model.stream(request):
                 heard.pieces.append(delta.text)
-                heard.usage = delta.usage or heard.usage
+                heard.usage, heard.is_cut = delta.usage or heard.usage, delta.is_cut or heard.is_cut
+                heard.notes += delta.notes
         finally:
             spent.append(heard.usage or estimate_usage(request, "".join(heard.pieces)))
 
@@ -153,6 +157,7 @@ async def _write(mode: ResearchMode, model: ChatModel, request: ChatRequest, *, 
             raise
         log.warning("going on with a broken-off answer", extra={"error": str(exc)})
         notes = (BROKE_OFF,)
+    notes = (*notes, *heard.notes, *([CUT_OFF] if heard.is_cut and not notes else []))
     return Draft(mode, "".join(heard.pieces), usage=tuple(spent), notes=notes)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, count
 from pathlib import PurePath
@@ -14,12 +14,12 @@ from typing import Protocol
 
 from core.chunking import Chunk, SectionType, chunk_text
 from core.errors import GorkdError, InvalidQuery, ModelError, ModelGarbled
-from core.growing_json import parse_object
+from core.events import Json
 from core.job import Scope
 from core.library.dating import published_of
 from core.library.paper import ARXIV_ID, Index, Library, Paper, PaperChunk
 from core.library.wording import REWRITING_NEEDS_MODEL
-from core.llm import complete, strict
+from core.llm import ask, read_prose, strict
 from core.ports import ChatModel, ChatRequest, Clock, EmbeddingModel
 from core.prompts import load_prompt
 from core.stages.prompting import fenced
@@ -32,11 +32,12 @@ _FALLBACK_SUMMARY_CHARS = 2_000
 _EMBED_BATCH = 64
 # What arXiv prints on a first page: the id with its version, then its subject or its day; a reference has neither.
 _STAMP = re.compile(rf"arXiv:\s*({ARXIV_ID.pattern})(?<=\dv\d|v\d\d)\s*(?:\[[\w.-]+\]|\d{{1,2}}\s+[A-Z][a-z]{{2}}\s)")
+_MIN_SUMMARY_WORDS = 20
 _SUMMARY_TIMEOUT_S = 60.0
 _SUMMARY_SCHEMA = strict(
     {
         "title": {"type": "string"},
-        "authors": {"type": "array", "items": {"type": "string"}},
+        "authors": {"type": "array", "items": {"type": "string"}, "maxItems": 30},
         "year": {"type": "string"},
         "summary": {"type": "string"},
     }
@@ -169,8 +170,8 @@ class Ingestion:
             return _abstract(text)
         record = PaperRecord(title=paper.title)
         request = _summary_request(record, text, earlier=paper.summary if feedback else "", feedback=feedback)
-        told = parse_object((await complete(self.model, request)).text)
-        summary = str(told.get("summary") or "").strip()
+        told = await ask(self.model, request, _with_summary)
+        summary = str(told.value["summary"]).strip() if told.value else _summary_in_prose(told.text)
         if not summary:
             raise ModelGarbled("no summary", user_message="The model's summary could not be read; please try again.")
         return summary
@@ -193,9 +194,12 @@ class Ingestion:
         if self.model is None:
             return known, known.abstract
         try:
-            told = parse_object((await complete(self.model, _summary_request(known, text))).text)
+            read = await ask(self.model, _summary_request(known, text), _with_summary)
         except ModelError:
             return known, known.abstract
+        if read.value is None:
+            return known, _summary_in_prose(read.text) or known.abstract
+        told = read.value
         names, year = told.get("authors"), str(told.get("year") or "")
         read_off = tuple(str(name) for name in names if name) if isinstance(names, list) else ()
         better = replace(
@@ -282,6 +286,17 @@ def _free_name(record: PaperRecord, taken: set[str]) -> str:
 def _plain(word: str) -> str:
     """ASCII letters and digits alone, in lower case."""
     return re.sub(r"[^a-z0-9]", "", unicodedata.normalize("NFKD", word.casefold()))
+
+
+def _with_summary(fields: Mapping[str, Json]) -> Mapping[str, Json] | None:
+    """None where it holds no summary."""
+    return fields if str(fields.get("summary") or "").strip() else None
+
+
+def _summary_in_prose(text: str) -> str:
+    """Of a model that writes no JSON; "" for what is too short to say anything of a paper."""
+    prose = read_prose(text)
+    return prose.text if prose and len(prose.text.split()) >= _MIN_SUMMARY_WORDS else ""
 
 
 def _summary_request(record: PaperRecord, text: str, *, earlier: str = "", feedback: str = "") -> ChatRequest:

@@ -203,6 +203,7 @@ class _Draft:
         notes += [OUT_OF_TIME.format(title=title) for title in late]
         if unknown := dict.fromkeys(key for part in self.parts for key in part.written.unknown_keys):
             notes.append(f"Removed, since no paper has such a key: {', '.join(unknown)}.")
+        notes += dict.fromkeys(part.written.note for part in self.parts if part.written.note)
         return tuple(notes)
 
 

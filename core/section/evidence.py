@@ -11,7 +11,7 @@ from collections.abc import Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
-from math import inf
+from math import inf, isnan
 from typing import TypeVar
 
 from core.answer import ModelUsage
@@ -20,17 +20,20 @@ from core.config import SectionSettings
 from core.deps import Deps
 from core.errors import ModelError, ModelGarbled, ModelTimeout, StoreError
 from core.events import Json, rows
-from core.growing_json import parse_object
+from core.growing_json import whole_number
 from core.injection import masked
 from core.library.funnel import Shelves
 from core.library.paper import Index, PaperChunk, SearchResult, StoredChunk
-from core.llm import complete, retry_once, strict
+from core.llm import UNREADABLE, ask, strict
 from core.ports import ChatModel, ChatRequest
 from core.prompts import load_prompt
 from core.section.usage import Phase, PhaseUsage
 from core.stages.prompting import fenced
 
 T = TypeVar("T")
+
+NEUTRAL_SCORE = 0.5  # 0…1, of a passage that the model could not score: its nearness alone ranks it then
+_BEGINNING_CHARS = 250
 
 
 @dataclass(frozen=True)
@@ -216,38 +219,56 @@ async def _ended(within_s: float, calls: Sequence[Coroutine[object, object, T]])
 
 
 async def _judge_batch(search: _Search, chunks: Sequence[PaperChunk]) -> tuple[dict[str, Judgement], list[PhaseUsage]]:
+    """Where nothing readable is said, a passage's beginning stands for its summary, and its score is neutral."""
     summaries, summarised = await _ask(search, Phase.SUMMARIES, partial(_summary_request, search, chunks))
-    told = [(chunk, text) for number, chunk in enumerate(chunks, start=1) if (text := _text(summaries.get(number)))]
-    if not told:
-        raise ModelGarbled("no summary in the answer", user_message="The model summarised none of the passages.")
-    scores, scored = await _ask(search, Phase.SCORES, partial(_score_request, search, told))
+    named = {chunk.chunk_id: _text(summaries.get(number)) for number, chunk in enumerate(chunks, start=1)}
+    told = [
+        (chunk, text) for chunk in chunks if (text := named[chunk.chunk_id] or ("" if summaries else _beginning(chunk)))
+    ]
+    scores, scored = await _ask(search, Phase.SCORES, partial(_score_request, search, told)) if told else ({}, ())
     judged: dict[str, Judgement] = {}
     for number, (chunk, summary) in enumerate(told, start=1):
-        score = _score(scores.get(number))
+        score = _score(scores.get(number)) if scores else NEUTRAL_SCORE
         if score is None:
             continue
         judged[chunk.chunk_id] = Judgement(summary, score)
-        try:
-            await search.deps.memo.put(search.job_id, search.key(chunk), encode(judged[chunk.chunk_id]))
-        except StoreError as exc:
-            search.deps.count_error("evidence", exc)
-    return judged, [PhaseUsage(Phase.SUMMARIES, summarised), PhaseUsage(Phase.SCORES, scored)]
+        if summaries and scores:
+            await _keep(search, chunk, judged[chunk.chunk_id])
+    usage = [PhaseUsage(Phase.SUMMARIES, spent) for spent in summarised]
+    return judged, usage + [PhaseUsage(Phase.SCORES, spent) for spent in scored]
 
 
-async def _ask(search: _Search, phase: Phase, request: partial[ChatRequest]) -> tuple[dict[int, Json], ModelUsage]:
-    """What the model says of each numbered item."""
+def _beginning(chunk: PaperChunk) -> str:
+    text = " ".join(masked(chunk.chunk_text).split())
+    return text[: text.find(". ", _BEGINNING_CHARS) + 1] or text[: 2 * _BEGINNING_CHARS]
 
-    async def call() -> tuple[dict[int, Json], ModelUsage]:
-        async with search.limit:
-            completion = await complete(search.model, request())
+
+async def _keep(search: _Search, chunk: PaperChunk, judgement: Judgement) -> None:
+    try:
+        await search.deps.memo.put(search.job_id, search.key(chunk), encode(judgement))
+    except StoreError as exc:
+        search.deps.count_error("evidence", exc)
+
+
+async def _ask(
+    search: _Search, phase: Phase, request: partial[ChatRequest]
+) -> tuple[dict[int, Json], tuple[ModelUsage, ...]]:
+    """What the model says of each numbered item; nothing where it could not be read twice. Raises `ModelError`."""
+
+    def read(fields: Mapping[str, Json]) -> dict[int, Json] | None:
         found: dict[int, Json] = {}
-        for row in rows(parse_object(completion.text).get("items")):
-            number = str(row.get("number"))
-            if number.isascii() and number.isdigit():
-                found.setdefault(int(number[:9]), row.get(_FIELDS[phase]))
-        return found, completion.usage
+        for row in rows(fields.get("items")):
+            number = whole_number(row.get("number"))
+            if number is not None:
+                found.setdefault(number, row.get(_FIELDS[phase]))
+        return found or None
 
-    return await retry_once(call)
+    async with search.limit:
+        told = await ask(search.model, request(), read)
+    if told.value is None:
+        unread = ModelGarbled(f"no {phase.value} could be read", user_message=UNREADABLE)
+        search.deps.count_error("evidence", unread)
+    return told.value or {}, told.usage
 
 
 _FIELDS: Mapping[Phase, str] = {Phase.SUMMARIES: "summary", Phase.SCORES: "score"}
@@ -277,15 +298,17 @@ def _request(
 ) -> ChatRequest:
     """`tokens` is what one item's answer may take."""
     field = _FIELDS[phase]
-    item = strict({"number": {"type": "integer"}, field: dict(kind)})
+    numbers: list[Json] = [*range(1, len(blocks) + 1)]
+    item = strict({"number": {"type": "integer", "enum": numbers}, field: dict(kind)})
     return ChatRequest(
         purpose=phase.value,
         system=system,
         user="\n\n".join([*blocks, f"<query>\n{fenced(search.query)}\n</query>"]),
         schema_name=f"evidence_{phase.value}",
-        schema=strict({"items": {"type": "array", "items": item}}),
+        schema=strict({"items": {"type": "array", "items": item, "maxItems": len(blocks)}}),
         max_tokens=60 + tokens * len(blocks),
         timeout_s=search.settings.call_timeout_s,
+        temperature=0.0,
     )
 
 
@@ -294,7 +317,12 @@ def _text(value: Json) -> str:
 
 
 def _score(value: Json) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, str):
+        try:
+            value = float(value)
+        except ValueError:
+            return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or isnan(value):
         return None
     return min(max(float(value), 0.0), 1.0)
 

@@ -11,7 +11,7 @@ from core.answer import ModelUsage
 from core.errors import ModelTimeout
 from core.job import JobStatus
 from core.library.funnel import Shelves
-from core.llm import retry_once, strict
+from core.llm import strict
 from core.ports import ChatModel, ChatRequest, Tool, ToolTurn
 from core.prompts import load_prompt
 from core.section.brief import Brief
@@ -123,7 +123,7 @@ class Gathering:
             return Move(said=TIME_IS_UP, usage=ModelUsage())
         with self.work.deps.stage("agent"):
             request = replace(self._request(), turns=turns)
-            return await retry_once(partial(decide, self.model, request))
+            return await decide(self.model, request)
 
     def _request(self) -> ChatRequest:
         plan, settings = PLANS[self.section], self.work.deps.settings.section

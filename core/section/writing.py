@@ -8,15 +8,15 @@ from dataclasses import dataclass
 
 from core.answer import ModelUsage, RemovedSentence
 from core.errors import ModelError, ModelGarbled
-from core.events import rows
+from core.events import Json, rows
 from core.evidence.citations import strip_markers
 from core.evidence.judge import Judging
 from core.evidence.structure import Judged, assemble
-from core.growing_json import parse_object
+from core.growing_json import whole_number
 from core.injection import masked
 from core.library.answer import passages_of
 from core.library.paper import Paper
-from core.llm import complete, retry_once, strict
+from core.llm import ask, read_answer, read_prose, strict
 from core.markers import Grammar
 from core.passages import Passage
 from core.ports import ChatModel, ChatRequest
@@ -36,6 +36,8 @@ from core.writing import before_of, settle
 _MAX_PROSE_TOKENS = 2500
 _TOKENS_A_SENTENCE = 120
 _CHECK_TIMEOUT_S = 30.0
+CUT_OFF = "The model's text was cut off at its length limit; its end is missing."
+FROM_SUMMARIES = "The model's text could not be read; these are its summaries of the passages."
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,7 @@ class Written:
     """A section as it may be shown. `judged` are its sentences with numbers; `text` has keys instead.
 
     `unknown_keys` are those that the writer made up; `cut` are sentences that quoted and could not be rephrased.
+    `note` says what was wrong with the writer's answer, "" where nothing was.
     """
 
     section: Section
@@ -53,6 +56,7 @@ class Written:
     rephrased: int = 0
     is_checked: bool = True
     usage: tuple[PhaseUsage, ...] = ()
+    note: str = ""
 
 
 @dataclass
@@ -71,13 +75,14 @@ class Writer:
 
     def __post_init__(self) -> None:
         self._usage: list[PhaseUsage] = []
+        self._note = ""
         self._ids = {paper.id: source_id for source_id, paper in self.papers.items()}
         self._settings = self.work.deps.settings.section
 
     async def write(self) -> Written:
         """Raises `ModelError` when the writer fails twice; a check that fails leaves sentences marked as unchecked."""
         with self.work.deps.stage("section"):
-            draft = await retry_once(self._draft)
+            draft = await self._draft()
         sentences = split_sentences(draft)
         texts, cut, rephrased = await self._without_quotations([sentence.text for sentence in sentences])
         grounder = await asyncio.to_thread(self._grounder)
@@ -92,17 +97,31 @@ class Writer:
         judged, is_checked = await self._settled(judged, grounder)
         shown = with_keys(assemble(judged, marks_cuts=False).detail, self.keys)
         unknown = tuple(dict.fromkeys(grounder.unknown))
+        usage = tuple(self._usage)
         return Written(
-            self.section, shown, tuple(judged), unknown, tuple(cut), rephrased, is_checked, tuple(self._usage)
+            self.section, shown, tuple(judged), unknown, tuple(cut), rephrased, is_checked, usage, self._note
         )
 
     async def _draft(self) -> str:
-        completion = await complete(self.model, self._request())
-        self._pay(Phase.PROSE, completion.usage)
-        text = parse_object(completion.text).get("text")
-        if not isinstance(text, str) or not text.strip():
-            raise ModelGarbled("no prose in the answer", user_message="The model wrote nothing for this section.")
-        return text.strip()
+        """The model's text, also in plain prose; of a model that wrote nothing readable, what the evidence says."""
+        told = await ask(self.model, self._request(), lambda fields: _text(fields.get("text")))
+        for usage in told.usage:
+            self._pay(Phase.PROSE, usage)
+        if told.value:
+            return told.value
+        begun = read_answer(told.text).summary
+        if whole := split_sentences(begun)[:-1]:
+            self._note = CUT_OFF
+            return begun[: whole[-1].end]
+        if read_prose(told.text) is not None:
+            return told.text.strip()
+        self._note = FROM_SUMMARIES
+        unread = ModelGarbled("no prose in the answer", user_message="The model wrote nothing for this section.")
+        self.work.deps.count_error("section", unread)
+        return "\n\n".join(map(self._from_evidence, self.evidence))
+
+    def _from_evidence(self, entry: KeptEvidence) -> str:
+        return f"{entry.summary.rstrip(' .')} ({self.keys[self._ids[entry.paper_id]]})."
 
     def _request(self) -> ChatRequest:
         plan = PLANS[self.section]
@@ -156,27 +175,28 @@ class Writer:
         items = [
             f'<item number="{at}">\n{fenced(sentence)}\nRepeats: {fenced(run)}\n</item>' for at, sentence, run in asked
         ]
-        entry = strict({"number": {"type": "integer"}, "sentence": {"type": "string"}})
+        numbers: list[Json] = [at for at, _, _ in asked]
+        entry = strict({"number": {"type": "integer", "enum": numbers}, "sentence": {"type": "string"}})
         request = ChatRequest(
             purpose=Phase.REPHRASE.value,
             system=load_prompt("rephrase_quotes").template,
             user="\n\n".join(items),
             schema_name="rephrased",
-            schema=strict({"items": {"type": "array", "items": entry}}),
+            schema=strict({"items": {"type": "array", "items": entry, "maxItems": len(items)}}),
             max_tokens=100 + _TOKENS_A_SENTENCE * len(items),
             timeout_s=self._settings.call_timeout_s,
         )
         try:
-            completion = await complete(self.model, request)
-            self._pay(Phase.REPHRASE, completion.usage)
-            told = rows(parse_object(completion.text).get("items"))
+            told = await ask(self.model, request, lambda fields: rows(fields.get("items")) or None)
         except ModelError as exc:
             self.work.deps.count_error("rephrase", exc)
             return {}
+        for usage in told.usage:
+            self._pay(Phase.REPHRASE, usage)
         found: dict[int, str] = {}
-        for row in told:
-            number, sentence = row.get("number"), row.get("sentence")
-            if isinstance(number, int) and isinstance(sentence, str):
+        for row in told.value or ():
+            number, sentence = whole_number(row.get("number")), row.get("sentence")
+            if number is not None and isinstance(sentence, str):
                 found.setdefault(number, " ".join(sentence.split()))
         return found
 
@@ -214,6 +234,10 @@ class Writer:
 
     def _pay(self, phase: Phase, usage: ModelUsage) -> None:
         self._usage.append(PhaseUsage(phase, usage))
+
+
+def _text(value: Json) -> str | None:
+    return value.strip() or None if isinstance(value, str) else None
 
 
 def select_for_writing(evidence: Sequence[KeptEvidence], *, min_papers: int, max_evidence: int) -> list[KeptEvidence]:

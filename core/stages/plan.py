@@ -15,11 +15,11 @@ from core.answer import ModelUsage
 from core.answer_key import normalise_question
 from core.conversation import Turn, standalone_by_rules
 from core.deps import Deps
-from core.errors import InvalidQuery, ModelError
+from core.errors import InvalidQuery, ModelError, ModelGarbled
 from core.events import Json
-from core.growing_json import PartialJson, parse_object
+from core.growing_json import PartialJson, read_object
 from core.job import QueryIntent, QuestionType, ResearchJob, TimeConstraint
-from core.llm import estimate_usage
+from core.llm import UNREADABLE, estimate_usage
 from core.ports import ChatRequest, ProviderStrength
 from core.prompts import load_prompt
 from core.render import one_line
@@ -32,6 +32,7 @@ from core.stages.similar import EarlierAnswer, instant_answer
 from core.terms import STOPWORDS
 
 MAX_QUERIES = 4  # the question itself and up to three variations
+MAX_ENTITIES = 8
 MAX_QUERY_TEXT_CHARS = 400  # Tavily takes no more (docs.tavily.com, API reference)
 _LANGUAGE = regex.compile(r"[a-z]{2}", regex.IGNORECASE)  # ISO 639-1
 _CONCEPTUAL = frozenset({QuestionType.EXPLANATION, QuestionType.COMPARISON})
@@ -45,16 +46,15 @@ _PLAN_SCHEMA: Mapping[str, Json] = {
     "properties": {
         "recency": {"type": "string", "enum": list(get_args(Recency))},
         "content": {"type": "string", "enum": list(get_args(ContentType))},
-        "queries": {"type": "array", "items": {"type": "string"}},
+        "queries": {"type": "array", "items": {"type": "string"}, "maxItems": MAX_QUERIES - 1},
         "type": {"type": "string", "enum": [kind.value for kind in QuestionType]},
         "language": {"type": "string"},
-        "entities": {"type": "array", "items": {"type": "string"}},
+        "entities": {"type": "array", "items": {"type": "string"}, "maxItems": MAX_ENTITIES},
         "time": {"type": "string"},
     },
 }
 # What only some plans say comes first: the queries are worded after it.
 _QUESTION: Mapping[str, Json] = {"question": {"type": "string"}}
-_SAME_AS: Mapping[str, Json] = {"same_as": {"type": ["string", "null"]}}
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,9 @@ async def plan_research(
             if growing.feed(delta.text) and not growing.value.get("same_as"):
                 for query in _finished_queries(growing.value, job.intent)[: MAX_QUERIES - 1]:
                     gathering.start_early(by_rules.search.providers, query)
-        answer = parse_object(growing.text)
+        answer = read_object(growing.text, request.schema, takes_part=True)
+        if answer is None:
+            raise ModelGarbled(f"no plan in {len(growing.text)} characters", user_message=UNREADABLE)
         refined = replace(
             _read_plan(answer, by_rules, job if turns else None), same_as=_read_same_as(answer.get("same_as"), earlier)
         )
@@ -189,9 +191,10 @@ def _plan_request(
         system=system,
         user=user,
         schema_name="plan",
-        schema=_schema({**(_QUESTION if turns else {}), **(_SAME_AS if earlier else {})}),
+        schema=_schema({**(_QUESTION if turns else {}), **(_same_as(len(earlier)) if earlier else {})}),
         max_tokens=settings.max_plan_tokens,
         timeout_s=min(settings.plan_timeout_s, timeout_s),
+        temperature=0.0,
     )
 
 
@@ -236,6 +239,11 @@ def _schema(first: Mapping[str, Json]) -> Mapping[str, Json]:
     }
 
 
+def _same_as(offered: int) -> dict[str, Json]:
+    numbers: list[Json] = [str(number) for number in range(1, offered + 1)]
+    return {"same_as": {"type": ["string", "null"], "enum": [*numbers, None]}}
+
+
 def _read_same_as(value: Json, earlier: Sequence[EarlierAnswer]) -> str:
     """The job of the question that the model names by its number; "" for null and for what was not offered."""
     named = {str(number): answer.job_id for number, answer in enumerate(earlier, start=1)}
@@ -263,7 +271,7 @@ def _read_queries(answer: Mapping[str, Json], by_rules: QueryIntent) -> list[Sea
 
 def _read_intent(answer: Mapping[str, Json], by_rules: QueryIntent) -> QueryIntent:
     kind, language = answer.get("type"), answer.get("language")
-    entities = tuple(name[:80] for name in _lines(answer.get("entities")))[:8]
+    entities = tuple(name[:80] for name in _lines(answer.get("entities")))[:MAX_ENTITIES]
     return replace(
         by_rules,
         question_type=QuestionType(kind) if kind in list(QuestionType) else by_rules.question_type,

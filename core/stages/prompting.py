@@ -28,6 +28,7 @@ ANSWER_SCHEMA: Mapping[str, Json] = {
         "detail": {"type": "string"},
         "citations": {
             "type": "array",
+            "maxItems": 12,  # the prompt asks for one; without a bound small models go on for ever
             "items": {
                 "type": "object",
                 "additionalProperties": False,

@@ -33,7 +33,7 @@ from core.evidence.limitations import find_limitations
 from core.evidence.quoting import Quotation, cited, quote_answer
 from core.evidence.structure import Grounded, Judged, assemble
 from core.job import ResearchJob
-from core.llm import cost_usd, retry_once
+from core.llm import UNREADABLE, DraftAnswer, asked_in_words, cost_usd, retry_once, with_more_tokens
 from core.markers import Grammar
 from core.ports import ChatModel, ChatRequest
 from core.progress import Progress
@@ -46,6 +46,8 @@ log = logging.getLogger(__name__)
 
 QUOTED_NOTICE = "quoted from the sources; no model is configured"
 LATE_NOTICE = "quoted from the sources; the model did not answer in time"
+UNREAD_NOTICE = "quoted from the sources; the model's answer could not be read"
+CUT_OFF = "The model's answer was cut off at its length limit; its end is missing."
 NOT_DIRECT = "This is near the question, but may not answer it"
 UNCHECKED_NOTICE = "citations unchecked"
 OUT_OF_TIME = "time limit reached"
@@ -66,6 +68,7 @@ class Draft:
     answers: AnswerRuling = field(default_factory=lambda: AnswerRuling(None))
     unanswered: str = ""
     cap: Confidence | None = None
+    limitations: tuple[str, ...] = ()
 
     @property
     def is_checked(self) -> bool:
@@ -178,20 +181,32 @@ async def _write(
     judging = Judging(deps.judge, lambda: left_s() - _END_RESERVE_S, call_timeout_s=check_s)
     writing = Writing(grounder, progress, judging, job.query)
     draft = Draft(writing.judged, writing, judging=judging)
+    trying = _Trying(model, script, writing, draft, deps, left_s)
+    notice = ""
     try:
         async with asyncio.timeout_at(ends_at - _MIN_CHECK_S):
-            await retry_once(lambda: _try(model, script.request(left_s()), writing, draft, deps), remaining_s=left_s)
+            await retry_once(trying, remaining_s=left_s)
     except TimeoutError:
-        draft.stopped_because = OUT_OF_TIME
+        draft.stopped_because, notice = OUT_OF_TIME, LATE_NOTICE
         log.warning("the model ran out of time")
-        if not writing.judged:
-            quoted = await _quote(job, sources, progress, notice=LATE_NOTICE)
-            return replace(quoted, usage=draft.usage, stopped_because=OUT_OF_TIME)
+    except ModelError as exc:
+        notice = UNREAD_NOTICE
+        if not (isinstance(exc, ModelGarbled) or writing.prose):
+            await writing.aclose()
+            raise
     except BaseException:
         await writing.aclose()
         raise
     finally:
         await asyncio.wait([reading])
+    if notice and not writing.judged and writing.prose is not None:
+        await writing.take_prose(writing.prose)
+    is_short = writing.is_cut and writing.draft is not None and not writing.draft.is_complete
+    if notice and not writing.judged:
+        await writing.aclose()
+        quoted = await _quote(job, sources, progress, notice=notice)
+        return replace(quoted, usage=draft.usage, stopped_because=draft.stopped_because)
+    draft.limitations = (*writing.notes, *([CUT_OFF] if is_short else []))
     try:
         draft.judged = await writing.decided()
         draft.answers = await writing.answers_question()
@@ -202,18 +217,51 @@ async def _write(
     return draft
 
 
-async def _try(model: ChatModel, request: ChatRequest, writing: Writing, draft: Draft, deps: Deps) -> None:
-    """One try at the whole answer; what an earlier one has shown is taken back. Raises `ModelError`."""
-    await writing.take_back()
-    try:
-        await writing.write(model, request)
-    except ModelError as exc:
-        deps.count_error("synthesize", exc)
-        raise
-    finally:
-        draft.usage = (*draft.usage, writing.usage)
-    if writing.draft is None or not (writing.draft.is_complete or writing.judged):
-        raise ModelGarbled("the model's answer holds no summary", user_message="The model's answer could not be read.")
+@dataclass
+class _Trying:
+    """Tries at the whole answer, each asked as the failure of the one before tells; what that has shown is taken back.
+
+    After an answer that could not be read the schema is stated in words, after one whose summary was cut off there
+    is room for twice as much.
+    """
+
+    model: ChatModel
+    script: Script
+    writing: Writing
+    draft: Draft
+    deps: Deps
+    left_s: Callable[[], float]
+    tries: int = 0
+    vary: Callable[[ChatRequest], ChatRequest] = asked_in_words
+
+    async def __call__(self) -> None:
+        """One try. Raises `ModelError`."""
+        self.tries += 1
+        writing = self.writing
+        await writing.take_back()
+        request = self.script.request(self.left_s())
+        try:
+            await writing.write(self.model, request if self.tries == 1 else self.vary(request))
+        except ModelError as exc:
+            if not isinstance(exc, ModelGarbled):
+                self.vary = _as_it_was
+            self.deps.count_error("synthesize", exc)
+            raise
+        finally:
+            self.draft.usage = (*self.draft.usage, writing.usage)
+        written = writing.draft or DraftAnswer("", "")
+        is_begun = writing.is_cut and not (written.is_complete or written.detail)
+        if is_begun and self.tries == 1:
+            self.vary = with_more_tokens
+        elif written.is_complete or writing.judged:
+            return
+        unread = ModelGarbled("the model's answer holds no summary", user_message=UNREADABLE)
+        self.deps.count_error("synthesize", unread)
+        raise unread
+
+
+def _as_it_was(request: ChatRequest) -> ChatRequest:
+    return request
 
 
 def _read_ahead(grounder: Grounder) -> None:
@@ -250,6 +298,9 @@ def conclude(job: ResearchJob, found: SourceCollection, deps: Deps, draft: Draft
         is_checked=draft.is_checked,
         stopped_because=draft.stopped_because,
     )
+    limitations = (*draft.limitations, *limitations)
+    if unanswered or draft.cap:
+        limitations = (f"{NOT_DIRECT} ({unanswered})." if unanswered else f"{NOT_DIRECT}.", *limitations)
     return ResearchAnswer(
         summary=grounded.summary,
         detail=grounded.detail,
@@ -258,9 +309,7 @@ def conclude(job: ResearchJob, found: SourceCollection, deps: Deps, draft: Draft
         confidence_sum=report.sum,
         citations=grounded.citations,
         claims=tuple(replace(claim, strength=report.per_claim[claim.id]) for claim in grounded.claims),
-        limitations=(f"{NOT_DIRECT} ({unanswered})." if unanswered else f"{NOT_DIRECT}.", *limitations)
-        if unanswered or draft.cap
-        else limitations,
+        limitations=limitations,
         conflicts=conflicts,
         removed=grounded.removed,
         notice=draft.shown_notice,

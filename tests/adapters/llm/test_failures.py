@@ -14,7 +14,7 @@ import pytest
 from adapters.llm.endpoint import Endpoint
 from adapters.llm.failures import call_failures, model_error, retry_after_s
 from adapters.llm.openai import OpenAIChat, build_chat
-from core.errors import ModelError, ModelRateLimited, ModelRejected, ModelTimeout, ModelUnavailable
+from core.errors import ModelError, ModelRateLimited, ModelRejected, ModelTimeout, ModelUnavailable, PromptTooLong
 from core.llm import complete
 from tests.adapters.llm.test_openai import ANSWER, REQUEST
 from tests.loopback.openai_world import Fault, openai_world
@@ -78,8 +78,8 @@ def test_no_exception_of_the_sdk_is_unmapped(kind):
         pytest.param(Fault(status=403), ModelRejected, "OPENAI_API_KEY", id="403"),
         pytest.param(Fault(status=404), ModelRejected, "GORKD_MODEL and OPENAI_BASE_URL", id="404"),
         pytest.param(Fault(status=400, code="model_not_found"), ModelRejected, "GORKD_MODEL", id="unknown-model"),
-        pytest.param(Fault(status=400, code="context_length_exceeded"), ModelRejected, "too long", id="context-length"),
-        pytest.param(Fault(status=413), ModelRejected, "too long", id="413"),
+        pytest.param(Fault(status=400, code="context_length_exceeded"), PromptTooLong, "too long", id="context-length"),
+        pytest.param(Fault(status=413), PromptTooLong, "too long", id="413"),
         pytest.param(Fault(status=400), ModelRejected, "refused the request", id="400"),
         pytest.param(Fault(status=418), ModelRejected, "refused the request", id="418"),
         pytest.param(Fault(status=402), ModelRejected, "no quota", id="402"),
@@ -112,7 +112,7 @@ async def test_status_becomes_an_error_that_says_what_to_do(fault, error, says):
         ("rate_limit_exceeded", ModelRateLimited),
         (429, ModelRateLimited),
         ("insufficient_quota", ModelRejected),
-        ("context_length_exceeded", ModelRejected),
+        ("context_length_exceeded", PromptTooLong),
         (502, ModelUnavailable),
         (None, ModelUnavailable),
         ("timeout", ModelTimeout),

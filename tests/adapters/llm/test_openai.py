@@ -82,7 +82,7 @@ async def test_request_asks_for_the_strict_schema_and_the_token_limit():
         "type": "json_schema",
         "json_schema": {"name": "answer", "schema": SCHEMA, "strict": True},
     }
-    assert body["max_completion_tokens"] == 100
+    assert body["max_tokens"] == 100
     assert body["stream_options"] == {"include_usage": True}
     assert (world.calls[0].system, world.calls[0].user) == (REQUEST.system, REQUEST.user)
 
@@ -92,11 +92,11 @@ async def test_request_asks_for_the_strict_schema_and_the_token_limit():
     [
         pytest.param({"response_format.json_schema"}, {"response_format": {"type": "json_object"}}, id="json_schema"),
         pytest.param({"response_format"}, {"response_format": None}, id="response_format"),
-        pytest.param({"max_completion_tokens"}, {"max_completion_tokens": None, "max_tokens": 100}, id="limit"),
+        pytest.param({"max_tokens"}, {"max_tokens": None, "max_completion_tokens": 100}, id="limit"),
         pytest.param({"stream_options"}, {"stream_options": None}, id="usage"),
         pytest.param(
-            {"response_format", "max_completion_tokens", "stream_options"},
-            {"response_format": None, "max_tokens": 100, "stream_options": None},
+            {"response_format", "max_tokens", "stream_options"},
+            {"response_format": None, "max_completion_tokens": 100, "stream_options": None},
             id="all",
         ),
     ],

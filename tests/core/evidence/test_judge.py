@@ -87,13 +87,25 @@ def test_no_text_can_close_its_own_fence(text: str) -> None:
         ("```json\n" + answer({"item": 2, "verdict": "Contradicted "}) + "\n```", {1: "contradicted"}),
         ('{"verdicts": [{"item": 1, "verdict": "partial"}, {"item": 2, "ver', {0: "partial"}),
         (answer(row(7, "supported"), row(0, "supported")), {}),
-        (answer({"item": "1", "verdict": "supported"}, {"item": True, "verdict": "supported"}), {}),
+        (answer({"item": "1", "verdict": "supported"}, {"item": True, "verdict": "supported"}), {0: "supported"}),
+        ('{"Verdicts": [{"Item": 2, "Verdict": "partial"}]}', {1: "partial"}),
         (answer(row(1, "moved"), {"item": 2, "verdict": None}), {}),
         (answer(row(1, "unsupported"), row(1, "supported")), {0: "unsupported"}),
         ("I cannot help with that.", {}),
         ("", {}),
     ],
-    ids=["whole", "fenced", "cut short", "no such item", "no number", "no verdict", "twice", "prose", "empty"],
+    ids=[
+        "whole",
+        "fenced",
+        "cut short",
+        "no such item",
+        "number as text",
+        "names in capitals",
+        "no verdict",
+        "twice",
+        "prose",
+        "empty",
+    ],
 )
 def test_an_answer_is_read_with_tolerance(text: str, expected: dict[int, str]) -> None:
     """What is missing or garbled stays open; of two verdicts the less favourable counts."""

@@ -1,0 +1,77 @@
+"""What a model thinks before it answers, kept back from everybody: tags in the text of an answer, whole or split.
+
+What stands in fields of its own (`reasoning_content`, `reasoning`) is not read at all (adapters/llm/reading.py).
+"""
+
+from __future__ import annotations
+
+import re
+
+_TAGS = r"think|thinking|thought|thoughts|reasoning|reflection|seed:think"
+_OPENING = re.compile(
+    rf"\s*(?:<(?:{_TAGS})>|\[THINK\]|◁think▷|<\|channel\|>(?:analysis|commentary)<\|message\|>)", re.I
+)
+_CLOSING = re.compile(rf"</(?:{_TAGS})>|\[/THINK\]|◁/think▷|<\|channel\|>final<\|message\|>", re.I)
+_ENDING = re.compile(r"<\|(?:end|return)\|>\s*\Z")
+_ANSWER = re.compile(r'\s*(?:[\[{]|```\w*\s*[\[{])|.{0,200}?\{\s*"', re.DOTALL)
+_LAST_OBJECT = re.compile(r"\{.*\}\s*(?:```)?\s*\Z", re.DOTALL)
+_LONGEST_OPENING = 40  # characters
+
+
+class Thoughts:
+    """Parts the thoughts from an answer as it comes: `feed` gives what may be passed on, `end` the rest.
+
+    An opening tag counts only where the text begins, a closing one also without it, as templates that open the
+    thought for the model leave it. Plain text is held until its end, since it may turn out to have been a thought;
+    JSON is passed on at once.
+    """
+
+    def __init__(self, *, is_json: bool) -> None:
+        self._is_json = is_json
+        self._held = ""
+        self._is_answer = False
+        self.has_thought = False
+
+    def feed(self, text: str) -> str:
+        if self._is_answer:
+            return text
+        self._held += text
+        self._drop_thoughts()
+        if self._is_json and not _OPENING.match(self._held) and not self._may_open() and _ANSWER.match(self._held):
+            return self._release()
+        return ""
+
+    def end(self) -> str:
+        """What was held back and is no thought; of a thought that is not closed an object that ends it."""
+        if self._is_answer:
+            return ""
+        self._drop_thoughts()
+        if _OPENING.match(self._held):
+            self.has_thought = True
+            last = _LAST_OBJECT.search(self._held) if self._is_json else None
+            self._held = last.group() if last else ""
+        return _ENDING.sub("", self._release())
+
+    def _drop_thoughts(self) -> None:
+        while closing := self._closing():
+            self._held = self._held[closing.end() :]
+            self.has_thought = True
+
+    def _closing(self) -> re.Match[str] | None:
+        """The tag that ends a thought: the next one after an opening at the beginning, or one that nothing opens."""
+        opening = _OPENING.match(self._held)
+        closing = _CLOSING.search(self._held, opening.end() if opening else 0)
+        if closing is None or opening:
+            return closing
+        is_named = re.search(rf"<(?:{_TAGS})>|\[THINK\]|◁think▷", self._held[: closing.start()], re.IGNORECASE)
+        return None if is_named else closing
+
+    def _may_open(self) -> bool:
+        """Whether what is held may be the beginning of an opening tag."""
+        begun = self._held.lstrip()
+        return begun.startswith(("<", "◁")) and len(begun) < _LONGEST_OPENING and ">" not in begun
+
+    def _release(self) -> str:
+        text, self._held = self._held, ""
+        self._is_answer = True
+        return text
