@@ -24,6 +24,7 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 MAX_BACK = 4  # sentences looked through for the one that names whom they all speak of
+MIN_REPEATED_WORDS = 4  # shorter ones may answer twice, as "Not known." in a table does
 LEANS_ON_CUT = "it leans on a sentence that could not be confirmed"
 
 _NEXT_WORD = regex.compile(r"\s*[^\w\s\[(【]*(?:[\p{Han}\p{Hiragana}\p{Katakana}]{2}|\w[\w'’]*[^\w'’])")
@@ -150,10 +151,12 @@ class Writing:
             if not (is_final or is_settled(text, first, end)):
                 break
             whole = replace(sentence, text=text[first:end]) if first > paragraph + sentence.start else sentence
-            judged = self._propose(section, reached.place, whole, gap=text[start:first])
-            self.judged.append(judged)
-            start, reached.place = end, reached.place + 1
-            self._decide(judged)
+            gap, start = text[start:first], end
+            if not is_repeated(whole, [entry for entry in self.judged if entry.section == section]):
+                judged = self._propose(section, reached.place, whole, gap=gap)
+                self.judged.append(judged)
+                reached.place += 1
+                self._decide(judged)
             # Code may hold blank lines; behind it a new paragraph begins.
             blank = end if "\n\n" in whole.text else text.rfind("\n\n", 0, end) + 2
             reached.paragraph = max(reached.paragraph, blank if blank > 1 else 0)
@@ -219,6 +222,13 @@ class Writing:
     async def _show(self, judged: Judged) -> None:
         if judged.claim is not None and judged.shown is not None:
             await self.progress.sentence(judged.claim, as_told(judged))
+
+
+def is_repeated(sentence: Sentence, own: Sequence[Judged]) -> bool:
+    """Word for word what its section has said before, as small models write; it is judged and shown once."""
+    said = sentence.text.strip()
+    is_told = sentence.asserts and len(said.split()) >= MIN_REPEATED_WORDS
+    return is_told and any(entry.text.strip() == said for entry in own)
 
 
 def before_of(judged: Sequence[Judged], section: Section, text: str, gap: str) -> str:

@@ -142,7 +142,7 @@ class OpenAIChat:
         where a model used up all of it for thinking. An answer cut at its limit ends, and says so.
         """
         deadline = asyncio.get_running_loop().time() + request.timeout_s
-        await self._by(deadline, self.window.known(await self._connection.client(), request), request)
+        await self._by(deadline, self._prepare(request), request)
         spent, fits, has_more_room = ModelUsage(), 0, False
         while True:
             call = _Call(request, self.window.fit(request, thinking=self.dialect.thinking))
@@ -172,6 +172,9 @@ class OpenAIChat:
             is_cut=call.answer.finish_reason == "length",
             notes=tuple(filter(None, (call.fitted.note, note))),
         )
+
+    async def _prepare(self, request: ChatRequest) -> None:
+        await self.window.known(await self._connection.client(), request)
 
     async def _answer(self, call: _Call, deadline: float) -> AsyncGenerator[str, None]:
         """What may be shown of one answer, piece by piece, without what the model thinks."""

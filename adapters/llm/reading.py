@@ -19,6 +19,8 @@ ALL_THOUGHT = (
     "The model used up its tokens before it answered; give it more with thinking=… in GORKD_MAX_TOKENS, "
     "or set a lower GORKD_REASONING_EFFORT."
 )
+LOOK_EVERY = 256  # characters between two looks whether an answer goes in circles
+LONGEST_LOOP, LEAST_LOOPED, LOOPS = 160, 160, 5  # characters of what is repeated, and in all; and how often
 MAX_ANSWER_CHARS = 400_000  # a hundred times a long answer; an endpoint that goes on is broken
 
 
@@ -75,6 +77,7 @@ class Answer:
     called: dict[int, ToolCall] = field(default_factory=dict)
     has_thought: bool = False
     is_begun: bool = False
+    looked_at: int = 0
 
     @property
     def is_all_thought(self) -> bool:
@@ -118,6 +121,10 @@ class Answer:
             self.length += len(part.arguments)
         if self.length > MAX_ANSWER_CHARS:
             raise ModelGarbled(f"more than {MAX_ANSWER_CHARS} characters of answer", user_message=GARBLED)
+        if self.length >= self.looked_at + LOOK_EVERY:
+            self.looked_at = self.length
+            if repeats_itself("".join(self.texts[-LOOK_EVERY * 4 :])):
+                raise ModelGarbled("the model repeats itself without end", user_message=GARBLED)
 
     def check_ending(self, endpoint: Endpoint) -> None:
         """Raises the `ModelError` that the way it ended amounts to. A cut at the token limit is none: part will do."""
@@ -139,6 +146,18 @@ class Answer:
             raise ModelGarbled(said, user_message=ALL_THOUGHT)
         else:
             raise ModelGarbled(f"empty answer (finish_reason {self.finish_reason!r})", user_message=GARBLED)
+
+
+def repeats_itself(text: str) -> bool:
+    """Whether it ends in the same words over and over, as small models do until their tokens are used up."""
+    for period in range(2, LONGEST_LOOP + 1):
+        length = max(LEAST_LOOPED, LOOPS * period)
+        if len(text) < length + period:
+            return False
+        end = text[-length:]
+        if end == text[-length - period : -period] and any(char.isalpha() for char in end[:period]):
+            return True
+    return False
 
 
 def _is_whole(text: str) -> bool:

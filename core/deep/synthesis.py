@@ -16,7 +16,14 @@ from core.ports import ChatRequest
 from core.prompts import load_prompt
 from core.quality import is_retracted
 from core.source import SearchMetadata, Source, SourceCollection, all_searches
-from core.stages.prompting import ANSWER_SCHEMA, Script, format_sources, language_name, passage_tokens
+from core.stages.prompting import (
+    ANSWER_SCHEMA,
+    WRITING_TEMPERATURE,
+    Script,
+    format_sources,
+    language_name,
+    passage_tokens,
+)
 from core.stages.synthesize import answer_question
 from core.work import Work
 
@@ -99,6 +106,7 @@ def _script(work: Work, state: DeepState, sources: Sequence[Source]) -> Script:
             schema=ANSWER_SCHEMA,
             max_tokens=settings.deep.max_answer_tokens,
             timeout_s=min(settings.deep.step_timeout_s, seconds),
+            temperature=WRITING_TEMPERATURE,
         )
 
     return Script(passages, request)

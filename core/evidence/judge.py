@@ -250,7 +250,7 @@ def request_rulings(pairs: Sequence[Pair], *, timeout_s: float) -> ChatRequest:
 
 
 def _schema(count: int) -> dict[str, Json]:
-    """A row for each item, which can name no other and not go on for ever."""
+    """A row for each item, which can name no other."""
     numbers: list[Json] = [*range(1, count + 1)]
     row = strict(
         {
@@ -259,7 +259,7 @@ def _schema(count: int) -> dict[str, Json]:
             "reason": {"type": "string"},
         }
     )
-    return strict({"verdicts": {"type": "array", "items": row, "maxItems": count}})
+    return strict({"verdicts": {"type": "array", "items": row, "minItems": count, "maxItems": count}})
 
 
 def _yes_or_no(fields: Mapping[str, Json]) -> AnswerRuling | None:
@@ -301,6 +301,7 @@ def read_rulings(text: str, count: int) -> dict[int, Judgement]:
     found: dict[int, Judgement] = {}
     for row in (named(row, ("item", "verdict", "reason")) for row in _rows(text)):
         number, word = whole_number(row.get("item")), str(row.get("verdict")).strip().lower()
+        number = 1 if count == 1 else number  # whatever it calls the one it was asked about
         if number is None or not 1 <= number <= count:
             continue
         if word not in set(Ruling):

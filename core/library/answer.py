@@ -19,7 +19,7 @@ from core.ports import ChatRequest
 from core.progress import Progress
 from core.prompts import load_prompt
 from core.source import SearchMetadata, Source, SourceCollection, SourceKind, SourceMetadata, SourceScores
-from core.stages.prompting import ANSWER_SCHEMA, Script, fenced, language_name
+from core.stages.prompting import ANSWER_SCHEMA, WRITING_TEMPERATURE, Script, fenced, language_name
 from core.stages.synthesize import answer_question
 
 CITATION_FORMAT = "[PAPER_ID, page PAGE_NO]"
@@ -127,6 +127,7 @@ def _request(job: ResearchJob, blocks: Sequence[str], deps: Deps, timeout_s: flo
         schema=ANSWER_SCHEMA,
         max_tokens=settings.max_answer_tokens,
         timeout_s=min(settings.model_timeout_s, timeout_s),
+        temperature=WRITING_TEMPERATURE,
     )
 
 

@@ -29,7 +29,7 @@ from core.section.sections import PLANS, Section
 from core.section.usage import Phase, PhaseUsage
 from core.sentences import split_sentences
 from core.source import Source
-from core.stages.prompting import fenced, language_name
+from core.stages.prompting import WRITING_TEMPERATURE, fenced, language_name
 from core.work import Work
 from core.writing import before_of, settle
 
@@ -140,6 +140,7 @@ class Writer:
             schema=strict({"text": {"type": "string"}}),
             max_tokens=_MAX_PROSE_TOKENS,
             timeout_s=self._settings.write_timeout_s,
+            temperature=WRITING_TEMPERATURE,
         )
 
     def _block(self, entry: KeptEvidence) -> str:

@@ -47,6 +47,7 @@ _FENCE = regex.compile(
     r"[<＜﹤〈⟨](?=[\s\p{Cf}\p{Cc}/\\⁄∕／]*(?:source|question|context|conversation|feedback|scope|checklist|facts|wishes|queries|earlier|query|item)\b)",
     regex.IGNORECASE,
 )
+WRITING_TEMPERATURE = 0.2  # 0…2; servers' own, .7 to 1, lets small models write noise
 MAX_CONTEXT_TOKENS = 1000  # of what was said before; with the longest question, sources keep a third of the prompt
 MAX_FEEDBACK_TOKENS = 300
 MAX_CONVERSATION_TOKENS = 1200  # five questions with the beginnings of their answers
@@ -102,6 +103,7 @@ def answer_request(
         schema=ANSWER_SCHEMA,
         max_tokens=settings.max_answer_tokens,
         timeout_s=min(settings.model_timeout_s, timeout_s),
+        temperature=WRITING_TEMPERATURE,
     )
 
 

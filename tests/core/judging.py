@@ -9,7 +9,7 @@ from core.evidence.grounding import Grounder
 from core.evidence.judge import Judgement, Pair, Ruling
 from core.evidence.structure import Judged
 from core.sentences import split_sentences
-from core.writing import before_of, behind_shown, leans_on_cut
+from core.writing import before_of, behind_shown, is_repeated, leans_on_cut
 
 Rule = Callable[[Pair], Judgement | None]
 
@@ -32,8 +32,11 @@ def judge_text(grounder: Grounder, section: Section, text: str, rule: Rule = nob
     """Every sentence of a finished text, judged in order."""
     judged: list[Judged] = []
     end = 0
-    for place, sentence in enumerate(split_sentences(text)):
-        gap = text[end : sentence.start]
+    for sentence in split_sentences(text):
+        gap, end = text[end : sentence.start], sentence.end
+        if is_repeated(sentence, judged):
+            continue
+        place = len(judged)
         before = before_of(judged, section, sentence.text, gap)
         entry = grounder.propose(section, place, sentence.text, gap=gap, asserts=sentence.asserts, before=before)
         entry = grounder.conclude(entry, [rule(asked.pair) for asked in entry.asked])
@@ -41,5 +44,4 @@ def judge_text(grounder: Grounder, section: Section, text: str, rule: Rule = nob
             again = behind_shown(entry, judged, grounder)
             entry = grounder.conclude(again, [rule(asked.pair) for asked in again.asked])
         judged.append(entry)
-        end = sentence.end
     return judged

@@ -42,7 +42,7 @@ class Fault:
     `status` ≥ 400 answers with an error body (`code`, `kind`, `message`, `headers`). Otherwise `text` is
     streamed: `cut_after` tokens the connection drops, `end_after` tokens the stream ends without a
     finish_reason, `hang_after` tokens nothing more comes; `drip_s` is the pause after each token.
-    `calls` are tool calls (name, arguments as JSON), sent in pieces.
+    `calls` are tool calls (name, arguments as JSON), sent in pieces; `thought` goes before, as `reasoning_content`.
     `hang_first` holds back even the headers. `raw` is sent as it stands, with `content_type`.
     """
 
@@ -59,6 +59,7 @@ class Fault:
     drip_s: float | None = None
     finish_reason: str | None = "stop"
     calls: tuple[tuple[str, str], ...] = ()
+    thought: str = ""
     refusal: str | None = None
     usage: Any = UNSET
     has_choices: bool = True

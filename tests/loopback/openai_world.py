@@ -86,7 +86,8 @@ class OpenAIWorld:
     `first_token_s` and `token_s` are the model's pace. `rejects` names request fields, or values of
     `response_format.type`, that are refused with 400. `ignores_stream` answers whole. `keys` and
     `models`, when set, are the only ones accepted. `embed` maps a text to its vector, or the whole
-    call to a `Fault` through `embedding_fault`. `search` answers the Responses API, which is not there without it.
+    call to a `Fault` through `embedding_fault`. `said` is what is answered to a GET, or to a POST elsewhere, by path;
+    `azure` the `api-version` without which nothing is, where it is set. `search` answers the Responses API, which is not there without it.
     """
 
     def __init__(self, respond: Respond | str | Fault = BY_DEFAULT) -> None:
@@ -103,6 +104,8 @@ class OpenAIWorld:
         self.embedding_s = 0.0
         self.only_floats = False
         self.max_embedding_chars = 1_000_000
+        self.said: dict[str, Any] = {}
+        self.azure = ""
         self.search: Callable[[Mapping[str, Any]], dict[str, Any] | Fault] | None = None
         self.searches: list[Mapping[str, Any]] = []
         self.calls: list[ChatCall] = []
@@ -127,9 +130,17 @@ class OpenAIWorld:
         app.router.add_post("/v1/embeddings", self._embeddings)
         app.router.add_post("/v1/responses", self._responses)
         app.router.add_get("/v1/models", self._models)
+        app.router.add_post("/openai/deployments/{model}/chat/completions", self._chat)
+        app.router.add_route("*", "/{path:.*}", self._say)
         return app
 
+    async def _say(self, request: web.Request) -> web.Response:
+        said = self.said.get(request.path)
+        return web.Response(status=404, text="404 page not found") if said is None else web.json_response(said)
+
     async def _models(self, request: web.Request) -> web.Response:
+        if request.path in self.said:
+            return web.json_response(self.said[request.path])
         return web.json_response({"object": "list", "data": [{"id": name, "object": "model"} for name in self.models]})
 
     async def _responses(self, request: web.Request) -> web.Response:
@@ -156,6 +167,10 @@ class OpenAIWorld:
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         body = await request.json()
         key = request.headers.get("Authorization", "").removeprefix("Bearer ")
+        if self.azure:
+            key = request.headers.get("api-key", "")
+            if request.query.get("api-version") != self.azure or "model" not in request.match_info:
+                return _error(Fault(status=404, code="404", message="Resource not found"))
         refusal = self._gate(key, body.get("model", "")) or self._unsupported(body)
         if refusal is not None:
             self.refused.append(refusal.message)
@@ -186,6 +201,8 @@ class OpenAIWorld:
         start = loop.time() + self.first_token_s
         pieces = tokenise(fault.text)
         await response.write(_event(call, fault, {"role": "assistant", "content": ""}))
+        for piece in tokenise(fault.thought):
+            await response.write(_event(call, fault, {"reasoning_content": piece}))
         for position, piece in enumerate([*pieces, None]):
             if position == fault.cut_after:
                 assert request.transport is not None

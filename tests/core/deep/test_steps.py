@@ -14,7 +14,7 @@ from core.deep.facts import process_results
 from core.deep.queries import generate_queries
 from core.deep.refine import refine_question
 from core.deep.state import ChecklistItem, Coverage, DeepState, RefinedQuestion, Round
-from core.errors import ModelGarbled, ModelTimeout
+from core.errors import ModelTimeout
 from core.ports import ChatDelta, ChatRequest
 from core.prompts import load_prompt
 from tests.core.deep.making import SOUND, deep_deps, page_text, scripted
@@ -106,13 +106,35 @@ async def test_a_thin_plan_is_the_question_itself(answer: str):
 
 
 async def test_an_answer_that_cannot_be_read_is_asked_for_once_more():
-    """S002-20, S002-21: the second slip is an error."""
+    """S002-20, S002-21, N-05: then with the schema in words; then the question stands for its refinement."""
     deps = deep_deps(model=scripted(refine=["no JSON", "none again"]))
 
-    with pytest.raises(ModelGarbled):
-        await refine_question(make_job(QUESTION), deps, within_s=5)
+    refined = await refine_question(make_job(QUESTION), deps, within_s=5)
 
-    assert len(deps.model.asked) == 2
+    assert [call.in_words for call in deps.model.asked] == [False, True]
+    assert (refined.question, refined.checklist, len(refined.usage)) == (QUESTION, (QUESTION,), 2)
+
+
+async def test_facts_that_cannot_be_read_are_quoted_instead():
+    """N-05: a model that answers no JSON costs the wording of the facts, not the round."""
+    deps = deep_deps(model=scripted(facts="I found a lot."))
+    source = make_source(1, page_text(SOUND[0]))
+
+    found = await process_results(replace(STATE, last_number=1), [source], deps, within_s=5)
+
+    assert found.facts
+    assert all(fact.evidence.quote in source.content and not fact.items for fact in found.facts)
+
+
+async def test_coverage_that_cannot_be_read_leaves_the_items_as_they_were():
+    """N-05: the search goes on to its other ends."""
+    deps = deep_deps(model=scripted(coverage="Looks fine to me."))
+    source = make_source(1, page_text(SOUND[0]))
+    facts = await process_results(replace(STATE, last_number=1), [source], deep_deps(model=scripted()), within_s=5)
+
+    checked = await check_completeness(STATE.with_facts(facts), deps, within_s=5)
+
+    assert (checked.items, checked.failure, len(checked.usage)) == ((), "", 2)
 
 
 class Hanging:
