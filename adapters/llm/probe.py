@@ -33,11 +33,13 @@ from core.ports import ChatRequest, EmbeddingModel, Tool
 CALL_S = 60.0  # a model that must first be loaded takes a third of it
 ENDPOINT_S = 300.0  # all tries of one endpoint; what is not tried by then is told
 LONG_PROMPT_TOKENS = 4500  # more than the 4,096 to which some servers cut without a word, less than a quick answer's
+LEAST_PIECES = 4  # of sixty words that are streamed
 PAIRS_A_CALL = 8  # as when answers are checked
 CHAT_CALLS, CHAT_TOKENS = 7, 6500
 JUDGE_CALLS, JUDGE_TOKENS = 46, 13_000  # three calls for a judge that does well, at most twice for each way to ask
 EMBEDDING_CALLS, EMBEDDING_TOKENS = 5, 3000
 RIGHT_OF_20 = 15  # fewer is closer to guessing than to judging
+LEAST_APART = 0.05  # cosine
 LEAST_GAIN = 3  # pairs; less is chance
 ONE_SIDED = 0.85  # of the answers, which should be half and half
 QUICK_READ, QUICK_WRITTEN = 5600, 700  # tokens of a quick answer's plan, answer and check together
@@ -128,7 +130,8 @@ async def _within(tries: AsyncGenerator[Finding, None]) -> tuple[Finding, ...]:
             async for finding in tries:
                 found.append(finding)  # noqa: PERF401 -- what came before an error is kept
     except TimeoutError:
-        found.append(Finding("time", "warning", f"{ENDPOINT_S:.0f} s were up; the rest was not tried"))
+        says = f"{ENDPOINT_S:.0f} s were up; the rest was not tried"
+        found.append(Finding("time", "warning" if found else "failed", says))
     except ModelError as exc:
         found.append(Finding("answer", "warning" if found else "failed", exc.user_message))
     return tuple(found)
@@ -177,7 +180,8 @@ async def _structured(chat: OpenAIChat, ready: ChatRequest, answer: Timed) -> Fi
 
 
 def _streaming(prose: Timed) -> Finding:
-    if prose.pieces >= 4 and prose.all_s > 1.2 * prose.first_s:
+    is_held_back = prose.all_s > 1 and prose.all_s - prose.first_s < 0.05 * prose.all_s  # by a proxy, as a rule
+    if prose.pieces >= LEAST_PIECES and not is_held_back:
         return Finding("streaming", "ok", "word by word")
     return Finding("streaming", "warning", "the answer comes in one piece", "it is shown when it is whole")
 
@@ -232,7 +236,7 @@ async def _long(chat: OpenAIChat, prose: Timed, patience: float) -> AsyncGenerat
         )
         return
     yield _window(chat, told, answer)
-    yield _speed(answer, prose, patience)
+    yield speed_finding(answer, prose, patience)
 
 
 def _window(chat: OpenAIChat, told: int, answer: Timed) -> Finding:
@@ -253,7 +257,8 @@ def _window(chat: OpenAIChat, told: int, answer: Timed) -> Finding:
     return Finding("window", "ok", f"not told; {answer.usage.prompt_tokens:,} tokens were read whole")
 
 
-def _speed(read: Timed, prose: Timed, patience: float) -> Finding:
+def speed_finding(read: Timed, prose: Timed, patience: float) -> Finding:
+    """From a long prompt that was read and an answer that was written."""
     quick_s = QUICK_READ / read.read_per_s + QUICK_WRITTEN / prose.written_per_s
     says = (
         f"reads {read.read_per_s:,.0f} and writes {prose.written_per_s:,.0f} tokens a second: "
@@ -391,6 +396,10 @@ async def _embeddings(embedder: EmbeddingModel) -> AsyncGenerator[Finding, None]
     cosines = await measure(embedder)
     yield Finding("answers", "ok", f"the address and the key are right; forty texts took {_s(began)}")
     same = mean([(await similarities_to(embedder, row["one"], [row["other"]]))[0] for row in _samples()["same"]])
+    if cosines.usual - cosines.off < LEAST_APART:
+        says = f"what belongs together ({cosines.usual:.2f}) is hardly nearer than what does not ({cosines.off:.2f})"
+        yield Finding("cosines", "warning", says, "words decide as well", ("GORKD_EMBEDDING_MODEL=…  # another",))
+        return
     yield Finding(
         "cosines",
         "ok",
