@@ -79,8 +79,11 @@ def serve(names: list[str]) -> None:
     print(f"export GORKD_REAL_BASE_URL=http://127.0.0.1:{CHATS[0].port}/v1 GORKD_REAL_MODEL={CHATS[0].name}")
     print(f"export GORKD_REAL_EMBEDDING_BASE_URL=http://127.0.0.1:{EMBEDDINGS_PORT}/v1", end=" ")
     print("GORKD_REAL_EMBEDDING_MODEL=all-minilm-l6-v2", flush=True)
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit())
     try:
-        signal.sigwait({signal.SIGINT, signal.SIGTERM})
+        signal.pause()
+    except KeyboardInterrupt:
+        print("stopping", file=sys.stderr)
     finally:
         for process in started:
             process.terminate()
@@ -100,7 +103,6 @@ if __name__ == "__main__":
         case ["setup"]:
             set_up()
         case ["serve", *chosen]:
-            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
             serve(chosen)
         case _:
             sys.exit("python -m tests.evals.real_servers setup | serve [NAME …]")

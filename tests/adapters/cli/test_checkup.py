@@ -33,7 +33,7 @@ TRIALS = [
 
 
 def test_doctor_tries_models_and_ends_with_the_lines_for_the_settings() -> None:
-    """In a pipe one line for what is said and one for what is done instead, whatever the width; the cost comes first."""
+    """In a pipe a line for what is said and one for what is done instead, whatever the width; the cost comes first."""
     ran = Desk(trials=TRIALS).run("doctor", "--model", columns=40)
 
     assert ran.exit_code == 0
