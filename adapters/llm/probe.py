@@ -11,7 +11,7 @@ import math
 import tomllib
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from statistics import mean
@@ -22,7 +22,7 @@ from adapters.llm.openai import OpenAIChat
 from core.answer import ModelUsage
 from core.checkup import Finding, Trial, Trials
 from core.embedding import similarities_to
-from core.errors import ModelError, PromptTooLong, ToolsUnsupported
+from core.errors import ModelError, ModelTimeout, PromptTooLong, ToolsUnsupported
 from core.events import Json
 from core.evidence.judge import Dialect, Judgement, Pair, PairwiseJudge, Ruling, SupportJudge, judge_of
 from core.growing_json import read_object
@@ -31,7 +31,8 @@ from core.llm import asked_in_words, estimate_usage, strict
 from core.ports import ChatRequest, EmbeddingModel, Tool
 
 CALL_S = 60.0  # a model that must first be loaded takes a third of it
-ENDPOINT_S = 300.0  # all tries of one endpoint; what is not tried by then is told
+LONG_S = 150.0  # for the long prompt, which a machine without a graphics card reads at 30 to 400 tokens a second
+ENDPOINT_S = 420.0  # all tries of one endpoint; what is not tried by then is told
 LONG_PROMPT_TOKENS = 4500  # more than the 4,096 to which some servers cut without a word, less than a quick answer's
 LEAST_PIECES = 4  # of sixty words that are streamed
 PAIRS_A_CALL = 8  # as when answers are checked
@@ -151,10 +152,14 @@ async def _chat(chat: OpenAIChat, patience: float) -> AsyncGenerator[Finding, No
     yield _usage(prose)
     for finding in _habits(chat):
         yield finding
-    yield await _tools(chat)
+    tries = {"tools": lambda: _tools(chat), "two at once": lambda: _two_at_once(chat, prose)}
+    for part, trying in tries.items():
+        try:
+            yield await trying()
+        except ModelError as exc:
+            yield Finding(part, "warning", exc.user_message)
     async for finding in _long(chat, prose, patience):
         yield finding
-    yield await _two_at_once(chat, prose)
 
 
 async def _structured(chat: OpenAIChat, ready: ChatRequest, answer: Timed) -> Finding:
@@ -226,14 +231,17 @@ async def _long(chat: OpenAIChat, prose: Timed, patience: float) -> AsyncGenerat
     told = chat.window.tokens
     request = _request(f"{_sources()}\n\nSay that you are ready, with the number seven.", _READY, max_tokens=60)
     try:
-        answer = await _ask(chat, request)
+        answer = await _ask(chat, replace(request, timeout_s=LONG_S))
     except PromptTooLong as exc:
         yield Finding("window", "failed", exc.user_message)
         return
+    except ModelTimeout:
+        says = f"{LONG_PROMPT_TOKENS:,} tokens were not read in {LONG_S:.0f} s; a smaller model may be quick enough"
+        needed = math.ceil(2 * LONG_S * QUICK_READ / LONG_PROMPT_TOKENS / QUICK_S)  # twice the least that it can be
+        yield Finding("speed", "warning", says, _late(patience), (f"GORKD_PATIENCE={needed}",))
+        return
     except ModelError as exc:
-        yield Finding(
-            "window", "warning", f"a prompt of {LONG_PROMPT_TOKENS:,} tokens got no answer: {exc.user_message}"
-        )
+        yield Finding("window", "warning", f"{LONG_PROMPT_TOKENS:,} tokens got no answer: {exc.user_message}")
         return
     yield _window(chat, told, answer)
     yield speed_finding(answer, prose, patience)
@@ -267,8 +275,11 @@ def speed_finding(read: Timed, prose: Timed, patience: float) -> Finding:
     if quick_s <= QUICK_S * patience:
         return Finding("speed", "ok", says)
     needed = min(math.ceil(quick_s / QUICK_S), MOST_PATIENCE)
-    instead = f"answers that are late are quoted from the sources; now {QUICK_S * patience:.0f} s are allowed"
-    return Finding("speed", "warning", says, instead, (f"GORKD_PATIENCE={needed}",))
+    return Finding("speed", "warning", says, _late(patience), (f"GORKD_PATIENCE={needed}",))
+
+
+def _late(patience: float) -> str:
+    return f"answers that are late are quoted from the sources; {QUICK_S * patience:.0f} s are allowed now"
 
 
 async def _two_at_once(chat: OpenAIChat, one: Timed) -> Finding:
@@ -340,8 +351,11 @@ async def _judge(chat: OpenAIChat, dialect: Dialect | None) -> AsyncGenerator[Fi
 async def _judgements(judge: SupportJudge) -> list[Judgement | None]:
     pairs, judgements = labelled_pairs()[0], list[Judgement | None]()
     for at in range(0, len(pairs), PAIRS_A_CALL):
-        rulings = await judge.judge(pairs[at : at + PAIRS_A_CALL], timeout_s=CALL_S)
-        judgements += rulings.judgements
+        batch = pairs[at : at + PAIRS_A_CALL]
+        try:
+            judgements += (await judge.judge(batch, timeout_s=CALL_S)).judgements
+        except ModelTimeout:
+            judgements += [None] * len(batch)
     return judgements
 
 
