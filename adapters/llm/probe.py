@@ -12,7 +12,7 @@ import tomllib
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from statistics import mean
 from time import perf_counter
@@ -152,10 +152,9 @@ async def _chat(chat: OpenAIChat, patience: float) -> AsyncGenerator[Finding, No
     yield _usage(prose)
     for finding in _habits(chat):
         yield finding
-    tries = {"tools": lambda: _tools(chat), "two at once": lambda: _two_at_once(chat, prose)}
-    for part, trying in tries.items():
+    for part, try_out in (("tools", partial(_tools, chat)), ("two at once", partial(_two_at_once, chat, prose))):
         try:
-            yield await trying()
+            yield await try_out()
         except ModelError as exc:
             yield Finding(part, "warning", exc.user_message)
     async for finding in _long(chat, prose, patience):
