@@ -14,7 +14,7 @@ from adapters.logs import configure_logging
 from adapters.proxies import Proxies
 from bots.config import BotSettings, environment, read_settings, secrets_in
 from core.answer import JobResult
-from core.checkup import Finding, Probe, examine
+from core.checkup import Finding, Probe, Trials, examine
 from core.errors import GorkdError, SetupError
 from core.forgetting import Forgotten, Whose, forget
 from core.job import JobStatus
@@ -31,6 +31,7 @@ def build_operating() -> Operating:
         open_library=open_library,
         open_settings=open_settings,
         open_chatting=open_chatting,
+        open_trials=open_trials,
     )
 
 
@@ -116,6 +117,24 @@ def _viewer(env: Mapping[str, str]) -> str:
         return which("open", path=env.get("PATH")) or ""
     has_screen = env.get("DISPLAY") or env.get("WAYLAND_DISPLAY")
     return which("xdg-open", path=env.get("PATH")) or "" if has_screen else ""
+
+
+@asynccontextmanager
+async def open_trials() -> AsyncIterator[Trials]:
+    """Of the endpoints that are configured. Raises `SetupError`."""
+    from adapters.llm.embeddings import build_embeddings
+    from adapters.llm.openai import build_chat, build_check, build_mode_chats
+    from adapters.llm.probe import model_trials
+    from core.modes import MODES
+
+    env, settings = _surroundings()
+    async with AsyncExitStack() as stack:
+        chats = [chat for chat in (build_chat(env), *dict.fromkeys(build_mode_chats(env, MODES).values())) if chat]
+        check, embedder = build_check(env), build_embeddings(env)
+        for part in (*chats, check, embedder):
+            if part is not None:
+                stack.push_async_callback(part.aclose)
+        yield model_trials(chats, check, embedder, dialect=settings.check_dialect, patience=settings.patience)
 
 
 async def examine_installation() -> list[Finding]:

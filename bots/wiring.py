@@ -31,7 +31,7 @@ from core.admission import Admission
 from core.answer import ModelUsage
 from core.backlog import watch_backlog
 from core.budget import Budget, require_price
-from core.config import CacheSettings, Settings
+from core.config import CacheSettings, Settings, patient
 from core.delivery import OpenMessages
 from core.departures import Leaving, Tenancy
 from core.deps import Deps
@@ -298,12 +298,13 @@ async def _end(deps: Deps, status: JobStatus, job_id: str) -> None:
 def _tunables(settings: BotSettings) -> Settings:
     """Raises `SetupError`."""
     retention = Retention.of_days(settings.retention_days).answers
-    return Settings(
+    tunables = Settings(
         cache=CacheSettings(retention=retention, is_instant=settings.cache_instant),
         prices_usd_per_million=read_prices(settings.prices),
         source_kinds=read_kinds(settings.source_kinds),
         check_dialect=settings.check_dialect,
     )
+    return patient(tunables, settings.patience)
 
 
 def _open_deps(

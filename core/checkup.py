@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,11 +15,36 @@ PROBE_TIMEOUT_S = 20.0  # a model that must first be loaded takes that long
 
 @dataclass(frozen=True)
 class Finding:
-    """One line for the operator: what is right, or what to do. `off` is a part that is not configured."""
+    """One line for the operator: what is right, or what to do. `off` is a part that is not configured.
+
+    `instead` is what gorkd does where the part cannot, "" for nothing else; `change` are lines for `.env` that help.
+    """
 
     part: str
     state: State
     says: str
+    instead: str = ""
+    change: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What was found of one endpoint; `is_usable` says whether gorkd can work with it."""
+
+    title: str
+    findings: tuple[Finding, ...]
+
+    @property
+    def is_usable(self) -> bool:
+        return is_healthy(self.findings)
+
+
+@dataclass(frozen=True)
+class Trials:
+    """Endpoints to be tried one after the other; `announcement` says beforehand what that costs."""
+
+    announcement: str
+    run: Callable[[], AsyncIterator[Trial]]
 
 
 class Doubt(GorkdError):

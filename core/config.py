@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from datetime import timedelta
-from typing import Literal
+from typing import Literal, TypeVar
 
 from core.freshness import Lifetime
 from core.prices import Prices
 from core.source import SourceKind
+
+T = TypeVar("T", bound="SynthesisSettings | DeepSettings | SectionSettings | FindingsSettings")
 
 MAX_QUERY_CHARS = 1999  # code points after NFC; "< 2000 chars" (S003-01)
 
@@ -73,6 +75,7 @@ class SynthesisSettings:
     max_plan_tokens: int = 300
     model_timeout_s: float = 45.0  # below the 60 s deadline, so that there is time to end well
     plan_timeout_s: float = 15.0
+    check_timeout_s: float = 20.0  # one call of the judge: eight claims and what may say them
     max_summary_words: int = 120
 
 
@@ -201,3 +204,21 @@ class Settings:
     max_waiting_jobs: int = 200  # questions in the queue before new ones are refused
     concurrent_jobs: int = 24  # a job mostly waits; 20 at once must not queue
     prices_usd_per_million: Prices = field(default_factory=dict)
+    patience: float = 1.0  # 1…20; see `patient`
+
+
+def patient(settings: Settings, patience: float) -> Settings:
+    """`settings` for a model `patience` times as slow: its calls, and the jobs that wait for it, may take that long."""
+    return replace(
+        settings,
+        synthesis=_stretched(settings.synthesis, patience),
+        deep=replace(_stretched(settings.deep, patience), listen_s=settings.deep.listen_s),
+        section=_stretched(settings.section, patience),
+        findings=_stretched(settings.findings, patience),
+        patience=patience,
+    )
+
+
+def _stretched(group: T, patience: float) -> T:
+    times = {entry.name: getattr(group, entry.name) * patience for entry in fields(group) if entry.name.endswith("_s")}
+    return replace(group, **times)

@@ -139,8 +139,9 @@ async def _research(job: ResearchJob, deps: Deps, steps: Steps, progress: Progre
     deps = deps.within(job.request.policy)
     gathering = Gathering(job, deps)
     try:
-        work = Work(job, deps, steps, progress, gathering, Deadline.after(mode.deadline_s))
-        async with asyncio.timeout(mode.deadline_s + OVERTIME_S):
+        deadline_s = mode.deadline_s * deps.settings.patience
+        work = Work(job, deps, steps, progress, gathering, Deadline.after(deadline_s))
+        async with asyncio.timeout(deadline_s + OVERTIME_S):
             result = await mode.run(work)
     except TimeoutError as exc:
         raise GorkdError(f"{mode.name} did not end in time", user_message=SOMETHING_BROKE) from exc

@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.checkup import Finding
+from core.checkup import Finding, Trials
 from core.forgetting import Forgotten, Whose
 from core.library.desk import LibraryDesk
 from core.library.session import LibraryTalks
@@ -52,7 +52,8 @@ class Kept:
 @dataclass(frozen=True)
 class Operating:
     """`open_kept` opens the stores for one command, `open_library` the papers, `open_settings` what tenants have set;
-    `open_chatting` all that a conversation with the library needs; `examine` looks at every part.
+    `open_chatting` all that a conversation with the library needs; `examine` looks at every part, and `open_trials` at
+    what the model endpoints can do.
     """
 
     open_kept: Callable[[], AbstractAsyncContextManager[Kept]]
@@ -60,3 +61,4 @@ class Operating:
     open_library: Callable[[], AbstractAsyncContextManager[LibraryDesk]]
     open_settings: Callable[[], AbstractAsyncContextManager[SettingsDesk]]
     open_chatting: OpenChatting
+    open_trials: Callable[[], AbstractAsyncContextManager[Trials]]

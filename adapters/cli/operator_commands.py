@@ -11,14 +11,14 @@ import typer
 from rich.console import Console
 
 from adapters.cli.cache import CacheAction, run_cache
-from adapters.cli.checkup import findings_json, print_findings
+from adapters.cli.checkup import findings_json, print_changes, print_findings, print_trial, trials_json
 from adapters.cli.operating import Operating
 from adapters.cli.running import run_command
 from adapters.cli.saying import Exit, print_json, say
 from adapters.cli.tenants import known_tenant
 from adapters.cli.trace import print_trace, trace_json
 from core import wording
-from core.checkup import is_healthy
+from core.checkup import Trial, is_healthy
 from core.errors import InvalidQuery
 from core.forgetting import Forgotten, Whose
 from core.page_links import is_private
@@ -40,8 +40,15 @@ def trace_command(operating: Operating) -> Callable[..., None]:
 
 
 def doctor_command(operating: Operating) -> Callable[..., None]:
-    def doctor(*, as_json: _Json = False) -> None:
-        run_command(lambda: _examine(operating, as_json=as_json), as_json=as_json)
+    def doctor(
+        *,
+        tries_models: Annotated[
+            bool, typer.Option("--model", help="Try what the model endpoints can do, and which settings suit them.")
+        ] = False,
+        as_json: _Json = False,
+    ) -> None:
+        examine = _try_models if tries_models else _examine
+        run_command(lambda: examine(operating, as_json=as_json), as_json=as_json)
 
     return doctor
 
@@ -145,6 +152,21 @@ async def _examine(operating: Operating, *, as_json: bool) -> Exit:
     else:
         print_findings(Console(highlight=False), findings)
     return Exit.ANSWERED if is_healthy(findings) else Exit.FAILED
+
+
+async def _try_models(operating: Operating, *, as_json: bool) -> Exit:
+    console, found = Console(highlight=False), list[Trial]()
+    async with operating.open_trials() as trials:
+        say(trials.announcement)
+        async for trial in trials.run():
+            found.append(trial)
+            if not as_json:
+                print_trial(console, trial)
+    if as_json:
+        print_json(trials_json(found))
+    else:
+        print_changes(console, found)
+    return Exit.ANSWERED if all(trial.is_usable for trial in found) else Exit.FAILED
 
 
 async def _forget(operating: Operating, whose: Whose, *, as_json: bool) -> Exit:

@@ -122,6 +122,11 @@ class OpenAIChat:
     def name(self) -> str:
         return self._endpoint.model
 
+    @property
+    def host(self) -> str:
+        """Where it is, with its port; never with a key."""
+        return self._endpoint.host
+
     async def warm_up(self) -> None:
         """Import the SDK and open the client, so that the first question does not pay for it; no network."""
         await self._connection.client()

@@ -63,7 +63,11 @@ async def _checked(work: Work, model: ChatModel, modes: Sequence[ResearchMode], 
     await work.progress.status(JobStatus.SYNTHESIZING, data={"sources": len(opened.sources)})
     grounder = Grounder(opened.sources, work.job.query)
     composed = await asyncio.to_thread(_judged, work, modes, outputs, opened, grounder)
-    judging = Judging(work.deps.judge, lambda: work.deadline.remaining(reserve_s=3.0))
+    judging = Judging(
+        work.deps.judge,
+        lambda: work.deadline.remaining(reserve_s=3.0),
+        call_timeout_s=work.deps.settings.synthesis.check_timeout_s,
+    )
     answering = AnswerDraft(composed.sentences, Writing(grounder, work.progress, judging), judging=judging)
     try:
         settled = await settle(composed.sentences, grounder, judging)

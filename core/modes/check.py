@@ -130,7 +130,7 @@ async def _collect(
 ) -> SearchOutcome:
     for query in queries:
         gathering.start_early(providers, query)
-    within_s = work.deadline.remaining(reserve_s=_COMPARE_RESERVE_S)
+    within_s = work.deadline.remaining(reserve_s=_COMPARE_RESERVE_S * work.deps.settings.patience)
     named = " ".join(addresses_in(work.job.request.quoted))
     asked = replace(work.job, request=replace(work.job.request, query=f"{work.job.query} {named}"))
     given = await read_given(asked, gathering, work.deps, within_s=within_s)
@@ -146,7 +146,7 @@ async def _collect(
         found = await collect_sources(
             gathering,
             SearchPlan((query,), providers, SOURCES_A_CLAIM, work.deps.settings.search.provider_timeout_s),
-            within_s=work.deadline.remaining(reserve_s=_COMPARE_RESERVE_S),
+            within_s=work.deadline.remaining(reserve_s=_COMPARE_RESERVE_S * work.deps.settings.patience),
             on_fetching=on_fetching,
             on_source=work.progress.source,
         )

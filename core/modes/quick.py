@@ -96,7 +96,7 @@ def _is_retry(job: ResearchJob) -> bool:
 
 
 async def _search(work: Work, plan: ResearchPlan, asked: ResearchJob) -> SearchOutcome:
-    within_s = work.deadline.remaining(reserve_s=_WRITE_RESERVE_S)
+    within_s = work.deadline.remaining(reserve_s=_WRITE_RESERVE_S * work.deps.settings.patience)
     given = await read_given(asked, work.gathering, work.deps, within_s=within_s)
     if _is_retry(asked) and given.earlier:
         return await _take_over(work, given)
@@ -115,7 +115,7 @@ async def _search(work: Work, plan: ResearchPlan, asked: ResearchJob) -> SearchO
         found = await collect_sources(
             work.gathering,
             plan.search,
-            within_s=work.deadline.remaining(reserve_s=_WRITE_RESERVE_S),
+            within_s=work.deadline.remaining(reserve_s=_WRITE_RESERVE_S * work.deps.settings.patience),
             on_fetching=on_fetching,
             on_source=work.progress.source,
             given=given.sources,

@@ -87,7 +87,8 @@ async def _part(work: Work, group: Sequence[Mode], lines: _Lines, at: int) -> Pa
         own = _OwnSources(job.id, work.deps.sources)
         deps = _deps_of(work, names[0], own)
         gathering = Gathering(job, deps)
-        deadline = Deadline.after(min(group[0].deadline_s, work.deadline.remaining(reserve_s=MERGE_RESERVE_S)))
+        own_s = group[0].deadline_s * deps.settings.patience
+        deadline = Deadline.after(min(own_s, work.deadline.remaining(reserve_s=MERGE_RESERVE_S)))
         progress = _PartProgress(job, deps, work.progress, lines, at)
         try:
             async with asyncio.timeout_at(deadline.ends_at + MERGE_RESERVE_S / 2):

@@ -221,7 +221,8 @@ class Writer:
         """With the judge's word on what the rules left open, all asked at once."""
         loop = asyncio.get_running_loop()
         ends_at = loop.time() + _CHECK_TIMEOUT_S
-        judging = Judging(self.work.deps.judge, lambda: ends_at - loop.time(), call_timeout_s=_CHECK_TIMEOUT_S)
+        check_s = _CHECK_TIMEOUT_S * self.work.deps.settings.patience
+        judging = Judging(self.work.deps.judge, lambda: ends_at - loop.time(), call_timeout_s=check_s)
         try:
             settled = await settle(judged, grounder, judging)
         finally:

@@ -42,7 +42,11 @@ async def compare_claims(
     """What `sources` say of each claim; `read_as` are the claims so that each can be understood alone."""
     started = perf_counter()
     ends_at = asyncio.get_running_loop().time() + timeout_s
-    judging = Judging(deps.judge, lambda: ends_at - asyncio.get_running_loop().time())
+    judging = Judging(
+        deps.judge,
+        lambda: ends_at - asyncio.get_running_loop().time(),
+        call_timeout_s=deps.settings.synthesis.check_timeout_s,
+    )
     grounder = Grounder(sources, "")
     proposed = await asyncio.to_thread(
         lambda: [grounder.sides(said, meant, most=MAX_SOURCES) for said, meant in zip(claims, read_as, strict=True)]

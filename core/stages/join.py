@@ -73,8 +73,8 @@ async def _retell(leader_id: str, deps: Deps, progress: Progress) -> None:
     """Tell the leader's events as this job's own until it ends, falls silent, or this job is told something else."""
     if progress.job.attempt > 1:
         await progress.take_back()
-    events = deps.events.follow(leader_id)
-    while (event := await _next(events)) is not None and event.type != "complete":
+    events, silence_s = deps.events.follow(leader_id), SILENCE_S * deps.settings.patience
+    while (event := await _next(events, silence_s)) is not None and event.type != "complete":
         if event.type != "status":
             await progress.emit(event.type, event.data)
         elif await deps.steering.read(progress.job.id):
@@ -83,9 +83,9 @@ async def _retell(leader_id: str, deps: Deps, progress: Progress) -> None:
             await _retell_status(event, progress)
 
 
-async def _next(events: AsyncIterator[Event]) -> Event | None:
+async def _next(events: AsyncIterator[Event], silence_s: float) -> Event | None:
     try:
-        async with asyncio.timeout(SILENCE_S):
+        async with asyncio.timeout(silence_s):
             return await anext(events, None)
     except TimeoutError:
         return None

@@ -177,7 +177,8 @@ async def _write(
     def left_s() -> float:
         return ends_at - loop.time()
 
-    judging = Judging(deps.judge, lambda: left_s() - _END_RESERVE_S)
+    check_s = deps.settings.synthesis.check_timeout_s
+    judging = Judging(deps.judge, lambda: left_s() - _END_RESERVE_S, call_timeout_s=check_s)
     writing = Writing(grounder, progress, judging, job.query)
     draft = Draft(writing.judged, writing, judging=judging)
     trying = _Trying(model, script, writing, draft, deps, left_s)

@@ -1,10 +1,11 @@
-"""What of the environment must never reach a log."""
+"""What the environment may say, and what of it must never reach a log."""
 
 from __future__ import annotations
 
 import pytest
 
-from bots.config import secrets_in
+from bots.config import read_settings, secrets_in
+from core.errors import SetupError
 
 
 @pytest.mark.parametrize(
@@ -22,3 +23,11 @@ def test_every_secret_is_known_by_itself(name: str, value: str, secret: str) -> 
 
 def test_what_is_no_secret_stays_readable() -> None:
     assert secrets_in({"GORKD_DATA": "/var/lib/gorkd", "GORKD_API_TOKENS": "short"}) == []
+
+
+@pytest.mark.parametrize("value", ["0.5", "21", "long"])
+def test_patience_is_a_factor_from_one_to_twenty(value: str) -> None:
+    """The message names the variable."""
+    assert read_settings({"GORKD_PATIENCE": "4"}).patience == 4.0
+    with pytest.raises(SetupError, match="GORKD_PATIENCE"):
+        read_settings({"GORKD_PATIENCE": value})

@@ -114,6 +114,24 @@ async def test_doctor_finds_everything_right_in_a_world_that_works(tmp_path: Pat
     assert {name for name, state in states.items() if state == "off"} == {"Redis", "embeddings", "Discord", "Slack"}
 
 
+async def test_doctor_tries_the_models_that_are_configured_and_no_other_part(tmp_path: Path) -> None:
+    """The one that writes, the one that judges and the one of meaning; no key is printed."""
+    async with World.of({}) as world:
+        world.model.respond = '{"word": "ready", "number": 7}'
+        env = {**world.env(tmp_path, "tavily", model=True, embedder=True), "GORKD_CHECK_MODEL": "judge-1"}
+        ended = await gorkd("doctor", "--model", "--json", env=env)
+
+    host = world.model.url.removeprefix("http://").removesuffix("/v1")
+    assert ended.code == 0, ended.out
+    assert [endpoint["title"] for endpoint in ended.json["endpoints"]] == [
+        f"Answers: loop-1 at {host}",
+        f"Judging citations: judge-1 at {host}",
+        f"Meaning: hashing at {host}",
+    ]
+    assert env["OPENAI_API_KEY"] not in ended.out + ended.err
+    assert world.search.asked == []
+
+
 @pytest.mark.parametrize(
     ("settings", "state", "words"),
     [

@@ -17,7 +17,7 @@ from adapters.cli.operating import Chatting, Kept, Operating
 from adapters.store.memory import MemoryJobStore, MemoryLinkRevocations, MemoryTraceStore
 from adapters.store.memory_cache import MemoryAnswerCache, MemoryReuseStore
 from adapters.store.memory_settings import MemorySettings
-from core.checkup import Finding
+from core.checkup import Finding, Trial, Trials
 from core.errors import SetupError
 from core.forgetting import Forgotten, Whose
 from core.job import ResearchJob, Scope
@@ -56,6 +56,7 @@ class Desk:
 
     entries: Sequence[TraceEntry] = ()
     findings: Sequence[Finding] = ()
+    trials: Sequence[Trial] = ()
     forgotten: Forgotten = field(default_factory=lambda: Forgotten(3, 57, {}))
     wished: list[Whose] = field(default_factory=list)
     refusal: Exception | None = None
@@ -105,6 +106,17 @@ class Desk:
         )
 
     @asynccontextmanager
+    async def opened_trials(self) -> AsyncIterator[Trials]:
+        if self.refusal:
+            raise self.refusal
+
+        async def run() -> AsyncIterator[Trial]:
+            for trial in self.trials:
+                yield trial
+
+        yield Trials("At most 7 calls, 6,500 tokens and 5 minutes.", run)
+
+    @asynccontextmanager
     async def opened_library(self) -> AsyncIterator[LibraryDesk]:
         yield self.library
 
@@ -117,7 +129,9 @@ class Desk:
         async def researcher() -> AsyncIterator[ScriptedResearcher]:
             yield ScriptedResearcher()
 
-        operating = Operating(self.opened, self.examine, self.opened_library, self.opened_settings, _no_chatting)
+        operating = Operating(
+            self.opened, self.examine, self.opened_library, self.opened_settings, _no_chatting, self.opened_trials
+        )
         app = build_app(researcher, lambda name: None, {"all": "Everything."}, lambda: operating)
         return CliRunner().invoke(app, list(arguments), env={"COLUMNS": str(columns)})
 
