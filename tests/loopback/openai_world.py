@@ -86,9 +86,9 @@ class OpenAIWorld:
     `first_token_s` and `token_s` are the model's pace. `rejects` names request fields, or values of
     `response_format.type`, that are refused with 400. `ignores_stream` answers whole. `keys` and
     `models`, when set, are the only ones accepted. `embed` maps a text to its vector, or the whole
-    call to a `Fault` through `embedding_fault`; more than `max_embedding_texts` are `too_many`. `said` is
-    what is answered to a GET, or to a POST elsewhere, by path; `azure` is the `api-version` without which nothing is, where it is set. `search` answers the Responses API, which
-    is not there without it.
+    call to a `Fault` through `embedding_fault`; more than `max_embedding_texts` are `too_many`. `said` is what is
+    answered to a GET, or to a POST elsewhere, by path; `azure` is the `api-version` without which nothing is, where it
+    is set. `search` answers the Responses API, which is not there without it.
     """
 
     def __init__(self, respond: Respond | str | Fault = BY_DEFAULT) -> None:
