@@ -132,7 +132,7 @@ async def test_a_batch_that_is_late_is_halved():
     texts = [f"text number {number}" for number in range(40)]
     async with openai_world() as world:
         world.max_embedding_texts, world.too_many = 10, Fault(hang_first=True)
-        model = embedder(world, timeout_s=0.5)
+        model = embedder(world, timeout_s=1.5)
 
         vectors = await model.embed(texts)
         await model.aclose()
