@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import secrets
 import tomllib
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing
@@ -314,9 +315,13 @@ async def _ask(chat: OpenAIChat, request: ChatRequest) -> Timed:
 
 
 def _sources() -> str:
-    """Numbered sources of `LONG_PROMPT_TOKENS` together, fenced as those of a question."""
+    """Numbered sources of `LONG_PROMPT_TOKENS` together, fenced as those of a question.
+
+    Never the same twice: a server that remembers how a prompt begins would seem to read it at once.
+    """
+    year = secrets.randbelow(10**6)
     return "\n\n".join(
-        f'<source id="{number}" title="Harbour log {number}">\n'
+        f'<source id="{number}" title="Harbour log {number} of {year}">\n'
         + " ".join(
             f"On day {day} the harbour master counted {day * number + 11} ships and wrote down wind and tide."
             for day in range(1, 16)
