@@ -1,4 +1,4 @@
-"""Alive and ready, in real processes: what is missing is named, and comes back by itself."""
+"""Alive and ready, in real processes: what is missing is named, and comes back by itself (N-10)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What chats show of an answer goes with it (docs/privacy.md), whoever forgets it and whatever restarts in between."""
+"""What chats show of an answer goes with it (docs/privacy.md), whoever forgets it and whatever restarts in between (N-11)."""
 
 from __future__ import annotations
 

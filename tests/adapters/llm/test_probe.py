@@ -1,4 +1,4 @@
-"""What `gorkd doctor --model` finds of good, poor and broken endpoints, through the real SDK (D27)."""
+"""What `gorkd doctor --model` finds of good, poor and broken endpoints, through the real SDK (D27) (N-04)."""
 
 from __future__ import annotations
 

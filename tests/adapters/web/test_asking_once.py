@@ -1,4 +1,4 @@
-"""A question that is sent again is asked once: by its Idempotency-Key, by the form it came from, and by Retry."""
+"""A question that is sent again is asked once: by its Idempotency-Key, by the form it came from, and by Retry (N-09)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Strangers behind a proxy on this machine, through a real nginx and by the headers that proxies leave."""
+"""Strangers behind a proxy on this machine, through a real nginx and by the headers that proxies leave (N-08)."""
 
 from __future__ import annotations
 
