@@ -1,4 +1,4 @@
-"""What chats show of an answer goes with it (docs/privacy.md), whoever forgets it and whatever restarts in between (N-11)."""
+"""N-11: what chats show of an answer goes with it (docs/privacy.md), whoever forgets it and whatever restarts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `gorkd doctor --model` finds of good, poor and broken endpoints, through the real SDK (D27) (N-04)."""
+"""What `gorkd doctor --model` finds of good, poor and broken endpoints, through the real SDK (N-04, D27)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A question that is sent again is asked once: by its Idempotency-Key, by the form it came from, and by Retry (N-09)."""
+"""N-09: a question that is sent again is asked once: by its Idempotency-Key, by its form, and by Retry."""
 
 from __future__ import annotations
 
