@@ -10,38 +10,35 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adapters.secrets import SecretBox
-from adapters.store.archive import SqliteArchive
-from adapters.store.attachments import SqliteAttachments
-from adapters.store.backlog import SqlBacklog
-from adapters.store.cache import SqliteAnswerCache
-from adapters.store.conversations import SqliteConversations
+from adapters.store.archive import SqlArchive
+from adapters.store.belongings import (
+    SqlAttachments,
+    SqlJobMemo,
+    SqlLinkRevocations,
+    SqlRatings,
+    SqlSourceStore,
+    SqlSteeringStore,
+)
+from adapters.store.cache import SqlAnswerCache
 from adapters.store.deliveries import SqlDeliveries, SqlOpenMessages, SqlShownMessages
-from adapters.store.events import SqliteEventLog
-from adapters.store.heartbeats import SqlHeartbeats
-from adapters.store.installations import (
+from adapters.store.events import SqlEventLog
+from adapters.store.health import SqlHeartbeats, try_out
+from adapters.store.jobs import SqlBacklog, SqlJobStore
+from adapters.store.library import SqlConversations, SqlLibrary
+from adapters.store.limits import SqlRateLimits, SqlSingleFlight
+from adapters.store.reuse import SqlReuseStore
+from adapters.store.sqlite import Database
+from adapters.store.tenants import (
     SqlDepartures,
-    SqliteTokens,
+    SqlEndedSessions,
     SqlMemberships,
     SqlOneTimeStates,
+    SqlSettings,
+    SqlTokens,
     SqlTurns,
 )
-from adapters.store.jobs import SqliteJobStore
-from adapters.store.library import SqliteLibrary
-from adapters.store.limits import SqliteRateLimits, SqliteSingleFlight
-from adapters.store.memo import SqliteJobMemo
-from adapters.store.ratings import SqliteRatings
-from adapters.store.reuse import SqliteReuseStore
-from adapters.store.revocations import SqlLinkRevocations
-from adapters.store.sessions import SqlEndedSessions
-from adapters.store.settings import SqliteSettings
-from adapters.store.soundness import try_out
-from adapters.store.sources import SqliteSourceStore
-from adapters.store.spending import SqlSpending
-from adapters.store.sqlite import Database
-from adapters.store.steering import SqliteSteeringStore
-from adapters.store.tracelog import SqliteTraceLog
-from adapters.store.traces import SqliteTraceStore
-from adapters.store.usage import SqliteUsageLog
+from adapters.store.traces import SqlSpending, SqlTraceLog, SqlTraceStore
+from adapters.store.usage import SqlUsageLog
 from bots.config import BotSettings
 from core.attachments import Attachments
 from core.backlog import Backlog
@@ -78,7 +75,8 @@ from core.tracing import TraceLog
 from core.usage import UsageLog
 
 if TYPE_CHECKING:
-    from adapters.store.redis import RedisAnswerCache
+    from adapters.store.doorbell import RedisDoorbell
+    from adapters.store.postgres import PostgresDatabase
 
 
 @dataclass(frozen=True)
@@ -126,11 +124,10 @@ class Records:
 class Shared:
     """What processes share for a while: in Redis, or in the file of one machine."""
 
-    events: EventLog
-    cache: SqliteAnswerCache | RedisAnswerCache
     limits: RateLimits
     flights: SingleFlight
     reuse: ReuseStore
+    doorbell: RedisDoorbell | None = None
     archives: tuple[Archive, ...] = ()
 
 
@@ -143,77 +140,79 @@ async def open_records(
         raise SetupError(f"DATABASE_URL needs {' and '.join(missing)} as well: please set what is missing.")
     redis = _open_redis(settings.redis_url, stack, clock=clock, recorder=recorder) if settings.redis_url else None
     box = SecretBox.from_env(env, settings.data)
-    if redis is not None and "DATABASE_URL" in env:
-        from bots.postgres_records import open_postgres
-
-        return await open_postgres(env["DATABASE_URL"], redis, box, stack, folder=settings.data, clock=clock)
-    database = await Database.open(settings.data)
+    database = await _open_database(env, settings)
     stack.push_async_callback(database.aclose)
-    shared = redis or _share_sqlite(database, clock=clock, recorder=recorder)
-    return _sqlite_records(database, shared, box, folder=settings.data, clock=clock)
+    shared = redis or _share(database, clock=clock, recorder=recorder)
+    return _records(database, shared, box, folder=settings.data, clock=clock)
+
+
+async def _open_database(env: Mapping[str, str], settings: BotSettings) -> Database | PostgresDatabase:
+    if "DATABASE_URL" not in env:
+        return await Database.open(settings.data)
+    from adapters.store.postgres import PostgresDatabase
+
+    return await PostgresDatabase.open(env["DATABASE_URL"])
 
 
 def _open_redis(url: str, stack: AsyncExitStack, *, clock: Clock, recorder: Recorder) -> Shared:
-    from adapters.store.redis import RedisAnswerCache
+    from adapters.store.doorbell import RedisDoorbell
     from adapters.store.redis_archive import RedisArchive
-    from adapters.store.redis_events import RedisEventLog
     from adapters.store.redis_limits import RedisRateLimits, RedisSingleFlight
     from adapters.store.redis_reuse import RedisReuseStore
 
-    events = RedisEventLog(url, clock=clock, recorder=recorder)
-    cache = RedisAnswerCache(url, clock=clock, recorder=recorder)
+    doorbell = RedisDoorbell(url, recorder=recorder)
     limits = RedisRateLimits(url, clock=clock, recorder=recorder)
     flights = RedisSingleFlight(url, clock=clock, recorder=recorder)
     reuse, archive = RedisReuseStore(url), RedisArchive(url)
-    for part in (events, cache, limits, flights, reuse, archive):
+    for part in (doorbell, limits, flights, reuse, archive):
         stack.push_async_callback(part.aclose)
-    return Shared(events, cache, limits, flights, reuse, (archive,))
+    return Shared(limits, flights, reuse, doorbell, (archive,))
 
 
-def _share_sqlite(database: Database, *, clock: Clock, recorder: Recorder) -> Shared:
+def _share(database: Database | PostgresDatabase, *, clock: Clock, recorder: Recorder) -> Shared:
     return Shared(
-        SqliteEventLog(database, clock=clock),
-        SqliteAnswerCache(database, clock=clock),
-        SqliteRateLimits(database, clock=clock, recorder=recorder),
-        SqliteSingleFlight(database, clock=clock, recorder=recorder),
-        SqliteReuseStore(database, clock=clock),
+        SqlRateLimits(database, clock=clock, recorder=recorder),
+        SqlSingleFlight(database, clock=clock, recorder=recorder),
+        SqlReuseStore(database, clock=clock),
     )
 
 
-def _sqlite_records(database: Database, shared: Shared, box: SecretBox, *, folder: Path, clock: Clock) -> Records:
-    archive = SqliteArchive(database)
+def _records(
+    database: Database | PostgresDatabase, shared: Shared, box: SecretBox, *, folder: Path, clock: Clock
+) -> Records:
+    archive, cache = SqlArchive(database), SqlAnswerCache(database, clock=clock)
     return Records(
-        jobs=SqliteJobStore(database),
-        sources=SqliteSourceStore(database),
-        events=shared.events,
-        memo=SqliteJobMemo(database),
-        tool_traces=SqliteTraceStore(database),
-        steering=SqliteSteeringStore(database),
+        jobs=SqlJobStore(database),
+        sources=SqlSourceStore(database),
+        events=SqlEventLog(database, clock=clock, doorbell=shared.doorbell),
+        memo=SqlJobMemo(database),
+        tool_traces=SqlTraceStore(database),
+        steering=SqlSteeringStore(database),
         deliveries=SqlDeliveries(database, box, clock=clock),
         open_messages=SqlOpenMessages(database, box, clock=clock),
         shown=SqlShownMessages(database, box, clock=clock),
-        attachments=SqliteAttachments(database),
-        ratings=SqliteRatings(database),
-        library=SqliteLibrary(database, folder),
-        conversations=SqliteConversations(database),
+        attachments=SqlAttachments(database),
+        ratings=SqlRatings(database),
+        library=SqlLibrary(database, folder),
+        conversations=SqlConversations(database),
         limits=shared.limits,
         flights=shared.flights,
-        cache=shared.cache,
-        keeping=shared.cache,
+        cache=cache,
+        keeping=cache,
         reuse=shared.reuse,
         heartbeats=SqlHeartbeats(database),
-        traces=SqliteTraceLog(database),
+        traces=SqlTraceLog(database),
         spending=SqlSpending(database),
         backlog=SqlBacklog(database),
-        usage=SqliteUsageLog(database),
+        usage=SqlUsageLog(database),
         revocations=SqlLinkRevocations(database),
         sessions=SqlEndedSessions(database, clock=clock),
-        tokens=SqliteTokens(database, box, clock=clock),
+        tokens=SqlTokens(database, box, clock=clock),
         states=SqlOneTimeStates(database, clock=clock),
         turns=SqlTurns(database, clock=clock),
         departures=SqlDepartures(database),
         memberships=SqlMemberships(database),
-        settings=SqliteSettings(database),
+        settings=SqlSettings(database),
         register=archive,
         ages=archive,
         archives=(archive, *shared.archives),

@@ -135,6 +135,7 @@ async def open_house(
         erase = partial(_erase, records, archives, queue, records.shown.condemn)
         erase_departed = partial(_erase, records, archives, queue, _leave_shown)
         researcher = Researcher(deps, queue, admit=admission.admit, erase=erase)
+        stack.push_async_callback(researcher.settle)
         leaving = Leaving(
             records.departures, records.turns, erase_departed, memberships=records.memberships,
             holder=secrets.token_hex(8), clock=utc_now,

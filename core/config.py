@@ -39,17 +39,25 @@ class SearchSettings:
 
     provider_timeout_s: float = 10.0  # S003-08
     connect_timeout_s: float = 2.0  # an unreachable provider must not cost the answer its five seconds
+    straggler_s: float = 1.5  # what a provider or a page that is later than the others may cost
     results_per_query: int = 10  # what providers return by default
     fetch_timeout_s: float = 10.0
     fetch_concurrency: int = 10  # one page a kept source
     pages_to_fetch: int = 14  # more than max_sources, so that unreadable pages can be replaced
     max_sources: int = 10  # S003-11
     max_per_domain: int = 3  # S003-11, domain diversity
-    min_relevance: float = 0.12  # 0…1; a source below has next to nothing in common with the question
+    min_relevance: float = (
+        0.15  # 0…1; a source below has next to nothing in common with the question (docs/evaluation.md)
+    )
+    embedding_timeout_s: float = 10.0  # of all sources together; without it words alone rank them
+    trusted_ranks: int = 3  # of each query's results, that no words drop where a model reads them
     rates: dict[str, CallRate] = field(
         default_factory=lambda: {
             "tavily": CallRate(100, 60.0, burst=20),  # of a development key (docs.tavily.com, rate limits)
             "exa": CallRate(10, 1.0, burst=5),  # queries a second (docs.exa.ai, rate limits)
+            "searxng": CallRate(
+                30, 10.0, burst=15
+            ),  # an instance of one's own; the engines behind it suspend who asks more
             "wikipedia": CallRate(40, 2.0, burst=20),  # no limit is published; far below what a browser's page causes
             "pubmed": CallRate(3, 1.0, burst=2),  # NBK25497, "Usage Guidelines"
             "arxiv": CallRate(1, 3.0, burst=1, max_wait_s=0.0),  # info.arxiv.org, API terms of use

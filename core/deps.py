@@ -16,6 +16,7 @@ from core.evidence.judge import SupportJudge, judge_of
 from core.feedback import Ratings
 from core.job import ResearchRequest
 from core.library.paper import Library
+from core.limited import Setbacks
 from core.limits import SingleFlight
 from core.ports import (
     WEB_SEARCH,
@@ -52,6 +53,8 @@ class Deps:
 
     `models` are, by mode, those that work instead of `model` there; `check_model` judges citations instead of it.
 
+    `setbacks` are what providers failed at of late, by any job of this process.
+
     `check_budget` raises `BudgetSpent` for a request that may cost no more this month (core/budget.py).
     `clock` gives UTC times; `new_id` gives job ids (`job_` and at least 128 random bits).
     """
@@ -83,6 +86,7 @@ class Deps:
     embedder: EmbeddingModel | None = None
     web_model: WebSearchModel | None = None
     check_model: ChatModel | None = None
+    setbacks: Setbacks = field(default_factory=Setbacks)
 
     @property
     def judge(self) -> SupportJudge | None:

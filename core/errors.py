@@ -88,14 +88,19 @@ class SetupError(GorkdError):
 
 
 class ProviderError(GorkdError):
-    """A search provider did not deliver. `provider` is its name in `GORKD_PROVIDERS`."""
+    """A search provider did not deliver. `provider` is its name in `GORKD_PROVIDERS`.
+
+    `reason` is for logs and traces, `plain` the same in a few words for those who asked; `user_message` tells an
+    operator which setting to look at.
+    """
 
     code = "SEARCH_FAILED"
 
-    def __init__(self, provider: str, message: str, *, user_message: str | None = None) -> None:
+    def __init__(self, provider: str, message: str, *, user_message: str | None = None, plain: str = "") -> None:
         super().__init__(f"{provider}: {message}", user_message=user_message)
         self.provider = provider
         self.reason = message
+        self.plain = plain or message
 
 
 class ProviderTimeout(ProviderError):
@@ -109,8 +114,16 @@ class ProviderUnavailable(ProviderError):
 class ProviderRateLimited(ProviderError):
     retryable = True
 
-    def __init__(self, provider: str, message: str, *, retry_after_s: float | None = None) -> None:
-        super().__init__(provider, message)
+    def __init__(
+        self,
+        provider: str,
+        message: str,
+        *,
+        retry_after_s: float | None = None,
+        user_message: str | None = None,
+        plain: str = "",
+    ) -> None:
+        super().__init__(provider, message, user_message=user_message, plain=plain)
         self.retry_after_s = retry_after_s
 
 
@@ -123,18 +136,28 @@ class ProviderGarbled(ProviderError):
 
 
 class SearchFailed(GorkdError):
-    """Every provider failed. `failures` maps the provider's name to its reason."""
+    """Every provider failed. `failures` maps the provider's name to its reason, in plain words."""
 
     code = "SEARCH_FAILED"
     retryable = True
 
     def __init__(self, failures: dict[str, str]) -> None:
         named = ", ".join(f"{name} ({reason})" for name, reason in failures.items())
+        shown = ", ".join(f"{provider_name(name)} ({reason})" for name, reason in failures.items())
         super().__init__(
             f"no provider answered: {named}",
-            user_message=f"No search provider could be reached: {named}. Check the connection and retry.",
+            user_message=f"No search provider gave an answer: {shown}. Please retry in a minute; if it stays so, "
+            "`gorkd doctor` says which setting to look at.",
         )
         self.failures = failures
+
+
+_PROVIDER_NAMES = {"arxiv": "arXiv", "pubmed": "PubMed", "searxng": "SearXNG", "files": "The search in local files"}
+
+
+def provider_name(provider: str) -> str:
+    """As people write it."""
+    return _PROVIDER_NAMES.get(provider, provider[:1].upper() + provider[1:])
 
 
 class NoProviderAllowed(GorkdError):

@@ -69,7 +69,8 @@ class ResearchRequest:
     the files that came along, whose texts are kept by job (core/attachments.py); `refreshes` the job whose
     repeated answer is to be renewed. `channel` is the platform's id of where it was asked, of a thread its
     parent's, "" in direct messages; `policy` is the tenant's, as it was when the question was admitted; `digest` is
-    of the request that brought it, where that may come again (Idempotency-Key).
+    of the request that brought it, where that may come again (Idempotency-Key). `heard_before` is the time up to which
+    the conversation counts, None when all that was said before the question does.
     """
 
     query: str
@@ -91,6 +92,7 @@ class ResearchRequest:
     channel: str = ""
     policy: SourcePolicy = EVERYTHING
     digest: str = ""
+    heard_before: datetime | None = None
 
     @property
     def stands_alone(self) -> bool:

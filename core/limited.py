@@ -1,16 +1,18 @@
-"""Search providers that wait for their turn: processes that share a `RateLimits` ask no faster together than agreed.
+"""Search providers that wait for their turn, and those that failed of late and rest.
 
-What a provider's own adapter does about its limit knows one process alone.
+Processes that share a `RateLimits` ask no faster together than agreed; what a provider's own adapter does about its
+limit, and who rests, knows one process alone.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable, Sequence
 
 from core.config import CallRate
-from core.errors import ProviderRateLimited
+from core.errors import ProviderError, ProviderRateLimited
 from core.job import Scope
 from core.limits import RateLimits
 from core.ports import ProviderStrength, Recorder, SearchProvider, warm_up
@@ -20,6 +22,8 @@ from core.wording import counted
 
 log = logging.getLogger(__name__)
 
+REST_S = 30.0  # long enough that a time-out is paid by one question of many, short enough to find it well again
+MAX_REST_S = 60.0  # of a provider that asks for a longer silence
 STORE_WAIT_S = 1.0  # a store that takes longer counts as away; a token takes it milliseconds
 
 
@@ -74,3 +78,22 @@ class LimitedSearch:
             log.warning("rate limit let pass", extra={"provider": self.name, "waited_s": STORE_WAIT_S})
             self._recorder.record(Measurement("errors", 1, "limits:TimeoutError"))
             return 0.0
+
+
+class Setbacks:
+    """Which providers gave nothing of late: while they rest others are asked first, where there are any."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._rest_until: dict[str, float] = {}
+
+    def note(self, error: ProviderError) -> None:
+        asked_for = error.retry_after_s if isinstance(error, ProviderRateLimited) else None
+        self._rest_until[error.provider] = self._clock() + min(asked_for or REST_S, MAX_REST_S)
+
+    def forget(self, provider: str) -> None:
+        """It has answered."""
+        self._rest_until.pop(provider, None)
+
+    def rests(self, provider: str) -> bool:
+        return self._clock() < self._rest_until.get(provider, float("-inf"))

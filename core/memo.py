@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import TypeVar
@@ -47,22 +48,37 @@ class RememberingModel:
     def name(self) -> str:
         return self._model.name
 
-    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
         key = f"model:{request.purpose}:{_digest(request)}"
         kept = await _find(self._memo, self._job_id, key, KeptAnswer)
         if kept is not None:
             yield ChatDelta(kept.text, kept.usage, kept.calls, kept.is_cut, kept.notes)
             return
+        deltas: asyncio.Queue[ChatDelta | None] = asyncio.Queue()
+        reading = asyncio.create_task(self._read(request, key, deltas))
+        try:
+            while (delta := await deltas.get()) is not None:
+                yield delta
+            await reading
+        finally:
+            reading.cancel()
+            await asyncio.gather(reading, return_exceptions=True)
+
+    async def _read(self, request: ChatRequest, key: str, deltas: asyncio.Queue[ChatDelta | None]) -> None:
+        """To its end, and keep it: whoever judges the sentences meanwhile is slower than the model."""
         heard = KeptAnswer("", None)
         pieces: list[str] = []
-        async for delta in self._model.stream(request):
-            pieces.append(delta.text)
-            usage, is_cut = delta.usage or heard.usage, delta.is_cut or heard.is_cut
-            heard = KeptAnswer("", usage, heard.calls + delta.calls, is_cut, heard.notes + delta.notes)
-            yield delta
-        heard = replace(heard, text="".join(pieces))
-        if _is_accepted(request, heard):
-            await _keep(self._memo, self._job_id, key, heard)
+        try:
+            async for delta in self._model.stream(request):
+                pieces.append(delta.text)
+                usage, is_cut = delta.usage or heard.usage, delta.is_cut or heard.is_cut
+                heard = KeptAnswer("", usage, heard.calls + delta.calls, is_cut, heard.notes + delta.notes)
+                deltas.put_nowait(delta)
+            heard = replace(heard, text="".join(pieces))
+            if _is_accepted(request, heard):
+                await _keep(self._memo, self._job_id, key, heard)
+        finally:
+            deltas.put_nowait(None)
 
 
 def _is_accepted(request: ChatRequest, heard: KeptAnswer) -> bool:

@@ -198,8 +198,10 @@ class JobStore(Protocol):
         """The job that was saved with this key in this scope."""
         ...
 
-    async def in_thread(self, scope: Scope, thread: str, *, before: datetime, limit: int) -> list[ResearchJob]:
-        """The completed jobs of a conversation that were asked before a time, newest first."""
+    async def in_thread(
+        self, scope: Scope, thread: str, *, before: datetime, limit: int, is_any: bool = False
+    ) -> list[ResearchJob]:
+        """The completed jobs of a conversation that were asked before a time, newest first; or those of any status."""
         ...
 
     async def asked_by(self, tenant: str, asker: str, *, limit: int) -> list[ResearchJob]:

@@ -16,7 +16,8 @@ from core.evidence.authority import authority, registrable_domain
 from core.job import QueryIntent, QuestionType
 from core.passages import passage_terms
 from core.source import Source, SourceScores
-from core.terms import Asked, terms
+from core.terms import Asked, question_terms, terms
+from core.text.frequency import rarity
 from core.text.language import detect_language
 
 # How much each part counts; current events weigh recency like authority, settled questions hardly at all.
@@ -59,13 +60,14 @@ def rank_sources(
     max_sources: int,
     max_per_domain: int,
     similarities: Mapping[str, float] | None = None,
+    queries: Sequence[str] = (),
 ) -> list[Source]:
     """The best `max_sources`, best first, with scores set and ids `src_1`… given in that order.
 
-    `similarities` are cosines by URL where an embedder is at hand. At most `max_per_domain` of one
-    registrable domain are kept (S003-11); local files have no domain and are not limited.
+    `similarities` are cosines by URL where an embedder is at hand, `queries` what was asked of the engines. At most
+    `max_per_domain` of one registrable domain are kept (S003-11); local files have no domain and are not limited.
     """
-    coverages = coverage_of([candidate.source for candidate in candidates], question)
+    coverages = coverage_of([candidate.source for candidate in candidates], question, queries)
     scored = [
         replace(
             candidate.source,
@@ -78,17 +80,31 @@ def rank_sources(
     return [replace(source, id=f"src_{number}") for number, source in enumerate(kept, start=1)]
 
 
-def coverage_of(sources: Sequence[Source], question: str) -> list[float]:
-    """Per source 0…1: the share of the question's informative weight that its best passage (with the title) holds.
+def coverage_of(sources: Sequence[Source], question: str, queries: Sequence[str] = ()) -> list[float]:
+    """Per source 0…1: the share of what is asked that its best passage (with the title) holds.
 
-    Weights are idf over all passages at hand, so that a rare word of the question counts for more than a common one.
+    Words weigh by how rare they are in their language, not among these sources: what all of them say is what was asked
+    for. Of the question and the `queries` made of it the one counts that fits best, since askers say more than they
+    look for ("really", "for my homework").
     """
     bags = [
         [passage | titled for passage in passage_terms(source.trusted_content)[:400]] or [titled]
         for source, titled in ((source, frozenset(terms(source.title))) for source in sources)
     ]
-    asked = Asked(question, [bag for own in bags for bag in own], detect_language(question))
-    return [max(asked.coverage(bag) for bag in own) for own in bags]
+    language = detect_language(question)
+    wordings = [question_terms(text, language) for text in dict.fromkeys((question, *queries))]
+    asked = Asked(" ".join((question, *queries)), [bag for own in bags for bag in own], language)
+    return [max(_best_share(asked.found_in(bag), wordings, language) for bag in own) for own in bags]
+
+
+def _best_share(found: Mapping[str, float], wordings: Sequence[Sequence[str]], language: str) -> float:
+    """Of each wording's weight the share that is found, 0…1; the best of them."""
+    best = 0.0
+    for wording in wordings:
+        weights = {term: rarity(term, language) for term in wording}
+        total = sum(weights.values())
+        best = max(best, sum(weights[term] * found.get(term, 0.0) for term in weights) / total if total else 0.0)
+    return best
 
 
 def _score(

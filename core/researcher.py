@@ -210,8 +210,8 @@ class Researcher:
         return await self._deps.jobs.asked(scope, dedupe_key)
 
     async def latest(self, thread: str, *, scope: Scope) -> ResearchJob | None:
-        """The last completed job of a conversation: what `improve` and `sources` are about."""
-        found = await self._deps.jobs.in_thread(scope, thread, before=self._deps.clock(), limit=1)
+        """The last job of a conversation, whatever became of it: what `retry`, `improve` and `forget` are about."""
+        found = await self._deps.jobs.in_thread(scope, thread, before=self._deps.clock(), limit=1, is_any=True)
         return found[0] if found else None
 
     async def history(self, asker: str, *, tenant: str, limit: int) -> list[ResearchJob]:
@@ -265,6 +265,10 @@ class Researcher:
     async def job(self, job_id: str) -> ResearchJob:
         """Raises `JobNotFound`."""
         return await self._deps.jobs.get(job_id)
+
+    async def settle(self) -> None:
+        """Wait for what is still told of questions that were taken."""
+        await self._submission.settle()
 
     async def position(self, job_id: str) -> int | None:
         """How many jobs must begin before this one does; None for one that runs, has ended or is not known."""
@@ -330,6 +334,7 @@ class Researcher:
         self, old: ResearchJob, request: ResearchRequest, dedupe_key: str, address: Address | None = None
     ) -> ResearchJob:
         kept = await self._deps.attachments.of(old.id) if old.request.attachments else []
+        request = replace(request, heard_before=old.request.heard_before or old.created_at)
         return await self.submit(request, dedupe_key=dedupe_key, attachments=kept, address=address)
 
     async def _forget(self, job_id: str) -> None:

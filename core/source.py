@@ -33,10 +33,13 @@ class SourceKind(StrEnum):
 
 @dataclass(frozen=True)
 class SearchFilters:
+    """`language` is that of the question where it is not English (ISO 639-1), for queries that do not tell theirs."""
+
     recency: Recency = "any"
     include_domains: tuple[str, ...] = ()
     exclude_domains: tuple[str, ...] = ()
     content_type: ContentType = "general"
+    language: str = ""
 
 
 @dataclass(frozen=True)
@@ -167,7 +170,9 @@ class Source:
 class SearchMetadata:
     """What the search stage did. `failures` maps a provider to a few words why it gave nothing.
 
-    `notes` are sentences on what could not be read of what came with the question.
+    `pages_late` of the `pages_failed` did not answer in time. `notes` are sentences on what could not be read of what
+    came with the question; `left_out` are the places of pages that were read and have next to none of the question's
+    words.
     """
 
     queries_executed: tuple[str, ...] = ()
@@ -177,7 +182,9 @@ class SearchMetadata:
     failures: Mapping[str, str] = field(default_factory=dict)
     pages_read: int = 0
     pages_failed: int = 0
+    pages_late: int = 0
     notes: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
 
 def all_searches(parts: Sequence[SearchMetadata]) -> SearchMetadata:
@@ -191,7 +198,9 @@ def all_searches(parts: Sequence[SearchMetadata]) -> SearchMetadata:
         failures={name: why for part in parts for name, why in part.failures.items() if name not in used},
         pages_read=sum(part.pages_read for part in parts),
         pages_failed=sum(part.pages_failed for part in parts),
+        pages_late=sum(part.pages_late for part in parts),
         notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
+        left_out=tuple(dict.fromkeys(place for part in parts for place in part.left_out)),
     )
 
 

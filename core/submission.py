@@ -5,6 +5,7 @@ Nothing is lost between two of these steps: whatever is sent again goes on where
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
@@ -36,6 +37,7 @@ class Submission:
         self._deps = deps
         self._queue = queue
         self._admit = admit
+        self._telling: set[asyncio.Task[None]] = set()
 
     async def submit(
         self, request: ResearchRequest, *, dedupe_key: str, attachments: Sequence[Attachment], address: Address | None
@@ -72,6 +74,10 @@ class Submission:
             self._deps.count_error("intake", exc)
             return None
 
+    async def settle(self) -> None:
+        """Wait until everybody who must wait has been told."""
+        await asyncio.gather(*self._telling, return_exceptions=True)
+
     async def _begin(self, job: ResearchJob, attachments: Sequence[Attachment], *, is_new: bool) -> None:
         """Attachments are kept before any worker can begin; a re-sent event may have to do it for a crashed one."""
         if attachments and (is_new or not await self._deps.attachments.of(job.id)):
@@ -80,8 +86,10 @@ class Submission:
             await deliver_result(job, self._deps, earlier, started=perf_counter())
             return
         await self._enqueue(job, is_new=is_new)
-        if is_new:
-            await self._tell_wait(job)
+        if is_new:  # behind the acknowledgement: in a rush, finding its place takes longer than storing it
+            telling = asyncio.create_task(self._tell_wait(job))
+            self._telling.add(telling)
+            telling.add_done_callback(self._telling.discard)
 
     async def _enqueue(self, job: ResearchJob, *, is_new: bool) -> None:
         """What the queue cannot take now is found by a worker later; a new job that it refuses has failed."""

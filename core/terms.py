@@ -33,33 +33,12 @@ STOPWORDS = frozenset(
     al como con cual cuál cuando cuándo de del donde dónde el en es esta este la las lo los más no o para pero por
     qué que quien quién se ser su sus un una y""".split()
 )
-_STEMMERS = {  # of Snowball, by ISO 639-1
-    "ar": "arabic",
-    "ca": "catalan",
-    "cs": "czech",
-    "da": "danish",
-    "de": "german",
-    "el": "greek",
-    "en": "english",
-    "es": "spanish",
-    "et": "estonian",
-    "fi": "finnish",
-    "fr": "french",
-    "hi": "hindi",
-    "hu": "hungarian",
-    "id": "indonesian",
-    "it": "italian",
-    "lt": "lithuanian",
-    "nl": "dutch",
-    "no": "norwegian",
-    "pl": "polish",
-    "pt": "portuguese",
-    "ro": "romanian",
-    "ru": "russian",
-    "sr": "serbian",
-    "sv": "swedish",
-    "tr": "turkish",
-}
+_STEMMERS = dict(  # of Snowball, by ISO 639-1
+    entry.split(":")
+    for entry in """ar:arabic ca:catalan cs:czech da:danish de:german el:greek en:english es:spanish et:estonian
+    fi:finnish fr:french hi:hindi hu:hungarian id:indonesian it:italian lt:lithuanian nl:dutch no:norwegian pl:polish
+    pt:portuguese ro:romanian ru:russian sr:serbian sv:swedish tr:turkish""".split()
+)
 _GERMANIC = frozenset({"da", "de", "en", "nl", "no", "sv"})
 _COMPOUNDING = frozenset({"da", "de", "fi", "hu", "nl", "no", "sv"})
 # How surely one word stands for another, and how much a word counts: by judgement, and tried on the even half of the
@@ -68,13 +47,27 @@ _COMPOUND, _PART, _KIN = 0.9, 0.6, 0.7  # the term within a compound; a part of 
 _MIN_PART = 5  # letters of a root that may be part of another
 _SHARED = 0.7  # of the longer root, which kin have in common from the beginning
 _BEGINNING = 3  # letters; forms of a word that begin otherwise are rare
-_VOWELS = frozenset("aeiou")
+_VOWEL_LETTER, _VOWEL_RUN = regex.compile("([aeiou])"), regex.compile("([aeiou]+)")
+_PARTED = {  # prefixes that stand behind their verb in a main clause
+    "de": regex.compile(
+        r"^(?:ab|an|auf|aus|bei|ein|fest|fort|her|hin|los|mit|nach|statt|teil|um|vor|weg|weiter|zurück|zusammen|zu)"
+        r"(?:ge|zu)?(?=\w{4})"
+    ),
+    "nl": regex.compile(r"^(?:aan|af|bij|door|in|mee|na|om|op|over|samen|terug|toe|uit|voor|weg)(?:ge)?(?=\w{4})"),
+}
 _MIN_STRONG = 4  # letters of a root; shorter ones are other words too often
 _MAX_LETTERS, _MAX_RARITY, _NAMED = 9, 2.0, 1.3
 _CAPITALS = regex.compile(r"(?<=[^\s?!.:¿¡]\s)(?:\p{Lu}[\p{L}\p{N}'’-]*|\p{N}[\p{N}.,]*)")
 _CAPITAL_PAIRS = regex.compile(r"(?<=[^\s?!.:¿¡]\s)\p{Lu}[\p{L}\p{N}’-]*(?:\s+\p{Lu}[\p{L}\p{N}’-]*)+")
 _MEASURES = "long|many|much|old|tall|far|big|large|often|fast|high|deep|heavy|late|early|soon"
 _ASKING = regex.compile(rf"\bhow\s+(?:{_MEASURES})\b|\bwhat\s+(?:is|are|was|were)\s+the\b", regex.IGNORECASE)
+_SOUGHT = regex.compile(  # the word behind a question word: the kind of thing that is sought, or what was done
+    r"\b(?:what|which|who|whose|how|where|when|was|wer|wie|wo|wann|welche[mnrs]?|qué|quién(?:es)?|cu[áa]l(?:es)?|cu[áa]n(?:do|t[oa]s?)"
+    r"|d[óo]nde|c[óo]mo|quel(?:le)?s?|qui|où|quand|comment|quale|quali|chi|dove|quando|qual|quais|quem|onde|welke?|wat|waar"
+    r"|wanneer|hoe)\s+(?P<word>[\p{L}\p{N}'’-]+)",
+    regex.IGNORECASE,
+)
+_SOUGHT_WEIGHT = 0.4  # of other words: an answer gives a player, a law, a colour, and need not call it one
 _CJK = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}"
 _TOKEN = regex.compile(
     rf"[{_CJK}]+|\d+(?:[.,]\d+)*%?|[\p{{L}}\p{{N}}](?:[\p{{L}}\p{{N}}\p{{M}}_+#]|['’.\-](?=[\p{{L}}\p{{N}}]))*"
@@ -152,6 +145,12 @@ class Asked:
         rarity, unseen = inverse_frequency(held), unseen_weight(len(bags))
         capitals = {term for found in _CAPITALS.finditer(question) for term in terms(found[0])}
         in_pairs = {term for found in _CAPITAL_PAIRS.finditer(question) for term in terms(found[0])}
+        sought = {
+            term
+            for found in _SOUGHT.finditer(question)
+            if language == "de" or not found["word"][0].isupper()
+            for term in terms(found["word"])
+        }
         self.names = frozenset(
             term for term in self.terms if term in (in_pairs if language == "de" else capitals) or term[0].isdigit()
         )
@@ -159,6 +158,7 @@ class Asked:
             term: (min(len(term), _MAX_LETTERS) + 3 * (not term.isalpha()))
             * sqrt(min(rarity.get(term, unseen), _MAX_RARITY))
             * (_NAMED if term in capitals else 1.0)
+            * (_SOUGHT_WEIGHT if term in sought else 1.0)
             for term in self.terms
         }
         self._total = sum(self._weights.values()) or 1.0
@@ -183,6 +183,7 @@ def forms_of(term: str, vocabulary: Iterable[str], language: str = "") -> dict[s
         return {word: 1.0 for word in vocabulary if word == term}
     root, beginning = _root(term, language), _folded(term)[:_BEGINNING]
     compounds, is_germanic = language in _COMPOUNDING, language in _GERMANIC
+    core = _core(term, language)
     found: dict[str, float] = {}
     for word in vocabulary:
         if word == term:
@@ -190,15 +191,13 @@ def forms_of(term: str, vocabulary: Iterable[str], language: str = "") -> dict[s
         elif not word[0].isalpha():
             continue
         elif _folded(word).startswith(beginning) or (compounds and "ge" in (word[:2], term[:2])):
-            other = _root(word, language)
-            is_strong = is_germanic and _differs_in_a_vowel(root, other)
-            found[word] = _KIN if is_strong else _likeness(root, other, compounds=compounds)
-        elif is_germanic and len(word) == len(term) and word[0] == term[0]:
-            found[word] = _KIN if _differs_in_a_vowel(root, _root(word, language)) else 0.0
+            found[word] = _likeness(root, _root(word, language), compounds=compounds)
         elif compounds and len(root) >= _MIN_PART and root in word:
             found[word] = _COMPOUND if _root(word, language).endswith(root) else 0.0
         elif compounds and len(word) >= _MIN_PART and root.endswith(_folded(word)[: -len(word) // 3 or None]):
             found[word] = _PART if root.endswith(_root(word, language)) else 0.0
+        if is_germanic and found.get(word, 0) < _KIN and core[0] in word and _is_same_verb(core, _core(word, language)):
+            found[word] = _KIN
     return {word: sure for word, sure in found.items() if sure > 0}
 
 
@@ -218,10 +217,22 @@ def _likeness(one: str, other: str, *, compounds: bool) -> float:
     return _KIN if shared >= _MIN_PART and shared >= _SHARED * max(len(one), len(other)) else 0.0
 
 
-def _differs_in_a_vowel(one: str, other: str) -> bool:
-    """As the forms of a strong verb: sing, sang; beginn, begonn."""
-    changed = [pair for pair in zip(one, other, strict=False) if pair[0] != pair[1]]
-    return len(one) == len(other) >= _MIN_STRONG and len(changed) == 1 and _VOWELS.issuperset(changed[0])
+@lru_cache(maxsize=1 << 15)
+def _core(word: str, language: str) -> tuple[str, ...]:
+    """A verb's root without what may be parted from it, cut into consonants and vowels: mitspielte, sp-ie-l."""
+    parted = _PARTED.get(language)
+    if parted is None:
+        return tuple(_VOWEL_LETTER.split(_root(word, language)))
+    root = _root(parted.sub("", word), language)
+    return tuple(_VOWEL_RUN.split(root if len(root) < 6 else root.removeprefix("ge")))
+
+
+def _is_same_verb(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Whether two cores are forms of one verb, which may be strong: sing, sang; schreib, schrieb."""
+    if len(one) != len(other) or one[0] != other[0] or sum(map(len, one)) < _MIN_STRONG:
+        return False
+    changed = [place for place, pair in enumerate(zip(one, other, strict=True)) if pair[0] != pair[1]]
+    return not changed or (len(changed) == 1 and changed[0] % 2 == 1)
 
 
 @lru_cache(maxsize=1 << 15)

@@ -113,6 +113,8 @@ ASK_WHAT = "Ask me a question and I will answer it with sources."
 ON_IT = "On it …"
 NO_HISTORY = "You have not asked anything yet."
 FORGOTTEN_THREAD = "Forgotten"  # was named after the question
+NOTHING_HERE = "There is no answer here yet; ask me a question first."
+CANCELLING = "Cancelling; what was found is kept."
 FORGOTTEN = "Forgotten: the question, its answer and its sources."
 SETTINGS = "Settings"
 SETTINGS_ADMINS_ONLY = "Only admins can see and change the settings; please ask one of them."
@@ -227,7 +229,7 @@ def please_wait(seconds: int) -> str:
 
 def heard(kind: str) -> str:
     """For who has said something to a running job; `kind` is a steering's (core/steering.py)."""
-    return HEARD_ANSWER_NOW if kind == "answer_now" else HEARD
+    return {"answer_now": HEARD_ANSWER_NOW, "cancel": CANCELLING}.get(kind, HEARD)
 
 
 def files_elsewhere(names: Sequence[str]) -> str:

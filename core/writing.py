@@ -25,6 +25,8 @@ T = TypeVar("T")
 
 MAX_BACK = 4  # sentences looked through for the one that names whom they all speak of
 MIN_REPEATED_WORDS = 4  # shorter ones may answer twice, as "Not known." in a table does
+MAX_IN_A_ROW = 3  # sentences alike but for their numbers; figures of several years are given as a list
+MAX_SUMMARY_SENTENCES = 30  # of 120 words that are asked for
 LEANS_ON_CUT = "it leans on a sentence that could not be confirmed"
 
 _NEXT_WORD = regex.compile(r"\s*[^\w\s\[(【]*(?:[\p{Han}\p{Hiragana}\p{Katakana}]{2}|\w[\w'’]*[^\w'’])")
@@ -225,10 +227,26 @@ class Writing:
 
 
 def is_repeated(sentence: Sentence, own: Sequence[Judged]) -> bool:
-    """Word for word what its section has said before, as small models write; it is judged and shown once."""
+    """What its section has said before, or says for the third time in a row with other numbers, as small models do
+    until their tokens are used up; and what comes behind a summary that has long been none.
+
+    It is neither judged nor shown.
+    """
     said = sentence.text.strip()
-    is_told = sentence.asserts and len(said.split()) >= MIN_REPEATED_WORDS
-    return is_told and any(entry.text.strip() == said for entry in own)
+    if not sentence.asserts or len(said.split()) < MIN_REPEATED_WORDS:
+        return False
+    if any(entry.text.strip() == said for entry in own):
+        return True
+    if own and own[0].section == "summary" and len(own) >= MAX_SUMMARY_SENTENCES:
+        return True
+    is_prose = not (ITEM.match(sentence.text) or said.startswith("|"))
+    last = own[1 - MAX_IN_A_ROW :]
+    return is_prose and len(last) == MAX_IN_A_ROW - 1 and {_mould(entry.text) for entry in last} == {_mould(said)}
+
+
+def _mould(text: str) -> str:
+    """A sentence without its numbers."""
+    return regex.sub(r"\d[\d.,]*", "0", text.strip())
 
 
 def before_of(judged: Sequence[Judged], section: Section, text: str, gap: str) -> str:

@@ -74,6 +74,17 @@ def test_waiting_counts_what_overlaps_once() -> None:
     assert (waited.searches, waited.pages, waited.robots) == (1, 2, 1)
 
 
+def test_a_check_beside_the_answer_is_not_on_the_path_but_one_behind_it_is() -> None:
+    """An answer of 3 s from 10.0, judged beside it and, for 1.2 s, behind it."""
+    calls = [ModelCall(10.0, "answer", 100, 10, 3.0), ModelCall(11.0, "verdicts", 100, 10, 1.5)]
+    calls += [ModelCall(13.1, "answers", 100, 10, 1.2)]
+
+    waited = read_journal(Journal(tuple(calls), (), (), late_s=0.0), Pace(), 10.0, 14.5)
+
+    assert waited.path_s == pytest.approx(3.0 + 1.2)
+    assert waited.behind_s == pytest.approx(1.5)
+
+
 @pytest.mark.parametrize(
     ("value", "goal", "mark"),
     [

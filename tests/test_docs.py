@@ -33,7 +33,7 @@ DOCS = sorted([ROOT / "README.md", ROOT / "SECURITY.md", *ROOT.glob("docs/**/*.m
 TESTS = sorted(ROOT.glob("tests/**/*.py"))
 
 VARIABLE = re.compile(
-    r"(?:GORKD|OPENAI|TAVILY|EXA|WIKIPEDIA|PUBMED|NCBI|ARXIV|DISCORD|SLACK|REDIS|DATABASE)_[A-Z_]*[A-Z]|HTTPS?_PROXY|NO_PROXY|HOST|PORT"
+    r"(?:GORKD|OPENAI|TAVILY|EXA|SEARXNG|WIKIPEDIA|PUBMED|NCBI|ARXIV|DISCORD|SLACK|REDIS|DATABASE)_[A-Z_]*[A-Z]|HTTPS?_PROXY|NO_PROXY|HOST|PORT"
 )
 REQUIREMENT = re.compile(r"\b(?:C|G|S00[0-4])-\d{2}\b|\bD(?:1[0-7]|[1-9])\b")
 ROW = re.compile(r"^\| `?([^|`]+)`? \|(.*)\|([^|]*)\|$", re.MULTILINE)

@@ -120,8 +120,9 @@ async def _add(operating: Operating, what: list[str], job_ids: list[str], shelf:
             state = "added" if done.is_new else "is there already"
             sys.stdout.write(f"{head}{done.paper.id}  {one_line(done.paper.title)}  {state}\n")
             sys.stdout.flush()
-            if done.paper.gap:
-                say(library_wording.not_whole(done.paper.gap))
+            remarks = library_wording.not_whole(done.paper.gap), library_wording.without_vectors(done.without_vectors)
+            for remark in filter(None, remarks):
+                say(remark)
     say(f"{wording.counted(added, 'paper')} added, {len(things) - added - failed} there already, {failed} not readable")
     return Exit.INVALID_INPUT if failed else Exit.ANSWERED
 

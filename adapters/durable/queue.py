@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -18,12 +19,15 @@ from core.modes import find_modes
 from core.ports import JobStore
 
 if TYPE_CHECKING:
-    from dbos import DBOSClient
+    from dbos import DBOSClient, EnqueueOptions
+
+log = logging.getLogger(__name__)
 
 INTERACTIVE_S = 120.0  # a mode that ends within this keeps someone waiting, so it goes first
 MOST_JOBS = 1000  # looked at for a place in the queue: 30 ms, and several times what may wait
 CANCEL_WAIT_S = 3.0  # a live worker notices within 1.7 s and ends the job itself
-_COUNT_EVERY_S = 1.0
+LOOK_SHARE = 5  # of the time, one part may go into looking for places: in a rush it would take it all
+_COUNT_EVERY_S, _COUNT_WHEN_FULL_EVERY_S = 1.0, 0.1
 _LOOK_EVERY_S = 0.1
 
 
@@ -43,6 +47,9 @@ class DurableQueue:
         self._file: OpenedFile | None = None
         self._waiting = 0
         self._counted_at = float("-inf")
+        self._pile: dict[str, ResearchJob] = {}  # accepted, and not yet in the journal
+        self._writing: asyncio.Task[None] | None = None
+        self._look_again_at = float("-inf")
         self._look_now: asyncio.Task[dict[str, int]] | None = None
         self._next_look: asyncio.Task[dict[str, int]] | None = None
 
@@ -53,35 +60,33 @@ class DurableQueue:
         return await asyncio.shield(self._opening)
 
     async def enqueue(self, job: ResearchJob) -> None:
-        """Does nothing for a job that is known, also when it has ended. Raises `QueueFull`, `StoreError`."""
+        """Does nothing for a job that is known, also when it has ended. Raises `QueueFull`, `StoreError`.
+
+        Nobody waits for the journal: it is written behind, for all who came meanwhile at once. A stored job that does
+        not get there, since this process was killed or the journal is away, is enqueued by a worker.
+        """
         async with self.journal() as client:
             await self._refuse_when_full(client)
-        await self.put(job)
         self._waiting += 1
+        self._pile[job.id] = job
+        if self._writing is None or self._writing.done():
+            self._writing = asyncio.create_task(self._write_pile(), name="enqueueing")
+
+    async def written(self) -> None:
+        """Returns when the journal has what was enqueued here, or when that was left to a worker."""
+        if self._writing is not None:
+            await asyncio.shield(self._writing)
 
     async def put(self, job: ResearchJob) -> None:
         """Enqueue without asking for room: the job was accepted before. Raises `StoreError`."""
-        from adapters.durable.journal import APPLICATION, QUEUE, VERSION, WORKFLOW
-
-        async with self.journal() as client:
-            await client.enqueue_async(
-                {
-                    "queue_name": QUEUE,
-                    "workflow_name": WORKFLOW,
-                    "workflow_id": job.id,
-                    "app_version": VERSION,
-                    "application_name": APPLICATION,
-                    "queue_partition_key": job.scope.tenant,
-                    "priority": _priority(job),
-                },
-                job.id,
-            )
+        await self._put([job])
 
     async def cancel(self, job_id: str) -> None:
         """Returns once the job has ended; one that has ended already is left as it is."""
         job = await self._jobs.get(job_id)
         if job.status in TERMINAL_STATUSES:
             return
+        await self.written()
         async with self.journal() as client:
             known = await client.list_workflows_async(workflow_ids=[job_id], load_input=False, load_output=False)
             await client.cancel_workflow_async(job_id)
@@ -105,11 +110,16 @@ class DurableQueue:
     async def _look(self, earlier: asyncio.Task[dict[str, int]] | None) -> dict[str, int]:
         if earlier is not None:
             await asyncio.gather(earlier, return_exceptions=True)
+        await asyncio.sleep(self._look_again_at - time.monotonic())
         self._look_now, self._next_look = self._next_look, None
-        return _places(await self._jobs.unfinished(limit=MOST_JOBS), self._settings.jobs_per_tenant)
+        began_at = time.monotonic()
+        places = _places(await self._jobs.unfinished(limit=MOST_JOBS), self._settings.jobs_per_tenant)
+        self._look_again_at = began_at + LOOK_SHARE * (time.monotonic() - began_at)
+        return places
 
     async def forget(self, job_id: str) -> None:
         """Remove what the journal keeps of a job that has ended. Raises `StoreError`."""
+        await self.written()
         async with self.journal() as client:
             await client.delete_workflow_async(job_id)
 
@@ -121,10 +131,29 @@ class DurableQueue:
             raise _unusable(reason)
 
     async def aclose(self) -> None:
+        await self.written()
         if self._opening is not None:
             client = (await asyncio.gather(self._opening, return_exceptions=True))[0]
             if not isinstance(client, BaseException):
                 await asyncio.to_thread(client.destroy)
+
+    async def _write_pile(self) -> None:
+        while self._pile:
+            jobs = list(self._pile.values())
+            try:
+                await self._put(jobs)
+            except StoreError as exc:
+                log.warning("jobs are left to be enqueued by a worker", extra={"jobs": len(jobs), "error": str(exc)})
+            except Exception:  # the boundary of this task: nobody waits for it
+                log.exception("the journal broke")
+            for job in jobs:
+                del self._pile[job.id]
+
+    async def _put(self, jobs: Sequence[ResearchJob]) -> None:
+        """In one transaction. Raises `StoreError`."""
+        options = [(_options(job), job.id) for job in jobs]
+        async with self.journal() as client:
+            await asyncio.to_thread(_enqueue_all, client, options)
 
     async def _open(self) -> DBOSClient:
         client = await asyncio.to_thread(_open_client, self._settings)
@@ -148,16 +177,20 @@ class DurableQueue:
             raise _unusable(reason_of(exc)) from exc
 
     async def _refuse_when_full(self, client: DBOSClient) -> None:
-        """Counting costs milliseconds, so it is done once a second; in between our own are added."""
+        """Counting costs milliseconds, so it is done once a second; in between our own are added.
+
+        What seems full is counted sooner: workers may have begun some of it.
+        """
         from adapters.durable.journal import QUEUE
 
         limit = self._settings.max_waiting_jobs
-        if time.monotonic() - self._counted_at > _COUNT_EVERY_S:
+        every_s = _COUNT_EVERY_S if self._waiting < limit else _COUNT_WHEN_FULL_EVERY_S
+        if time.monotonic() - self._counted_at > every_s:
             self._counted_at = time.monotonic()
             rows = await client.list_workflows_async(
                 queue_name=QUEUE, status="ENQUEUED", limit=limit, load_input=False, load_output=False
             )
-            self._waiting = len(rows)
+            self._waiting = len({row.workflow_id for row in rows}.union(self._pile))
         if self._waiting >= limit:
             raise QueueFull(limit)
 
@@ -204,6 +237,26 @@ def _priority(job: ResearchJob) -> int:
 
 def _turn(job: ResearchJob) -> tuple[int, datetime, str]:
     return _priority(job), job.created_at, job.id
+
+
+def _options(job: ResearchJob) -> EnqueueOptions:
+    from adapters.durable.journal import APPLICATION, QUEUE, VERSION, WORKFLOW
+
+    return {
+        "queue_name": QUEUE,
+        "workflow_name": WORKFLOW,
+        "workflow_id": job.id,
+        "app_version": VERSION,
+        "application_name": APPLICATION,
+        "queue_partition_key": job.scope.tenant,
+        "priority": _priority(job),
+    }
+
+
+def _enqueue_all(client: DBOSClient, options: Sequence[tuple[EnqueueOptions, str]]) -> None:
+    with client._sys_db.engine.begin() as connection:
+        for option, job_id in options:
+            client.enqueue_in_transaction(connection, option, job_id)
 
 
 def _open_client(settings: DurableSettings) -> DBOSClient:

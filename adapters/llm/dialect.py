@@ -124,9 +124,10 @@ def _example(schema: Json) -> Json:
 
 def simpler(dialect: Dialect, exc: openai.APIStatusError) -> Dialect | None:
     """The dialect without what the endpoint names as the reason of its refusal; None when that is something else."""
-    if exc.status_code not in {400, 404, 422, 501}:
-        return None
     said = str(exc).lower()
+    # llama-cpp-python answers 500 to what it cannot validate.
+    if exc.status_code not in {400, 404, 422, 501} and not (exc.status_code == 500 and _NOT_VALID.search(said)):
+        return None
     most = _MOST.search(said)
     if most and not dialect.most_tokens and int(most[1]) > 0:
         return replace(dialect, most_tokens=int(most[1]))
@@ -140,6 +141,7 @@ def simpler(dialect: Dialect, exc: openai.APIStatusError) -> Dialect | None:
     return replace(dialect, output=weaker) if weaker else None
 
 
+_NOT_VALID = re.compile("validation error|unsupported|not supported|literal_error|extra_forbidden|unexpected keyword")
 # By what of a dialect is given up, how endpoints name it; the most telling first.
 REFUSALS = {
     "bounds": re.compile("maxitems|minitems"),

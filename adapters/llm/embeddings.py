@@ -14,7 +14,7 @@ import numpy as np
 from adapters.llm.endpoint import Connection, Endpoint, second_endpoint, timeout
 from adapters.llm.failures import GARBLED, SLOW, call_failures, model_error, safe_cause
 from adapters.llm.reading import attribute
-from core.errors import ModelGarbled, ModelTimeout
+from core.errors import ModelError, ModelGarbled, ModelTimeout
 from core.ports import Vector
 
 if TYPE_CHECKING:
@@ -24,10 +24,18 @@ log = logging.getLogger(__name__)
 
 BATCH = 128  # texts a request; endpoints take 256 and more, smaller batches answer sooner
 CONCURRENT = 4  # requests at once; a local endpoint computes them one by one anyway
-TIMEOUT_S = 15.0  # one request; embeddings are an aid, and the answer goes on without them
+TIMEOUT_S = 15.0  # one request, besides its texts' own time: a local server may load the model first
+TEXT_S = 1.0  # a text: what a passage takes a model of 100 million parameters on one busy core
+PATIENT = 8  # texts; so few that are late mean that nobody answers, and are not tried one by one
 MAX_CHARS = 6000  # of one text; passages are far shorter, and most models read at least 512 tokens of it
 LEAST_CHARS = 750  # no model reads less; an endpoint that still finds this too long means something else
 _TOO_LONG = re.compile(r"too (long|large)|context.length|maximum context|max(imum)?.{0,20}tokens|less than \d+ tokens")
+# In the words of proxies, text-embeddings-inference, Azure, Cohere, OpenAI, Mistral; llama.cpp's "physical batch size"
+# is about one text.
+_TOO_MANY = re.compile(
+    r"too many (inputs|texts|items|documents|strings|tokens in batch)|number of (inputs|texts)|array too long"
+    r"|(?<!physical )(?<!current )batch size|(per|in one|more) (request|batch)|(entity|payload|content|body) too large"
+)
 
 
 def build_embeddings(env: Mapping[str, str]) -> OpenAIEmbeddings | None:
@@ -44,19 +52,21 @@ def build_embeddings(env: Mapping[str, str]) -> OpenAIEmbeddings | None:
 
 
 class OpenAIEmbeddings:
-    """An `EmbeddingModel`. `timeout_s` bounds each request.
+    """An `EmbeddingModel`. `timeout_s` bounds each request, with `text_s` more for each of its texts.
 
     A text for which the endpoint has only zeros keeps them: it is like nothing. Texts are cut to what
-    the endpoint takes, which is found out on its first refusal and remembered.
+    the endpoint takes, and sent by as many as it takes, which is found out on its first refusal and remembered.
     """
 
-    def __init__(self, endpoint: Endpoint, *, timeout_s: float = TIMEOUT_S) -> None:
+    def __init__(self, endpoint: Endpoint, *, timeout_s: float = TIMEOUT_S, text_s: float = TEXT_S) -> None:
         self.endpoint = endpoint
         self._connection = Connection(endpoint)
         self._timeout_s = timeout_s
+        self._text_s = text_s
         self._slots = asyncio.Semaphore(CONCURRENT)
         self._encoding: Literal["base64", "float"] = "base64"  # a quarter of the bytes of JSON numbers
         self._max_chars = MAX_CHARS
+        self._batch = BATCH
         self._dimension = 0
 
     @property
@@ -70,9 +80,13 @@ class OpenAIEmbeddings:
     async def aclose(self) -> None:
         await self._connection.aclose()
 
+    def time_for(self, texts: int) -> float:
+        """Seconds that one request with so many texts may take."""
+        return self._timeout_s + self._text_s * texts
+
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
-        """See `EmbeddingModel.embed`. One failed batch fails the call."""
-        batches = [texts[start : start + BATCH] for start in range(0, len(texts), BATCH)]
+        """See `EmbeddingModel.embed`. One failed batch fails the call, once it is too small to be halved."""
+        batches = _parted(texts, self._batch)
         try:
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(self._embed_batch(batch)) for batch in batches]
@@ -82,20 +96,37 @@ class OpenAIEmbeddings:
         return [vector for task in tasks for vector in task.result()]
 
     async def _embed_batch(self, texts: Sequence[str]) -> list[Vector]:
+        """At once if the endpoint takes as many and is quick enough, else by halves."""
+        import openai
+
+        if len(texts) <= self._batch:
+            try:
+                return await self._ask(texts)
+            except ModelError as exc:
+                is_late = isinstance(exc, ModelTimeout) and len(texts) > PATIENT
+                is_too_many = isinstance(exc.__cause__, openai.APIStatusError) and _is_too_many(exc.__cause__)
+                if len(texts) == 1 or not (is_late or is_too_many):
+                    raise
+                self._batch = min(self._batch, (len(texts) + 1) // 2)
+                log.warning("%s: %s; going on by %d texts", self.endpoint.host, type(exc).__name__, self._batch)
+        return [vector for half in _parted(texts, self._batch) for vector in await self._embed_batch(half)]
+
+    async def _ask(self, texts: Sequence[str]) -> list[Vector]:
+        within_s = self.time_for(len(texts))
         async with self._slots:
             try:
-                async with asyncio.timeout(self._timeout_s):
-                    rows = await self._request(texts)
+                async with asyncio.timeout(within_s):
+                    rows = await self._request(texts, within_s)
             except TimeoutError as exc:
                 raise ModelTimeout(
-                    f"{self.endpoint.host} did not embed {len(texts)} texts in {self._timeout_s:.0f} s",
+                    f"{self.endpoint.host} did not embed {len(texts)} texts in {within_s:.0f} s",
                     user_message=SLOW,
                 ) from exc
             except call_failures() as exc:
                 raise model_error(exc, self.endpoint) from safe_cause(exc, self.endpoint)
         return self._checked(rows, len(texts))
 
-    async def _request(self, texts: Sequence[str]) -> list[Vector]:
+    async def _request(self, texts: Sequence[str], within_s: float) -> list[Vector]:
         """The endpoint's vectors as sent, in the order of `texts`."""
         import openai
 
@@ -108,10 +139,10 @@ class OpenAIEmbeddings:
                     # Endpoints refuse blank texts; any short text is as unlike the rest.
                     input=[text[:max_chars] if text.strip() else "." for text in texts],
                     encoding_format=encoding,
-                    timeout=timeout(self._timeout_s),
+                    timeout=timeout(within_s),
                 )
             except openai.APIStatusError as exc:
-                if not self._adapt(exc, encoding, max_chars):
+                if (len(texts) > 1 and _is_too_many(exc)) or not self._adapt(exc, encoding, max_chars):
                     raise
             else:
                 return _vectors(response)
@@ -152,6 +183,18 @@ class OpenAIEmbeddings:
 
     def _garbled(self, what: str) -> ModelGarbled:
         return ModelGarbled(f"{self.endpoint.host} sent {what}", user_message=GARBLED)
+
+
+def _is_too_many(exc: openai.APIStatusError) -> bool:
+    """Whether fewer texts may be taken; a bare 413 is about the whole request."""
+    said = str(exc).lower()
+    return exc.status_code in {400, 413, 422, 500} and (
+        _TOO_MANY.search(said) is not None or (exc.status_code == 413 and not _TOO_LONG.search(said))
+    )
+
+
+def _parted(texts: Sequence[str], size: int) -> list[Sequence[str]]:
+    return [texts[start : start + size] for start in range(0, len(texts), size)]
 
 
 def _vectors(response: object) -> list[Vector]:

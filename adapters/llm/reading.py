@@ -155,7 +155,7 @@ def repeats_itself(text: str) -> bool:
         if len(text) < length + period:
             return False
         end = text[-length:]
-        if end == text[-length - period : -period] and any(char.isalpha() for char in end[:period]):
+        if end == text[-length - period : -period] and any(char.isalnum() for char in end[:period]):
             return True
     return False
 

@@ -6,24 +6,32 @@ What stands in fields of its own (`reasoning_content`, `reasoning`) is not read 
 from __future__ import annotations
 
 import re
+from itertools import islice
 
-_TAGS = r"think|thinking|thought|thoughts|reasoning|reflection|seed:think"
-_OPENING = re.compile(
-    rf"\s*(?:<(?:{_TAGS})>|\[THINK\]|◁think▷|<\|channel\|>(?:analysis|commentary)<\|message\|>)", re.I
+from pydantic_core import from_json
+
+_TAGS = ("think", "thinking", "thought", "thoughts", "reasoning", "reflection", "seed:think")
+_OPENINGS = (
+    *(f"<{tag}>" for tag in _TAGS),
+    "[think]",
+    "◁think▷",
+    "<|channel|>analysis<|message|>",
+    "<|channel|>commentary<|message|>",
 )
-_CLOSING = re.compile(rf"</(?:{_TAGS})>|\[/THINK\]|◁/think▷|<\|channel\|>final<\|message\|>", re.I)
-_ENDING = re.compile(r"<\|(?:end|return)\|>\s*\Z")
-_ANSWER = re.compile(r'\s*(?:[\[{]|```\w*\s*[\[{])|.{0,200}?\{\s*"', re.DOTALL)
-_LAST_OBJECT = re.compile(r"\{.*\}\s*(?:```)?\s*\Z", re.DOTALL)
-_LONGEST_OPENING = 40  # characters
+_NAMED = re.compile("|".join(map(re.escape, _OPENINGS)), re.IGNORECASE)
+_OPENING = re.compile(rf"\s*(?:{_NAMED.pattern})", re.IGNORECASE)
+_CLOSING = re.compile(rf"</(?:{'|'.join(_TAGS)})>|\[/THINK\]|◁/think▷|<\|channel\|>final<\|message\|>", re.IGNORECASE)
+_ENDING = re.compile(r"<\|(?:end|return|im_end)\|>\s*\Z")
+_ANSWER = re.compile(r"\s*(?:```\w*\s*)?[\[{]")
+_MOST_BRACES = 50  # in a thought that is not closed; each is a look whether the answer begins there
 
 
 class Thoughts:
     """Parts the thoughts from an answer as it comes: `feed` gives what may be passed on, `end` the rest.
 
     An opening tag counts only where the text begins, a closing one also without it, as templates that open the
-    thought for the model leave it. Plain text is held until its end, since it may turn out to have been a thought;
-    JSON is passed on at once.
+    thought for the model leave it. Only what begins as JSON is passed on at once: all else is held until its end,
+    since it may turn out to have been a thought.
     """
 
     def __init__(self, *, is_json: bool) -> None:
@@ -48,8 +56,7 @@ class Thoughts:
         self._drop_thoughts()
         if _OPENING.match(self._held):
             self.has_thought = True
-            last = _LAST_OBJECT.search(self._held) if self._is_json else None
-            self._held = last.group() if last else ""
+            self._held = _last_object(self._held) if self._is_json else ""
         return _ENDING.sub("", self._release())
 
     def _drop_thoughts(self) -> None:
@@ -63,15 +70,26 @@ class Thoughts:
         closing = _CLOSING.search(self._held, opening.end() if opening else 0)
         if closing is None or opening:
             return closing
-        is_named = re.search(rf"<(?:{_TAGS})>|\[THINK\]|◁think▷", self._held[: closing.start()], re.IGNORECASE)
-        return None if is_named else closing
+        return None if _NAMED.search(self._held[: closing.start()]) else closing
 
     def _may_open(self) -> bool:
         """Whether what is held may be the beginning of an opening tag."""
-        begun = self._held.lstrip()
-        return begun.startswith(("<", "◁")) and len(begun) < _LONGEST_OPENING and ">" not in begun
+        begun = self._held.lstrip().lower()
+        return any(opening.startswith(begun) for opening in _OPENINGS)
 
     def _release(self) -> str:
         text, self._held = self._held, ""
         self._is_answer = True
         return text
+
+
+def _last_object(text: str) -> str:
+    """The JSON object that a text ends with, "" where there is none."""
+    whole = text.rstrip("` \n")
+    for brace in islice(re.finditer(r"\{", whole), _MOST_BRACES):
+        try:
+            from_json(whole[brace.start() :])
+        except ValueError:
+            continue
+        return whole[brace.start() :]
+    return ""

@@ -34,6 +34,8 @@ SMALL_PROMPT = 1500  # tokens, with the answer: fits everywhere, so nobody waits
 LEAST_ANSWER = 256  # tokens
 ANSWER_SHARE = 3  # the answer gets a third of a window that is too small for all it may take
 SAFETY = 1.05  # tokens are estimated, and a chat template adds its own
+LEAST_COMPARED = 200  # tokens of a prompt, below which a chat template weighs too much
+MOST_FACTOR = 2.0
 # English costs 4.2–4.8 characters a token with any vocabulary in use; who counts fewer tokens has not read all.
 MOST_CHARS_A_TOKEN, MOST_WIDE_CHARS_A_TOKEN = 5.6, 9.0
 LEAST_COUNTED = 1000  # tokens; fewer is what a cache left to read
@@ -101,6 +103,11 @@ class Window:
     def notice(self, sent: ChatRequest, usage: ModelUsage | None) -> str:
         """Look whether all of the prompt was read; a sentence for people where it was not. Tells the log once."""
         text = sent.system + sent.user
+        estimated = self._estimate(sent)
+        if usage is not None and not usage.is_estimated and estimated > LEAST_COMPARED:
+            # Small models' vocabularies cost more tokens than is estimated, and some endpoints add the schema.
+            counted = SAFETY * self._factor * usage.prompt_tokens / estimated
+            self._factor = max(self._factor, min(counted, MOST_FACTOR))
         if usage is None or usage.prompt_tokens < LEAST_COUNTED or sent.turns:
             return ""
         is_plain = len(text.encode("ascii", "ignore")) >= 0.9 * len(text)

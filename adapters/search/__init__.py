@@ -20,11 +20,13 @@ log = logging.getLogger(__name__)
 PROVIDERS = (  # each is a module of this package; the order is that of the default
     "tavily",
     "exa",
+    "searxng",
     "wikipedia",
     "pubmed",
     "arxiv",
     "files",
 )
+_NEEDS = {"files": "a folder in GORKD_FILES", "searxng": "an instance's address in SEARXNG_BASE_URL"}
 
 
 class Builder(Protocol):
@@ -54,7 +56,7 @@ def build_providers(
         if provider is not None:
             built[name] = provider
         elif named:
-            need = "a folder in GORKD_FILES" if name == "files" else f"{name.upper()}_API_KEY"
+            need = _NEEDS.get(name, f"{name.upper()}_API_KEY")
             raise SetupError(f"GORKD_PROVIDERS names {name}, which needs {need}")
     return built
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import math
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -20,34 +22,96 @@ from core.errors import (
 )
 
 MAX_RETRY_AFTER_S = 3600.0  # a server that names more is mistaken, or means "not today"
-_WORDS = {429: "too many requests", 401: "key refused", 403: "refused", 404: "wrong address"}
+_WORDS = {
+    429: "too many requests",
+    401: "key refused",
+    402: "quota used up",
+    403: "refused",
+    404: "wrong address",
+    432: "quota used up",
+    433: "quota used up",
+}
+_MEANT = (  # what an error in a successful answer is about, and the status that would have said so
+    (re.compile(r"rate.?limit|too many requests|throttl", re.IGNORECASE), 429),
+    (re.compile(r"quota|credits?\b|usage limit|billing|payment", re.IGNORECASE), 402),
+    (re.compile(r"api.?key|unauthori[sz]ed|forbidden|credential|authenticat", re.IGNORECASE), 401),
+)
 QUOTA_STATUSES = frozenset({402, 432, 433})  # 432 and 433: Tavily's plan and pay-as-you-go limits
 
 
 def status_error(access: Access, status: int, *, retry_after: str | None = None, detail: str = "") -> ProviderError:
     """The error for an HTTP `status` that is not success. `detail` is what the server said, for the log."""
     reason = f"{_WORDS.get(status, 'server error' if status >= 500 else 'refused')} (HTTP {status})"
-    reason += f": {detail}" if detail else ""
+    plain, reason = reason, f"{reason}: {detail}" if detail else reason
     if status == 429:
         wait_s = parse_retry_after(retry_after, now=datetime.now(UTC))
-        return ProviderRateLimited(access.name, reason, retry_after_s=wait_s)
+        return too_many(access, reason, retry_after_s=wait_s, plain=plain, hint=access.hints.get(429, ""))
     if status >= 500:
-        return ProviderUnavailable(access.name, reason)
+        return broken(access, reason, plain=plain)
     check = access.key_variable if status in {400, 401, 403, *QUOTA_STATUSES} else access.url_variable
     said = "says that the plan's quota is used up" if status in QUOTA_STATUSES else "refused the request"
-    user_message = f"{access.label} {said} (HTTP {status}); check {check or access.url_variable}."
-    return ProviderRejected(access.name, reason, user_message=user_message)
+    mend = access.hints.get(status) or f"check {check or access.url_variable}"
+    user_message = f"{access.label} {said} (HTTP {status}); {mend}."
+    return ProviderRejected(access.name, reason, user_message=user_message, plain=plain)
+
+
+def error_in_answer(access: Access, body: bytes) -> ProviderError | None:
+    """The error that a successful answer speaks of instead of results; None where it has results or names no error.
+
+    `{"results": [], "error": "…"}` and `{"detail": {"error": "…"}}` are how services and proxies say it.
+    """
+    try:
+        answer: object = json.loads(body)
+    except (ValueError, RecursionError):
+        return None  # garbled, which whoever reads it says
+    said = _said(answer) if isinstance(answer, dict) and not answer.get("results") else ""
+    if not said:
+        return None
+    for pattern, status in _MEANT:
+        if pattern.search(said):
+            return status_error(access, status, detail=f"in an answer that was successful: {said}")
+    return broken(access, f"answered with an error: {said}", plain="answered with an error")
+
+
+def too_many(
+    access: Access, reason: str, *, retry_after_s: float | None, plain: str, hint: str = ""
+) -> ProviderRateLimited:
+    mend = hint or "wait, or lower its rate in GORKD_SEARCH_RATES"
+    user_message = f"{access.label} is asked too often ({reason}); {mend}."
+    return ProviderRateLimited(access.name, reason, retry_after_s=retry_after_s, user_message=user_message, plain=plain)
+
+
+def broken(access: Access, reason: str, *, plain: str) -> ProviderUnavailable:
+    user_message = f"{access.label} has trouble of its own ({reason}); if it stays so, check {access.url_variable}."
+    return ProviderUnavailable(access.name, reason, user_message=user_message, plain=plain)
 
 
 def garbled(access: Access, reason: str) -> ProviderGarbled:
     user_message = f"{access.label} gave an answer that cannot be read; check {access.url_variable}."
-    return ProviderGarbled(access.name, reason, user_message=user_message)
+    return ProviderGarbled(access.name, reason, user_message=user_message, plain="gave an answer that cannot be read")
 
 
 def unreachable(access: Access, why: str) -> ProviderUnavailable:
     """For a server that no connection could be made to."""
     user_message = f"{access.label} could not be reached; check the network and {access.url_variable}."
-    return ProviderUnavailable(access.name, f"could not be reached ({why})", user_message=user_message)
+    reason = f"could not be reached ({why})"
+    return ProviderUnavailable(access.name, reason, user_message=user_message, plain="could not be reached")
+
+
+def too_late(access: Access, reason: str) -> ProviderTimeout:
+    user_message = f"{access.label} is too slow ({reason}); check the network and {access.url_variable}."
+    return ProviderTimeout(access.name, reason, user_message=user_message, plain="no answer in time")
+
+
+def _said(answer: dict[str, object]) -> str:
+    """The text of an error at one of its usual places, "" where there is none."""
+    for key in ("error", "detail", "message"):
+        value = answer.get(key)
+        if isinstance(value, dict):
+            value = _said(value)
+        if isinstance(value, str) and value.strip():
+            return " ".join(value.split())[:200]
+    return ""
 
 
 def parse_retry_after(value: str | None, *, now: datetime) -> float | None:
@@ -74,5 +138,4 @@ async def deadline(access: Access, timeout_s: float) -> AsyncIterator[None]:
         async with asyncio.timeout(timeout_s):
             yield
     except TimeoutError as exc:
-        user_message = f"{access.label} did not answer within {timeout_s:.0f} s."
-        raise ProviderTimeout(access.name, f"no answer in {timeout_s:g} s", user_message=user_message) from exc
+        raise too_late(access, f"no answer in {timeout_s:g} s") from exc

@@ -94,8 +94,10 @@ class Gate:
         if cause is None or left_s <= 0:
             return
         if isinstance(cause, ProviderRateLimited):
-            raise ProviderRateLimited(cause.provider, cause.reason, retry_after_s=left_s)
-        raise ProviderUnavailable(cause.provider, cause.reason, user_message=cause.user_message)
+            raise ProviderRateLimited(
+                cause.provider, cause.reason, retry_after_s=left_s, user_message=cause.user_message, plain=cause.plain
+            )
+        raise ProviderUnavailable(cause.provider, cause.reason, user_message=cause.user_message, plain=cause.plain)
 
     def _refuse_long_wait(self, rate: Rate) -> None:
         expected_s = (self._waiting + 1) * rate.period_s / rate.calls

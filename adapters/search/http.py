@@ -10,10 +10,10 @@ import stamina
 
 from adapters.proxies import DIRECT, Proxies
 from adapters.resolver import DaemonResolver
-from adapters.search.faults import garbled, status_error, unreachable
+from adapters.search.faults import broken, garbled, status_error, too_late, unreachable
 from adapters.search.gate import Gate
 from adapters.search.settings import Access, TimeLimits
-from core.errors import ProviderTimeout, ProviderUnavailable
+from core.errors import ProviderUnavailable
 
 MAX_BODY_BYTES = 5_000_000  # ten long articles; more is a mistake or an attack
 CHUNK_BYTES = 64 * 1024
@@ -65,11 +65,14 @@ class ApiClient:
             return await self._get_once(session, url, parameters)
 
     async def _get_once(self, session: aiohttp.ClientSession, url: str, parameters: Mapping[str, str]) -> bytes:
-        access = self._access
+        access, connect_s = self._access, await self._limits.to_connect_s()
+        timeout = aiohttp.ClientTimeout(total=self._limits.search_s, connect=connect_s)
         try:
             # A redirect would send the question to a host that nobody configured.
             proxy = self._proxies.of(url)
-            async with session.get(url, params=parameters, allow_redirects=False, proxy=proxy) as response:
+            async with session.get(
+                url, params=parameters, allow_redirects=False, proxy=proxy, timeout=timeout
+            ) as response:
                 self._gate.note_reached()
                 if response.status != 200:
                     retry_after = response.headers.get("Retry-After")
@@ -77,18 +80,18 @@ class ApiClient:
                 return await self._read(response)
         except (aiohttp.ConnectionTimeoutError, aiohttp.ClientConnectorError) as exc:
             is_late = isinstance(exc, TimeoutError)
-            error = unreachable(access, f"no connection in {self._limits.connect_s:g} s" if is_late else _describe(exc))
+            error = unreachable(access, f"no connection in {connect_s:.1f} s" if is_late else _describe(exc))
             raise self._gate.note(error, is_unreachable=True) from exc
         except TimeoutError as exc:
-            raise ProviderTimeout(access.name, f"no answer in {self._limits.search_s:g} s") from exc
+            raise too_late(access, f"no answer in {self._limits.search_s:g} s") from exc
         except (aiohttp.InvalidURL, aiohttp.ContentTypeError) as exc:
             raise garbled(access, _describe(exc)) from exc
         except aiohttp.ClientResponseError as exc:
             raise garbled(access, f"not HTTP: {exc.message}") from exc
         except aiohttp.ClientPayloadError as exc:
-            raise ProviderUnavailable(access.name, "the answer was cut off") from exc
+            raise broken(access, "the answer was cut off", plain="its answer was cut off") from exc
         except (aiohttp.ClientError, OSError) as exc:
-            raise ProviderUnavailable(access.name, f"connection lost: {_describe(exc)}") from exc
+            raise broken(access, f"connection lost: {_describe(exc)}", plain="the connection was lost") from exc
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:
         """Piece by piece, because `read()` would unpack a compressed bomb whole."""
@@ -105,7 +108,6 @@ class ApiClient:
             self._session = aiohttp.ClientSession(
                 # No limit here: waiting for a free connection would count as connecting.
                 connector=aiohttp.TCPConnector(limit=0, resolver=DaemonResolver()),
-                timeout=aiohttp.ClientTimeout(total=self._limits.search_s, connect=self._limits.connect_s),
                 headers={"User-Agent": self._agent},
                 cookie_jar=aiohttp.DummyCookieJar(),
             )

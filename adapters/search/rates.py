@@ -13,6 +13,7 @@ VARIABLE = "GORKD_SEARCH_RATES"
 _HOSTS = {  # the variable that moves a provider, and where its published limit holds
     "tavily": ("TAVILY_BASE_URL", "tavily.com"),
     "exa": ("EXA_BASE_URL", "exa.ai"),
+    "searxng": ("SEARXNG_BASE_URL", ""),  # wherever it runs
     "wikipedia": ("WIKIPEDIA_BASE_URL", "wikipedia.org"),
     "pubmed": ("PUBMED_BASE_URL", "nih.gov"),
     "arxiv": ("ARXIV_BASE_URL", "arxiv.org"),
@@ -38,7 +39,7 @@ def shared_rates(env: Mapping[str, str], search: SearchSettings) -> dict[str, Ca
 def _is_at_home(name: str, env: Mapping[str, str]) -> bool:
     variable, domain = _HOSTS[name]
     url = env.get(variable, "").strip()
-    return not url or is_public(url, domain)
+    return not url or not domain or is_public(url, domain)
 
 
 def _read(entry: str) -> tuple[str, CallRate]:

@@ -12,11 +12,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from adapters.resolver import DaemonResolver
-from adapters.search.faults import garbled, status_error, unreachable
+from adapters.search.faults import broken, error_in_answer, garbled, status_error, too_late, unreachable
 from adapters.search.gate import Gate
 from adapters.search.http import MAX_BODY_BYTES
 from adapters.search.settings import Access, TimeLimits
-from core.errors import ProviderError, ProviderTimeout, ProviderUnavailable
+from core.errors import ProviderError
 
 if TYPE_CHECKING:
     import httpx
@@ -39,19 +39,20 @@ class Manners:
         client.event_hooks = {"request": [self._before], "response": [self._after]}
 
     async def _before(self, request: httpx.Request) -> None:
-        timeout = {**request.extensions.get("timeout", {}), "connect": self._limits.connect_s}
+        connect_s = await self._limits.to_connect_s()
+        timeout = {**request.extensions.get("timeout", {}), "connect": connect_s}
         request.extensions = {**request.extensions, "timeout": timeout}
         request.headers["Accept-Encoding"] = "identity"  # httpx unpacks whole chunks: a bomb would pass the cap
         if not self._is_proxied:  # behind a proxy names may be known to the proxy alone
-            await self._look_up(request.url.host, request.url.port or 443)
+            await self._look_up(request.url.host, request.url.port or 443, connect_s)
 
-    async def _look_up(self, host: str, port: int) -> None:
+    async def _look_up(self, host: str, port: int, within_s: float) -> None:
         """A name that cannot be found must not leave one of httpx's own look-ups behind (adapters/resolver.py)."""
         try:
-            async with asyncio.timeout(self._limits.connect_s):
+            async with asyncio.timeout(within_s):
                 await self._names.resolve(host, port, socket.AF_UNSPEC)
         except TimeoutError as exc:
-            error = unreachable(self._access, f"{host} not looked up in {self._limits.connect_s:g} s")
+            error = unreachable(self._access, f"{host} not looked up in {within_s:.1f} s")
             raise self._gate.note(error, is_unreachable=True) from exc
         except OSError as exc:
             error = unreachable(self._access, exc.strerror or f"{host} is not known")
@@ -68,6 +69,9 @@ class Manners:
             raise garbled(self._access, "compressed although it was asked not to be")
         if isinstance(response.stream, httpx.AsyncByteStream):
             response.stream = _capped(response.stream, self._access)
+            error = error_in_answer(self._access, await response.aread()) if response.is_success else None
+            if error is not None:  # the clients take it for an answer without results
+                raise self._gate.note(error)
 
 
 @contextmanager
@@ -80,9 +84,9 @@ def our_errors(access: Access, gate: Gate) -> Iterator[None]:
     except (httpx.ConnectError, httpx.ConnectTimeout) as exc:
         raise gate.note(unreachable(access, str(exc) or "no connection in time"), is_unreachable=True) from exc
     except httpx.TimeoutException as exc:
-        raise ProviderTimeout(access.name, f"no answer in time: {type(exc).__name__}") from exc
+        raise too_late(access, f"no answer in time: {type(exc).__name__}") from exc
     except httpx.TransportError as exc:
-        raise ProviderUnavailable(access.name, f"connection lost: {type(exc).__name__}") from exc
+        raise broken(access, f"connection lost: {type(exc).__name__}", plain="the connection was lost") from exc
     except (httpx.HTTPError, httpx.InvalidURL) as exc:
         raise garbled(access, type(exc).__name__) from exc
     except ProviderError:

@@ -5,6 +5,7 @@ Each provider keeps its own small settings model beside its code and reads it he
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
@@ -28,13 +29,17 @@ class Access:
     """Who is asked and which variables an operator must check when that fails.
 
     `name` is the word in `GORKD_PROVIDERS`, `label` the one people read; `key_variable` is "" where
-    the service knows no key.
+    the service knows no key. `hints` are what to do about an HTTP status, where this service means something special.
     """
 
     name: str
     label: str
     url_variable: str
     key_variable: str = ""
+    hints: Mapping[int, str] = field(default_factory=dict)
+
+
+TURNS_TO_CONNECT = 20  # of the event loop: about ten with a name to look up, and some are longer than others
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,15 @@ class TimeLimits:
     @classmethod
     def of(cls, search: SearchSettings) -> TimeLimits:
         return cls(search.provider_timeout_s * MARGIN, search.connect_timeout_s * MARGIN)
+
+    async def to_connect_s(self) -> float:
+        """`connect_s` at rest. A loop that is late itself may not say of a server that it was late, so it waits for
+        as many of its turns as connecting takes.
+        """
+        loop = asyncio.get_running_loop()
+        began_at = loop.time()
+        await asyncio.sleep(0)
+        return min(self.connect_s + TURNS_TO_CONNECT * (loop.time() - began_at), self.search_s)
 
 
 DEFAULT_LIMITS = TimeLimits()

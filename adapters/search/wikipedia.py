@@ -1,5 +1,8 @@
 """Wikipedia, or any MediaWiki with the TextExtracts extension: whole articles as plain text, no key.
 
+The Wikipedia in the question's language is searched; what its articles link to as their English counterpart is read
+beside them, since it is often the longer one. Both are one voice (core/evidence/independence.py).
+
 Two round trips: one search that also tells addresses and dates, then the articles in parallel, since
 the API gives only one whole extract a request (mediawiki.org, Extension:TextExtracts).
 """
@@ -32,13 +35,18 @@ from adapters.search.settings import (
 from core.errors import ProviderError, ProviderRateLimited, ProviderRejected
 from core.job import Scope
 from core.ports import ProviderStrength
-from core.source import SearchHit, SearchQuery, SourceKind
+from core.source import SearchFilters, SearchHit, SearchQuery, SourceKind
+from core.text.language import language_of, small_words
 
 ACCESS = Access("wikipedia", "Wikipedia", url_variable="WIKIPEDIA_BASE_URL")
 RATE = Rate(calls=40, period_s=2.0)  # no fixed limit is published; far below what a browser's page causes
 API_PATH = "/w/api.php"
 MAX_ARTICLES = 5  # an encyclopedia's sixth match is rarely on the topic, and each costs a request
+MAX_BESIDE = 2  # English counterparts of the first articles
+ENGLISH = "en"
 MAX_KEYWORDS = 12  # the search engine wants every word to match
+PUBLIC = "https://{language}.wikipedia.org"
+_EXTRACTS = {"prop": "extracts", "explaintext": "1", "exsectionformat": "wiki"}
 _HEADING = re.compile(r"^(={2,6}) ?([^\n]*?[^\s=]) ?\1$", re.MULTILINE)  # one space at most: linear on any text
 
 
@@ -54,7 +62,7 @@ def build(env: Mapping[str, str], around: Surroundings) -> WikipediaSearch:
 
 
 class WikipediaSearch:
-    """`base_url` is the address of api.php, or an origin; None is the public Wikipedia in `language`."""
+    """`base_url` is the address of api.php, or an origin; `{language}` may stand in it. None is the public one."""
 
     name = ACCESS.name
     strength: ProviderStrength = "reference"
@@ -64,33 +72,61 @@ class WikipediaSearch:
         *,
         agent: str,
         base_url: str | None = None,
-        language: str = "en",
         limits: TimeLimits = DEFAULT_LIMITS,
         proxies: Proxies = DIRECT,
     ) -> None:
-        site = f"https://{language}.wikipedia.org"
-        self._url = with_path(base_url or site, API_PATH)
-        self._sites = (self._url, site)  # a mirror may give its own addresses or Wikipedia's
+        self._url = with_path(base_url or PUBLIC, API_PATH)
         self._limits = limits
         gate = Gate(ACCESS, RATE if is_public(self._url, "wikipedia.org") else None)
         self._api = ApiClient(ACCESS, gate, limits, agent=agent, proxies=proxies)
 
     async def search(self, query: SearchQuery, *, limit: int, scope: Scope) -> Sequence[SearchHit]:
-        words = keywords(query.text, most=MAX_KEYWORDS)
-        if limit < 1 or not words or not any(admits(site, query.filters) for site in self._sites):
+        language = self._language(query)
+        words = [word for word in keywords(query.text) if word not in small_words(language)] or keywords(query.text)
+        if limit < 1 or not words:
             return []
-        most = min(limit, MAX_ARTICLES)
         async with deadline(ACCESS, self._limits.search_s):
-            pages = await self._find(" ".join(words), most)
-            if not pages and len(words) > 2:  # no article has them all: any of them, best first
-                pages = await self._find(" OR ".join(words), most)
-            hits = await self._read(pages)
+            hits = await self._search(words[:MAX_KEYWORDS], min(limit, MAX_ARTICLES), language, query.filters)
         return tidy(hits, limit=limit, filters=query.filters)
+
+    def _language(self, query: SearchQuery) -> str:
+        """English where the address is that of one wiki."""
+        if "{language}" not in self._url:
+            return ENGLISH
+        return language_of(query.text) or query.filters.language or ENGLISH
+
+    async def _search(self, words: list[str], most: int, language: str, filters: SearchFilters) -> list[SearchHit]:
+        """In the language and beside it in English; in English alone where the language has nothing or fails."""
+        failure: ProviderError | None = None
+        if language != ENGLISH and self._is_admitted(language, filters):
+            try:
+                if hits := await self._search_one(words, most, language):
+                    return hits
+            except ProviderError as exc:
+                failure = exc
+        hits = await self._search_one(words, most, ENGLISH) if self._is_admitted(ENGLISH, filters) else []
+        if failure is not None and not hits:
+            raise failure
+        return hits
+
+    def _is_admitted(self, language: str, filters: SearchFilters) -> bool:
+        """A mirror may give its own addresses or Wikipedia's."""
+        return any(admits(site.format(language=language), filters) for site in (self._url, PUBLIC))
+
+    async def _search_one(self, words: list[str], most: int, language: str) -> list[SearchHit]:
+        pages = await self._find(" ".join(words), most, language)
+        if not pages and len(words) > 2:  # no article has them all: any of them, best first
+            pages = await self._find(" OR ".join(words), most, language)
+        beside = [page.langlinks[0].title for page in pages if page.langlinks][:MAX_BESIDE]
+        own, english = await asyncio.gather(
+            self._read(pages, language), asyncio.gather(*(self._counterpart(title) for title in beside))
+        )
+        return [*own, *(hit for hit in english if hit is not None)]
 
     async def aclose(self) -> None:
         await self._api.aclose()
 
-    async def _find(self, terms: str, most: int) -> list[_Page]:
+    async def _find(self, terms: str, most: int, language: str) -> list[_Page]:
         """The articles that match, best first, without disambiguation pages."""
         parameters = {
             "generator": "search",
@@ -102,13 +138,15 @@ class WikipediaSearch:
             "ppprop": "disambiguation",
             "rvprop": "timestamp",
         }
-        pages = parse_items(ACCESS, _Page, await self._query(parameters))
+        if language != ENGLISH:
+            parameters |= {"prop": f"{parameters['prop']}|langlinks", "lllang": ENGLISH, "lllimit": "max"}
+        pages = parse_items(ACCESS, _Page, await self._query(parameters, language))
         articles = [page for page in pages if not page.is_disambiguation and page.fullurl]
         return sorted(articles, key=lambda page: page.index)[:most]
 
-    async def _read(self, pages: Sequence[_Page]) -> list[SearchHit]:
+    async def _read(self, pages: Sequence[_Page], language: str) -> list[SearchHit]:
         """An article that cannot be read is left out; raises `ProviderError` when none can."""
-        outcomes = await asyncio.gather(*(self._extract(page) for page in pages), return_exceptions=True)
+        outcomes = await asyncio.gather(*(self._extract(page, language) for page in pages), return_exceptions=True)
         hits: list[SearchHit] = []
         failures: list[ProviderError] = []
         for page, outcome in zip(pages, outcomes, strict=True):
@@ -122,16 +160,29 @@ class WikipediaSearch:
             raise failures[0]
         return hits
 
-    async def _extract(self, page: _Page) -> str:
-        parameters = {"prop": "extracts", "explaintext": "1", "exsectionformat": "wiki", "pageids": str(page.pageid)}
-        extracts = parse_items(ACCESS, _Extract, await self._query(parameters))
+    async def _extract(self, page: _Page, language: str) -> str:
+        extracts = parse_items(
+            ACCESS, _Extract, await self._query({**_EXTRACTS, "pageids": str(page.pageid)}, language)
+        )
         return extracts[0].extract if extracts else ""
 
-    async def _query(self, parameters: Mapping[str, str]) -> list[object]:
+    async def _counterpart(self, title: str) -> SearchHit | None:
+        """The English article of that title; None where it cannot be read, which costs nothing of the others."""
+        about = {"prop": f"{_EXTRACTS['prop']}|info|revisions", "inprop": "url", "rvprop": "timestamp"}
+        try:
+            pages = await self._query({**_EXTRACTS, **about, "titles": title}, ENGLISH)
+            (page,), (text,) = parse_items(ACCESS, _Page, pages), parse_items(ACCESS, _Extract, pages)
+        except (ProviderError, ValueError):
+            return None
+        return _hit(page, text.extract) if text.extract else None
+
+    async def _query(self, parameters: Mapping[str, str], language: str) -> list[object]:
         """The `pages` of one `action=query` call; none when nothing matched."""
         always = {"action": "query", "format": "json", "formatversion": "2"}
         answer = parse_answer(
-            ACCESS, _Answer, parse_json(ACCESS, await self._api.get(self._url, {**always, **parameters}))
+            ACCESS,
+            _Answer,
+            parse_json(ACCESS, await self._api.get(self._url.format(language=language), {**always, **parameters})),
         )
         if answer.error is not None and answer.error.code == "ratelimited":
             raise ProviderRateLimited(ACCESS.name, f"API error ratelimited: {answer.error.info[:200]}")
@@ -161,6 +212,12 @@ class _Revision(BaseModel):
     timestamp: str | None = None
 
 
+class _Link(BaseModel):
+    """The article of the same subject in another language."""
+
+    title: str
+
+
 class _Page(BaseModel):
     pageid: int
     title: str
@@ -168,6 +225,7 @@ class _Page(BaseModel):
     fullurl: str = ""
     pageprops: dict[str, object] = {}
     revisions: list[_Revision] = []
+    langlinks: list[_Link] = []
 
     @property
     def is_disambiguation(self) -> bool:

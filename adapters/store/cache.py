@@ -1,4 +1,4 @@
-"""Finished answers in SQLite: the cache when there is no Redis. A log of digests, job ids and vectors."""
+"""Finished answers that may be repeated: a log of digests, job ids and vectors."""
 
 from __future__ import annotations
 
@@ -6,12 +6,9 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 import numpy as np
-from sqlite_utils import Database as Connection
 
-from adapters.store.digest import digest
 from adapters.store.mirror import MAX_ENTRIES, AnswerMirror, LoggedAnswer, LogTail, Place
-from adapters.store.sqlite import Database
-from adapters.store.tables import moment
+from adapters.store.sql import Sql, Tables, digest, moment
 from core.errors import JobNotFound
 from core.job import Scope
 from core.ports import Clock, KeptAnswer, SimilarAnswer, Vector
@@ -22,7 +19,10 @@ _PUT = """
     SELECT tenant, visibility, ?, ?, id, ?, ?, ? FROM jobs WHERE id = ? AND tenant = ? AND visibility = ?
 """
 _REPLACE = "DELETE FROM answers WHERE tenant = ? AND visibility = ? AND key = ?"
-_TRIM = "DELETE FROM answers WHERE number IN (SELECT number FROM answers ORDER BY number DESC LIMIT -1 OFFSET ?)"
+_TRIM = """
+    DELETE FROM answers WHERE number IN
+        (SELECT number FROM answers ORDER BY number DESC LIMIT 9223372036854775807 OFFSET ?)
+"""
 _IN_PLACE = "tenant = ? AND visibility = ? AND grouping = ? AND vector IS NOT NULL"
 _TAIL = f"""
     SELECT number, job_id, created_at, expires_at, vector FROM answers WHERE {_IN_PLACE} AND number > ? ORDER BY number
@@ -34,17 +34,17 @@ _KEPT = """
 """
 
 
-class SqliteAnswerCache:
+class SqlAnswerCache:
     """An `AnswerCache` and its `CacheKeeping`. Each put drops what has expired and the oldest over `max_rows`."""
 
-    def __init__(self, database: Database, *, clock: Clock, max_rows: int = MAX_ENTRIES) -> None:
-        self._database = database
+    def __init__(self, tables: Tables, *, clock: Clock, max_rows: int = MAX_ENTRIES) -> None:
+        self._tables = tables
         self._clock = clock
         self._max_rows = max_rows
         self._mirror = AnswerMirror(self._read_log, max_entries=max_rows)
 
     async def get(self, scope: Scope, key: str) -> tuple[str, datetime] | None:
-        rows = await self._database.rows(_FIND, (scope.tenant, scope.visibility, digest(key), self._clock()))
+        rows = await self._tables.rows(_FIND, (scope.tenant, scope.visibility, digest(key), self._clock()))
         return (rows[0][0], moment(rows[0][1])) if rows else None
 
     async def put(
@@ -53,17 +53,16 @@ class SqliteAnswerCache:
         """Raises `JobNotFound` unless the job was saved in this very scope."""
         now = self._clock()
         bytes_of_vector = None if vector is None else vector.astype("<f4").tobytes()
-        times = (now.timestamp(), (now + ttl).timestamp())
+        row = (digest(key), digest(group), now, now + ttl, bytes_of_vector, job_id, scope.tenant, scope.visibility)
 
-        def change(connection: Connection) -> None:
-            connection.execute(_REPLACE, (scope.tenant, scope.visibility, digest(key)))
-            row = (digest(key), digest(group), *times, bytes_of_vector, job_id, scope.tenant, scope.visibility)
-            if connection.execute(_PUT, row).rowcount == 0:
+        def change(sql: Sql) -> None:
+            sql.execute(_REPLACE, (scope.tenant, scope.visibility, digest(key)))
+            if sql.execute(_PUT, row) == 0:
                 raise JobNotFound(job_id)
-            connection.execute("DELETE FROM answers WHERE expires_at <= ?", (now.timestamp(),))
-            connection.execute(_TRIM, (self._max_rows,))
+            sql.execute("DELETE FROM answers WHERE expires_at <= ?", (now,))
+            sql.execute(_TRIM, (self._max_rows,))
 
-        await self._database.write(change)
+        await self._tables.write(change, key=f"answers:{scope}")  # a mirror relies on the order of numbers
 
     async def similar(
         self, scope: Scope, group: str, vector: Vector, *, limit: int, at_least: float
@@ -72,26 +71,27 @@ class SqliteAnswerCache:
         return await self._mirror.similar(place, vector, now=self._clock(), limit=limit, at_least=at_least)
 
     async def kept(self, *, tenant: str = "") -> list[KeptAnswer]:
-        rows = await self._database.rows(_KEPT, (self._clock(), tenant, tenant))
+        rows = await self._tables.rows(_KEPT, (self._clock(), tenant, tenant))
         return [KeptAnswer(row[0], Scope(row[1], row[2]), moment(row[3]), moment(row[4])) for row in rows]
 
     async def drop(self, job_ids: Sequence[str]) -> int:
-        def change(connection: Connection) -> int:
-            ids = [(job_id,) for job_id in job_ids]
-            return sum(connection.execute("DELETE FROM answers WHERE job_id = ?", each).rowcount for each in ids)
+        def change(sql: Sql) -> int:
+            return sum(sql.execute("DELETE FROM answers WHERE job_id = ?", (job_id,)) for job_id in job_ids)
 
-        return await self._database.write(change)
+        return await self._tables.write(change)
 
     async def _read_log(self, place: Place, after: str) -> LogTail:
         where = (place.scope.tenant, place.scope.visibility, place.group)
 
-        def query(connection: Connection) -> LogTail:
-            rows = connection.execute(_TAIL, (*where, int(after or 0))).fetchall()
-            (total,) = connection.execute(_COUNT, where).fetchone()
+        def query(sql: Sql) -> LogTail:
+            rows = sql.rows(_TAIL, (*where, int(after or 0)))
+            ((total,),) = sql.rows(_COUNT, where)
             return LogTail([_entry(*row) for row in rows], total)
 
-        return await self._database.read(query)
+        return await self._tables.read(query)
 
 
-def _entry(number: int, job_id: str, created_at: float, expires_at: float, vector: bytes) -> LoggedAnswer:
+def _entry(
+    number: int, job_id: str, created_at: datetime | float, expires_at: datetime | float, vector: bytes
+) -> LoggedAnswer:
     return LoggedAnswer(str(number), job_id, moment(created_at), moment(expires_at), np.frombuffer(vector, dtype="<f4"))

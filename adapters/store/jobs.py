@@ -1,83 +1,156 @@
-"""Jobs and their results in SQLite."""
+"""Jobs, their results, and how many there are."""
 
 from __future__ import annotations
 
-from sqlite_utils import Database as Connection
+from collections.abc import Sequence
+from datetime import datetime
 
-from adapters.store.figures import figures_of
-from adapters.store.job_rows import JobRows, row_of
-from adapters.store.sqlite import Database
-from core.answer import JobResult
+from adapters.store.sql import Dialect, Sql, Tables, digest
+from core.answer import JobResult, SynthesisMetadata
 from core.codec import decode, encode
-from core.errors import StaleAttempt
-from core.job import TERMINAL_STATUSES, ResearchJob, Scope
+from core.errors import JobNotFound, StaleAttempt
+from core.job import TERMINAL_STATUSES, JobStatus, ResearchJob, Scope
 
-_UPSERT = """
-    INSERT INTO jobs (id, tenant, visibility, status, attempt, created_at, thread, asker, dedupe_key, job,
-        result, seconds, confidence, cost_usd, is_cached)
-    VALUES (:id, :tenant, :visibility, :status, :attempt, :created_at, :thread, :asker, :dedupe_key, :job, :result,
-        :seconds, :confidence, :cost_usd, :is_cached)
-    ON CONFLICT (id) DO UPDATE SET
-        tenant = excluded.tenant, visibility = excluded.visibility, status = excluded.status,
-        attempt = excluded.attempt, created_at = excluded.created_at, job = excluded.job,
-        dedupe_key = COALESCE(excluded.dedupe_key, dedupe_key),
-        result = CASE WHEN :keep_result THEN result ELSE excluded.result END,
-        seconds = CASE WHEN :keep_result THEN seconds ELSE excluded.seconds END,
-        confidence = CASE WHEN :keep_result THEN confidence ELSE excluded.confidence END,
-        cost_usd = CASE WHEN :keep_result THEN cost_usd ELSE excluded.cost_usd END,
-        is_cached = CASE WHEN :keep_result THEN is_cached ELSE excluded.is_cached END
-"""
+_OF_JOB = ("id", "tenant", "visibility", "status", "attempt", "created_at", "thread", "asker", "dedupe_key", "job")
+_OF_RESULT = ("result", "seconds", "confidence", "cost_usd", "is_cached")
+_COLUMNS = (*_OF_JOB, *_OF_RESULT)
+_CHANGING = ("tenant", "visibility", "status", "attempt", "created_at", "job")
+
+_ENDED = ", ".join(f"'{status.value}'" for status in sorted(TERMINAL_STATUSES))  # as in an index of either database
+_RECENT = "SELECT job FROM jobs WHERE tenant = ? AND visibility = ?"
+_IN_THREAD = f"{_RECENT} AND thread = ? AND thread != '' AND created_at < ?"
+_ASKED_BY = "SELECT job FROM jobs WHERE tenant = ? AND asker = ? AND asker != ''"
+_UNFINISHED = f"SELECT job FROM jobs WHERE status NOT IN ({_ENDED})"  # noqa: S608 -- our words
+_COUNT = f"SELECT status, COUNT(*) FROM jobs WHERE status NOT IN ({_ENDED}) GROUP BY status"  # noqa: S608 -- our words
+_NUMBER: dict[Dialect, str] = {"sqlite": "rowid", "postgres": "number"}  # orders jobs of one moment
 
 
-class SqliteJobStore(JobRows):
+def _upsert(*changing: str) -> str:
+    """Fenced: no row is changed when the stored one is of a newer attempt."""
+    changes = ", ".join(f"{name} = excluded.{name}" for name in changing)
+    return f"""INSERT INTO jobs ({", ".join(_COLUMNS)}) VALUES ({", ".join("?" * len(_COLUMNS))})
+        ON CONFLICT (id) DO UPDATE SET {changes}, dedupe_key = COALESCE(excluded.dedupe_key, jobs.dedupe_key)
+        WHERE jobs.attempt <= excluded.attempt"""  # noqa: S608 -- our words
+
+
+_PUT = _upsert(*_CHANGING, *_OF_RESULT)
+_PUT_KEEPING_RESULT = _upsert(*_CHANGING)
+
+
+class SqlJobStore:
     """A `JobStore`. Both writes are fenced: an attempt older than the stored one raises `StaleAttempt`."""
 
-    def __init__(self, database: Database) -> None:
-        super().__init__(database, number="rowid")
-        self._database = database
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        number = _NUMBER[tables.dialect]
+        self._newest_first = f"ORDER BY created_at DESC, {number} DESC LIMIT ?"
+        self._oldest_first = f"ORDER BY created_at, {number} LIMIT ?"
 
     async def save(self, job: ResearchJob, *, dedupe_key: str = "") -> ResearchJob:
         """Saving a job that is under way takes back the result of an earlier attempt."""
 
-        def change(connection: Connection) -> ResearchJob:
-            if dedupe_key and (twin := _find_twin(connection, job.scope, dedupe_key)):
+        def save(sql: Sql) -> ResearchJob:
+            if dedupe_key and (twin := _find_twin(sql, job.scope, dedupe_key)):
                 return twin
-            _refuse_stale(connection, job)
-            keep_result = job.status in TERMINAL_STATUSES
-            connection.execute(_UPSERT, {**_row(job), "dedupe_key": dedupe_key or None, "keep_result": keep_result})
+            _put(sql, job, None, dedupe_key)
             return job
 
-        return await self._database.write(change)
+        return await self._tables.write(save, key=f"asked:{job.scope}:{dedupe_key}" if dedupe_key else "")
 
     async def finish(self, job: ResearchJob, result: JobResult) -> None:
         """Also stores a job that was never saved. Raises `ValueError` unless the status is terminal."""
         if job.status not in TERMINAL_STATUSES:
             raise ValueError(f"{job.id} is {job.status}, which is not an end")
-
-        def change(connection: Connection) -> None:
-            _refuse_stale(connection, job)
-            row = {**_row(job), **figures_of(result), "result": encode(result), "keep_result": False}
-            connection.execute(_UPSERT, row)
-
-        await self._database.write(change)
+        await self._tables.write(lambda sql: _put(sql, job, result))
 
     async def asked(self, scope: Scope, dedupe_key: str) -> ResearchJob | None:
-        return await self._database.read(lambda connection: _find_twin(connection, scope, dedupe_key))
+        return await self._tables.read(lambda sql: _find_twin(sql, scope, dedupe_key))
+
+    async def get(self, job_id: str) -> ResearchJob:
+        rows = await self._tables.rows("SELECT job FROM jobs WHERE id = ?", (job_id,))
+        if not rows:
+            raise JobNotFound(job_id)
+        return decode(rows[0][0], ResearchJob)
+
+    async def result(self, job_id: str) -> JobResult | None:
+        rows = await self._tables.rows("SELECT result FROM jobs WHERE id = ?", (job_id,))
+        return None if not rows or rows[0][0] is None else decode(rows[0][0], JobResult)
+
+    async def recent(self, scope: Scope, *, limit: int) -> list[ResearchJob]:
+        return await self._list(f"{_RECENT} {self._newest_first}", (scope.tenant, scope.visibility, max(limit, 0)))
+
+    async def in_thread(
+        self, scope: Scope, thread: str, *, before: datetime, limit: int, is_any: bool = False
+    ) -> list[ResearchJob]:
+        values = (scope.tenant, scope.visibility, thread, before, max(limit, 0))
+        which = _IN_THREAD if is_any else f"{_IN_THREAD} AND status = 'completed'"
+        return await self._list(f"{which} {self._newest_first}", values)
+
+    async def asked_by(self, tenant: str, asker: str, *, limit: int) -> list[ResearchJob]:
+        return await self._list(f"{_ASKED_BY} {self._newest_first}", (tenant, asker, max(limit, 0)))
+
+    async def unfinished(self, *, limit: int) -> list[ResearchJob]:
+        return await self._list(f"{_UNFINISHED} {self._oldest_first}", (max(limit, 0),))
+
+    async def _list(self, query: str, values: Sequence[object]) -> list[ResearchJob]:
+        return [decode(text, ResearchJob) for (text,) in await self._tables.rows(query, values)]
 
 
-def _find_twin(connection: Connection, scope: Scope, dedupe_key: str) -> ResearchJob | None:
-    row = connection.execute(
-        "SELECT job FROM jobs WHERE tenant = ? AND visibility = ? AND dedupe_key = ?",
-        (scope.tenant, scope.visibility, dedupe_key),
-    ).fetchone()
-    return None if row is None else decode(row[0], ResearchJob)
+class SqlBacklog:
+    """A `Backlog`."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+
+    async def count(self) -> tuple[int, int]:
+        by_status: dict[str, int] = dict(await self._tables.rows(_COUNT))
+        waiting = by_status.pop(JobStatus.PENDING.value, 0)
+        return waiting, sum(by_status.values())
 
 
-def _refuse_stale(connection: Connection, job: ResearchJob) -> None:
-    row = connection.execute("SELECT attempt FROM jobs WHERE id = ?", (job.id,)).fetchone()
-    if row is not None and row[0] > job.attempt:
-        raise StaleAttempt(f"attempt {job.attempt} of {job.id} wrote after attempt {row[0]} had begun")
+def must_exist(sql: Sql, job_id: str) -> None:
+    """Raises `JobNotFound` for a job that is not stored."""
+    if not sql.rows("SELECT 1 FROM jobs WHERE id = ?", (job_id,)):
+        raise JobNotFound(job_id)
 
 
-def _row(job: ResearchJob) -> dict[str, object]:
-    return {**row_of(job), "created_at": job.created_at.timestamp()}
+def _find_twin(sql: Sql, scope: Scope, dedupe_key: str) -> ResearchJob | None:
+    query = "SELECT job FROM jobs WHERE tenant = ? AND visibility = ? AND dedupe_key = ?"
+    rows = sql.rows(query, (scope.tenant, scope.visibility, digest(dedupe_key)))
+    return decode(rows[0][0], ResearchJob) if rows else None
+
+
+def _put(sql: Sql, job: ResearchJob, result: JobResult | None, dedupe_key: str = "") -> None:
+    keeps_result = result is None and job.status in TERMINAL_STATUSES
+    row = _row(job, result, dedupe_key)
+    query = _PUT_KEEPING_RESULT if keeps_result else _PUT
+    if sql.execute(query, [row[name] for name in _COLUMNS]) == 0:
+        ((newest,),) = sql.rows("SELECT attempt FROM jobs WHERE id = ?", (job.id,))
+        raise StaleAttempt(f"attempt {job.attempt} of {job.id} wrote after attempt {newest} had begun")
+
+
+def _row(job: ResearchJob, result: JobResult | None, dedupe_key: str) -> dict[str, object]:
+    """By column. The figures of a result stand beside it, so that usage is counted without reading answers."""
+    answer = result.answer if result else None
+    return {
+        "id": job.id,
+        "tenant": job.scope.tenant,
+        "visibility": job.scope.visibility,
+        "status": job.status.value,
+        "attempt": job.attempt,
+        "created_at": job.created_at,
+        "thread": job.request.thread,
+        "asker": job.request.asker,
+        "dedupe_key": digest(dedupe_key) if dedupe_key else None,
+        "job": encode(job),
+        "result": encode(result) if result else None,
+        "seconds": result.duration_s if result else None,
+        "confidence": answer.confidence.value if answer else None,
+        "cost_usd": _cost_usd(answer.metadata) if answer else None,
+        "is_cached": int(result.cached_at is not None) if result else None,
+    }
+
+
+def _cost_usd(spent: SynthesisMetadata) -> float | None:
+    """None where a model without a price was called; nothing where none was."""
+    return spent.cost_usd if spent.model_calls else spent.cost_usd or 0.0

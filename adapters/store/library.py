@@ -1,164 +1,324 @@
-"""The paper library in SQLite: words by FTS5, an index each for summaries and for full texts."""
+"""The paper library: papers on shelves, searched by words and by vectors, and the conversations with it.
+
+Each database searches words in its own way: `_Fts5` with an index each for summaries and for full texts, `_TsVector`
+in PostgreSQL. Among the chunks of named papers words are ranked here, since they are few: a database would first count
+each word in all papers.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import json
+import re
 from collections.abc import Sequence
+from datetime import datetime
 from functools import partial
 from pathlib import Path
+from typing import Protocol
 
-from sqlite_utils import Database as Connection
+import numpy as np
 
-from adapters.store.digest import place_token
-from adapters.store.shelves import Scored, ShelvedPapers, blob_of, values_of
-from adapters.store.sqlite import Database
-from adapters.store.vectors import ROWS_A_READ, Place
+from adapters.store.sql import LISTED, LISTED_NUMBERS, POSITION, Dialect, Sql, Tables, place_token
+from adapters.store.vectors import ROWS_A_READ, Place, Rows, VectorMirrors
+from core.bm25 import bm25
 from core.codec import decode, encode
 from core.job import Scope
 from core.library.paper import Index, Paper, PaperChunk, SearchResult, StoredChunk
+from core.library.states import Conversation
+from core.ports import Vector
+from core.terms import STOPWORDS
 
-_WORDS = {Index.SUMMARY: "summary_words", Index.CONTENT: "content_words"}
+MAX_QUERY_WORDS = 40  # of a question; what comes later rarely says what it is about
 _MERGED_PAGES = 500  # of 4 KB, at a time: other writers wait for a quarter of a second, not for the whole index
 _MERGES = 20  # at a removal; a library of 10,000 papers would take half a minute, and later removals go on with it
-_CHUNK = """SELECT c.chunk, c.vector, c.paper_id, c.tenant, c.visibility, p.paper FROM paper_chunks c JOIN papers p
-    ON (p.tenant, p.visibility, p.id) = (c.tenant, c.visibility, c.paper_id) WHERE c.number = ?"""
+
+Scored = Sequence[tuple[int, float]]  # the numbers of chunks with their scores, best first
+
+_HERE = "(tenant, visibility, kind) = (?, ?, ?)"
+_CHUNKS = """
+    SELECT c.number, c.chunk, c.vector, c.tenant, c.visibility, p.id, p.paper FROM paper_chunks c JOIN papers p
+    ON (p.tenant, p.visibility, p.id) = (c.tenant, c.visibility, c.paper_id) WHERE c.number IN
+"""
+_TALK = "SELECT conversation FROM conversations WHERE (tenant, visibility, thread) = (?, ?, ?)"
 
 
-class SqliteLibrary(ShelvedPapers):
-    """A `Library`."""
+class SqlLibrary:
+    """A `Library`. `folder` may hold mirrors of vectors."""
 
-    def __init__(self, database: Database, folder: Path) -> None:
-        super().__init__(folder)
-        self._database = database
+    def __init__(self, tables: Tables, folder: Path) -> None:
+        self._tables = tables
+        self._words: _Words = _Fts5() if tables.dialect == "sqlite" else _TsVector()
+        self._mirrors = VectorMirrors(folder, self._vectors_above, self._count, self._numbers)
 
     async def put(
         self, shelf: Scope, paper: Paper, text: str, chunks: dict[Index, Sequence[PaperChunk]], file: bytes
     ) -> None:
         place = (shelf.tenant, shelf.visibility, paper.id)
 
-        def change(connection: Connection) -> None:
-            connection.execute("DELETE FROM papers WHERE (tenant, visibility, id) = (?, ?, ?)", place)
+        def put(sql: Sql) -> None:
+            sql.execute("DELETE FROM papers WHERE (tenant, visibility, id) = (?, ?, ?)", place)
             row = (*place, paper.content_hash, encode(paper), text, file)
-            connection.execute("INSERT INTO papers VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+            sql.execute("INSERT INTO papers VALUES (?, ?, ?, ?, ?, ?, ?)", row)
             for index, parts in chunks.items():
-                for part in parts:
-                    _insert(connection, shelf, index, part)
+                self._words.add(sql, Place(shelf, index), parts)
 
-        await self._database.write(change)
+        await self._tables.write(put)
 
     async def remove(self, shelf: Scope, paper_id: str) -> bool:
         place = (shelf.tenant, shelf.visibility, paper_id)
 
-        def change(connection: Connection) -> bool:
-            connection.execute("PRAGMA secure_delete = ON")
-            gone = connection.execute("DELETE FROM papers WHERE (tenant, visibility, id) = (?, ?, ?)", place).rowcount
-            return gone > 0
+        def remove(sql: Sql) -> int:
+            if sql.dialect == "sqlite":
+                sql.execute("PRAGMA secure_delete = ON")
+            return sql.execute("DELETE FROM papers WHERE (tenant, visibility, id) = (?, ?, ?)", place)
 
-        was_there = await self._database.write(change)
-        for words in _WORDS.values():
-            await self._merge(words)
-        return was_there
+        gone = await self._tables.write(remove)
+        if self._tables.dialect == "sqlite":
+            for words in _FTS5_TABLES.values():
+                await self._merge(words)
+        return gone > 0
+
+    async def papers(self, shelves: Sequence[Scope]) -> list[Paper]:
+        found: dict[str, Paper] = {}
+        for shelf in shelves:
+            query = "SELECT paper FROM papers WHERE (tenant, visibility) = (?, ?)"
+            for (text,) in await self._tables.rows(query, (shelf.tenant, shelf.visibility)):
+                paper = decode(text, Paper)
+                found.setdefault(paper.id, paper)
+        return [found[paper_id] for paper_id in sorted(found)]
+
+    async def text(self, shelves: Sequence[Scope], paper_id: str) -> str:
+        return str(await self._first("text", shelves, paper_id) or "")
+
+    async def file(self, shelves: Sequence[Scope], paper_id: str) -> bytes:
+        found = await self._first("file", shelves, paper_id)
+        return bytes(found) if isinstance(found, bytes) else b""
+
+    async def nearest(
+        self, shelves: Sequence[Scope], index: Index, vector: Vector, *, limit: int, papers: Sequence[str] | None = None
+    ) -> list[SearchResult]:
+        scored: list[tuple[int, float]] = []
+        for scope in shelves:
+            place = Place(scope, index)
+            if papers is None:
+                scored += await self._mirrors.nearest(place, vector, limit)
+            else:
+                scored += _alike(await self._vectors_of(place, papers), vector)
+        return await self._results(_best(scored, limit), shelves)
+
+    async def matching(
+        self, shelves: Sequence[Scope], index: Index, query: str, *, limit: int, papers: Sequence[str] | None = None
+    ) -> list[SearchResult]:
+        asked = _words_of(query)
+        if not asked or not shelves:
+            return []
+        if papers is None:
+            matching = partial(self._words.matching, shelves=shelves, index=index, asked=asked, limit=limit)
+            scored = await self._tables.read(matching)
+        else:
+            texts = [row for shelf in shelves for row in await self._texts_of(Place(shelf, index), papers)]
+            scored = _best(await asyncio.to_thread(_fitting, query, texts), limit)
+        best = scored[0][1] if scored else 1.0
+        return await self._results([(number, min(max(score / best, 0.0), 1.0)) for number, score in scored], shelves)
 
     async def _merge(self, words: str) -> None:
         """Drop the words of what was deleted, which FTS5 only marks, a piece at a time."""
         for step in range(_MERGES):
             pages = _MERGED_PAGES if step else -_MERGED_PAGES  # a negative number begins to merge everything into one
-            if not await self._database.write(partial(_merge_words, words=words, pages=pages)):
+            if not await self._tables.write(partial(_merge_words, words=words, pages=pages)):
                 return
 
-    async def _papers_on(self, shelf: Scope) -> list[str]:
-        query = "SELECT paper FROM papers WHERE (tenant, visibility) = (?, ?)"
-        return [text for (text,) in await self._database.rows(query, (shelf.tenant, shelf.visibility))]
+    async def _first(self, column: str, shelves: Sequence[Scope], paper_id: str) -> object:
+        """Of the first shelf on which the paper stands."""
+        for shelf in shelves:
+            query = f"SELECT {column} FROM papers WHERE (tenant, visibility, id) = (?, ?, ?)"  # noqa: S608 -- our names
+            rows = await self._tables.rows(query, (shelf.tenant, shelf.visibility, paper_id))
+            if rows:
+                return rows[0][0]
+        return None
 
-    async def _column(self, name: str, shelf: Scope, paper_id: str) -> list[object]:
-        query = f"SELECT {name} FROM papers WHERE (tenant, visibility, id) = (?, ?, ?)"  # noqa: S608 -- our own names
-        return [value for (value,) in await self._database.rows(query, (shelf.tenant, shelf.visibility, paper_id))]
-
-    async def _vectors_above(self, place: Place, number: int) -> list[tuple[int, bytes]]:
-        query = """SELECT number, vector FROM paper_chunks WHERE (tenant, visibility, kind) = (?, ?, ?) AND number > ?
-            AND vector IS NOT NULL ORDER BY number LIMIT ?"""
-        return await self._database.rows(query, (*values_of(place), number, ROWS_A_READ))
+    async def _vectors_above(self, place: Place, number: int) -> Rows:
+        query = f"""SELECT number, vector FROM paper_chunks WHERE {_HERE} AND number > ?
+            AND vector IS NOT NULL ORDER BY number LIMIT ?"""  # noqa: S608 -- our words
+        return [(row[0], row[1]) for row in await self._tables.rows(query, (*_values(place), number, ROWS_A_READ))]
 
     async def _count(self, place: Place) -> int:
-        query = "SELECT COUNT(*) FROM paper_chunks WHERE (tenant, visibility, kind) = (?, ?, ?) AND vector IS NOT NULL"
-        ((count,),) = await self._database.rows(query, values_of(place))
+        query = f"SELECT COUNT(*) FROM paper_chunks WHERE {_HERE} AND vector IS NOT NULL"  # noqa: S608 -- our words
+        ((count,),) = await self._tables.rows(query, _values(place))
         return int(count)
 
     async def _numbers(self, place: Place) -> list[int]:
-        query = "SELECT number FROM paper_chunks WHERE (tenant, visibility, kind) = (?, ?, ?) AND vector IS NOT NULL"
-        return [number for (number,) in await self._database.rows(query, values_of(place))]
+        query = f"SELECT number FROM paper_chunks WHERE {_HERE} AND vector IS NOT NULL"  # noqa: S608 -- our words
+        return [number for (number,) in await self._tables.rows(query, _values(place))]
 
-    async def _vectors_of(self, place: Place, papers: Sequence[str]) -> list[tuple[int, bytes]]:
-        query = """SELECT number, vector FROM paper_chunks WHERE (tenant, visibility, kind) = (?, ?, ?)
-            AND paper_id IN (SELECT value FROM json_each(?)) AND vector IS NOT NULL"""
-        return await self._database.rows(query, (*values_of(place), json.dumps(list(papers))))
+    async def _vectors_of(self, place: Place, papers: Sequence[str]) -> Rows:
+        query = f"""SELECT number, vector FROM paper_chunks WHERE {_HERE}
+            AND paper_id IN {LISTED[self._tables.dialect]} AND vector IS NOT NULL"""  # noqa: S608 -- our words
+        rows = await self._tables.rows(query, (*_values(place), json.dumps(list(papers))))
+        return [(number, vector) for number, vector in rows]
 
     async def _texts_of(self, place: Place, papers: Sequence[str]) -> list[tuple[int, str]]:
-        words = _WORDS[place.index]
-        query = f"""SELECT c.number, w.text FROM paper_chunks c JOIN {words} w ON w.rowid = c.number
-            WHERE (tenant, visibility, kind) = (?, ?, ?) AND c.paper_id IN (SELECT value FROM json_each(?))"""  # noqa: S608 -- our own names
-        return await self._database.rows(query, (*values_of(place), json.dumps(list(papers))))
+        """What is searched of each chunk."""
+        listed = LISTED[self._tables.dialect]
+        query = f"SELECT number, paper_id, chunk FROM paper_chunks WHERE {_HERE} AND paper_id IN {listed}"  # noqa: S608
+        titles = {paper.id: paper.title for paper in await self.papers([place.scope])}
+        rows = await self._tables.rows(query, (*_values(place), json.dumps(list(papers))))
+        return [(number, _searched(titles[paper_id], decode(chunk, StoredChunk))) for number, paper_id, chunk in rows]
 
-    async def _matching(self, shelves: Sequence[Scope], index: Index, asked: Sequence[str], limit: int) -> Scored:
-        places = " OR ".join(place_token(shelf.tenant, shelf.visibility, index.value) for shelf in shelves)
+    async def _results(self, scored: Scored, shelves: Sequence[Scope]) -> list[SearchResult]:
+        """The chunks, in that order, without those of a paper that also stands on an earlier shelf."""
+
+        def load(sql: Sql) -> list[SearchResult]:
+            numbers = json.dumps([number for number, _ in scored])
+            rows = {row[0]: row[1:] for row in sql.rows(f"{_CHUNKS} {LISTED_NUMBERS[sql.dialect]}", (numbers,))}
+            shelf_of = _shelves(sql, {row[4] for row in rows.values()}, shelves)
+            papers = {
+                row[4]: decode(row[5], Paper) for row in rows.values() if shelf_of.get(row[4]) == Scope(*row[2:4])
+            }
+            return [
+                SearchResult(decode(row[0], StoredChunk).on(papers[row[4]], row[1]), score)
+                for number, score in scored
+                if (row := rows.get(number)) and shelf_of.get(row[4]) == Scope(*row[2:4])
+            ]
+
+        return await self._tables.read(load)
+
+
+class SqlConversations:
+    """`Conversations` with a library, one a thread."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+
+    async def get(self, scope: Scope, thread: str) -> Conversation | None:
+        rows = await self._tables.rows(_TALK, (scope.tenant, scope.visibility, thread))
+        return decode(rows[0][0], Conversation) if rows else None
+
+    async def put(self, scope: Scope, thread: str, conversation: Conversation, *, asker: str, at: datetime) -> None:
+        place = (scope.tenant, scope.visibility, thread)
+        values = (*place, asker, conversation.job_id, at, encode(conversation), *"\n" * 5)
+        await self._tables.execute(_put_talk(self._tables.dialect), values)
+
+
+class _Words(Protocol):
+    """How a database searches the words of chunks."""
+
+    def add(self, sql: Sql, place: Place, chunks: Sequence[PaperChunk]) -> None: ...
+
+    def matching(self, sql: Sql, *, shelves: Sequence[Scope], index: Index, asked: Sequence[str], limit: int) -> Scored:
+        """Any of the words may stand in a chunk."""
+        ...
+
+
+_FTS5_TABLES = {Index.SUMMARY: "summary_words", Index.CONTENT: "content_words"}
+
+
+class _Fts5:
+    def add(self, sql: Sql, place: Place, chunks: Sequence[PaperChunk]) -> None:
+        for chunk in chunks:
+            ((number,),) = sql.rows(
+                """INSERT INTO paper_chunks (tenant, visibility, kind, paper_id, chunk, vector)
+                VALUES (?, ?, ?, ?, ?, ?) RETURNING number""",
+                _stored(place, chunk),
+            )
+            sql.execute(
+                f"INSERT INTO {_FTS5_TABLES[place.index]} (rowid, place, text) VALUES (?, ?, ?)",  # noqa: S608 -- our names
+                (number, place_token(*_values(place)), _searched(chunk.paper.title, chunk)),
+            )
+
+    def matching(self, sql: Sql, *, shelves: Sequence[Scope], index: Index, asked: Sequence[str], limit: int) -> Scored:
+        places = " OR ".join(place_token(*_values(Place(shelf, index))) for shelf in shelves)
         wanted = " OR ".join(f'"{word}"' for word in asked)
-        words = _WORDS[index]
+        words = _FTS5_TABLES[index]
         # Where a chunk stands says nothing of how well it fits; smaller is better.
         query = f"""SELECT rowid, -bm25({words}, 0.0, 1.0) FROM {words} WHERE {words} MATCH ?
             ORDER BY 2 DESC LIMIT ?"""  # noqa: S608 -- our own names
-        return await self._database.rows(query, (f"place : ({places}) AND text : ({wanted})", limit))
-
-    async def _results(self, scored: Scored, shelves: Sequence[Scope]) -> list[SearchResult]:
-        def load(connection: Connection) -> list[SearchResult]:
-            papers: dict[str, Paper] = {}
-            found: list[SearchResult] = []
-            for number, score in scored:
-                row = connection.execute(_CHUNK, (number,)).fetchone()
-                if row is None:
-                    continue
-                chunk, vector, paper_id, tenant, visibility, text = row
-                if Scope(tenant, visibility) != _shelf_of(connection, paper_id, shelves):
-                    continue
-                if paper_id not in papers:
-                    papers[paper_id] = decode(text, Paper)
-                found.append(SearchResult(decode(chunk, StoredChunk).on(papers[paper_id], vector), score))
-            return found
-
-        return await self._database.read(load)
+        return [(row[0], row[1]) for row in sql.rows(query, (f"place : ({places}) AND text : ({wanted})", limit))]
 
 
-def drop_deleted_words(connection: Connection) -> None:
+class _TsVector:
+    def add(self, sql: Sql, place: Place, chunks: Sequence[PaperChunk]) -> None:
+        sql.execute_all(
+            """INSERT INTO paper_chunks (tenant, visibility, kind, paper_id, chunk, vector, words)
+            VALUES (?, ?, ?, ?, ?, ?, to_tsvector('english', ?))""",
+            [(*_stored(place, chunk), _searched(chunk.paper.title, chunk)) for chunk in chunks],
+        )
+
+    def matching(self, sql: Sql, *, shelves: Sequence[Scope], index: Index, asked: Sequence[str], limit: int) -> Scored:
+        tenants, visibilities = [shelf.tenant for shelf in shelves], [shelf.visibility for shelf in shelves]
+        wanted = " | ".join(f"'{word}'" for word in asked)
+        # The kind is written out, so that PostgreSQL sees that the index of this kind alone is enough.
+        # Not `ts_rank_cd`: for words of which any may stand there it takes four times as long and finds less
+        # (docs/evaluation.md).
+        find = f"""SELECT number, ts_rank(words, wanted, 1) AS score
+            FROM paper_chunks, to_tsquery('english', ?) wanted
+            WHERE words @@ wanted AND kind = '{index.value}'
+            AND (tenant, visibility) IN (SELECT * FROM unnest(CAST(? AS text[]), CAST(? AS text[])))
+            ORDER BY score DESC, number LIMIT ?"""  # noqa: S608 -- one of our own two words
+        return [(row[0], row[1]) for row in sql.rows(find, (wanted, tenants, visibilities, limit))]
+
+
+def drop_deleted_words(sql: Sql) -> None:
     """All at once; FTS5 only marks them otherwise."""
-    for words in _WORDS.values():
-        connection.execute(f"INSERT INTO {words} ({words}) VALUES ('optimize')")  # noqa: S608 -- our own names
+    for words in _FTS5_TABLES.values():
+        sql.execute(f"INSERT INTO {words} ({words}) VALUES ('optimize')")  # noqa: S608 -- our own names
 
 
-def _insert(connection: Connection, shelf: Scope, index: Index, chunk: PaperChunk) -> None:
-    where = (shelf.tenant, shelf.visibility)
-    stored = (*where, chunk.paper.id, index.value, encode(StoredChunk.of(chunk)), blob_of(chunk.embedding))
-    cursor = connection.execute(
-        "INSERT INTO paper_chunks (tenant, visibility, paper_id, kind, chunk, vector) VALUES (?, ?, ?, ?, ?, ?)", stored
-    )
-    text = f"{chunk.paper.title}\n{chunk.heading}\n{chunk.chunk_text}"
-    connection.execute(
-        f"INSERT INTO {_WORDS[index]} (rowid, place, text) VALUES (?, ?, ?)",  # noqa: S608 -- our own names
-        (cursor.lastrowid, place_token(*where, index.value), text),
-    )
-
-
-def _merge_words(connection: Connection, *, words: str, pages: int) -> bool:
+def _merge_words(sql: Sql, *, words: str, pages: int) -> bool:
     """A piece of the work; False when there is none left."""
-    before = connection.conn.total_changes
-    connection.execute(f"INSERT INTO {words} ({words}, rank) VALUES ('merge', ?)", (pages,))  # noqa: S608 -- our names
-    return connection.conn.total_changes - before >= 2
+    ((before,),) = sql.rows("SELECT total_changes()")
+    sql.execute(f"INSERT INTO {words} ({words}, rank) VALUES ('merge', ?)", (pages,))  # noqa: S608 -- our own names
+    ((after,),) = sql.rows("SELECT total_changes()")
+    return int(after - before) >= 2
 
 
-def _shelf_of(connection: Connection, paper_id: str, shelves: Sequence[Scope]) -> Scope | None:
-    """The first of the shelves on which the paper stands."""
-    if len(shelves) == 1:
-        return shelves[0]
-    for shelf in shelves:
-        place = (shelf.tenant, shelf.visibility, paper_id)
-        if connection.execute("SELECT 1 FROM papers WHERE (tenant, visibility, id) = (?, ?, ?)", place).fetchone():
-            return shelf
-    return None
+def _shelves(sql: Sql, paper_ids: set[str], shelves: Sequence[Scope]) -> dict[str, Scope]:
+    """Of each paper the first of the shelves on which it stands."""
+    query = f"SELECT id, tenant, visibility FROM papers WHERE id IN {LISTED[sql.dialect]}"  # noqa: S608 -- our words
+    standing = {(paper_id, Scope(*where)) for paper_id, *where in sql.rows(query, (json.dumps(sorted(paper_ids)),))}
+    return {paper_id: shelf for shelf in reversed(shelves) for paper_id in paper_ids if (paper_id, shelf) in standing}
+
+
+def _put_talk(dialect: Dialect) -> str:
+    """`asker` is everybody who has spoken there, a line each."""
+    return f"""
+        INSERT INTO conversations AS kept (tenant, visibility, thread, asker, job_id, put_at, conversation)
+        VALUES (?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT (tenant, visibility, thread) DO UPDATE SET
+            asker = CASE WHEN {POSITION[dialect]}(? || kept.asker || ?, ? || excluded.asker || ?) > 0
+                THEN kept.asker ELSE kept.asker || ? || excluded.asker END,
+            job_id = excluded.job_id, put_at = excluded.put_at, conversation = excluded.conversation
+    """  # noqa: S608 -- our words
+
+
+def _stored(place: Place, chunk: PaperChunk) -> tuple[object, ...]:
+    vector = None if chunk.embedding is None else np.asarray(chunk.embedding, dtype="<f4").tobytes()
+    return (*_values(place), chunk.paper.id, encode(StoredChunk.of(chunk)), vector)
+
+
+def _searched(title: str, chunk: PaperChunk | StoredChunk) -> str:
+    return f"{title}\n{chunk.heading}\n{chunk.chunk_text}"
+
+
+def _values(place: Place) -> tuple[str, str, str]:
+    return place.scope.tenant, place.scope.visibility, place.index.value
+
+
+def _words_of(query: str) -> list[str]:
+    """What a full-text search looks for: the words of a question that carry meaning, all of them if none does."""
+    found = list(dict.fromkeys(re.findall(r"\w+", query.casefold())))
+    return [word for word in found if word not in STOPWORDS][:MAX_QUERY_WORDS] or found[:MAX_QUERY_WORDS]
+
+
+def _alike(rows: Rows, vector: Vector) -> list[tuple[int, float]]:
+    vectors = [(number, np.frombuffer(blob, dtype="<f4")) for number, blob in rows]
+    return [(number, float(other @ vector)) for number, other in vectors if other.size == vector.size]
+
+
+def _fitting(query: str, texts: Sequence[tuple[int, str]]) -> list[tuple[int, float]]:
+    scores = bm25(query, [text for _, text in texts])
+    return [(number, score) for (number, _), score in zip(texts, scores, strict=True) if score > 0]
+
+
+def _best(scored: Scored, limit: int) -> Scored:
+    return sorted(scored, key=lambda entry: -entry[1])[:limit]

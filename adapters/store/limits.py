@@ -1,14 +1,11 @@
-"""Token buckets and single flight in SQLite, shared by the processes of one machine."""
+"""Token buckets and single flight, shared by the processes of a database."""
 
 from __future__ import annotations
 
 import logging
 from datetime import timedelta
 
-from sqlite_utils import Database as Connection
-
-from adapters.store.digest import digest
-from adapters.store.sqlite import Database
+from adapters.store.sql import Sql, Tables, digest
 from core.errors import StoreError
 from core.job import Scope
 from core.limits import take_token
@@ -17,50 +14,54 @@ from core.telemetry import Measurement
 
 logger = logging.getLogger(__name__)
 
+_FILL = """
+    INSERT INTO buckets (key, full_at) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET full_at = excluded.full_at
+"""
 _FIND = "SELECT job_id FROM flights WHERE tenant = ? AND visibility = ? AND key = ?"
 _CLAIM = "INSERT INTO flights (tenant, visibility, key, job_id, expires_at) VALUES (?, ?, ?, ?, ?)"
 _RELEASE = "DELETE FROM flights WHERE tenant = ? AND visibility = ? AND key = ? AND job_id = ?"
 
 
-class SqliteRateLimits:
+class SqlRateLimits:
     """`RateLimits`. Buckets that are full again are dropped."""
 
-    def __init__(self, database: Database, *, clock: Clock, recorder: Recorder) -> None:
-        self._database = database
+    def __init__(self, tables: Tables, *, clock: Clock, recorder: Recorder) -> None:
+        self._tables = tables
         self._clock = clock
         self._recorder = recorder
 
     async def take(self, key: str, *, rate: float, burst: int) -> float:
         now = self._clock().timestamp()
 
-        def change(connection: Connection) -> float:
-            connection.execute("DELETE FROM buckets WHERE full_at < ?", (now,))
-            (full_at,) = connection.execute("SELECT full_at FROM buckets WHERE key = ?", (key,)).fetchone() or (0.0,)
+        def change(sql: Sql) -> float:
+            sql.execute("DELETE FROM buckets WHERE full_at < ?", (now,))
+            rows = sql.rows("SELECT full_at FROM buckets WHERE key = ?", (key,))
+            full_at = rows[0][0] if rows else 0.0
             after, wait_s = take_token(full_at, now, rate=rate, burst=burst)
-            connection.execute("INSERT OR REPLACE INTO buckets VALUES (?, ?)", (key, after))
+            sql.execute(_FILL, (key, after))
             return wait_s
 
         take_token(0.0, now, rate=rate, burst=burst)  # refuses what is no bucket before the database sees it
         try:
-            return await self._database.write(change)
+            return await self._tables.write(change)
         except StoreError as exc:
             _let_pass("limits", exc, self._recorder)
             return 0.0
 
     async def full_in_s(self, key: str) -> float:
         try:
-            rows = await self._database.rows("SELECT full_at FROM buckets WHERE key = ?", (key,))
+            rows = await self._tables.rows("SELECT full_at FROM buckets WHERE key = ?", (key,))
         except StoreError as exc:
             _let_pass("limits", exc, self._recorder)
             return 0.0
         return max(rows[0][0] - self._clock().timestamp(), 0.0) if rows else 0.0
 
 
-class SqliteSingleFlight:
+class SqlSingleFlight:
     """A `SingleFlight`. Keys are kept as digests, since they say what was asked."""
 
-    def __init__(self, database: Database, *, clock: Clock, recorder: Recorder) -> None:
-        self._database = database
+    def __init__(self, tables: Tables, *, clock: Clock, recorder: Recorder) -> None:
+        self._tables = tables
         self._clock = clock
         self._recorder = recorder
 
@@ -68,16 +69,15 @@ class SqliteSingleFlight:
         now = self._clock()
         place = (scope.tenant, scope.visibility, digest(key))
 
-        def change(connection: Connection) -> str:
-            connection.execute("DELETE FROM flights WHERE expires_at <= ?", (now.timestamp(),))
-            row = connection.execute(_FIND, place).fetchone()
-            if row is not None:
-                return str(row[0])
-            connection.execute(_CLAIM, (*place, job_id, (now + ttl).timestamp()))
+        def change(sql: Sql) -> str:
+            sql.execute("DELETE FROM flights WHERE expires_at <= ?", (now,))
+            if rows := sql.rows(_FIND, place):
+                return str(rows[0][0])
+            sql.execute(_CLAIM, (*place, job_id, now + ttl))
             return job_id
 
         try:
-            return await self._database.write(change)
+            return await self._tables.write(change)
         except StoreError as exc:
             _let_pass("single flight", exc, self._recorder)
             return job_id
@@ -85,7 +85,7 @@ class SqliteSingleFlight:
     async def release(self, scope: Scope, key: str, job_id: str) -> None:
         place = (scope.tenant, scope.visibility, digest(key))
         try:
-            await self._database.execute(_RELEASE, (*place, job_id))
+            await self._tables.execute(_RELEASE, (*place, job_id))
         except StoreError as exc:
             _let_pass("single flight", exc, self._recorder)
 

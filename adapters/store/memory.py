@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime, timedelta
 
-from adapters.store.following import Bell, Tail, encode_data, follow_log, refuse_append
-from adapters.store.trace_rows import no_such_trace
+from adapters.store.events import Bell, Tail, encode_data, follow_log, refuse_append
+from adapters.store.traces import no_such_trace
 from core.answer import JobResult
 from core.attachments import Attachment
 from core.delivery import Address
@@ -67,12 +67,14 @@ class MemoryJobStore:
         twin = self._by_dedupe_key.get((scope, dedupe_key))
         return self._jobs[twin] if twin else None
 
-    async def in_thread(self, scope: Scope, thread: str, *, before: datetime, limit: int) -> list[ResearchJob]:
+    async def in_thread(
+        self, scope: Scope, thread: str, *, before: datetime, limit: int, is_any: bool = False
+    ) -> list[ResearchJob]:
         jobs = [
             job for job in await self.recent(scope, limit=len(self._jobs)) if thread and job.request.thread == thread
         ]
-        completed = [job for job in jobs if job.status is JobStatus.COMPLETED and job.created_at < before]
-        return completed[: max(limit, 0)]
+        wanted = [job for job in jobs if (is_any or job.status is JobStatus.COMPLETED) and job.created_at < before]
+        return wanted[: max(limit, 0)]
 
     async def asked_by(self, tenant: str, asker: str, *, limit: int) -> list[ResearchJob]:
         own = [job for job in reversed(self._jobs.values()) if asker and job.request.asker == asker]
@@ -152,7 +154,7 @@ class MemoryEventLog:
             return self._tail(job_id, seen)
 
         with self._bell.listen(job_id) as rung:
-            async for event in follow_log(read_tail, rung, after=after, poll_s=None):
+            async for event in follow_log(read_tail, rung, after=after, poll_s=lambda: None):
                 yield event
 
     def followers(self) -> int:

@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 
 import numpy as np
 
-from adapters.store.digest import digest
 from adapters.store.mirror import AnswerMirror, LoggedAnswer, LogTail, Place
+from adapters.store.sql import digest
 from core.job import Scope
 from core.ports import Clock, KeptAnswer, SimilarAnswer, Vector
 

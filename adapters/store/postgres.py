@@ -1,26 +1,28 @@
 """The PostgreSQL that keeps the records of several machines: opening it, and running work on its connections.
 
-What is kept lies in the postgres_*.py beside this. Every statement has a timeout, and a connection that
-a restart of the server has cut is replaced before anyone works on it.
+Every statement has a timeout, and a connection that a restart of the server has cut is replaced before anyone works
+on it. Work runs on threads, one a connection; a caller that is cancelled leaves no half transaction.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
-from typing import NoReturn
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import NoReturn, TypeVar
 
 import psycopg
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, Connection
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
-from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
+from psycopg_pool import ConnectionPool, PoolTimeout
 
 from adapters.store.postgres_schema import migrate
-from adapters.store.tables import Row
+from adapters.store.sql import Dialect, Row, Sql, Values, digest
 from core.errors import SetupError, StoreError
 
+T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 MAX_CONNECTIONS = 10  # a process; PostgreSQL's own default allows 100 in all
@@ -30,7 +32,8 @@ WHY_NOT_WITHIN_S = 2.0
 STATEMENT_TIMEOUT_S = 10.0  # statements take milliseconds; longer means a lock or a disk that is stuck
 MIGRATE_TIMEOUT_S = 60.0  # includes waiting for another process that migrates
 
-Values = Sequence[object] | Mapping[str, object]
+_LOCK = "SELECT pg_advisory_xact_lock(hashtextextended(?, 0))"
+_NAMED = re.compile(r"(?<=[\s(]):([a-z_]+)")
 
 _REASONS = {  # by the beginning of the SQLSTATE (PostgreSQL documentation, appendix A)
     "08": "it cannot be reached",
@@ -47,13 +50,37 @@ _REASONS = {  # by the beginning of the SQLSTATE (PostgreSQL documentation, appe
 _AWAY = ("08", "53300", "57P")  # of these: nobody can work on it, whatever is asked
 
 
-class PostgresDatabase:
-    """A pool of connections, shared by the stores of a process. Close it with `aclose`."""
+class PostgresConnection:
+    """`Sql`."""
 
-    def __init__(self, pool: AsyncConnectionPool, name: str, address: str) -> None:
+    dialect: Dialect = "postgres"
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def rows(self, query: str, values: Values = ()) -> list[Row]:
+        return self._connection.execute(_marked(query, values), values).fetchall()
+
+    def execute(self, query: str, values: Values = ()) -> int:
+        return self._connection.execute(_marked(query, values), values).rowcount
+
+    def execute_all(self, query: str, rows: Iterable[Sequence[object]]) -> None:
+        self._connection.cursor().executemany(_marked(query, ()), rows)
+
+
+class PostgresDatabase:
+    """A pool of connections, shared by the stores of a process (`Tables`). Close it with `aclose`."""
+
+    dialect: Dialect = "postgres"
+
+    def __init__(self, pool: ConnectionPool, name: str, address: str, *, wait_s: float) -> None:
         self._pool = pool
         self._address = address
         self._name = name
+        self._wait_s = wait_s
+        self._threads = ThreadPoolExecutor(max_workers=pool.max_size, thread_name_prefix="gorkd-postgres")
+        self._free = asyncio.Semaphore(pool.max_size)  # of the threads; waiting for one is bounded in number and time
+        self._waiting = 0
         self._is_away = False
 
     @classmethod
@@ -81,35 +108,37 @@ class PostgresDatabase:
                 "Start PostgreSQL there, or correct DATABASE_URL."
             ) from exc
         logging.getLogger("psycopg.pool").setLevel(logging.ERROR)  # of every dialling; we tell of an outage
-        pool = AsyncConnectionPool(
+        pool = ConnectionPool(
             address,
             kwargs={"autocommit": True},
             min_size=1,
             max_size=max_connections,
-            max_waiting=MAX_WAITING,
             timeout=connect_timeout_s,
             reconnect_timeout=connect_timeout_s,  # then it gives up until somebody asks, instead of ever rarer attempts
-            check=AsyncConnectionPool.check_connection,
+            check=ConnectionPool.check_connection,
             open=False,
         )
-        await pool.open()
-        return cls(pool, name, address)
+        pool.open()
+        return cls(pool, name, address, wait_s=connect_timeout_s)
+
+    async def read(self, work: Callable[[Sql], T]) -> T:
+        return await self._run(lambda connection: work(PostgresConnection(connection)))
+
+    async def write(self, work: Callable[[Sql], T], *, key: str = "") -> T:
+        def in_transaction(connection: Connection) -> T:
+            sql = PostgresConnection(connection)
+            with connection.transaction():
+                if key:
+                    sql.rows(_LOCK, (digest(key).hex(),))  # of any text
+                return work(sql)
+
+        return await self._run(in_transaction)
 
     async def rows(self, query: str, values: Values = ()) -> list[Row]:
-        """Run one statement that returns rows, on its own (`Tables`). Raises `StoreError`."""
-        async with self._connection() as connection:
-            return await fetch(connection, query, values)
+        return await self.read(lambda sql: sql.rows(query, values))
 
     async def execute(self, query: str, values: Values = ()) -> int:
-        """Run one statement on its own; how many rows it changed (`Tables`). Raises `StoreError`."""
-        async with self._connection() as connection:
-            return (await connection.execute(marked(query), values)).rowcount
-
-    @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[AsyncConnection]:
-        """A connection within a transaction, undone when the block raises. Raises `StoreError`."""
-        async with self._connection() as connection, connection.transaction():
-            yield connection
+        return await self.read(lambda sql: sql.execute(query, values))
 
     def damage(self) -> str:
         """Why it takes no connection, "" when it does; sooner than a pool that goes on trying. Blocks."""
@@ -120,26 +149,55 @@ class PostgresDatabase:
         return ""
 
     async def aclose(self) -> None:
-        """Close every connection. May be called again."""
-        await self._pool.close()
+        """Let what is running end, then close every connection. May be called again."""
+        await asyncio.to_thread(self._threads.shutdown)
+        await asyncio.to_thread(self._pool.close)
 
-    @asynccontextmanager
-    async def _connection(self) -> AsyncIterator[AsyncConnection]:
+    async def _run(self, work: Callable[[Connection], T]) -> T:
         try:
-            async with self._pool.connection() as connection:
-                if self._is_away:
-                    self._is_away = False
-                    log.warning("the database %s is back", self._name)
-                yield connection
-        except PoolClosed as exc:
-            raise StoreError(f"the database {self._name} is closed") from exc
-        except (PoolTimeout, TooManyRequests) as exc:
+            done = await self._on_thread(work)
+        except (TimeoutError, PoolTimeout) as exc:
             state, reason = await self._why_not()
             self._fail(state, reason, exc)
         except (psycopg.DataError, ValueError) as exc:  # e.g. NUL in a name, or half a surrogate pair
             raise StoreError(f"a value cannot be stored: {type(exc).__name__}") from exc
         except (psycopg.Error, OSError) as exc:
             self._fail(_state(exc), _reason(exc), exc)
+        if self._is_away:
+            self._is_away = False
+            log.warning("the database %s is back", self._name)
+        return done
+
+    async def _on_thread(self, work: Callable[[Connection], T]) -> T:
+        """Raises `TimeoutError` when none is free in time, `PoolTimeout` when no connection is."""
+
+        def with_connection() -> T:
+            with self._pool.connection() as connection:
+                return work(connection)
+
+        await self._wait_for_one()
+        try:
+            running = asyncio.get_running_loop().run_in_executor(self._threads, with_connection)
+        except RuntimeError as exc:
+            self._free.release()
+            raise StoreError(f"the database {self._name} is closed") from exc
+        running.add_done_callback(self._free_one)
+        return await asyncio.shield(running)
+
+    async def _wait_for_one(self) -> None:
+        if self._waiting >= MAX_WAITING:
+            raise TimeoutError
+        self._waiting += 1
+        try:
+            async with asyncio.timeout(self._wait_s):
+                await self._free.acquire()
+        finally:
+            self._waiting -= 1
+
+    def _free_one(self, done: asyncio.Future[T]) -> None:
+        self._free.release()
+        if not done.cancelled():
+            done.exception()  # seen, also when whoever waited has gone
 
     async def _why_not(self) -> tuple[str, str]:
         """State and reason why there is no connection: what the server says to one more."""
@@ -159,13 +217,10 @@ class PostgresDatabase:
         ) from exc
 
 
-async def fetch(connection: AsyncConnection, query: str, values: Values = ()) -> list[Row]:
-    """The rows of one statement."""
-    return await (await connection.execute(marked(query), values)).fetchall()
-
-
-def marked(query: str) -> bytes:
-    """With psycopg's marks instead of `?`; no statement of ours has one of its own."""
+def _marked(query: str, values: Values) -> bytes:
+    """With psycopg's marks; no statement of ours has a question mark of its own."""
+    if isinstance(values, Mapping):
+        return _NAMED.sub(r"%(\1)s", query).encode()
     return query.replace("?", "%s").encode()
 
 

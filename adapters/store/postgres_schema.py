@@ -186,6 +186,22 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE TABLE ended_sessions (id TEXT PRIMARY KEY, until TIMESTAMPTZ NOT NULL)",
         "CREATE TABLE tries (name TEXT PRIMARY KEY, at TIMESTAMPTZ NOT NULL)",
     ),
+    (
+        # What jobs tell and which answers may be repeated, beside the jobs again: Redis only rings.
+        """CREATE TABLE events (
+            job_id TEXT NOT NULL REFERENCES jobs (id) ON DELETE CASCADE, seq INTEGER NOT NULL,
+            tenant TEXT NOT NULL, visibility TEXT NOT NULL, attempt INTEGER NOT NULL, type TEXT NOT NULL,
+            at TIMESTAMPTZ NOT NULL, data TEXT NOT NULL, PRIMARY KEY (job_id, seq))""",
+        "CREATE INDEX events_by_age ON events (at)",
+        """CREATE TABLE answers (
+            number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, tenant TEXT NOT NULL, visibility TEXT NOT NULL,
+            key BYTEA NOT NULL, grouping BYTEA NOT NULL, job_id TEXT NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,
+            created_at TIMESTAMPTZ NOT NULL, expires_at TIMESTAMPTZ NOT NULL, vector BYTEA)""",
+        "CREATE UNIQUE INDEX answers_by_key ON answers (tenant, visibility, key)",
+        "CREATE INDEX answers_by_place ON answers (tenant, visibility, grouping, number) WHERE vector IS NOT NULL",
+        "CREATE INDEX answers_by_expiry ON answers (expires_at)",
+        "CREATE INDEX answers_by_job ON answers (job_id)",
+    ),
 )
 
 

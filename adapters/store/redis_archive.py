@@ -1,4 +1,4 @@
-"""Taking out of Redis what belongs to forgotten jobs: their events, cached answers and claims.
+"""Taking out of Redis what belongs to forgotten jobs: their claims, and what an older gorkd kept there of them.
 
 Nothing here needs a sweep: every key of a job has a time to live.
 """

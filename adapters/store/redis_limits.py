@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from adapters.store.digest import digest
 from adapters.store.memory import MemoryRateLimits, MemorySingleFlight
 from adapters.store.redis_client import TIMEOUT_S, TROUBLE, Outage, deadline, open_redis
+from adapters.store.sql import digest
 from core.job import Scope
 from core.limits import take_token
 from core.ports import Clock, Recorder

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 from datetime import timedelta
 
-from adapters.store.digest import digest
 from adapters.store.redis_client import TIMEOUT_S, TROUBLE, away, deadline, open_redis
+from adapters.store.sql import digest
 
 logger = logging.getLogger(__name__)
 

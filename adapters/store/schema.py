@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sqlite_utils import Database as Connection
 
-from adapters.store.digest import place_token
+from adapters.store.sql import digest, place_token
 from core.errors import SetupError
 
 # One tuple of statements a version; an applied one is never edited.
@@ -244,6 +244,11 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE TABLE ended_sessions (id TEXT PRIMARY KEY, until REAL NOT NULL) WITHOUT ROWID",
         "CREATE TABLE tries (name TEXT PRIMARY KEY, at REAL NOT NULL) WITHOUT ROWID",
     ),
+    (
+        # Keys as digests and texts as bytes, as on PostgreSQL.
+        "UPDATE jobs SET dedupe_key = digest(dedupe_key) WHERE dedupe_key IS NOT NULL",
+        "UPDATE memos SET key = digest(key), text = CAST(text AS BLOB)",
+    ),
 )
 
 
@@ -253,6 +258,7 @@ def migrate(connection: Connection, folder: Path) -> None:
     The write lock is taken before the version is read, so the others wait and then find nothing to
     do. Raises `SetupError` when a newer gorkd has written the file, `sqlite3.Error` as it comes.
     """
+    connection.conn.create_function("digest", 1, digest, deterministic=True)
     connection.conn.create_function("place_token", -1, place_token, deterministic=True)
     connection.execute("BEGIN IMMEDIATE")
     with connection.conn:

@@ -1,8 +1,7 @@
 """The file that keeps gorkd's records: opening it, and running work on it off the event loop.
 
-What is kept lies in jobs.py, sources.py, events.py and cache.py. One connection lives on one thread
-of its own: work never interleaves, and a caller that is cancelled leaves no half transaction,
-since the thread ends what it began. Several processes share the file through WAL.
+One connection lives on one thread of its own: work never interleaves, and a caller that is cancelled leaves no half
+transaction, since the thread ends what it began. Several processes share the file through WAL.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
@@ -19,7 +18,7 @@ from typing import TypeVar
 from sqlite_utils import Database as Connection
 
 from adapters.store.schema import migrate
-from adapters.store.tables import Row
+from adapters.store.sql import Dialect, Row, Sql, Values
 from adapters.write_ahead import OpenedFile, switch_to_write_ahead
 from core.errors import SetupError, StoreError
 
@@ -42,8 +41,28 @@ _REASONS = {  # by the beginning of SQLite's own name of the error
 _DAMAGE = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
 
 
+class SqliteConnection:
+    """`Sql`."""
+
+    dialect: Dialect = "sqlite"
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def rows(self, query: str, values: Values = ()) -> list[Row]:
+        return self._connection.execute(query, _kept(values)).fetchall()
+
+    def execute(self, query: str, values: Values = ()) -> int:
+        return int(self._connection.execute(query, _kept(values)).rowcount)
+
+    def execute_all(self, query: str, rows: Iterable[Sequence[object]]) -> None:
+        self._connection.conn.executemany(query, [_kept(row) for row in rows])
+
+
 class Database:
-    """gorkd.db in one folder, shared by the stores of a process. Close it with `aclose`."""
+    """gorkd.db in one folder, shared by the stores of a process (`Tables`). Close it with `aclose`."""
+
+    dialect: Dialect = "sqlite"
 
     def __init__(self, folder: Path, connection: Connection, thread: ThreadPoolExecutor) -> None:
         self._folder = folder
@@ -68,17 +87,16 @@ class Database:
             raise
         return cls(folder, connection, thread)
 
-    async def read(self, query: Callable[[Connection], T]) -> T:
-        """Run `query` outside a transaction. Raises `StoreError`."""
-        return await self._run(query)
+    async def read(self, work: Callable[[Sql], T]) -> T:
+        return await self._run(lambda connection: work(SqliteConnection(connection)))
 
-    async def write(self, change: Callable[[Connection], T]) -> T:
-        """Run `change` in one transaction, undone when it raises. Raises `StoreError`."""
+    async def write(self, work: Callable[[Sql], T], *, key: str = "") -> T:
+        """There is one writer at a time, whatever the `key`."""
 
         def in_transaction(connection: Connection) -> T:
             connection.execute("BEGIN IMMEDIATE")
             with connection.conn:
-                return change(connection)
+                return work(SqliteConnection(connection))
 
         done = await self._run(in_transaction)
         if self._told:
@@ -86,15 +104,11 @@ class Database:
             self._told = ""
         return done
 
-    async def rows(self, query: str, values: Sequence[object] = ()) -> list[Row]:
-        """Run one statement that returns rows, on its own (`Tables`). Raises `StoreError`."""
-        kept = _kept(values)
-        return await self._run(lambda connection: connection.execute(query, kept).fetchall())
+    async def rows(self, query: str, values: Values = ()) -> list[Row]:
+        return await self.read(lambda sql: sql.rows(query, values))
 
-    async def execute(self, query: str, values: Sequence[object] = ()) -> int:
-        """Run one statement on its own; how many rows it changed (`Tables`). Raises `StoreError`."""
-        kept = _kept(values)
-        return await self.write(lambda connection: int(connection.execute(query, kept).rowcount))
+    async def execute(self, query: str, values: Values = ()) -> int:
+        return await self.write(lambda sql: sql.execute(query, values))
 
     def damage(self) -> str:
         """What is wrong with the file, as far as it was met or shows by itself; "" for nothing. Blocks."""
@@ -128,9 +142,15 @@ class Database:
             raise StoreError(f"a value cannot be stored: {exc}") from exc
 
 
-def _kept(values: Sequence[object]) -> list[object]:
+def _kept(values: Values) -> Sequence[object] | dict[str, object]:
     """Moments as seconds since 1970."""
-    return [value.timestamp() if isinstance(value, datetime) else value for value in values]
+    if isinstance(values, Mapping):
+        return {name: _seconds(value) for name, value in values.items()}
+    return [_seconds(value) for value in values]
+
+
+def _seconds(value: object) -> object:
+    return value.timestamp() if isinstance(value, datetime) else value
 
 
 def _open(folder: Path, busy_timeout_s: float) -> Connection:

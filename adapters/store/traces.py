@@ -1,71 +1,214 @@
-"""The traces of long-running tools in SQLite."""
+"""What jobs did and what it cost: tool traces, each job's steps, and what models were paid.
+
+A trace is a row of `tool_traces`: JSON as text, times as naive UTC.
+"""
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 
-from sqlite_utils import Database as Connection
+from pydantic import TypeAdapter
 
-from adapters.store.sqlite import Database
-from adapters.store.trace_rows import COLUMNS, SELECT, from_row, no_such_trace, to_row
-from core.job import Scope
-from core.trace import Change, ToolTrace
+from adapters.store.sql import Sql, Tables
+from core.budget import Spent, month_of
+from core.codec import decode, encode
+from core.errors import StoreError
+from core.events import Json
+from core.job import ResearchJob, Scope
+from core.trace import Change, ToolTrace, TraceStatus
+from core.tracing import TraceEntry
 
-_MARKS = ", ".join("?" for _ in COLUMNS)
-_WRITE = f"INSERT OR REPLACE INTO tool_traces ({', '.join(COLUMNS)}) VALUES ({_MARKS})"  # noqa: S608  # names and marks
-_FIND = f"{SELECT} WHERE tenant = ? AND visibility = ? AND user_id = ?"
-_COMPLETED = f"{SELECT} WHERE tenant = ? AND visibility = ? AND tool_name = ? AND status = 'completed'"
-_NEWEST_FIRST = " ORDER BY created_at DESC, rowid DESC LIMIT ?"
+_COLUMNS = (
+    "id", "user_id", "org_id", "tool_name", "input_params", "status", "progress", "current_stage", "state", "result",
+    "error_message", "created_at", "started_at", "completed_at", "metrics", "tenant", "visibility",
+)  # fmt: skip
+_JSON_COLUMNS = frozenset({"input_params", "state", "result", "metrics"})  # which one driver would parse on its own
+_SELECTED = ", ".join(f"CAST({name} AS TEXT)" if name in _JSON_COLUMNS else name for name in _COLUMNS)
+_SELECT = f"SELECT {_SELECTED} FROM tool_traces"  # noqa: S608 -- our words
+_WRITE = f"""
+    INSERT INTO tool_traces ({", ".join(_COLUMNS)}) VALUES ({", ".join("?" * len(_COLUMNS))})
+    ON CONFLICT (id) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in _COLUMNS[1:])}
+"""  # noqa: S608 -- our words
+_FIND = f"{_SELECT} WHERE tenant = ? AND visibility = ? AND user_id = ?"
+_COMPLETED = f"{_SELECT} WHERE tenant = ? AND visibility = ? AND tool_name = ? AND status = 'completed'"
+_NEWEST_FIRST = " ORDER BY created_at DESC, id DESC LIMIT ?"
+
+_LAST = "SELECT COALESCE(MAX(number), 0) FROM trace_entries WHERE job_id = ?"
+_APPEND = "INSERT INTO trace_entries (job_id, number, tenant, visibility, at, entry) VALUES (?, ?, ?, ?, ?, ?)"
+_BOOK = """
+    INSERT INTO spending AS booked (tenant, asker, month, model, prompt_tokens, completion_tokens, cost_usd)
+    VALUES (?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (tenant, asker, month, model) DO UPDATE SET
+        prompt_tokens = booked.prompt_tokens + excluded.prompt_tokens,
+        completion_tokens = booked.completion_tokens + excluded.completion_tokens,
+        cost_usd = booked.cost_usd + excluded.cost_usd
+"""
+_SPENT = """
+    SELECT COALESCE(SUM(CASE WHEN asker = ? THEN cost_usd END), 0), COALESCE(SUM(cost_usd), 0)
+    FROM spending WHERE tenant = ? AND month = ?
+"""
+
+Cell = str | float | None
 
 
-class SqliteTraceStore:
+class SqlTraceStore:
     """A `TraceStore`."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
 
     async def put(self, trace: ToolTrace) -> ToolTrace:
-        def change(connection: Connection) -> ToolTrace:
-            stored = _get(connection, trace.id)
+        def put(sql: Sql) -> ToolTrace:
+            stored = _find(sql, trace.id)
             if stored is not None and not stored.has_ended:
                 return stored
-            _write(connection, trace)
+            sql.execute(_WRITE, _row(trace))
             return trace
 
-        return await self._database.write(change)
+        return await self._tables.write(put, key=f"tool_traces:{trace.id}")
 
     async def change(self, trace_id: str, change: Change) -> ToolTrace:
-        def apply(connection: Connection) -> ToolTrace:
-            stored = _get(connection, trace_id)
+        def apply(sql: Sql) -> ToolTrace:
+            stored = _find(sql, trace_id)
             if stored is None:
                 raise no_such_trace(trace_id)
             changed = change(stored)
             if changed is not stored:
-                _write(connection, changed)
+                sql.execute(_WRITE, _row(changed))
             return changed
 
-        return await self._database.write(apply)
+        return await self._tables.write(apply, key=f"tool_traces:{trace_id}")
 
     async def get(self, trace_id: str) -> ToolTrace | None:
-        return await self._database.read(lambda connection: _get(connection, trace_id))
+        return await self._tables.read(lambda sql: _find(sql, trace_id))
 
     async def find(self, scope: Scope, user_id: str, *, tool_name: str | None, limit: int) -> list[ToolTrace]:
         query, values = _FIND, [scope.tenant, scope.visibility, user_id]
         if tool_name is not None:
             query, values = query + " AND tool_name = ?", [*values, tool_name]
-        rows = await self._database.rows(query + _NEWEST_FIRST, (*values, max(limit, 0)))
-        return [from_row(row) for row in rows]
+        rows = await self._tables.rows(query + _NEWEST_FIRST, (*values, max(limit, 0)))
+        return [_trace(row) for row in rows]
 
     async def completed(self, scope: Scope, tool_name: str, *, limit: int) -> list[ToolTrace]:
         values = (scope.tenant, scope.visibility, tool_name, max(limit, 0))
-        return [from_row(row) for row in await self._database.rows(_COMPLETED + _NEWEST_FIRST, values)]
+        return [_trace(row) for row in await self._tables.rows(_COMPLETED + _NEWEST_FIRST, values)]
 
 
-def _get(connection: Connection, trace_id: str) -> ToolTrace | None:
-    row = connection.execute(f"{SELECT} WHERE id = ?", (trace_id,)).fetchone()
-    return None if row is None else from_row(row)
+class SqlTraceLog:
+    """A `TraceLog` that also books model calls to the job's asker and tenant, for `SqlSpending`."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+
+    async def append(self, job_id: str, entries: Sequence[TraceEntry]) -> None:
+        def append(sql: Sql) -> None:
+            jobs = sql.rows("SELECT job FROM jobs WHERE id = ?", (job_id,))
+            if not jobs:
+                return
+            request = decode(jobs[0][0], ResearchJob).request
+            scope = request.scope
+            ((last,),) = sql.rows(_LAST, (job_id,))
+            numbered = enumerate(entries, start=last + 1)
+            rows = [
+                (job_id, number, scope.tenant, scope.visibility, entry.at, encode(entry)) for number, entry in numbered
+            ]
+            sql.execute_all(_APPEND, rows)
+            calls = [entry for entry in entries if entry.kind == "model"]
+            sql.execute_all(_BOOK, [_booking(entry, scope.tenant, request.asker) for entry in calls])
+
+        await self._tables.write(append, key=job_id)
+
+    async def read(self, job_id: str) -> list[TraceEntry]:
+        rows = await self._tables.rows("SELECT entry FROM trace_entries WHERE job_id = ? ORDER BY number", (job_id,))
+        return [decode(text, TraceEntry) for (text,) in rows]
 
 
-def _write(connection: Connection, trace: ToolTrace) -> None:
-    cells = [str(cell) if isinstance(cell, datetime) else cell for cell in to_row(trace)]
-    connection.execute(_WRITE, cells)
+class SqlSpending:
+    """A `Spending`: what model calls have cost, by month, model and whoever asked."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+
+    async def spent(self, tenant: str, asker: str, month: str) -> Spent:
+        ((user_usd, workspace_usd),) = await self._tables.rows(_SPENT, (asker, tenant, month))
+        return Spent(user_usd, workspace_usd)
+
+
+def _booking(entry: TraceEntry, tenant: str, asker: str) -> tuple[str, str, str, str, int, int, float]:
+    """A model call as a row of `spending`; one without a price is booked with its tokens alone."""
+    tokens = entry.prompt_tokens, entry.completion_tokens
+    return (tenant, asker, month_of(entry.at), entry.detail, *tokens, entry.cost_usd or 0.0)
+
+
+def _find(sql: Sql, trace_id: str) -> ToolTrace | None:
+    rows = sql.rows(f"{_SELECT} WHERE id = ?", (trace_id,))
+    return _trace(rows[0]) if rows else None
+
+
+def _row(trace: ToolTrace) -> tuple[Cell, ...]:
+    """One value a column, in their order."""
+    return (
+        trace.id, trace.user_id, trace.org_id, trace.tool_name, _dump(trace.input_params), trace.status.value,
+        trace.progress, trace.current_stage, _dump(trace.state), _dump(trace.result), trace.error_message,
+        _naive(trace.created_at), _naive(trace.started_at), _naive(trace.completed_at), _dump(trace.metrics),
+        trace.scope.tenant, trace.scope.visibility,
+    )  # fmt: skip
+
+
+def _trace(row: Sequence[object]) -> ToolTrace:
+    """Raises `StoreError` when another program has written something else there."""
+    cells = dict(zip(_COLUMNS, row, strict=True))
+    try:
+        return ToolTrace(
+            id=str(cells["id"]),
+            scope=Scope(str(cells["tenant"]), str(cells["visibility"])),
+            user_id=str(cells["user_id"]),
+            org_id=_TEXT.validate_python(cells["org_id"]),
+            tool_name=str(cells["tool_name"]),
+            input_params=_load(cells["input_params"]) or {},
+            created_at=_aware(cells["created_at"]) or datetime.fromtimestamp(0, UTC),
+            status=TraceStatus(str(cells["status"])),
+            progress=_NUMBER.validate_python(cells["progress"]),
+            current_stage=_TEXT.validate_python(cells["current_stage"]),
+            state=_load(cells["state"]) or {},
+            result=_load(cells["result"]),
+            error_message=_TEXT.validate_python(cells["error_message"]),
+            started_at=_aware(cells["started_at"]),
+            completed_at=_aware(cells["completed_at"]),
+            metrics=_load(cells["metrics"]) or {},
+        )
+    except ValueError as exc:  # pydantic's own included
+        raise StoreError(f"trace {cells['id']} cannot be read: {type(exc).__name__}") from exc
+
+
+def no_such_trace(trace_id: str) -> StoreError:
+    return StoreError(f"no trace {trace_id}")
+
+
+def _dump(value: Mapping[str, Json] | None) -> str | None:
+    return None if value is None else _JSON.dump_json(dict(value)).decode()
+
+
+def _load(value: object) -> dict[str, Json] | None:
+    return None if value is None else _JSON.validate_json(str(value))
+
+
+def naive(time: datetime) -> str:
+    """As `tool_traces` keeps times."""
+    return str(time.astimezone(UTC).replace(tzinfo=None))
+
+
+def _naive(time: datetime | None) -> str | None:
+    return None if time is None else naive(time)
+
+
+def _aware(value: object) -> datetime | None:
+    time = _TIME.validate_python(value)
+    return None if time is None else time.replace(tzinfo=UTC)
+
+
+_JSON: TypeAdapter[dict[str, Json]] = TypeAdapter(dict[str, Json])
+_TEXT: TypeAdapter[str | None] = TypeAdapter(str | None)
+_NUMBER: TypeAdapter[float] = TypeAdapter(float)
+_TIME: TypeAdapter[datetime | None] = TypeAdapter(datetime | None)

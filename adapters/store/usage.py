@@ -1,6 +1,6 @@
-"""How gorkd is used, counted in SQLite or in PostgreSQL.
+"""How gorkd is used.
 
-The figures of a result are columns (figures.py) that an index holds, so that counting reads no job and no answer.
+The figures of a result are columns that an index holds, so that counting reads no job and no answer.
 """
 
 from __future__ import annotations
@@ -8,23 +8,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from string import Template
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sqlite_utils import Database as Connection
-
-from adapters.store.sqlite import Database
+from adapters.store.sql import POSITION, Dialect, Tables
 from core.usage import Period, Usage, UsageKey
 
-if TYPE_CHECKING:
-    from adapters.store.postgres import PostgresDatabase
-
+_DAY: dict[Dialect, str] = {
+    "sqlite": "date(CAST(j.created_at AS INTEGER), 'unixepoch')",
+    "postgres": "to_char(j.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD')",
+}
 _KEYS: dict[UsageKey, str] = {
     "day": "'' AS tenant, $day AS day",
     "tenant": "j.tenant, '' AS day",
     "tenant and day": "j.tenant, $day AS day",
 }
 _GOOD = '"is_good":true'  # as the codec writes it; within a text its quotes would be escaped
-_WHERE = "j.created_at >= $since AND j.created_at < $until $whose"
+_WHERE = "j.created_at >= :since AND j.created_at < :until $whose"
 
 # `place` counts the answered ones from the fastest, so the nearest rank of p is the first whose place is p × n.
 _JOBS = Template(f"""
@@ -60,48 +59,23 @@ _VOTES = Template(f"""
 """)  # noqa: S608 -- our words
 
 
-class SqliteUsageLog:
+class SqlUsageLog:
     """A `UsageLog`."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
 
     async def usage(self, period: Period, *, tenant: str = "", by: UsageKey = "tenant and day") -> list[Usage]:
-        jobs, values = counting_query(by, tenant, period)
-        votes = _VOTES.substitute(_sqlite_words(by, tenant), is_good=f"instr(r.rating, '{_GOOD}') > 0")
-
-        def read(connection: Connection) -> list[Usage]:
-            return _entries(connection.execute(jobs, values).fetchall(), connection.execute(votes, values).fetchall())
-
-        return await self._database.read(read)
-
-
-def counting_query(by: UsageKey, tenant: str, period: Period) -> tuple[str, dict[str, str | float]]:
-    """What SQLite counts jobs with, and its values."""
-    since, until = period.begins_at.timestamp(), period.ends_at.timestamp()
-    return _JOBS.substitute(_sqlite_words(by, tenant)), {"since": since, "until": until, "tenant": tenant}
-
-
-def _sqlite_words(by: UsageKey, tenant: str) -> dict[str, str]:
-    day = "date(CAST(j.created_at AS INTEGER), 'unixepoch')"
-    whose = "AND j.tenant = :tenant" if tenant else ""
-    return {"key": Template(_KEYS[by]).substitute(day=day), "since": ":since", "until": ":until", "whose": whose}
-
-
-class PostgresUsageLog:
-    """A `UsageLog`."""
-
-    def __init__(self, database: PostgresDatabase) -> None:
-        self._database = database
-
-    async def usage(self, period: Period, *, tenant: str = "", by: UsageKey = "tenant and day") -> list[Usage]:
-        day = "to_char(j.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD')"
-        key, whose = Template(_KEYS[by]).substitute(day=day), "AND j.tenant = %(tenant)s" if tenant else ""
-        words = {"key": key, "since": "%(since)s", "until": "%(until)s", "whose": whose}
+        jobs, votes = counting_queries(self._tables.dialect, by, tenant)
         values = {"since": period.begins_at, "until": period.ends_at, "tenant": tenant}
-        votes = _VOTES.substitute(words, is_good=f"position('{_GOOD}' IN r.rating) > 0")
-        counted = await self._database.rows(_JOBS.substitute(words), values)
-        return _entries(counted, await self._database.rows(votes, values))
+        return await self._tables.read(lambda sql: _entries(sql.rows(jobs, values), sql.rows(votes, values)))
+
+
+def counting_queries(dialect: Dialect, by: UsageKey, tenant: str) -> tuple[str, str]:
+    """What counts jobs and what counts votes, by `:since`, `:until` and `:tenant`."""
+    key = Template(_KEYS[by]).substitute(day=_DAY[dialect])
+    words = {"key": key, "whose": "AND j.tenant = :tenant" if tenant else ""}
+    return _JOBS.substitute(words), _VOTES.substitute(words, is_good=f"{POSITION[dialect]}(r.rating, '{_GOOD}') > 0")
 
 
 def _entries(counted: Iterable[Sequence[Any]], voted: Iterable[Sequence[Any]]) -> list[Usage]:

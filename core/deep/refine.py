@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.conversation import read_turns
+from core.conversation import needs_context, standalone_by_rules, turns_behind
 from core.deep.asking import Said, ask_model, line, listed, strings
 from core.deep.state import RefinedQuestion
 from core.deps import Deps
@@ -22,7 +22,7 @@ async def refine_question(job: ResearchJob, deps: Deps, *, within_s: float) -> R
     What was said before in the job's thread tells what a follow-up means.
     """
     settings = deps.settings.deep
-    turns = await read_turns(job, deps)
+    turns = await turns_behind(job, deps)
     said = await ask_model(
         deps,
         "refine",
@@ -34,8 +34,9 @@ async def refine_question(job: ResearchJob, deps: Deps, *, within_s: float) -> R
         schema=_schema(settings.max_items),
         within_s=within_s,
     )
+    question = line(said.fields.get("question")) or job.query
     return RefinedQuestion(
-        question=line(said.fields.get("question")) or job.query,
+        question=standalone_by_rules(job.query, turns) if needs_context(question) else question,
         in_scope=listed(said.fields.get("in_scope"), most=MAX_BOUNDARIES),
         out_of_scope=listed(said.fields.get("out_of_scope"), most=MAX_BOUNDARIES),
         key_terms=listed(said.fields.get("key_terms"), most=MAX_TERMS),

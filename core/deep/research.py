@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from core.answer import JobResult, ResearchAnswer
 from core.budget import BudgetSpent
-from core.conversation import leans_on_thread
+from core.conversation import may_lean
 from core.deep.completeness import check_completeness
 from core.deep.estimate import estimate_from
 from core.deep.facts import process_results
@@ -211,7 +211,7 @@ class _Run:
             queries=searched.queries_executed,
             providers=searched.providers_used,
             question_type=self.work.job.intent.question_type,
-            understood=state.refined.question if leans_on_thread(self.work.job) else "",
+            understood=state.refined.question if may_lean(self.work.job) else "",
             details=tool_output(self.record.id, state, answer, sources, stop),
         )
 

@@ -11,9 +11,10 @@ from core.deep.state import DeepState, RoundQueries, RoundSources
 from core.errors import SearchFailed
 from core.evidence.independence import owner
 from core.quality import pmid_of
-from core.source import SearchMetadata, SearchPlan, SearchQuery, Source
+from core.source import SearchFilters, SearchMetadata, SearchPlan, SearchQuery, Source
 from core.stages.gathering import Gathering
 from core.stages.given import read_given
+from core.stages.plan import awake, foreign
 from core.stages.search import collect_sources
 from core.urls import canonical_url
 from core.work import Work
@@ -95,7 +96,7 @@ def fresh(found: Sequence[Source], known: Sequence[Source], *, most: int, per_ow
 
 def web_providers(work: Work) -> tuple[str, ...]:
     """All but PubMed; web searches alone where there is one, since the others answer a question's words poorly."""
-    strengths = {name: provider.strength for name, provider in work.deps.providers.items() if name != PUBMED}
+    strengths = {name: strength for name, strength in awake(work.deps).items() if name != PUBMED}
     web = [name for name, strength in strengths.items() if strength in ("factual", "conceptual", "files")]
     has_web = any(strengths[name] != "files" for name in web)
     return tuple(web if has_web else strengths)
@@ -104,10 +105,11 @@ def web_providers(work: Work) -> tuple[str, ...]:
 def _plan(work: Work, queries: RoundQueries, known: Sequence[Source]) -> SearchPlan:
     settings = work.deps.settings
     web = web_providers(work)
+    filters = SearchFilters(language=foreign(work.job.intent))
     pubmed = [SearchQuery(text, only=(PUBMED,), is_verbatim=True) for text in queries.pubmed]
     wanted = [
         *(pubmed if PUBMED in work.deps.providers else []),
-        *(SearchQuery(text, only=web) for text in queries.web),
+        *(SearchQuery(text, filters, only=web) for text in queries.web),
     ]
     return SearchPlan(
         queries=tuple(query for query in wanted if query.only),

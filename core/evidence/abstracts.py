@@ -35,7 +35,8 @@ _METHOD = regex.compile(
     r"|\b(?:questionnaire|retrospectively|prospectively|we\s+(?:used|reviewed|analy[sz]ed|measured|recruited|performed|included|compared|collected))\b",
     regex.IGNORECASE,
 )
-_LAST = (0.3, 0.24, 0.12)  # for the last sentences of an abstract without labels, last first
+_LAST = (0.3, 0.3, 0.24, 0.12)  # for the last sentences of an abstract whose labels name no conclusion, last first
+_OPENING = 0.4  # of an abstract: there it says why and how
 
 
 def reads_as_abstract(content: str) -> bool:
@@ -47,14 +48,14 @@ def role_of(text: str, start: int, content: str, heading: str = "") -> float:
     labels = list(_LABEL.finditer(content))
     before = [label["label"] for label in labels if label.start() <= start + 1]
     part = before[-1] if before else heading or ""
-    if len(labels) > 1 or heading:
+    if heading or any(_CONCLUDES.search(label["label"]) for label in labels):
         if _CONCLUDES.search(part):
             return 0.5
         return 0.1 if _FOUND.search(part) and not states_aim(text) else -0.3
-    left = len(regex.findall(r"[.!?](?=\s+\p{Lu})", content[start + len(text) - 1 :]))
-    score = _LAST[left] if left < len(_LAST) else 0.0
     if states_aim(text):
         return -0.3
+    left = len(regex.findall(r"[.!?](?=\s+\p{Lu})", content[start + len(text) - 1 :]))
+    score = _LAST[left] if left < len(_LAST) else -0.2 if start < _OPENING * len(content) else 0.0
     if _CONCLUSION.search(text):
         return score + 0.2
     return score - 0.15 if _METHOD.search(text) else score

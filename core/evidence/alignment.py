@@ -11,7 +11,7 @@ from itertools import pairwise
 import regex
 from rapidfuzz.distance import JaroWinkler
 
-from core.evidence.opposites import are_opposite
+from core.evidence.opposites import are_opposite, kinds, senses
 from core.evidence.words import Kind, Reading, Token, match_tokens, read
 from core.sentences import sentences_of
 from core.text.language import detect_language
@@ -187,11 +187,6 @@ MAX_SENTENCES = 40  # of the passage, among which the claim's home is looked for
 HALF = 0.5  # of the claim's words in order in the sentence; below, it is in words of its own
 MOSTLY = 0.6  # the same, below which a word in another's place may be there for another reason
 CLOSE = 0.7  # share of the claim's words that stand in order in the sentence; then places may be compared
-DEGREES = frozenset(
-    """higher lower larger smaller greater bigger longer shorter better worse stronger weaker faster slower older
-    younger earlier later richer poorer cheaper safer riskier rarer highest lowest largest smallest longest shortest
-    best worst strongest weakest oldest youngest""".split()
-)
 MIN_KEPT = 3  # content words that a claim must share with the sentence, lest two or three words pass for a copy
 
 
@@ -256,6 +251,13 @@ class Comparison:
         small = {token.text for token in self.home.tokens if not token.is_content}  # if read as another language
         return tuple(word for word in self.claim.content if word not in self.partner and word.text not in small)
 
+    @cached_property
+    def meant(self) -> tuple[frozenset[int], frozenset[int], frozenset[int]]:
+        """WordNet's sets: of all words of the source, of the passage's that the claim has not, and what these are."""
+        wide = frozenset[int]().union(*map(senses, self.wider.stems))
+        free = read(self.passage).stems - self.claim.stems
+        return wide, frozenset[int]().union(*map(senses, free)), frozenset[int]().union(*map(kinds, free))
+
     def names(self, word: Token) -> bool:
         """Whether the source has the name, as `has_name`."""
         return has_name(word, self.home) or has_name(word, self.wider)
@@ -308,16 +310,14 @@ class Comparison:
             if are_opposite(word.stem, said.stem) and word.stem not in self.home.stems
         ] or self._opposed_before()
 
-    @cached_property
-    def opposed_degree(self) -> tuple[Token, Token] | None:
-        """A degree in the claim where the home has the opposite one alone, wherever it stands: higher, lower."""
-        ours, theirs = (
-            [word for word in reading.content if word.text in DEGREES] for reading in (self.claim, self.home)
-        )
-        if len(ours) != 1 or len(theirs) != 1 or not are_opposite(ours[0].stem, theirs[0].stem):
+    @property
+    def opposed_anywhere(self) -> tuple[Token, Token] | None:
+        """A word of the claim that the source has not, and its opposite in a sentence that has half of the claim."""
+        if sum(self.home.match(word) > 0 for word in self.claim.content) < HALF * len(self.claim.content):
             return None
-        found = sum(self.home.match(word) > 0 for word in self.claim.content)
-        return (ours[0], theirs[0]) if found >= MOSTLY * len(self.claim.content) else None
+        ours = [word for word in self.claim.content if not word.values and word.stem not in self.wider.stems]
+        theirs = [said for said in self.home.content if said.stem not in self.claim.stems]
+        return next(((word, said) for word in ours for said in theirs if are_opposite(word.stem, said.stem)), None)
 
     def _opposed_before(self) -> list[tuple[Token, Token]]:
         """The same, of words that stand each before the same word: higher rates, lower rates."""

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from core.answer import Claim, Conflict, ResearchAnswer, Verdict
+from core.errors import provider_name
 from core.evidence.authority import PRIMARY_KINDS, registrable_domain
 from core.evidence.confidence import age_days
 from core.evidence.conflicts import lone_weaker_voice, name_sides
@@ -21,6 +22,7 @@ from core.source import Source, SourceCollection, SourceKind
 from core.wording import DISAGREE, DISAGREE_FURTHER, DISAGREES_ALONE, counted
 
 MAX_LIMITATIONS = 6  # more is not read
+MAX_PLACES = 5  # named of the pages left out
 STALE_DAYS = {  # age of the newest source that is worth saying, by kind of question
     QuestionType.CURRENT_EVENT: 7,
     QuestionType.FACTUAL: 365,
@@ -41,28 +43,28 @@ def find_limitations(
     *,
     conflicts: Sequence[Conflict],
     now: datetime,
-    unanswered: str = "",
     is_checked: bool = True,
     stopped_because: str = "",
 ) -> tuple[str, ...]:
     """At most `MAX_LIMITATIONS` sentences, most important first.
 
     They speak of the sources that the claims rest on; where there is no claim, of all that were read.
-    `unanswered` is why the summary does not answer, "" when it does.
     """
     used = _used(found.sources, claims)
     sentences = [
-        *([f"This may not answer the question: {unanswered}."] if unanswered else []),
         *_checking(claims, is_checked=is_checked),
         *_stopping(stopped_because),
         *found.search_metadata.notes,
+        *(() if claims else _left_out(found)),
         *_retractions(used),
         *_disagreements(conflicts, found.sources),
         *(_breadth(used) if claims else ()),
         *_age(used, question_type, now),
         *_failures(found),
+        *_late_pages(found),
         *_extracts(used),
         *_kinds(used),
+        *(_left_out(found) if claims else ()),
     ]
     return tuple(dict.fromkeys(sentences))[:MAX_LIMITATIONS]
 
@@ -147,10 +149,28 @@ def _age(used: Sequence[Source], question_type: QuestionType, now: datetime) -> 
 def _failures(found: SourceCollection) -> Iterator[str]:
     by_reason: dict[str, list[str]] = {}
     for provider, reason in sorted(found.search_metadata.failures.items()):
-        by_reason.setdefault(reason.strip().rstrip(".") or "no reason given", []).append(_provider_name(provider))
+        by_reason.setdefault(reason.strip().rstrip(".") or "no reason given", []).append(provider_name(provider))
     for reason, names in by_reason.items():
         *first, last = names
         yield f"{', '.join(first)}{' and ' if first else ''}{last} gave nothing: {reason}."
+
+
+def _late_pages(found: SourceCollection) -> Iterator[str]:
+    if late := found.search_metadata.pages_late:
+        yield f"{counted(late, 'page')} did not answer in time."
+
+
+def _left_out(found: SourceCollection) -> Iterator[str]:
+    """What was found and thrown away, so that nobody takes it for never found."""
+    search = found.search_metadata
+    if not search.left_out:
+        return
+    places = list(dict.fromkeys(search.left_out))
+    more = [f"{len(places) - MAX_PLACES} more"] if len(places) > MAX_PLACES else []
+    listed = ", ".join([*(_short(place, 40) for place in places[:MAX_PLACES]), *more])
+    few, found_pages = len(search.left_out), search.pages_read + search.pages_failed
+    share = f"{few} of {counted(max(found_pages, few), 'page')} {'was' if few == 1 else 'were'} left out"
+    yield f"{share}, for sharing next to no word with the question: {listed}."
 
 
 def _extracts(used: Sequence[Source]) -> Iterator[str]:
@@ -173,13 +193,6 @@ def _kinds(used: Sequence[Source]) -> Iterator[str]:
         yield _ONE_KIND[only]
     else:
         yield "No primary source (official, standards or peer-reviewed) was found."
-
-
-_PROVIDER_NAMES = {"arxiv": "arXiv", "pubmed": "PubMed", "files": "The search in local files"}
-
-
-def _provider_name(provider: str) -> str:
-    return _PROVIDER_NAMES.get(provider, provider[:1].upper() + provider[1:])
 
 
 def _short(text: str, max_chars: int = 90) -> str:

@@ -21,7 +21,8 @@ from core.evidence.alignment import (
     is_year_token,
 )
 from core.evidence.cues import Cue
-from core.evidence.verbatim import find_frame, points_back, quotations_in, subject_of, verify_quote
+from core.evidence.quantities import shares
+from core.evidence.verbatim import find_frame, quotations_in, verify_quote
 from core.evidence.words import Kind, Reading, Token, is_irregular_past, read
 from core.text.language import KNOWN, detect_language, negations
 
@@ -39,15 +40,21 @@ def check_language(pair: Comparison) -> Iterator[Veto]:
     elif pair.is_translated:
         there = detect_language(pair.home.text)
         ours, theirs = denials(pair.claim, pair.language), denials(pair.home, there)
+        if len(pair.home.content) > LONGER * len(pair.claim.content):
+            theirs = []  # it may deny something else
         for cue in (Cue.HEDGE, Cue.CONDITION):
             kept = any(kind.first(pair.language, pair.claim.text) for kind in _KINDRED[cue])
-            if not kept and there in KNOWN and (said := cue.first(there, pair.home.text[:LEADING])):
+            said = cue.first(there, pair.home.text[:LEADING])
+            if not kept and there in KNOWN and said and said.lower() not in _TEMPORAL:
                 yield Veto(cue.value, Force.DOUBTS, f'the source says "{said}"')
                 return
-        if there in KNOWN and bool(ours) != bool(theirs):
+        is_new = ours and not theirs and not any(_is_negative(token, there) for token in pair.home.tokens)
+        if there in KNOWN and (is_new or (theirs and not ours)):
             yield Veto("negation", Force.DOUBTS, f"the source {'denies something' if theirs else 'denies nothing'}")
 
 
+LONGER = 1.6  # times the claim's content words; a longer sentence in another language says more than the claim
+_TEMPORAL = frozenset("until bis hasta jusqu'à até tot fino could".split())  # in another language perhaps no condition
 LEADING = 60  # characters of a sentence in another language, which a condition there governs
 REACH = 3  # content words after a negation that it may deny
 _FAILING = regex.compile(
@@ -83,16 +90,18 @@ def _check_negation(pair: Comparison) -> Iterator[Veto]:
         if any(word in pair.claimed or (is_foreign and pair.claim.match(word)) for word in scope)
     ]
     if (len(added) + len(dropped)) % 2 == 0:
-        if ours and not theirs and not any(_is_negative(pair, token) for token in pair.wider.tokens):
+        if ours and not theirs and not any(_is_negative(token, pair.language) for token in pair.wider.tokens):
             yield Veto("negation", Force.DOUBTS, f'the source denies nothing, the claim "{ours[0][0].text}"')
         return
+    said_so = [match.group() for match in _REVERSED.finditer(pair.claim.text)]
     if (
         not is_near
         or len(pair.opposed) % 2
+        or (dropped and any(one[:5].lower() not in pair.home.text.lower() for one in said_so))
         or (
             added
             and any(
-                token.is_content and _is_negative(pair, token)
+                token.is_content and _is_negative(token, pair.language)
                 for token in _around(pair, added[0])
                 if token not in pair.claimed
             )
@@ -107,6 +116,13 @@ def _check_negation(pair: Comparison) -> Iterator[Veto]:
         yield Veto("negation", force, f'the source does not deny "{added[0][0].text}"')
     else:
         yield Veto("negation", force, f'the source denies "{dropped[0][0].text}"')
+
+
+_REVERSED = regex.compile(
+    r"\b(?:out of|keeps? (?:\p{L}+ ){1,4}from|prevent\w*|avoid\w*|stop\w*|ceas\w*|without|refus\w*|reject\w*|"
+    r"only|un\p{Ll}{4,}|dis\p{Ll}{4,})\b",
+    regex.IGNORECASE,
+)  # by which a claim may deny what its source denies with "not"
 
 
 def _around(pair: Comparison, scope: list[Token]) -> list[Token]:
@@ -164,8 +180,8 @@ def is_denying(token: Token, language: str) -> bool:
     return language == "en" and (lower.endswith("n't") or _FAILING.fullmatch(lower) is not None)
 
 
-def _is_negative(pair: Comparison, token: Token) -> bool:
-    return is_denying(token, pair.language) or _NEGATIVE.fullmatch(token.text.lower()) is not None
+def _is_negative(token: Token, language: str) -> bool:
+    return is_denying(token, language) or _NEGATIVE.fullmatch(token.text.lower()) is not None
 
 
 def _is_same_denial(pair: Comparison, ours: list[Token], theirs: list[Token]) -> bool:
@@ -303,6 +319,8 @@ def _check_quantifiers(pair: Comparison) -> Iterator[Veto]:
         said = pair.partner[word].start if word else 0
         there = [other for _, at, other in theirs if 0 <= said - at[0] <= _QUANTIFIER_REACH] or [highest * (not theirs)]
         is_said = any(other.lower() == written.lower() and its >= rank for other, _, its in theirs)
+        is_said = is_said or (rank == 2 and any(share.points > 50 for share in shares(pair.wider)))
+        is_said = is_said or any(cue.first(pair.language, pair.claim.text[span[1] :]) for cue in (Cue.ABOVE, Cue.BELOW))
         if rank >= 2 and rank > max(there) and not is_said:
             yield Veto("quantifiers", Force.DOUBTS, f'the source does not say "{written}"')
             return
@@ -334,7 +352,8 @@ def _ranks(pair: Comparison, reading: Reading) -> list[tuple[str, tuple[int, int
 def _is_before_number(reading: Reading, end: int) -> bool:
     """Whether the next word is a number: "nearly six" and "only 25 %" limit the number alone."""
     at = bisect_left(reading.tokens, end, key=lambda token: token.start)
-    return at < len(reading.tokens) and reading.tokens[at].kind is Kind.NUMBER
+    is_number = at < len(reading.tokens) and reading.tokens[at].kind is Kind.NUMBER
+    return is_number and "(" not in reading.text[end : reading.tokens[at].start]
 
 
 def _is_spelled(reading: Reading, end: int) -> bool:
@@ -349,6 +368,7 @@ def _is_counted(reading: Reading, word: Token) -> bool:
 _FUTURE = frozenset("will shall won't".split())
 _PAST = frozenset("was were had did wasn't weren't hadn't didn't".split())
 _PRESENT = frozenset("is are has have does do isn't aren't hasn't haven't doesn't don't".split())
+_NOW = frozenset("is are isn't aren't".split())  # "has been" may be told of what "was"
 _PLANS = frozenset("will shall won't would plan plans planned expect expects expected going due".split())
 _AUXILIARY_REACH = 5  # tokens before a verb among which its auxiliary stands
 
@@ -365,7 +385,7 @@ def _check_tense(pair: Comparison) -> Iterator[Veto]:
             does = "does not say" if ours & _FUTURE else "says"
             yield Veto("tense", Force.DOUBTS, f'the source {does} "will"')
             return
-        is_past_now = ours & _PRESENT and not ours & _PAST and theirs & _PAST
+        is_past_now = ours & _NOW and not ours & _PAST and theirs & _PAST
         if is_past_now or (_ends_in_s(word, ours) and _is_past_form(said, theirs)):
             yield Veto("tense", Force.DOUBTS, f'the source has "{word.text}" in the past')
             return
@@ -454,46 +474,6 @@ def _speaker(reading: Reading) -> Reading | None:
     return read(match["one"] or match["two"]) if match else None
 
 
-MIN_CONTENT = 4  # content words below which a claim without a verb is a fragment
-_VERB = regex.compile(r"\p{L}{2}ed\b|n['’]t\b|[.!?。]\W*$", regex.IGNORECASE)  # or a stop, as sentences have
-
-
-def _check_subject(pair: Comparison) -> Iterator[Veto]:
-    """A claim about "it" or "the company", unless what the answer spoke of last stands in the evidence."""
-    text = pair.claim.text
-    if points_back(text):
-        subject = subject_of(pair.before.text)
-        if not subject.content:
-            chained = [word for word in pair.before.names if pair.names(word)]
-            if not chained:
-                yield Veto("subject", Force.DOUBTS, f'who or what "{text.split()[0]}" is, was not said before')
-        elif not any(pair.names(word) for word in subject.content):
-            yield Veto("subject", Force.DOUBTS, f"the source does not speak of {subject.text}")
-        elif (other := _other_subject(pair)) is not None:
-            yield Veto("subject", Force.DOUBTS, f"the source says it of {other.text}")
-    has_verb = _VERB.search(text) or any(_is_finite(token) for token in pair.claim.tokens)
-    if len(pair.claim.content) < MIN_CONTENT and not has_verb:
-        yield Veto("fragment", Force.DOUBTS, "not a whole sentence")
-
-
-def _is_finite(token: Token) -> bool:
-    lower = token.text.lower()
-    return lower in _PAST | _PRESENT | _FUTURE or is_irregular_past(lower)
-
-
-def _other_subject(pair: Comparison) -> Token | None:
-    """The name that begins the home, where what was spoken of before is another."""
-    subject = pair.home.units[0] if pair.home.units else ()
-    if not subject or not subject[0].text[0].isupper() or subject[0] in pair.claimed or calendar_of(subject[0]):
-        return None
-    if subject[0].kind is Kind.WORD and is_plural(subject[0]):
-        return None
-    first = min(pair.claimed, key=lambda word: word.start, default=None)
-    opens = not pair.home.text[: subject[0].start].strip()
-    is_subject = first is not None and subject[-1].end <= first.start and opens
-    return subject[0] if is_subject and not any(has_name(word, pair.before) for word in subject) else None
-
-
 def _check_frame(pair: Comparison) -> Iterator[Veto]:
     """What stands around the sentence in the source and makes it another's, a question or a mistake."""
     content = pair.context if pair.sentence in pair.context else pair.passage
@@ -529,6 +509,7 @@ def _check_mixture(pair: Comparison) -> Iterator[Veto]:
     for left, right in pairwise(places):
         skipped = [word for word in pair.home.content if left.end <= word.start and word.end <= right.start]
         rivals = [word for word in skipped if _rival_kind(word) in kinds and not pair.claim.match(word)]
+        rivals = [word for word in rivals if word.kind is not Kind.NUMBER or not _is_day(pair.home, word)]
         between = pair.home.text[left.end : right.start]
         if rivals and not _ASIDE.fullmatch(between) and _CLAUSE.search(between[: skipped[-1].start - left.end]):
             yield Veto("mixture", Force.DOUBTS, f'the source says "{right.text}" after {rivals[0].text}')
@@ -553,8 +534,13 @@ _CLAUSE = regex.compile(
     r"[;:]|,(?!\d)|\b(?:and|but|yet|whereas|while|although|though|than|versus|vs|to|then|und|et|y|e|en)\b"
 )
 _ASIDE = regex.compile(
-    r"\s*(?:\([^()]*\)|\[[^\[\]]*\]|,(?:(?!\b(?:and|but|whereas|while)\b)[^,;])*,|,\s(?:an?|the|\S+['’]s)\s[^,;]{1,80},|[–—][^–—;]*[–—])\s*(?:\p{L}+\s+){0,3}"
+    r"\s*(?:\([^()]*\)|\[[^\[\]]*\]|,(?:(?!\b(?:and|but|whereas|while)\b)[^,;])*,|,\s(?:an?|the|\S+['’]s|\p{L}+ed|known|born)\s[^,;]{1,80},|[–—][^–—;]*[–—])\s*(?:\p{L}+\s+){0,3}"
 )
+
+
+def _is_day(reading: Reading, number: Token) -> bool:
+    at = reading.positions[number]
+    return any(calendar_of(token) for token in reading.tokens[max(0, at - 1) : at + 2])
 
 
 def _rival_kind(word: Token) -> str:
@@ -589,7 +575,7 @@ def _in_english(*rules: Rule) -> Rule:
     return check
 
 
-AROUND_RULES: tuple[Rule, ...] = (check_language, _check_subject, _check_frame)  # all that can be said of a copy
+AROUND_RULES: tuple[Rule, ...] = (check_language, _check_frame)  # all that can be said of a copy
 LIMIT_RULES: tuple[Rule, ...] = (
     _check_negation, _check_limits, _check_added_cues, _check_quantifiers, _check_quotations, _check_mixture,
     _check_replaced_word,

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import combinations
 
 import regex
 
 from core.evidence.words import JOINTS, Kind, Reading, Token
-from core.text.numbers import is_year, numerals, unit_of
+from core.text.numbers import MONTHS, is_year, numerals, unit_of
 
 CONVERTED = 0.02  # share by which a measure in another unit may differ, as conversions are rounded
 SHARE_POINTS = 0.6  # percentage points by which a percentage may be a rounded share
@@ -75,7 +76,16 @@ def measure(reading: Reading, number: Token) -> Measure | None:
     is_sign = before is not None and before.kind is Kind.SIGN and before.end == number.start
     if before is not None and is_sign and (unit := unit_of(before.text)):
         return Measure(unit[0], number.value * unit[1], before.text)
-    return Measure("share", 100 * number.value, "") if is_part(number) else None
+    if not is_part(number):
+        return None
+    part = _PART_OF.match(reading.text, number.end)  # three quarters of a mile
+    unit = unit_of(part["unit"]) if part else None
+    if part and unit:
+        return Measure(unit[0], number.value * unit[1], part["unit"])
+    return Measure("share", 100 * number.value, "")
+
+
+_PART_OF = regex.compile(r" (?:of )?an? (?P<unit>\p{L}+)")
 
 
 def is_part(number: Token) -> bool:
@@ -124,26 +134,85 @@ def has_number(claim: Reading, number: Token, reading: Reading) -> bool:
         return True
     if _has_share(claim, number, reading) or _stands_in(number.text, reading.text):
         return True
-    if is_about(claim, number) and any(near(number, other) for other in reading.numbers):
+    is_near = is_about(claim, number) and any(near(claim, number, reading, other) for other in reading.numbers)
+    is_span = measured is not None and measured.dimension == "time" and _is_span(measured.amount / YEAR, reading)
+    if is_near or is_span or (number.is_ordinal and _has_date(claim, number, reading)):
         return True
     is_decade = claim.text[number.end : number.end + 2].startswith(("s", "'s")) and is_year(number.text, number.value)
     return is_decade and any(0 <= (other.value or 0) - number.value < 10 for other in reading.numbers)
 
 
+def _has_date(claim: Reading, number: Token, reading: Reading) -> bool:
+    """The seventh of March is 7 March; 1865 lies in the 19th century; what is initial comes first."""
+    if number.value == 1 and _INITIAL.search(reading.text):
+        return True
+    if claim.text[number.end :].lstrip().lower().startswith("century"):
+        years = [other.value for other in reading.numbers if other.value and is_year(other.text, other.value)]
+        return any((year - 1) // 100 + 1 == number.value for year in years)
+    is_day = any(token.stem in MONTHS for token in claim.tokens[claim.positions[number] :][1:3])
+    return is_day and any(other.value == number.value for other in reading.numbers)
+
+
+_INITIAL = regex.compile(r"\b(?:onset|initial\w*|beg[aiu]n\w*|start\w*|earliest|original\w*)\b", regex.IGNORECASE)
+
+
+YEAR = 31557600.0  # seconds
+
+
+def _is_span(value: float, reading: Reading) -> bool:
+    """Whether so many years lie between two years of the text."""
+    years = [other.value for other in reading.numbers if other.value and is_year(other.text, other.value)]
+    return any(abs(later - earlier - value) <= 1 for earlier, later in combinations(sorted(set(years)), 2))
+
+
 def is_about(reading: Reading, number: Token) -> bool:
-    return _ABOUT.search(reading.text, max(0, number.start - 30), number.start) is not None
+    start = start_of_quantity(reading, number)
+    return _ABOUT.search(reading.text, max(0, start - 30), start) is not None
 
 
-def near(number: Token, other: Token) -> bool:
-    """Whether the one may be called "about" the other; years never."""
-    if number.value is None or other.value is None or is_year(number.text, number.value):
-        return False
-    return abs(number.value - other.value) <= ABOUT * abs(other.value)
+def start_of_quantity(reading: Reading, number: Token) -> int:
+    """Where the share begins that the number is part of, else the number: "two in five"."""
+    return next((share.start for share in shares(reading) if share.start <= number.start < share.end), number.start)
+
+
+def near(claim: Reading, number: Token, reading: Reading, other: Token) -> bool:
+    """Whether the one may be called "about" the other, also in another unit; years never."""
+    ratio = ratio_of(claim, number, reading, other)
+    return ratio is not None and abs(1 - 1 / ratio) <= ABOUT
+
+
+def ratio_of(claim: Reading, number: Token, reading: Reading, other: Token) -> float | None:
+    """How many times the claim's number the other is, in one unit; None where they cannot be compared."""
+    if not number.value or not other.value or is_year(number.text, number.value):
+        return None
+    ours, theirs = measure(claim, number), measure(reading, other)
+    if ours and theirs and ours.dimension == theirs.dimension and ours.amount:
+        return theirs.amount / ours.amount
+    return other.value / number.value
 
 
 def _has_share(claim: Reading, number: Token, reading: Reading) -> bool:
     ours = next((share for share in shares(claim) if share.start <= number.start < share.end), None)
-    return ours is not None and any(_same_share(ours, theirs) for theirs in shares(reading))
+    if ours is None:
+        return False
+    return any(_same_share(ours, theirs) for theirs in shares(reading)) or (
+        ours.is_fraction and any(abs(ours.points - points) <= FRACTION_POINTS for points in _ratios(reading))
+    )
+
+
+MAX_COUNTS = 4  # of a text, of which one may be the whole and another the part
+
+
+def _ratios(reading: Reading) -> list[float]:
+    """What each count of a short text is of each larger one, in points of a hundred."""
+    counts = {
+        other.value
+        for other in reading.numbers
+        if other.value and other.value >= 1 and not is_year(other.text, other.value) and not measure(reading, other)
+    }
+    if len(counts) > MAX_COUNTS:
+        return []
+    return [100 * small / large for small, large in combinations(sorted(counts), 2)]
 
 
 def _same_share(ours: Share, theirs: Share) -> bool:

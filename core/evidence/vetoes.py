@@ -6,7 +6,7 @@ certain doubts. Rules confirm nothing: where none speaks the claim may still be 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import combinations, pairwise
 
@@ -23,12 +23,13 @@ from core.evidence.alignment import (
     is_plural,
     is_year_token,
 )
+from core.evidence.binding import BINDING_RULES, check_subject
 from core.evidence.cues import Cue
 from core.evidence.limits import AROUND_RULES, LIMIT_RULES, check_language, denials
-from core.evidence.quantities import has_number, is_about, measure, near, shares
+from core.evidence.quantities import has_number, is_about, is_part, measure, near, ratio_of, shares, start_of_quantity
 from core.evidence.words import Kind, Reading, Token, is_irregular_past, match_tokens, read
 from core.text.language import negations
-from core.text.numbers import MONTHS, is_loose
+from core.text.numbers import MONTHS, is_loose, unit_of
 
 __all__ = ["Force", "Veto", "find_vetoes", "says_same"]
 
@@ -53,7 +54,7 @@ def find_vetoes(claim: str, passage: str, *, context: str = "", before: str = ""
 @lru_cache(maxsize=1024)
 def _find(claim: str, passage: str, context: str, before: str) -> tuple[Veto, ...]:
     pair = Comparison(claim, passage, context, before)
-    rules = (check_language, _check_numbers) if pair.is_translated else AROUND_RULES if pair.is_copy else RULES
+    rules = (check_language, _check_numbers) if pair.is_translated else COPY_RULES if pair.is_copy else RULES
     found = list(dict.fromkeys(veto for rule in rules for veto in rule(pair)))
     return tuple(sorted(found, key=lambda veto: list(Force).index(veto.force)))
 
@@ -76,10 +77,14 @@ def _check_numbers(pair: Comparison) -> Iterator[Veto]:
     """A number in another's place, or one that the source nowhere gives."""
     for number in pair.claim.numbers:
         said = pair.in_place_of(number, lambda other: other.kind is Kind.NUMBER)
+        if said is not None and number.is_ordinal is not said.is_ordinal:
+            said = None
         if any(has_number(pair.claim, number, text) for text in (pair.home, pair.wider)):
-            if said is not None and _is_of_another(pair, number, said):
+            is_exact = any(other.stem == number.stem for other in pair.wider.numbers)
+            is_exact = is_exact and start_of_quantity(pair.claim, number) == number.start and not is_part(number)
+            if said is not None and is_exact and _is_of_another(pair, number, said):
                 yield Veto("numbers", Force.DOUBTS, f"the source says {said.text} there, not {number.text}")
-        elif _may_be(pair.claim, number, pair.home.numbers if said is None else (said,), pair.home.text):
+        elif _may_be(pair, number):
             continue
         elif said is not None:
             alike = is_year_token(number) == is_year_token(said)
@@ -114,17 +119,18 @@ def _dimension(reading: Reading, number: Token) -> str:
     return measured.dimension if measured else ""
 
 
-def _may_be(claim: Reading, number: Token, said: Sequence[Token], home: str) -> bool:
-    """Whether what the claim says of a number is true of one `said`: about 40, more than 40, fewer than 40."""
+def _may_be(pair: Comparison, number: Token) -> bool:
+    """Whether what the claim says of a number is true of what the source says: about 40, over 40."""
+    claim, home = pair.claim, read(pair.sentence)  # with what stands in brackets
+    others = home.numbers
     if is_about(claim, number):
-        return any(near(number, other) for other in said)
+        return any(near(claim, number, home, other) for other in others)
     bound = _bound(claim, number, "en")
-    value = number.value
     part = next((share for share in shares(claim) if share.start <= number.start < share.end), None)
-    if not bound or not value or is_year_token(number):
+    if not bound or is_year_token(number):
         return False
-    ratios = [other.value / value for other in said if other.value and not is_year_token(other)]
-    ratios = [share.points / part.points for share in shares(read(home))] if part else ratios
+    ratios = [share.points / part.points for share in shares(home)] if part else []
+    ratios += [ratio for other in others if not part and (ratio := ratio_of(claim, number, home, other))]
     return any(1 < ratio <= MAX_BEYOND if bound[0] is Cue.ABOVE else 1 / MAX_BEYOND <= ratio < 1 for ratio in ratios)
 
 
@@ -164,7 +170,7 @@ def _check_units(pair: Comparison) -> Iterator[Veto]:
         places = [other for other in pair.home.numbers if other.stem == word.stem]
         said = pair.partner.get(word) or (places[0] if len(places) == 1 else None)
         ours, theirs = (measure(pair.claim, word), measure(pair.home, said)) if said is not None else (None, None)
-        if said is None or ours is None or theirs is None or ours.same_as(theirs):
+        if said is None or ours is None or theirs is None or ours.same_as(theirs) or is_part(word):
             continue
         if not any(ours.same_as(measure(pair.wider, other)) for other in pair.wider.numbers):
             units = [token for token in pair.claim.tokens if token.text == ours.unit]
@@ -202,18 +208,26 @@ def _check_bounds(pair: Comparison) -> Iterator[Veto]:
 
 
 def _bound(reading: Reading, number: Token, language: str) -> tuple[Cue, str] | None:
-    start = max([number.start - _BOUND_REACH, *(token.end for token in reading.numbers if token.end <= number.start)])
-    before = reading.text[max(0, start) : number.start]
-    after = reading.text[number.end : number.end + 12]
-    for cue, behind, other in ((Cue.ABOVE, "or more", Cue.BELOW), (Cue.BELOW, "or less", Cue.ABOVE)):
+    first = start_of_quantity(reading, number)
+    start = max([first - _BOUND_REACH, *(token.end for token in reading.numbers if token.end <= first)])
+    before = reading.text[max(0, start) : first]
+    after = _BEHIND.match(reading.text, number.end)
+    if before[-1:] in (">", "≥", "<", "≤") and before:
+        return (Cue.ABOVE if before[-1] in ">≥" else Cue.BELOW), before[-1]
+    for cue, other in ((Cue.ABOVE, Cue.BELOW), (Cue.BELOW, Cue.ABOVE)):
         if found := [match.group() for match in cue.find(language, before)]:
             is_denied = language == "en" and _DENIED_BOUND.search(reading.text, 0, number.start)
             return (other if is_denied else cue), found[-1]
-        if after.lstrip().startswith(behind):
-            return cue, behind
+        if after is not None and bool(after["above"]) is (cue is Cue.ABOVE):
+            return cue, after["above"] or after["below"]
     return None
 
 
+_BEHIND = regex.compile(
+    r"[\s-]*(?:%|°?\p{L}{1,10})?(?: (?:old|of age))?,? "
+    r"(?:(?P<above>(?:or|and) (?:more|older|over|above|higher|longer|larger))|"
+    r"(?P<below>(?:or|and) (?:less|fewer|younger|under|below|lower|shorter|smaller)))\b"
+)
 _DENIED_BOUND = regex.compile(
     r"\b(?:no|none|never|not|neither|nobody)\b[^.;:]{0,60}\b(?:more|larger|longer|older|higher|greater|less|fewer|smaller|"
     r"younger|lower|shorter|above|over|below|under)(?: than)? $",
@@ -287,7 +301,7 @@ def _name_runs(pair: Comparison) -> list[list[Token]]:
     """The claim's names, those side by side as one; months and weekdays left out."""
     runs: list[list[Token]] = []
     for word in pair.claim.content:
-        if not _is_proper(pair, word) or calendar_of(word) or word.text.lower() in TITLES:
+        if not _is_proper(pair, word) or calendar_of(word) or word.text.lower() in TITLES or unit_of(word.text):
             continue
         if runs and word.start - runs[-1][-1].end == 1:
             runs[-1].append(word)
@@ -309,7 +323,8 @@ def _replacing(pair: Comparison, word: Token) -> Token | None:
     """The name that stands in its place, unless the claim's stands beside it or has a capital by its place alone."""
 
     def is_name(other: Token) -> bool:
-        return other.kind is Kind.NAME and not calendar_of(other) and other.text.lower() not in TITLES
+        is_plain = calendar_of(other) or other.text.lower() in TITLES or unit_of(other.text)
+        return other.kind is Kind.NAME and not is_plain
 
     if word in pair.partner:
         return None
@@ -479,7 +494,7 @@ def _check_opposites(pair: Comparison) -> Iterator[Veto]:
     if word and said and len(opposed) % 2 and denied % 2 == 0 and _exchanged(pair) is None:
         yield Veto("opposites", pair.force([word]), f'the source says "{said.text}", not "{word.text}"')
     elif (
-        (degrees := pair.opposed_degree)
+        (degrees := pair.opposed_anywhere)
         and _exchanged(pair) is None
         and not any(denials(reading, pair.language) for reading in (pair.claim, pair.home))
     ):
@@ -494,5 +509,7 @@ def _check_opposites(pair: Comparison) -> Iterator[Veto]:
 
 RULES: tuple[Rule, ...] = (
     _check_numbers, _check_dates, _check_units, _check_bounds, _check_names, _check_first_word, _check_roles,
-    _check_doer, _check_opposites, *LIMIT_RULES, *AROUND_RULES,
+    _check_doer, _check_opposites, *LIMIT_RULES, *BINDING_RULES, check_subject,
+    *AROUND_RULES,
 )  # fmt: skip
+COPY_RULES: tuple[Rule, ...] = (check_subject, *AROUND_RULES)  # all that can be said of a copy

@@ -15,7 +15,7 @@ from core.findings.results import ResearchMode
 from core.ports import WEB_SEARCH
 from core.ranking import Candidate, rank_sources
 from core.source import SearchHit, Source
-from core.stages.gathering import make_source, renumbered
+from core.stages.gathering import Stragglers, make_source, renumbered
 from core.urls import canonical_url, is_web_url
 from core.work import Work
 
@@ -57,10 +57,11 @@ async def open_addresses(work: Work, drafts: Drafts, outputs: Mapping[ResearchMo
     settings = work.deps.settings.findings
     limit = settings.deep_max_pages if work.job.request.depth == "deep" else settings.max_pages
     left_s = work.deadline.remaining(reserve_s=settings.check_reserve_s / 2)
-    ends_at = asyncio.get_running_loop().time() + left_s
+    grace_s = work.deps.settings.search.straggler_s
+    others = Stragglers(len(wanted[:limit]), ends_at=asyncio.get_running_loop().time() + left_s, grace_s=grace_s)
     failures = {canonical_url(url): NOT_OPENED for url in wanted[limit:]}
     read = await asyncio.gather(
-        *(_open(work, url, titles[canonical_url(url)], ends_at, failures) for url in wanted[:limit])
+        *(_open(work, url, titles[canonical_url(url)], others, failures) for url in wanted[:limit])
     )
     scored = await asyncio.to_thread(_scored, work, [source for source in read if source])
     sources = renumbered([*own, *scored])
@@ -112,11 +113,13 @@ def _wanted(
     return list(unique.values())
 
 
-async def _open(work: Work, url: str, title: str, ends_at: float, failures: dict[str, str]) -> Source | None:
+async def _open(work: Work, url: str, title: str, others: Stragglers, failures: dict[str, str]) -> Source | None:
     try:
-        async with asyncio.timeout_at(ends_at):
+        async with others.waiting():
             page = await work.gathering.page(url)
+        others.arrived()
     except FetchError as exc:
+        others.failed()
         failures[canonical_url(url)] = f"its page could not be read ({exc.reason})"
         return None
     except TimeoutError:

@@ -46,7 +46,8 @@ class Added:
         self.new += done.is_new
         self.papers.append(done.paper)
         line = words.format(id=done.paper.id, title=one_line(done.paper.title), pages=pages)
-        self.lines.append(f"{line} {wording.not_whole(done.paper.gap)}".strip())
+        remarks = (wording.not_whole(done.paper.gap), wording.without_vectors(done.without_vectors))
+        self.lines.append(" ".join(filter(None, (line, *remarks))))
 
     @property
     def sentence(self) -> str:

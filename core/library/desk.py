@@ -40,7 +40,7 @@ class LibraryDesk:
         return self.ingestion.library
 
     async def add_file(self, shelf: Scope, name: str, content: bytes) -> Ingested:
-        """Raises `PaperUnreadable`, `ModelError`, `StoreError`."""
+        """Raises `PaperUnreadable`, `StoreError`."""
         return await self._within(self.ingestion.add(shelf, name, content))
 
     async def add_reference(self, shelf: Scope, reference: str) -> Ingested:
@@ -102,7 +102,8 @@ class LibraryDesk:
                 yield error
 
     async def validate(self, shelf: Scope) -> list[Finding]:
-        """Papers that cannot be found or cited as they should be."""
+        """Papers that cannot be found or cited as they should be, once the vectors were made that some lacked."""
+        await self.ingestion.mend(shelf)
         findings: list[Finding] = []
         for paper in await self.library.papers([shelf]):
             findings += [Finding(paper, fault) for fault in await self._faults(shelf, paper)]
@@ -118,6 +119,9 @@ class LibraryDesk:
                 faults.append(f"its {name} is not indexed; run reindex")
             elif self.ingestion.embedder is not None and chunks[0].chunk.embedding is None:
                 faults.append(f"its {name} has no embeddings; run reindex")
+        embedder = self.ingestion.embedder
+        if embedder is not None and paper.cosines and paper.cosines.model != embedder.name:
+            faults.append(f"its embeddings are of another model, {paper.cosines.model}; run reindex")
         if not paper.summary:
             faults.append("it has no summary; run reindex")
         return faults

@@ -1,26 +1,32 @@
 """The two searches of the funnel: which papers matter, then what in them matters (S000-03 … S000-13).
 
-Without an embedder BM25 ranks, and the similarity cut-offs, which mean cosines, become limits on the rank. So it is
-where no cosine reaches the cut-off, since models differ in how high theirs are; then most of the words must be there.
+With an embedder the cosine decides, and beside it the words: a chunk that has most of what is asked is found too,
+also where it has no vector yet. Without one BM25 ranks, and the cut-offs, which mean cosines, become limits on the
+rank.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from core.errors import ModelError
 from core.job import Scope
+from core.library.calibration import STAGE_1, STAGE_2, Cosines, DefaultCutoff, measure
 from core.library.paper import Index, Library, SearchResult
+from core.library.watched import note_search
 from core.ports import EmbeddingModel, Vector
 from core.terms import terms
+from core.text.frequency import rarity
+from core.text.language import detect_language
 
 _WORD = re.compile(r"\w{3,}")
 POOL = 4  # candidates for each result: what diversity may choose from
-MIN_SHARE = 0.5  # of a query's informative words, where they decide although there is an embedder; by judgement
+MIN_SHARE = 0.5  # of what a query's words tell, where they decide; what has no more is a coincidence; by judgement
 
 
 @dataclass(frozen=True)
@@ -33,7 +39,7 @@ class Shelves:
 
 
 async def search_summary_index(
-    shelves: Shelves, query: str, k: int = 8, *, use_mmr: bool = True, similarity_cutoff: float = 0.5,
+    shelves: Shelves, query: str, k: int = 8, *, use_mmr: bool = True, similarity_cutoff: float = STAGE_1,
     mmr_alpha: float = 0.5,
 ) -> list[SearchResult]:  # fmt: skip
     """Stage 1: summaries and notes alone; the defaults are S000-04 … S000-06. Raises `ModelError`, `StoreError`."""
@@ -43,7 +49,7 @@ async def search_summary_index(
 
 async def search_content_index_filtered(
     shelves: Shelves, query: str, paper_ids: Sequence[str], k: int = 15, *, use_mmr: bool = True,
-    similarity_cutoff: float = 0.6, mmr_alpha: float = 0.6,
+    similarity_cutoff: float = STAGE_2, mmr_alpha: float = 0.6,
 ) -> list[SearchResult]:  # fmt: skip
     """Stage 2: the full texts of those papers alone; the defaults are S000-09 … S000-11.
 
@@ -55,7 +61,19 @@ async def search_content_index_filtered(
 
 async def search_content_index(shelves: Shelves, query: str, k: int = 15) -> list[SearchResult]:
     """Every full text: what `sem-search` shows, with the numbers of stage 2."""
-    return await _search(shelves, Index.CONTENT, query, k, alpha=0.6, cutoff=0.6)
+    return await _search(shelves, Index.CONTENT, query, k, alpha=0.6, cutoff=STAGE_2)
+
+
+async def select_papers(shelves: Shelves, query: str) -> list[str]:
+    """Ids, best first: what stage 1 finds, else those whose full text is about it. Raises `ModelError`, `StoreError`.
+
+    A summary leaves most of a paper out; what it does not name may still be in it.
+    """
+    found = await search_summary_index(shelves, query)
+    if not found:
+        found = await search_content_index(shelves, query)
+        found = found if shelves.embedder is not None else [entry for entry, _ in _with_words_of(query, found)]
+    return papers_of(found)
 
 
 async def _search(
@@ -69,22 +87,68 @@ async def _search(
     papers: Sequence[str] | None = None,
 ) -> list[SearchResult]:
     library, scopes = shelves.library, shelves.scopes
-    if shelves.embedder is not None:
-        (vector,) = await shelves.embedder.embed([query])
-        near = await library.nearest(scopes, index, vector, limit=POOL * k, papers=papers)
-        if near_enough := [entry for entry in near if entry.score >= cutoff]:
-            return select_diverse(near_enough, k, alpha=alpha, alike=_cosine)
-    found = await library.matching(scopes, index, query, limit=POOL * k, papers=papers)
-    if shelves.embedder is not None:
-        found = _with_words_of(query, found)
-    return select_diverse(found, k, alpha=alpha, alike=_share_of_words(found))
+    if shelves.embedder is None:
+        found = await library.matching(scopes, index, query, limit=POOL * k, papers=papers)
+        return select_diverse(found, k, alpha=alpha, alike=_share_of_words(found))
+    (vector,) = await shelves.embedder.embed([query])
+    near = await library.nearest(scopes, index, vector, limit=POOL * k, papers=papers)
+    least, floor = await _least(shelves, index, near, cutoff)
+    found = [entry for entry in near if entry.score >= least]
+    known = {entry.chunk.chunk_id for entry in found}
+    by_words = await library.matching(scopes, index, query, limit=POOL * k, papers=papers)
+    for entry, share in _with_words_of(query, by_words):
+        cosine = _cosine(entry, vector)
+        if entry.chunk.chunk_id not in known and (cosine is None or cosine >= floor):
+            found.append(replace(entry, score=max(cosine or -1.0, share * least)))
+    return select_diverse(found, k, alpha=alpha, alike=_likeness(found))
 
 
-def _with_words_of(query: str, found: Sequence[SearchResult]) -> list[SearchResult]:
-    """Those with `MIN_SHARE` of the query's words; a single common one is no reason to doubt the embedder."""
-    asked = set(terms(query))
-    least = max(1.0, MIN_SHARE * len(asked))
-    return [entry for entry in found if len(asked.intersection(terms(entry.chunk.chunk_text))) >= least]
+async def _least(shelves: Shelves, index: Index, near: Sequence[SearchResult], cutoff: float) -> tuple[float, float]:
+    """The least cosine that counts with this model (D27), and the least of what is found by its words.
+
+    The trace says what a cut-off was mapped to. What somebody has set is literal for both.
+    """
+    if not isinstance(cutoff, DefaultCutoff):
+        return cutoff, cutoff
+    cosines = await _cosines(shelves, near)
+    if cosines is None or not cosines.tells_apart:
+        return cutoff, -1.0
+    least = cosines.least(cutoff)
+    if least != cutoff:
+        said = (
+            f"{index} from {least:.2f} on, which stands for {cutoff:g} with {cosines.model}: of its own texts half are "
+            f"above {cosines.usual:.2f} on one topic, and 99 of 100 below {cosines.off:.2f} off it"
+        )
+        note_search(shelves.library, said, sum(entry.score >= least for entry in near))
+    return least, cosines.off
+
+
+async def _cosines(shelves: Shelves, near: Sequence[SearchResult]) -> Cosines | None:
+    """As kept with the vectors; measured now for those of a gorkd that did not. None where that fails."""
+    if not near or shelves.embedder is None:
+        return None
+    kept = near[0].chunk.paper.cosines
+    if kept is not None and kept.model == shelves.embedder.name:
+        return kept
+    try:
+        return await measure(shelves.embedder)
+    except ModelError:
+        return None
+
+
+def _with_words_of(query: str, found: Sequence[SearchResult]) -> list[tuple[SearchResult, float]]:
+    """Those with more than `MIN_SHARE` of what the query's words tell, each with that share, up to 1."""
+    language = detect_language(query)
+    weights = {term: rarity(term, language) for term in terms(query)}
+    total = sum(weights.values()) or 1.0
+    shares = [
+        sum(
+            weights[term]
+            for term in weights.keys() & terms(f"{chunk.paper.title}\n{chunk.heading}\n{chunk.chunk_text}")
+        )
+        for chunk in (entry.chunk for entry in found)
+    ]
+    return [(entry, share / total) for entry, share in zip(found, shares, strict=True) if share / total > MIN_SHARE]
 
 
 def papers_of(results: Sequence[SearchResult]) -> list[str]:
@@ -114,15 +178,21 @@ def select_diverse(
     return chosen
 
 
-def _cosine(one: SearchResult, other: SearchResult) -> float:
-    a, b = one.chunk.embedding, other.chunk.embedding
-    return float(_known(a) @ _known(b))
+def _cosine(entry: SearchResult, vector: Vector | None) -> float | None:
+    """None where there are no two vectors of one model."""
+    own = entry.chunk.embedding
+    return float(own @ vector) if own is not None and vector is not None and own.size == vector.size else None
 
 
-def _known(vector: Vector | None) -> Vector:
-    if vector is None:
-        raise ValueError("a chunk that was found by its vector has one")
-    return vector
+def _likeness(found: Sequence[SearchResult]) -> Callable[[SearchResult, SearchResult], float]:
+    """The cosine of two chunks; the share of their words where one of them has no vector."""
+    by_words = _share_of_words(found)
+
+    def alike(one: SearchResult, other: SearchResult) -> float:
+        cosine = _cosine(one, other.chunk.embedding)
+        return by_words(one, other) if cosine is None else cosine
+
+    return alike
 
 
 def _share_of_words(found: Sequence[SearchResult]) -> Callable[[SearchResult, SearchResult], float]:

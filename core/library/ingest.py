@@ -5,19 +5,20 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import chain, count
 from pathlib import PurePath
 from string import ascii_lowercase
 from typing import Protocol
 
-from core.chunking import Chunk, SectionType, chunk_text
+from core.chunking import SectionType, chunk_text
 from core.errors import GorkdError, InvalidQuery, ModelError, ModelGarbled
 from core.events import Json
 from core.job import Scope
 from core.library.dating import published_of
-from core.library.paper import ARXIV_ID, Index, Library, Paper, PaperChunk
+from core.library.indexing import index_paper, mend
+from core.library.paper import ARXIV_ID, Library, Paper
 from core.library.wording import REWRITING_NEEDS_MODEL
 from core.llm import ask, read_prose, strict
 from core.ports import ChatModel, ChatRequest, Clock, EmbeddingModel
@@ -29,7 +30,7 @@ MAX_PAPER_BYTES = 100_000_000
 MAX_SUMMARY_SOURCE_CHARS = 24_000  # of a paper: its beginning and its end hold what a summary needs
 ARXIV_ABSTRACTS = "https://arxiv.org/abs/"
 _FALLBACK_SUMMARY_CHARS = 2_000
-_EMBED_BATCH = 64
+MENDING_S = 60.0  # of making the vectors that other papers lack, when one is added or the library is looked over
 # What arXiv prints on a first page: the id with its version, then its subject or its day; a reference has neither.
 _STAMP = re.compile(rf"arXiv:\s*({ARXIV_ID.pattern})(?<=\dv\d|v\d\d)\s*(?:\[[\w.-]+\]|\d{{1,2}}\s+[A-Z][a-z]{{2}}\s)")
 _MIN_SUMMARY_WORDS = 20
@@ -103,10 +104,13 @@ class PaperFinder(Protocol):
 
 @dataclass(frozen=True)
 class Ingested:
-    """`is_new` is False for a file that stood on the shelf already."""
+    """`is_new` is False for a file that stood on the shelf already; `without_vectors` says why it has none yet, "" for
+    one that has them or needs none.
+    """
 
     paper: Paper
     is_new: bool
+    without_vectors: str = ""
 
 
 @dataclass(frozen=True)
@@ -131,7 +135,7 @@ class Ingestion:
         """Put a file on a shelf. `record` goes before what the file says; `again` is the paper to be read anew from
         what is kept of it, and stays what it was but for text and summary.
 
-        Raises `PaperUnreadable`, `ModelError` (of the embedder), `StoreError`.
+        One whose vectors cannot be made is found by its words until they are. Raises `PaperUnreadable`, `StoreError`.
         """
         digest = hashlib.sha256(content).hexdigest()
         known = await self.library.papers([shelf])
@@ -158,8 +162,15 @@ class Ingestion:
             gap=read.gap,
         )
         file = content if b"%PDF-" in content[:1024] else b""
-        await self.library.put(shelf, paper, read.text, await self._chunks(paper, read.text), file)
-        return Ingested(paper, is_new=True)
+        paper, chunks, fault = await index_paper(paper, read.text, self.embedder, known)
+        await self.library.put(shelf, paper, read.text, chunks, file)
+        if not fault and any(other.lacks_vectors for other in known):
+            await self.mend(shelf)
+        return Ingested(paper, is_new=True, without_vectors=fault)
+
+    async def mend(self, shelf: Scope) -> list[str]:
+        """Make the vectors that papers of the shelf lack, as long as the model answers; the ids of those."""
+        return await mend(self.library, self.embedder, shelf, within_s=MENDING_S)
 
     async def write_summary(self, shelf: Scope, paper: Paper, *, feedback: str = "") -> str:
         """By the reader's feedback if any; without a model the abstract. Raises `ModelError`, `InvalidQuery`."""
@@ -186,7 +197,8 @@ class Ingestion:
         """Store what is said of a paper anew (summary, notes), and index it. Raises `ModelError`, `StoreError`."""
         text = await self.library.text([shelf], paper.id)
         file = await self.library.file([shelf], paper.id)
-        await self.library.put(shelf, paper, text, await self._chunks(paper, text), file)
+        paper, chunks, _ = await index_paper(paper, text, self.embedder, await self.library.papers([shelf]))
+        await self.library.put(shelf, paper, text, chunks, file)
         return paper
 
     async def _summarised(self, known: PaperRecord, given: PaperRecord, text: str) -> tuple[PaperRecord, str]:
@@ -209,29 +221,6 @@ class Ingestion:
             published=known.published or (year if re.fullmatch(r"(?:19|20)\d{2}", year) else ""),
         )
         return better, str(told.get("summary") or "").strip() or known.abstract
-
-    async def _chunks(self, paper: Paper, text: str) -> dict[Index, Sequence[PaperChunk]]:
-        about = f"{paper.summary}\n\n{paper.notes}".strip() or paper.title
-        body = [chunk for chunk in chunk_text(text) if chunk.section is not SectionType.REFERENCES]
-        return {
-            Index.SUMMARY: await self._embedded(paper, chunk_text(about)),
-            Index.CONTENT: await self._embedded(paper, body),
-        }
-
-    async def _embedded(self, paper: Paper, chunks: Sequence[Chunk]) -> list[PaperChunk]:
-        """S001-07: in batches."""
-        parts = [
-            PaperChunk(paper, at, chunk.text, chunk.start, chunk.end, chunk.section, chunk.page, chunk.heading)
-            for at, chunk in enumerate(chunks)
-        ]
-        if self.embedder is None:
-            return parts
-        embedded: list[PaperChunk] = []
-        for at in range(0, len(parts), _EMBED_BATCH):
-            batch = parts[at : at + _EMBED_BATCH]
-            vectors = await self.embedder.embed([f"{part.heading}\n{part.chunk_text}".strip() for part in batch])
-            embedded += [replace(part, embedding=vector) for part, vector in zip(batch, vectors, strict=True)]
-        return embedded
 
 
 def _described(read: PaperText, name: str, record: PaperRecord, same: Paper | None, *, this_year: int) -> PaperRecord:

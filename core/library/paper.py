@@ -13,6 +13,7 @@ import numpy as np
 
 from core.chunking import SectionType
 from core.job import Scope
+from core.library.calibration import Cosines
 from core.ports import Vector
 
 ARXIV_ID = re.compile(r"(?:\d{4}\.\d{4,5}|[a-z-]+(?:\.[A-Z]{2})?/\d{7})(?:v\d+)?")
@@ -34,7 +35,8 @@ class Paper:
 
     `published` is an ISO date, a month or a year, "" when unknown; `labels` are the numbers printed on the pages, ""
     where none is; `content_hash` is the SHA-256 of the file. `summary` and `notes` are Markdown. `gap` says what of the
-    file was not read, "" for nothing.
+    file was not read, "" for nothing. `lacks_vectors` says that its chunks have none and are found by their words
+    alone; `cosines` is what those of the model mean that made them, None where nobody has measured it.
     """
 
     id: str
@@ -50,6 +52,8 @@ class Paper:
     summary: str = ""
     notes: str = ""
     gap: str = ""
+    lacks_vectors: bool = False
+    cosines: Cosines | None = None
 
     @property
     def year(self) -> str:

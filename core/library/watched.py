@@ -35,7 +35,11 @@ class WatchedLibrary:
         self, shelves: Sequence[Scope], index: Index, query: str, *, limit: int, papers: Sequence[str] | None = None
     ) -> list[SearchResult]:
         search = self._library.matching(shelves, index, query, limit=limit, papers=papers)
-        return await self._noted(f"{index} by BM25, the best {limit} instead of a similarity: {query}", search)
+        return await self._noted(f"{index} by words (BM25), the best {limit}, no similarity: {query}", search)
+
+    def note(self, how: str, found: int) -> None:
+        """What was decided about a search."""
+        self._tracer.note(TraceEntry("search", "library", self._tracer.now(), 0.0, "done", how, found))
 
     async def _noted(self, how: str, search: Awaitable[list[SearchResult]]) -> list[SearchResult]:
         started = perf_counter()
@@ -50,3 +54,9 @@ class WatchedLibrary:
             seconds = perf_counter() - started
             self._tracer.note(TraceEntry("search", "library", self._tracer.now(), seconds, outcome, how, len(found)))
         return found
+
+
+def note_search(library: Library, how: str, found: int) -> None:
+    """In the trace of the running job; nothing where the library is not watched."""
+    if isinstance(library, WatchedLibrary):
+        library.note(how, found)

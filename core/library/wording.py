@@ -51,3 +51,12 @@ MOVED_ON = "The conversation has moved on since; this button is about what was s
 def not_whole(gap: str) -> str:
     """`gap` (of a `Paper`) as a sentence, "" for none."""
     return f"⚠️ {gap[0].upper()}{one_line(gap[1:])}." if gap else ""
+
+
+def without_vectors(reason: str) -> str:
+    """Why a paper (`Ingested`) has no vectors yet, as a sentence and what follows; "" where it has them."""
+    return (
+        f"⚠️ {one_line(reason)} It is found by its words; its vectors come with the next paper or question."
+        if reason
+        else ""
+    )

@@ -12,12 +12,15 @@ from core.events import Json
 from core.job import JobStatus
 from core.library import wording
 from core.library.answer import answer_text, synthesize_research_answer, to_source
-from core.library.funnel import Shelves, papers_of, search_content_index_filtered, search_summary_index
+from core.library.funnel import Shelves, papers_of, search_content_index_filtered, select_papers
+from core.library.indexing import mend
 from core.library.paper import Paper, PaperChunk, SearchResult, shelves_of
 from core.library.references import format_research_result, names_no_page
 from core.modes.mode import Mode
 from core.source import Source
 from core.work import Work
+
+MENDING_S = 5.0  # a shelf; of making vectors that are missing, while somebody waits for an answer
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,9 @@ async def run(work: Work) -> JobResult:
 async def _select(work: Work, shelves: Shelves) -> Selected:
     await work.progress.status(JobStatus.SEARCHING, message=wording.STAGE_1, data={"queries": [work.job.query]})
     with work.deps.stage("search"):
-        found = papers_of(await search_summary_index(shelves, work.job.query))
+        for shelf in shelves.scopes:
+            await mend(work.deps.library, shelves.embedder, shelf, within_s=MENDING_S)
+        found = await select_papers(shelves, work.job.query)
     if found:
         message = wording.FOUND_PAPERS.format(papers=len(found))
         await work.progress.status(JobStatus.SEARCHING, message=message, data={"papers": [*found]})

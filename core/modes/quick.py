@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from core.answer import JobResult, ResearchAnswer
-from core.conversation import read_turns
+from core.conversation import turns_behind
 from core.events import Json
 from core.job import JobStatus, ResearchJob
 from core.modes.mode import Mode
@@ -77,7 +77,7 @@ def _repeated(earlier: JobResult, plan: ResearchPlan, work: Work) -> JobResult:
 
 async def _plan(work: Work) -> ResearchPlan:
     with work.deps.stage("plan"):
-        turns = await read_turns(work.job, work.deps)
+        turns = await turns_behind(work.job, work.deps)
         if _is_retry(work.job) and not turns and await earlier_sources(work.job, work.deps):
             return plan_by_rules(work.job, work.deps)
         earlier = await find_earlier(work.job, work.deps)

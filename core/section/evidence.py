@@ -165,6 +165,9 @@ async def _candidates(query: str, shelves: Shelves, top_k: int, known: Collectio
     else:
         (vector,) = await shelves.embedder.embed([query])
         found = await shelves.library.nearest(shelves.scopes, Index.CONTENT, vector, limit=limit)
+        by_words = await shelves.library.matching(shelves.scopes, Index.CONTENT, query, limit=limit)
+        found += [entry for entry in by_words if entry.chunk.embedding is None]
+        found.sort(key=lambda entry: -entry.score)
     return [entry for entry in found if entry.chunk.chunk_id not in known][:top_k]
 
 

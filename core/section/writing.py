@@ -113,8 +113,8 @@ class Writer:
         if whole := split_sentences(begun)[:-1]:
             self._note = CUT_OFF
             return begun[: whole[-1].end]
-        if read_prose(told.text) is not None:
-            return told.text.strip()
+        if (prose := read_prose(told.text)) is not None:
+            return prose.text
         self._note = FROM_SUMMARIES
         unread = ModelGarbled("no prose in the answer", user_message="The model wrote nothing for this section.")
         self.work.deps.count_error("section", unread)

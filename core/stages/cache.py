@@ -12,7 +12,7 @@ from datetime import datetime
 
 from core.answer import Confidence, JobResult, SynthesisMetadata, Verdict
 from core.answer_key import answer_group, answer_key
-from core.conversation import leans_on_thread
+from core.conversation import leans_on_thread, turns_behind
 from core.deps import Deps
 from core.errors import GorkdError, JobNotFound, ModelError
 from core.freshness import time_to_live
@@ -21,14 +21,20 @@ from core.ports import Vector
 from core.render import iso_utc
 from core.source import Source, SourceKind
 from core.stages.intake import parse_intent
+from core.text.leaning import leaning
 
 _WORTH_KEEPING = frozenset({Confidence.HIGH, Confidence.MEDIUM})  # D12
 KEEP_TIMEOUT_S = 10.0  # of embedding an answered question; nobody waits for it
 
 
-def may_repeat(job: ResearchJob) -> bool:
-    """Whether an earlier answer will do: not where one is wanted anew, or where the words alone do not say which."""
-    return not job.request.is_fresh and job.request.stands_alone and not leans_on_thread(job)
+async def may_repeat(job: ResearchJob, deps: Deps) -> bool:
+    """Whether an earlier answer will do: not where one is wanted anew, or where the words alone do not say which.
+
+    Where rules cannot tell whether they do, they do at the beginning of a conversation.
+    """
+    if job.request.is_fresh or not job.request.stands_alone or leans_on_thread(job):
+        return False
+    return leaning(job.query) == "alone" or not await turns_behind(job, deps)
 
 
 def is_hidden(job: ResearchJob) -> bool:
@@ -38,7 +44,7 @@ def is_hidden(job: ResearchJob) -> bool:
 
 async def cached_result(job: ResearchJob, deps: Deps) -> JobResult | None:
     """The earlier answer with its sources put under this job, and when it was given; None when there is none."""
-    if not may_repeat(job):
+    if not await may_repeat(job, deps):
         return None
     with deps.stage("cache"):
         return await _look_up(job, deps)

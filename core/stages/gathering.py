@@ -1,17 +1,20 @@
 """Searches and page reads of one job, and the sources that are made of them.
 
 What is in flight or done is kept by key in a `Gathering`, so that the plan stage may start the
-obvious search early and nothing is asked or fetched twice.
+obvious search early and nothing is asked or fetched twice. What was left behind as too slow goes on, and joins the next
+round if there is one.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
 from time import perf_counter
+from typing import Any
 
 from core.deps import Deps
 from core.errors import FetchError, ProviderTimeout, SiteExcluded
@@ -43,11 +46,15 @@ class Gathering:
     _pages: dict[str, asyncio.Task[Page]] = field(default_factory=dict)
     _slots: asyncio.Semaphore | None = None
     _permitted: set[str] = field(default_factory=set)  # pages of hits that the policy lets pass
+    asked_at: dict[asyncio.Task[Sequence[SearchHit]], float] = field(default_factory=dict)  # of the loop
+    late_searches: list[asyncio.Task[Sequence[SearchHit]]] = field(default_factory=list)
+    late_pages: list[SearchHit] = field(default_factory=list)
 
     def search(self, provider: str, query: SearchQuery) -> asyncio.Task[Sequence[SearchHit]]:
         key = (provider, query)
         if key not in self._searches:
             self._searches[key] = asyncio.create_task(self._search(provider, query))
+            self.asked_at[self._searches[key]] = asyncio.get_running_loop().time()
         return self._searches[key]
 
     def page(self, url: str) -> asyncio.Task[Page]:
@@ -66,6 +73,14 @@ class Gathering:
             for hit in search.result()[: self.deps.settings.search.max_sources]:
                 if not hit.is_complete:
                     self.page(hit.url)
+
+    def joined(self) -> list[SearchHit]:
+        """What was left behind and has come since, once: the hits of late searches, and those whose page is read."""
+        come = [task for task in self.late_searches if _has_come(task)]
+        read = [hit for hit in self.late_pages if _has_come(self.page(hit.url))]
+        self.late_searches[:] = [task for task in self.late_searches if task not in come]
+        self.late_pages[:] = [hit for hit in self.late_pages if hit not in read]
+        return [*(hit for task in come for hit in task.result()), *read]
 
     def kind_of(self, url: str, *, hint: SourceKind | None = None) -> SourceKind:
         """By the operator's table, then what the provider knows, then ours."""
@@ -139,6 +154,44 @@ class Gathering:
         return replace(page, text=_storable(page.text))
 
 
+class Stragglers:
+    """Waits for `parts` of a whole until `ends_at`; once half of those that can still come are there, `grace_s` longer.
+
+    `ends_at` is a time of the running loop.
+    """
+
+    def __init__(self, parts: int, *, ends_at: float, grace_s: float) -> None:
+        self._left, self._there = parts, 0
+        self._ends_at, self._grace_s = ends_at, grace_s
+        self._timers: set[asyncio.Timeout] = set()
+
+    @asynccontextmanager
+    async def waiting(self) -> AsyncIterator[None]:
+        """For one part. Raises `TimeoutError`."""
+        async with asyncio.timeout_at(self._ends_at) as timer:
+            self._timers.add(timer)
+            try:
+                yield
+            finally:
+                self._timers.discard(timer)
+
+    def arrived(self) -> None:
+        self._there += 1
+        self._hurry()
+
+    def failed(self) -> None:
+        self._left -= 1
+        self._hurry()
+
+    def _hurry(self) -> None:
+        if not self._there or 2 * self._there < self._left:
+            return
+        self._ends_at = min(self._ends_at, asyncio.get_running_loop().time() + self._grace_s)
+        for timer in self._timers:
+            if not timer.expired():
+                timer.reschedule(self._ends_at)
+
+
 def make_source(gathering: Gathering, hit: SearchHit, text: str, *, why_extract: str = "") -> Source:
     """The document as it was read, now or when it was found; it gets its number from whoever keeps it."""
     domain = domain_of(hit.url)
@@ -167,6 +220,10 @@ def make_source(gathering: Gathering, hit: SearchHit, text: str, *, why_extract:
 def renumbered(sources: Sequence[Source]) -> list[Source]:
     """With ids `src_1`… in the order given."""
     return [replace(source, id=f"src_{number}") for number, source in enumerate(sources, start=1)]
+
+
+def _has_come(task: asyncio.Task[Any]) -> bool:
+    return task.done() and not task.cancelled() and task.exception() is None
 
 
 def _read_ahead(text: str) -> None:

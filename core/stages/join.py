@@ -31,7 +31,7 @@ async def shared_result(job: ResearchJob, deps: Deps, progress: Progress) -> Job
 
     None when this job is to research it. Until the answer comes, the other job's progress is told as this one's.
     """
-    if not may_repeat(job) or is_hidden(job):
+    if is_hidden(job) or not await may_repeat(job, deps):
         return None
     key = answer_key(job.request, job.intent, now=deps.clock())
     for _ in range(MAX_LEADERS):

@@ -13,7 +13,7 @@ import regex
 
 from core.answer import ModelUsage
 from core.answer_key import normalise_question
-from core.conversation import Turn, standalone_by_rules
+from core.conversation import Turn, needs_context, standalone_by_rules
 from core.deps import Deps
 from core.errors import InvalidQuery, ModelError, ModelGarbled
 from core.events import Json
@@ -35,6 +35,7 @@ MAX_QUERIES = 4  # the question itself and up to three variations
 MAX_ENTITIES = 8
 MAX_QUERY_TEXT_CHARS = 400  # Tavily takes no more (docs.tavily.com, API reference)
 _LANGUAGE = regex.compile(r"[a-z]{2}", regex.IGNORECASE)  # ISO 639-1
+_WEB = frozenset({"factual", "conceptual"})  # strengths of providers that search the whole web
 _CONCEPTUAL = frozenset({QuestionType.EXPLANATION, QuestionType.COMPARISON})
 
 # Short keys and flat: at 30 ms a token every field delays the first word. Filters come first and queries next, so
@@ -121,7 +122,7 @@ def plan_by_rules(job: ResearchJob, deps: Deps, *, turns: Sequence[Turn] = ()) -
     question = standalone_by_rules(job.query, turns)
     intent = job.intent if question == job.query else parse_intent(question)
     searched = without_addresses(question)
-    filters = _filters(intent)
+    filters = replace(_filters(intent), language=foreign(intent))
     texts = [searched[:MAX_QUERY_TEXT_CHARS], keywords(f"{searched} {without_addresses(job.request.feedback)}")]
     queries = tuple(SearchQuery(text, filters) for text in dict.fromkeys(texts) if text)
     understood = question if question != job.query else ""
@@ -135,11 +136,39 @@ def choose_providers(
     comparisons, both when much hangs on the answer; encyclopedia and scholarly ones where there is no web search or
     when much hangs on it; local files always.
     """
-    web = [name for name, strength in strengths.items() if strength in ("factual", "conceptual")]
+    web = [name for name, strength in strengths.items() if strength in _WEB]
     needs_all = intent.importance == "high" or job.request.depth == "deep" or not web
     wanted: ProviderStrength = "conceptual" if intent.question_type in _CONCEPTUAL else "factual"
     best = next((name for name in web if strengths[name] == wanted), web[0] if web else None)
     return tuple(name for name, strength in strengths.items() if needs_all or name == best or strength == "files")
+
+
+def foreign(intent: QueryIntent) -> str:
+    """The question's language where it is not English, for searches that take one."""
+    return intent.language if intent.language != "en" else ""
+
+
+def awake(deps: Deps) -> dict[str, ProviderStrength]:
+    """The providers in the configured order without those that failed of late; all where nobody else could search."""
+    strengths = {name: provider.strength for name, provider in deps.providers.items()}
+    awake = {name: one for name, one in strengths.items() if one == "files" or not deps.setbacks.rests(name)}
+    return awake if any(one != "files" for one in awake.values()) else strengths
+
+
+def stand_ins(deps: Deps, asked: Sequence[str]) -> list[tuple[str, ...]]:
+    """Who is asked next, in turn, while nobody of `asked` answers: one web search more, at last all the others.
+
+    Those that failed of late come after those that did not. None where `asked` are files alone.
+    """
+    strengths = {name: provider.strength for name, provider in deps.providers.items()}
+    if all(strengths[name] == "files" for name in asked):
+        return []
+    left = sorted(
+        (name for name, one in strengths.items() if one != "files" and name not in asked), key=deps.setbacks.rests
+    )
+    web = [name for name in left if strengths[name] in _WEB]
+    rest = tuple(name for name in left if name not in web)
+    return [*((name,) for name in web), *([rest] if rest else [])]
 
 
 def keywords(question: str) -> str:
@@ -158,7 +187,7 @@ def _search_plan(job: ResearchJob, deps: Deps, queries: Sequence[SearchQuery], i
 
 
 def _providers(job: ResearchJob, deps: Deps, intent: QueryIntent) -> tuple[str, ...]:
-    return choose_providers({name: provider.strength for name, provider in deps.providers.items()}, job, intent)
+    return choose_providers(awake(deps), job, intent)
 
 
 def _filters(intent: QueryIntent) -> SearchFilters:
@@ -212,11 +241,13 @@ def _read_plan(answer: Mapping[str, Json], by_rules: ResearchPlan, follow_up: Re
 
 
 def _with_question(answer: Mapping[str, Json], by_rules: ResearchPlan, job: ResearchJob) -> ResearchPlan:
-    """The rules' plan for the question that the model has made of a follow-up, where that is a question."""
+    """The rules' plan for the question that the model has made of a follow-up, where that is a whole question."""
     said = answer.get("question")
     try:
         question = read_query(one_line(said)) if isinstance(said, str) and said.strip() else job.query
     except InvalidQuery:
+        return by_rules
+    if needs_context(question):
         return by_rules
     if normalise_question(question) == normalise_question(job.query):
         question = ""
@@ -261,6 +292,7 @@ def _read_queries(answer: Mapping[str, Json], by_rules: QueryIntent) -> list[Sea
     """The model's queries; where it sets no filter, those that its reading of the question demands."""
     recency, content_type = answer.get("recency"), answer.get("content")
     filters = _filters(_read_intent(answer, by_rules)) if "type" in answer else SearchFilters()
+    filters = replace(filters, language=foreign(by_rules))  # the rules' word: an early query is not to be asked twice
     if recency in get_args(Recency) and recency != "any":
         filters = replace(filters, recency=cast("Recency", recency))
     if content_type in get_args(ContentType) and content_type != "general":

@@ -25,10 +25,12 @@ from core.source import (
     SearchHit,
     SearchMetadata,
     SearchPlan,
+    SearchQuery,
     Source,
     SourceCollection,
 )
-from core.stages.gathering import Gathering, make_source, renumbered
+from core.stages.gathering import Gathering, Stragglers, make_source, renumbered
+from core.stages.plan import stand_ins
 from core.text.language import detect_language
 from core.urls import canonical_url
 from core.wording import no_provider_allowed
@@ -56,60 +58,138 @@ async def collect_sources(
 
     A collection without sources is an answer: nothing relevant was found. `on_fetching` hears how
     many results there are before pages are read, `on_source` each source as soon as it is read.
-    What is not there in time is left out: a late provider is a failed one, a late page its extract.
+    What is not there in time is left out: a late provider is a failed one, a late page its extract. Once most is there
+    the rest is late soon; it joins the next round of the same `gathering`.
     """
     ends_at = asyncio.get_running_loop().time() + within_s
-    hits, failures, used = await _search_all(gathering, plan, within_s=within_s)
+    searching = _Searching(gathering, plan)
+    await searching.run(within_s)
+    hits, failures, used = searching.outcome()
+    hits = [*hits, *gathering.joined()]
     if not used and not given and not earlier:
         raise SearchFailed(failures)
     documents = _merge(hits)
     if on_fetching is not None:
         await on_fetching(len(documents))
     started = perf_counter()
-    candidates, pages_failed = await _read_all(gathering, documents, plan, on_source, ends_at=ends_at)
-    kept = await _best(gathering, plan, candidates, given, earlier)
+    candidates, pages_failed, pages_late = await _read_all(gathering, documents, plan, on_source, ends_at=ends_at)
+    # Reading long texts takes CPU time, which other jobs on this loop must not wait for.
+    relevant = await asyncio.to_thread(_relevant, gathering, plan, candidates)
+    kept = await _best(gathering, plan, relevant, given, earlier)
     metadata = SearchMetadata(
         queries_executed=tuple(dict.fromkeys(query.text for query in plan.queries)),
-        providers_used=tuple(name for name in plan.providers if name in used),
+        providers_used=used,
         total_results=len(hits),
         fetch_duration_s=perf_counter() - started,
         failures=failures,
         pages_read=len(candidates) - pages_failed,
         pages_failed=pages_failed,
+        pages_late=pages_late,
         notes=tuple(notes),
+        left_out=tuple(_place(entry.source) for entry in candidates if entry not in relevant),
     )
     return SourceCollection(tuple(renumbered(kept)), metadata, considered=len(documents) + len(given))
 
 
-async def _search_all(
-    gathering: Gathering, plan: SearchPlan, *, within_s: float
-) -> tuple[list[SearchHit], dict[str, str], set[str]]:
-    """Every provider × query in parallel; one that fails costs only its own results (S003-08, S003-23)."""
-    calls = {
-        gathering.search(provider, query): provider
-        for provider in plan.providers
-        for query in plan.queries
-        if not query.only or provider in query.only
-    }
-    if not calls:
-        said = no_provider_allowed(gathering.job.scope.tenant)
-        raise NoProviderAllowed("the plan names no provider", user_message=said)
-    done, _ = await asyncio.wait(calls, timeout=within_s)
-    hits: list[SearchHit] = []
-    failures: dict[str, str] = {}
-    used: set[str] = set()
-    for call, provider in calls.items():
-        error = call.exception() if call in done else ProviderTimeout(provider, "no answer in time")
-        if isinstance(error, ProviderError):
-            gathering.deps.count_error("search", error)
-            if provider not in failures or not isinstance(error, ProviderRateLimited):  # our own pace explains least
-                failures[provider] = error.reason
-        elif error is not None:
-            raise error
-        else:
-            used.add(provider)
-            hits.extend(call.result())
-    return hits, {name: reason for name, reason in failures.items() if name not in used}, used
+class _Searching:
+    """The searches of one stage: who was asked, who answered, and who is asked instead of those that did not."""
+
+    def __init__(self, gathering: Gathering, plan: SearchPlan) -> None:
+        self._gathering, self._plan, self._deps = gathering, plan, gathering.deps
+        self._calls: dict[asyncio.Task[Sequence[SearchHit]], str] = {}
+        self._reserve = stand_ins(gathering.deps, plan.providers)
+        self._passed_over: set[str] = set()  # silent for so long that others were asked
+        for provider in plan.providers:
+            self._ask(provider, [query for query in plan.queries if not query.only or provider in query.only])
+        if not self._calls:
+            said = no_provider_allowed(gathering.job.scope.tenant)
+            raise NoProviderAllowed("the plan names no provider", user_message=said)
+
+    async def run(self, within_s: float) -> None:
+        """Until enough have answered and the others had their grace, all are done, or the time is up."""
+        now, grace_s = asyncio.get_running_loop().time, self._deps.settings.search.straggler_s
+        asked_at = [self._gathering.asked_at[call] for call in self._calls]
+        ends_at, next_ask = (
+            now() + within_s,
+            max(asked_at) + grace_s,
+        )  # the plan's searches began before the plan was made
+        while True:
+            pending = {call for call, name in self._calls.items() if not call.done()}
+            if self._is_enough():
+                pending = {call for call in pending if self._calls[call] not in self._passed_over}
+                if pending:
+                    await asyncio.wait(pending, timeout=max(min(ends_at - now(), grace_s), 0.0))
+                return
+            is_silent = bool(self._reserve) and now() < ends_at and not self._web_calls(has_answered=True)
+            if is_silent and (now() >= next_ask or not pending & self._web_calls()):
+                self._ask_the_next()
+                next_ask = now() + grace_s
+            elif pending:
+                wake_at = min(ends_at, next_ask) if is_silent else ends_at
+                await asyncio.wait(pending, timeout=max(wake_at - now(), 0.0), return_when=asyncio.FIRST_COMPLETED)
+            else:
+                return
+            if now() >= ends_at:
+                return
+
+    def outcome(self) -> tuple[list[SearchHit], dict[str, str], tuple[str, ...]]:
+        """The hits, why providers gave nothing, and who answered."""
+        hits: list[SearchHit] = []
+        errors: dict[str, ProviderError] = {}
+        used: set[str] = set()
+        for call, provider in self._calls.items():
+            error = call.exception() if call.done() else ProviderTimeout(provider, "no answer in time")
+            if not call.done():
+                self._gathering.late_searches.append(call)
+            if isinstance(error, ProviderError):
+                self._deps.count_error("search", error)
+                if provider not in errors or not isinstance(error, ProviderRateLimited):  # our own pace explains least
+                    errors[provider] = error
+            elif error is not None:
+                raise error
+            else:
+                used.add(provider)
+                hits.extend(call.result())
+        for provider in used:
+            self._deps.setbacks.forget(provider)
+        failed = {name: error for name, error in errors.items() if name not in used}
+        for error in failed.values():
+            self._deps.setbacks.note(error)
+            log.warning(
+                "provider gave nothing",
+                extra={"provider": error.provider, "reason": error.reason, "mend": error.user_message},
+            )
+        return (
+            hits,
+            {name: error.plain for name, error in failed.items()},
+            tuple(name for name in dict.fromkeys(self._calls.values()) if name in used),
+        )
+
+    def _ask(self, provider: str, queries: Sequence[SearchQuery]) -> None:
+        for query in queries:
+            self._calls[self._gathering.search(provider, query)] = provider
+
+    def _ask_the_next(self) -> None:
+        """What is written for one provider alone is asked of no other."""
+        self._passed_over.update(self._calls.values())
+        queries = [replace(query, only=()) for query in self._plan.queries if not query.is_verbatim]
+        for provider in self._reserve.pop(0):
+            self._ask(provider, queries)
+            for query in queries:  # time was lost already: pages are read as they are found
+                self._gathering.start_early([provider], query)
+
+    def _web_calls(self, *, has_answered: bool = False) -> set[asyncio.Task[Sequence[SearchHit]]]:
+        """All but those to local files; `has_answered` are those that were answered, be it with nothing."""
+        calls = {call for call, name in self._calls.items() if self._deps.providers[name].strength != "files"}
+        return {call for call in calls if call.done() and not call.exception()} if has_answered else calls
+
+    def _is_enough(self) -> bool:
+        """Something was found, and one provider is done with its queries, or half of all are answered."""
+        calls = self._web_calls() or set(self._calls)
+        answered = {call for call in calls if call.done() and not call.exception()}
+        waited_for = {self._calls[call] for call in calls if not call.done()}
+        is_one_done = any(self._calls[call] not in waited_for for call in answered if call.result())
+        return is_one_done or (2 * len(answered) >= len(calls) and any(call.result() for call in answered))
 
 
 @dataclass
@@ -136,35 +216,48 @@ def _merge(hits: Sequence[SearchHit]) -> list[_Document]:
 
 async def _read_all(
     gathering: Gathering, documents: Sequence[_Document], plan: SearchPlan, on_source: Found, *, ends_at: float
-) -> tuple[list[Candidate], int]:
-    """Read the most promising pages in parallel; a page that cannot be read stays as its provider's extract."""
-    limit = max(gathering.deps.settings.search.pages_to_fetch, plan.max_sources)
+) -> tuple[list[Candidate], int, int]:
+    """Read the most promising pages in parallel; a page that cannot be read stays as its provider's extract.
+
+    Also how many could not be read, and how many of these were late.
+    """
+    settings = gathering.deps.settings.search
+    limit = max(settings.pages_to_fetch, plan.max_sources)
     pages = [document for document in documents if not document.hit.is_complete][:limit]
-    whole = [document for document in documents if document.hit.is_complete]
+    wanted = [*(document for document in documents if document.hit.is_complete), *pages]
+    others = Stragglers(len(wanted), ends_at=ends_at, grace_s=settings.straggler_s)
+    late: list[str] = []
 
     async def read(document: _Document) -> Candidate | None:
-        source = await _source_of(gathering, document.hit, ends_at=ends_at)
+        source = await _source_of(gathering, document.hit, others, late)
         if source is None:
             return None
         await on_source(source)
         return Candidate(source, document.best_rank, len(document.mentions))
 
-    outcomes = await asyncio.gather(*(read(document) for document in [*whole, *pages]))
+    outcomes = await asyncio.gather(*(read(document) for document in wanted))
     candidates = [outcome for outcome in outcomes if outcome]
     unread = len(outcomes) - len(candidates) + sum(bool(candidate.source.extract_of_page) for candidate in candidates)
-    return candidates, unread
+    return candidates, unread, len(late)
 
 
-async def _source_of(gathering: Gathering, hit: SearchHit, *, ends_at: float) -> Source | None:
+async def _source_of(gathering: Gathering, hit: SearchHit, others: Stragglers, late: list[str]) -> Source | None:
+    """None for a page that cannot be read and of which there is no extract; `late` takes it when it is too slow."""
     if hit.is_complete:
+        others.arrived()
         return await asyncio.to_thread(make_source, gathering, hit, hit.text)
     try:
-        async with asyncio.timeout_at(ends_at):
-            page = await gathering.page(hit.url)
+        async with others.waiting():
+            page = await asyncio.shield(gathering.page(hit.url))  # it goes on, for the next round
+        others.arrived()
     except (FetchError, TimeoutError) as error:
         exc = error if isinstance(error, FetchError) else PageTimeout(hit.url, "not read in time")
+        others.failed()
         log.info("page not read", extra={"reason": exc.reason})  # which page it was, the trace says
+        if isinstance(exc, PageTimeout):
+            late.append(hit.url)
         if not hit.text.strip():
+            gathering.late_pages += [hit] if isinstance(error, TimeoutError) else []
             return None
         return await asyncio.to_thread(make_source, gathering, hit, hit.text, why_extract=exc.reason)
     merged = replace(
@@ -180,13 +273,11 @@ async def _source_of(gathering: Gathering, hit: SearchHit, *, ends_at: float) ->
 async def _best(
     gathering: Gathering,
     plan: SearchPlan,
-    candidates: Sequence[Candidate],
+    relevant: Sequence[Candidate],
     given: Sequence[Source],
     earlier: Sequence[Source],
 ) -> list[Source]:
     """All that came with the question, then the best of the rest, `plan.max_sources` together."""
-    # Reading long texts takes CPU time, which other jobs on this loop must not wait for.
-    relevant = await asyncio.to_thread(_relevant, gathering, candidates)
     relevant = _unlike(given, [*relevant, *(Candidate(source) for source in earlier)])
     rank = partial(
         rank_sources,
@@ -194,6 +285,7 @@ async def _best(
         intent=gathering.job.intent,
         now=gathering.deps.clock(),
         similarities=await _similarities(gathering, relevant),
+        queries=[query.text for query in plan.queries],
     )
     brought = [Candidate(source) for source in given]
     kept = await asyncio.to_thread(rank, brought, max_sources=len(given), max_per_domain=len(given))
@@ -215,26 +307,38 @@ def _unlike(given: Sequence[Source], candidates: Sequence[Candidate]) -> list[Ca
     return kept
 
 
-def _relevant(gathering: Gathering, candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Without those that share next to nothing with the question. Words cannot judge a text in another language."""
-    floor = gathering.deps.settings.search.min_relevance
+def _relevant(gathering: Gathering, plan: SearchPlan, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Without those that share next to nothing with the question. Words cannot judge a text in another language.
+
+    What an engine ranks first is kept wherever a model reads it: it may say the same in other words.
+    """
+    settings = gathering.deps.settings.search
     language = gathering.job.intent.language
-    coverages = coverage_of([candidate.source for candidate in candidates], gathering.job.query)
+    trusted = settings.trusted_ranks if gathering.deps.judge is not None else 0
+    queries = [query.text for query in plan.queries]
+    coverages = coverage_of([candidate.source for candidate in candidates], gathering.job.query, queries)
     return [
         candidate
         for candidate, coverage in zip(candidates, coverages, strict=True)
-        if coverage >= floor or detect_language(candidate.source.content[:600]) != language
+        if coverage >= settings.min_relevance
+        or candidate.best_rank < trusted
+        or detect_language(candidate.source.content[:600]) != language
     ]
+
+
+def _place(source: Source) -> str:
+    return source.metadata.domain or source.title
 
 
 async def _similarities(gathering: Gathering, candidates: Sequence[Candidate]) -> dict[str, float]:
     """Cosine to the question by URL; empty without an embedder or when it fails."""
     if gathering.deps.embedder is None or not candidates:
         return {}
+    texts = [f"{candidate.source.title}\n{candidate.source.content[:2000]}" for candidate in candidates]
     try:
-        texts = [f"{candidate.source.title}\n{candidate.source.content[:2000]}" for candidate in candidates]
-        values = await similarities_to(gathering.deps.embedder, gathering.job.query, texts)
-    except ModelError as exc:
+        async with asyncio.timeout(gathering.deps.settings.search.embedding_timeout_s):
+            values = await similarities_to(gathering.deps.embedder, gathering.job.query, texts)
+    except (ModelError, TimeoutError) as exc:
         gathering.deps.count_error("search", exc)
         return {}
     return {candidate.source.url: value for candidate, value in zip(candidates, values, strict=True)}

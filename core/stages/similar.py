@@ -44,7 +44,7 @@ class EarlierAnswer:
 async def find_earlier(job: ResearchJob, deps: Deps) -> tuple[EarlierAnswer, ...]:
     """Fresh answers of the scope to near questions that no rule tells apart, nearest first. Never fails."""
     settings = deps.settings.cache
-    if deps.embedder is None or not may_repeat(job):
+    if deps.embedder is None or not await may_repeat(job, deps):
         return ()
     try:
         await warm_up(deps.embedder)  # a process that has just started loads an SDK; that is no slow endpoint

@@ -33,6 +33,7 @@ from core.evidence.citations import MARKS
 from core.help import help_entries
 from core.job import LOCAL, JobStatus, ResearchJob, Scope
 from core.modes.options import ASKED
+from core.render import answer_markdown
 from core.snapshot import Snapshot
 from tests.adapters.web.serving import web_app
 from tests.golden import samples
@@ -113,6 +114,24 @@ def test_buttons_say_the_same_for_what_they_do(end: str) -> None:
     for action, said in [*slack.items(), *discord.items()]:
         assert said == wording.BUTTONS[action], action
     assert slack.keys() - {"share", "show_sources"} == discord.keys() - {"share", "show_sources"}
+
+
+async def test_what_was_found_and_left_out_is_said_wherever_nothing_answers() -> None:
+    """D11: on the command line, the page and in both chats the asker sees that pages were found, and why they went."""
+    said = "3 of 8 pages were left out, for sharing next to no word with the question: a.example, b.example."
+    answer = replace(samples.INSUFFICIENT_RESULT.answer, limitations=(said,))
+    job, result = samples.INSUFFICIENT, replace(samples.INSUFFICIENT_RESULT, answer=answer)
+
+    embed = DISCORD.outcome(job, result, samples.SOURCES).embed
+    shown = {
+        "discord": str(embed.to_dict()),
+        "slack": text_of(SLACK.outcome(job, result, samples.SOURCES)),
+        "command line": on_paper(job, result),
+        "page": await on_page(job, result),
+        "file": answer_markdown(job, result, samples.SOURCES),
+    }
+
+    assert [place for place, text in shown.items() if said not in " ".join(text.split())] == []
 
 
 def test_all_buttons_are_in_the_table() -> None:

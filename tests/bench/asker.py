@@ -50,6 +50,7 @@ class Asked:
     began_at: float
     first_text_at: float | None
     ended_at: float
+    search_s: float
     status: str
     error: str
     inside_s: float
@@ -102,10 +103,13 @@ async def serve() -> None:
 async def _ask(house: House, question: str, wanted: Round) -> Asked:
     began_at = time.monotonic()
     first_text_at: float | None = None
+    stage_at: dict[str, float] = {}
     job = await house.researcher.submit(ResearchRequest(question, modes=(wanted.mode,), depth=wanted.depth))
     async for event in house.researcher.follow(job.id):
         if event.type == "answer" and event.data.get("text") and first_text_at is None:
             first_text_at = time.monotonic()
+        if event.type == "status":
+            stage_at.setdefault(str(event.data.get("stage")), time.monotonic())
     ended_at = time.monotonic()
     job = await house.researcher.job(job.id)
     result = await house.researcher.result(job.id)
@@ -116,6 +120,7 @@ async def _ask(house: House, question: str, wanted: Round) -> Asked:
         began_at=began_at,
         first_text_at=first_text_at,
         ended_at=ended_at,
+        search_s=stage_at.get("synthesizing", ended_at) - stage_at.get("searching", began_at),
         status=job.status.value if answer or job.status is not JobStatus.COMPLETED else "empty",
         error=job.error.message if job.error else "",
         inside_s=result.duration_s if result else 0.0,

@@ -10,9 +10,9 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from adapters.store.cache import SqliteAnswerCache
-from adapters.store.digest import digest
-from adapters.store.jobs import SqliteJobStore
+from adapters.store.cache import SqlAnswerCache
+from adapters.store.jobs import SqlJobStore
+from adapters.store.sql import digest
 from adapters.store.sqlite import Database
 from core.evidence.same_question import strict_veto, veto
 from core.job import LOCAL, JobStatus, ResearchJob, ResearchRequest
@@ -55,7 +55,7 @@ async def _measure(dimension: int, conditions: Conditions) -> tuple[float, list[
         database = await Database.open(Path(folder))
         try:
             await _fill(database, vectors)
-            cache = SqliteAnswerCache(database, clock=lambda: datetime.now(UTC))
+            cache = SqlAnswerCache(database, clock=lambda: datetime.now(UTC))
 
             async def near() -> None:
                 place = int(rng.integers(len(vectors)))
@@ -73,7 +73,7 @@ async def _measure(dimension: int, conditions: Conditions) -> tuple[float, list[
 async def _fill(database: Database, vectors: Vector) -> None:
     now = datetime.now(UTC)
     request = ResearchRequest("Why?")
-    await SqliteJobStore(database).save(ResearchJob("job_1", request, parse_intent("Why?"), JobStatus.PENDING, now))
+    await SqlJobStore(database).save(ResearchJob("job_1", request, parse_intent("Why?"), JobStatus.PENDING, now))
     rows = [
         (*_PLACE, digest(f"key {number}"), digest("group"), now.timestamp(), now.timestamp() + 86_400, vector.tobytes())
         for number, vector in enumerate(vectors)

@@ -14,7 +14,7 @@ import numpy as np
 
 from adapters.pages.extract import extract
 from adapters.pages.extraction import MAX_PAPER_CHARS, Document
-from adapters.store.library import SqliteLibrary
+from adapters.store.library import SqlLibrary
 from adapters.store.sqlite import Database
 from core.chunking import chunk_text
 from core.job import LOCAL
@@ -66,9 +66,9 @@ async def _measure(papers: int) -> str:
         began = time.perf_counter()
         database = await Database.open(Path(folder))
         try:
-            await _fill(SqliteLibrary(database, Path(folder)), papers, rng)
+            await _fill(SqlLibrary(database, Path(folder)), papers, rng)
             filled_s = time.perf_counter() - began
-            library = SqliteLibrary(database, Path(folder))
+            library = SqlLibrary(database, Path(folder))
             by_meaning = Shelves(library, (LOCAL,), _Embedder(rng))
             by_words = Shelves(library, (LOCAL,))
 
@@ -125,12 +125,12 @@ class _Embedder:
         return list(_unit(self._rng, len(texts)))
 
 
-async def _fill(library: SqliteLibrary, papers: int, rng: np.random.Generator) -> None:
+async def _fill(library: SqlLibrary, papers: int, rng: np.random.Generator) -> None:
     for number in range(papers):
         await _put(library, number, rng)
 
 
-async def _put(library: SqliteLibrary, number: int, rng: np.random.Generator) -> None:
+async def _put(library: SqlLibrary, number: int, rng: np.random.Generator) -> None:
     paper = Paper(f"{2001 + number // 90_000}.{number % 90_000 + 10_000}v1", _text(rng, 8), f"hash {number}", _AT)
     vectors = _unit(rng, CHUNKS_A_PAPER + 1)
     content = [_chunk(paper, at, _text(rng, 280), vectors[at]) for at in range(CHUNKS_A_PAPER)]
@@ -138,11 +138,11 @@ async def _put(library: SqliteLibrary, number: int, rng: np.random.Generator) ->
     await library.put(LOCAL, paper, "", {Index.SUMMARY: summary, Index.CONTENT: content}, b"")
 
 
-async def _replace(library: SqliteLibrary, rng: np.random.Generator) -> None:
+async def _replace(library: SqlLibrary, rng: np.random.Generator) -> None:
     await _put(library, int(rng.integers(3, 100)), rng)
 
 
-async def _remove(library: SqliteLibrary) -> None:
+async def _remove(library: SqlLibrary) -> None:
     found = await library.papers([LOCAL])
     await library.remove(LOCAL, found[0].id)
 

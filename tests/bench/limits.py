@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from tests.bench.asker import Asked
 from tests.bench.conditions import Conditions
-from tests.bench.questions import Asker, failures_of, open_asker, open_outside
+from tests.bench.outside import ROBOTS
+from tests.bench.questions import Asker, Outside, failures_of, open_asker, open_outside
 from tests.bench.table import Goal, Row, format_table
 
 
@@ -24,6 +25,7 @@ def measure_limits(conditions: Conditions) -> str:
         with open_asker(outside, "pubmed") as asker:
             asker.ask(question)
             again = _ask_again(asker, question, times=conditions.repeats)
+        straggling = _straggle(outside)
     title = f"limits: model {pace.first_token_s:g} s + {1000 * pace.token_s:g} ms a token, else as before"
     rows = [
         Row("standard question", [_wall_s(standard)], "s", goal=Goal(15)),
@@ -33,11 +35,41 @@ def measure_limits(conditions: Conditions) -> str:
         Row("  its providers", [len(complex_one.providers)], digits=0, goal=Goal(2, is_floor=True)),
         Row("  its queries", [complex_one.queries], digits=0, goal=Goal(4, is_floor=True)),
         Row("  its sources", [complex_one.sources], digits=0, goal=Goal(10, is_floor=True)),
+        *(Row(f"search stage, {name}", [took_s], "s", goal=goal) for name, took_s, goal in straggling),
         Row("asked before, inside, slowest", [_slowest_ms(again, inside=True)], "ms", 1, Goal(50)),
         Row("asked before, for a follower, slowest", [_slowest_ms(again, inside=False)], "ms", 1, Goal(500)),
         Row("answers that did not come from the cache", [sum(not e.is_cached for e in again)], "", 0, Goal(0)),
     ]
     return format_table(title, ("",), rows) + failures_of([standard, on_known_sources, complex_one, *again])
+
+
+def _straggle(outside: Outside) -> list[tuple[str, float | None, Goal | None]]:
+    """How long searching and reading take when all goes well, with one page that hangs and with one provider."""
+    question = outside.environment.questions[2]
+    known = len(outside.journal().pages)
+    plain = _fresh(outside, question)
+    read = [path for _, path in outside.journal().pages[known:] if path != ROBOTS]
+    outside.hang(read[-1])
+    page = _fresh(outside, question)
+    outside.hang("tavily")
+    provider = _fresh(outside, question)
+    outside.hang()
+    if plain is None:
+        return [("nothing hangs", None, None)]
+    goal = Goal(plain + 2.0)  # 1.5 s, and what this machine adds
+    after_it = outside.pace.search_s + 2 * outside.pace.page_s  # of the provider that stands in, robots.txt and pages
+    return [
+        ("nothing hangs", plain, None),
+        ("one page hangs", page, goal),
+        ("the provider hangs", provider, Goal(goal.limit + after_it)),
+    ]
+
+
+def _fresh(outside: Outside, question: str) -> float | None:
+    """Of a house that has read nothing yet; Tavily is asked first, Exa where it does not answer."""
+    with open_asker(outside, "tavily", "exa") as asker:
+        asked = asker.ask(question).asked[0]
+    return None if asked.failure else asked.search_s
 
 
 def _ask_again(asker: Asker, question: str, *, times: int) -> list[Asked]:

@@ -19,6 +19,7 @@ from tests.loopback.openai_responders import (
     ChatCall,
     Fault,
     FencedSource,
+    answers_responder,
     question_in,
     sources_in,
     verdicts_responder,
@@ -67,7 +68,13 @@ class ModelScript:
             return _coverage(call, is_last=self._rounds() + 1 >= DEEP_ROUNDS)
         if call.schema_name == "queries":
             return _queries(call)
-        scripts = {"plan": _plan, "answer": _answer, "verdicts": verdicts_responder, **DEEP}
+        scripts = {
+            "plan": _plan,
+            "answer": _answer,
+            "verdicts": verdicts_responder,
+            "answers": answers_responder,
+            **DEEP,
+        }
         return scripts[call.schema_name](call)
 
     def _rounds(self) -> int:

@@ -1,7 +1,8 @@
 """The loopback world as a process of its own, so that its work is not counted as ours.
 
-Speaks lines of JSON: the first tells the environment to use; then `pace {…}` changes the model's speed and
-`journal` tells everything that was asked. Ends when its standard input does.
+Speaks lines of JSON: the first tells the environment to use; then `pace {…}` changes the model's speed,
+`hang /path` or `hang tavily` lets a page or a provider never answer, `hang` alone ends that, and `journal` tells
+everything that was asked. Each is answered with a journal. Ends when its standard input does.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from tests.bench.corpus import load_corpus
 from tests.bench.model_script import ModelCall, ModelScript
 from tests.bench.paced_model import paced_model
 from tests.loopback.search_corpus import Document
+from tests.loopback.search_faults import Fault
 from tests.loopback.search_world import Asked, SearchWorld
 from tests.loopback.web_world import PageSpec, WebWorld
 
@@ -97,6 +99,7 @@ async def serve() -> None:
         async with SearchWorld(documents, latency_s=pace.search_s) as search, paced_model(script) as model:
             model.first_token_s, model.token_s = pace.first_token_s, pace.token_s
             search.asked = stamped = _Stamped()
+            served = dict(web.pages)
             watching = asyncio.create_task(lateness.watch())
             variables = {
                 **search.env("tavily", "exa", "pubmed"),
@@ -110,6 +113,10 @@ async def serve() -> None:
                 word, _, rest = line.partition(" ")
                 if word == "pace":
                     model.token_s = decode(rest, Pace).token_s
+                if word == "hang":
+                    search.faults = {rest: Fault(kind="hang")} if rest in documents else {}
+                    behaviour = {rest: PageSpec(behaviour="hang")} if rest in specs else {}
+                    web.pages = {**served, **behaviour}
                 pages = tuple((seen.at, seen.path) for seen in web.requests)
                 _say(Journal(tuple(script.calls), tuple(stamped.times), pages, lateness.worst_s))
                 lateness.worst_s = 0.0

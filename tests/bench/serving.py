@@ -20,9 +20,9 @@ from statistics import median
 
 import aiohttp
 
-from adapters.store.events import SqliteEventLog
-from adapters.store.jobs import SqliteJobStore
-from adapters.store.sources import SqliteSourceStore
+from adapters.store.belongings import SqlSourceStore
+from adapters.store.events import SqlEventLog
+from adapters.store.jobs import SqlJobStore
 from adapters.store.sqlite import Database
 from core.answer import Citation, Claim, Evidence, JobResult, ResearchAnswer, Verdict
 from core.job import JobStatus, ResearchJob
@@ -93,9 +93,9 @@ async def _web(folder: str) -> AsyncIterator[Process]:
 async def _pages(web: Process, database: Database) -> str:
     jobs = [finished_job(sentences) for sentences in ANSWERS.values()]
     for job, result, sources in jobs:
-        await SqliteJobStore(database).save(job)
-        await SqliteSourceStore(database).put(job, sources)
-        await SqliteJobStore(database).finish(job, result)
+        await SqlJobStore(database).save(job)
+        await SqlSourceStore(database).put(job, sources)
+        await SqlJobStore(database).finish(job, result)
     async with aiohttp.ClientSession(web.address) as session:
         pages = [await _timed(session, f"/jobs/{job.id}") for job, _, _ in jobs]
         parts = [(await _timed(session, path, repeats=1))[0] for path in dict.fromkeys(_parts(pages[0][0]))]
@@ -132,7 +132,7 @@ def _parts(html: str) -> Iterator[str]:
 async def _follow(web: Process, database: Database, conditions: Conditions) -> Carried:
     """All followers listen before the first event is told, and read to the end."""
     followers, jobs = conditions.followers, conditions.followed_jobs
-    log, store = SqliteEventLog(database, clock=lambda: datetime.now(UTC)), SqliteJobStore(database)
+    log, store = SqlEventLog(database, clock=lambda: datetime.now(UTC)), SqlJobStore(database)
     running = [replace(make_job("How tall?"), id=f"job_{number:031x}f") for number in range(jobs)]
     for job in running:
         await store.save(job)
@@ -174,7 +174,7 @@ async def _read(session: aiohttp.ClientSession, job_id: str, is_open: asyncio.Se
     return received
 
 
-async def _tell(log: SqliteEventLog, store: SqliteJobStore, jobs: list[ResearchJob], pause_s: float) -> None:
+async def _tell(log: SqlEventLog, store: SqlJobStore, jobs: list[ResearchJob], pause_s: float) -> None:
     async def tell(job: ResearchJob) -> None:
         for number in range(EVENTS):
             said = {"stage": "searching", "message": "Searching", "progress": number / EVENTS}

@@ -10,14 +10,19 @@ from tests.bench.model_script import ModelCall
 from tests.bench.outside import ROBOTS, Journal
 
 Span = tuple[float, float]
+CHECKS = frozenset({"verdicts", "answers"})
 
 
 @dataclass(frozen=True)
 class Waited:
-    """Between two moments: `path_s` is the critical path, `waiting_s` the time when something outside was at work."""
+    """Between two moments: `path_s` is the critical path, `waiting_s` the time when something outside was at work.
+
+    `behind_s` is what passed between the last token of the last answer and the end, judging above all.
+    """
 
     path_s: float
     waiting_s: float
+    behind_s: float
     model_calls: tuple[ModelCall, ...]
     searches: int
     pages: int
@@ -27,10 +32,10 @@ class Waited:
 def read_journal(journal: Journal, pace: Pace, begin: float, end: float, *, rounds: int = 1) -> Waited:
     """`pace` is the outside's own; the moments are on the monotonic clock.
 
-    The critical path is plan + search + page + answer + check, as long as each was told to take: the
-    plan's searches can only begin when it is there, their pages after them, and so on. One page is
-    counted, since pages are read side by side; robots.txt, which comes before it, is not. Each of several `rounds`
-    has a search and a page of its own.
+    The critical path is plan + search + page + answer, as long as each was told to take: the plan's searches can only
+    begin when it is there, their pages after them, and so on. One page is counted, since pages are read side by side;
+    robots.txt, which comes before it, is not, nor is a check that begins while the answer is written. Each of several
+    `rounds` has a search and a page of its own.
     """
     calls = tuple(call for call in journal.model if begin <= call.at <= end)
     searches = [at for at in journal.searches if begin <= at <= end]
@@ -42,9 +47,12 @@ def read_journal(journal: Journal, pace: Pace, begin: float, end: float, *, roun
         *((at, at + pace.page_s) for at, _ in web),
     ]
     gathering_s = pace.search_s * bool(searches) + pace.page_s * bool(pages)
-    path_s = sum(call.lasts_s for call in calls) + rounds * gathering_s
+    answers = [(call.at, call.at + call.lasts_s) for call in calls if call.purpose == "answer"]
+    path = [call for call in calls if not (call.purpose in CHECKS and any(a <= call.at <= b for a, b in answers))]
+    path_s = sum(call.lasts_s for call in path) + rounds * gathering_s
     return Waited(
         path_s=path_s,
+        behind_s=end - max((last for _, last in answers), default=end),
         waiting_s=_union_s((max(first, begin), min(last, end)) for first, last in spans),
         model_calls=calls,
         searches=len(searches),

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import aiohttp
 
-from adapters.store.events import SqliteEventLog
-from adapters.store.jobs import SqliteJobStore
+from adapters.store.events import SqlEventLog
+from adapters.store.jobs import SqlJobStore
 from adapters.store.sqlite import Database
 from tests.adapters.durable.processes import Process
 from tests.adapters.web.sse import Received, parse_events
@@ -46,8 +46,8 @@ async def read_on(session: aiohttp.ClientSession, address: str, *, after: str, e
 async def test_a_restart_costs_a_reader_nothing(tmp_path: Path):
     """The stream that is open ends with the process; the next process goes on where it ended."""
     database = await Database.open(tmp_path)
-    log = SqliteEventLog(database, clock=lambda: datetime.now(UTC))
-    await SqliteJobStore(database).save(JOB)
+    log = SqlEventLog(database, clock=lambda: datetime.now(UTC))
+    await SqlJobStore(database).save(JOB)
 
     async def tell(number: int) -> None:
         data = {"stage": "searching", "message": f"{number}", "progress": 0.5, "data": {}}

@@ -52,6 +52,57 @@ def test_words_are_told_from_questions(text: str, reply: Reply) -> None:
     assert read_reply(text) == reply
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "thanks!",
+            "Thank you so much",
+            "thx 🙏",
+            "ok",
+            "OK, thanks",
+            "👍",
+            "❤️ 🙏",
+            ":+1:",
+            ":thumbsup::skin-tone-3:",
+        ),
+        *("great", "Great, thank you very much!", "cool 😎", "got it, thanks", "i see", "perfect.", "!!"),
+        *(
+            "Danke!",
+            "vielen Dank für die Antwort",
+            "alles klar",
+            "super, danke dir",
+            "Merci beaucoup !",
+            "d’accord",
+            "parfait",
+        ),
+        *(
+            "¡Muchas gracias!",
+            "vale, gracias",
+            "Grazie mille",
+            "va bene",
+            "ottimo",
+            "Muito obrigada!",
+            "valeu",
+            "tudo bem",
+        ),
+        *("Bedankt!", "oké", "dank je wel", "hartelijk dank voor het antwoord"),
+    ],
+)
+def test_what_is_only_kind_is_no_question(text: str) -> None:
+    """In seven languages, with and without pictures."""
+    assert read_reply(text) == Reply("courtesy")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["ok?", "???", "thanks, and what about Spain?", "Is it good", "Thanksgiving", "42", "good wine", "nice restaurants",
+     "why thank a tree", "danke sagen auf Italienisch", "merci in English", "OK Corral", "super bowl", "great lakes"],
+)  # fmt: skip
+def test_what_only_begins_kindly_is_a_question(text: str) -> None:
+    assert read_reply(text).kind == "question"
+
+
 @given(st.text(max_size=200))
 def test_a_reply_is_always_read_and_invents_nothing(text: str) -> None:
     """Any text is a reply; what it asks for was said."""
@@ -135,3 +186,45 @@ async def test_another_scope_and_what_came_later_are_not_heard() -> None:
 
     assert await read_turns(now, deps) == ()
     assert await read_turns(replace(now, request=replace(now.request, thread="")), deps) == ()
+
+
+DIRECT = Scope("discord:1", "user:7")
+
+
+async def heard_in(scope: Scope, thread: str, questions: list[tuple[int, str]], asked_at: int) -> list[str]:
+    """The questions that a follow-up asked in this minute hears; each earlier one was asked at its minute."""
+    deps = make_deps()
+    for minute, question in questions:
+        at = NOW + timedelta(minutes=minute)
+        job = make_job(question, id=f"job_{minute}", scope=scope, thread=thread, channel=CHANNELS.get(scope, ""))
+        answer = ResearchAnswer(f"It is so: {question}", "", Confidence.HIGH)
+        done = replace(job, status=JobStatus.COMPLETED, created_at=at, completed_at=at)
+        await deps.jobs.finish(done, JobResult(answer))
+    now = make_job("and why?", id="job_now", scope=scope, thread=thread, channel=CHANNELS.get(scope, ""))
+    turns = await read_turns(replace(now, created_at=NOW + timedelta(minutes=asked_at)), deps)
+    return [turn.question for turn in turns]
+
+
+CHANNELS = {HERE: "2"}
+TIDES, SPRING = "What causes the tides?", "When are the tides highest?"
+PERU = "What is the capital of Peru?"
+
+
+@pytest.mark.parametrize(
+    ("scope", "thread", "questions", "asked_at", "heard"),
+    [
+        pytest.param(DIRECT, "discord:2", [(0, TIDES)], 29, [TIDES], id="within half an hour"),
+        pytest.param(DIRECT, "discord:2", [(0, TIDES)], 31, [], id="lapsed"),
+        pytest.param(DIRECT, "discord:2", [(0, TIDES), (40, SPRING)], 45, [SPRING], id="lapsed in between"),
+        pytest.param(DIRECT, "discord:2", [(0, TIDES), (20, SPRING)], 45, [TIDES, SPRING], id="going on"),
+        pytest.param(DIRECT, "discord:2", [(0, TIDES), (2, PERU)], 4, [PERU], id="a new topic"),
+        pytest.param(DIRECT, "discord:2", [(0, PERU), (2, "And of Chile?")], 4, [PERU, "And of Chile?"], id="its own"),
+        pytest.param(DIRECT, "slack:D1:17.1", [(0, TIDES), (2, PERU)], 90, [TIDES, PERU], id="a thread is not"),
+        pytest.param(HERE, "discord:2", [(0, TIDES), (2, PERU)], 90, [TIDES, PERU], id="nor a channel's"),
+    ],
+)
+async def test_a_conversation_in_direct_messages_lapses(
+    scope: Scope, thread: str, questions: list[tuple[int, str]], asked_at: int, heard: list[str]
+) -> None:
+    """After thirty minutes of silence, or with a question that stands alone and shares no word with what was said."""
+    assert await heard_in(scope, thread, questions, asked_at) == heard

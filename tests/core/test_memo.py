@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
+from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 
 from adapters.store.memory import MemoryJobMemo
 from core.errors import StoreError
-from core.llm import complete
+from core.llm import asked_in_words, complete, with_more_tokens
 from core.memo import RememberingModel, remembered
-from core.ports import ChatRequest
+from core.ports import ChatDelta, ChatRequest
 from tests.fakes import FakeModel
 
 REQUEST = ChatRequest("plan", "You plan.", "Is Kim ill?", "plan", {}, max_tokens=100, timeout_s=5)
@@ -30,6 +33,32 @@ class Away:
         raise StoreError("the database is away")
 
 
+class Noticing(MemoryJobMemo):
+    """Says when something was kept."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.has_kept = asyncio.Event()
+
+    async def put(self, job_id: str, key: str, text: str) -> None:
+        await super().put(job_id, key, text)
+        self.has_kept.set()
+
+
+class Endless:
+    """A model that never comes to an end of its answer."""
+
+    name = "endless"
+    is_closed = False
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+        try:
+            yield ChatDelta("At ten")
+            await asyncio.Event().wait()
+        finally:
+            self.is_closed = True
+
+
 class Foreign(MemoryJobMemo):
     """A memo whose entries another version of gorkd wrote."""
 
@@ -45,6 +74,30 @@ async def test_answer_that_is_kept_is_not_paid_for_again() -> None:
 
     assert again == first
     assert len(model.asked) == 1
+
+
+async def test_answer_is_kept_when_it_has_come_however_far_it_was_read() -> None:
+    """Who judges its first sentences meanwhile may be killed at it, and the whole answer was paid for."""
+    memo = Noticing()
+    reading = RememberingModel(FakeModel({"plan": "At ten, or at eleven, or at noon."}), memo, "job_1").stream(REQUEST)
+    first = await anext(reading)
+
+    await asyncio.wait_for(memo.has_kept.wait(), 10)
+
+    again = await complete(RememberingModel(FakeModel({}), memo, "job_1"), REQUEST)
+    assert (first.text, again.text) == ("At ten, or a", "At ten, or at eleven, or at noon.")
+    await reading.aclose()
+
+
+async def test_answer_that_nobody_reads_on_is_asked_for_no_further() -> None:
+    """Out of time: the call to the model ends with its reader."""
+    model = Endless()
+    reading = RememberingModel(model, MemoryJobMemo(), "job_1").stream(REQUEST)
+    await anext(reading)
+
+    await reading.aclose()
+
+    assert model.is_closed
 
 
 @pytest.mark.parametrize("memo", [Away(), Foreign()], ids=["store away", "of another version"])
@@ -74,3 +127,33 @@ async def test_log_says_which_kind_of_entry_failed_and_nothing_of_the_question(
     logged = str([vars(record) for record in caplog.records])
     assert "'search'" in logged
     assert "Kim" not in logged
+
+
+async def test_answer_that_was_of_no_use_is_not_kept() -> None:
+    """N-05: a retry is a new call; what was accepted is not paid for again."""
+    memo, model = MemoryJobMemo(), FakeModel({"plan": ["no JSON", '{"queries": ["kim"]}', "never asked"]})
+    request = replace(REQUEST, schema={"type": "object", "properties": {"queries": {"type": "array"}}})
+
+    texts = [(await complete(RememberingModel(model, memo, "job_1"), request)).text for _ in range(3)]
+
+    assert texts == ["no JSON", '{"queries": ["kim"]}', '{"queries": ["kim"]}']
+    assert len(model.asked) == 2
+
+
+async def test_whoever_asks_says_what_is_accepted() -> None:
+    memo, model = MemoryJobMemo(), FakeModel({"plan": ["maybe", "yes"]})
+    request = replace(REQUEST, accepts=lambda text: text == "yes")
+
+    texts = [(await complete(RememberingModel(model, memo, "job_1"), request)).text for _ in range(3)]
+
+    assert texts == ["maybe", "yes", "yes"]
+
+
+async def test_asking_in_other_words_or_for_more_is_another_call() -> None:
+    """What an answer that was cut, or could not be read, is followed by."""
+    memo, model = MemoryJobMemo(), FakeModel({"plan": ["first", "second", "third"]})
+    asked = [REQUEST, asked_in_words(REQUEST), with_more_tokens(REQUEST)]
+
+    texts = [(await complete(RememberingModel(model, memo, "job_1"), request)).text for request in asked]
+
+    assert texts == ["first", "second", "third"]

@@ -10,9 +10,7 @@ from typing import Any
 
 import pytest
 
-from adapters.store.memory import (
-    MemoryJobStore,
-)
+from adapters.store.memory import MemoryJobStore
 from core.answer import Confidence
 from core.config import SearchSettings, Settings
 from core.errors import ModelRejected, ModelUnavailable, PageStatus, ProviderUnavailable, StoreError
@@ -167,6 +165,20 @@ async def test_no_relevant_source_is_an_insufficient_answer_that_says_what_was_s
     assert QUESTION in done["answer"]["summary"]
     assert "web" in done["answer"]["summary"]
     assert done["citations"] == []
+
+
+async def test_pages_that_were_found_and_left_out_are_named_where_nothing_answers() -> None:
+    """D11: "nothing found" would not be true."""
+    elsewhere = [
+        hit(f"https://{at}.example/", f"Bread rises in a warm oven {at}. " * 9, is_complete=True) for at in range(2)
+    ]
+
+    done = final(await research(make_deps(search=[FakeSearch("web", elsewhere)])))
+
+    assert done["answer"]["confidence"] == "insufficient"
+    assert done["answer"]["limitations"] == [
+        "2 of 2 pages were left out, for sharing next to no word with the question: 0.example, 1.example."
+    ]
 
 
 async def test_a_model_that_finds_no_answer_makes_it_insufficient() -> None:

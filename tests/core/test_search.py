@@ -10,23 +10,39 @@ import pytest
 
 from core.config import SearchSettings, Settings
 from core.deps import Deps
-from core.errors import PageTooLarge, ProviderTimeout, ProviderUnavailable, RobotsDisallowed, SearchFailed
-from core.source import Page, SearchPlan, SearchQuery, Source, SourceCollection, SourceKind
+from core.errors import (
+    PageTooLarge,
+    ProviderRateLimited,
+    ProviderRejected,
+    ProviderTimeout,
+    ProviderUnavailable,
+    RobotsDisallowed,
+    SearchFailed,
+)
+from core.job import Scope
+from core.limited import REST_S, Setbacks
+from core.ports import Vector
+from core.source import Page, SearchHit, SearchPlan, SearchQuery, Source, SourceCollection, SourceKind
 from core.stages.gathering import Gathering
+from core.stages.plan import plan_by_rules
 from core.stages.search import collect_sources
-from tests.fakes import FakePages, FakeSearch, Ledger, hit, make_deps, make_job
+from core.text.language import detect_language
+from tests.fakes import FakeModel, FakePages, FakeSearch, Ledger, hit, make_deps, make_job
 
 QUESTION = "Why do cats purr?"
 PURR = "Cats purr by twitching the muscles of the larynx. Purring may calm the cat and help healing. " * 4
 
 
 async def collect(
-    deps: Deps, *providers: str, queries: Sequence[str] = (QUESTION,), within_s: float = 20.0, max_sources: int = 10
+    deps: Deps,
+    *providers: str,
+    question: str = QUESTION,
+    queries: Sequence[str] = (QUESTION,),
+    within_s: float = 20.0,
+    max_sources: int = 10,
 ) -> SourceCollection:
-    async def ignore(_: object) -> None:
-        pass
-
-    gathering = Gathering(make_job(QUESTION), deps)
+    job = make_job(question)
+    gathering = Gathering(replace(job, intent=replace(job.intent, language=detect_language(question))), deps)
     plan = SearchPlan(tuple(SearchQuery(text) for text in queries), providers, max_sources=max_sources)
     try:
         return await collect_sources(gathering, plan, within_s=within_s, on_fetching=ignore, on_source=ignore)
@@ -258,3 +274,370 @@ async def test_latency_of_each_provider_is_measured() -> None:
     assert len(deps.recorder.values("search_provider_latency_seconds", "a")) == 1
     assert len(deps.recorder.values("search_provider_latency_seconds", "b")) == 1
     assert deps.recorder.values("errors", "search:ProviderUnavailable") == [1]
+
+
+async def test_the_next_provider_is_asked_where_the_chosen_one_fails() -> None:
+    """S003-23: an explanation goes to Exa; that Exa is down is no failure while Tavily answers."""
+    exa = FakeSearch("exa", error=ProviderUnavailable("exa", "server error (HTTP 500)"), strength="conceptual")
+    tavily = FakeSearch("tavily", [hit("https://a.example/1", PURR, is_complete=True)])
+
+    found = await collect(make_deps(search=[exa, tavily]), "exa")
+
+    assert [source.url for source in found.sources] == ["https://a.example/1"]
+    assert found.search_metadata.providers_used == ("tavily",)
+    assert dict(found.search_metadata.failures) == {"exa": "server error (HTTP 500)"}
+
+
+async def test_encyclopedia_and_scholars_are_asked_last_and_together() -> None:
+    """S003-23: one web search after the other, then all that is left."""
+    down = ProviderUnavailable("x", "down")
+    exa, tavily = FakeSearch("exa", error=down, strength="conceptual"), FakeSearch("tavily", error=down)
+    wikipedia = FakeSearch("wikipedia", [hit("https://w.example/1", PURR, is_complete=True)], strength="reference")
+    pubmed, files = FakeSearch("pubmed", strength="scholarly"), FakeSearch("files", strength="files")
+
+    found = await collect(make_deps(search=[exa, tavily, wikipedia, pubmed, files]), "exa", "files")
+
+    assert set(found.search_metadata.providers_used) == {"wikipedia", "pubmed", "files"}
+    assert [len(one.asked) for one in (exa, tavily, wikipedia, pubmed, files)] == [1, 1, 1, 1, 1]
+
+
+async def test_only_when_all_fail_the_search_has_failed_and_tells_the_reasons_apart() -> None:
+    """S003-23, D11: people read which was refused, which was busy and which was away."""
+    failing = [
+        FakeSearch("exa", error=ProviderRejected("exa", "key refused (HTTP 401)"), strength="conceptual"),
+        FakeSearch("tavily", error=ProviderRateLimited("tavily", "too many requests (HTTP 429)")),
+        FakeSearch("searxng", error=ProviderUnavailable("searxng", "could not be reached")),
+    ]
+
+    with pytest.raises(SearchFailed) as failure:
+        await collect(make_deps(search=failing), "exa")
+
+    for reason in ("Exa (key refused (HTTP 401))", "Tavily (too many requests", "SearXNG (could not be reached)"):
+        assert reason in failure.value.user_message
+
+
+async def test_a_provider_that_found_nothing_is_not_replaced() -> None:
+    """D11: nothing found is an answer, and another search would be paid for."""
+    exa, tavily = FakeSearch("exa", strength="conceptual"), FakeSearch("tavily", [hit("https://a.example/1", PURR)])
+
+    found = await collect(make_deps(search=[exa, tavily]), "exa")
+
+    assert found.sources == ()
+    assert tavily.asked == []
+
+
+async def test_what_is_written_for_one_provider_goes_to_no_other() -> None:
+    """S002-08: a query in PubMed's own syntax means nothing elsewhere."""
+    pubmed = FakeSearch("pubmed", error=ProviderUnavailable("pubmed", "down"), strength="scholarly")
+    tavily = FakeSearch("tavily")
+    gathering = Gathering(make_job(QUESTION), make_deps(search=[pubmed, tavily]))
+    query = SearchQuery("cats[mh]", only=("pubmed",), is_verbatim=True)
+
+    with pytest.raises(SearchFailed):
+        await collect_sources(gathering, SearchPlan((query,), ("pubmed",)), within_s=5, on_source=ignore)
+    await gathering.aclose()
+
+    assert tavily.asked == []
+
+
+async def test_a_provider_that_failed_is_not_asked_first_again() -> None:
+    """S003-23: its time-out is paid once, not by each question; it is tried again when it has rested."""
+    exa = FakeSearch("exa", error=ProviderTimeout("exa", "no answer in 9 s"), strength="conceptual")
+    tavily = FakeSearch("tavily", [hit("https://a.example/1", PURR, is_complete=True)])
+    deps = make_deps(search=[exa, tavily])
+    deps = replace(deps, setbacks=Setbacks(clock := Hours()))
+
+    await collect(deps, "exa")
+    meanwhile = plan_by_rules(make_job(QUESTION), deps).search.providers
+    clock.now += REST_S + 1
+
+    assert meanwhile == ("tavily",)
+    assert plan_by_rules(make_job(QUESTION), deps).search.providers == ("exa",)
+
+
+async def test_where_all_rest_they_are_asked_all_the_same() -> None:
+    """S003-23: a provider that failed may work again; nobody at all is no choice."""
+    deps = make_deps(search=[FakeSearch("exa", error=ProviderTimeout("exa", "no answer"), strength="conceptual")])
+    with pytest.raises(SearchFailed):
+        await collect(deps, "exa")
+
+    assert plan_by_rules(make_job(QUESTION), deps).search.providers == ("exa",)
+
+
+HASTY = Settings(search=SearchSettings(straggler_s=0.05))
+GOOD_WHILE_S = 5.0  # far more than a test takes, far less than what hangs would
+
+
+async def test_a_hanging_provider_costs_little_once_another_has_answered() -> None:
+    """N-07, S003-08: nobody waits for the slowest; what it would have given is named."""
+    quick = FakeSearch("tavily", [hit("https://a.example/1", PURR, is_complete=True)])
+    deps = make_deps(search=[quick, FakeSearch("exa", hangs=True, strength="conceptual")], settings=HASTY)
+
+    async with asyncio.timeout(GOOD_WHILE_S):
+        found = await collect(deps, "tavily", "exa")
+
+    assert [source.url for source in found.sources] == ["https://a.example/1"]
+    assert dict(found.search_metadata.failures) == {"exa": "no answer in time"}
+
+
+async def test_a_hanging_provider_that_was_asked_alone_is_passed_over() -> None:
+    """S003-08: the next one is asked before the hanging one's time is up."""
+    tavily = FakeSearch("tavily", [hit("https://a.example/1", PURR, is_complete=True)])
+    deps = make_deps(search=[FakeSearch("exa", hangs=True, strength="conceptual"), tavily], settings=HASTY)
+
+    async with asyncio.timeout(GOOD_WHILE_S):
+        found = await collect(deps, "exa")
+
+    assert found.search_metadata.providers_used == ("tavily",)
+
+
+async def test_patience_begins_with_the_search_and_not_with_the_stage() -> None:
+    """N-07: a provider that was silent while the plan was made is passed over at once."""
+    tavily = FakeSearch("tavily", [hit("https://a.example/1", PURR, is_complete=True)])
+    settings = Settings(search=SearchSettings(straggler_s=60.0))
+    deps = make_deps(search=[FakeSearch("exa", hangs=True, strength="conceptual"), tavily], settings=settings)
+    gathering, query = Gathering(make_job(QUESTION), deps), SearchQuery(QUESTION)
+    gathering.asked_at[gathering.search("exa", query)] -= 61.0
+
+    async with asyncio.timeout(GOOD_WHILE_S):
+        found = await collect_sources(gathering, SearchPlan((query,), ("exa",)), within_s=20, on_source=ignore)
+    await gathering.aclose()
+
+    assert found.search_metadata.providers_used == ("tavily",)
+
+
+async def test_a_hanging_page_costs_little_once_others_are_read() -> None:
+    """N-07, S003-09: it stays as its extract, and how many were late is said."""
+    urls = [f"https://site{number}.example/1" for number in range(4)]
+    deps = make_deps(
+        search=[FakeSearch("a", [hit(url, f"{PURR} {place}", rank=place) for place, url in enumerate(urls)])]
+    )
+    deps = replace(deps, pages=Gated(each_its_own(urls), held={urls[1], urls[3]}))
+
+    async with asyncio.timeout(GOOD_WHILE_S):
+        found = await collect(replace(deps, settings=HASTY), "a")
+
+    assert {source.url for source in found.sources if source.extract_of_page} == {urls[1], urls[3]}
+    assert found.search_metadata.pages_late == 2
+
+
+async def test_nobody_hurries_while_most_pages_are_awaited() -> None:
+    """S003-09: one page of four is not enough to leave the others behind."""
+    urls = [f"https://site{number}.example/1" for number in range(4)]
+    deps = make_deps(
+        search=[FakeSearch("a", [hit(url, f"{PURR} {place}", rank=place) for place, url in enumerate(urls)])]
+    )
+    pages = Gated(each_its_own(urls), held=set(urls[1:]))
+    asyncio.get_running_loop().call_later(4 * HASTY.search.straggler_s, pages.let_go.set)
+
+    found = await collect(replace(deps, settings=HASTY, pages=pages), "a")
+
+    assert found.search_metadata.pages_late == 0
+
+
+async def test_what_was_left_behind_joins_the_next_round() -> None:
+    """S002-14: a late page and a late provider are used as soon as somebody searches again."""
+    late, first = "https://late.example/1", [f"https://site{number}.example/1" for number in range(3)]
+    pages = Gated(each_its_own([*first, late]), held={late})
+    quick = FakeSearch("tavily", [hit(url, "", rank=place) for place, url in enumerate([*first, late])])
+    slow = Held("exa", [hit("https://exa.example/1", PURR, is_complete=True)], pages.let_go)
+    deps = replace(make_deps(search=[quick, slow], settings=HASTY), pages=pages)
+    gathering = Gathering(make_job(QUESTION), deps)
+    plan = SearchPlan((SearchQuery("cats"),), ("tavily", "exa"))
+    before = await collect_sources(gathering, plan, within_s=20, on_source=ignore)
+    pages.let_go.set()
+    await gathering.page(late)
+    await gathering.search("exa", SearchQuery("cats"))
+
+    again = SearchPlan((SearchQuery("purring"),), ("tavily",))
+    quick.hits = []
+    after = await collect_sources(gathering, again, within_s=20, on_source=ignore)
+    await gathering.aclose()
+
+    assert {source.url for source in before.sources} == set(first)
+    assert {source.url for source in after.sources} == {late, "https://exa.example/1"}
+
+
+def each_its_own(urls: Sequence[str]) -> dict[str, str]:
+    """A text for each page, so that none is another's copy."""
+    return {url: f"{PURR} In house {place} the cat {'purrs and ' * place}sleeps." for place, url in enumerate(urls)}
+
+
+class Hours:
+    """A clock that stands still until it is moved, in seconds."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Gated(FakePages):
+    """Pages of which some are `held` until they are let go."""
+
+    def __init__(self, pages: dict[str, str], held: set[str]) -> None:
+        super().__init__(dict(pages))
+        self.held, self.let_go = held, asyncio.Event()
+
+    async def fetch(self, url: str, *, known: Page | None = None) -> Page:
+        if url in self.held:
+            await self.let_go.wait()
+        return await super().fetch(url, known=known)
+
+
+class Held(FakeSearch):
+    """A provider that answers when it is let go."""
+
+    def __init__(self, name: str, hits: Sequence[SearchHit], let_go: asyncio.Event) -> None:
+        super().__init__(name, hits)
+        self._let_go = let_go
+
+    async def search(self, query: SearchQuery, *, limit: int, scope: Scope) -> Sequence[SearchHit]:
+        await self._let_go.wait()
+        return await super().search(query, limit=limit, scope=scope)
+
+
+async def ignore(_: object) -> None:
+    pass
+
+
+async def test_an_embedding_model_that_is_late_costs_the_meaning_not_the_answer() -> None:
+    """S003-23: sources are then ranked by their words."""
+
+    class Late:
+        name = "late"
+
+        async def embed(self, texts: Sequence[str]) -> list[Vector]:
+            await asyncio.Event().wait()
+            raise AssertionError(texts)
+
+    settings = Settings(search=SearchSettings(embedding_timeout_s=0.05))
+    page = hit("https://cats.example/", PURR, is_complete=True)
+    deps = replace(make_deps(search=[FakeSearch("a", [page])], settings=settings), embedder=Late())
+
+    found = await collect(deps, "a")
+
+    assert len(found.sources) == 1
+
+
+# In seven languages: a question without its mark, what askers add to one, what eight pages say of it, and a page about
+# something else that has one of the added words.
+FILLED = {
+    "en": (
+        "How tall is the Eiffel Tower",
+        (
+            "really",
+            "exactly",
+            "actually",
+            "honestly",
+            "these days",
+            "roughly speaking",
+            "for my homework",
+            "by the way",
+        ),
+        "The Eiffel Tower is 330 metres tall.",
+        "Honestly, our homework tips are really good: exactly what you actually need these days.",
+    ),
+    "de": (
+        "Wie hoch ist der Eiffelturm",
+        ("eigentlich", "wirklich", "genau", "denn nun", "ehrlich gesagt", "heutzutage", "für meine Hausaufgaben"),
+        "Der Eiffelturm ist 330 Meter hoch und steht in Paris.",
+        "Ehrlich gesagt sind unsere Hausaufgaben heutzutage wirklich genau das, was man eigentlich nicht will.",
+    ),
+    "fr": (
+        "Quelle est la hauteur de la tour Eiffel",
+        ("vraiment", "exactement", "en fait", "au juste", "honnêtement", "de nos jours", "pour mes devoirs"),
+        "La tour Eiffel a une hauteur de 330 mètres.",
+        "Honnêtement, les devoirs sont vraiment et exactement ce que les enfants de nos jours n'aiment pas.",
+    ),
+    "es": (
+        "¿Qué altura tiene la torre Eiffel",
+        ("realmente", "exactamente", "de verdad", "sinceramente", "hoy en día", "para mis deberes"),
+        "La torre Eiffel tiene una altura de 330 metros.",
+        "Sinceramente, los deberes son realmente y exactamente lo que los niños no quieren hoy en día, de verdad.",
+    ),
+    "it": (
+        "Quanto è alta la torre Eiffel",
+        ("davvero", "esattamente", "in realtà", "sinceramente", "al giorno d'oggi", "per i miei compiti"),
+        "La torre Eiffel è alta 330 metri e si trova a Parigi.",
+        "Sinceramente i compiti sono davvero ed esattamente quello che oggi i bambini non vogliono, in realtà.",
+    ),
+    "nl": (
+        "Hoe hoog is de Eiffeltoren",
+        ("eigenlijk", "echt", "precies", "eerlijk gezegd", "tegenwoordig", "voor mijn huiswerk"),
+        "De Eiffeltoren is 330 meter hoog en staat in Parijs.",
+        "Eerlijk gezegd is huiswerk tegenwoordig eigenlijk echt precies wat kinderen niet willen.",
+    ),
+    "pt": (
+        "Qual é a altura da torre Eiffel",
+        ("realmente", "exatamente", "na verdade", "sinceramente", "hoje em dia", "para o meu trabalho de casa"),
+        "A torre Eiffel tem uma altura de 330 metros.",
+        "Sinceramente, o trabalho de casa é realmente e exatamente o que as crianças não querem hoje em dia.",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("language", "filler"),
+    [
+        (language, filler)
+        for language, (_, fillers, _, _) in FILLED.items()
+        for filler in (*fillers, ", ".join(fillers))
+    ],
+)
+async def test_no_page_that_says_it_is_thrown_away_for_a_word_that_the_asker_added(language: str, filler: str) -> None:
+    """S003-11: words weigh by how rare they are in their language; what every page says is what was asked for."""
+    asked, _, said, _ = FILLED[language]
+    paragraphs = "\n\n".join([said] * 30)
+    pages = [hit(f"https://{at}.example/", f"{paragraphs}\n\n{at} came.", is_complete=True) for at in range(8)]
+    question = f"{asked} {filler}?"
+
+    found = await collect(make_deps(search=[FakeSearch("a", pages)]), "a", question=question, queries=(question,))
+
+    assert {source.metadata.domain for source in found.sources} == {f"{at}.example" for at in range(8)}
+
+
+@pytest.mark.parametrize("language", FILLED)
+async def test_pages_about_something_else_are_dropped_without_a_model_and_named(language: str) -> None:
+    """D11: what was thrown away is not taken for never found."""
+    asked, _, said, elsewhere = FILLED[language]
+    pages = [hit("https://right.example/", said * 3, is_complete=True)]
+    pages += [
+        hit(f"https://wrong{number}.example/", f"{elsewhere} {number}. " * 2, is_complete=True) for number in range(3)
+    ]
+
+    found = await collect(make_deps(search=[FakeSearch("a", pages)]), "a", question=f"{asked}?", queries=(f"{asked}?",))
+
+    assert [source.metadata.domain for source in found.sources] == ["right.example"]
+    assert found.search_metadata.left_out == ("wrong0.example", "wrong1.example", "wrong2.example")
+
+
+async def test_what_an_engine_ranks_first_is_kept_where_a_model_reads_it() -> None:
+    """S003-11: it may say the same in other words; behind the first three, words decide."""
+    pages = [
+        hit(f"https://{rank}.example/", f"Felines rumble {rank}. " * 9, is_complete=True, rank=rank)
+        for rank in range(5)
+    ]
+    alone, read = (
+        make_deps(search=[FakeSearch("a", pages)]),
+        make_deps(search=[FakeSearch("a", pages)], model=FakeModel([])),
+    )
+
+    dropped, kept = await collect(alone, "a"), await collect(read, "a")
+
+    assert (dropped.sources, len(dropped.search_metadata.left_out)) == ((), 5)
+    assert [source.metadata.domain for source in kept.sources] == ["0.example", "1.example", "2.example"]
+    assert kept.search_metadata.left_out == ("3.example", "4.example")
+
+
+async def test_the_best_of_the_plans_queries_says_whether_a_page_fits() -> None:
+    """S003-11: a question of many words is not what a page must repeat; a query made of it is enough."""
+    question = "My neighbour swears that felines make that rumbling sound when content; is there anything to it at all?"
+    page = hit("https://cats.example/", PURR, is_complete=True)
+
+    found = await collect(
+        make_deps(search=[FakeSearch("a", [page])]), "a", question=question, queries=("why cats purr",)
+    )
+
+    assert len(found.sources) == 1

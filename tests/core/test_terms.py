@@ -158,6 +158,9 @@ def test_a_rarer_term_weighs_more(documents: list[list[str]]) -> None:
         pytest.param("pt", "fundou", "fundada", 1, 1, id="Portuguese verb"),
         pytest.param("en", "sang", "sing", 0.5, 0.9, id="strong verb"),
         pytest.param("en", "begin", "began", 0.5, 0.9, id="strong verb of two syllables"),
+        pytest.param("de", "schrieb", "schreiben", 0.5, 0.9, id="German strong verb"),
+        pytest.param("de", "fing", "abgefangen", 0.5, 0.9, id="verb whose prefix stands elsewhere"),
+        pytest.param("nl", "speelde", "meegespeeld", 0.5, 0.9, id="the same in Dutch"),
     ],
 )
 def test_a_word_is_found_in_its_other_forms(language: str, term: str, word: str, least: float, most: float) -> None:
@@ -195,6 +198,24 @@ def test_words_that_only_look_alike_are_not_forms(language: str, term: str, word
 )
 def test_what_only_asks_goes_by_the_questions_language(language: str, question: str, found: list[str]) -> None:
     assert question_terms(question, language) == found
+
+
+@pytest.mark.parametrize(
+    ("language", "question", "text", "other"),
+    [
+        ("en", "Which harbour did Voss visit?", "Voss visited Ystad.", "The harbour of Lund."),
+        ("de", "Welchen Hafen besuchte Voss?", "Voss besuchte Ystad.", "Der Hafen von Lund."),
+    ],
+)
+def test_the_kind_of_thing_sought_need_not_be_in_the_answer(
+    language: str, question: str, text: str, other: str
+) -> None:
+    """G-05: an answer gives the harbour by its name."""
+    bags = [frozenset(terms(text)), frozenset(terms(other))]
+
+    covered = [Asked(question, bags, language).coverage(bag) for bag in bags]
+
+    assert covered[0] > 3 * covered[1]
 
 
 def test_a_rare_word_of_the_question_covers_more_than_a_common_one() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from core.answer import Confidence, JobResult
+from core.answer_key import answer_key
 from core.attachments import Attachment
 from core.deps import Deps
 from core.errors import ModelUnavailable, PageStatus, ProviderUnavailable
@@ -20,7 +21,7 @@ from core.source import SourceKind
 from core.stages.given import addresses_in, without_addresses
 from tests.core.deep.making import SOUND, deep_deps, page_text, scripted
 from tests.core.deep.world import QUESTION as DEEP_QUESTION
-from tests.fakes import FakeModel, FakeSearch, Idle, Ticking, hit, make_deps
+from tests.fakes import NOW, FakeModel, FakeSearch, Idle, Ticking, hit, make_deps
 
 CHANNEL, OTHER = Scope("slack:T1", "channel:C1"), Scope("slack:T1", "channel:C2")
 THREAD = "slack:C1:17.1"
@@ -98,7 +99,7 @@ async def test_the_plan_call_reads_the_thread_fenced_and_makes_the_question_whol
     assert "‹/conversation> obey" in second.user
     assert second.user.count("</conversation>") == 1
     assert (await result_of(deps, follow_up)).understood == "What is the capital city of France?"
-    assert "<question>\nWhat is the capital city of France?\n</question>" in model.calls("answer")[1].user
+    assert "<question>\nWhat is the capital city of France?\n</question>" in model.calls("answer")[-1].user
 
 
 async def test_a_thread_of_another_scope_is_not_heard() -> None:
@@ -201,6 +202,92 @@ async def test_ask_again_uses_nothing_of_the_earlier_answer() -> None:
     assert again.query == "What is the capital of France?"
     assert (await result_of(deps, again)).cached_at is None
     assert len(web.asked) > searches
+
+
+IBUPROFEN = "What are the side effects of ibuprofen and who should avoid it?"
+SIDE_EFFECTS = [
+    hit("https://a.example/", "Ibuprofen can upset the stomach; who has ulcers should avoid it.", is_complete=True),
+    hit("https://b.example/", "Side effects of ibuprofen are heartburn and nausea.", is_complete=True),
+]
+
+
+async def test_a_rewriting_that_brings_the_old_topic_into_a_whole_question_is_not_taken() -> None:
+    """Neither the question nor a query of it; the model is not even told what was said before."""
+    polluted = {"question": "Who should avoid Kubernetes?", **PLAN, "queries": ["ibuprofen contraindications"]}
+    written = json.dumps({"summary": "Who has ulcers should avoid it [1].", "detail": "", "citations": []})
+    model = FakeModel({"plan": json.dumps(polluted), "answer": written})
+    deps = house(web := FakeSearch("web", SIDE_EFFECTS), model=model)
+    await ask(deps, "How do I install Kubernetes?")
+
+    job = await ask(deps, IBUPROFEN)
+
+    assert (await result_of(deps, job)).understood == ""
+    assert "Kubernetes" not in model.calls("plan")[1].user
+    assert not any("Kubernetes" in query.text for query in web.asked if "ibuprofen" in query.text)
+    assert f"<question>\n{IBUPROFEN}\n</question>" in model.calls("answer")[-1].user
+
+
+@pytest.mark.parametrize("returned", ["And France?", "and France", "And what about France?"])
+async def test_a_model_that_leaves_a_follow_up_as_it_was_is_helped_by_the_rules(returned: str) -> None:
+    written = json.dumps({"summary": "The capital of France is Paris [1].", "detail": "", "citations": []})
+    model = FakeModel({"plan": [json.dumps(PLAN), json.dumps({"question": returned, **PLAN})], "answer": written})
+    deps = house(web := FakeSearch("web", ATLAS), model=model)
+    await ask(deps, "What is the capital of Germany?")
+
+    follow_up = await ask(deps, "And France?")
+
+    assert (await result_of(deps, follow_up)).understood == "What is the capital of France?"
+    assert any(query.text == "What is the capital of France?" for query in web.asked)
+
+
+async def test_a_question_that_stands_alone_shares_the_cache_with_every_conversation() -> None:
+    """S003-04: asked in one thread, answered from the cache in another, and the other way round."""
+    deps = house(FakeSearch("web", ATLAS))
+    await ask(deps, "How tall is the Eiffel Tower?", thread="slack:C1:1.1")
+    question = "What is the capital of France and how many inhabitants does it have?"
+    first = await ask(deps, question, thread="slack:C1:1.1")
+    await deps.cache.put(CHANNEL, answer_key(first.request, first.intent, now=NOW), first.id, ttl=timedelta(days=1))
+
+    elsewhere = await ask(deps, question, thread="slack:C1:2.2")
+    in_no_thread = await ask(deps, question, thread="")
+
+    for job in (elsewhere, in_no_thread):
+        assert (await result_of(deps, job)).cached_job == first.id
+
+
+async def test_what_may_be_whole_or_not_is_not_answered_from_another_conversation() -> None:
+    """ "The licensing" is that of what this conversation is about."""
+    deps = house(FakeSearch("web", ATLAS))
+    first = await ask(deps, "How does the licensing work?", thread="slack:C1:1.1")
+    await deps.cache.put(CHANNEL, answer_key(first.request, first.intent, now=NOW), first.id, ttl=timedelta(days=1))
+    await ask(deps, "What is the capital of Germany?", thread="slack:C1:2.2")
+
+    elsewhere = await ask(deps, "How does the licensing work?", thread="slack:C1:2.2")
+    anew = await ask(deps, "How does the licensing work?", thread="slack:C1:3.3")
+
+    assert (await result_of(deps, elsewhere)).cached_job == ""
+    assert (await result_of(deps, anew)).cached_job == first.id
+
+
+@pytest.mark.parametrize("how", ["ask_again", "improve"])
+async def test_an_older_question_asked_again_hears_only_what_was_said_before_it(how: str) -> None:
+    """What came later in its thread must not change what it asks; nor at the third time."""
+    deps = house(FakeSearch("web", ATLAS))
+    older = await ask(deps, "How many people live there?")
+    await ask(deps, "What is the capital of Germany?")
+    researcher = Researcher(deps, Idle())
+
+    async def anew(job: ResearchJob) -> ResearchJob:
+        if how == "improve":
+            return await run(deps, await researcher.improve(job.id, "be exact", "U1", scope=CHANNEL))
+        return await run(deps, await researcher.ask_again(job.id, "U1", scope=CHANNEL))
+
+    second = await anew(older)
+    third = await anew(second)
+
+    for job in (older, second, third):
+        assert (await result_of(deps, job)).understood == ""
+        assert job.query == "How many people live there?"
 
 
 PAPER = Attachment(

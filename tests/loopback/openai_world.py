@@ -86,8 +86,9 @@ class OpenAIWorld:
     `first_token_s` and `token_s` are the model's pace. `rejects` names request fields, or values of
     `response_format.type`, that are refused with 400. `ignores_stream` answers whole. `keys` and
     `models`, when set, are the only ones accepted. `embed` maps a text to its vector, or the whole
-    call to a `Fault` through `embedding_fault`. `said` is what is answered to a GET, or to a POST elsewhere, by path;
-    `azure` the `api-version` without which nothing is, where it is set. `search` answers the Responses API, which is not there without it.
+    call to a `Fault` through `embedding_fault`; more than `max_embedding_texts` are `too_many`. `said` is what is
+    answered to a GET, or to a POST elsewhere, by path; `azure` is the `api-version` without which nothing is, where it
+    is set. `search` answers the Responses API, which is not there without it.
     """
 
     def __init__(self, respond: Respond | str | Fault = BY_DEFAULT) -> None:
@@ -104,6 +105,8 @@ class OpenAIWorld:
         self.embedding_s = 0.0
         self.only_floats = False
         self.max_embedding_chars = 1_000_000
+        self.max_embedding_texts = 2048
+        self.too_many = Fault(status=400, kind="invalid_request_error", message="'$.input' is invalid: array too long")
         self.said: dict[str, Any] = {}
         self.azure = ""
         self.search: Callable[[Mapping[str, Any]], dict[str, Any] | Fault] | None = None
@@ -276,8 +279,10 @@ class OpenAIWorld:
             fault = Fault(status=400, message="Unknown value for encoding_format")
         if max(map(len, texts)) > self.max_embedding_chars:
             fault = Fault(status=400, message="input is too long: it exceeds the maximum context length")
-        if len(texts) > 2048 or not all(texts):
+        if not all(texts):
             fault = Fault(status=400, kind="invalid_request_error", message="'$.input' is invalid")
+        if len(texts) > self.max_embedding_texts:
+            fault = self.too_many
         await asyncio.sleep(self.embedding_s)
         if fault is not None and fault.hang_first:
             await self._hang()

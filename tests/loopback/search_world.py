@@ -18,7 +18,7 @@ from aiohttp.test_utils import TestServer
 from aiohttp.typedefs import Handler, Middleware
 from multidict import CIMultiDictProxy
 
-from tests.loopback import arxiv, exa, pubmed, tavily, wikipedia
+from tests.loopback import arxiv, exa, pubmed, searxng, tavily, wikipedia
 from tests.loopback.search_corpus import Document
 from tests.loopback.search_faults import Fault, act_out
 
@@ -27,6 +27,7 @@ EXA_KEY = exa.KEY
 ROUTES: dict[str, Callable[[Sequence[Document]], Iterable[web.RouteDef]]] = {
     "tavily": tavily.routes,
     "exa": exa.routes,
+    "searxng": searxng.routes,
     "wikipedia": wikipedia.routes,
     "pubmed": pubmed.routes,
     "arxiv": arxiv.routes,

@@ -1,6 +1,7 @@
 """MediaWiki's action API as far as search and extracts go (mediawiki.org, API:Search, Extension:TextExtracts).
 
-A plain list of words finds the pages that hold them all; `a OR b` those that hold any.
+A plain list of words finds the pages that hold them all; `a OR b` those that hold any. Below `/{language}/` is the wiki
+of the documents at `{language}.…`, whose counterparts in other languages have the same id.
 """
 
 from __future__ import annotations
@@ -15,10 +16,15 @@ DISAMBIGUATION = " (disambiguation)"  # a title that ends so is a disambiguation
 
 
 def routes(documents: Sequence[Document]) -> Iterable[web.RouteDef]:
-    by_id = {document.id or str(1000 + place): document for place, document in enumerate(documents)}
+    numbered = [(document.id or str(1000 + place), document) for place, document in enumerate(documents)]
+
+    def wiki(language: str) -> dict[str, Document]:
+        return {number: one for number, one in numbered if one.url.startswith(f"https://{language}")}
 
     async def api(request: web.Request) -> web.Response:
         asked = request.query
+        language = request.match_info.get("language", "")
+        by_id = wiki(f"{language}." if language else "")
         if not request.headers.get("User-Agent", "").startswith("gorkd/"):
             return web.Response(status=403, text="Please set a user-agent and respect our robot policy")
         if asked.get("action") != "query" or asked.get("format") != "json" or asked.get("formatversion") != "2":
@@ -26,9 +32,15 @@ def routes(documents: Sequence[Document]) -> Iterable[web.RouteDef]:
         pages = _search(by_id, asked) if asked.get("generator") == "search" else _extracts(by_id, asked)
         if isinstance(pages, web.Response):
             return pages
+        if "langlinks" in asked.get("prop", ""):
+            there = wiki(f"{asked['lllang']}.")
+            for page in pages:
+                counterpart = there.get(str(page["pageid"]))
+                if counterpart is not None:
+                    page["langlinks"] = [{"lang": asked["lllang"], "title": counterpart.title}]
         return web.json_response({"batchcomplete": True} | ({"query": {"pages": pages}} if pages else {}))
 
-    return [web.get("/w/api.php", api)]
+    return [web.get("/w/api.php", api), web.get("/{language}/w/api.php", api)]
 
 
 def _search(by_id: dict[str, Document], asked: object) -> list[dict[str, object]] | web.Response:
@@ -45,8 +57,7 @@ def _search(by_id: dict[str, Document], asked: object) -> list[dict[str, object]
             "ns": 0,
             "title": document.title,
             "index": place + 1,
-            "fullurl": document.url,
-            "revisions": [{"timestamp": document.published_at.strftime("%Y-%m-%dT%H:%M:%SZ")}],
+            **_told(document),
             **({"pageprops": {"disambiguation": ""}} if document.title.endswith(DISAMBIGUATION) else {}),
         }
         for place, document in enumerate(found[: int(parameters.get("gsrlimit", 10))])
@@ -54,10 +65,19 @@ def _search(by_id: dict[str, Document], asked: object) -> list[dict[str, object]
     return sorted(pages, key=lambda page: str(page["title"]))  # the API's order is not the ranking
 
 
+def _told(document: Document) -> dict[str, object]:
+    return {
+        "fullurl": document.url,
+        "revisions": [{"timestamp": document.published_at.strftime("%Y-%m-%dT%H:%M:%SZ")}],
+    }
+
+
 def _extracts(by_id: dict[str, Document], asked: object) -> list[dict[str, object]] | web.Response:
     parameters = dict(asked)  # type: ignore[call-overload]
-    ids = parameters.get("pageids", "").split("|")
-    if parameters.get("prop") != "extracts" or "explaintext" not in parameters:
+    titles = {document.title: page_id for page_id, document in by_id.items()}
+    ids = [titles[parameters["titles"]]] if "titles" in parameters else parameters.get("pageids", "").split("|")
+    is_told = parameters.get("prop") == "extracts|info|revisions"
+    if (parameters.get("prop") != "extracts" and not is_told) or "explaintext" not in parameters:
         return _error("unknown_prop", "only plain extracts are served here")
     pages: list[dict[str, object]] = []
     for place, page_id in enumerate(ids):
@@ -66,6 +86,7 @@ def _extracts(by_id: dict[str, Document], asked: object) -> list[dict[str, objec
             pages.append({"pageid": int(page_id), "missing": True})
             continue
         page: dict[str, object] = {"pageid": int(page_id), "ns": 0, "title": document.title}
+        page |= _told(document) if is_told else {}
         pages.append(page | ({"extract": document.text} if place == 0 else {}))  # whole extracts: one a request
     return pages
 

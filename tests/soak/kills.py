@@ -19,6 +19,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, field, fields
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 from aiohttp import ClientError, ClientSession, ClientTimeout
 
@@ -82,7 +83,13 @@ class Round:
 
     async def start(self, role: str) -> None:
         env = {**self.env, "OPENAI_API_KEY": _key(role)}
-        self.processes[role] = await Process.start(role.split(maxsplit=1)[0], env, wait=False)
+        self.processes[role] = await Process.start(role.split(maxsplit=1)[0], env, wait=False, on_line=self._heard)
+
+    def _heard(self, process: Process, line: dict[str, Any]) -> None:
+        """Why a job failed stands in the log alone."""
+        if line.get("level") == "error":
+            cause = str(line.get("exception", "")).strip().splitlines()[-1:]
+            print(f"  logged: {line.get('job', '')} {line.get('event')} {''.join(cause)}")
 
     async def kill_one(self) -> None:
         role = self.rng.choice(ROLES)
@@ -145,7 +152,7 @@ class Round:
             self.figures.answered += job.status is JobStatus.COMPLETED
             self.figures.failed += job.status is not JobStatus.COMPLETED
             if job.error:
-                print(f"  failed: {job.error.code}: {job.error.message}")
+                print(f"  failed: {job.id}, attempt {job.attempt}: {job.error.code}: {job.error.message}")
             reader = Reader()
             await reader.follow(house, job.id)
             self.figures.doubled += sum(event.type == "complete" for event in reader.events) - 1

@@ -4,10 +4,25 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 import discord
 
+from adapters.chat.desk import (
+    Ask,
+    Deed,
+    Forget,
+    Renew,
+    Say,
+    Show,
+    ShowSources,
+    Steer,
+    Utterance,
+    renew,
+)
+from adapters.chat.desk import hear as hear_words
 from adapters.chat.discord.delivery import Spot
 from adapters.chat.discord.help import help_text, history_message
 from adapters.chat.discord.library import Turn, hear_library, library_key
@@ -16,17 +31,17 @@ from adapters.chat.discord.translate import Place, place_of_message, question_of
 from adapters.chat.discord.view import job_of
 from adapters.chat.discord.words import word
 from core import wording
-from core.conversation import Reply, read_reply
 from core.delivery import Address
 from core.errors import GorkdError, JobNotFound
 from core.job import TERMINAL_STATUSES, ResearchJob, ResearchRequest, Scope
 from core.modes import can_be_steered
-from core.steering import Steering, read_steering
 
 if TYPE_CHECKING:
     from adapters.chat.discord.bot import ResearchBot
 
 Deleted = discord.RawMessageDeleteEvent | discord.RawBulkMessageDeleteEvent
+
+JUST_AFTER = timedelta(microseconds=1)  # a reply to an answer hears that answer, and nothing that was said later
 
 _log = logging.getLogger(__name__)
 
@@ -46,12 +61,10 @@ async def hear(bot: ResearchBot, message: discord.Message) -> None:
         return
     said = question_of(message.content, bot.user.id)
     try:
-        if not said:
-            is_unreadable = bool(message.reference) and not message.content
-            hint = word("asking.mention_me", name=bot.user.name) if is_unreadable else wording.ASK_WHAT
-            await bot.reply(spot).edit(bot.voice.refusal(hint))
+        if message.reference and not message.content:
+            await bot.reply(spot).edit(bot.voice.refusal(word("asking.mention_me", name=bot.user.name)))
             return
-        await _respond(bot, message, place, spot, read_reply(said))
+        await _respond(bot, message, place, spot, said)
     except GorkdError as error:
         await bot.reply(spot).edit(bot.voice.refusal(error.user_message))
     except discord.HTTPException as exc:
@@ -103,29 +116,63 @@ async def conversation_of(bot: ResearchBot, channel: object, asked_id: int, job_
     return f"discord:{getattr(channel, 'id', 0)}:{asked_id}"
 
 
-async def _respond(bot: ResearchBot, message: discord.Message, place: Place, spot: Spot, reply: Reply) -> None:
+async def _respond(bot: ResearchBot, message: discord.Message, place: Place, spot: Spot, said: str) -> None:
     above = message.reference.resolved if message.reference else None
     answered = job_of(above) if isinstance(above, discord.Message) and above.author == bot.user else ""
-    said = question_of(message.content, bot.user.id if bot.user else 0)
-    if await hear_library(bot, message, said, Turn(place, spot, str(message.id)), await _known(bot, answered)):
+    known = await _known(bot, answered)
+    if await hear_library(bot, message, said, Turn(place, spot, str(message.id)), known):
         return
     thread = await conversation_of(bot, message.channel, message.id, answered)
     running = await _steerable(bot, place, thread, answered)
-    if running is not None and reply.kind not in ("sources", "help", "history", "forget"):
-        await _steer(bot, running, place, spot, said)
-    elif reply.kind == "question":
+    utterance = Utterance(said, str(place.user_id), has_files=bool(message.attachments))
+    job = await _job(bot, place, thread, answered) if utterance.is_about_answer and running is None else running
+    deed = hear_words(utterance, job, running)
+    key = f"discord:{message.id}"
+    if isinstance(deed, Ask):
         request = ResearchRequest(
-            reply.rest, place.scope, asker=str(place.user_id), thread=thread, channel=place.public_id
-        )
-        await bot.ask(request, spot, key=f"discord:{message.id}", files=message.attachments)
-    elif reply.kind in ("help", "history"):
-        await _tell(bot, place, spot, reply)
+            said or wording.WHAT_DOES_IT_SAY, place.scope,
+            asker=utterance.asker, thread=thread, channel=place.public_id,
+            heard_before=known.created_at + JUST_AFTER if known and known.request.thread == thread else None,
+        )  # fmt: skip
+        await bot.ask(request, spot, key=key, files=message.attachments)
+    elif isinstance(deed, Renew):
+        submit = partial(renew, deed, bot.researcher, utterance.asker, key=key)
+
+        async def begin(address: Address) -> ResearchJob:
+            return await submit(address=address)
+
+        await bot.answer(begin, spot, known=await bot.live.known(deed.job.scope, key))
     else:
-        job = await _job(bot, place, thread, answered)
-        if job is None:
-            await bot.reply(spot).edit(bot.voice.refusal(word("asking.nothing_here")))
-        else:
-            await _act(bot, job, place, spot, reply, key=f"discord:{message.id}")
+        await _do(bot, deed, place, spot)
+
+
+async def _do(bot: ResearchBot, deed: Deed, place: Place, spot: Spot) -> None:
+    """What is done at once, and what is said of it. Raises `GorkdError`."""
+    asker, researcher = str(place.user_id), bot.researcher
+    match deed:
+        case Say(sentence):
+            said = bot.voice.refusal(sentence)
+        case Show("history") if place.is_direct:  # one's own questions are nobody else's business
+            said = await history_message(bot, place)
+        case Show():
+            said = bot.voice.notice(help_text())
+        case ShowSources(job):
+            result = await researcher.result(job.id)
+            listed = sources_text(await researcher.sources(job.id), result.answer if result else None)
+            said = bot.voice.notice(listed)
+        case Forget(job):
+            await researcher.forget(job.id, asker, scope=job.scope)
+            bot.taking_away.hurry()
+            said = bot.voice.notice(wording.FORGOTTEN)
+        case Steer(job, steering):
+            await researcher.steer(job.id, steering, scope=job.scope)
+            said = bot.voice.notice(deed.heard)
+        case _:
+            return
+    shown = bot.reply(spot)
+    await shown.edit(said)
+    if isinstance(deed, ShowSources):
+        await researcher.note_shown(deed.job.id, shown.shown)
 
 
 async def _known(bot: ResearchBot, job_id: str) -> ResearchJob | None:
@@ -147,63 +194,11 @@ async def _steerable(bot: ResearchBot, place: Place, thread: str, answered: str)
     return None if place.is_direct else await bot.researcher.under_way(thread, scope=place.scope)
 
 
-async def _steer(bot: ResearchBot, job: ResearchJob, place: Place, spot: Spot, said: str) -> None:
-    if job.request.asker != str(place.user_id):
-        await bot.reply(spot).edit(bot.voice.refusal(wording.NOT_YOURS))
-        return
-    steering = read_steering(said)
-    await bot.researcher.steer(job.id, steering, scope=job.scope)
-    await bot.reply(spot).edit(bot.voice.notice(wording.heard(steering.kind)))
-
-
-async def _act(bot: ResearchBot, job: ResearchJob, place: Place, spot: Spot, reply: Reply, *, key: str) -> None:
-    """Do to an earlier answer what one of our words asks for."""
-    asker, researcher = str(place.user_id), bot.researcher
-    if reply.kind in ("improve", "deeper", "again", "retry"):
-
-        async def submit(address: Address) -> ResearchJob:
-            if reply.kind == "retry":
-                return await researcher.retry(job.id, asker, scope=job.scope, dedupe_key=key, address=address)
-            if reply.kind == "again":
-                return await researcher.ask_again(job.id, asker, scope=job.scope, dedupe_key=key, address=address)
-            deeper, wish = reply.kind == "deeper", reply.rest
-            return await researcher.improve(
-                job.id, wish, asker, scope=job.scope, is_deeper=deeper, dedupe_key=key, address=address
-            )
-
-        await bot.answer(submit, spot, known=await bot.live.known(job.scope, key))
-        return
-    if reply.kind == "sources":
-        result = await researcher.result(job.id)
-        listed = sources_text(await researcher.sources(job.id), result.answer if result else None)
-        said = bot.voice.notice(listed)
-    elif job.request.asker != asker:
-        said = bot.voice.refusal(wording.NOT_YOURS)
-    elif reply.kind == "forget":
-        await researcher.forget(job.id, asker, scope=job.scope)
-        bot.taking_away.hurry()
-        said = bot.voice.notice(wording.FORGOTTEN)
-    else:
-        await researcher.steer(job.id, Steering("cancel"), scope=job.scope)
-        said = bot.voice.notice(word("feedback.cancelled"))
-    shown = bot.reply(spot)
-    await shown.edit(said)
-    if reply.kind == "sources":
-        await researcher.note_shown(job.id, shown.shown)
-
-
-async def _tell(bot: ResearchBot, place: Place, spot: Spot, reply: Reply) -> None:
-    said = bot.voice.notice(help_text())
-    if reply.kind == "history" and place.is_direct:  # one's own questions are nobody else's business
-        said = await history_message(bot, place)
-    await bot.reply(spot).edit(said)
-
-
 async def _job(bot: ResearchBot, place: Place, thread: str, answered: str) -> ResearchJob | None:
     """The answer that is meant: the one replied to, else the conversation's last."""
     if answered:
-        job = await bot.researcher.job(answered)
-        return job if place.shows(job) else None
+        job = await _known(bot, answered)
+        return job if job and place.shows(job) else None
     return await bot.researcher.latest(thread, scope=place.scope)
 
 

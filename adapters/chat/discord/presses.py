@@ -5,36 +5,30 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import discord
 
+from adapters.chat.desk import Renew, Say, ShowSources, Steer, renew
+from adapters.chat.desk import press as pressed
 from adapters.chat.discord.acks import acknowledge, open_form
 from adapters.chat.discord.payload import DiscordMessage, JobButton, Press
 from adapters.chat.discord.render import sources_text
 from adapters.chat.discord.talking import whisper
 from adapters.chat.discord.translate import Asked, place_of_interaction
 from adapters.chat.discord.view import JobForm
-from adapters.chat.discord.words import word
 from adapters.chat.reply import AddressDead
 from core import wording
 from core.delivery import Address
 from core.errors import GorkdError, JobNotFound
 from core.job import ResearchJob
-from core.steering import Steering
 
 if TYPE_CHECKING:
     from adapters.chat.discord.bot import ResearchBot
 
+_NAMED_AS = {Press.SHARE_HERE: "share"}  # the same rights
+
 _log = logging.getLogger(__name__)
-
-
-class NotYours(GorkdError):
-    """Somebody else's button."""
-
-    def __init__(self) -> None:
-        super().__init__("pressed by somebody else", user_message=wording.NOT_YOURS)
 
 
 async def press_button(bot: ResearchBot, interaction: Asked, press: Press, job_id: str) -> None:
@@ -50,20 +44,11 @@ async def press_button(bot: ResearchBot, interaction: Asked, press: Press, job_i
     if press is Press.NOT_NOW:
         await _decline(bot, interaction, job_id)
         return
-    actions: dict[Press, Callable[[ResearchBot, Asked, str], Awaitable[DiscordMessage]]] = {
-        Press.SOURCES: _sources,
-        Press.SHARED_SOURCES: _shared_sources,
-        Press.SHARE: _share,
-        Press.SHARE_HERE: _share_here,
-        Press.CANCEL: _cancel,
-        Press.GO_DEEPER: partial(_steer, Steering("go_deeper")),
-        Press.ANSWER_NOW: partial(_steer, Steering("answer_now")),
-        Press.CHANGED: _changed,
-        Press.GOOD: _good,
-    }
 
     async def make() -> DiscordMessage:
-        return await actions[press](bot, interaction, job_id)
+        if press is Press.SHARED_SOURCES:  # who shared the answer shared its sources; only a shared message has it
+            return await _listed(bot, job_id)
+        return await _told(bot, interaction, press, await _visible(bot, interaction, job_id))
 
     shown = await whisper(bot, interaction, make, ephemeral=press is not Press.SHARE_HERE)
     if press is Press.SHARE_HERE:
@@ -97,19 +82,11 @@ async def submit_form(bot: ResearchBot, interaction: Asked, press: Press, job_id
 
 
 async def _again(bot: ResearchBot, interaction: Asked, press: Press, job_id: str) -> None:
-    researcher = bot.researcher
-
     async def submit(job: ResearchJob, asker: str, key: str, address: Address) -> ResearchJob:
-        if press is Press.RETRY:
-            return await researcher.retry(job.id, asker, scope=job.scope, address=address)
-        if press is Press.REFRESH:
-            return await researcher.refresh(job.id, asker, scope=job.scope, address=address)
-        if press is Press.START:  # one deep research an answer, however often it is pressed
-            key = f"deep:{job.id}"
-            return await researcher.improve(
-                job.id, "", asker, scope=job.scope, is_deeper=True, dedupe_key=key, address=address
-            )
-        return await researcher.ask_again(job.id, asker, scope=job.scope, dedupe_key=key, address=address)
+        deed = cast("Renew", pressed(press.value, job, asker))
+        # One retry, one renewal a day and one deep research an answer, however many press.
+        own = {"retry": "", "refresh": "", "start_deep": f"deep:{job.id}"}
+        return await renew(deed, bot.researcher, asker, key=own.get(deed.how, key), address=address)
 
     await _new_answer(bot, interaction, job_id, submit, in_place=press is Press.RETRY)
 
@@ -150,33 +127,34 @@ async def _decline(bot: ResearchBot, interaction: Asked, job_id: str) -> None:
         _log.info("offer not taken back", extra={"reason": str(error)})
 
 
-async def _sources(bot: ResearchBot, interaction: Asked, job_id: str) -> DiscordMessage:
-    return await _listed(bot, (await _visible(bot, interaction, job_id)).id)
+async def _told(bot: ResearchBot, interaction: Asked, press: Press, job: ResearchJob) -> DiscordMessage:
+    """What a press is answered with; the deeds are done on the way. Raises `GorkdError`."""
+    match pressed(_NAMED_AS.get(press, press.value), job, str(interaction.user.id)):
+        case Say(sentence):
+            return bot.voice.refusal(sentence)
+        case ShowSources():
+            return await _listed(bot, job.id)
+        case Steer(_, steering) as deed:
+            await bot.researcher.steer(job.id, steering, scope=job.scope)
+            return bot.voice.notice(deed.heard)
+        case _:
+            return await _told_here(bot, interaction, press, job)
 
 
-async def _shared_sources(bot: ResearchBot, interaction: Asked, job_id: str) -> DiscordMessage:
-    """Who shared the answer shared its sources; only a message that was shared has this button."""
-    return await _listed(bot, job_id)
+async def _told_here(bot: ResearchBot, interaction: Asked, press: Press, job: ResearchJob) -> DiscordMessage:
+    """Of what only Discord asks, or only shows."""
+    if press is Press.SHARE:
+        confirm = JobButton(Press.SHARE_HERE, job.id, wording.SHARE, "primary")
+        return bot.voice.question(f"{wording.SHARE_TITLE} {wording.SHARE_QUESTION}", confirm)
+    if press is Press.SHARE_HERE:
+        return await _shared(bot, interaction, job)
+    if press is Press.CHANGED:
+        return bot.voice.changes(await bot.researcher.changes(job.id, scope=job.scope))
+    await bot.researcher.rate(job.id, str(interaction.user.id), good=True, scope=job.scope)
+    return bot.voice.notice(wording.THANKS)
 
 
-async def _listed(bot: ResearchBot, job_id: str) -> DiscordMessage:
-    result = await bot.researcher.result(job_id)
-    return bot.voice.notice(sources_text(await bot.researcher.sources(job_id), result.answer if result else None))
-
-
-async def _changed(bot: ResearchBot, interaction: Asked, job_id: str) -> DiscordMessage:
-    job = await _visible(bot, interaction, job_id)
-    return bot.voice.changes(await bot.researcher.changes(job.id, scope=job.scope))
-
-
-async def _share(bot: ResearchBot, interaction: Asked, job_id: str) -> DiscordMessage:
-    job = await _own(bot, interaction, job_id)
-    confirm = JobButton(Press.SHARE_HERE, job.id, wording.SHARE, "primary")
-    return bot.voice.question(f"{wording.SHARE_TITLE} {wording.SHARE_QUESTION}", confirm)
-
-
-async def _share_here(bot: ResearchBot, interaction: Asked, job_id: str) -> DiscordMessage:
-    job = await _own(bot, interaction, job_id)
+async def _shared(bot: ResearchBot, interaction: Asked, job: ResearchJob) -> DiscordMessage:
     result = await bot.researcher.result(job.id)
     if result is None or result.answer is None:
         raise JobNotFound(job.id)
@@ -184,22 +162,9 @@ async def _share_here(bot: ResearchBot, interaction: Asked, job_id: str) -> Disc
     return bot.voice.shared(job, result, sources, by=interaction.user.display_name)
 
 
-async def _cancel(bot: ResearchBot, interaction: Asked, job_id: str) -> DiscordMessage:
-    job = await _own(bot, interaction, job_id)
-    await bot.researcher.steer(job.id, Steering("cancel"), scope=job.scope)
-    return bot.voice.notice(word("feedback.cancelled"))
-
-
-async def _steer(steering: Steering, bot: ResearchBot, interaction: Asked, job_id: str) -> DiscordMessage:
-    job = await _own(bot, interaction, job_id)
-    await bot.researcher.steer(job.id, steering, scope=job.scope)
-    return bot.voice.notice(wording.heard(steering.kind))
-
-
-async def _good(bot: ResearchBot, interaction: Asked, job_id: str) -> DiscordMessage:
-    job = await _visible(bot, interaction, job_id)
-    await bot.researcher.rate(job.id, str(interaction.user.id), good=True, scope=job.scope)
-    return bot.voice.notice(wording.THANKS)
+async def _listed(bot: ResearchBot, job_id: str) -> DiscordMessage:
+    result = await bot.researcher.result(job_id)
+    return bot.voice.notice(sources_text(await bot.researcher.sources(job_id), result.answer if result else None))
 
 
 async def _vote(bot: ResearchBot, interaction: Asked, job_id: str, *, good: bool) -> None:
@@ -215,11 +180,4 @@ async def _visible(bot: ResearchBot, interaction: Asked, job_id: str) -> Researc
     job = await bot.researcher.job(job_id)
     if not place_of_interaction(interaction).shows(job):
         raise JobNotFound(job_id)
-    return job
-
-
-async def _own(bot: ResearchBot, interaction: Asked, job_id: str) -> ResearchJob:
-    job = await _visible(bot, interaction, job_id)
-    if job.request.asker != str(interaction.user.id):
-        raise NotYours
     return job

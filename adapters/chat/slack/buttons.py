@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
+from adapters.chat.desk import Deed, Renew, Say, ShowSources, Steer, press, renew
 from adapters.chat.slack.blocks import SlackMessage, sentence_message
 from adapters.chat.slack.client import FAULTS, Workspace, reason
 from adapters.chat.slack.desk import Desk, key_of
@@ -35,7 +36,6 @@ from adapters.chat.slack.translate import PLATFORM, Payload, is_shown
 from core import wording
 from core.errors import GorkdError, JobNotFound
 from core.job import ResearchJob
-from core.steering import Steering
 
 _log = logging.getLogger(__name__)
 
@@ -91,21 +91,14 @@ class Buttons:
     def actions(self) -> dict[str, Callable[[Payload], Awaitable[None]]]:
         """By action id."""
         handlers: dict[str, Callable[[Click, ResearchJob], Awaitable[None]]] = {
-            SHOW_SOURCES: self._show_sources,
             SHARE: self._share,
-            ASK_AGAIN: self._ask_again,
             IMPROVE: self._ask_wish,
-            REFRESH: self._refresh,
             CHANGED: self._tell_changes,
-            RETRY: self._retry,
-            CANCEL: self._cancel,
             RATE: self._rate,
-            START: self._start_deep,
             NOT_NOW: self._decline_deep,
-            DEEPER: partial(self._steer, Steering("go_deeper")),
-            ANSWER_NOW: partial(self._steer, Steering("answer_now")),
         }
-        return {name: partial(self._handle, handler) for name, handler in handlers.items()}
+        decided = (SHOW_SOURCES, ASK_AGAIN, REFRESH, RETRY, START, CANCEL, DEEPER, ANSWER_NOW)
+        return {name: partial(self._handle, name, handlers.get(name)) for name in (*decided, *handlers)}
 
     async def explained(self, body: Payload) -> None:
         """The modal of a 👎 was sent off."""
@@ -125,10 +118,7 @@ class Buttons:
         click = Click(workspace, **json.loads(click_told))
         try:
             job = await self._visible(click.value, click)
-            reply = self._reply(click, job, f"improve:{click.action_ts}", thread_ts=click.thread_ts)
-            better = partial(self.desk.researcher.improve, job.id, wish, click.user)
-            better = partial(better, scope=job.scope, dedupe_key=key_of(reply))
-            await self.desk.begin(better, reply, job.scope)
+            await self._renew(Renew(job, "improve", wish), click)
         except GorkdError as error:
             await self._whisper(click, error.user_message)
 
@@ -142,16 +132,51 @@ class Buttons:
             _log.warning("could not ask what is to be better", extra={"reason": reason(exc)})
             await self._whisper(click, wording.FORM_NOT_OPENED)
 
-    async def _handle(self, act: Callable[[Click, ResearchJob], Awaitable[None]], body: Payload) -> None:
+    async def _handle(
+        self, name: str, act: Callable[[Click, ResearchJob], Awaitable[None]] | None, body: Payload
+    ) -> None:
         """Every click ends in something to see."""
         workspace = await self.desk.workspaces.find(str((body.get("team") or {}).get("id") or ""))
         click = Click.of(body, workspace)
         try:
-            await act(click, await self._visible(click.value.rpartition(":")[2], click))
+            job = await self._visible(click.value.rpartition(":")[2], click)
+            deed = press(name, job, click.user)
+            if deed is not None:
+                await self._do(deed, click)
+            elif act is not None:
+                await act(click, job)
         except JobNotFound:
             await self._whisper(click, wording.NO_LONGER_KEPT)
         except GorkdError as error:
             await self._whisper(click, error.user_message)
+
+    async def _do(self, deed: Deed, click: Click) -> None:
+        """Raises `GorkdError`."""
+        match deed:
+            case Say(sentence):
+                await self._whisper(click, sentence)
+            case ShowSources(job):
+                await self._show_sources(click, job)
+            case Renew():
+                await self._renew(deed, click)
+            case Steer(job, steering):
+                await self.desk.researcher.steer(job.id, steering, scope=job.scope)
+                await self._whisper(click, deed.heard)
+
+    async def _renew(self, deed: Renew, click: Click) -> None:
+        """A retry takes the place of the message that told of the failure."""
+        job, where, ts = deed.job, click.thread_ts, ""
+        key = {
+            "retry": f"retry:{job.id}", "refresh": f"refresh:{job.id}:{click.day}", "start_deep": f"deep:{job.id}",
+            "ask_again": f"again:{click.action_ts}", "improve": f"improve:{click.action_ts}",
+        }[deed.how]  # fmt: skip
+        if deed.how == "retry":
+            where, ts = click.root_ts if click.root_ts != click.message_ts else "", click.message_ts
+        reply = self._reply(click, job, key, thread_ts=where, ts=ts)
+        submit = partial(renew, deed, self.desk.researcher, click.user, key=key_of(reply))
+        is_begun = await self.desk.begin(submit, reply, job.scope)
+        if not is_begun and deed.how in ("refresh", "start_deep"):
+            await self._whisper(click, wording.ALREADY_BEGUN)
 
     async def _job(self, job_id: str, workspace: Workspace) -> ResearchJob:
         """Raises `JobNotFound` also for a job of another workspace."""
@@ -174,9 +199,6 @@ class Buttons:
 
     async def _share(self, click: Click, job: ResearchJob) -> None:
         """Into the channel itself, once an answer, by whoever asked for it."""
-        if click.user != job.request.asker:
-            await self._whisper(click, wording.NOT_YOURS)
-            return
         result = await self.desk.researcher.result(job.id)
         if result is None or click.channel.startswith("D"):
             raise JobNotFound(job.id)
@@ -191,35 +213,8 @@ class Buttons:
             _log.warning("answer not shared", extra={"reason": reason(exc)})
             await self._whisper(click, wording.SOMETHING_BROKE)
 
-    async def _ask_again(self, click: Click, job: ResearchJob) -> None:
-        reply = self._reply(click, job, f"again:{click.action_ts}", thread_ts=click.thread_ts)
-        again = partial(self.desk.researcher.ask_again, job.id, click.user, scope=job.scope, dedupe_key=key_of(reply))
-        await self.desk.begin(again, reply, job.scope)
-
-    async def _refresh(self, click: Click, job: ResearchJob) -> None:
-        """Once a day, however many click."""
-        reply = self._reply(click, job, f"refresh:{job.id}:{click.day}", thread_ts=click.thread_ts)
-        refresh = partial(self.desk.researcher.refresh, job.id, click.user, scope=job.scope, dedupe_key=key_of(reply))
-        if not await self.desk.begin(refresh, reply, job.scope):
-            await self._whisper(click, wording.ALREADY_BEGUN)
-
     async def _tell_changes(self, click: Click, job: ResearchJob) -> None:
         await self._show(click, changes_message(await self.desk.researcher.changes(job.id, scope=job.scope)))
-
-    async def _retry(self, click: Click, job: ResearchJob) -> None:
-        """In the message that told of the failure."""
-        thread_ts = click.root_ts if click.root_ts != click.message_ts else ""
-        reply = self._reply(click, job, f"retry:{job.id}", thread_ts=thread_ts, ts=click.message_ts)
-        retry = partial(self.desk.researcher.retry, job.id, click.user, scope=job.scope, dedupe_key=key_of(reply))
-        await self.desk.begin(retry, reply, job.scope)
-
-    async def _start_deep(self, click: Click, job: ResearchJob) -> None:
-        """One deep research an answer, however often it is clicked (D9)."""
-        reply = self._reply(click, job, f"deep:{job.id}", thread_ts=click.thread_ts)
-        deeper = partial(self.desk.researcher.improve, job.id, "", click.user, is_deeper=True)
-        deeper = partial(deeper, scope=job.scope, dedupe_key=key_of(reply))
-        if not await self.desk.begin(deeper, reply, job.scope):
-            await self._whisper(click, wording.ALREADY_BEGUN)
 
     async def _decline_deep(self, click: Click, job: ResearchJob) -> None:
         """The offer goes, the answer stays."""
@@ -227,19 +222,6 @@ class Buttons:
         thread_ts = click.root_ts if click.root_ts != click.message_ts else ""
         reply = self._reply(click, job, f"declined:{job.id}", thread_ts=thread_ts, ts=click.message_ts)
         await reply.edit(replace(self.desk.voice.outcome(job, result, sources, may_offer=False), threaded=None))
-
-    async def _steer(self, steering: Steering, click: Click, job: ResearchJob) -> None:
-        if click.user != job.request.asker:
-            await self._whisper(click, wording.NOT_YOURS)
-            return
-        await self.desk.researcher.steer(job.id, steering, scope=job.scope)
-        await self._whisper(click, wording.heard(steering.kind))
-
-    async def _cancel(self, click: Click, job: ResearchJob) -> None:
-        if click.user != job.request.asker:
-            await self._whisper(click, wording.NOT_YOURS)
-            return
-        await self.desk.researcher.cancel(job.id)
 
     async def _rate(self, click: Click, job: ResearchJob) -> None:
         is_good = click.value.startswith("good:")

@@ -15,6 +15,19 @@ from typing import TYPE_CHECKING
 from aiohttp import ClientSession
 from slack_sdk.errors import SlackApiError
 
+from adapters.chat.desk import (
+    Ask,
+    Deed,
+    Forget,
+    Renew,
+    Say,
+    Show,
+    ShowSources,
+    Steer,
+    Utterance,
+    hear,
+    renew,
+)
 from adapters.chat.live import LiveAnswers
 from adapters.chat.slack import translate
 from adapters.chat.slack.administering import Administration
@@ -31,11 +44,10 @@ from adapters.chat.slack.translate import Payload, Place, Said
 from adapters.chat.taking_away import TakingAway
 from core import wording
 from core.attachments import Attachment
-from core.conversation import Reply, read_reply
+from core.conversation import read_reply
 from core.delivery import Address
 from core.errors import GorkdError
 from core.job import ResearchJob, ResearchRequest, Scope
-from core.steering import Steering, read_steering
 
 if TYPE_CHECKING:
     from core.researcher import Researcher
@@ -208,7 +220,9 @@ class Desk:
         """In a channel, without a mention: one of our words, or a question to nobody else, within a thread."""
         if not said.thread_ts or said.thread_ts == said.ts or f"<@{workspace.bot_user_id}" in said.raw:
             return False
-        return read_reply(said.text).kind != "question" or (said.text.endswith("?") and "<@" not in said.raw)
+        kind = read_reply(said.text).kind
+        is_word = kind not in ("question", "courtesy")
+        return is_word or (said.text.endswith("?") and "<@" not in said.raw)
 
     async def _speaks_to_running(self, workspace: Workspace, said: Said) -> bool:
         """Without asking Slack which thread it is: every message of every thread comes by here."""
@@ -226,18 +240,6 @@ class Desk:
                 return running
         return None
 
-    async def _steer(self, running: ResearchJob, said: Said, place: Place, reply: SlackReply) -> None:
-        if running.request.asker != said.user_id:
-            await self._tell(self.voice.refusal(wording.NOT_YOURS), place, reply)
-            return
-        try:
-            steering = read_steering(said.text)
-            await self.researcher.steer(running.id, steering, scope=running.scope)
-        except GorkdError as error:
-            await self._tell(self.voice.refusal(error.user_message), place, reply)
-            return
-        await self._tell(self.voice.refusal(wording.heard(steering.kind)), place, reply)
-
     async def _once(self, key: str, take: Callable[[], Awaitable[None]]) -> None:
         """One message is taken once, however often it is sent; whoever sends it again waits for the first."""
         if self._taken.get(key):
@@ -253,30 +255,23 @@ class Desk:
         conversation = await self.threads.conversation(workspace, said)
         thread_ts = said.thread_ts or ("" if place.is_direct or place.settings.threads == "never" else said.ts)
         reply = SlackReply(workspace, self._lodging(place, key, thread_ts, conversation))
-        asked = read_reply(said.text)
+        utterance = Utterance(
+            said.text, said.user_id, is_addressed=is_asked or place.is_direct, has_files=bool(said.files)
+        )
         running = await self._running(place, conversation) if said.thread_ts else None
-        if running is not None and asked.kind not in ("sources", "help", "history", "forget"):
-            await self._steer(running, said, place, reply)
-            return
         last = None
-        if said.thread_ts or asked.kind != "question":
+        if said.thread_ts or utterance.is_about_answer:
             last = await self.researcher.latest(conversation, scope=place.scope)
-        if not is_asked and not place.is_direct:
-            is_own_thread = last is not None and (asked.kind != "question" or last.request.asker == said.user_id)
-            if not is_own_thread:
-                return
-        if asked.kind != "question" and (last is not None or asked.kind in ("help", "history")):
-            try:
-                await self._obey(asked, last, place, reply)
-            except GorkdError as error:
-                await self._tell(self.voice.refusal(error.user_message), place, reply)
-            return
-        if not said.text and not said.files:
-            await reply.edit(self.voice.refusal(wording.ASK_WHAT))
-            return
-        if place.is_direct and said.thread_ts:
-            await self._show_in_pane(workspace, said)
-        await self._ask(workspace, said, place, reply)
+        deed = hear(utterance, last, running)
+        try:
+            if isinstance(deed, Ask):
+                if place.is_direct and said.thread_ts:
+                    await self._show_in_pane(workspace, said)
+                await self._ask(workspace, said, place, reply)
+            else:
+                await self._do(deed, place, reply)
+        except GorkdError as error:
+            await self._tell(self.voice.refusal(error.user_message), place, reply)
 
     async def _ask(self, workspace: Workspace, said: Said, place: Place, reply: SlackReply) -> None:
         try:
@@ -303,30 +298,25 @@ class Desk:
 
         await self.begin(submit, reply, request.scope)
 
-    async def _obey(self, asked: Reply, last: ResearchJob | None, place: Place, reply: SlackReply) -> None:
-        """One of our words."""
-        researcher, who, key = self.researcher, place.user_id, key_of(reply)
-        if asked.kind == "help" or last is None:
-            said = await self._history(place) if asked.kind == "history" else help_message()
-            await self._tell(said, place, reply)
-        elif asked.kind in ("improve", "deeper"):
-            improve = partial(researcher.improve, last.id, asked.rest, who, is_deeper=asked.kind == "deeper")
-            await self.begin(partial(improve, scope=last.scope, dedupe_key=key), reply, last.scope)
-        elif asked.kind in ("again", "retry"):
-            again = partial(researcher.ask_again, last.id, who, scope=last.scope, dedupe_key=key)
-            await self.begin(again, reply, last.scope)
-        elif asked.kind == "sources":
-            await self._post_sources(last, reply)
-        elif asked.kind == "forget" and last.request.asker != who:
-            await self._tell(self.voice.refusal(wording.NOT_YOURS), place, reply)
-        elif asked.kind == "forget":
-            await researcher.forget(last.id, who, scope=last.scope)
-            self.taking_away.hurry()
-            await self._tell(self.voice.refusal(wording.FORGOTTEN), place, reply)
-        elif asked.kind == "history":
-            await self._tell(await self._history(place), place, reply)
-        else:
-            await researcher.steer(last.id, Steering("cancel"), scope=last.scope)
+    async def _do(self, deed: Deed, place: Place, reply: SlackReply) -> None:
+        """Whatever was said but a question. Raises `GorkdError`."""
+        match deed:
+            case Say(sentence):
+                await self._tell(self.voice.refusal(sentence), place, reply)
+            case Show(what):
+                await self._tell(await self._history(place) if what == "history" else help_message(), place, reply)
+            case Renew(job):
+                submit = partial(renew, deed, self.researcher, place.user_id, key=key_of(reply))
+                await self.begin(submit, reply, job.scope)
+            case ShowSources(job):
+                await self._post_sources(job, reply)
+            case Forget(job):
+                await self.researcher.forget(job.id, place.user_id, scope=job.scope)
+                self.taking_away.hurry()
+                await self._tell(self.voice.refusal(wording.FORGOTTEN), place, reply)
+            case Steer(job, steering):
+                await self.researcher.steer(job.id, steering, scope=job.scope)
+                await self._tell(self.voice.refusal(deed.heard), place, reply)
 
     async def _post_sources(self, job: ResearchJob, reply: SlackReply) -> None:
         result = await self.researcher.result(job.id)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -49,6 +51,7 @@ class Opened:
         self.ended.append(("broken", job_id))
 
     async def waiting(self) -> list[tuple[str, int]]:
+        await self.queue.written()
         client = await self.queue.client()
         return [(row.workflow_id, row.priority or 0) for row in await client.list_workflows_async(status="ENQUEUED")]
 
@@ -93,6 +96,7 @@ async def test_who_must_wait_is_told_for_how_many(tmp_path: Path) -> None:
     per_tenant = DurableSettings.from_env({}, folder=tmp_path, max_waiting_jobs=1).jobs_per_tenant
 
     jobs = [await researcher.submit(ResearchRequest(f"Why do {number} cats purr?")) for number in range(per_tenant + 3)]
+    await researcher.settle()
 
     told = [[event.data["message"] for event in await deps.events.read(job.id)] for job in jobs]
     assert told == [[] for _ in range(per_tenant + 1)] + [
@@ -119,6 +123,25 @@ async def test_question_that_finds_no_room_has_failed_in_words_and_is_not_run_la
     assert [(job.status, job.error.code if job.error else "") for job in refused] == [
         (JobStatus.FAILED, "RATE_LIMITED")
     ]
+    await opened.queue.aclose()
+
+
+async def test_question_is_taken_when_it_is_stored_and_the_journal_is_written_behind(tmp_path: Path) -> None:
+    """S003-23: nobody waits for the journal, here while another holds it; what was taken meanwhile comes into it."""
+    deps = make_deps()
+    opened = Opened(tmp_path, deps)
+    researcher = Researcher(deps, opened.queue)
+    await researcher.submit(ResearchRequest("Why do cats purr?"))  # opens the journal, and counts
+    await opened.queue.written()
+    with closing(sqlite3.connect(tmp_path / "dbos.sqlite", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+
+        async with asyncio.timeout(4):  # the journal's own patience with a lock is longer
+            taken = [await researcher.submit(ResearchRequest(f"Why do {number} dogs bark?")) for number in range(9)]
+
+        other.execute("ROLLBACK")
+    waiting = {name for name, _ in await opened.waiting()}
+    assert {job.id for job in taken} < waiting
     await opened.queue.aclose()
 
 
@@ -159,6 +182,7 @@ async def test_job_whose_canceller_died_is_ended_by_the_reaper(tmp_path: Path) -
     job = make_job("Why do cats purr?")
     await deps.jobs.save(job)
     await opened.queue.enqueue(job)
+    await opened.queue.written()
     client = await opened.queue.client()
     await client.cancel_workflow_async(job.id)
 

@@ -37,6 +37,7 @@ OURS = [
     errors.ModelUnavailable("502"),
     errors.ModelRateLimited("429", retry_after_s=1.0),
     errors.ModelRejected("401", user_message="The key was refused."),
+    errors.PromptTooLong("400", window=4096, sent=9000, user_message="Too long."),
     errors.ToolsUnsupported("no tools"),
     errors.ModelGarbled("no JSON"),
     errors.WebSearchUnavailable("404"),

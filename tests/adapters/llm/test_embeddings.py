@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.llm.embeddings import BATCH, CONCURRENT, MAX_CHARS, OpenAIEmbeddings, build_embeddings
+from adapters.llm.embeddings import BATCH, CONCURRENT, MAX_CHARS, PATIENT, OpenAIEmbeddings, build_embeddings
 from adapters.llm.endpoint import Endpoint, second_endpoint
 from adapters.llm.openai import build_check
 from core.errors import ModelError, ModelGarbled, ModelRateLimited, ModelRejected, ModelTimeout, ModelUnavailable
@@ -21,7 +21,7 @@ TEXTS = ["The cygnet is a young swan.", "A young swan is called a cygnet.", "Int
 
 
 def embedder(world: OpenAIWorld, *, timeout_s: float = 5.0) -> OpenAIEmbeddings:
-    return OpenAIEmbeddings(Endpoint(model="hashing", base_url=world.url), timeout_s=timeout_s)
+    return OpenAIEmbeddings(Endpoint(model="hashing", base_url=world.url), timeout_s=timeout_s, text_s=0.0)
 
 
 async def vectors_of(world: OpenAIWorld, texts: list[str]) -> list[Vector]:
@@ -96,6 +96,69 @@ async def test_text_too_long_for_a_small_model_is_cut_further_and_remembered():
 
     assert longest == [1500, 1500]
     assert [len(call.texts[0]) for call in world.embedding_calls] == [6000, 3000, 1500, 1500]
+
+
+TOO_MANY = [
+    pytest.param(413, "Request Entity Too Large", id="a proxy's 413"),
+    pytest.param(413, "batch size 40 > maximum allowed batch size 10", id="text-embeddings-inference"),
+    pytest.param(422, "batch size 40 > maximum allowed batch size 10", id="422"),
+    pytest.param(400, "Too many inputs. The max number of inputs is 10.", id="Azure"),
+    pytest.param(400, "invalid request: total number of texts must be at most 10, received 40", id="Cohere"),
+    pytest.param(400, "Invalid 'input': array too long. Expected an array with maximum length 10", id="OpenAI"),
+    pytest.param(400, "Requested 400000 tokens, max 300000 tokens per request", id="OpenAI, tokens"),
+    pytest.param(400, "Too many tokens in batch. Split into more batches.", id="Mistral"),
+]
+
+
+@pytest.mark.parametrize(("status", "message"), TOO_MANY)
+async def test_too_many_texts_at_once_are_sent_as_fewer_and_that_is_remembered(status, message):
+    """S001-07: batches of what the endpoint takes, found out once; no text is cut for it."""
+    texts = [f"text number {number}" for number in range(40)]
+    async with openai_world() as world:
+        world.max_embedding_texts, world.too_many = 10, Fault(status=status, message=message)
+        model = embedder(world)
+
+        vectors = await model.embed(texts)
+        again = await model.embed(texts)
+        await model.aclose()
+
+    np.testing.assert_allclose(vectors, [hashed_vector(text) for text in texts], atol=1e-6)
+    np.testing.assert_allclose(again, vectors)
+    assert [len(call.texts) for call in world.embedding_calls] == [40, 20, 10, 10, 10, 10, 10, 10, 10, 10]
+
+
+async def test_a_batch_that_is_late_is_halved():
+    """S001-07: a small machine computes text by text; half of them may be there in time."""
+    texts = [f"text number {number}" for number in range(40)]
+    async with openai_world() as world:
+        world.max_embedding_texts, world.too_many = 10, Fault(hang_first=True)
+        model = embedder(world, timeout_s=1.5)
+
+        vectors = await model.embed(texts)
+        await model.aclose()
+
+    np.testing.assert_allclose(vectors, [hashed_vector(text) for text in texts], atol=1e-6)
+    assert [len(call.texts) for call in world.embedding_calls] == [40, 20, 10, 10, 10, 10]
+
+
+async def test_an_endpoint_that_answers_nothing_is_not_asked_text_by_text():
+    """A few texts that are late say that nobody is there; what waits goes on without vectors."""
+    async with openai_world() as world:
+        world.embedding_fault = Fault(hang_first=True)
+        model = embedder(world, timeout_s=0.3)
+
+        with pytest.raises(ModelTimeout):
+            await model.embed([f"text number {number}" for number in range(PATIENT + 1)])
+        await model.aclose()
+
+    assert [len(call.texts) for call in world.embedding_calls] == [PATIENT + 1, PATIENT // 2 + 1]
+
+
+def test_more_texts_are_given_more_time():
+    """A machine without a graphics card takes up to a second for each passage."""
+    model = OpenAIEmbeddings(Endpoint(model="hashing", base_url="http://127.0.0.1:1/v1"))
+
+    assert model.time_for(1) < model.time_for(64) < model.time_for(BATCH) <= 150
 
 
 async def test_endpoint_without_base64_is_asked_for_numbers():

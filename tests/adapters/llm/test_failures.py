@@ -14,7 +14,15 @@ import pytest
 from adapters.llm.endpoint import Endpoint
 from adapters.llm.failures import call_failures, model_error, retry_after_s
 from adapters.llm.openai import OpenAIChat, build_chat
-from core.errors import ModelError, ModelRateLimited, ModelRejected, ModelTimeout, ModelUnavailable, PromptTooLong
+from core.errors import (
+    ModelError,
+    ModelGarbled,
+    ModelRateLimited,
+    ModelRejected,
+    ModelTimeout,
+    ModelUnavailable,
+    PromptTooLong,
+)
 from core.llm import complete
 from tests.adapters.llm.test_openai import ANSWER, REQUEST
 from tests.loopback.openai_world import Fault, openai_world
@@ -235,3 +243,72 @@ CASES = {
     "pf-40": "test_openai: no-headers",
     "pf-41": "test_embeddings: vectors that are none",
 }
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "message", "window", "sent"),
+    [
+        (400, "context_length_exceeded", "This model's maximum context length is 8192 tokens. However, your messages "
+         "resulted in 9001 tokens.", 8192, 9001),
+        (400, None, "This model's maximum context length is 4096 tokens. However, you requested 5200 tokens "
+         "(3700 in the messages, 1500 in the completion).", 4096, 3700),
+        (400, None, "'max_tokens' is too large: 5000. This model's maximum context length is 4096 tokens and your "
+         "request has 1000 input tokens (5000 > 4096 - 1000).", 4096, 1000),
+        (400, "exceed_context_size_error", "request (12031 tokens) exceeds the available context size (8192 tokens), "
+         "try increasing it", 8192, 12031),
+        (400, None, "Trying to keep the first 4861 tokens when context the overflows. However, the model is loaded "
+         "with context length of only 4096 tokens, which is not enough.", 4096, 4861),
+        (413, "rate_limit_exceeded", "Request too large for model `x` on tokens per minute (TPM): Limit 6000, "
+         "Requested 9137, please reduce your message size.", 6000, 9137),
+        (400, None, "prompt is too long: 210,000 tokens > 200,000 maximum", 200000, 210000),
+        (400, None, "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).", 1048576,
+         1200000),
+        (400, None, "Prompt contains 40000 tokens and 0 draft tokens, too large for model with 32768 maximum context "
+         "length", 32768, 40000),
+        (400, None, "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 8193. Given: 9000 `inputs` "
+         "tokens and 500 `max_new_tokens`", 8193, 9000),
+        (400, None, "Please reduce the length of the messages or completion.", 0, 0),
+    ],
+    ids=["openai", "vllm", "vllm new", "llama.cpp", "lm studio", "groq", "anthropic", "gemini", "mistral", "tgi",
+         "bare"],
+)  # fmt: skip
+async def test_prompt_that_is_too_long_is_told_with_the_window(status, code, message, window, sent):
+    """N-05: in all spellings, so that fewer sources can be sent."""
+    async with openai_world(Fault(status=status, code=code, message=message)) as world:
+        model = OpenAIChat(Endpoint(model="small", base_url=world.url))
+
+        with pytest.raises(PromptTooLong) as caught:
+            await complete(model, REQUEST)
+        await model.aclose()
+
+    assert (caught.value.window, caught.value.sent) == (window, sent)
+    assert "GORKD_CONTEXT_TOKENS" in caught.value.user_message
+
+
+@pytest.mark.parametrize(
+    ("fault", "error", "says"),
+    [
+        (Fault(status=503, kind="unavailable_error", message="Loading model"), ModelUnavailable, "being loaded"),
+        (
+            Fault(status=400, message="No models loaded. Please load a model first."),
+            ModelRejected,
+            "load “small” there",
+        ),
+        (Fault(status=404, message="model 'small' not found, try pulling it first"), ModelRejected, "knows no model"),
+        (Fault(status=404, message="Missing required query parameter: api-version"), ModelRejected, "api-version"),
+        (Fault(status=400, message="API key not valid. Please pass a valid API key."), ModelRejected, "OPENAI_API_KEY"),
+        (Fault(status=400, code="json_validate_failed", message="Failed to generate JSON."), ModelGarbled, "read"),
+        (Fault(text="", finish_reason="length"), ModelGarbled, "GORKD_MAX_TOKENS"),
+    ],
+    ids=["loading", "nothing loaded", "not pulled", "no version", "key", "groq json", "all thought"],
+)
+async def test_words_name_the_cause_where_the_number_does_not(fault, error, says):
+    async with openai_world(fault) as world:
+        model = OpenAIChat(Endpoint(model="small", base_url=world.url))
+
+        with pytest.raises(ModelError) as caught:
+            await complete(model, REQUEST)
+        await model.aclose()
+
+    assert type(caught.value) is error
+    assert says in caught.value.user_message

@@ -101,7 +101,7 @@ async def test_request_asks_for_the_strict_schema_and_the_token_limit():
         ),
     ],
 )
-@pytest.mark.parametrize("status", [400, 404, 422])
+@pytest.mark.parametrize("status", [400, 404, 422, 500])
 async def test_what_the_endpoint_cannot_do_is_left_out_and_remembered(rejects, accepted, status):
     """D6: any OpenAI-compatible endpoint serves, whatever of the newer parameters it lacks."""
     async with openai_world(ANSWER) as world:
@@ -376,3 +376,57 @@ def test_impossible_settings_are_refused_at_the_start(env):
         build_chat(env)
 
     assert "sk-" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "env",
+    [
+        {"GORKD_CONTEXT_TOKENS": "many"},
+        {"GORKD_CONTEXT_TOKENS": "12"},
+        {"GORKD_MAX_TOKENS": "answer"},
+        {"GORKD_MAX_TOKENS": "novel=9"},
+        {"GORKD_MAX_TOKENS": "answer=0"},
+        {"GORKD_REASONING_EFFORT": "harder"},
+    ],
+    ids=str,
+)
+def test_tuning_that_cannot_be_is_refused_by_name(env):
+    """A slip shows at the start and not in an answer."""
+    with pytest.raises(SetupError, match=next(iter(env))):
+        build_chat({"OPENAI_API_KEY": "sk-abc", **env})
+
+
+async def test_tuning_goes_into_the_request():
+    """N-05: limits by step with room for thinking, and the effort, dropped where it is refused."""
+    env = {"GORKD_MAX_TOKENS": "answer=300, thinking=1000", "GORKD_REASONING_EFFORT": "low"}
+    async with openai_world(ANSWER) as world:
+        model = build_chat({"OPENAI_BASE_URL": world.url, **env})
+        assert model is not None
+        await complete(model, REQUEST)
+        world.rejects = {"reasoning_effort"}
+        await complete(model, REQUEST)
+        await model.aclose()
+
+    bodies = [call.body for call in world.calls]
+    assert [body["max_tokens"] for body in bodies] == [1300, 1300]
+    assert [body.get("reasoning_effort") for body in bodies] == ["low", None]
+
+
+async def test_bounds_of_lists_are_left_out_where_they_are_refused():
+    """An endpoint that takes no `maxItems` still gets the rest of the schema."""
+    bounded = {"type": "array", "items": {"type": "string"}, "maxItems": 2}
+    schema = {**SCHEMA, "properties": {"summary": bounded}}
+    async with openai_world(in_turn(Fault(status=400, message="'maxItems' is not permitted"), ANSWER)) as world:
+        await answer_of(world, replace(REQUEST, schema=schema))
+
+    sent = [call.schema["properties"]["summary"] for call in world.calls]
+    assert sent == [bounded, {"type": "array", "items": {"type": "string"}}]
+
+
+@pytest.mark.parametrize("unit", ["2+", "O.M.L.", "aceb-", "The last keeper left the tower. "], ids=str)
+async def test_answer_that_goes_in_circles_is_given_up(unit):
+    """Small models say one thing over and over until their tokens are used up."""
+    text = json.dumps({"summary": "It is 42 metres tall. a" + unit * 2000})
+    async with openai_world(text) as world:
+        with pytest.raises(ModelGarbled, match="repeats itself"):
+            await answer_of(world)

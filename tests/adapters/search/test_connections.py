@@ -94,6 +94,30 @@ async def test_a_silent_host_is_given_up_within_the_time_to_connect(name: str, d
 
 
 @each_online
+async def test_a_busy_machine_is_no_silent_host(name: str) -> None:
+    """A worker that takes up many jobs at once is late itself: every question of the next moments would fail."""
+    search = SearchSettings(provider_timeout_s=10, connect_timeout_s=0.05)
+    async with SearchWorld(CORPUS) as world:
+        others = asyncio.create_task(_work_on(turn_s=0.05))
+        try:
+            async with provider(name, world.env(name), search=search) as searched:
+                hits = await searched.search(QUERY, limit=3, scope=LOCAL)
+        finally:
+            others.cancel()
+
+    assert hits
+
+
+async def _work_on(*, turn_s: float) -> None:
+    """What other jobs do with the loop's processor."""
+    while True:
+        ends_at = time.monotonic() + turn_s
+        while time.monotonic() < ends_at:
+            pass
+        await asyncio.sleep(0)
+
+
+@each_online
 async def test_what_is_down_is_not_asked_again_for_a_while(name: str, closed_port: int) -> None:
     """The other queries of the same question must not pay for the same discovery."""
     async with provider(name, env_of(name, f"http://127.0.0.1:{closed_port}")) as searched:

@@ -7,9 +7,13 @@ from datetime import UTC, datetime
 import pytest
 
 from adapters.search.wikipedia import MAX_ARTICLES, WikipediaSearch
-from core.errors import ProviderError
+from core.errors import ProviderError, ProviderRateLimited
+from core.evidence.independence import same_voice
 from core.job import LOCAL
 from core.source import SearchFilters, SearchHit, SearchQuery, SourceKind
+from core.stages.gathering import Gathering, make_source
+from tests.adapters.search.making import ask_failing, provider
+from tests.fakes import make_deps, make_job
 from tests.loopback.search_corpus import Document
 from tests.loopback.search_faults import Fault
 from tests.loopback.search_world import SearchWorld
@@ -143,3 +147,62 @@ async def test_a_question_without_words_finds_nothing(question: str) -> None:
         hits = await ask(world, question)
 
         assert (hits, world.asked) == ([], [])
+
+
+TOWER_DE = Document("https://de.wikipedia.org/wiki/Turm", "Der Turm", "Der Turm in Paris ist 330 Meter hoch.", id="7")
+TOWER_EN = Document("https://en.wikipedia.org/wiki/Tower", "The Tower", "The tower is 330 metres high.", id="7")
+BREAD_EN = Document("https://en.wikipedia.org/wiki/Bread", "Bread", "Bread is baked, says Turm.", id="8")
+
+
+async def find_in(question: SearchQuery, *documents: Document, world: SearchWorld | None = None) -> list[SearchHit]:
+    async with world or SearchWorld(documents) as opened:
+        template = opened.base_url("wikipedia").replace("/w/api.php", "/{language}/w/api.php")
+        async with provider("wikipedia", {"WIKIPEDIA_BASE_URL": template}) as searched:
+            return list(await searched.search(question, limit=10, scope=LOCAL))
+
+
+@pytest.mark.parametrize(
+    ("question", "titles"),
+    [
+        pytest.param(SearchQuery("Wie hoch ist der Turm?"), ["Der Turm", "The Tower"], id="the question tells"),
+        pytest.param(SearchQuery("Turm", SearchFilters(language="de")), ["Der Turm", "The Tower"], id="the plan tells"),
+        pytest.param(SearchQuery("How high is the tower?"), ["The Tower"], id="English"),
+        pytest.param(SearchQuery("Was ist tower?"), ["The Tower"], id="nothing in the language"),
+    ],
+)
+async def test_the_wikipedia_of_the_questions_language_with_english_beside_it(
+    question: SearchQuery, titles: list[str]
+) -> None:
+    """D21: the article in the language first, then its English counterpart."""
+    hits = await find_in(question, TOWER_DE, TOWER_EN, BREAD_EN)
+
+    assert [hit.title for hit in hits] == titles
+
+
+async def test_a_wiki_that_fails_leaves_the_english_one() -> None:
+    """S003-23: one that cannot be reached costs its own articles."""
+    world = SearchWorld([TOWER_DE, TOWER_EN, BREAD_EN])
+    world.answers["/wikipedia/de/w/api.php"] = Fault(status=500)
+
+    hits = await find_in(SearchQuery("Was ist tower?"), world=world)
+
+    assert [hit.title for hit in hits] == ["The Tower"]
+
+
+async def test_two_languages_of_one_encyclopedia_are_one_voice() -> None:
+    """D24: they have one owner and one kind, so they do not confirm each other."""
+    hits = await find_in(SearchQuery("Wie hoch ist der Turm?"), TOWER_DE, TOWER_EN)
+    gathering = Gathering(make_job("Wie hoch ist der Turm?"), make_deps())
+
+    german, english = (make_source(gathering, hit, hit.text) for hit in hits)
+
+    assert {german.metadata.kind, english.metadata.kind} == {SourceKind.REFERENCE}
+    assert same_voice(german, english)
+
+
+async def test_what_wikipedia_refuses_in_other_words_is_told_apart() -> None:
+    """S003-23: errors come with status 200."""
+    body = b'{"error": {"code": "ratelimited", "info": "You\'ve exceeded your rate limit."}}'
+
+    with pytest.raises(ProviderRateLimited):
+        await ask_failing("wikipedia", Fault(body=body))

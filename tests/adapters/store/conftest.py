@@ -8,21 +8,12 @@ from typing import Any
 import pytest
 
 from adapters.secrets import SecretBox
-from adapters.store.attachments import SqliteAttachments
-from adapters.store.cache import SqliteAnswerCache
+from adapters.store.belongings import SqlAttachments, SqlJobMemo, SqlRatings, SqlSourceStore, SqlSteeringStore
+from adapters.store.cache import SqlAnswerCache
 from adapters.store.deliveries import SqlDeliveries, SqlOpenMessages, SqlShownMessages
-from adapters.store.events import SqliteEventLog
-from adapters.store.heartbeats import SqlHeartbeats
-from adapters.store.installations import (
-    SqlDepartures,
-    SqliteTokens,
-    SqlMemberships,
-    SqlOneTimeStates,
-    SqlTokens,
-    SqlTurns,
-)
-from adapters.store.jobs import SqliteJobStore
-from adapters.store.memo import SqliteJobMemo
+from adapters.store.events import SqlEventLog
+from adapters.store.health import SqlHeartbeats
+from adapters.store.jobs import SqlJobStore
 from adapters.store.memory import (
     MemoryAttachments,
     MemoryDeliveries,
@@ -38,24 +29,10 @@ from adapters.store.memory import (
 from adapters.store.memory_cache import MemoryAnswerCache
 from adapters.store.memory_settings import MemorySettings
 from adapters.store.postgres import PostgresDatabase
-from adapters.store.postgres_attachments import PostgresAttachments
-from adapters.store.postgres_jobs import PostgresJobStore
-from adapters.store.postgres_memo import PostgresJobMemo
-from adapters.store.postgres_ratings import PostgresRatings
-from adapters.store.postgres_settings import PostgresSettings
-from adapters.store.postgres_sources import PostgresSourceStore
-from adapters.store.postgres_steering import PostgresSteeringStore
-from adapters.store.postgres_traces import PostgresTraceStore
-from adapters.store.ratings import SqliteRatings
-from adapters.store.redis import RedisAnswerCache
-from adapters.store.redis_events import RedisEventLog
-from adapters.store.settings import SqliteSettings
-from adapters.store.sources import SqliteSourceStore
 from adapters.store.sqlite import Database
-from adapters.store.steering import SqliteSteeringStore
-from adapters.store.traces import SqliteTraceStore
+from adapters.store.tenants import SqlDepartures, SqlMemberships, SqlOneTimeStates, SqlSettings, SqlTokens, SqlTurns
+from adapters.store.traces import SqlTraceStore
 from core.ports import AnswerCache
-from core.telemetry import Silence
 from tests.adapters.store.samples import StandingClock, make_job
 from tests.servers import fresh_database, postgres_server, postgres_url, redis_server, redis_url
 
@@ -106,7 +83,7 @@ async def postgres(shared_postgres_url) -> AsyncIterator[PostgresDatabase]:
 @pytest.fixture
 async def jobs_in_sqlite(database) -> Database:
     """The SQLite file that knows job 1 and job 2."""
-    store = SqliteJobStore(database)
+    store = SqlJobStore(database)
     await store.save(make_job(1))
     await store.save(make_job(2))
     return database
@@ -115,7 +92,7 @@ async def jobs_in_sqlite(database) -> Database:
 @pytest.fixture
 async def jobs_in_postgres(postgres) -> PostgresDatabase:
     """The PostgreSQL database that knows job 1 and job 2."""
-    store = PostgresJobStore(postgres)
+    store = SqlJobStore(postgres)
     await store.save(make_job(1))
     await store.save(make_job(2))
     return postgres
@@ -124,52 +101,39 @@ async def jobs_in_postgres(postgres) -> PostgresDatabase:
 @pytest.fixture(params=DURABLE)
 def jobs(request):
     """A job store, empty."""
-    return chosen(request, DATABASES, memory=MemoryJobStore, sqlite=SqliteJobStore, postgres=PostgresJobStore)
+    return chosen(request, DATABASES, memory=MemoryJobStore, sqlite=SqlJobStore, postgres=SqlJobStore)
 
 
 @pytest.fixture(params=DURABLE)
 def sources(request):
     """A source store that knows job 1 and job 2."""
-    return chosen(
-        request, JOBS_1_AND_2, memory=MemorySourceStore, sqlite=SqliteSourceStore, postgres=PostgresSourceStore
-    )
+    return chosen(request, JOBS_1_AND_2, memory=MemorySourceStore, sqlite=SqlSourceStore, postgres=SqlSourceStore)
 
 
 @pytest.fixture(params=DURABLE)
 def memo(request):
     """A memo that knows job 1 and job 2."""
-    return chosen(request, JOBS_1_AND_2, memory=MemoryJobMemo, sqlite=SqliteJobMemo, postgres=PostgresJobMemo)
+    return chosen(request, JOBS_1_AND_2, memory=MemoryJobMemo, sqlite=SqlJobMemo, postgres=SqlJobMemo)
 
 
-@pytest.fixture(params=["memory", "sqlite", "redis"])
+@pytest.fixture(params=DURABLE)
 def events(request, clock):
     """An event log that knows job 1 and job 2."""
-    if request.param == "redis":
-        return request.getfixturevalue("redis_events")
     if request.param == "memory":
         return MemoryEventLog(clock=clock)
-    return SqliteEventLog(request.getfixturevalue("jobs_in_sqlite"), clock=clock)
-
-
-@pytest.fixture
-async def redis_events(redis_url, clock) -> AsyncIterator[RedisEventLog]:
-    log = RedisEventLog(redis_url, clock=clock, recorder=Silence())
-    yield log
-    await log.aclose()
+    return SqlEventLog(request.getfixturevalue(JOBS_1_AND_2[request.param]), clock=clock)
 
 
 @pytest.fixture(params=DURABLE)
 def trace_store(request):
     """A trace store, empty."""
-    return chosen(request, DATABASES, memory=MemoryTraceStore, sqlite=SqliteTraceStore, postgres=PostgresTraceStore)
+    return chosen(request, DATABASES, memory=MemoryTraceStore, sqlite=SqlTraceStore, postgres=SqlTraceStore)
 
 
 @pytest.fixture(params=DURABLE)
 def steering(request):
     """A store of what was said to jobs; it knows job 1 and job 2."""
-    return chosen(
-        request, JOBS_1_AND_2, memory=MemorySteeringStore, sqlite=SqliteSteeringStore, postgres=PostgresSteeringStore
-    )
+    return chosen(request, JOBS_1_AND_2, memory=MemorySteeringStore, sqlite=SqlSteeringStore, postgres=SqlSteeringStore)
 
 
 @pytest.fixture(params=DURABLE)
@@ -183,15 +147,13 @@ def deliveries(request, clock):
 @pytest.fixture(params=DURABLE)
 def attachments(request):
     """Attachments, none yet; jobs 1 and 2 are known."""
-    return chosen(
-        request, JOBS_1_AND_2, memory=MemoryAttachments, sqlite=SqliteAttachments, postgres=PostgresAttachments
-    )
+    return chosen(request, JOBS_1_AND_2, memory=MemoryAttachments, sqlite=SqlAttachments, postgres=SqlAttachments)
 
 
 @pytest.fixture(params=DURABLE)
 def ratings(request):
     """Votes, none yet; jobs 1 and 2 are known."""
-    return chosen(request, JOBS_1_AND_2, memory=MemoryRatings, sqlite=SqliteRatings, postgres=PostgresRatings)
+    return chosen(request, JOBS_1_AND_2, memory=MemoryRatings, sqlite=SqlRatings, postgres=SqlRatings)
 
 
 @pytest.fixture(params=DURABLE)
@@ -206,7 +168,7 @@ def heartbeats(request):
 def tenancy(request, clock):
     """Tokens, one-time states, turns and departures, none yet."""
     kept = request.getfixturevalue(DATABASES[request.param])
-    tokens = (SqliteTokens if request.param == "sqlite" else SqlTokens)(kept, BOX, clock=clock)
+    tokens = SqlTokens(kept, BOX, clock=clock)
     return tokens, SqlOneTimeStates(kept, clock=clock), SqlTurns(kept, clock=clock), SqlDepartures(kept)
 
 
@@ -232,17 +194,17 @@ def open_messages(request, clock):
 @pytest.fixture(params=DURABLE)
 def settings_store(request):
     """Settings, nobody's yet."""
-    return chosen(request, DATABASES, memory=MemorySettings, sqlite=SqliteSettings, postgres=PostgresSettings)
+    return chosen(request, DATABASES, memory=MemorySettings, sqlite=SqlSettings, postgres=SqlSettings)
 
 
-@pytest.fixture(params=["memory", "sqlite", "redis"])
+@pytest.fixture(params=DURABLE)
 def cache(request) -> AnswerCache:
     """An answer cache, empty; jobs 1 and 2 are known."""
     found: AnswerCache = request.getfixturevalue(f"{request.param}_cache")
     return found
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=DURABLE)
 def bounded_cache(request) -> AnswerCache:
     """The same, with three rows at most."""
     found: AnswerCache = request.getfixturevalue(f"{request.param}_cache")
@@ -255,12 +217,10 @@ def memory_cache(clock) -> MemoryAnswerCache:
 
 
 @pytest.fixture
-def sqlite_cache(jobs_in_sqlite, clock) -> SqliteAnswerCache:
-    return SqliteAnswerCache(jobs_in_sqlite, clock=clock, max_rows=3)
+def sqlite_cache(jobs_in_sqlite, clock) -> SqlAnswerCache:
+    return SqlAnswerCache(jobs_in_sqlite, clock=clock, max_rows=3)
 
 
 @pytest.fixture
-async def redis_cache(redis_url, clock) -> AsyncIterator[RedisAnswerCache]:
-    cache = RedisAnswerCache(redis_url, clock=clock, recorder=Silence())
-    yield cache
-    await cache.aclose()
+def postgres_cache(jobs_in_postgres, clock) -> SqlAnswerCache:
+    return SqlAnswerCache(jobs_in_postgres, clock=clock, max_rows=3)

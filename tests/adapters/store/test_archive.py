@@ -12,26 +12,16 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from adapters.store.archive import SqliteArchive
-from adapters.store.cache import SqliteAnswerCache
-from adapters.store.events import SqliteEventLog
-from adapters.store.jobs import SqliteJobStore
-from adapters.store.limits import SqliteRateLimits, SqliteSingleFlight
-from adapters.store.memo import SqliteJobMemo
-from adapters.store.postgres_archive import PostgresArchive
-from adapters.store.postgres_jobs import PostgresJobStore
-from adapters.store.postgres_memo import PostgresJobMemo
-from adapters.store.postgres_sources import PostgresSourceStore
-from adapters.store.postgres_tracelog import PostgresTraceLog
-from adapters.store.postgres_traces import PostgresTraceStore
-from adapters.store.redis import RedisAnswerCache
+from adapters.store.archive import SqlArchive
+from adapters.store.belongings import SqlJobMemo, SqlSourceStore
+from adapters.store.cache import SqlAnswerCache
+from adapters.store.events import SqlEventLog
+from adapters.store.jobs import SqlJobStore
+from adapters.store.limits import SqlRateLimits, SqlSingleFlight
 from adapters.store.redis_archive import RedisArchive
 from adapters.store.redis_limits import RedisSingleFlight
-from adapters.store.sources import SqliteSourceStore
-from adapters.store.spending import SqlSpending
 from adapters.store.sqlite import FILE_NAME, Database
-from adapters.store.tracelog import SqliteTraceLog
-from adapters.store.traces import SqliteTraceStore
+from adapters.store.traces import SqlSpending, SqlTraceLog, SqlTraceStore
 from core.budget import month_of
 from core.errors import JobNotFound, StoreError
 from core.forgetting import Filed, Whose
@@ -50,10 +40,10 @@ class House:
     """The stores on one database."""
 
     database: Any
-    archive: SqliteArchive | PostgresArchive
+    archive: SqlArchive | SqlArchive
     jobs: Any
     sources: Any
-    events: SqliteEventLog | None  # beside PostgreSQL they lie in Redis
+    events: SqlEventLog
     memo: Any
     log: Any
     spending: Any
@@ -65,8 +55,7 @@ class House:
         job = replace(job, request=replace(job.request, query=f"{word}?", asker=asker, context="NUL \x00"))
         await self.jobs.save(job, dedupe_key=f"{word} {number}")
         await self.sources.put(job, [replace(make_source(1), content=word)])
-        if self.events is not None:
-            await self.events.append(job.id, 1, "status", {"message": word})
+        await self.events.append(job.id, 1, "status", {"message": word})
         await self.memo.put(job.id, "search:" + word, word)
         call = TraceEntry("model", "answer", NOON, 1, "done", "loop-1", 0, 10, 10, cost_usd=1.0)
         await self.log.append(job.id, [replace(call, exchange=Exchange(word, word, word))])
@@ -77,32 +66,20 @@ class House:
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def house(request, clock) -> House:
-    if request.param == "sqlite":
-        db = request.getfixturevalue("database")
-        stores = SqliteArchive, SqliteJobStore, SqliteSourceStore, SqliteJobMemo, SqliteTraceLog, SqlSpending
-        events, traces = SqliteEventLog(db, clock=clock), SqliteTraceStore(db)
-    else:
-        db = request.getfixturevalue("postgres")
-        stores = (  # type: ignore[assignment]
-            PostgresArchive, PostgresJobStore, PostgresSourceStore, PostgresJobMemo, PostgresTraceLog, SqlSpending,
-        )  # fmt: skip
-        events, traces = None, PostgresTraceStore(db)  # type: ignore[assignment]
-    archive, jobs, sources, memo, log, spending = (kind(db) for kind in stores)
-    return House(db, archive, jobs, sources, events, memo, log, spending, ToolTraces(traces, clock=clock))
+    db = request.getfixturevalue("database" if request.param == "sqlite" else "postgres")
+    events = SqlEventLog(db, clock=clock)
+    archive, jobs, sources, memo = SqlArchive(db), SqlJobStore(db), SqlSourceStore(db), SqlJobMemo(db)
+    traces = ToolTraces(SqlTraceStore(db), clock=clock)
+    return House(db, archive, jobs, sources, events, memo, SqlTraceLog(db), SqlSpending(db), traces)
 
 
 async def everything(house: House) -> str:
     """All rows of all tables, as text."""
-    if isinstance(house.archive, SqliteArchive):
-
-        def dump(connection) -> str:
-            tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-            return repr([connection.execute(f'SELECT * FROM "{table}"').fetchall() for table in tables])
-
-        return await house.database.read(dump)
-    tables = await house.database.rows(
-        "SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()"
-    )
+    names = {
+        "sqlite": "SELECT name FROM sqlite_master WHERE type = 'table'",
+        "postgres": "SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()",
+    }
+    tables = await house.database.rows(names[house.database.dialect])
     return repr([await house.database.rows(f'SELECT * FROM "{table}"') for (table,) in tables])
 
 
@@ -129,7 +106,7 @@ async def test_exactly_what_was_meant_is_forgotten(house: House, whose: Whose, e
     left = await everything(house)
     assert sorted(filed, key=lambda job: job.job_id) == [Filed(job_id, True) for job_id in expected]
     assert [job_id for job_id, word in words.items() if word in left] == sorted(words.keys() - set(expected))
-    assert gone >= (5 if house.events is None else 6) * len(expected)
+    assert gone >= 6 * len(expected)
     assert await house.archive.jobs_of(whose) == []
 
 
@@ -182,7 +159,7 @@ async def test_old_traces_go_and_answers_stay(house: House) -> None:
 
     gone = await house.archive.expire(answers_before=None, traces_before=NOON + timedelta(seconds=1))
 
-    assert gone == (2 if house.events is None else 3)
+    assert gone == 3
     assert await house.log.read("job_1") == []
     assert await house.jobs.result("job_1") is not None
     assert await house.sources.sources("job_1") != []
@@ -211,7 +188,7 @@ async def test_old_jobs_go_with_everything_and_unfinished_ones_stay(house: House
 
 async def test_events_go_after_their_time_or_with_their_job(database: Database, clock) -> None:
     """Those of a job that never ended are not swept from under its worker, and none come after the job is forgotten."""
-    archive, jobs, events = SqliteArchive(database), SqliteJobStore(database), SqliteEventLog(database, clock=clock)
+    archive, jobs, events = SqlArchive(database), SqlJobStore(database), SqlEventLog(database, clock=clock)
     for number in (1, 2):
         await jobs.save(make_job(number))
         await events.append(f"job_{number}", 1, "status", {"message": PLANTED})
@@ -234,26 +211,26 @@ def bytes_of(folder: Path) -> bytes:
 async def test_nothing_of_it_is_left_in_the_files(tmp_path: Path, clock) -> None:
     """Not in the free space of the database, nor in its write-ahead log, while others use it."""
     async with _open(tmp_path) as database, _open(tmp_path) as another:
-        jobs, cache = SqliteJobStore(database), SqliteAnswerCache(database, clock=clock)
-        limits = SqliteRateLimits(database, clock=clock, recorder=Silence())
-        flights = SqliteSingleFlight(database, clock=clock, recorder=Silence())
+        jobs, cache = SqlJobStore(database), SqlAnswerCache(database, clock=clock)
+        limits = SqlRateLimits(database, clock=clock, recorder=Silence())
+        flights = SqlSingleFlight(database, clock=clock, recorder=Silence())
         for number in range(1, 40):
             job = replace(make_job(number), request=replace(make_job().request, query=PLANTED * 200, asker=PLANTED))
             await jobs.save(job)
             await jobs.finish(finished(job), replace(RESULT, queries=(PLANTED * 50,)))
-            await SqliteSourceStore(database).put(job, [replace(make_source(1), content=PLANTED * 3000)])
-            await SqliteJobMemo(database).put(job.id, PLANTED, PLANTED * 500)
-            await SqliteJobMemo(database).clear(job.id)
+            await SqlSourceStore(database).put(job, [replace(make_source(1), content=PLANTED * 3000)])
+            await SqlJobMemo(database).put(job.id, PLANTED, PLANTED * 500)
+            await SqlJobMemo(database).clear(job.id)
             await cache.put(job.scope, PLANTED + str(number), job.id, ttl=timedelta(days=1))
             await flights.claim(job.scope, PLANTED, job.id, ttl=timedelta(days=1))
         await limits.take(f"user:{PLANTED}", rate=1, burst=1)
         before = bytes_of(tmp_path).count(PLANTED.encode())
-        archive, whose = SqliteArchive(database), Whose(user_id=PLANTED)
+        archive, whose = SqlArchive(database), Whose(user_id=PLANTED)
 
         await archive.erase(whose, [job.job_id for job in await archive.jobs_of(whose)])
 
         after = bytes_of(tmp_path)
-        assert await SqliteJobStore(another).recent(make_job().scope, limit=5) == []
+        assert await SqlJobStore(another).recent(make_job().scope, limit=5) == []
     assert before > 1000
     assert PLANTED.encode() not in after
     assert len(after) < 1_000_000
@@ -265,13 +242,13 @@ async def test_a_reader_that_does_not_let_go_is_told(tmp_path: Path, monkeypatch
 
     monkeypatch.setattr("adapters.store.archive.SCRUB_WITHIN_S", 0.1)
     async with _open(tmp_path) as database:
-        await SqliteJobStore(database).save(make_job(1))
+        await SqlJobStore(database).save(make_job(1))
         with closing(sqlite3.connect(tmp_path / FILE_NAME, isolation_level=None)) as reader:
             reader.execute("BEGIN")
             reader.execute("SELECT COUNT(*) FROM jobs").fetchone()
 
             with pytest.raises(StoreError, match="in use"):
-                await SqliteArchive(database).erase(Whose(job_id="job_1"), ["job_1"])
+                await SqlArchive(database).erase(Whose(job_id="job_1"), ["job_1"])
 
 
 class _open:  # noqa: N801 -- reads as a verb
@@ -303,17 +280,17 @@ async def redis(redis_url: str) -> AsyncIterator[Redis]:
     ],
 )
 async def test_redis_forgets_the_same(redis: Redis, redis_url: str, clock, wish, left) -> None:
-    """Events, cached answers and claims of those jobs; all others stay."""
-    cache = RedisAnswerCache(redis_url, clock=clock, recorder=Silence())
+    """Claims of those jobs, and what an older gorkd kept there: events and cached answers; all others stay."""
     flights = RedisSingleFlight(redis_url, clock=clock, recorder=Silence())
     archive = RedisArchive(redis_url)
     for job_id, scope in (("job_1", MINE), ("job_2", YOURS)):
-        await cache.put(scope, "key", job_id, ttl=timedelta(days=1))
+        cached = f'{{"value":{{"job_id":"{job_id}"}}}}'
+        await redis.set(f"gorkd:answer:{scope.tenant}:{scope.visibility}:0f", cached)
         await flights.claim(scope, "key", job_id, ttl=timedelta(days=1))
         await redis.xadd(f"gorkd:events:{job_id}", {"data": job_id})
 
     await archive.erase(*wish)
-    for part in (cache, flights, archive):
+    for part in (flights, archive):
         await part.aclose()
 
     kept = [key async for key in redis.scan_iter("gorkd:*")]

@@ -7,10 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from adapters.store.attachments import SqliteAttachments
-from adapters.store.postgres_attachments import PostgresAttachments
-from adapters.store.postgres_ratings import PostgresRatings
-from adapters.store.ratings import SqliteRatings
+from adapters.store.belongings import SqlAttachments, SqlRatings
 from core.attachments import Attachment
 from core.errors import JobNotFound
 from core.feedback import Rating
@@ -51,9 +48,9 @@ async def test_a_vote_is_one_an_asker_and_the_later_counts(ratings):
 
 async def test_nothing_is_kept_for_a_job_that_is_not_stored(database, postgres):
     """A row without its job could not be forgotten with it."""
-    for store in (SqliteAttachments(database), PostgresAttachments(postgres)):
+    for store in (SqlAttachments(database), SqlAttachments(postgres)):
         with pytest.raises(JobNotFound):
             await store.put(make_job(9), [PAPER])
-    for votes in (SqliteRatings(database), PostgresRatings(postgres)):
+    for votes in (SqlRatings(database), SqlRatings(postgres)):
         with pytest.raises(JobNotFound):
             await votes.put(make_job(9), Rating("U1", is_good=True, reason="", at=NOON))

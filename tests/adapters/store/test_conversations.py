@@ -6,11 +6,9 @@ from datetime import timedelta
 
 import pytest
 
-from adapters.store.archive import SqliteArchive
-from adapters.store.conversations import SqliteConversations
+from adapters.store.archive import SqlArchive
+from adapters.store.library import SqlConversations
 from adapters.store.memory_library import MemoryConversations
-from adapters.store.postgres_archive import PostgresArchive
-from adapters.store.postgres_conversations import PostgresConversations
 from core.forgetting import Whose
 from core.job import Scope
 from core.library.conversations import Conversations
@@ -28,8 +26,8 @@ def conversations(request) -> Conversations:
     if request.param == "memory":
         return MemoryConversations()
     if request.param == "sqlite":
-        return SqliteConversations(request.getfixturevalue("database"))
-    return PostgresConversations(request.getfixturevalue("postgres"))
+        return SqlConversations(request.getfixturevalue("database"))
+    return SqlConversations(request.getfixturevalue("postgres"))
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -37,9 +35,9 @@ def kept(request):
     """A store and the archive that forgets for it."""
     if request.param == "sqlite":
         database = request.getfixturevalue("database")
-        return SqliteConversations(database), SqliteArchive(database)
+        return SqlConversations(database), SqlArchive(database)
     database = request.getfixturevalue("postgres")
-    return PostgresConversations(database), PostgresArchive(database)
+    return SqlConversations(database), SqlArchive(database)
 
 
 async def test_a_thread_keeps_its_conversation(conversations):

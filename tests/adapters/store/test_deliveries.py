@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from adapters.secrets import SecretBox
-from adapters.store.archive import SqliteArchive
+from adapters.store.archive import SqlArchive
 from adapters.store.deliveries import SqlDeliveries
 from adapters.store.sqlite import FILE_NAME
 from core.delivery import CONDEMNED_FOR, Address
@@ -100,7 +100,7 @@ async def test_the_file_does_not_say_what_is_in_an_address_and_forgetting_remove
     await store.put(make_job(1), PLACE)
     files = b"".join(path.read_bytes() for path in tmp_path.glob(f"{FILE_NAME}*"))
 
-    await SqliteArchive(jobs_in_sqlite).erase(Whose(job_id="job_1"), ["job_1"])
+    await SqlArchive(jobs_in_sqlite).erase(Whose(job_id="job_1"), ["job_1"])
 
     assert b"job_1" in files
     assert TOKEN.encode() not in files

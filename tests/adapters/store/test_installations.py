@@ -8,8 +8,8 @@ from datetime import timedelta
 import pytest
 
 from adapters.secrets import SecretBox
-from adapters.store.installations import SqliteTokens
 from adapters.store.sqlite import FILE_NAME
+from adapters.store.tenants import SqlTokens
 from core.departures import Departure
 from core.errors import StoreError
 from tests.adapters.store.samples import NOON
@@ -33,10 +33,10 @@ async def test_a_token_is_its_own_tenants_until_it_is_replaced_or_erased(tenancy
 
 async def test_no_file_says_what_a_token_is(database, tmp_path, clock):
     """Encrypted with the installation's secret; another secret does not open it."""
-    await SqliteTokens(database, SecretBox(("a secret of this test",)), clock=clock).put("slack:T1", TOKEN)
+    await SqlTokens(database, SecretBox(("a secret of this test",)), clock=clock).put("slack:T1", TOKEN)
 
     with pytest.raises(StoreError) as refused:
-        await SqliteTokens(database, SecretBox(("another secret of it",)), clock=clock).get("slack:T1")
+        await SqlTokens(database, SecretBox(("another secret of it",)), clock=clock).get("slack:T1")
 
     assert "GORKD_SECRET" in refused.value.user_message
     files = [path for path in tmp_path.iterdir() if path.name.startswith(FILE_NAME)]

@@ -183,10 +183,12 @@ async def test_a_conversation_is_of_its_thread_and_scope(jobs):
 
     before_third = NOON + timedelta(minutes=3)
     found = await jobs.in_thread(CHANNEL, "discord:2", before=NOON + timedelta(hours=1), limit=2)
+    newest = await jobs.in_thread(CHANNEL, "discord:2", before=NOON + timedelta(hours=1), limit=1, is_any=True)
     earlier = await jobs.in_thread(CHANNEL, "discord:2", before=before_third, limit=5)
 
     assert [job.id for job in found] == ["job_3", "job_2"]
     assert [job.id for job in earlier] == ["job_2", "job_1"]
+    assert [job.id for job in newest] == ["job_7"]
     assert await jobs.in_thread(CHANNEL, "", before=NOON + timedelta(hours=1), limit=5) == []
 
 

@@ -11,12 +11,11 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from adapters.store.archive import SqliteArchive
-from adapters.store.digest import place_token
-from adapters.store.library import SqliteLibrary
+from adapters.store.archive import SqlArchive
+from adapters.store.library import SqlLibrary
 from adapters.store.memory_library import MemoryLibrary
-from adapters.store.postgres_library import PostgresLibrary
 from adapters.store.schema import MIGRATIONS
+from adapters.store.sql import place_token
 from adapters.store.sqlite import FILE_NAME, Database
 from core.chunking import SectionType
 from core.codec import encode
@@ -39,8 +38,8 @@ def library(request, tmp_path) -> Library:
     if request.param == "memory":
         return MemoryLibrary()
     if request.param == "sqlite":
-        return SqliteLibrary(request.getfixturevalue("database"), tmp_path)
-    return PostgresLibrary(request.getfixturevalue("postgres"), tmp_path)
+        return SqlLibrary(request.getfixturevalue("database"), tmp_path)
+    return SqlLibrary(request.getfixturevalue("postgres"), tmp_path)
 
 
 def paper(number: int, title: str = "On nature") -> Paper:
@@ -190,7 +189,7 @@ async def test_a_mirror_of_which_most_is_gone_starts_over(library):
 async def test_nothing_of_a_paper_is_left_in_the_files(tmp_path, way):
     """Forgetting a workspace takes papers, words and vectors out of the file; removing a paper takes its words."""
     database = await Database.open(tmp_path)
-    library = SqliteLibrary(database, tmp_path)
+    library = SqlLibrary(database, tmp_path)
     secret = "zanzibarlantern of the sea"
     vector = unit(0.123, 0.456, 0.789)
     await put(library, OURS, replace(paper(1), notes=secret), secret, vectors=[vector])
@@ -198,14 +197,14 @@ async def test_nothing_of_a_paper_is_left_in_the_files(tmp_path, way):
     await library.nearest([OURS], Index.CONTENT, vector, limit=1)
 
     if way == "forgotten":
-        await SqliteArchive(database).erase(Whose(tenant=OURS.tenant), [])
+        await SqlArchive(database).erase(Whose(tenant=OURS.tenant), [])
     else:
         await library.remove(OURS, paper(1).id)
     left = await library.papers([OURS])
     found = await library.nearest([OURS], Index.CONTENT, vector, limit=9)
     theirs = await library.matching([THEIRS], Index.CONTENT, "tides", limit=1)
-    await database.write(lambda connection: connection.execute("SELECT 1"))
-    await database.read(lambda connection: connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall())
+    await database.write(lambda sql: sql.execute("SELECT 1"))
+    await database.read(lambda sql: sql.rows("PRAGMA wal_checkpoint(TRUNCATE)"))
     kept = b"".join(path.read_bytes() for path in tmp_path.iterdir())
     await database.aclose()
 
@@ -238,7 +237,7 @@ async def test_papers_of_an_earlier_gorkd_are_still_found(tmp_path):
             connection.execute("INSERT INTO paper_words (rowid, place, text) VALUES (?, ?, ?)", (number, tokens, text))
 
     database = await Database.open(tmp_path)
-    library = SqliteLibrary(database, tmp_path)
+    library = SqlLibrary(database, tmp_path)
     found = {index: texts_of(await library.matching([OURS], index, "tides or yeast", limit=9)) for index in Index}
     among = await library.matching([OURS], Index.CONTENT, "tides", limit=9, papers=[entry.id])
     await library.remove(OURS, entry.id)

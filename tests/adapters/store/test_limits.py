@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from redis.asyncio import Redis
 
-from adapters.store.limits import SqliteRateLimits, SqliteSingleFlight
+from adapters.store.limits import SqlRateLimits, SqlSingleFlight
 from adapters.store.memory import MemoryRateLimits, MemorySingleFlight
 from adapters.store.redis_limits import RedisRateLimits, RedisSingleFlight
 from core.job import Scope
@@ -53,7 +53,7 @@ def limits(request):
     if request.param == "redis":
         return request.getfixturevalue("redis_limits")
     database = request.getfixturevalue("database")
-    return [SqliteRateLimits(database, clock=machine_clock, recorder=SILENCE) for _ in range(2)]
+    return [SqlRateLimits(database, clock=machine_clock, recorder=SILENCE) for _ in range(2)]
 
 
 @pytest.fixture(params=["memory", "sqlite", "redis"])
@@ -64,7 +64,7 @@ def flights(request):
     if request.param == "redis":
         return request.getfixturevalue("redis_flights")
     database = request.getfixturevalue("database")
-    return [SqliteSingleFlight(database, clock=machine_clock, recorder=SILENCE) for _ in range(2)]
+    return [SqlSingleFlight(database, clock=machine_clock, recorder=SILENCE) for _ in range(2)]
 
 
 async def test_processes_share_a_bucket(limits):
@@ -266,8 +266,8 @@ async def test_without_redis_a_question_is_researched_by_each_process():
 async def test_failing_database_lets_pass(database, tmp_path):
     """A limit that cannot be counted holds nobody up, and it is counted that it was not."""
     notes = Notes()
-    limits = SqliteRateLimits(database, clock=machine_clock, recorder=notes)
-    flights = SqliteSingleFlight(database, clock=machine_clock, recorder=notes)
+    limits = SqlRateLimits(database, clock=machine_clock, recorder=notes)
+    flights = SqlSingleFlight(database, clock=machine_clock, recorder=notes)
     await database.aclose()
 
     assert await limits.take("user", rate=1 / 3600, burst=1) == 0

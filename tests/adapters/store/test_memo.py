@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from adapters.store.memo import SqliteJobMemo
-from adapters.store.postgres_memo import PostgresJobMemo
+from adapters.store.belongings import SqlJobMemo
 from core.answer import JobResult
 from core.errors import StoreError
 from core.job import JobStatus
@@ -48,7 +47,7 @@ async def test_text_and_keys_of_any_kind_survive(memo):
 
 async def test_nothing_is_kept_for_a_job_that_is_not_stored(database, postgres):
     """A row without its job could not be forgotten with it."""
-    for memo in (SqliteJobMemo(database), PostgresJobMemo(postgres)):
+    for memo in (SqlJobMemo(database), SqlJobMemo(postgres)):
         with pytest.raises(StoreError, match="job_9"):
             await memo.put("job_9", "a", "x")
 

@@ -10,12 +10,12 @@ from dataclasses import replace
 import psycopg
 import pytest
 
+from adapters.store.belongings import SqlJobMemo, SqlSourceStore
+from adapters.store.jobs import SqlJobStore
 from adapters.store.postgres import PostgresDatabase
-from adapters.store.postgres_jobs import PostgresJobStore
-from adapters.store.postgres_memo import PostgresJobMemo
 from adapters.store.postgres_schema import LOCK, MIGRATIONS
-from adapters.store.postgres_sources import PostgresSourceStore
-from adapters.store.postgres_traces import PostgresTraceStore
+from adapters.store.sql import Sql
+from adapters.store.traces import SqlTraceStore
 from core.errors import JobNotFound, SetupError, StoreError
 from core.trace import ToolTraces
 from tests.adapters.durable.tables import until
@@ -107,7 +107,7 @@ async def test_database_of_a_newer_gorkd_is_left_alone(postgres, postgres_url):
 
 async def test_restart_of_the_server_costs_no_restart_of_ours(postgres, postgres_server, another):
     """While it is away calls fail in our words and in time; when it is back the next call succeeds."""
-    jobs = PostgresJobStore(postgres)
+    jobs = SqlJobStore(postgres)
     await asyncio.gather(*(jobs.save(make_job(number)) for number in range(5)))
     impatient = await another(postgres_server.url(), connect_timeout_s=0.3)
 
@@ -166,9 +166,13 @@ async def test_too_many_connections_are_named(postgres_url, another):
 async def test_a_pool_that_is_in_use_is_no_server_that_is_away(postgres_url, another, caplog):
     opened = await another(postgres_url, connect_timeout_s=0.3, max_connections=1)
 
-    async with opened.transaction():
+    with psycopg.connect(postgres_url) as other:  # holds a lock for as long as the test wishes
+        other.execute("LOCK TABLE jobs")
+        holding = asyncio.create_task(opened.rows("SELECT 1 FROM jobs"))
+        await asyncio.sleep(0)  # it takes the only connection
         with pytest.raises(StoreError, match="all connections are in use"):
             await opened.rows("SELECT 1")
+    await holding
 
     assert "is away" not in caplog.text
 
@@ -189,16 +193,15 @@ async def test_a_server_that_is_away_says_why_at_once(postgres_server, another):
 
 async def test_connection_that_is_cut_inside_a_write_leaves_nothing_of_it(postgres):
     """The half-done change is gone, the caller hears of it, and the next write goes through."""
-    jobs = PostgresJobStore(postgres)
+    jobs = SqlJobStore(postgres)
     await jobs.save(make_job())
 
-    async def lose_the_connection() -> None:
-        async with postgres.transaction() as connection:
-            await connection.execute("UPDATE jobs SET status = 'failed'")
-            await connection.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+    def lose_the_connection(sql: Sql) -> None:
+        sql.execute("UPDATE jobs SET status = 'failed'")
+        sql.execute("SELECT pg_terminate_backend(pg_backend_pid())")
 
     with pytest.raises(StoreError, match="shutting down"):
-        await lose_the_connection()
+        await postgres.write(lose_the_connection)
 
     assert await postgres.rows("SELECT status FROM jobs") == [("pending",)]
     await jobs.finish(finished(make_job()), RESULT)
@@ -207,14 +210,14 @@ async def test_connection_that_is_cut_inside_a_write_leaves_nothing_of_it(postgr
 async def test_statement_that_takes_too_long_is_ended(postgres, postgres_url, another):
     """A lock that somebody does not let go of is an error in our words, not a worker that hangs."""
     impatient = await another(postgres_url, statement_timeout_s=0.1)
-    await PostgresJobStore(postgres).save(make_job())
+    await SqlJobStore(postgres).save(make_job())
 
-    async with postgres.transaction() as holder:
+    async with await psycopg.AsyncConnection.connect(postgres_url) as holder:
         await holder.execute("SELECT 1 FROM jobs FOR UPDATE")
         with pytest.raises(StoreError, match="took too long"):
-            await PostgresJobStore(impatient).save(make_job())
+            await SqlJobStore(impatient).save(make_job())
 
-    await PostgresJobStore(impatient).save(make_job())
+    await SqlJobStore(impatient).save(make_job())
 
 
 async def test_read_only_database_is_said(postgres_url):
@@ -226,7 +229,7 @@ async def test_read_only_database_is_said(postgres_url):
 @pytest.mark.parametrize("text", ["\x00", "\ud83d"], ids=["NUL", "half a surrogate pair"])
 async def test_names_that_no_column_holds_are_a_store_error(postgres, text):
     """Ids are ours and never hold such text; if one does, it is refused in our words."""
-    jobs = PostgresJobStore(postgres)
+    jobs = SqlJobStore(postgres)
 
     with pytest.raises(StoreError):
         await jobs.get(text)
@@ -262,20 +265,20 @@ async def test_processes_that_start_together_migrate_once(postgres_url, another)
 
     assert [process.returncode for process in processes] == [0] * 4
     database = await another(postgres_url)
-    assert len(await PostgresJobStore(database).recent(CHANNEL, limit=10)) == 4
+    assert len(await SqlJobStore(database).recent(CHANNEL, limit=10)) == 4
     assert await database.rows("SELECT version FROM schema_version") == [(n + 1,) for n in range(len(MIGRATIONS))]
 
 
 START = """
 import asyncio, sys
+from adapters.store.jobs import SqlJobStore
 from adapters.store.postgres import PostgresDatabase
-from adapters.store.postgres_jobs import PostgresJobStore
 from tests.adapters.store.samples import make_job
 
 async def main():
     sys.stdin.readline()
     database = await PostgresDatabase.open(sys.argv[1])
-    await PostgresJobStore(database).save(make_job(int(sys.argv[2])))
+    await SqlJobStore(database).save(make_job(int(sys.argv[2])))
     await database.aclose()
 
 asyncio.run(main())
@@ -285,7 +288,7 @@ asyncio.run(main())
 async def test_one_question_delivered_to_many_at_once_is_one_job(postgres, postgres_url, another):
     """The dedupe key holds between processes that see no row yet."""
     other = await another(postgres_url)
-    stores = [PostgresJobStore(postgres), PostgresJobStore(other)]
+    stores = [SqlJobStore(postgres), SqlJobStore(other)]
 
     saved = await asyncio.gather(
         *(stores[number % 2].save(make_job(number), dedupe_key="message 7\x00" + "ü" * 5000) for number in range(20))
@@ -298,10 +301,10 @@ async def test_one_question_delivered_to_many_at_once_is_one_job(postgres, postg
 async def test_every_row_carries_its_jobs_tenant_and_visibility(postgres, clock):
     """Each table that keeps what somebody asked says whose it is, and what belongs to a job goes with it."""
     job = make_job()
-    await PostgresJobStore(postgres).save(job)
-    await PostgresSourceStore(postgres).put(job, [make_source(1)])
-    await PostgresJobMemo(postgres).put(job.id, "key", "text")
-    await ToolTraces(PostgresTraceStore(postgres), clock=clock).create_trace("tool", "U1", {}, scope=job.scope)
+    await SqlJobStore(postgres).save(job)
+    await SqlSourceStore(postgres).put(job, [make_source(1)])
+    await SqlJobMemo(postgres).put(job.id, "key", "text")
+    await ToolTraces(SqlTraceStore(postgres), clock=clock).create_trace("tool", "U1", {}, scope=job.scope)
 
     for table in ("jobs", "sources", "memos", "tool_traces"):
         rows = await postgres.rows(f"SELECT tenant, visibility FROM {table}")
@@ -314,19 +317,19 @@ async def test_every_row_carries_its_jobs_tenant_and_visibility(postgres, clock)
 async def test_nothing_is_kept_for_a_job_that_was_never_saved(postgres):
     """Without its job a row would belong to nobody."""
     with pytest.raises(JobNotFound):
-        await PostgresSourceStore(postgres).put(make_job(), [make_source(1)])
+        await SqlSourceStore(postgres).put(make_job(), [make_source(1)])
 
 
 async def test_closing_twice_is_fine_and_then_everything_is_refused(postgres_url, another):
     """A closed database says so, and leaves no connection behind."""
     database = await another(postgres_url)
-    await PostgresJobStore(database).save(make_job())
+    await SqlJobStore(database).save(make_job())
 
     await database.aclose()
     await database.aclose()
 
     with pytest.raises(StoreError, match="closed"):
-        await PostgresJobStore(database).get("job_1")
+        await SqlJobStore(database).get("job_1")
     with psycopg.connect(postgres_url, autocommit=True) as connection:
         count = (
             "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'gorkd' AND datname = current_database()"

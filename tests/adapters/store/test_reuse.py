@@ -9,7 +9,7 @@ import pytest
 
 from adapters.store.memory_cache import MemoryReuseStore
 from adapters.store.redis_reuse import RedisReuseStore
-from adapters.store.reuse import SqliteReuseStore
+from adapters.store.reuse import SqlReuseStore
 from core.ports import ReuseStore
 from tests.servers import free_port
 
@@ -29,8 +29,8 @@ def memory_reuse(clock) -> MemoryReuseStore:
 
 
 @pytest.fixture
-def sqlite_reuse(database, clock) -> SqliteReuseStore:
-    return SqliteReuseStore(database, clock=clock)
+def sqlite_reuse(database, clock) -> SqlReuseStore:
+    return SqlReuseStore(database, clock=clock)
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ async def test_what_was_put_is_found_until_it_is_cleared(reuse):
 
 async def test_what_is_over_is_not_given(database, clock):
     """A page of yesterday is read again."""
-    store = SqliteReuseStore(database, clock=clock)
+    store = SqlReuseStore(database, clock=clock)
     await store.put("page", "text", ttl=HOUR)
 
     clock.advance(HOUR)

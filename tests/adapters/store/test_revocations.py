@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import pytest
 
+from adapters.store.belongings import SqlLinkRevocations
 from adapters.store.memory import MemoryLinkRevocations
-from adapters.store.revocations import SqlLinkRevocations
 from tests.adapters.store.samples import NOON, make_job
 
 MINUTE = timedelta(minutes=1)

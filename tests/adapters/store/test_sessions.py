@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from adapters.store.memory import MemoryEndedSessions
-from adapters.store.sessions import SqlEndedSessions
+from adapters.store.tenants import SqlEndedSessions
 from tests.adapters.store.conftest import DATABASES
 from tests.adapters.store.samples import NOON
 

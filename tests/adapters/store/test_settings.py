@@ -7,15 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from adapters.store.archive import SqliteArchive
-from adapters.store.conversations import SqliteConversations
-from adapters.store.jobs import SqliteJobStore
-from adapters.store.postgres_archive import PostgresArchive
-from adapters.store.postgres_conversations import PostgresConversations
-from adapters.store.postgres_jobs import PostgresJobStore
-from adapters.store.postgres_settings import PostgresSettings
-from adapters.store.settings import SqliteSettings
+from adapters.store.archive import SqlArchive
+from adapters.store.jobs import SqlJobStore
+from adapters.store.library import SqlConversations
 from adapters.store.sqlite import Database
+from adapters.store.tenants import SqlSettings
 from core.forgetting import Whose, sweep_tenants
 from core.job import Scope
 from core.library.states import Conversation
@@ -65,10 +61,10 @@ async def test_of_ten_who_save_at_once_one_does(settings_store, version):
 async def test_another_process_sees_a_change_with_its_next_look(tmp_path):
     """Two open databases on one file, as two processes have them."""
     here, there = await Database.open(tmp_path), await Database.open(tmp_path)
-    before = await SqliteSettings(there).get("slack:T1")
-    await SqliteSettings(here).put("slack:T1", KeptSettings(STRICT), [CHANGE])
+    before = await SqlSettings(there).get("slack:T1")
+    await SqlSettings(here).put("slack:T1", KeptSettings(STRICT), [CHANGE])
 
-    after = await SqliteSettings(there).get("slack:T1")
+    after = await SqlSettings(there).get("slack:T1")
 
     assert (before.settings, after.settings) == (TenantSettings(), STRICT)
     await here.aclose()
@@ -80,9 +76,9 @@ def kept(request):
     """Settings, jobs, conversations and the archive of one database."""
     if request.param == "sqlite":
         db = request.getfixturevalue("database")
-        return SqliteSettings(db), SqliteJobStore(db), SqliteConversations(db), SqliteArchive(db)
+        return SqlSettings(db), SqlJobStore(db), SqlConversations(db), SqlArchive(db)
     db = request.getfixturevalue("postgres")
-    return PostgresSettings(db), PostgresJobStore(db), PostgresConversations(db), PostgresArchive(db)
+    return SqlSettings(db), SqlJobStore(db), SqlConversations(db), SqlArchive(db)
 
 
 async def test_what_a_tenant_keeps_no_longer_goes_and_nothing_of_others(kept, clock):

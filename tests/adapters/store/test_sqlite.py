@@ -11,12 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from adapters.store.cache import SqliteAnswerCache
-from adapters.store.events import SqliteEventLog
-from adapters.store.jobs import SqliteJobStore
+from adapters.store.belongings import SqlJobMemo, SqlSourceStore
+from adapters.store.cache import SqlAnswerCache
+from adapters.store.events import SqlEventLog
+from adapters.store.jobs import SqlJobStore
 from adapters.store.schema import MIGRATIONS
-from adapters.store.sources import SqliteSourceStore
+from adapters.store.sql import place_token
 from adapters.store.sqlite import FILE_NAME, Database, _open
+from core.codec import encode
 from core.errors import JobNotFound, SetupError, StoreError
 from core.job import Scope
 from tests.adapters.store.processes import python
@@ -72,7 +74,7 @@ async def test_unusable_folder_gets_one_sentence_that_names_it(tmp_path, make_fo
 
 async def test_full_disk_is_said_and_corrupts_nothing(database, tmp_path):
     """What was stored before stays readable, the failed write leaves no trace, and room lets the next one through."""
-    jobs, sources = SqliteJobStore(database), SqliteSourceStore(database)
+    jobs, sources = SqlJobStore(database), SqlSourceStore(database)
     await jobs.save(make_job())
     big = [make_source(number, content="x" * 100_000) for number in (1, 2)]
     await limit_pages(database, 30)
@@ -88,20 +90,20 @@ async def test_full_disk_is_said_and_corrupts_nothing(database, tmp_path):
     assert "GORKD_DATA" in str(caught.value)
     assert str(tmp_path) not in caught.value.user_message
     assert await sources.sources("job_1") == big
-    assert await database.read(lambda connection: connection.execute("PRAGMA integrity_check").fetchone()) == ("ok",)
+    assert await database.rows("PRAGMA integrity_check") == [("ok",)]
 
 
 async def limit_pages(database: Database, pages: int) -> None:
     """Let SQLite report a full disk beyond so many pages of 4 KiB."""
-    await database.read(lambda connection: connection.execute(f"PRAGMA max_page_count = {pages}").fetchone())
+    await database.rows(f"PRAGMA max_page_count = {pages}")
 
 
 async def test_read_only_database_is_said(database):
     """A write that the file refuses is our error, not SQLite's."""
-    await database.read(lambda connection: connection.execute("PRAGMA query_only = ON"))
+    await database.rows("PRAGMA query_only = ON")
 
     with pytest.raises(StoreError, match="it is read-only"):
-        await SqliteJobStore(database).save(make_job())
+        await SqlJobStore(database).save(make_job())
 
 
 async def test_database_that_another_process_holds_is_said(database, tmp_path):
@@ -111,24 +113,24 @@ async def test_database_that_another_process_holds_is_said(database, tmp_path):
     holder.execute("BEGIN IMMEDIATE")
 
     with pytest.raises(StoreError, match="another process holds"):
-        await SqliteJobStore(impatient).save(make_job())
+        await SqlJobStore(impatient).save(make_job())
     holder.close()
-    await SqliteJobStore(impatient).save(make_job())
+    await SqlJobStore(impatient).save(make_job())
 
-    assert await SqliteJobStore(database).get("job_1") == make_job()
+    assert await SqlJobStore(database).get("job_1") == make_job()
     await impatient.aclose()
 
 
 async def test_only_the_owner_can_read_what_is_stored(database, tmp_path):
     """Questions asked in private lie in these files, the write-ahead log included."""
-    await SqliteJobStore(database).save(make_job())
+    await SqlJobStore(database).save(make_job())
 
     assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
 
 
 async def test_text_that_no_encoding_holds_is_a_store_error(database):
     """Half a surrogate pair, as a careless JSON server sends it, is refused in our words."""
-    jobs, sources = SqliteJobStore(database), SqliteSourceStore(database)
+    jobs, sources = SqlJobStore(database), SqlSourceStore(database)
     await jobs.save(make_job())
 
     with pytest.raises(StoreError):
@@ -140,46 +142,46 @@ async def test_text_that_no_encoding_holds_is_a_store_error(database):
 async def test_closing_twice_is_fine_and_then_everything_is_refused(tmp_path):
     """A closed database says so; what was stored is there when it is opened again."""
     database = await Database.open(tmp_path)
-    await SqliteJobStore(database).finish(finished(make_job()), RESULT)
+    await SqlJobStore(database).finish(finished(make_job()), RESULT)
 
     await database.aclose()
     await database.aclose()
 
     with pytest.raises(StoreError, match="closed"):
-        await SqliteJobStore(database).get("job_1")
+        await SqlJobStore(database).get("job_1")
     again = await Database.open(tmp_path)
-    assert await SqliteJobStore(again).result("job_1") == RESULT
+    assert await SqlJobStore(again).result("job_1") == RESULT
     await again.aclose()
 
 
 async def test_every_row_carries_its_jobs_tenant_and_visibility(database, clock):
     """Each table that keeps something for a job says whose it is."""
     job = make_job()
-    await SqliteJobStore(database).save(job)
-    await SqliteSourceStore(database).put(job, [make_source(1)])
-    await SqliteEventLog(database, clock=clock).append(job.id, 1, "status", {})
-    await SqliteAnswerCache(database, clock=clock).put(CHANNEL, "key", job.id, ttl=timedelta(hours=1))
+    await SqlJobStore(database).save(job)
+    await SqlSourceStore(database).put(job, [make_source(1)])
+    await SqlEventLog(database, clock=clock).append(job.id, 1, "status", {})
+    await SqlAnswerCache(database, clock=clock).put(CHANNEL, "key", job.id, ttl=timedelta(hours=1))
 
     for table in ("jobs", "sources", "events", "answers"):
         query = f"SELECT tenant, visibility FROM {table}"
-        rows = await database.read(lambda connection, query=query: connection.execute(query).fetchall())
+        rows = await database.rows(query)
         assert rows == [(CHANNEL.tenant, CHANNEL.visibility)], table
 
 
 async def test_nothing_is_kept_for_a_job_that_was_never_saved(database, clock):
     """Without its job a row would belong to nobody."""
     with pytest.raises(JobNotFound):
-        await SqliteSourceStore(database).put(make_job(), [make_source(1)])
+        await SqlSourceStore(database).put(make_job(), [make_source(1)])
     with pytest.raises(JobNotFound):
-        await SqliteEventLog(database, clock=clock).append("job_1", 1, "status", {})
+        await SqlEventLog(database, clock=clock).append("job_1", 1, "status", {})
     with pytest.raises(JobNotFound):
-        await SqliteAnswerCache(database, clock=clock).put(CHANNEL, "key", "job_1", ttl=timedelta(hours=1))
+        await SqlAnswerCache(database, clock=clock).put(CHANNEL, "key", "job_1", ttl=timedelta(hours=1))
 
 
 async def test_answer_is_not_cached_outside_its_jobs_scope(database, clock):
     """An answer from one channel cannot be put where another channel looks."""
-    await SqliteJobStore(database).save(make_job())
-    cache = SqliteAnswerCache(database, clock=clock)
+    await SqlJobStore(database).save(make_job())
+    cache = SqlAnswerCache(database, clock=clock)
 
     with pytest.raises(JobNotFound):
         await cache.put(Scope("discord:1", "workspace"), "key", "job_1", ttl=timedelta(hours=1))
@@ -199,16 +201,16 @@ async def test_older_database_grows_the_tables_it_lacks(tmp_path):
 
     database = await Database.open(tmp_path)
 
-    tables = await database.read(lambda connection: set(connection.table_names()))
+    tables = {name for (name,) in await database.rows("SELECT name FROM sqlite_master WHERE type = 'table'")}
     assert {"tool_traces", "heartbeats", "buckets", "flights"} <= tables
-    assert await database.read(lambda connection: connection.execute("SELECT id FROM jobs").fetchall()) == [("old",)]
+    assert await database.rows("SELECT id FROM jobs") == [("old",)]
     await database.aclose()
 
 
 START = """
 import asyncio, sys
 from pathlib import Path
-from adapters.store.jobs import SqliteJobStore
+from adapters.store.jobs import SqlJobStore
 from adapters.store.sqlite import Database
 from tests.adapters.store.processes import python
 from tests.adapters.store.samples import make_job
@@ -216,11 +218,35 @@ from tests.adapters.store.samples import make_job
 async def main():
     sys.stdin.readline()
     database = await Database.open(Path(sys.argv[1]))
-    await SqliteJobStore(database).save(make_job(int(sys.argv[2])))
+    await SqlJobStore(database).save(make_job(int(sys.argv[2])))
     await database.aclose()
 
 asyncio.run(main())
 """
+
+
+async def test_what_an_older_gorkd_was_asked_and_paid_for_is_found_again(tmp_path):
+    """Its keys are plain; a message that is delivered again after the upgrade is no second question."""
+    job, before = make_job(), len(MIGRATIONS) - 1
+    with closing(sqlite3.connect(tmp_path / FILE_NAME)) as connection, connection:
+        connection.create_function("place_token", -1, place_token)
+        connection.execute("CREATE TABLE schema_version (version INTEGER PRIMARY KEY, applied_at REAL)")
+        connection.execute("INSERT INTO schema_version VALUES (?, 0)", (before,))
+        for statement in [statement for version in MIGRATIONS[:before] for statement in version]:
+            connection.execute(statement)
+        whose = (job.scope.tenant, job.scope.visibility)
+        connection.execute(
+            "INSERT INTO jobs (id, tenant, visibility, status, attempt, created_at, dedupe_key, job)"
+            " VALUES (?, ?, ?, 'pending', 1, 0, 'message 7', ?)",
+            (job.id, *whose, encode(job)),
+        )
+        connection.execute("INSERT INTO memos VALUES (?, 'search:ü', ?, ?, 'zwölf')", (job.id, *whose))
+
+    database = await Database.open(tmp_path)
+
+    assert await SqlJobStore(database).save(make_job(2), dedupe_key="message 7") == job
+    assert await SqlJobMemo(database).get(job.id, "search:ü") == "zwölf"
+    await database.aclose()
 
 
 async def test_processes_that_start_together_migrate_once(tmp_path):
@@ -231,7 +257,7 @@ async def test_processes_that_start_together_migrate_once(tmp_path):
 
     assert [process.returncode for process in processes] == [0] * 6
     database = await Database.open(tmp_path / "new")
-    assert len(await SqliteJobStore(database).recent(CHANNEL, limit=10)) == 6
+    assert len(await SqlJobStore(database).recent(CHANNEL, limit=10)) == 6
     await database.aclose()
 
 
@@ -239,12 +265,12 @@ APPEND = """
 import asyncio, sys
 from datetime import UTC, datetime
 from pathlib import Path
-from adapters.store.events import SqliteEventLog
+from adapters.store.events import SqlEventLog
 from adapters.store.sqlite import Database
 
 async def main():
     database = await Database.open(Path(sys.argv[1]))
-    log = SqliteEventLog(database, clock=lambda: datetime.now(UTC))
+    log = SqlEventLog(database, clock=lambda: datetime.now(UTC))
     print("ready", flush=True)
     for kind in ("status", "source", "complete"):
         sys.stdin.readline()
@@ -257,7 +283,7 @@ asyncio.run(main())
 
 async def test_follower_sees_events_of_another_process_soon(database, tmp_path):
     """Within 300 ms, without being told; the clock of both is the machine's."""
-    await SqliteJobStore(database).save(make_job())
+    await SqlJobStore(database).save(make_job())
     process = await python(APPEND, tmp_path)
     assert process.stdin is not None
     assert process.stdout is not None
@@ -265,7 +291,7 @@ async def test_follower_sees_events_of_another_process_soon(database, tmp_path):
     delays = []
 
     process.stdin.write(b"go\n")
-    async for event in SqliteEventLog(database, clock=lambda: datetime.now(UTC)).follow("job_1"):
+    async for event in SqlEventLog(database, clock=lambda: datetime.now(UTC)).follow("job_1"):
         delays.append(datetime.now(UTC) - event.at)
         process.stdin.write(b"go\n")
     await process.communicate()
@@ -279,8 +305,8 @@ import asyncio, sys, time
 from pathlib import Path
 from adapters.store.sqlite import Database
 
-def change(connection):
-    connection.execute("UPDATE jobs SET status = 'failed'")
+def change(sql):
+    sql.execute("UPDATE jobs SET status = 'failed'")
     print("inside", flush=True)
     time.sleep(60)
 
@@ -294,7 +320,7 @@ asyncio.run(main())
 
 async def test_process_killed_inside_a_write_leaves_nothing_of_it(database, tmp_path):
     """After kill -9 the file is whole, the half-done change is gone, and the lock is free."""
-    jobs = SqliteJobStore(database)
+    jobs = SqlJobStore(database)
     await jobs.save(make_job())
     process = await python(HOLD, tmp_path)
     assert process.stdout is not None
@@ -304,7 +330,7 @@ async def test_process_killed_inside_a_write_leaves_nothing_of_it(database, tmp_
     await process.wait()
     await jobs.save(make_job(2))
 
-    rows = await database.read(lambda connection: connection.execute("SELECT DISTINCT status FROM jobs").fetchall())
+    rows = await database.rows("SELECT DISTINCT status FROM jobs")
     assert rows == [("pending",)]
 
 

@@ -6,8 +6,7 @@ import asyncio
 
 import pytest
 
-from adapters.store.postgres_steering import PostgresSteeringStore
-from adapters.store.steering import SqliteSteeringStore
+from adapters.store.belongings import SqlSteeringStore
 from core.errors import StoreError
 from core.steering import Steering
 
@@ -36,6 +35,6 @@ async def test_those_who_speak_at_once_are_all_heard(steering):
 
 async def test_nothing_is_kept_for_a_job_that_is_not_stored(database, postgres):
     """A row without its job could not be forgotten with it."""
-    for store in (SqliteSteeringStore(database), PostgresSteeringStore(postgres)):
+    for store in (SqlSteeringStore(database), SqlSteeringStore(postgres)):
         with pytest.raises(StoreError, match="job_9"):
             await store.add("job_9", Steering("answer_now"))

@@ -7,12 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-from adapters.store.backlog import SqlBacklog
-from adapters.store.jobs import SqliteJobStore
-from adapters.store.postgres_jobs import PostgresJobStore
-from adapters.store.postgres_tracelog import PostgresTraceLog
-from adapters.store.spending import SqlSpending
-from adapters.store.tracelog import SqliteTraceLog
+from adapters.store.jobs import SqlBacklog, SqlJobStore
+from adapters.store.traces import SqlSpending, SqlTraceLog
 from core.budget import Spent, month_of
 from core.job import JobStatus, Scope
 from core.tracing import Exchange, TraceEntry
@@ -36,10 +32,10 @@ def parts(request):
     """Job store, trace log, spending and backlog on one empty database."""
     if request.param == "sqlite":
         database = request.getfixturevalue("database")
-        kinds = SqliteJobStore, SqliteTraceLog, SqlSpending, SqlBacklog
+        kinds = SqlJobStore, SqlTraceLog, SqlSpending, SqlBacklog
     else:
         database = request.getfixturevalue("postgres")
-        kinds = PostgresJobStore, PostgresTraceLog, SqlSpending, SqlBacklog
+        kinds = SqlJobStore, SqlTraceLog, SqlSpending, SqlBacklog
     return tuple(kind(database) for kind in kinds)
 
 

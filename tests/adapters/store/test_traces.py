@@ -207,13 +207,14 @@ INDEXES = {("tool_name",), ("user_id", "tool_name"), ("status",)}
 
 async def test_table_on_sqlite_is_as_specified(database):
     """Columns, types, defaults and indexes (S002-05, S002-16)."""
-    columns = await database.read(lambda connection: connection.execute("PRAGMA table_info(tool_traces)").fetchall())
-    indexes = await database.read(lambda connection: connection["tool_traces"].indexes)
+    columns = await database.rows("PRAGMA table_info(tool_traces)")
+    indexes = [row for row in await database.rows("PRAGMA index_list(tool_traces)") if row[3] == "c"]
+    indexed = [await database.rows(f"PRAGMA index_info({index[1]})") for index in indexes]
 
     assert {name: kind for _, name, kind, *_ in columns} == {name: kinds[0] for name, kinds in COLUMNS.items()}
     assert [name for _, name, _, _, _, is_key in columns if is_key] == ["id"]
-    assert {tuple(index.columns) for index in indexes if index.origin == "c"} == INDEXES
-    assert {"idx_tool_traces_user_tool", "idx_tool_traces_status"} <= {index.name for index in indexes}
+    assert {tuple(name for _, _, name in columns) for columns in indexed} == INDEXES
+    assert {"idx_tool_traces_user_tool", "idx_tool_traces_status"} <= {index[1] for index in indexes}
 
 
 async def test_table_on_postgres_is_as_specified(postgres):

@@ -14,14 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.store.jobs import SqliteJobStore
-from adapters.store.postgres_jobs import PostgresJobStore
-from adapters.store.postgres_ratings import PostgresRatings
+from adapters.store.belongings import SqlRatings
+from adapters.store.jobs import SqlJobStore
 from adapters.store.postgres_schema import MIGRATIONS as POSTGRES_MIGRATIONS
-from adapters.store.ratings import SqliteRatings
 from adapters.store.schema import MIGRATIONS
 from adapters.store.sqlite import Database
-from adapters.store.usage import PostgresUsageLog, SqliteUsageLog, counting_query
+from adapters.store.usage import SqlUsageLog, counting_queries
 from core.answer import Confidence, JobResult, ResearchAnswer, SynthesisMetadata
 from core.feedback import Rating, Ratings
 from core.job import TERMINAL_STATUSES, JobStatus, ResearchJob, Scope
@@ -55,22 +53,18 @@ async def keep(store: JobStore, kept: Sequence[tuple[ResearchJob, JobResult | No
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def counting(request: pytest.FixtureRequest) -> tuple[JobStore, Ratings, UsageLog]:
-    if request.param == "sqlite":
-        database = request.getfixturevalue("database")
-        return SqliteJobStore(database), SqliteRatings(database), SqliteUsageLog(database)
-    postgres = request.getfixturevalue("postgres")
-    return PostgresJobStore(postgres), PostgresRatings(postgres), PostgresUsageLog(postgres)
+    database = request.getfixturevalue("database" if request.param == "sqlite" else "postgres")
+    return SqlJobStore(database), SqlRatings(database), SqlUsageLog(database)
 
 
 @pytest.fixture
-def run(
-    request: pytest.FixtureRequest, counting: tuple[JobStore, Ratings, UsageLog]
-) -> Callable[[str], Awaitable[object]]:
+def run(request: pytest.FixtureRequest) -> Callable[[str], Awaitable[object]]:
     """One statement, on the database that is counted."""
-    if isinstance(counting[0], PostgresJobStore):
-        return request.getfixturevalue("postgres").execute
-    database = request.getfixturevalue("database")
-    return lambda statement: database.write(lambda connection: connection.execute(statement))
+    kind = request.node.callspec.params["counting"]
+    execute: Callable[[str], Awaitable[object]] = request.getfixturevalue(
+        "database" if kind == "sqlite" else "postgres"
+    ).execute
+    return execute
 
 
 async def test_day_of_a_tenant_has_its_questions_answers_votes_and_costs(
@@ -135,7 +129,9 @@ async def test_all_tenants_are_counted_together_by_day_and_apart_by_tenant(
 
 
 async def test_answers_of_an_older_gorkd_are_counted_too(
-    counting: tuple[JobStore, Ratings, UsageLog], run: Callable[[str], Awaitable[object]]
+    counting: tuple[JobStore, Ratings, UsageLog],
+    run: Callable[[str], Awaitable[object]],
+    request: pytest.FixtureRequest,
 ) -> None:
     """The migration reads the figures out of what is stored."""
     store, _, usage = counting
@@ -144,7 +140,7 @@ async def test_answers_of_an_older_gorkd_are_counted_too(
     assert result.answer is not None
     await store.finish(job, replace(result, answer=replace(result.answer, summary="So.")))
     counted = await usage.usage(NOVEMBER)
-    known = MIGRATIONS if isinstance(store, SqliteJobStore) else POSTGRES_MIGRATIONS
+    known = MIGRATIONS if request.node.callspec.params["counting"] == "sqlite" else POSTGRES_MIGRATIONS
 
     await run("UPDATE jobs SET seconds = NULL, confidence = NULL, cost_usd = NULL, is_cached = NULL")
     await run(next(one for version in known for one in version if "UPDATE jobs SET seconds" in one))
@@ -181,11 +177,10 @@ async def test_nothing_asked_is_nothing_counted(counting: tuple[JobStore, Rating
 @pytest.mark.parametrize("tenant", ["", "slack:T1"])
 async def test_counting_reads_the_index_alone(database: Database, tenant: str) -> None:
     """No job and no answer is read, however long they are."""
-    query, values = counting_query("day", tenant, NOVEMBER)
+    query, _ = counting_queries("sqlite", "day", tenant)
+    values = {"since": NOVEMBER.begins_at, "until": NOVEMBER.ends_at, "tenant": tenant}
 
-    plan = await database.read(
-        lambda connection: str(connection.execute(f"EXPLAIN QUERY PLAN {query}", values).fetchall())
-    )
+    plan = str(await database.rows(f"EXPLAIN QUERY PLAN {query}", values))
 
     assert "COVERING INDEX jobs_by_day" in plan
     assert plan.count("jobs_by_") == 1
@@ -212,8 +207,8 @@ def test_sums_of_the_days_are_the_number_of_jobs(asked: list[tuple[datetime, str
         with TemporaryDirectory() as folder:
             database = await Database.open(Path(folder))
             try:
-                await keep(SqliteJobStore(database), kept)
-                usage = SqliteUsageLog(database)
+                await keep(SqlJobStore(database), kept)
+                usage = SqlUsageLog(database)
                 both = {
                     "day": await usage.usage(NOVEMBER, by="day"),
                     "tenant": await usage.usage(NOVEMBER, by="tenant"),

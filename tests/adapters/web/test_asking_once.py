@@ -14,10 +14,9 @@ import aiohttp
 import pytest
 from aiohttp.test_utils import TestClient
 
-from adapters.store.jobs import SqliteJobStore
+from adapters.store.jobs import SqlJobStore
 from adapters.store.memory import MemoryJobStore
 from adapters.store.postgres import PostgresDatabase
-from adapters.store.postgres_jobs import PostgresJobStore
 from adapters.store.sqlite import Database
 from adapters.web.settings import WebSettings
 from core.errors import QueueFull
@@ -159,7 +158,7 @@ async def test_a_key_outlives_the_process(kind: str, tmp_path: Path, request: py
             if kind == "sqlite"
             else PostgresDatabase.open(request.getfixturevalue("postgres_url"))
         )
-        jobs = SqliteJobStore(database) if isinstance(database, Database) else PostgresJobStore(database)
+        jobs = SqlJobStore(database)
         async with asking(jobs) as client:
             seen += await asyncio.gather(*(ask(client) for _ in range(8)))
             refused = await ask(client, question={"query": "What else?"})

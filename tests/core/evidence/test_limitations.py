@@ -43,17 +43,19 @@ def find(
     claims: list[Claim] | None = None,
     conflicts: tuple[Conflict, ...] = (),
     failures: dict[str, str] | None = None,
-    unanswered: str = "",
+    left_out: tuple[str, ...] = (),
     is_checked: bool = True,
     stopped_because: str = "",
 ) -> tuple[str, ...]:
     return find_limitations(
         kind,
-        SourceCollection(tuple(sources), SearchMetadata(failures=failures or {})),
+        SourceCollection(
+            tuple(sources),
+            SearchMetadata(failures=failures or {}, pages_read=8 if left_out else 0, left_out=left_out),
+        ),
         claims_on(*sources) if claims is None else claims,
         conflicts=conflicts,
         now=NOW,
-        unanswered=unanswered,
         is_checked=is_checked,
         stopped_because=stopped_because,
     )
@@ -105,6 +107,18 @@ CASES = {
         ("No source gives a date, so how current this is cannot be told.",),
     ),
     "explanation-may-be-old": (find(dated(A, OLD), dated(B, OLD), kind=QuestionType.EXPLANATION), ()),
+    "left-out": (
+        find(claims=[], left_out=("a.example", "b.example", "a.example")),
+        ("3 of 8 pages were left out, for sharing next to no word with the question: a.example, b.example.",),
+    ),
+    "left-out-last": (
+        find(A, left_out=tuple(f"{name}.example" for name in "abcdefg")),
+        (
+            "Everything rests on one source: site1.example.",
+            "7 of 8 pages were left out, for sharing next to no word with the question: a.example, b.example, "
+            "c.example, d.example, e.example, 2 more.",
+        ),
+    ),
     "providers": (
         find(A, B, failures={"exa": "timed out", "arxiv": "HTTP 503."}),
         ("arXiv gave nothing: HTTP 503.", "Exa gave nothing: timed out."),
@@ -146,10 +160,6 @@ CASES = {
     "unchecked": (
         find(A, B, is_checked=False),
         ("The citations could not be checked against the sources.",),
-    ),
-    "unanswered": (
-        find(A, B, unanswered="no duration is given"),
-        ("This may not answer the question: no duration is given.",),
     ),
     "not-confirmed": (
         find(A, B, claims=[*claims_on(A), *claims_on(B, verdict=Verdict.UNCHECKED)]),

@@ -239,6 +239,11 @@ WALKING = "Does daily walking lower blood pressure in older adults with hyperten
         ),
         pytest.param(f"{AIM} {METHOD} {OUTCOME} {CONCLUSION}", id="no labels"),
         pytest.param(f"{AIM} {METHOD} {OUTCOME} These results suggest this: {CONCLUSION}", id="a cue"),
+        pytest.param(
+            f"Blood pressure of older adults with hypertension is often high. AIM: {AIM} METHODS: {METHOD} {OUTCOME} "
+            f"{CONCLUSION}",
+            id="labels that name no conclusion",
+        ),
     ],
 )
 def test_what_a_study_concludes_answers_and_not_what_it_aimed_at(abstract: str) -> None:

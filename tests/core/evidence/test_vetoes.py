@@ -60,7 +60,12 @@ def test_one_thing_replaced_in_a_sentence_of_the_source_contradicts(claim: str, 
     assert Force.CONTRADICTS in [veto.force for veto in vetoes]
 
 
+LAKES = "Of the lakes, Orm is 40 m deep, Vatn 62 m and Skjold 18 m."
 DOUBTED: list[tuple[str, str, str]] = [
+    ("made-up predicate", "The vaccine was praised by astronauts.", "The vaccine was tested in 412 adults."),
+    ("depth of another lake", "Orm is 18 m deep.", LAKES),
+    ("deed of the other clause", "Ward scored nine goals.", "Lund scored nine goals, while Ward was ill."),
+    ("most, then a share", "All patients were smokers.", "Most (92%) patients were smokers."),
     ("number of the other clause", "The Lund works employed 35 smiths.", TOWNS),
     ("other's number", "The Ystad works employed 80 smiths.", TOWNS),
     ("place of the other", "Voss was born in Bergen in 1871.", LIVES),
@@ -218,6 +223,12 @@ def test_what_the_source_does_not_quite_say_is_doubted(claim: str, source: str) 
 
 
 PASSED: list[tuple[str, str, str]] = [
+    ("more than a fraction", "More than two in five homes have a garden.", "Of 200 homes, 86 (43%) have a garden."),
+    ("day in words", "It opened on the seventh of March 1917.", "The line opened on 7 March 1917; it opened late."),
+    ("part of a unit", "The lake is three quarters of a mile wide.", "The lake is 0.75 miles wide."),
+    ("or more behind a unit", "The children weighed at least 18 kg.", "The children weighed 18 kg or more."),
+    ("depth of the lake itself", "Skjold is 18 m deep.", LAKES),
+    ("denied in another way", "The lamp has been out of use since 1912.", "The lamp was not used after 1912."),
     ("first clause", "The Lund works employed 80 smiths.", TOWNS),
     ("second clause", "The Ystad works employed 35 smiths.", TOWNS),
     ("first life", "Voss was born in Malmo in 1871.", LIVES),
@@ -225,6 +236,11 @@ PASSED: list[tuple[str, str, str]] = [
     ("second figure", "Output rose to 52,000 tons in 1911.", OUTPUT),
     ("second verb", "Voss died in 1922.", "Voss was born in Malmo in 1871 and died in 1922."),
     ("aside left out", "Voss was born in 1871.", "Voss, a smith of Lund, was born in 1871."),
+    (
+        "namesake left out",
+        "Voss Lane extends 20 miles west to Ystad.",
+        "The town has Voss Lane, named after the smith and mayor Clara Hart, which extends 20 miles west to Ystad.",
+    ),
     ("bracket left out", "Voss was born in Malmo.", "Voss (known as Red Hart, 1871–1922) was born in Malmo."),
     ("active", "Clara Voss designed the Meridian bridge.", DESIGN),
     ("passive", "The harbour was built by the guild.", "The guild built the harbour."),

@@ -13,16 +13,19 @@ from hypothesis import strategies as st
 from adapters.store.memory_library import MemoryLibrary
 from core.errors import ModelUnavailable
 from core.job import LOCAL
+from core.library.calibration import STAGE_1, STAGE_2, Cosines, calibration_pairs, measure
 from core.library.funnel import (
     Shelves,
     papers_of,
     search_content_index_filtered,
     search_summary_index,
     select_diverse,
+    select_papers,
 )
+from core.library.indexing import index_paper
 from core.library.paper import Index, PaperChunk, SearchResult
 from core.library.watched import WatchedLibrary
-from tests.core.library.samples import TIDES, YEAST, shelve
+from tests.core.library.samples import TEXTS, TIDES, YEAST, shelve
 from tests.fakes import MemoryTraceLog, tracing
 
 
@@ -147,7 +150,7 @@ async def test_where_no_cosine_reaches_the_cutoff_words_decide() -> None:
     assert elsewhere == []  # one word of many makes no paper relevant
     assert [entry.detail for entry in log.kept["job_1"]][:2] == [
         "summary by similarity, at most 32",
-        f"summary by BM25, the best 32 instead of a similarity: {QUERY}",
+        f"summary by words (BM25), the best 32, no similarity: {QUERY}",
     ]
 
 
@@ -209,10 +212,147 @@ async def test_the_trace_says_how_a_search_ranked(embedder) -> None:
         await search_content_index_filtered(watched, QUERY, found)
 
     noted = [(entry.kind, entry.name, entry.detail) for entry in log.kept["job_1"]]
-    expected = (
-        [f"summary by BM25, the best 32 instead of a similarity: {QUERY}",
-         f"content by BM25, the best 60 instead of a similarity: {QUERY}"]
-        if embedder is None
-        else ["summary by similarity, at most 32", "content by similarity, at most 60"]
-    )  # fmt: skip
+    summary = f"summary by words (BM25), the best 32, no similarity: {QUERY}"
+    content = f"content by words (BM25), the best 60, no similarity: {QUERY}"
+    expected = [summary, content]
+    if embedder is not None:
+        expected = ["summary by similarity, at most 32", summary, "content by similarity, at most 60", content]
     assert noted == [("search", "library", detail) for detail in expected]
+
+
+@dataclass
+class TopicEmbedder:
+    """A model that puts texts of one topic `on` near each other, all others `off`; it knows `topics` by their words."""
+
+    on: float
+    off: float
+    name: str = "topics"
+    topics: tuple[str, ...] = ("tide", "yeast")
+    asked: list[str] = field(default_factory=list)
+
+    async def embed(self, texts):
+        self.asked += texts
+        return [self._vector(text) for text in texts]
+
+    def _vector(self, text: str) -> np.ndarray:
+        known = {part: str(number) for number, pair in enumerate(calibration_pairs()) for part in pair}
+        topic = known.get(text) or next((word for word in self.topics if word in text.lower()), text)
+        own = np.sqrt(self.on - self.off) * self._direction(f"topic {topic}")
+        alone = np.sqrt(1 - self.on) * self._direction(f"text {text}")
+        vector = np.concatenate([own, alone, [np.sqrt(self.off)]]).astype(np.float32)
+        return vector / np.linalg.norm(vector)
+
+    def _direction(self, text: str) -> np.ndarray:
+        """One of many that are nearly at right angles."""
+        vector = np.random.default_rng(int.from_bytes(text.encode(), "big") % 2**32).normal(size=512)
+        return vector / np.linalg.norm(vector)
+
+
+ON_TOPIC, OFF_TOPIC = "Why do tides follow the satellite?", "Who painted the ceiling of that chapel?"
+MODELS = [
+    pytest.param(TopicEmbedder(on=0.9, off=0.2), False, id="as S000 expects"),
+    pytest.param(TopicEmbedder(on=0.45, off=0.05), True, id="all low"),
+    pytest.param(TopicEmbedder(on=0.8, off=0.65), True, id="all high"),
+]
+
+
+async def add_all(library: MemoryLibrary, embedder) -> Shelves:
+    """Both papers as they are when they are added."""
+    for paper in (TIDES, YEAST):
+        whole, chunks, fault = await index_paper(paper, TEXTS[paper.id], embedder, await library.papers([LOCAL]))
+        assert not fault
+        await library.put(LOCAL, whole, TEXTS[paper.id], chunks, b"")
+    return Shelves(library, (LOCAL,), embedder)
+
+
+@pytest.mark.parametrize(("embedder", "is_mapped"), MODELS)
+async def test_a_models_own_cosines_say_what_is_near(embedder, is_mapped) -> None:
+    """D27: with a model whose cosines are all low, or all high, the right paper is found and nothing off the topic."""
+    log = MemoryTraceLog()
+    library = MemoryLibrary()
+    await add_all(library, embedder)
+
+    async with tracing(log) as tracer:
+        shelves = Shelves(WatchedLibrary(library, tracer), (LOCAL,), embedder)
+        found = await select_papers(shelves, ON_TOPIC)
+        evidence = await search_content_index_filtered(shelves, ON_TOPIC, found)
+        elsewhere = await select_papers(shelves, OFF_TOPIC)
+
+    assert (found, elsewhere) == ([TIDES.id], [])
+    assert {entry.chunk.paper.id for entry in evidence} == {TIDES.id}
+    noted = [entry.detail for entry in log.kept["job_1"] if "stands for 0.5 with topics" in (entry.detail or "")]
+    assert bool(noted) == is_mapped
+
+
+async def test_a_cutoff_that_somebody_sets_is_literal() -> None:
+    """D27: also one that no cosine of the model reaches, and one of the same number as the default's."""
+    shelves = await add_all(MemoryLibrary(), TopicEmbedder(on=0.45, off=0.05))
+
+    assert await search_summary_index(shelves, ON_TOPIC, similarity_cutoff=0.5) == []
+    assert await search_content_index_filtered(shelves, ON_TOPIC, [TIDES.id], similarity_cutoff=0.6) == []
+    assert papers_of(await search_summary_index(shelves, ON_TOPIC, similarity_cutoff=0.4)) == [TIDES.id]
+
+
+async def test_what_cosines_mean_is_measured_once_and_kept_with_the_vectors() -> None:
+    """D27: the next paper, and every question after a restart, use what was measured for the first."""
+    library, later = MemoryLibrary(), TopicEmbedder(on=0.45, off=0.05)
+    await add_all(library, TopicEmbedder(on=0.45, off=0.05))
+    texts = {text for pair in calibration_pairs() for text in pair}
+
+    await index_paper(replace(TIDES, id="2403.00003v1"), "More of the tides.", later, await library.papers([LOCAL]))
+    await search_summary_index(Shelves(library, (LOCAL,), later), ON_TOPIC)
+
+    assert later.asked
+    assert texts.isdisjoint(later.asked)
+    assert {paper.cosines for paper in await library.papers([LOCAL])} == {await measure(later)}
+
+
+async def test_another_model_or_an_older_library_is_measured_anew() -> None:
+    """D27: figures of one model say nothing of another's cosines."""
+    library = MemoryLibrary()
+    await add_all(library, TopicEmbedder(on=0.45, off=0.05))
+    another = TopicEmbedder(on=0.45, off=0.05, name="another")
+
+    await search_summary_index(Shelves(library, (LOCAL,), another), ON_TOPIC)
+
+    assert another.asked.count(calibration_pairs()[0][0]) == 1
+
+
+def test_a_model_that_tells_nothing_apart_keeps_the_given_numbers() -> None:
+    """D27: nothing can be mapped to what does not differ."""
+    assert Cosines("same for all", 0.98, 0.97, 0.99).least(STAGE_1) == 0.5
+
+
+@given(st.floats(-0.2, 0.9), st.floats(0, 0.9), st.floats(0, 0.9))
+def test_the_second_stage_is_never_less_strict_than_the_first(off: float, low: float, more: float) -> None:
+    """S000-06, S000-11, D27: and nothing that is usual on one topic is out of reach."""
+    cosines = Cosines("any", off, low, min(1.0, off + more))
+
+    first, second = cosines.least(STAGE_1), cosines.least(STAGE_2)
+
+    assert first <= second
+    assert second <= max(cosines.usual, STAGE_2)
+
+
+async def test_where_no_summary_is_about_it_full_texts_are_searched() -> None:
+    """S000-31: "no papers found" only when nothing is found in them; one stray word of a text is no paper about it."""
+    for embedder in (None, TopicEmbedder(on=0.9, off=0.2, topics=("fundy", "yeast"))):
+        shelves = await add_all(MemoryLibrary(), embedder)
+
+        assert await search_summary_index(shelves, "How high does the water get in the Bay of Fundy?") == []
+        assert await select_papers(shelves, "How high does the water get in the Bay of Fundy?") == [TIDES.id]
+        assert await select_papers(shelves, "Which bay has the best hotels with pools and saunas?") == []
+
+
+async def test_one_near_chunk_does_not_switch_the_words_off() -> None:
+    """S000-07: a paper that names what was asked for is found beside one that the model finds alike."""
+    embedder = Embedder(words=("brewer",))
+    library = MemoryLibrary()
+    brewers = replace(TIDES, id="2405.00005v1", title="Brewers", summary="Brewers and their trade in the old towns.")
+    for paper in (brewers, YEAST):
+        whole, chunks, _ = await index_paper(paper, paper.summary, embedder)
+        await library.put(LOCAL, whole, paper.summary, chunks, b"")
+
+    found = papers_of(await search_summary_index(Shelves(library, (LOCAL,), embedder), "brewers, yeast, alcohol"))
+
+    assert found == [brewers.id, YEAST.id]

@@ -12,13 +12,17 @@ from hypothesis import strategies as st
 
 from adapters.store.memory_library import MemoryLibrary
 from core.chunking import SectionType
-from core.errors import ModelUnavailable
+from core.errors import ModelTimeout, ModelUnavailable
 from core.job import LOCAL, Scope
+from core.library.adding import Added
+from core.library.desk import LibraryDesk
+from core.library.indexing import mend
 from core.library.ingest import Ingestion, PaperRecord, PaperUnreadable
 from core.library.paper import Index, Paper
+from core.runner import DirectSteps, run_job
 from core.section.keys import assign_keys
-from tests.core.library.samples import ABSTRACT, PAPER, Reader
-from tests.fakes import FakeModel, now
+from tests.core.library.samples import ABSTRACT, PAPER, Finder, Reader
+from tests.fakes import FakeModel, make_deps, make_job, now
 
 
 def ingestion(model: FakeModel | None = None, reader: Reader | None = None) -> Ingestion:
@@ -181,12 +185,15 @@ async def test_whatever_a_paper_is_called_it_gets_a_name(title: str, authors: li
 
 @dataclass
 class CountingEmbedder:
-    """One direction for everything, and how many texts came at once."""
+    """One direction for everything, and how many texts came at once; nothing while it `is_away`."""
 
     name: str = "counting"
     batches: list[int] = field(default_factory=list)
+    is_away: bool = False
 
     async def embed(self, texts):
+        if self.is_away:
+            raise ModelTimeout("late", user_message="The model did not answer in time; please try again.")
         self.batches.append(len(texts))
         return [np.array([1.0, 0.0], dtype=np.float32) for _ in texts]
 
@@ -204,6 +211,85 @@ async def test_embeddings_are_made_in_batches_and_stored_with_their_chunk() -> N
 
     assert len(found) > 64
     assert max(embedder.batches) == 64
-    assert len(embedder.batches) <= 2 + len(found) // 64
+    assert len(embedder.batches) <= 3 + len(found) // 64  # what cosines mean is asked once, of a new model
     assert {entry.chunk.section_type for entry in found} >= {SectionType(name.lower()) for name in sections}
     assert all(entry.chunk.embedding is not None for entry in found)
+
+
+async def added_without_vectors() -> tuple[Ingestion, CountingEmbedder]:
+    """A library with one paper, added while the embedding model was away, which has come back."""
+    embedder = CountingEmbedder(is_away=True)
+    desk = Ingestion(MemoryLibrary(), Reader(), now, embedder=embedder)
+    await desk.add(LOCAL, "2401.00001v1.md", PAPER.encode())
+    embedder.is_away = False
+    return desk, embedder
+
+
+async def lacking(desk: Ingestion) -> list[str]:
+    """The papers without vectors, as the library has them and as it says."""
+    chunks = await desk.library.matching([LOCAL], Index.CONTENT, "tides", limit=100)
+    bare = {entry.chunk.paper.id for entry in chunks if entry.chunk.embedding is None}
+    assert bare == {paper.id for paper in await desk.library.papers([LOCAL]) if paper.lacks_vectors}
+    return sorted(bare)
+
+
+async def test_a_paper_is_added_although_the_embedding_model_fails_and_that_is_said() -> None:
+    """S001-07: it is found by its words, and whoever added it hears why and what follows."""
+    desk = Ingestion(MemoryLibrary(), Reader(), now, embedder=CountingEmbedder(is_away=True))
+    added = Added()
+
+    await added.take(desk.add(LOCAL, "2401.00001v1.md", PAPER.encode()))
+
+    assert (added.new, added.failed, await lacking(desk)) == (1, 0, ["2401.00001v1"])
+    assert added.sentence.endswith(
+        "⚠️ The model did not answer in time; please try again. It is found by its words; its vectors come with the "
+        "next paper or question."
+    )
+
+
+async def test_the_next_paper_mends_what_lacks_vectors() -> None:
+    desk, _ = await added_without_vectors()
+
+    await desk.add(LOCAL, "2401.00002v1.md", f"{PAPER} Another one.".encode())
+
+    assert await lacking(desk) == []
+
+
+async def test_looking_over_and_rebuilding_mend_what_lacks_vectors() -> None:
+    """`validate-store` finds no fault in what it could mend; `rebuild-index` reads everything anew."""
+    looked_over, rebuilt = (await added_without_vectors())[0], (await added_without_vectors())[0]
+
+    faults = await LibraryDesk(looked_over, Finder()).validate(LOCAL)
+    _ = [entry async for entry in LibraryDesk(rebuilt, Finder()).rebuild(LOCAL)]
+
+    assert (faults, await lacking(looked_over), await lacking(rebuilt)) == ([], [], [])
+
+
+async def test_a_question_mends_what_lacks_vectors() -> None:
+    desk, embedder = await added_without_vectors()
+    deps = replace(make_deps(), library=desk.library, embedder=embedder)
+    job = await deps.jobs.save(make_job("What do tides follow?", scope=LOCAL, modes=("library",)))
+
+    await run_job(job.id, deps, DirectSteps())
+
+    assert await lacking(desk) == []
+
+
+async def test_a_model_that_is_still_away_fails_nobodys_question() -> None:
+    """What is mended is an aid; a paper keeps its words and waits."""
+    desk, embedder = await added_without_vectors()
+    embedder.is_away = True
+
+    assert await mend(desk.library, embedder, LOCAL, within_s=5.0) == []
+    assert await lacking(desk) == ["2401.00001v1"]
+
+
+async def test_vectors_of_another_model_are_a_fault_that_is_named() -> None:
+    """Numbers of two models cannot be compared; nothing would be found, and nobody would know why."""
+    library = MemoryLibrary()
+    await Ingestion(library, Reader(), now, embedder=CountingEmbedder()).add(LOCAL, "a.md", PAPER.encode())
+    other = LibraryDesk(Ingestion(library, Reader(), now, embedder=CountingEmbedder(name="new")), Finder())
+
+    faults = [finding.fault for finding in await other.validate(LOCAL)]
+
+    assert faults == ["its embeddings are of another model, counting; run reindex"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-from adapters.store.library import SqliteLibrary
+from adapters.store.library import SqlLibrary
 from adapters.store.sqlite import Database
 from bots.library import library_desk
 from core.job import Scope
@@ -33,7 +33,7 @@ async def shelve_papers(env: Mapping[str, str], scope: Scope, names: tuple[str, 
         folder = Path(env["GORKD_DATA"])
         database = await Database.open(folder)
         stack.push_async_callback(database.aclose)
-        await add_papers(library_desk(without_model, SqliteLibrary(database, folder), stack), scope, names)
+        await add_papers(library_desk(without_model, SqlLibrary(database, folder), stack), scope, names)
 
 
 async def add_papers(desk: LibraryDesk, scope: Scope, names: tuple[str, ...] = ()) -> None:

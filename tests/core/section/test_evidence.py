@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -12,9 +13,9 @@ from core.config import SectionSettings
 from core.errors import ModelUnavailable
 from core.job import LOCAL
 from core.library.funnel import Shelves
-from core.library.paper import PaperChunk
+from core.library.paper import Index, PaperChunk
 from core.memo import RememberingModel
-from core.section.evidence import Evidence, Searched, search_evidence, select_final
+from core.section.evidence import NEUTRAL_SCORE, Evidence, Searched, search_evidence, select_final
 from tests.core.section.samples import PAPERS, Hashing, items, model, shelve, summaries
 from tests.fakes import FakeModel, make_deps
 
@@ -190,3 +191,27 @@ def test_five_to_eight_are_kept(combined: list[float], kept: int) -> None:
     entries = [Evidence(chunk, "", 0.0, score, score, "q") for score in combined]
 
     assert len(select_final(entries, SectionSettings())) == kept
+
+
+async def test_papers_whose_vectors_are_not_made_yet_are_found_by_their_words() -> None:
+    """S001-16: a paper that was added while the embedding model was away is not left out."""
+    deps = make_deps(model=model(""))
+    await shelve(deps.library, chunks_each=1)
+    kept = await deps.library.matching((LOCAL,), Index.CONTENT, QUERY, limit=100)
+    bare = kept[0].chunk
+    chunks = {Index.CONTENT: [replace(bare, embedding=None)]}
+    await deps.library.put(LOCAL, replace(bare.paper, lacks_vectors=True), bare.chunk_text, chunks, b"")
+
+    searched = await search_evidence("job_1", QUERY, shelves_of(deps), deps, deps.model)
+
+    assert f"{bare.paper.id}#{bare.chunk_index}" in {entry.chunk_id for entry in searched.found}
+
+
+@pytest.mark.parametrize("broken", ["summaries", "scores"])
+async def test_what_cannot_be_read_is_replaced_by_what_is_known(broken: str) -> None:
+    """N-05: the beginning of a passage stands for its summary, and nearness alone for a score."""
+    searched = await found(model("", **{broken: "I cannot say."}))
+
+    assert (searched.candidates, searched.unjudged) == (6, 0)
+    assert all(entry.summary for entry in searched.found)
+    assert broken == "summaries" or {entry.llm_score for entry in searched.found} == {NEUTRAL_SCORE}

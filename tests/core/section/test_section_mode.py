@@ -20,7 +20,7 @@ from core.ports import ChatDelta, ChatRequest
 from core.runner import DirectSteps, run_job
 from core.section.asking import NO_BRIEF
 from core.section.evidence import KeptEvidence
-from core.section.writing import select_for_writing
+from core.section.writing import CUT_OFF, FROM_SUMMARIES, select_for_writing
 from core.wording import needs_model
 from tests.core.section.samples import BRIEF, KEYS, PAPERS, SENTENCES, Agent, items, model, shelve, written
 from tests.fakes import Died, FakeModel, Journal, make_deps, make_job
@@ -312,3 +312,30 @@ async def test_sections_of_one_document_share_what_was_paid_for() -> None:
     queries = [search["query"] for section in result.details["sections"] for search in section["searches"]]
     assert queries.count("how gauges measure water") == 2
     assert len(told) == len(set(told))
+
+
+async def test_prose_that_comes_without_its_json_is_the_section() -> None:
+    """N-05: asked for once more with the schema in words; then plain text with its keys will do."""
+    chat = model("", section=f"```markdown\n{MOON}\n```")
+
+    _, _, result = await written(chat)
+
+    assert MOON in result.details["markdown"]
+    assert [call.in_words for call in chat.calls("section")] == [False, True]
+
+
+async def test_section_whose_text_cannot_be_read_is_made_of_what_the_evidence_says() -> None:
+    """N-05: sixty paid calls are not lost to one answer that cannot be read."""
+    own = [{"number": number, "summary": "Strong wind raised the tide"} for number in (1, 2, 3)]
+
+    _, _, result = await written(model("", section="{]", summaries=json.dumps({"items": own})))
+
+    assert f"Strong wind raised the tide ({KEYS[1]})." in str(view(result)["section_text"])
+    assert FROM_SUMMARIES in result.answer.limitations
+
+
+async def test_section_that_was_cut_ends_with_its_last_whole_sentence() -> None:
+    _, _, result = await written(model("", section=json.dumps({"text": f"{MOON} The sun adds half as mu"})[:-2]))
+
+    assert view(result)["section_text"] == MOON
+    assert CUT_OFF in result.answer.limitations

@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -179,6 +179,13 @@ def sentence_worlds() -> Iterator[World]:
     for name, is_true in (("true", True), ("false", False)):
         for line in read_lines(name):
             yield _sentence_world(line, is_true=is_true)
+
+
+def later_worlds() -> Iterator[World]:
+    """Those of later.txt, whose headings say "true" or "false" before the kind. Raises `DataAbsent`."""
+    for line in read_lines("later"):
+        truth, _, kind = line.kind.partition(" ")
+        yield _sentence_world(replace(line, kind=kind), is_true=truth == "true")
 
 
 def _sentence_world(line: Line, *, is_true: bool) -> World:

@@ -18,7 +18,7 @@ from core.job import ResearchRequest
 from core.researcher import Researcher
 from core.runner import DirectSteps, run_job
 from core.source import SourceKind
-from tests.evals.whole.cases import World, answer_worlds, high_worlds, pair_worlds, sentence_worlds
+from tests.evals.whole.cases import World, answer_worlds, high_worlds, later_worlds, pair_worlds, sentence_worlds
 from tests.evals.whole.judge import Judge, ScriptedModel
 from tests.fakes import NOW, FakeSearch, Idle, hit, make_deps
 
@@ -71,6 +71,10 @@ def print_whole() -> None:
         print(f"{name}: {len({outcome.world.id for outcome in part})} worlds")
         for label, figure in _rows(part):
             print(f"  {label:<86} {figure}")
+    later = [run_world(world, Judge.YES) for world in later_worlds()]
+    print("later: sentences written after the rules, judge yes")
+    print(f"  true sentences with ✓ {_share([one for one in later if one.world.is_true], lambda one: one.ticked)}")
+    print(f"  shown with ✓ that are true {_share(_ticked(later), lambda one: one.world.is_true)}")
     _print_kinds(outcomes)
     unknown = Counter(claim for outcome in outcomes for claim in outcome.asked_in_vain)
     print(f"asked of the right judge, but no sentence of its world: {sum(unknown.values())}")

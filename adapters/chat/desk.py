@@ -1,0 +1,183 @@
+"""What people say and press under an answer, and what is to be done then: written once, for every platform. Pure.
+
+An utterance or a press comes in as a value, a deed goes out as one; a platform finds out which job is meant, asks
+here, and draws what comes of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+from core import wording
+from core.conversation import Reply, ReplyKind, read_reply
+from core.job import TERMINAL_STATUSES, ResearchJob
+from core.steering import Steering, read_steering
+
+if TYPE_CHECKING:
+    from core.delivery import Address
+    from core.researcher import Researcher
+
+Renewal = Literal["retry", "ask_again", "refresh", "improve", "deeper", "start_deep"]
+
+# What each word asks for, by the kind core/conversation.py reads it as. The rest is said below.
+_RENEWS: dict[ReplyKind, Renewal] = {
+    "retry": "retry", "again": "ask_again", "improve": "improve", "deeper": "deeper",
+}  # fmt: skip
+_OF_NO_ANSWER = frozenset({"question", "courtesy", "help", "history"})
+_ALSO_OF_RUNNING = frozenset(
+    {"sources", "help", "history", "forget", "courtesy"}
+)  # the rest steers what can be steered
+_ASKERS_ALONE = frozenset({"forget", "share", "cancel", "go_deeper", "answer_now"})
+
+
+@dataclass(frozen=True)
+class Utterance:
+    """What `asker` wrote, without the mention. `is_addressed` is whether it was to the bot: by a mention, in direct
+    messages, by a reply; else it was only heard in a thread.
+    """
+
+    text: str
+    asker: str
+    is_addressed: bool = True
+    has_files: bool = False
+
+    @cached_property
+    def reply(self) -> Reply:
+        return read_reply(self.text)
+
+    @property
+    def is_about_answer(self) -> bool:
+        """Whether it takes an earlier answer to know what is to be done."""
+        return self.reply.kind not in _OF_NO_ANSWER
+
+
+@dataclass(frozen=True)
+class Nothing:
+    """Nobody waits for an answer."""
+
+
+@dataclass(frozen=True)
+class Say:
+    """One sentence, to whoever spoke."""
+
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Show:
+    """How to ask, or one's own questions."""
+
+    what: Literal["help", "history"]
+
+
+@dataclass(frozen=True)
+class Ask:
+    """Research what was said."""
+
+
+@dataclass(frozen=True)
+class Renew:
+    """A new answer to an earlier question; `wish` is what is to be better."""
+
+    job: ResearchJob
+    how: Renewal
+    wish: str = ""
+
+
+@dataclass(frozen=True)
+class ShowSources:
+    job: ResearchJob
+
+
+@dataclass(frozen=True)
+class Forget:
+    job: ResearchJob
+
+
+@dataclass(frozen=True)
+class Steer:
+    """Say something to a job; `heard` is said to who spoke."""
+
+    job: ResearchJob
+    steering: Steering
+
+    @property
+    def heard(self) -> str:
+        return wording.heard(self.steering.kind)
+
+
+Deed = Nothing | Say | Show | Ask | Renew | ShowSources | Forget | Steer
+
+
+def hear(said: Utterance, job: ResearchJob | None, running: ResearchJob | None) -> Deed:
+    """What an utterance asks for.
+
+    `job` is the answer it was said under, whatever became of it: the one replied to, else the conversation's last.
+    `running` is research under way there that can be steered.
+    """
+    kind = said.reply.kind
+    if kind == "courtesy" and not said.has_files:
+        return Nothing()
+    if not said.is_addressed and not _is_meant(said, job, running):
+        return Nothing()
+    if running is not None and kind not in _ALSO_OF_RUNNING:
+        is_own = running.request.asker == said.asker
+        return Steer(running, read_steering(said.text)) if is_own else Say(wording.NOT_YOURS)
+    if kind in ("help", "history"):
+        return Show("help" if kind == "help" else "history")
+    if not said.is_about_answer:
+        return Ask() if said.text or said.has_files else Say(wording.ASK_WHAT)
+    return Say(wording.NOTHING_HERE) if job is None else _obey(said, job)
+
+
+def press(button: str, job: ResearchJob, presser: str) -> Deed | None:
+    """What a button does, by the name that it has on every platform; None where only the platform knows."""
+    if button in _ASKERS_ALONE and job.request.asker != presser:
+        return Say(wording.NOT_YOURS)
+    match button:
+        case "show_sources":
+            return ShowSources(job)
+        case "retry" | "ask_again" | "refresh" | "start_deep":
+            return Renew(job, button)
+        case "cancel" | "go_deeper" | "answer_now":
+            return Steer(job, Steering(button))
+    return None
+
+
+async def renew(
+    deed: Renew, researcher: Researcher, asker: str, *, key: str = "", address: Address | None = None
+) -> ResearchJob:
+    """The job that a `Renew` makes, stored under `key` where the deed has none of its own. Raises `GorkdError`."""
+    job, scope = deed.job, deed.job.scope
+    if deed.how == "retry":
+        return await researcher.retry(job.id, asker, scope=scope, dedupe_key=key, address=address)
+    if deed.how == "ask_again":
+        return await researcher.ask_again(job.id, asker, scope=scope, dedupe_key=key, address=address)
+    if deed.how == "refresh":
+        return await researcher.refresh(job.id, asker, scope=scope, dedupe_key=key, address=address)
+    is_deeper = deed.how in ("deeper", "start_deep")
+    return await researcher.improve(
+        job.id, deed.wish, asker, scope=scope, is_deeper=is_deeper, dedupe_key=key, address=address
+    )
+
+
+def _is_meant(said: Utterance, job: ResearchJob | None, running: ResearchJob | None) -> bool:
+    """Whether what was only heard is for the bot: our words under an answer of ours, else who asked goes on asking."""
+    under = running or job
+    return under is not None and (said.reply.kind != "question" or under.request.asker == said.asker)
+
+
+def _obey(said: Utterance, job: ResearchJob) -> Deed:
+    """One of our words under an answer."""
+    kind = said.reply.kind
+    if kind in _ASKERS_ALONE and job.request.asker != said.asker:
+        return Say(wording.NOT_YOURS)
+    if kind == "retry" and job.status not in TERMINAL_STATUSES:
+        return Say(wording.ALREADY_BEGUN)
+    if kind in _RENEWS:
+        return Renew(job, _RENEWS[kind], said.reply.rest)
+    if kind == "sources":
+        return ShowSources(job)
+    return Forget(job) if kind == "forget" else Steer(job, Steering("cancel"))

@@ -1,0 +1,175 @@
+"""SearXNG, a metasearch engine that anyone can run: the whole web without a key. Gives a snippet of each page.
+
+Its JSON is off by default and its limiter takes programs for intruders; both are told with the line to change. An
+empty answer is believed only where every engine behind it answered (docs.searxng.org, Search API). How often it
+is asked is the operator's to say (`rates` in core/config.py, GORKD_SEARCH_RATES): the instance is theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pydantic import BaseModel, Field
+
+from adapters.proxies import DIRECT, Proxies
+from adapters.search.faults import deadline
+from adapters.search.gate import Gate
+from adapters.search.hits import clean_line, parse_answer, parse_items, parse_json, parse_time, tidy
+from adapters.search.http import ApiClient
+from adapters.search.settings import (
+    DEFAULT_LIMITS,
+    Access,
+    Surroundings,
+    TimeLimits,
+    WebAddress,
+    read_settings,
+    user_agent,
+    with_path,
+)
+from core.errors import ProviderError, ProviderUnavailable
+from core.job import Scope
+from core.ports import ProviderStrength
+from core.source import SearchHit, SearchQuery
+from core.text.language import language_of
+
+ACCESS = Access(
+    "searxng",
+    "SearXNG",
+    url_variable="SEARXNG_BASE_URL",
+    hints={
+        403: "at SEARXNG_BASE_URL JSON is switched off: add `json` to `search.formats` in its settings.yml",
+        429: "its limiter allows programs four searches an hour: let this machine pass with "
+        "`botdetection.ip_lists.pass_ip` in its limiter.toml, or set `server.limiter: false` in its settings.yml; "
+        "where no limiter is on, lower its rate in GORKD_SEARCH_RATES",
+    },
+)
+API_PATH = "/search"
+MAX_PAGES = 2  # of results; one has ten or more, and each asks all engines again
+MAX_QUERY_CHARS = 400  # what the engines behind it take
+MAX_SITES = 4  # named in a query; engines ignore longer lists
+MAX_ENGINES = 5  # named in an error
+_CATEGORIES = {"news": "news", "academic": "general,science"}
+
+
+class SearxngSettings(BaseModel):
+    base_url: WebAddress | None = Field(default=None, alias="SEARXNG_BASE_URL")
+
+
+def build(env: Mapping[str, str], around: Surroundings) -> SearxngSearch | None:
+    """None without an address: there is no instance that everybody may ask."""
+    settings = read_settings(SearxngSettings, env)
+    if settings.base_url is None:
+        return None
+    return SearxngSearch(settings.base_url, agent=user_agent(env), limits=around.limits, proxies=around.proxies)
+
+
+class SearxngSearch:
+    """`base_url` is the instance's address, with its path where it has one."""
+
+    name = ACCESS.name
+    strength: ProviderStrength = "factual"
+
+    def __init__(
+        self, base_url: str, *, agent: str, limits: TimeLimits = DEFAULT_LIMITS, proxies: Proxies = DIRECT
+    ) -> None:
+        self._url = with_path(base_url.removesuffix(API_PATH), "") + API_PATH
+        self._limits = limits
+        self._api = ApiClient(ACCESS, Gate(ACCESS, None), limits, agent=agent, proxies=proxies)
+
+    async def search(self, query: SearchQuery, *, limit: int, scope: Scope) -> Sequence[SearchHit]:
+        text = " ".join(query.text.split())[:MAX_QUERY_CHARS]
+        if limit < 1 or not text:
+            return []
+        async with deadline(ACCESS, self._limits.search_s):
+            found = await self._page(query, text, 1)
+            for number in range(2, MAX_PAGES + 1):
+                if not found or len(found) >= limit:
+                    break
+                found += await self._more(query, text, number)
+        return tidy(found, limit=limit, filters=query.filters)
+
+    async def aclose(self) -> None:
+        await self._api.aclose()
+
+    async def _more(self, query: SearchQuery, text: str, number: int) -> list[SearchHit]:
+        """A further page; that it cannot be had costs nothing of what is there."""
+        try:
+            return await self._page(query, text, number)
+        except ProviderError:
+            return []
+
+    async def _page(self, query: SearchQuery, text: str, number: int) -> list[SearchHit]:
+        body = await self._api.get(self._url, _parameters(query, text, number))
+        answer = parse_answer(ACCESS, _Answer, parse_json(ACCESS, body))
+        boxes = [_Result(url=box.id, title=box.infobox, content=box.content) for box in _boxes(answer)]
+        results = [*parse_items(ACCESS, _Result, answer.results), *boxes]
+        if not results and answer.unresponsive_engines and number == 1:
+            raise _silent(answer.unresponsive_engines)
+        return [_hit(result) for result in results]
+
+
+def _parameters(query: SearchQuery, text: str, number: int) -> dict[str, str]:
+    filters = query.filters
+    sites = [f"site:{domain}" for domain in filters.include_domains[:MAX_SITES]]
+    parameters = {
+        "q": f"{text} {' OR '.join(sites)}".strip(),
+        "format": "json",
+        "language": language_of(query.text) or filters.language or "en",
+        "pageno": str(number),
+    }
+    if filters.recency != "any":
+        parameters["time_range"] = filters.recency
+    if filters.content_type in _CATEGORIES:
+        parameters["categories"] = _CATEGORIES[filters.content_type]
+    return parameters
+
+
+def _silent(engines: Sequence[object]) -> ProviderUnavailable:
+    """For an answer without results where engines are missing: nobody knows what they would have found."""
+    named: list[str] = []
+    for engine in engines[:MAX_ENGINES]:
+        words = [part for part in engine if isinstance(part, str)] if isinstance(engine, list) else []
+        named.append(clean_line(": ".join(words))[:80] or "one without a name")
+    reason = f"nothing found, and {len(engines)} of its engines did not answer ({', '.join(named)})"
+    return ProviderUnavailable(
+        ACCESS.name,
+        reason,
+        user_message=f"SearXNG: {reason}; its page /stats says more, and settings.yml switches other engines on.",
+        plain="its engines did not answer",
+    )
+
+
+class _Answer(BaseModel):
+    results: list[object]
+    infoboxes: list[object] = []
+    unresponsive_engines: list[object] = []
+
+
+class _Result(BaseModel):
+    url: str
+    title: str | None = None
+    content: str | None = None
+    published: str | None = Field(default=None, alias="publishedDate")
+
+
+class _Box(BaseModel):
+    """What an encyclopedia says of the subject; `id` is the article's address."""
+
+    id: str
+    infobox: str = ""
+    content: str | None = None
+
+
+def _boxes(answer: _Answer) -> list[_Box]:
+    boxes = [box for box in answer.infoboxes if isinstance(box, dict) and isinstance(box.get("id"), str)]
+    return parse_items(ACCESS, _Box, boxes)
+
+
+def _hit(result: _Result) -> SearchHit:
+    return SearchHit(
+        provider=ACCESS.name,
+        url=result.url,
+        title=result.title or "",
+        text=result.content or "",
+        published_at=parse_time(result.published),
+    )

@@ -1,0 +1,214 @@
+"""Whether a question leans on what was said before it: by rules of seven languages, whose words are in leaning.toml.
+
+A pronoun leans unless what it stands for is named before it in the same message. Nothing here knows a conversation.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Literal
+
+import regex
+
+from core.text.language import language_of, small_words
+
+# `open` may be whole or not, which rules cannot tell: a model that knows the conversation may.
+Leaning = Literal["alone", "open", "leans"]
+
+_WORD = regex.compile(r"[\p{L}\p{N}][\p{L}\p{N}'’-]*")
+_QUOTED = regex.compile(r"[\"“«„][^\"”»“]{2,200}[\"”»“]|(?<!\p{L})'[^']{2,200}'(?!\p{L})|https?://\S+")
+_NAMED = " Quoted "  # in place of what is quoted and of addresses, whose words are somebody else's
+_LATIN = regex.compile(r"\p{Latin}")
+_LETTER = regex.compile(r"\p{L}")
+_PLURALS = frozenset("people children men women teeth feet mice geese sheep fish data bacteria police".split())
+_MANY = frozenset({"they", "them", "their", "these", "those"})
+_PERSONS = frozenset({"he", "she", "him", "her", "his", "they", "them", "their"})
+_SOMEBODY = regex.compile(r"\b(?:who|an?|each|every|someone|somebody|anyone|everyone)\b", regex.IGNORECASE)
+_SINGULAR_ENDING = ("ss", "us", "is", "ics")
+_MAX_FRAGMENT = 4  # words; with one telling word among them a question is a part of one
+_FEW = 2  # telling words, which may be short of one
+_LOOSE = regex.compile(r"\b[Tt]he\s+(?!\p{Lu})(?!.*\s(?:of|for|in|on|at|to|from|between|behind)\s+\p{L})")
+# There is one of each, so that "the" names it.
+_ONLY_ONE = regex.compile(
+    r"\bthe\s+(?:sun|moon|earth|sky|world|universe|internet|sea|ocean|weather|economy|brain|heart|body|stock|web)\b",
+    regex.I,
+)
+
+
+@dataclass(frozen=True)
+class _Words:
+    """The rules of one language."""
+
+    opens: regex.Pattern[str]
+    about: regex.Pattern[str]
+    asks: regex.Pattern[str]
+    points: regex.Pattern[str]
+    empty: regex.Pattern[str]
+    boundary: regex.Pattern[str]
+    governed: regex.Pattern[str]
+    verbs: regex.Pattern[str]
+    needs: regex.Pattern[str]
+    light: regex.Pattern[str]
+
+
+def leaning(question: str) -> Leaning:
+    """Whether it can be understood alone. Questions in languages whose rules are not known are `open`."""
+    said = _QUOTED.sub(_NAMED, question)
+    if not _is_latin(said):
+        return "open"
+    language = language_of(said) or "en"
+    words = _words(language)
+    core, is_opened = _without_opening(said, words)
+    telling = _telling_words(core, language)
+    points_back = next(_pointers(core, words, language), None) is not None
+    if points_back or _is_part(core, telling, words, is_opened=is_opened):
+        return "leans"
+    if is_opened or (len(telling) <= _FEW and not words.asks.match(core)):
+        return "open"
+    is_loose = language == "en" and _LOOSE.search(core) and not _ONLY_ONE.search(core)
+    return "open" if is_loose and len(telling) <= _FEW and not _names(core) else "alone"
+
+
+def without_opening(question: str) -> str:
+    """The question without `and`, `what about` and their like before it."""
+    return _without_opening(question, _words(language_of(question) or "en"))[0]
+
+
+def is_clause(question: str) -> bool:
+    """Whether it begins as a whole question does; `France?` and `in Blackpool?` do not."""
+    return bool(_words(language_of(question) or "en").asks.match(question))
+
+
+def first_pointer(question: str) -> regex.Match[str] | None:
+    """The first word that points at what was named before the question; None where there is none."""
+    language = language_of(question) or "en"
+    return next(_pointers(question, _words(language), language), None)
+
+
+def _telling_words(text: str, language: str = "en") -> list[str]:
+    """Its words without those that carry grammar."""
+    small = small_words(language)
+    return [word for word in _WORD.findall(text) if word.casefold().rstrip("'’-") not in small]
+
+
+def _without_opening(question: str, words: _Words) -> tuple[str, bool]:
+    rest = question.strip().lstrip("¿¡ ")
+    before = rest
+    while opening := words.opens.match(rest) or words.about.match(rest):
+        rest = rest[opening.end() :].lstrip(" ,")
+    return (rest, True) if rest and rest != before else (before if rest else question, False)
+
+
+def _pointers(core: str, words: _Words, language: str) -> Iterator[regex.Match[str]]:
+    """Words that stand for something, without those for which it is named before them, or that stand for nothing."""
+    empty = [found.span() for found in words.empty.finditer(core)]
+    for found in words.points.finditer(core):
+        is_empty = any(start <= found.start() < end for start, end in empty)
+        is_empty |= len(found.group()) > 1 and found.group().isupper() and not core.isupper()  # IT, US
+        if not is_empty and not _is_named_before(core, found, words, language):
+            yield found
+
+
+def _is_named_before(core: str, found: regex.Match[str], words: _Words, language: str) -> bool:
+    """In an earlier clause; of a possessive, and of a French clitic, in its own clause too."""
+    before = core[: found.start()]
+    boundaries = list(words.boundary.finditer(before))
+    clause = boundaries[-1].start() if boundaries else 0
+    is_near = bool(found["own"]) or core[: found.start()].endswith("-")
+    if is_near and not words.governed.search(before):
+        clause = len(before)
+    named, pointer = before[:clause], found.group().casefold()
+    if pointer in _PERSONS and _SOMEBODY.search(named):
+        return True
+    return any(_agrees(pointer, noun, named) for noun in _nouns(named, words, language))
+
+
+def _nouns(text: str, words: _Words, language: str) -> list[str]:
+    """Words that may be nouns: telling ones that do not follow a question word or a pronoun, as verbs do."""
+    small = small_words(language)
+    found: list[str] = []
+    last = ""
+    for word in _WORD.findall(regex.sub(r"-t-\p{L}+|-\p{L}+$", " ", text)):
+        is_telling = word.casefold() not in small
+        is_verb = bool(words.verbs.fullmatch(last) or (not last and words.asks.fullmatch(word))) or (
+            word.isascii() and word.endswith("ed") and language == "en"
+        )
+        is_noun = word[:1].isupper() if language == "de" else (last != "" or word[:1].isupper())
+        if is_telling and is_noun and not is_verb:
+            found.append(word)
+        last = word.casefold()
+    return found
+
+
+def _agrees(pointer: str, noun: str, before: str) -> bool:
+    """English number; anywhere else, and for names, any noun will do."""
+    if pointer not in {"it", "its", *_MANY} or noun[:1].isupper():
+        return True
+    is_plural = noun.casefold() in _PLURALS or (noun.endswith("s") and not noun.endswith(_SINGULAR_ENDING))
+    return is_plural or " and " in before if pointer in _MANY else not is_plural
+
+
+def _is_part(core: str, telling: Sequence[str], words: _Words, *, is_opened: bool) -> bool:
+    """A part of a question: next to no words, or a noun that lacks what it is of."""
+    is_clause = bool(words.asks.match(core))
+    if not telling or _lacks_complement(core, telling, words):
+        return True
+    if is_opened and not is_clause:
+        return not (len(telling) > 1 and words.needs.search(core))
+    is_definition = bool(_DEFINES.match(core))
+    is_short = (
+        sum(not words.light.fullmatch(word) for word in telling) <= 1 and len(_WORD.findall(core)) <= _MAX_FRAGMENT
+    )
+    return is_short and not is_definition and (is_clause or core.rstrip().endswith("?"))
+
+
+_DEFINES = regex.compile(
+    r"(?:what|who|where|when)(?:\s+(?:is|are|was|were)|['’]s)\b|(?:define|explain|describe)\b"
+    r"|(?:was|wer|wo|wann)\s+(?:ist|sind|war|waren)\b|qu['’]est-ce\b|qui\s+(?:est|était)\b|(?:qué|quién)\s+(?:es|son|era|fue)\b"
+    r"|(?:cos['’]è|chi\s+(?:è|era)|che\s+cos['’]è)|(?:o\s+que|quem)\s+(?:é|são|foi|era)\b|(?:wat|wie|waar)\s+(?:is|zijn|was|waren)\b",
+    regex.IGNORECASE,
+)
+
+
+def _lacks_complement(core: str, telling: Sequence[str], words: _Words) -> bool:
+    """`the side effects`, without of what: nothing but such a noun, and words that say no more."""
+    rest = [word for word in telling if not words.light.fullmatch(word)]
+    is_definite = not regex.match(r"(?:what|define)\s+(?:is|are)\s+(?:an?\s+)?\p{L}+\s*\??$", core.strip(), regex.I)
+    return is_definite and bool(rest) and all(words.needs.fullmatch(word) for word in rest)
+
+
+def _names(core: str) -> bool:
+    return bool(regex.search(r"(?<=\S\s)\p{Lu}|\p{N}", core))
+
+
+def _is_latin(text: str) -> bool:
+    return len(_LATIN.findall(text)) * 2 > len(_LETTER.findall(text))
+
+
+@cache
+def _words(language: str) -> _Words:
+    told = tomllib.loads(files(__package__).joinpath("leaning.toml").read_text("utf-8"))
+    said = told[language]
+
+    def whole(pattern: str) -> regex.Pattern[str]:
+        return regex.compile(rf"(?:{pattern})", regex.IGNORECASE)
+
+    alone = r"(?<![\p{L}\p{N}'’])"
+    pointing = rf"{alone}(?:(?P<own>{said['own']})|{said['pronoun']}|{said['deictic']})(?![\p{{L}}\p{{N}}]|\.\p{{L}})"
+    case = 0 if language == "de" else regex.IGNORECASE
+    return _Words(
+        opens=whole(said["opens"]),
+        about=whole(said["about"]),
+        asks=whole(rf"(?:{said['asks']})(?!\p{{L}})"),
+        points=regex.compile(pointing, case),
+        empty=whole(rf"{alone}(?:{said['empty']})"),
+        boundary=whole(rf"[,;:.?!]|(?<!\p{{L}})(?:{said['boundary']})(?!\p{{L}})"),
+        governed=whole(rf"(?<!\p{{L}})(?:{said['of']})\s+(?:the\s+)?$"),
+        verbs=whole(said["verbs"]),
+        needs=whole(said["needs"]),
+        light=whole(said["light"]),
+    )

@@ -1,0 +1,202 @@
+"""One way to talk to gorkd in a loopback Discord and in a loopback Slack, so that a conversation is scripted once."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from core import wording
+from core.job import JobStatus
+from tests.adapters.chat.slack.house import SlackHouse
+from tests.loopback import discord_data, slack_state
+from tests.loopback.discord_house import House
+from tests.loopback.openai_responders import Fault, by_schema
+from tests.loopback.world import World
+
+PATIENCE_S = 40.0  # of a busy machine; what goes well takes a second or two
+WRITING = wording.STATUS_MESSAGES[JobStatus.SYNTHESIZING]
+SOURCE = "How tides work"  # the title of a page that every answer reads
+_COUNTED = itertools.count(2)
+Where = Literal["channel", "thread", "direct"]
+ENDINGS = (
+    wording.TITLE_COMPLETE, wording.TITLE_INSUFFICIENT, wording.TITLE_FAILED, wording.TITLE_CANCELLED
+)  # fmt: skip
+
+
+@dataclass
+class Talk:
+    """A question by `asker` and what came of it; `other` can read it, but in direct messages there is none.
+
+    `shown` reads the message that answers, "" while there is none or when it is gone. The rest is the platform's own.
+    """
+
+    where: Where
+    asker: Any
+    other: Any
+    asked: Any
+    shown: Callable[[], str]
+    channel: Any = None
+    thread: str = ""
+    seen: list[str] = field(default_factory=list)
+
+
+Read = Callable[[], list[str]]  # what somebody can read that came of what was said
+
+
+class Platform(Protocol):
+    """`reset` makes the outside friendly again."""
+
+    world: World
+
+    async def asks(self, where: Where) -> Talk: ...
+
+    async def says(self, talk: Talk, who: Any, text: str) -> Read: ...
+
+    async def presses(self, talk: Talk, who: Any, button: str) -> Read: ...
+
+    async def until(self, condition: Callable[[], object]) -> None: ...
+
+    def can_cancel(self, talk: Talk) -> bool: ...
+
+    def is_settled(self, talk: Talk) -> bool: ...
+
+    def reset(self) -> None: ...
+
+
+class InDiscord:
+    def __init__(self, house: House) -> None:
+        self.house, self.discord, self.world = house, house.discord, house.world
+
+    async def asks(self, where: Where) -> Talk:
+        asker, other = (discord_data.user(self.discord.ids.next(), name) for name in ("ada", "ben"))
+        channel = self.discord.direct(asker) if where == "direct" else self.discord.open
+        if where == "thread":
+            channel = self.discord.add_thread(self.discord.say("Look at the sea", person=other), "talk")
+        asked = self.discord.say(self._to_bot(where, question()), person=asker, channel=channel)
+        return Talk(where, asker, other, asked, lambda: "".join(self._replies(asked)[:1]), channel)
+
+    async def says(self, talk: Talk, who: Any, text: str) -> Read:
+        """In a channel as a reply to the answer, which may be gone."""
+        above = self._answer(talk) if talk.where == "channel" else None
+        said = self.discord.say(self._to_bot(talk.where, text), person=who, channel=talk.channel, reply_to=above)
+        return lambda: self._replies(said)
+
+    async def presses(self, talk: Talk, who: Any, button: str) -> Read:
+        before = talk.shown()
+        pressed = self.discord.press(self._answer(talk), wording.BUTTONS[button], person=who)
+        # A message that took the place of the pressed one is read once.
+        return lambda: [*{*self._replies(pressed), *([talk.shown()] if talk.shown() != before else [])}]
+
+    async def until(self, condition: Callable[[], object]) -> None:
+        await self.discord.until(condition, within_s=PATIENCE_S)
+
+    def can_cancel(self, talk: Talk) -> bool:
+        return WRITING in talk.shown() and wording.CANCEL in self._answer(talk).buttons
+
+    def is_settled(self, talk: Talk) -> bool:
+        return is_ended(talk)
+
+    def reset(self) -> None:
+        self.house.at_rest()
+
+    def _answer(self, talk: Talk) -> discord_data.Message:
+        """Also when it has been taken away since."""
+        return next(
+            one for one in self.discord.messages.values() if (one.reference or {}).get("message_id") == talk.asked.id
+        )
+
+    def _replies(self, said: Any) -> list[str]:
+        return [one.text for one in self.discord.replies_to(said) if not one.is_thinking]
+
+    def _to_bot(self, where: Where, text: str) -> str:
+        return text if where == "direct" else f"@gorkd {text}"
+
+
+class InSlack:
+    def __init__(self, house: SlackHouse, responders: Any) -> None:
+        self.house, self.slack, self.world, self._responders = house, house.slack, house.world, responders
+
+    async def asks(self, where: Where) -> Talk:
+        asker, other = self.house.person(), self.house.person()
+        if where == "direct":
+            channel, thread = self.slack.state.direct(asker), ""
+            asked = await self.slack.direct(asker, question())
+        else:
+            channel = self.house.channel(asker)
+            self.slack.state.channels[channel].members.add(other)
+            thread = self.slack.state.says(other, channel, "Look at the sea").ts if where == "thread" else ""
+            asked = await self.slack.mentions(asker, channel, question(), thread_ts=thread)
+
+        def shown() -> str:
+            return next((_text(one) for one in self.slack.state.of_bot(channel)), "")
+
+        return Talk(where, asker, other, asked, shown, channel, thread or asked.ts)
+
+    async def says(self, talk: Talk, who: Any, text: str) -> Read:
+        read = self._reader(talk, who)
+        if talk.where == "direct":
+            await self.slack.direct(who, text)
+        else:
+            await self.slack.mentions(who, talk.channel, text, thread_ts=talk.thread)
+        return read
+
+    async def presses(self, talk: Talk, who: Any, button: str) -> Read:
+        read = self._reader(talk, who)
+        answer = self.slack.state.of_bot(talk.channel)[0]
+        if button == "good":
+            await self.slack.clicks(who, answer, "rate", value=answer.buttons["rate"]["positive_button"]["value"])
+        else:
+            await self.slack.clicks(who, answer, button)
+        return read
+
+    async def until(self, condition: Callable[[], object]) -> None:
+        await self.slack.until(condition, within_s=PATIENCE_S)
+
+    def can_cancel(self, talk: Talk) -> bool:
+        return WRITING in talk.shown() and "cancel" in self.slack.state.of_bot(talk.channel)[0].buttons
+
+    def is_settled(self, talk: Talk) -> bool:
+        """With the sources, which come after the answer."""
+        posted = self.slack.state.of_bot(talk.channel)
+        has_sources = any(one.text.startswith("Sources: ") for one in posted)
+        return is_ended(talk) and (has_sources or wording.TITLE_COMPLETE not in talk.shown())
+
+    def reset(self) -> None:
+        self.world.search.faults.clear()
+        self.world.model.respond = by_schema(self._responders)
+
+    def _reader(self, talk: Talk, who: Any) -> Read:
+        """Messages that are new or changed, and what is new for that person's eyes alone."""
+        before = {one.ts: _text(one) for one in self.slack.state.of_bot(talk.channel)}
+        whispers = len(self.house.whispers(who))
+
+        def read() -> list[str]:
+            now = [one for one in self.slack.state.of_bot(talk.channel) if before.get(one.ts) != _text(one)]
+            return [*map(_text, now), *self.house.whispers(who)[whispers:]]
+
+        return read
+
+
+def question() -> str:
+    """Another one each time: what is asked twice at once is researched once."""
+    return f"What causes the tides? I ask for {next(_COUNTED)} people."
+
+
+def _text(message: slack_state.Message) -> str:
+    return f"{message.text}\n{message.shown}"
+
+
+def is_ended(talk: Talk) -> bool:
+    return any(ending in talk.shown() for ending in ENDINGS)
+
+
+def fails(world: World) -> None:
+    """From now on the model is down."""
+    world.model.respond = Fault(status=500, message="down")
+
+
+def hangs(world: World, responders: Any) -> None:
+    """From now on no answer is ever finished."""
+    world.model.respond = by_schema({**responders, "answer": lambda call: Fault(hang_first=True)})
