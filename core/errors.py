@@ -44,7 +44,6 @@
     ├── TooMany                 too many requests from one address (adapters/web/faults.py)
     ├── Forbidden               the asker must sign in (adapters/web/faults.py)
     ├── KeyReused               an Idempotency-Key of another question (adapters/web/faults.py)
-    ├── NotYours                somebody else's button (adapters/chat/discord/presses.py)
     ├── NotInstalled            a team without the app (adapters/chat/slack/client.py)
     │   └── TokenRefused        the operator can mend it: Slack takes the token no more (adapters/chat/slack/client.py)
     └── StoreError              the database

@@ -14,10 +14,11 @@ ROOT = Path(__file__).parents[2]
 def test_every_error_stands_in_the_drawing_below_what_it_is_a_kind_of() -> None:
     """Who reads it knows what can happen, also what is defined beside the code that raises it."""
     drawn: dict[str, str] = {}
-    parent = "GorkdError"
-    for depth, name in re.findall(r"^    (│ {3}| {4})?[├└]── (\w+)", core.errors.__doc__ or "", re.MULTILINE):
-        drawn[name] = parent if depth else "GorkdError"
-        parent = parent if depth else name
+    above = ["GorkdError"]
+    for indent, name in re.findall(r"^    ((?:│ {3}| {4})*)[├└]── (\w+)", core.errors.__doc__ or "", re.MULTILINE):
+        depth = len(indent) // 4
+        drawn[name] = above[depth]
+        above[depth + 1 :] = [name]
     bases = {
         node.name: base.id
         for floor in ("core", "adapters", "bots")

@@ -10,10 +10,11 @@ import argparse
 import asyncio
 import base64
 import json
+import re
 import signal
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -178,7 +179,7 @@ class OpenAIWorld:
         if refusal is not None:
             self.refused.append(refusal.message)
             return _error(refusal)
-        call = _chat_call(body, key)
+        call = self._as_asked_before(_chat_call(body, key))
         self.calls.append(call)
         place = len(self.calls) - 1
         answer = self.respond(call) if callable(self.respond) else self.respond
@@ -195,6 +196,13 @@ class OpenAIWorld:
         response = await self._stream(request, call, fault)
         self.answered_at[place] = asyncio.get_running_loop().time()
         return response
+
+    def _as_asked_before(self, call: ChatCall) -> ChatCall:
+        """Where the schema of an earlier call is told in words alone, by that call's name of it."""
+        told = re.search(r"follow this JSON schema:\n(\{.*\})$", call.system, re.MULTILINE)
+        schema = json.loads(told.group(1)) if told and not call.schema_name else None
+        known = (one for one in reversed(self.calls) if one.schema and one.schema == schema)
+        return replace(call, schema_name=one.schema_name, schema=one.schema) if (one := next(known, None)) else call
 
     async def _stream(self, request: web.Request, call: ChatCall, fault: Fault) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
