@@ -19,7 +19,7 @@ def routes(documents: Sequence[Document]) -> Iterable[web.RouteDef]:
     numbered = [(document.id or str(1000 + place), document) for place, document in enumerate(documents)]
 
     def wiki(language: str) -> dict[str, Document]:
-        return {number: one for number, one in numbered if one.url.startswith(f"https://{language}")}
+        return {number: one for number, one in numbered if not language or one.url.startswith(f"https://{language}")}
 
     async def api(request: web.Request) -> web.Response:
         asked = request.query

@@ -11,9 +11,9 @@ import pytest_asyncio
 
 from tests.adapters.durable.tables import rows_of, until
 from tests.loopback.discord_data import ASKER, OTHER, Channel, Message
-from tests.loopback.discord_house import House, discord_house, is_final
+from tests.loopback.discord_house import RESPONDERS, House, discord_house, is_final
 from tests.loopback.discord_world import Fault as DiscordFault
-from tests.loopback.openai_responders import Fault
+from tests.loopback.openai_responders import Fault, by_schema
 from tests.shared_data import shared_data
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -279,7 +279,9 @@ async def test_a_failed_question_is_retried_in_its_own_message(house: House):
 
 
 async def test_too_little_evidence_is_an_honest_answer(house: House):
-    """D11: what was searched, and what to try."""
+    """D11: what was searched, and what to try, where the model that read the pages finds nothing in them."""
+    nothing = json.dumps({"summary": "The sources do not say.", "detail": "", "citations": []})
+    house.world.model.respond = by_schema({**RESPONDERS, "answer": lambda _: nothing})
     asked = house.discord.slash("research", query="Who won the 1973 chess tournament of Ouagadougou?")
 
     answer = await house.final(asked)
