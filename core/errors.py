@@ -32,6 +32,7 @@
     │   ├── ModelGarbled        retryable: an answer that cannot be parsed
     │   └── WebSearchUnavailable the model cannot search the web by itself
     ├── JobNotFound
+    ├── TookTooLong             retryable: a mode that had to be ended
     ├── QueueFull               retryable: too many questions are waiting
     ├── QuotaExceeded           retryable, after `retry_after_s`: asked too often (core/quotas.py)
     ├── AttachmentUnreadable    the asker can send another file (core/attachments.py)
@@ -269,6 +270,15 @@ class JobNotFound(GorkdError):
 
     def __init__(self, job_id: str) -> None:
         super().__init__(f"no job {job_id}", user_message="There is no such job, or it is not yours to see.")
+
+
+class TookTooLong(GorkdError):
+    """A mode that did not end by itself, so it was ended: the machine has more to do than it can."""
+
+    retryable = True
+
+    def __init__(self, names: str) -> None:
+        super().__init__(f"{names} did not end in time", user_message="This took longer than it may; please try again.")
 
 
 class QueueFull(GorkdError):

@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from core.answer import JobResult
 from core.deps import Deps
-from core.errors import GorkdError, JobNotFound, StaleAttempt, StoreError
+from core.errors import GorkdError, JobNotFound, StaleAttempt, StoreError, TookTooLong
 from core.job import TERMINAL_STATUSES, JobError, JobStatus, ResearchJob
 from core.memo import RememberingModel
 from core.modes import find_modes
@@ -110,6 +110,8 @@ async def _attempt(job: ResearchJob, deps: Deps, steps: Steps, *, is_resumable: 
     except StaleAttempt as exc:
         log.warning("a newer attempt has taken over", extra={"error": str(exc)})
     except GorkdError as exc:
+        if type(exc).code == GorkdError.code:
+            log.warning("job ended", extra={"attempt": progress.job.attempt, "error": str(exc)})
         if is_resumable and isinstance(exc, StoreError):
             raise
         await fail(exc.code, exc.user_message, retryable=exc.retryable)
@@ -144,7 +146,7 @@ async def _research(job: ResearchJob, deps: Deps, steps: Steps, progress: Progre
         async with asyncio.timeout(deadline_s + OVERTIME_S):
             result = await mode.run(work)
     except TimeoutError as exc:
-        raise GorkdError(f"{mode.name} did not end in time", user_message=SOMETHING_BROKE) from exc
+        raise TookTooLong(mode.name) from exc
     finally:
         await gathering.aclose()
     await deliver_result(replace(progress.job, intent=job.intent), deps, result, started=started)

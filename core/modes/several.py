@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from core.answer import JobResult
 from core.deps import Deps
-from core.errors import GorkdError, StaleAttempt, StoreError
+from core.errors import GorkdError, StaleAttempt, StoreError, TookTooLong
 from core.events import EventType, Json
 from core.job import JobStatus, ResearchJob, furthest_behind
 from core.memo import RememberingModel, remembered
@@ -23,7 +23,6 @@ from core.ports import SourceStore
 from core.progress import Progress
 from core.source import Source
 from core.stages.gathering import Gathering
-from core.wording import SOMETHING_BROKE
 from core.work import Deadline, Work
 
 T = TypeVar("T")
@@ -98,7 +97,7 @@ async def _part(work: Work, group: Sequence[Mode], lines: _Lines, at: int) -> Pa
             raise
         except TimeoutError as exc:
             await progress.take_back()
-            raise GorkdError(f"{names} did not end in time", user_message=SOMETHING_BROKE) from exc
+            raise TookTooLong(", ".join(names)) from exc
         finally:
             await gathering.aclose()
         return Part(names, _title(group), result, tuple(own.found))

@@ -15,6 +15,7 @@ from core.answer import Confidence
 from core.config import SearchSettings, Settings
 from core.errors import ModelRejected, ModelUnavailable, PageStatus, ProviderUnavailable, StoreError
 from core.job import JobStatus, ResearchRequest
+from core.modes.quick import MODE as QUICK
 from core.researcher import Researcher
 from core.runner import DirectSteps, run_job
 from core.stages.synthesize import LATE_NOTICE, QUOTED_NOTICE
@@ -256,6 +257,26 @@ async def test_a_plan_call_that_fails_is_replaced_by_the_rules() -> None:
 
     assert done["status"] == "completed"
     assert QUESTION in [query.text for query in search.asked]
+
+
+async def test_a_mode_that_does_not_end_is_ended_and_says_so(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """S003-08, S003-23: on a machine that cannot keep up the asker reads why, and may ask again."""
+
+    async def without_end(work: object) -> None:
+        await asyncio.Event().wait()
+
+    endless = replace(QUICK, run=without_end, deadline_s=0.01)
+    monkeypatch.setattr("core.runner.find_modes", lambda names: endless)
+    monkeypatch.setattr("core.runner.OVERTIME_S", 0.01)
+
+    done = final(await research(make_deps(search=[cat_search()])))
+
+    assert done["status"] == "failed"
+    assert done["error"]["message"] == "This took longer than it may; please try again."
+    assert done["error"]["retryable"]
+    assert "did not end in time" in str([vars(record) for record in caplog.records])
 
 
 async def test_a_model_that_runs_out_of_time_leaves_a_quoted_answer_that_says_so(
