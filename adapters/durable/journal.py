@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import logging
+import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -41,22 +43,12 @@ def open_client(settings: DurableSettings) -> DBOSClient:
     """
     quiet_logs()
     try:
-        if settings.file is not None:
-            _prepare_file(settings.file)
-        DBOS.migrate(settings.url)
-        client = DBOSClient(
-            system_database_url=settings.url,
-            serializer=JsonSerializer(),
-            application_name=APPLICATION,
-            retry_connection_errors=False,
-        )
-        # Before any worker is launched: one that finds its queue at once need not look again a second later.
-        client.register_queue(
-            QUEUE,
-            worker_concurrency=settings.jobs_per_worker,
-            partition_concurrency=settings.jobs_per_tenant,
-            polling_interval_sec=settings.poll_s,
-        )
+        try:
+            return _open(settings)
+        except (SQLAlchemyError, OSError) as exc:
+            if os.strerror(errno.EINVAL) not in str(exc):
+                raise
+            return _open(settings)  # the clock was set while a connection was made, which ends the wait for it so
     except (SQLAlchemyError, error.DBOSException, OSError, sqlite3.Error) as exc:
         reason = reason_of(exc)
         name = "DATABASE_URL" if settings.file is None else "GORKD_DATA"
@@ -64,6 +56,25 @@ def open_client(settings: DurableSettings) -> DBOSClient:
             f"the journal of jobs cannot be opened: {reason}",
             user_message=f"The journal of jobs cannot be opened ({reason}); please check {name}.",
         ) from exc
+
+
+def _open(settings: DurableSettings) -> DBOSClient:
+    if settings.file is not None:
+        _prepare_file(settings.file)
+    DBOS.migrate(settings.url)
+    client = DBOSClient(
+        system_database_url=settings.url,
+        serializer=JsonSerializer(),
+        application_name=APPLICATION,
+        retry_connection_errors=False,
+    )
+    # Before any worker is launched: one that finds its queue at once need not look again a second later.
+    client.register_queue(
+        QUEUE,
+        worker_concurrency=settings.jobs_per_worker,
+        partition_concurrency=settings.jobs_per_tenant,
+        polling_interval_sec=settings.poll_s,
+    )
     return client
 
 
