@@ -42,6 +42,7 @@ OURS = [
     errors.ModelGarbled("no JSON"),
     errors.WebSearchUnavailable("404"),
     errors.JobNotFound("job_1"),
+    errors.TookTooLong("quick"),
     errors.QueueFull(200),
     errors.StoreError("locked"),
     errors.StaleAttempt("attempt 1"),
