@@ -1,7 +1,7 @@
-"""What people say and press under an answer, and what is to be done then: written once, for every platform. Pure.
+"""What people say and press under an answer, and what is to be done then: written once, for every platform.
 
 An utterance or a press comes in as a value, a deed goes out as one; a platform finds out which job is meant, asks
-here, and draws what comes of it.
+here, and draws what comes of it. All of it is pure but `renew`, the one call into the researcher.
 """
 
 from __future__ import annotations
