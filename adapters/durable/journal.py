@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import errno
 import logging
-import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -43,12 +41,7 @@ def open_client(settings: DurableSettings) -> DBOSClient:
     """
     quiet_logs()
     try:
-        try:
-            return _open(settings)
-        except (SQLAlchemyError, OSError) as exc:
-            if os.strerror(errno.EINVAL) not in str(exc):
-                raise
-            return _open(settings)  # the clock was set while a connection was made, which ends the wait for it so
+        return _open(settings)
     except (SQLAlchemyError, error.DBOSException, OSError, sqlite3.Error) as exc:
         reason = reason_of(exc)
         name = "DATABASE_URL" if settings.file is None else "GORKD_DATA"

@@ -274,7 +274,7 @@ async def test_interrupting_cancels_the_job_and_exits_130(tmp_path: Path) -> Non
     async with World.of({"/tides": TIDES}) as world:
         world.model.respond = Fault(hang_first=True)
         process = await start("ask", "What causes the tides?", env=world.env(tmp_path, "tavily", model=True))
-        await asyncio.wait_for(world.model.hanging.wait(), 30)
+        await asyncio.wait_for(world.model.hanging.wait(), 40)
         process.send_signal(2)
         _, err = await asyncio.wait_for(process.communicate(), 20)
 

@@ -220,7 +220,7 @@ async def test_forgetting_a_running_job_cancels_it_and_it_does_not_come_back(tmp
         env = world.env(tmp_path, "tavily", model=True)
         async with serving(env) as address:
             job_id = await submit(session, address, QUESTION)
-            await asyncio.wait_for(world.model.hanging.wait(), 30)
+            await asyncio.wait_for(world.model.hanging.wait(), 40)
             async with session.get(f"{address}/v1/jobs/{job_id}/stream") as stream:
                 ended = await gorkd("forget", "--job", job_id, env=env)
                 told = (await asyncio.wait_for(stream.read(), 20)).decode()
@@ -242,7 +242,7 @@ async def test_a_question_at_a_terminal_that_is_forgotten_elsewhere_ends_there(t
         world.model.respond = Fault(hang_first=True)
         env = world.env(tmp_path, "tavily", model=True)
         asking = await start("ask", QUESTION, env=env)
-        await asyncio.wait_for(world.model.hanging.wait(), 30)
+        await asyncio.wait_for(world.model.hanging.wait(), 40)
 
         ended = await gorkd("forget", "--workspace", "local", env=env)
 

@@ -51,7 +51,7 @@ class House:
         await self.bot.killed()
         await self.start_bot()
 
-    async def final(self, asked: Interaction | Message, *, within_s: float = 8.0) -> Message:
+    async def final(self, asked: Interaction | Message, *, within_s: float = 30.0) -> Message:
         """The one message that answers `asked`, when it has come to its end."""
 
         def answers() -> list[Message]:

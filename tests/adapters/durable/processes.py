@@ -104,7 +104,7 @@ class Reader:
     shown: dict[str, str] = field(default_factory=dict)
     _came: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def until(self, condition: Callable[[], bool], *, within_s: float = 20.0) -> None:
+    async def until(self, condition: Callable[[], bool], *, within_s: float = 40.0) -> None:
         """Wait for the event that makes `condition` true."""
         async with asyncio.timeout(within_s):
             while not condition():

@@ -31,7 +31,7 @@ async def world() -> AsyncIterator[DeepWorld]:
 
 
 async def hanging(world: DeepWorld) -> None:
-    await asyncio.wait_for(world.model.hanging.wait(), 30)
+    await asyncio.wait_for(world.model.hanging.wait(), 40)
     world.model.hanging.clear()
 
 
@@ -57,7 +57,7 @@ async def test_in_discord_a_reply_adds_an_item_and_all_of_it_survives_a_restart(
         world.model.respond = Stuck("queries", 1)
         await restarted(house)
         await hanging(world)
-        await house.discord.until(lambda: ITEM in running.text, within_s=20)
+        await house.discord.until(lambda: ITEM in running.text, within_s=40)
         plan = running.text
         house.discord.press(running, "Answer Now")
         answer = await house.final(asked, within_s=40)
@@ -111,7 +111,7 @@ async def test_in_slack_a_reply_adds_an_item_and_all_of_it_survives_a_restart(wo
             worker, app = await Process.start("worker", env), await Process.start("slack", env, wait=False)
             await asyncio.wait_for(slack.socket.connected.wait(), 20)
             await hanging(world)
-            await slack.until(lambda: ITEM in shown(running), within_s=20)
+            await slack.until(lambda: ITEM in shown(running), within_s=40)
             await slack.clicks(ADA, running, "answer_now")
             await slack.until(lambda: running.text.startswith("Research Complete"), within_s=40)
             await slack.until(lambda: len(slack.state.of_bot(GENERAL)) == 2)

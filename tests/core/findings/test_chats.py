@@ -36,7 +36,7 @@ async def test_in_discord_code_comes_in_blocks_and_long_code_as_a_file(world: Wo
     env = world.env(tmp_path, "tavily", model=True)
     async with discord_house(tmp_path, env=env) as house:
         asked = house.discord.slash("research", query=QUESTION, mode="quick, implementation", top_k=2)
-        answer = await house.final(asked, within_s=20)
+        answer = await house.final(asked, within_s=40)
         await house.discord.until(lambda: answer.attachments)
         refused = await house.final(house.discord.slash("research", query=QUESTION, mode="both"))
         problems = house.discord.problems

@@ -35,7 +35,7 @@ async def test_worker_that_is_killed_between_searches_pays_for_none_again(tmp_pa
             job = await house.researcher.submit(request, attachments=[Attachment("p.yaml", "", "", BRIEF)])
             reader = Reader()
             following = asyncio.create_task(reader.follow(house, job.id))
-            await asyncio.wait_for(world.model.hanging.wait(), 30)
+            await asyncio.wait_for(world.model.hanging.wait(), 40)
             await worker.killed()
             world.model.respond = by_schema(SECTION)
             paid = [call for call in world.model.calls if call.schema_name.startswith("evidence_")]

@@ -70,7 +70,7 @@ async def test_a_fault_of_discord_costs_no_answer_and_doubles_none(house: House,
     house.discord.faults[route] = fault
 
     asked = ask(house, way)
-    await house.final(asked, within_s=15)
+    await house.final(asked, within_s=40)
     await house.discord.until(lambda: route not in house.discord.faults)
 
     assert "Research Complete" in (await house.final(asked)).text
@@ -155,7 +155,7 @@ async def test_a_session_that_becomes_invalid_during_a_job_costs_no_answer(house
 
     await house.discord.gateway.invalidate()
     answer = await house.final(asked)
-    await house.discord.until(lambda: len(house.discord.gateway.sessions) > sessions, within_s=20)
+    await house.discord.until(lambda: len(house.discord.gateway.sessions) > sessions, within_s=40)
     later = await house.final(ask(house, "message"))
 
     assert "Research Complete" in answer.text
@@ -234,12 +234,12 @@ async def test_a_bot_that_is_told_to_stop_says_that_the_answer_will_come(house: 
     running = await house.running(asked)
 
     house.bot.running.send_signal(signal.SIGTERM)
-    code = await house.bot.ended(within_s=10)
+    code = await house.bot.ended(within_s=20)
 
     assert code == 0
     assert "being restarted; your answer will appear here" in running.text
     await house.start_bot()
-    await house.discord.until(lambda: "Research Complete" in running.text, within_s=15)
+    await house.discord.until(lambda: "Research Complete" in running.text, within_s=40)
     assert await house.final(asked) is running
 
 
@@ -250,7 +250,7 @@ async def test_a_bot_that_is_told_to_stop_ends_what_ends_in_time(house: House):
     await house.running(asked)
 
     house.bot.running.send_signal(signal.SIGTERM)
-    await house.bot.ended(within_s=10)
+    await house.bot.ended(within_s=20)
 
     assert "Research Complete" in (await house.final(asked)).text
     await house.start_bot()
@@ -303,7 +303,7 @@ async def test_an_answer_that_outlasts_its_token_moves(tmp_path):
         def finals(name: str) -> list[Message]:
             return [one for one in discord.said_in(places[name]) if "Research Complete" in one.text]
 
-        await discord.until(lambda: all(finals(name) for name in places), within_s=20)
+        await discord.until(lambda: all(finals(name) for name in places), within_s=40)
         for name, channel in places.items():
             assert len(finals(name)) == 1
             assert "new message below" in discord.replies_to(asked[name])[0].text

@@ -27,7 +27,7 @@ async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House
 async def said(house: House, command: str, **how: object) -> str:
     """What `/library` answers in the end, as text."""
     asked = house.discord.slash("library", channel=house.discord.direct(), command=command, **how)
-    message = await house.final(asked, within_s=20)
+    message = await house.final(asked, within_s=40)
     return f"{message.embed.get('title', '')}\n{message.embed.get('description', message.text)}".replace("\\", "")
 
 

@@ -35,7 +35,7 @@ async def test_final_update_is_tried_until_it_works(house: SlackHouse) -> None:
     channel = house.channel(ada)
     hang_at("answer", hang_first=True)(house.world)
     await house.slack.mentions(ada, channel, "Which tides does the Moon cause?")
-    await asyncio.wait_for(house.world.model.hanging.wait(), 20)
+    await asyncio.wait_for(house.world.model.hanging.wait(), 40)
     house.slack.api.faults["chat.update"] = Fault("down", times=2)
 
     await house.slack.clicks(ada, house.slack.state.of_bot(channel)[0], "cancel")

@@ -35,7 +35,7 @@ class Two:
         """Ask; returns when the model has begun an answer that it will not finish."""
         hang_at("answer", hang_first=True)(self.world)
         await self.slack.mentions(ADA, GENERAL, QUESTION)
-        await asyncio.wait_for(self.world.model.hanging.wait(), 20)
+        await asyncio.wait_for(self.world.model.hanging.wait(), 40)
 
     async def restart_app(self) -> None:
         await self.app.killed()
