@@ -196,7 +196,7 @@ async def test_pages_that_were_found_and_left_out_are_named_where_nothing_answer
 async def test_a_source_that_answers_is_quoted_where_nothing_of_the_models_answer_is_left(
     answer: str, notice: str
 ) -> None:
-    """S003-14, S003-23: no worse than without a model, said honestly; what was cut stays listed, nothing of it shown."""
+    """S003-14, S003-23: no worse than without a model, said honestly; what was cut is listed and not shown."""
     model = FakeModel({"plan": PLAN, "answer": written(answer), "check": NOTHING_HOLDS})
 
     events = await research(make_deps(search=[cat_search()], model=model))
