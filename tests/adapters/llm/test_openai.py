@@ -118,6 +118,58 @@ async def test_what_the_endpoint_cannot_do_is_left_out_and_remembered(rejects, a
     assert 0 < refusals == len(world.refused)
 
 
+@pytest.mark.parametrize(
+    ("name", "status", "message", "is_twice"),
+    [
+        pytest.param(
+            "response_format",
+            500,
+            "1 validation error:\n {'type': 'literal_error', 'loc': ('body', 'response_format', 'type'), 'msg': "
+            "\"Input should be 'text' or 'json_object'\", 'input': 'json_schema'}",
+            True,
+            id="llama-cpp-python",
+        ),
+        pytest.param("response_format", 500, "Cannot use json_schema with this backend", True, id="json_schema"),
+        pytest.param("stream_options", 502, "stream_options: unknown field", False, id="usage"),
+        pytest.param("temperature", 503, "This model takes no temperature", False, id="temperature"),
+    ],
+)
+async def test_server_error_that_names_what_was_asked_for_is_a_refusal_of_that(name, status, message, is_twice):
+    """D6: local servers answer 5xx to what they cannot validate; without it they answer."""
+
+    def respond(call):
+        return Fault(status=status, kind="internal_server_error", message=message) if name in call.body else ANSWER
+
+    async with openai_world(respond) as world:
+        model = chat(world)
+        request = replace(REQUEST, temperature=0.0)
+        answers = [(await complete(model, request)).text for _ in range(2)]
+        await model.aclose()
+
+    assert answers == [ANSWER, ANSWER]
+    assert [name in call.body for call in world.calls] == [True, *([True] if is_twice else []), False, False]
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault(status=503, message="The service is overloaded"),
+        Fault(status=502, raw=b"<html>Bad gateway: our tools and the temperature of json_schema</html>"),
+    ],
+    ids=["words", "a page"],
+)
+async def test_server_error_that_names_nothing_leaves_the_dialect_as_it_is(fault):
+    """A gateway that is down for a moment costs no structured output for good."""
+    async with openai_world(fault) as world:
+        model = chat(world)
+        with pytest.raises(ModelUnavailable):
+            await complete(model, replace(REQUEST, temperature=0.0))
+        await model.aclose()
+
+    assert model.dialect.output == "json_schema"
+    assert model.dialect.refused == frozenset()
+
+
 @pytest.mark.parametrize("rejects", [{"response_format.json_schema"}, {"response_format"}])
 async def test_schema_goes_into_the_prompt_where_the_endpoint_takes_none(rejects):
     """Without structured output the model still learns the shape of the answer."""
