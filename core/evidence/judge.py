@@ -16,10 +16,10 @@ from typing import Final, Literal, Protocol
 import regex
 
 from core.answer import Evidence, ModelUsage
-from core.errors import ModelError
+from core.errors import ModelError, ModelGarbled
 from core.events import Json
 from core.growing_json import named, whole_number
-from core.llm import ask, complete, strict
+from core.llm import Completion, ask, complete, estimate_usage, strict
 from core.ports import ChatModel, ChatRequest
 from core.prompts import load_prompt
 
@@ -154,7 +154,7 @@ class JsonJudge:
     ) -> tuple[dict[int, Judgement], tuple[ModelUsage, ...]]:
         request = replace(request_rulings(pairs, timeout_s=timeout_s), in_words=in_words)
         request = replace(request, accepts=lambda text: bool(read_rulings(text, len(pairs))))
-        completion = await complete(self.model, request)
+        completion = await _completed(self.model, request)
         return read_rulings(completion.text, len(pairs)), (_spent(self.model, completion.usage),)
 
 
@@ -212,7 +212,7 @@ class PairwiseJudge:
         )
         usage: list[ModelUsage] = []
         for _ in range(2):
-            completion = await complete(self.model, request)
+            completion = await _completed(self.model, request)
             usage.append(_spent(self.model, completion.usage))
             if word := _YES_OR_NO.search(completion.text):
                 return word.group().lower() == "yes", usage
@@ -266,6 +266,14 @@ def _yes_or_no(fields: Mapping[str, Json]) -> AnswerRuling | None:
     word = str(fields.get("answers")).strip().lower()
     answers = {"yes": True, "true": True, "no": False, "false": False}.get(word)
     return None if answers is None else AnswerRuling(answers, _reason(fields.get("reason")))
+
+
+async def _completed(model: ChatModel, request: ChatRequest) -> Completion:
+    """As `complete`; an answer that is none is an empty one, which is asked for once more as any garbled one is."""
+    try:
+        return await complete(model, request)
+    except ModelGarbled:
+        return Completion("", estimate_usage(request, ""))
 
 
 def _spent(model: ChatModel, usage: ModelUsage) -> ModelUsage:
