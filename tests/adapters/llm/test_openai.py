@@ -330,6 +330,38 @@ async def test_slow_first_token_is_no_stall():
         assert await answer_of(world, stall_s=0.2) == ANSWER
 
 
+@pytest.mark.parametrize(("drops", "is_answered"), [(1, True), (2, True), (9, False)])
+async def test_connection_that_was_closed_meanwhile_is_opened_anew(drops, is_answered):
+    """llama.cpp's server closes a kept connection just as the next request is on its way, which it never reads."""
+    asked: list[str] = []
+
+    async def serve(reader, writer):
+        try:
+            head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        except asyncio.IncompleteReadError:
+            return  # the client went
+        if head.startswith("POST"):
+            await reader.readexactly(int(head.lower().partition("content-length: ")[2].split()[0]))
+            asked.append(head)
+        body = _chunk(ANSWER) + b'data: {"choices": [{"finish_reason": "stop"}]}\n\ndata: [DONE]\n\n'
+        status = b"200 OK\r\nContent-Type: text/event-stream" if head.startswith("POST") else b"404 Not Found"
+        if not head.startswith("POST") or len(asked) > drops:
+            writer.write(b"HTTP/1.1 %s\r\nContent-Length: %d\r\nConnection: close\r\n\r\n" % (status, len(body)) + body)
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1")
+    port = server.sockets[0].getsockname()[1]
+    model = OpenAIChat(Endpoint(model="small", base_url=f"http://127.0.0.1:{port}/v1"))
+    async with server:
+        answered = await asyncio.gather(complete(model, REQUEST), return_exceptions=True)
+        await model.aclose()
+
+    assert [getattr(answer, "text", type(answer)) for answer in answered] == [
+        ANSWER if is_answered else ModelUnavailable
+    ]
+    assert len(asked) == (drops + 1 if is_answered else 3)
+
+
 async def test_cancelling_drops_the_call():
     """`CancelledError` passes, and the endpoint is not left writing for nobody."""
     async with openai_world(Fault(text=ANSWER, hang_after=2)) as world:
