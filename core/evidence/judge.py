@@ -356,27 +356,27 @@ class Judging:
     call_timeout_s: float = 20.0
     usage: list[ModelUsage] = field(default_factory=list)
     failures: list[ModelError] = field(default_factory=list)
+    _rulings: dict[Pair, asyncio.Future[Judgement | None]] = field(default_factory=dict)
     _waiting: list[tuple[Pair, asyncio.Future[Judgement | None]]] = field(default_factory=list)
     _calls: set[asyncio.Task[None]] = field(default_factory=set)
     _timer: asyncio.TimerHandle | None = None
     _gate: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(CALLS_AT_ONCE))
 
     async def rule(self, pairs: Sequence[Pair]) -> list[Judgement | None]:
-        """A judgement for each pair, in their order."""
+        """A judgement for each pair, in their order. A pair that was asked about before is not asked about again."""
         if self.judge is None or not pairs or self.left_s() <= 0:
             return [None] * len(pairs)
         loop = asyncio.get_running_loop()
-        futures = [loop.create_future() for _ in pairs]
-        self._waiting += zip(pairs, futures, strict=True)
+        new = {pair: loop.create_future() for pair in pairs if pair not in self._rulings}
+        self._rulings |= new
+        self._waiting += new.items()
         if len(self._waiting) >= PAIRS_A_CALL:
             self._start()
         elif self._timer is None:
             self._timer = loop.call_later(LINGER_S, self._start)
-        try:
-            async with asyncio.timeout(max(self.left_s(), 0.01)):
-                return list(await asyncio.gather(*futures))
-        except TimeoutError:
-            return [future.result() if future.done() and not future.cancelled() else None for future in futures]
+        futures = [self._rulings[pair] for pair in pairs]
+        await asyncio.wait(set(futures), timeout=max(self.left_s(), 0.01))
+        return [future.result() if future.done() else None for future in futures]
 
     async def answers(self, question: str, text: str) -> AnswerRuling:
         """Whether `text` answers `question`; open where nobody could be asked."""
@@ -425,6 +425,8 @@ class Judging:
         except ModelError as exc:
             self.failures.append(exc)
         finally:
-            for (_, future), judgement in zip(batch, said, strict=True):
+            for (pair, future), judgement in zip(batch, said, strict=True):
+                if judgement is None:
+                    self._rulings.pop(pair, None)  # whoever says the same later may be luckier
                 if not future.done():
                     future.set_result(judgement)

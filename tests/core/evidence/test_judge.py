@@ -270,6 +270,36 @@ async def test_pairs_are_judged_together_in_small_calls_and_keep_their_order() -
     await judging.aclose()
 
 
+async def test_the_same_pair_is_judged_once() -> None:
+    """N-02: small models repeat their sentences, and each verdict costs seconds."""
+    judge = Slow()
+    judge.may_answer.set()
+    judging = Judging(judge, lambda: 5.0)
+
+    first = await judging.rule([SLEEP, SLEEP, FLY])
+    again = await judging.rule([FLY, SLEEP])
+    await judging.aclose()
+
+    assert [entry and entry.reason for entry in [*first, *again]] == [
+        pair.claim for pair in (SLEEP, SLEEP, FLY, FLY, SLEEP)
+    ]
+    assert judge.batches == [2]
+
+
+async def test_who_gives_up_waiting_leaves_the_verdict_to_others() -> None:
+    """N-02: one sentence that is taken back costs its twin nothing."""
+    judge = Slow()
+    judging = Judging(judge, lambda: 5.0)
+    first, twin = (asyncio.create_task(judging.rule([SLEEP])) for _ in range(2))
+    await asyncio.sleep(0)
+
+    first.cancel()
+    judge.may_answer.set()
+
+    assert [entry and entry.reason for entry in await twin] == [SLEEP.claim]
+    await judging.aclose()
+
+
 async def test_a_judge_that_fails_leaves_its_pairs_open() -> None:
     """The same as after a garbled answer: nobody judged them."""
     judge = Slow(ModelTimeout("slow"))
