@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from adapters.llm.endpoint import Endpoint
-from adapters.llm.openai import DEFAULT_MODEL, OpenAIChat, build_chat, build_mode_chats
+from adapters.llm.openai import DEFAULT_MODEL, OpenAIChat, build_chat, build_check, build_mode_chats
 from core.errors import ModelGarbled, ModelRejected, ModelTimeout, ModelUnavailable, SetupError
 from core.growing_json import parse_object
 from core.llm import AnswerStream, complete
@@ -514,3 +514,13 @@ async def test_answer_that_goes_in_circles_is_given_up(unit):
     async with openai_world(text) as world:
         with pytest.raises(ModelGarbled, match="repeats itself"):
             await answer_of(world)
+
+
+def test_window_that_is_set_is_the_checking_models_too():
+    """N-01: whoever sets it serves both, and the smaller of two models needs it most."""
+    model = build_check(
+        {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1", "GORKD_CHECK_MODEL": "m", "GORKD_CONTEXT_TOKENS": "4096"}
+    )
+
+    assert model is not None
+    assert model.window.tokens == 4096

@@ -302,6 +302,24 @@ async def test_first_search_ends_with_its_time_and_with_what_was_judged_by_then(
     assert "3 of 5 passages could not be judged by the model and were left out." in result.answer.limitations
 
 
+async def test_papers_that_were_found_and_left_out_are_named() -> None:
+    """S001-33, D11: what the model scored with nothing is not taken for never found."""
+
+    def scores(call: ChatRequest) -> str:
+        told = enumerate(items(call), start=1)
+        return json.dumps({"items": [{"number": at, "score": 0.8 * (SENTENCES[1] not in text)} for at, text in told]})
+
+    _, _, result = await written(model(MOON, scores=scores))
+    _, _, crowded = await written(model(MOON), section=SectionSettings(max_evidence=2))
+    _, _, whole = await written(model(MOON))
+
+    (note,) = [entry for entry in result.answer.limitations if "left out" in entry]
+    assert note.startswith("1 of ")
+    assert note.endswith(f": {PAPERS[1].title}.")
+    assert [entry[:5] for entry in crowded.answer.limitations if "left out" in entry] in (["3 of "], ["4 of "])
+    assert not any("left out" in entry for entry in whole.answer.limitations)
+
+
 async def test_sections_of_one_document_share_what_was_paid_for() -> None:
     """S001-35: the same query of two sections summarises no chunk a second time."""
     chat = model(MOON, agent=Agent(["how gauges measure water"]))
