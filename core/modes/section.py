@@ -39,6 +39,7 @@ NO_PAPERS = "The paper library is empty; add papers with `gorkd library add`, th
 NO_MATERIAL = "{title} is left out: the context has none of {fields}."
 NO_EMBEDDER = "No embedding model is set: BM25's rank stands for the vector score."
 OUT_OF_TIME = "{title}: the search for evidence ended early, since its time was up."
+BY_WORDS = "The embedding model did not answer; {count} of {all} searches went by words alone."
 NOT_JUDGED = "{count} of {all} passages could not be judged by the model and were left out."
 
 MAX_NAMED, MAX_TITLE_CHARS = 5, 80  # papers that were left out
@@ -203,6 +204,8 @@ class _Draft:
         searches = [search for part in self.parts for search in part.searches]
         if unjudged := sum(search.unjudged for search in searches):
             notes.append(NOT_JUDGED.format(count=unjudged, all=sum(search.candidates for search in searches)))
+        if by_words := sum(search.by_words for search in searches):
+            notes.append(BY_WORDS.format(count=by_words, all=len(searches)))
         notes += self._left_out(searches)
         late = [PLANS[part.section].title for part in self.parts if part.ending == TIME_IS_UP]
         notes += [OUT_OF_TIME.format(title=title) for title in late]
