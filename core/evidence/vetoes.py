@@ -105,7 +105,8 @@ def _force_of(pair: Comparison, number: Token, said: Token) -> Force:
     if is_year is not is_year_token(said) or _dimension(pair.claim, number) != _dimension(pair.home, said):
         return Force.DOUBTS
     is_short = is_year and len(pair.partner) == MIN_KEPT - 1 and set(pair.missing) == {number}
-    return Force.CONTRADICTS if is_short else pair.force([number])
+    unit = _counted(pair.claim, number) if _dimension(pair.claim, number) else None  # two hours for 45 minutes
+    return Force.CONTRADICTS if is_short else pair.force([number, *([unit] if unit else [])])
 
 
 def _is_of_another(pair: Comparison, number: Token, said: Token) -> bool:
