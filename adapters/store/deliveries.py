@@ -5,6 +5,7 @@ as sealed text.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import secrets
@@ -38,6 +39,9 @@ _LAPSED = "DELETE FROM open_messages WHERE expires_at <= ? OR put_at <= ?"
 _SHOW = """
     INSERT INTO shown (key, job_id, tenant, visibility, platform, sealed, expires_at)
     SELECT ?, id, tenant, visibility, ?, ?, ? FROM jobs WHERE id = ?
+    ON CONFLICT (key) DO UPDATE SET
+        job_id = excluded.job_id, tenant = excluded.tenant, visibility = excluded.visibility,
+        sealed = excluded.sealed, expires_at = excluded.expires_at
 """
 _SHOWN = """
     SELECT platform, sealed, expires_at FROM shown WHERE job_id = ?
@@ -104,10 +108,14 @@ class SqlShownMessages:
 
     async def put(self, job_id: str, addresses: Sequence[Address]) -> None:
         for address in addresses:
-            key, sealed = secrets.token_hex(16), _sealed(address, self._box)
-            row = (key, address.platform, sealed, address.expires_at, job_id)
+            sealed = _sealed(address, self._box)
+            row = (_digest(address), address.platform, sealed, address.expires_at, job_id)
             if await self._tables.execute(_SHOW, row) == 0:
                 await self._condemn(address.platform, sealed, address.expires_at)
+
+    async def job_at(self, address: Address) -> str:
+        rows = await self._tables.rows("SELECT job_id FROM shown WHERE key = ?", (_digest(address),))
+        return str(rows[0][0]) if rows else ""
 
     async def condemn(self, job_ids: Sequence[str]) -> None:
         for job_id in job_ids:
@@ -125,6 +133,12 @@ class SqlShownMessages:
 
     async def _condemn(self, platform: str, sealed: str, expires_at: object) -> None:
         await self._tables.execute(_CONDEMN, (secrets.token_hex(16), platform, sealed, self._clock(), expires_at))
+
+
+def _digest(address: Address) -> str:
+    """What a message is found by, although its address is sealed."""
+    told = json.dumps([address.platform, sorted(address.data.items())], ensure_ascii=False, default=str)
+    return hashlib.sha256(told.encode()).hexdigest()
 
 
 def _sealed(address: Address, box: Sealer) -> str:

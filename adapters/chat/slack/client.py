@@ -36,6 +36,7 @@ REPEATABLE = (
     "files.getUploadURL",
     "users.info",
     "assistant.threads.",
+    "agents.sessions.",
 )
 IMPATIENT = ("chat.startStream", "chat.appendStream")  # what a limit keeps from being streamed is shown otherwise
 FAULTS = (SlackApiError, ClientError, TimeoutError, OSError)  # all that a call may raise
@@ -106,8 +107,11 @@ class TokenRefused(NotInstalled):
 class Workspaces(Protocol):
     """Which token belongs to a team."""
 
-    async def find(self, team_id: str) -> Workspace:
-        """Raises `NotInstalled`, `StoreError`, and one of `FAULTS` while Slack does not say whose token it is."""
+    async def find(self, team_id: str, *, is_hurried: bool = False) -> Workspace:
+        """Who is hurried does not wait for a fresh token in place of one that has lapsed, and calls nothing with it.
+
+        Raises `NotInstalled`, `StoreError`, and one of `FAULTS` while Slack does not say whose token it is.
+        """
         ...
 
 
@@ -120,7 +124,7 @@ class OneWorkspace:
         self._refusal: TokenRefused | None = None
         self._asking = asyncio.Lock()
 
-    async def find(self, team_id: str) -> Workspace:
+    async def find(self, team_id: str, *, is_hurried: bool = False) -> Workspace:
         """A refusal is final: Slack is not asked again."""
         async with self._asking:
             if self._refusal is not None:

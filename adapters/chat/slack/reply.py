@@ -16,6 +16,7 @@ from adapters.chat.slack.client import FAULTS, Workspace, reason
 from adapters.chat.slack.plan import Plan
 from adapters.chat.slack.poster import Mark, Part, Spot, as_json, find, post, remove, update
 from adapters.chat.slack.render import SHARE, ready_message
+from adapters.chat.slack.sessions import end_session
 from adapters.chat.slack.stream import Stream
 from adapters.chat.slack.translate import PLATFORM
 from adapters.chat.slack.uploads import Upload, share, upload
@@ -145,6 +146,13 @@ class SlackReply:
             await share(self._client, self.lodging.files.split(","), self._thread)
         if message.files:
             await self._attach(message)
+        await self._end_session(message)
+
+    async def _end_session(self, message: SlackMessage) -> None:
+        """With whatever is no progress: in direct messages each thread is a session that works until then."""
+        at = self.lodging
+        if message.plan is None and at.channel.startswith("D") and at.thread_ts:
+            await end_session(self._client, at.channel, at.thread_ts)
 
     async def _attach(self, message: SlackMessage) -> None:
         """No picture may cost a message: without them it says so, and of another file no more than that."""

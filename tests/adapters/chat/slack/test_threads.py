@@ -17,7 +17,7 @@ async def test_a_channel_that_is_closed_later_is_not_taken_for_open_for_long():
     """Nothing private leaks: an admin may make a channel private, or share it with another company, at any time."""
     now = 0.0
     rules = SettingsDesk(MemorySettings(), lambda _: Ceilings(), clock=lambda: datetime.now(UTC))
-    threads = Threads(rules, clock=lambda: now)
+    threads = Threads(rules, FAKES, clock=lambda: now)
     async with SlackWorld.open() as slack:
         team = await OneWorkspace(web_client(BOT_TOKEN, api_url=f"{slack.url}/api/")).find("T1")
 
