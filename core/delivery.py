@@ -62,7 +62,7 @@ class ShownMessages(Protocol):
         ...
 
     async def job_at(self, address: Address) -> str:
-        """The id of the job that a message shows, by the address that was put; "" for none."""
+        """The id of a job that a message shows, by the address that was put; "" for none."""
         ...
 
     async def condemn(self, job_ids: Sequence[str]) -> None:

@@ -39,10 +39,8 @@ _LAPSED = "DELETE FROM open_messages WHERE expires_at <= ? OR put_at <= ?"
 _SHOW = """
     INSERT INTO shown (key, job_id, tenant, visibility, platform, sealed, expires_at)
     SELECT ?, id, tenant, visibility, ?, ?, ? FROM jobs WHERE id = ?
-    ON CONFLICT (key) DO UPDATE SET
-        job_id = excluded.job_id, tenant = excluded.tenant, visibility = excluded.visibility,
-        sealed = excluded.sealed, expires_at = excluded.expires_at
 """
+_SHOWN_AT = "SELECT job_id FROM shown WHERE key > ? AND key < ?"  # hexadecimal, so that `g` is past the last
 _SHOWN = """
     SELECT platform, sealed, expires_at FROM shown WHERE job_id = ?
     UNION ALL SELECT platform, sealed, expires_at FROM addresses WHERE job_id = ?
@@ -109,12 +107,13 @@ class SqlShownMessages:
     async def put(self, job_id: str, addresses: Sequence[Address]) -> None:
         for address in addresses:
             sealed = _sealed(address, self._box)
-            row = (_digest(address), address.platform, sealed, address.expires_at, job_id)
+            row = (_digest(address) + secrets.token_hex(8), address.platform, sealed, address.expires_at, job_id)
             if await self._tables.execute(_SHOW, row) == 0:
                 await self._condemn(address.platform, sealed, address.expires_at)
 
     async def job_at(self, address: Address) -> str:
-        rows = await self._tables.rows("SELECT job_id FROM shown WHERE key = ?", (_digest(address),))
+        begins = _digest(address)
+        rows = await self._tables.rows(_SHOWN_AT, (begins, f"{begins}g"))
         return str(rows[0][0]) if rows else ""
 
     async def condemn(self, job_ids: Sequence[str]) -> None:
@@ -136,7 +135,7 @@ class SqlShownMessages:
 
 
 def _digest(address: Address) -> str:
-    """What a message is found by, although its address is sealed."""
+    """What keys of a message begin with, so that it is found although its address is sealed."""
     told = json.dumps([address.platform, sorted(address.data.items())], ensure_ascii=False, default=str)
     return hashlib.sha256(told.encode()).hexdigest()
 
