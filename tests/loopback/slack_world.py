@@ -138,6 +138,13 @@ class SlackWorld:
         self._show(ack, channel, user)
         return ack
 
+    async def form(self, user: str, channel: str, text: str = "", *, command: str = "/research") -> dict[str, Json]:
+        """Somebody types a slash command that opens a form, once it is acknowledged; the form."""
+        before = len(self.state.views)
+        await self.commands(user, channel, text, command=command)
+        await self.until(lambda: len(self.state.views) > before)
+        return self.state.views[-1]
+
     async def shortcut(self, user: str, message: Message, callback_id: str = "research_this") -> Ack:
         """Somebody picks the message shortcut."""
         payload = {
