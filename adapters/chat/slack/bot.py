@@ -41,7 +41,7 @@ from adapters.chat.slack.client import (
 from adapters.chat.slack.desk import Desk
 from adapters.chat.slack.events import add_events_route
 from adapters.chat.slack.home import Home
-from adapters.chat.slack.inbox import Inbox
+from adapters.chat.slack.inbox import Inbox, Letter
 from adapters.chat.slack.installations import Installations, InstalledWorkspaces
 from adapters.chat.slack.library import SlackLibrary
 from adapters.chat.slack.library_modals import ASK, PAPER, WISH, said_in_modal
@@ -279,8 +279,13 @@ def _add_buttons(app: AsyncApp, buttons: Buttons) -> None:
         app.action(action_id)(listener(act))
     app.view(FEEDBACK)(listener(buttons.explained))
 
+    buttons.desk.inbox.openers[ANSWER_WISH] = buttons.wished
+
     async def wished(ack: Ack, body: Body) -> None:
-        await buttons.wished(body)
+        team, user = (str((body.get(name) or {}).get("id") or "") for name in ("team", "user"))
+        view = {name: body["view"].get(name) for name in ("id", "private_metadata", "state")}
+        kept = {"team": {"id": team}, "view": view}
+        await buttons.desk.inbox.take(Letter(ANSWER_WISH, team, user, f"wish:{view['id']}", kept))
         await ack()
 
     app.view(ANSWER_WISH)(wished)

@@ -299,7 +299,7 @@ class Desk:
         if request.is_private and not place.is_direct:
             reply.lodging = replace(reply.lodging, channel="", thread_ts="")
         elif place.is_direct:
-            at = reply.lodging
+            at = reply.lodging = replace(reply.lodging, session="yes")
             await begin_session(reply.client, at.channel, at.thread_ts, user=said.user_id, asked=said.text)
         request = replace(request, asker=said.user_id, thread=reply.lodging.conversation, channel=place.public_id)
         await self._submit(request, reply, attachments)

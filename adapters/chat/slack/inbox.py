@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from core.delivery import OpenMessages
 
 INBOX = f"{PLATFORM}:inbox"  # as a platform of its own: other messages without a job are the library's
+DROP_WITHIN_S = 0.5  # for one that is just being opened; what became of it by then is stored
 TRIES = 5  # of what breaks each time it is opened; it is tried again with each look at what was left
 
 _log = logging.getLogger(__name__)
@@ -75,6 +76,7 @@ class Inbox:
         opening = self._opening.get(key)
         if opening is not None and opening.task is not None:
             opening.task.cancel()
+            await asyncio.wait({opening.task}, timeout=DROP_WITHIN_S)
         await self._kept.erase(key)
 
     async def resume(self) -> int:

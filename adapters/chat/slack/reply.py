@@ -51,7 +51,7 @@ class Lodging:
     `key` marks it in Slack. `channel` "" means the direct messages of `user`, which are opened when they are
     needed; `ts` "" means that it is not posted yet, or that this is not known. `files` are the ids, with commas, of
     the files that go with the answer. `streamed` is not "" for a message that began as a stream, which may lack its
-    mark.
+    mark, and `session` for one whose thread is an agent's session that works until the answer is there.
     """
 
     team: str
@@ -64,6 +64,7 @@ class Lodging:
     response_url: str = ""
     files: str = ""
     streamed: str = ""
+    session: str = ""
 
     @classmethod
     def read(cls, data: Mapping[str, Json]) -> Lodging:
@@ -149,9 +150,10 @@ class SlackReply:
         await self._end_session(message)
 
     async def _end_session(self, message: SlackMessage) -> None:
-        """With whatever is no progress: in direct messages each thread is a session that works until then."""
+        """With whatever is no progress."""
         at = self.lodging
-        if message.plan is None and at.channel.startswith("D") and at.thread_ts:
+        if at.session and message.plan is None:
+            self.lodging = replace(at, session="")
             await end_session(self._client, at.channel, at.thread_ts)
 
     async def _attach(self, message: SlackMessage) -> None:
