@@ -93,6 +93,7 @@ class ResearchBot(discord.AutoShardedClient):
         self.taking_away = TakingAway(deps.researcher, PLATFORM, partial(take_away, self))
         self.replies: OrderedDict[int, DiscordReply] = OrderedDict()  # by the message that is answered
         self.is_retiring = False
+        self._arriving: asyncio.Task[None] | None = None
         self.tree = app_commands.CommandTree(self)
         add_commands(self)
 
@@ -115,6 +116,7 @@ class ResearchBot(discord.AutoShardedClient):
         except AWAY as exc:
             raise PlatformAway(f"{type(exc).__name__}: {exc}") from exc
         finally:
+            self._stop_arriving()
             await self.http.close()  # `login` makes another session
             self.http.connector = discord.utils.MISSING
 
@@ -139,12 +141,21 @@ class ResearchBot(discord.AutoShardedClient):
     async def retire(self) -> None:
         """Take no more questions, and give those being answered their time."""
         self.is_retiring = True
+        self._stop_arriving()
         await asyncio.gather(self.live.settle(GRACE_S), self.library.settle(GRACE_S))
         await asyncio.gather(self.live.aclose(), self.library.aclose())
+
+    def _stop_arriving(self) -> None:
+        """What began with being ready needs a session that is about to be closed."""
+        if self._arriving is not None:
+            self._arriving.cancel()
 
     # What Discord tells
 
     async def on_ready(self) -> None:
+        if self.is_retiring:
+            return
+        self._arriving = asyncio.current_task()
         resumed = await self._resume() + await self.begun.end_left(self, self._reopen)
         _log.info("discord is ready", extra={"guilds": len(self.guilds), "resumed": resumed})
         await notice_departures(self)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from adapters.chat.slack.client import FAULTS, Workspace, reason
-from adapters.chat.slack.threads import REMEMBERED_S, Remembered
+from adapters.chat.slack.threads import FAILED_S, REMEMBERED_S, Remembered
 
 _log = logging.getLogger(__name__)
 
@@ -20,7 +20,7 @@ class Admins:
         self._known: Remembered[bool] = Remembered(REMEMBERED_S, clock)
 
     async def is_admin(self, workspace: Workspace, user: str) -> bool:
-        """Whoever cannot be looked up is none."""
+        """Whoever cannot be looked up is none, for a minute."""
         known = self._known.get(workspace.team_id, user)
         if known is not None:
             return known
@@ -28,6 +28,7 @@ class Admins:
             described: Mapping[str, Any] = (await workspace.client.users_info(user=user)).get("user") or {}
         except FAULTS as exc:
             _log.warning("person is taken as no admin", extra={"reason": reason(exc)})
+            self._known.put(workspace.team_id, user, value=False, life_s=FAILED_S)
             return False
         is_own = not described.get("team_id") or described["team_id"] == workspace.team_id  # guests of shared channels
         is_admin = is_own and (described.get("is_admin") is True or described.get("is_owner") is True)
