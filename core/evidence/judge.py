@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -16,7 +17,7 @@ from typing import Final, Literal, Protocol
 import regex
 
 from core.answer import Evidence, ModelUsage
-from core.errors import ModelError
+from core.errors import ControlFailed, ModelError
 from core.events import Json
 from core.growing_json import named, whole_number
 from core.llm import ask, complete, strict
@@ -28,6 +29,7 @@ Dialect = Literal["json", "pairwise"]
 PAIRS_A_CALL = 8  # small, so that the first verdicts come while the answer is still being written
 CALLS_AT_ONCE = 6
 LINGER_S = 0.15  # that a pair waits for others; a sentence takes longer to be written
+CONTROL_LASTS_S = 300.0  # of a judge that is asked pair by pair, for which a control is a call more
 MAX_CLAIM_CHARS = 600
 MAX_PASSAGE_CHARS = 1200  # of one passage; three of them and the claim are some 900 tokens
 MAX_REASON_CHARS = 160
@@ -111,7 +113,7 @@ class SupportJudge(Protocol):
         ...
 
 
-def judge_of(model: ChatModel, dialect: Dialect | None = None) -> SupportJudge:
+def judge_of(model: ChatModel, dialect: Dialect | None = None) -> JsonJudge | PairwiseJudge:
     """The judge that speaks `dialect`, by default the one that the model's name tells."""
     is_pairwise = any(name in model.name.casefold() for name in _PAIRWISE_NAMES)
     return (
@@ -332,6 +334,77 @@ def _rows(text: str) -> Iterator[Mapping[str, Json]]:
         at = text.find("{", end)
 
 
+# A judge that says yes to everything
+
+CONTROLS: Final = (  # each claim is plainly denied by its passage; some 25 tokens, and 45 with its tags and verdict
+    Pair("The museum is free for children.", ("Everybody has to pay at the museum, and children are no exception.",)),
+    Pair("Anna sold her bicycle last summer.", ("Anna never sold her bicycle. She still rides it to work every day.",)),
+    Pair("There is meat in the soup.", ("The soup is made of vegetables alone; there is no meat in it.",)),
+    Pair("The office is open on Sundays.", ("The office is closed on Sundays and open on all other days.",)),
+    Pair("The train to the coast leaves at nine.", ("The train to the coast leaves at six, and none leaves at nine.",)),
+    Pair("The lake was frozen in January.", ("In January the lake was not frozen, and boats went out as usual.",)),
+)
+
+
+def control_of(pairs: Sequence[Pair]) -> tuple[Pair, int]:
+    """The control that rides along with `pairs`, and where among them: the same whenever they are asked again."""
+    drawn = zlib.crc32("\n".join(pair.claim for pair in pairs).encode("utf-8", "replace"))
+    return CONTROLS[drawn % len(CONTROLS)], drawn // len(CONTROLS) % (len(pairs) + 1)
+
+
+@dataclass
+class ControlledJudge:
+    """Confirms nothing while `model_judge` confirms a control, a false sentence of ours beside what denies it.
+
+    What is refused in such a call stays refused, since a judge that says yes to everything rarely says no. `report`
+    is told of it once.
+    """
+
+    model_judge: JsonJudge | PairwiseJudge
+    report: Callable[[ModelError], None] = lambda failure: None
+    _can_deny: bool | None = None  # as the last control that was answered tells
+    _known_until: float = 0.0  # loop time
+    _is_reported: bool = False
+
+    async def judge(self, pairs: Sequence[Pair], *, timeout_s: float) -> Rulings:
+        at = asyncio.get_running_loop().time()
+        if at < self._known_until:
+            rulings, can_deny = await self.model_judge.judge(pairs, timeout_s=timeout_s), self._can_deny
+        else:
+            control, place = control_of(pairs)
+            rulings = await self.model_judge.judge([*pairs[:place], control, *pairs[place:]], timeout_s=timeout_s)
+            said = list(rulings.judgements)
+            can_deny = self._learn(said.pop(place), at)
+            rulings = replace(rulings, judgements=tuple(said))
+        return rulings if can_deny else replace(rulings, judgements=tuple(map(_unless_yes, rulings.judgements)))
+
+    async def judge_answer(self, question: str, text: str, *, timeout_s: float) -> AnswerRuling:
+        ruling = await self.model_judge.judge_answer(question, text, timeout_s=timeout_s)
+        return replace(ruling, answers=None) if ruling.answers and self._can_deny is False else ruling
+
+    def _learn(self, said: Judgement | None, at: float) -> bool:
+        """Whether what was confirmed beside a control counts; a control that was left out tells nothing new.
+
+        It was asked for twice by then, so a judge of which nothing is known yet has not shown that it can say no.
+        """
+        if said is not None:
+            self._can_deny = said.ruling is not Ruling.SUPPORTED
+            self._known_until = at + CONTROL_LASTS_S if isinstance(self.model_judge, PairwiseJudge) else at
+        if not self._can_deny and not self._is_reported:
+            self._is_reported = True
+            fault = "left out" if said is None else "confirmed"
+            name = self.model_judge.model.name
+            self.report(
+                ControlFailed(f"not confirmed: the check model {name} {fault} a control sentence that is false")
+            )
+        return bool(self._can_deny)
+
+
+def _unless_yes(judgement: Judgement | None) -> Judgement | None:
+    is_yes = judgement is not None and judgement.ruling in (Ruling.SUPPORTED, Ruling.PARTIAL)
+    return None if is_yes else judgement
+
+
 # While the answer is being written
 
 
@@ -348,6 +421,7 @@ class Judging:
     call_timeout_s: float = 20.0
     usage: list[ModelUsage] = field(default_factory=list)
     failures: list[ModelError] = field(default_factory=list)
+    _linger_s: float = LINGER_S
     _waiting: list[tuple[Pair, asyncio.Future[Judgement | None]]] = field(default_factory=list)
     _calls: set[asyncio.Task[None]] = field(default_factory=set)
     _timer: asyncio.TimerHandle | None = None
@@ -363,12 +437,19 @@ class Judging:
         if len(self._waiting) >= PAIRS_A_CALL:
             self._start()
         elif self._timer is None:
-            self._timer = loop.call_later(LINGER_S, self._start)
+            self._timer = loop.call_later(self._linger_s, self._start)
         try:
             async with asyncio.timeout(max(self.left_s(), 0.01)):
                 return list(await asyncio.gather(*futures))
         except TimeoutError:
             return [future.result() if future.done() and not future.cancelled() else None for future in futures]
+
+    def hurry(self, *, is_on: bool = True) -> None:
+        """Nothing more is being written that a pair should wait for; `is_on` False where writing begins anew."""
+        self._linger_s = 0.0 if is_on else LINGER_S
+        if is_on and self._timer is not None:
+            self._timer.cancel()
+            self._timer = asyncio.get_running_loop().call_later(0.0, self._start)  # behind the last sentences' pairs
 
     async def answers(self, question: str, text: str) -> AnswerRuling:
         """Whether `text` answers `question`; open where nobody could be asked."""

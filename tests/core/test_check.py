@@ -20,7 +20,7 @@ from core.modes.check import MAX_CLAIMS, MAX_MESSAGE_CHARS, split_claims
 from core.ports import ChatRequest
 from core.researcher import Researcher
 from core.runner import DirectSteps, run_job
-from tests.fakes import FakeModel, FakeSearch, Idle, hit, make_deps
+from tests.fakes import FakeModel, FakeSearch, Idle, hit, is_control, make_deps
 
 TOWER = (
     "The Eiffel Tower is a wrought-iron lattice tower in Paris. The Eiffel Tower is 330 metres tall. "
@@ -87,8 +87,10 @@ async def test_sources_that_disagree_make_a_claim_mixed() -> None:
 
 def answering(verdict: str) -> Mapping[str, object]:
     def answer(request: ChatRequest) -> str:
-        count = request.user.count("<item number=")
-        rows = [{"item": number, "reason": "r", "verdict": verdict} for number in range(1, count + 1)]
+        rows = [
+            {"item": number, "reason": "r", "verdict": "contradicted" if is_control(item) else verdict}
+            for number, item in enumerate(request.user.split("<item ")[1:], start=1)
+        ]
         return json.dumps({"verdicts": rows})
 
     return {"check": answer}

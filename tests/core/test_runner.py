@@ -20,7 +20,7 @@ from core.researcher import Researcher
 from core.runner import DirectSteps, run_job
 from core.stages.synthesize import LATE_NOTICE, QUOTED_NOTICE
 from tests.core.cats import PLAN, PURR, QUESTION, cat_search, final, research, written
-from tests.fakes import FakeModel, FakeSearch, Idle, Ledger, hit, make_deps
+from tests.fakes import FakeModel, FakeSearch, Idle, Ledger, hit, is_control, make_deps
 
 
 async def test_a_question_becomes_a_cited_answer_and_every_stage_is_told() -> None:
@@ -72,14 +72,18 @@ async def test_a_check_model_judges_instead_of_the_writer_and_costs_what_it_cost
     """N-01: a fact-check model is asked pair by pair; whether the summary answers is left to the rules then."""
     claim = "A cat's larynx makes the sound of purring [1]."
     writer = FakeModel({"plan": PLAN, "answer": written(claim)})
-    checker = FakeModel({"check": "Yes"}, name="bespoke-minicheck")
+    checker = FakeModel(
+        {"check": lambda request: "No" if is_control(request.user) else "Yes"}, name="bespoke-minicheck"
+    )
     settings = Settings(prices_usd_per_million={"fake-1": (0.0, 0.0), "bespoke-minicheck": (1.0, 1.0)})
     deps = replace(make_deps(search=[cat_search()], model=writer, settings=settings), check_model=checker)
 
     done = final(await research(deps))
 
     assert writer.calls("check") == writer.calls("answers") == []
-    assert checker.asked[0].user.startswith("Document: Purring\n")
+    assert [call.user.startswith("Document: Purring\n") for call in checker.asked] == [
+        not is_control(call.user) for call in checker.asked
+    ]
     assert done["citations"][0]["verdict"] == "supported"
     assert done["metadata"]["cost_usd"] == pytest.approx(
         sum(len(call.user) // 4 + len("Yes") // 4 for call in checker.asked) / 1e6

@@ -13,10 +13,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from core.answer import ModelUsage
-from core.errors import ModelUnavailable
+from core.errors import ModelRejected
 from core.events import Json
 from core.ports import ChatDelta, ChatRequest
 from tests.evals.whole.cases import Opinion, Statement, World
+from tests.fakes import is_control
 
 _ITEM = re.compile(r'<item number="?(\d+)"?[^>]*>(.*?)</item>', re.DOTALL)
 _CLAIM = re.compile(r"<claim[^>]*>(.*?)</claim>", re.DOTALL)
@@ -62,7 +63,7 @@ class ScriptedModel:
         if request.purpose == "answer":
             return self._write(request)
         if self.judge is Judge.NONE:
-            raise ModelUnavailable("the judge cannot be asked")
+            raise ModelRejected("the judge cannot be asked")  # an error that is not waited for
         if "answers" in str(request.schema.get("properties", "")) and not _ITEM.search(request.user):
             return json.dumps({"answers": "yes" if self._says_it_answers() else "no", "reason": ""})
         verdicts = [self._verdict(int(number), item, request) for number, item in _ITEM.findall(request.user)]
@@ -88,7 +89,9 @@ class ScriptedModel:
     def _verdict(self, number: int, item: str, request: ChatRequest) -> dict[str, Json]:
         claim = " ".join(_CLAIM.findall(item)[:1])
         opinion: Opinion = "supported" if self.judge is Judge.YES else "unsupported"
-        if self.judge is Judge.RIGHT:
+        if self.judge is Judge.RIGHT and is_control(claim):
+            opinion = "contradicted"
+        elif self.judge is Judge.RIGHT:
             opinion = self.opinion(claim, " ".join(_PASSAGE.findall(item)) or item)
         allowed = set(_allowed(request.schema))
         word = next((word for word in _WORDS[opinion] if not allowed or word in allowed), "unsupported")
