@@ -424,6 +424,26 @@ async def test_what_is_not_verbatim_the_judge_decides(verdict: str, is_shown: bo
     assert len(done["answer"]["removed"]) == (0 if is_shown else 2)
 
 
+async def test_what_a_judge_confirms_that_says_yes_to_everything_is_not_confirmed() -> None:
+    """D18: readers see ◐, and what is word for word keeps its ✓; operators are told once."""
+    firm = "Cats purr because the muscles of the larynx twitch about 25 times a second"
+    free = PARAPHRASES[0]
+    rows = [{"item": item, "reason": "", "verdict": "supported"} for item in range(1, 9)]
+    model = FakeModel(
+        {"plan": PLAN, "answer": written(f"{firm} [1]. {free} [1]."), "check": json.dumps({"verdicts": rows})}
+    )
+    ledger = Ledger()
+
+    done = final(await research(replace(make_deps(search=[cat_search()], model=model), recorder=ledger)))
+
+    assert {citation["claim"].rstrip("."): citation["verdict"] for citation in done["citations"]} == {
+        firm: "supported",
+        free: "unchecked",
+    }
+    assert done["answer"]["confidence"] != "high"
+    assert ledger.values("errors", "check:ControlFailed") == [1]
+
+
 async def test_when_the_checker_fails_the_answer_goes_out_as_unchecked_with_low_confidence() -> None:
     """S003-15: labelled "citations unchecked", at most Low."""
     first = PARAPHRASES[0]
