@@ -34,10 +34,11 @@ _WORDS: dict[Opinion, tuple[str, ...]] = {
 
 
 class Judge(StrEnum):
-    """How the check calls are answered. `NONE`: they cannot be asked."""
+    """How the check calls are answered. `CARELESS`: yes, but to the control sentence; `NONE`: they cannot be asked."""
 
     RIGHT = "right"
     YES = "yes"
+    CARELESS = "careless"
     NO = "no"
     NONE = "none"
 
@@ -84,12 +85,12 @@ class ScriptedModel:
         return json.dumps({"summary": summary, "detail": detail, "citations": []}, ensure_ascii=False)
 
     def _says_it_answers(self) -> bool:
-        return self.judge is Judge.YES or (self.judge is Judge.RIGHT and self.world.answers)
+        return self.judge in (Judge.YES, Judge.CARELESS) or (self.judge is Judge.RIGHT and self.world.answers)
 
     def _verdict(self, number: int, item: str, request: ChatRequest) -> dict[str, Json]:
         claim = " ".join(_CLAIM.findall(item)[:1])
-        opinion: Opinion = "supported" if self.judge is Judge.YES else "unsupported"
-        if self.judge is Judge.RIGHT and is_control(claim):
+        opinion: Opinion = "supported" if self.judge in (Judge.YES, Judge.CARELESS) else "unsupported"
+        if self.judge in (Judge.RIGHT, Judge.CARELESS) and is_control(claim):
             opinion = "contradicted"
         elif self.judge is Judge.RIGHT:
             opinion = self.opinion(claim, " ".join(_PASSAGE.findall(item)) or item)
