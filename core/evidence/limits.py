@@ -20,11 +20,10 @@ from core.evidence.alignment import (
     is_plural,
     is_year_token,
 )
-from core.evidence.cues import Cue
 from core.evidence.quantities import shares
 from core.evidence.verbatim import find_frame, quotations_in, verify_quote
 from core.evidence.words import Kind, Reading, Token, is_irregular_past, read
-from core.text.language import KNOWN, detect_language, negations
+from core.text.language import KNOWN, Cue, detect_language, negations
 
 _CONTRAST = regex.compile(
     r"[;:]|\b(?:but|yet|whereas|while|although|though|however|aber|sondern|während|mais|tandis|pero|sino|mientras|ma|"

@@ -24,11 +24,10 @@ from core.evidence.alignment import (
     is_year_token,
 )
 from core.evidence.binding import BINDING_RULES, check_subject
-from core.evidence.cues import Cue
 from core.evidence.limits import AROUND_RULES, LIMIT_RULES, check_language, denials
 from core.evidence.quantities import has_number, is_about, is_part, measure, near, ratio_of, shares, start_of_quantity
 from core.evidence.words import Kind, Reading, Token, is_irregular_past, match_tokens, read
-from core.text.language import negations
+from core.text.language import Cue, negations
 from core.text.numbers import MONTHS, is_loose, unit_of
 
 __all__ = ["Force", "Veto", "find_vetoes", "says_same"]

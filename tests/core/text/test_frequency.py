@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.terms import terms
-from core.text.frequency import rarity
+from core.text.language import rarity
 
 ADDED_AND_ASKED = {
     "en": ("really exactly actually today", "photosynthesis mortgage cathedral Eiffel"),
