@@ -11,23 +11,13 @@ from core.evidence.alignment import Comparison, Force, Rule, Veto, calendar_of, 
 from core.evidence.opposites import kinds, senses
 from core.evidence.quantities import measure
 from core.evidence.verbatim import points_back, subject_of
-from core.evidence.words import Kind, Reading, Token, is_irregular_past, read
+from core.evidence.words import Kind, Reading, Token, is_irregular_past, listed, read
 from core.text.language import KNOWN
 from core.text.numbers import unit_of
 
 MIN_STRANGE = 0.2  # share of the claim's content words that the source has no word for
 MIN_LAST = 2  # plain words at the claim's end that are all strange: a predicate that was made up
 MIN_PREFIX = 5  # letters that words of one origin share
-# Words that may be said of anything: degrees, counts, and words that stand for others.
-_GENERIC = frozenset(
-    """more most less least nearly almost roughly about around slightly according often always usually many several
-    various higher lower larger smaller greater fewer better worse bigger older younger longer shorter oldest
-    youngest newest today later earlier next also too even still only just back away together ago once twice
-    much further well such own other another same different first second third last people person thing part
-    kind type sort way number amount time times whole however half quarter million billion exceed exceeds
-    exceeded exceeding total came comes little last lasts lasted take takes took average mean percentage point
-    points""".split()
-)
 
 
 def check_invention(pair: Comparison) -> Iterator[Veto]:
@@ -43,7 +33,7 @@ def check_invention(pair: Comparison) -> Iterator[Veto]:
 
 def _is_plain(word: Token) -> bool:
     lower = word.text.lower()
-    is_said_of_anything = len(lower) < 3 or lower in _GENERIC or unit_of(lower) is not None
+    is_said_of_anything = len(lower) < 3 or lower in listed("generic") or unit_of(lower) is not None
     return word.kind is Kind.WORD and not word.values and not is_said_of_anything
 
 

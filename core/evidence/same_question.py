@@ -13,7 +13,7 @@ import regex
 
 from core.evidence.limits import is_denying
 from core.evidence.opposites import are_opposite
-from core.evidence.words import ROOT_MATCH, Kind, Reading, Token, match_tokens, read
+from core.evidence.words import ROOT_MATCH, Kind, Reading, Token, listed, match_tokens, read
 
 # Ways of asking for one thing, as people interchange them; the right side is what is compared.
 _REPHRASED: tuple[tuple[regex.Pattern[str], str], ...] = tuple(
@@ -44,22 +44,7 @@ _REPHRASED: tuple[tuple[regex.Pattern[str], str], ...] = tuple(
         (r"(?:what is )?the reasons?(?: (?:why|for|that))?|for what reason", "why"),
     )
 )
-# Words that only ask, or that stand for any doing; what is asked about is in the others.
-_WEIGHTLESS = frozenset(
-    """explain explanation describe description tell give show know want need understand define definition discuss
-    outline summarize summarise summary overview elaborate detail question answer please help example examples
-    way manner thing things stuff happen happens look looks looking seem make makes making made do does doing done get
-    gets getting take takes taking taken use used uses using have has having go goes work works working exist exists
-    existence mean means meaning concept term purpose role kind type sort various different possible actually really
-    basically generally exactly currently current present today's main mainly important team person people human humans
-    someone somebody anyone doctor doctors expert experts you your yours my our his her their it its one ones what which
-    simple simply simplify clearly briefly short quick good well best-practice""".split()
-)
 _SIGNED = regex.compile(r"[\p{L}\p{N}]+[+#]+|(?<![\p{L}\p{N}])[.][\p{L}]\p{L}+")  # C++, C#, .NET
-_LIMITS = frozenset(
-    """without against before after under below above over during until since within beyond except only all every each
-    some any most least more less fewer both either first last ever always never""".split()
-)
 _ASKS = regex.compile(r"\b(who|whom|whose|where|when|why|how many|how much|how often|how far|how long|how)\b")
 
 
@@ -101,7 +86,7 @@ class Question:
     @cached_property
     def limits(self) -> frozenset[str]:
         """Small words that change what is asked for: without, before, all, least."""
-        return frozenset(token.text.lower() for token in self.reading.tokens) & _LIMITS
+        return frozenset(token.text.lower() for token in self.reading.tokens) & listed("limiting")
 
     @cached_property
     def asks(self) -> str:
@@ -118,7 +103,7 @@ class Question:
             return False
         if self.is_name(token):
             return True
-        return token.is_content and token.text.lower() not in _WEIGHTLESS
+        return token.is_content and token.text.lower() not in listed("weightless")
 
     def _is_acronym(self, token: Token) -> bool:
         return len(token.text) > 1 and token.text.isupper() and not self.text.isupper()

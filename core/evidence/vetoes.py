@@ -26,7 +26,7 @@ from core.evidence.alignment import (
 from core.evidence.binding import BINDING_RULES, check_subject
 from core.evidence.limits import AROUND_RULES, LIMIT_RULES, check_language, denials
 from core.evidence.quantities import has_number, is_about, is_part, measure, near, ratio_of, shares, start_of_quantity
-from core.evidence.words import Kind, Reading, Token, is_irregular_past, match_tokens, read
+from core.evidence.words import Kind, Reading, Token, is_irregular_past, listed, match_tokens, read
 from core.text.language import Cue, negations
 from core.text.numbers import MONTHS, is_loose, unit_of
 
@@ -261,12 +261,6 @@ def _steps(reading: Reading, number: Token) -> str:
 # Names, roles and opposites
 
 
-TITLES = frozenset(
-    """mr mrs ms miss dr prof professor sir dame lord lady king queen prince princess president minister chancellor
-    senator governor mayor pope saint st captain general colonel judge justice coach bishop herr frau""".split()
-)
-
-
 def _check_names(pair: Comparison) -> Iterator[Veto]:
     """A name in another's place, or one that the source nowhere has."""
     for run in _name_runs(pair):
@@ -300,7 +294,12 @@ def _name_runs(pair: Comparison) -> list[list[Token]]:
     """The claim's names, those side by side as one; months and weekdays left out."""
     runs: list[list[Token]] = []
     for word in pair.claim.content:
-        if not _is_proper(pair, word) or calendar_of(word) or word.text.lower() in TITLES or unit_of(word.text):
+        if (
+            not _is_proper(pair, word)
+            or calendar_of(word)
+            or word.text.lower() in listed("titles")
+            or unit_of(word.text)
+        ):
             continue
         if runs and word.start - runs[-1][-1].end == 1:
             runs[-1].append(word)
@@ -322,7 +321,7 @@ def _replacing(pair: Comparison, word: Token) -> Token | None:
     """The name that stands in its place, unless the claim's stands beside it or has a capital by its place alone."""
 
     def is_name(other: Token) -> bool:
-        is_plain = calendar_of(other) or other.text.lower() in TITLES or unit_of(other.text)
+        is_plain = calendar_of(other) or other.text.lower() in listed("titles") or unit_of(other.text)
         return other.kind is Kind.NAME and not is_plain
 
     if word in pair.partner:
@@ -339,10 +338,6 @@ def _is_form_of(name: str, said: Token, home: Reading) -> bool:
 
 ALL_THERE = 0.75  # share of the claim's words that the sentence must have, before their places are compared
 MAX_UNITS = 40  # words or names of a claim that are tried in each other's place
-_SYMMETRIC = frozenset(
-    """meet met marri marry border resembl equal differ different similar same between share tie join say tell report
-    state announc explain add write note ask repli quot""".split()
-)
 _BE = frozenset("is are was were be been being and or nor as like with versus vs".split())
 _PASSIVE = regex.compile(
     r"\b(?:\p{L}+ed|\p{L}+en|\p{L}+wn|made|led|built|won|held|found|sold|bought|told|kept|lost|put|sung|run|begun|"
@@ -455,7 +450,7 @@ def _exchange(pair: Comparison, one: tuple[Token, Token], other: tuple[Token, To
         and other[1].end <= place.start < one[1].start
     ]
     leads = {word for slot in slots[1] for word in slot}
-    if any(word.stem in _SYMMETRIC for word in between) or (not pivots and leads <= _BE):
+    if any(word.stem in listed("symmetric") for word in between) or (not pivots and leads <= _BE):
         return False
     owner = any(word.text.endswith(("'s", "’s", "s'", "s’")) for word in (*one, *other))
     return not owner and bool(pivots or leads - _BE)

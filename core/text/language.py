@@ -53,7 +53,8 @@ _LATIN = str.maketrans(
 ) | str.maketrans({"ж": "zh", "ц": "ts", "ч": "ch", "ш": "sh", "ю": "iu", "я": "ia", "ь": "", "θ": "th", "ψ": "ps"})
 _SPELLINGS = regex.compile(r"ph|[tc]h|qu|ck|[kzyw]|(.)(?=\1)")
 _SOUNDS = {"ph": "f", "th": "t", "ch": "c", "qu": "c", "ck": "c", "k": "c", "z": "c", "y": "i", "w": "v"}
-KNOWN = ("en", "de", "fr", "es", "it", "pt", "nl")  # languages whose negations, numbers and months the rules know
+_CODES = ("en", "de", "fr", "es", "it", "pt", "nl")
+KNOWN = frozenset(_CODES)  # languages whose negations, numbers and months the rules know
 
 # Of the identifier's languages those that short questions of a large neighbour are taken for (Aragonese for Spanish).
 _TOO_NEAR = frozenset("an br bs eo fy ga gd gn ht jv ku la lb lg ln mg nn oc om qu rw sn so st vo wa".split())
@@ -110,20 +111,20 @@ def language_of(text: str) -> str:
 
     Words for numbers and months tell too, but less, as some are small words elsewhere.
     """
-    counts = dict.fromkeys(KNOWN, 0.0)
+    counts = dict.fromkeys(_CODES, 0.0)
     known = _languages_by_word()
     for word in _WORD.findall(text.lower()):
         for code, weight in known.get(word, ()):
             counts[code] += weight
     best = max(counts.values())
-    equal = [code for code in KNOWN if counts[code] == best] if best else []
+    equal = [code for code in _CODES if counts[code] == best] if best else []
     return max(equal, key=lambda code: len(_telling(code).findall(text))) if len(equal) > 1 else "".join(equal)
 
 
 @cache
 def _languages_by_word() -> Mapping[str, Sequence[tuple[str, float]]]:
     known: dict[str, dict[str, float]] = defaultdict(dict)
-    for code in KNOWN:
+    for code in _CODES:
         words = numerals(code)
         for listed, weight in (
             (words.calendar, 0.6),
