@@ -14,12 +14,11 @@ import regex
 from rapidfuzz import fuzz
 
 from core.answer import Citation, Claim, Evidence, Section, Verdict
-from core.evidence.blocks import cells, find_row
 from core.evidence.citations import keep_markers, parse_markers, strip_markers
 from core.evidence.conflicts import contrary_passages
 from core.evidence.judge import MAX_PASSAGE_CHARS, Asked, Judgement, Pair, Ruling
 from core.evidence.passages import EvidenceIndex
-from core.evidence.structure import RULE, Grounded, Judged, is_answer_word, leading_word, leans
+from core.evidence.structure import RULE, Grounded, Judged, cells, find_row, is_answer_word, leading_word, leans
 from core.evidence.verbatim import find_verbatim, verify_quote
 from core.evidence.vetoes import Force, find_vetoes
 from core.injection import instructions_in, is_instruction, mask

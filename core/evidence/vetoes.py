@@ -294,12 +294,7 @@ def _name_runs(pair: Comparison) -> list[list[Token]]:
     """The claim's names, those side by side as one; months and weekdays left out."""
     runs: list[list[Token]] = []
     for word in pair.claim.content:
-        if (
-            not _is_proper(pair, word)
-            or calendar_of(word)
-            or word.text.lower() in listed("titles")
-            or unit_of(word.text)
-        ):
+        if not _is_proper(pair, word) or _names_nobody(word):
             continue
         if runs and word.start - runs[-1][-1].end == 1:
             runs[-1].append(word)
@@ -317,16 +312,17 @@ def _is_proper(pair: Comparison, token: Token) -> bool:
     return token not in pair.partner and token.stem in pair.wider.name_stems
 
 
+def _names_nobody(word: Token) -> bool:
+    """Whether it is a month, a title or a unit."""
+    return bool(calendar_of(word) or word.text.lower() in listed("titles") or unit_of(word.text))
+
+
 def _replacing(pair: Comparison, word: Token) -> Token | None:
     """The name that stands in its place, unless the claim's stands beside it or has a capital by its place alone."""
 
-    def is_name(other: Token) -> bool:
-        is_plain = calendar_of(other) or other.text.lower() in listed("titles") or unit_of(other.text)
-        return other.kind is Kind.NAME and not is_plain
-
     if word in pair.partner:
         return None
-    said = pair.in_place_of(word, is_name)
+    said = pair.in_place_of(word, lambda other: other.kind is Kind.NAME and not _names_nobody(other))
     return said if said is not None and not pair.claim.match(said) else None
 
 
