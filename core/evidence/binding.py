@@ -9,7 +9,7 @@ import regex
 
 from core.evidence.alignment import Comparison, Force, Rule, Veto, calendar_of, has_name, is_plural, is_year_token
 from core.evidence.opposites import kinds, senses
-from core.evidence.quantities import measure
+from core.evidence.quantities import dimension_of
 from core.evidence.verbatim import points_back, subject_of
 from core.evidence.words import Kind, Reading, Token, is_irregular_past, listed, read
 from core.text.language import KNOWN
@@ -139,12 +139,12 @@ def check_list(pair: Comparison) -> Iterator[Veto]:
 
 def _owner(home: Reading, number: Token, holders: list[Token]) -> Token | None:
     """The name beside the number in a list where names and such numbers take turns; None if it is a holder's."""
-    kind = (is_year_token(number), _unit(home, number))
+    kind = (is_year_token(number), dimension_of(home, number))
     items = [
         word
         for word in home.tokens
         if (word.kind is Kind.NAME and not calendar_of(word))
-        or (word.kind is Kind.NUMBER and (is_year_token(word), _unit(home, word)) == kind)
+        or (word.kind is Kind.NUMBER and (is_year_token(word), dimension_of(home, word)) == kind)
     ]
     runs = [list(run) for _, run in groupby(items, key=lambda word: word.kind)]
     at = next(place for place, run in enumerate(runs) if number in run)
@@ -156,11 +156,6 @@ def _owner(home: Reading, number: Token, holders: list[Token]) -> Token | None:
         return None
     others = [word for run in runs if run is not beside for word in run if word.kind is Kind.NAME]
     return beside[-1] if any(other.stem == word.stem for other in others for word in holders) else None
-
-
-def _unit(reading: Reading, number: Token) -> str:
-    measured = measure(reading, number)
-    return measured.dimension if measured else ""
 
 
 def check_holder(pair: Comparison) -> Iterator[Veto]:

@@ -23,6 +23,7 @@ from core.growing_json import named, whole_number
 from core.llm import ask, complete, strict
 from core.ports import ChatModel, ChatRequest
 from core.prompts import load_prompt
+from core.text.language import Cue
 
 Dialect = Literal["json", "pairwise"]
 
@@ -200,7 +201,7 @@ class PairwiseJudge:
         """Yes or no; asked once more where it is neither, then None."""
         title = f"{pair.title}\n" if pair.title else ""
         document = title + "\n".join(_plain(passage, MAX_PASSAGE_CHARS) for passage in pair.passages)
-        claim = f"{pair.before} {clause}" if pair.before and _LEANS.match(clause) else clause
+        claim = f"{pair.before} {clause}" if pair.before and Cue.BACK.end_at("en", clause, 0) else clause
         request = ChatRequest(
             purpose="check",
             system="",
@@ -222,7 +223,6 @@ class PairwiseJudge:
 
 
 _YES_OR_NO = regex.compile(r"\b(?:yes|no)\b", regex.IGNORECASE)
-_LEANS = regex.compile(r"(?:it|its|he|his|she|her|they|their|this|that|these|those)\b", regex.IGNORECASE)
 _CLAUSE = regex.compile(  # a second statement: a mark or joint word, then a subject and more
     r"\s*;\s+|,\s+(?:while|whereas|although|but|and|wobei|während|aber|und|mientras|pero|y)\s+(?=\S+\s+\S+\s+\S+)",
     regex.IGNORECASE,

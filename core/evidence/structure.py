@@ -90,6 +90,12 @@ def is_answer_word(text: str) -> bool:
     return _ANSWER_WORD.fullmatch(text) is not None
 
 
+def without_bullet(text: str) -> str:
+    """A list's item without its bullet or number, which are no part of what is claimed."""
+    bullet = ITEM.match(text)
+    return text[bullet.end() :] if bullet else text
+
+
 def leading_word(text: str) -> str:
     """The "However, " or "Yes, " that a sentence begins with, "" where there is none."""
     found = _LEADING.match(text)
@@ -98,7 +104,7 @@ def leading_word(text: str) -> str:
 
 def leans(text: str) -> bool:
     """Whether a sentence needs the one before it to be understood."""
-    bare = ITEM.sub("", text, count=1)
+    bare = without_bullet(text)
     return _LEANS.match(bare[len(leading_word(bare)) :]) is not None
 
 

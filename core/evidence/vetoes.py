@@ -25,7 +25,17 @@ from core.evidence.alignment import (
 )
 from core.evidence.binding import BINDING_RULES, check_subject
 from core.evidence.limits import AROUND_RULES, LIMIT_RULES, check_language, denials
-from core.evidence.quantities import has_number, is_about, is_part, measure, near, ratio_of, shares, start_of_quantity
+from core.evidence.quantities import (
+    dimension_of,
+    has_number,
+    is_about,
+    is_part,
+    measure,
+    near,
+    ratio_of,
+    shares,
+    start_of_quantity,
+)
 from core.evidence.words import Kind, Reading, Token, is_irregular_past, listed, match_tokens, read
 from core.text.language import Cue, negations
 from core.text.numbers import MONTHS, is_loose, unit_of
@@ -87,7 +97,7 @@ def _check_numbers(pair: Comparison) -> Iterator[Veto]:
             continue
         elif said is not None:
             alike = is_year_token(number) == is_year_token(said)
-            alike = alike and _dimension(pair.claim, number) == _dimension(pair.home, said)
+            alike = alike and dimension_of(pair.claim, number) == dimension_of(pair.home, said)
             force = pair.force([number]) if alike else Force.DOUBTS
             yield Veto("numbers", force, f"the source says {said.text}, not {number.text}")
         elif not is_loose(number.text):
@@ -111,11 +121,6 @@ def _counted(reading: Reading, number: Token) -> Token | None:
     at = reading.positions[number] + 1
     word = reading.tokens[at] if at < len(reading.tokens) else None
     return word if word is not None and word.kind in (Kind.WORD, Kind.SIGN) else None
-
-
-def _dimension(reading: Reading, number: Token) -> str:
-    measured = measure(reading, number)
-    return measured.dimension if measured else ""
 
 
 def _may_be(pair: Comparison, number: Token) -> bool:
