@@ -354,50 +354,55 @@ def control_of(pairs: Sequence[Pair]) -> tuple[Pair, int]:
 
 @dataclass
 class ControlledJudge:
-    """Confirms nothing while `model_judge` confirms a control, a false sentence of ours beside what denies it.
+    """Confirms nothing beside a control that `model_judge` confirms, a false sentence of ours with what denies it.
 
-    What is refused in such a call stays refused, since a judge that says yes to everything rarely says no. `report`
-    is told of it once.
+    Nor while it has not denied more controls than it confirmed: one that says yes to nearly everything denies a few.
+    What is refused stays refused, since such a judge rarely says no. `report` is told of it once.
     """
 
     model_judge: JsonJudge | PairwiseJudge
     report: Callable[[ModelError], None] = lambda failure: None
-    _can_deny: bool | None = None  # as the last control that was answered tells
+    _denied: int = 0
+    _confirmed: int = 0
     _known_until: float = 0.0  # loop time
     _is_reported: bool = False
 
     async def judge(self, pairs: Sequence[Pair], *, timeout_s: float) -> Rulings:
         at = asyncio.get_running_loop().time()
         if at < self._known_until:
-            rulings, can_deny = await self.model_judge.judge(pairs, timeout_s=timeout_s), self._can_deny
+            rulings, fault = await self.model_judge.judge(pairs, timeout_s=timeout_s), ""
         else:
             control, place = control_of(pairs)
             rulings = await self.model_judge.judge([*pairs[:place], control, *pairs[place:]], timeout_s=timeout_s)
             said = list(rulings.judgements)
-            can_deny = self._learn(said.pop(place), at)
+            fault = self._learn(said.pop(place), at)
             rulings = replace(rulings, judgements=tuple(said))
-        return rulings if can_deny else replace(rulings, judgements=tuple(map(_unless_yes, rulings.judgements)))
+        is_believed = not fault and self._denied > self._confirmed
+        return rulings if is_believed else replace(rulings, judgements=tuple(map(_unless_yes, rulings.judgements)))
 
     async def judge_answer(self, question: str, text: str, *, timeout_s: float) -> AnswerRuling:
         ruling = await self.model_judge.judge_answer(question, text, timeout_s=timeout_s)
-        return replace(ruling, answers=None) if ruling.answers and self._can_deny is False else ruling
+        is_doubtful = self._confirmed > 0 and self._confirmed >= self._denied
+        return replace(ruling, answers=None) if ruling.answers and is_doubtful else ruling
 
-    def _learn(self, said: Judgement | None, at: float) -> bool:
-        """Whether what was confirmed beside a control counts; a control that was left out tells nothing new.
+    def _learn(self, said: Judgement | None, at: float) -> str:
+        """What is wrong with the judge by its word on a control, "" where nothing is.
 
-        It was asked for twice by then, so a judge of which nothing is known yet has not shown that it can say no.
+        One that was left out, although asked for twice, tells nothing: then the controls before it decide.
         """
-        if said is not None:
-            self._can_deny = said.ruling is not Ruling.SUPPORTED
-            self._known_until = at + CONTROL_LASTS_S if isinstance(self.model_judge, PairwiseJudge) else at
-        if not self._can_deny and not self._is_reported:
+        is_confirmed = said is not None and said.ruling is Ruling.SUPPORTED
+        self._confirmed += is_confirmed
+        self._denied += said is not None and not is_confirmed
+        if said is not None and isinstance(self.model_judge, PairwiseJudge):
+            self._known_until = at + CONTROL_LASTS_S
+        fault = "confirmed" if is_confirmed else "left out" if not self._denied else ""
+        if fault and not self._is_reported:
             self._is_reported = True
-            fault = "left out" if said is None else "confirmed"
             name = self.model_judge.model.name
             self.report(
                 ControlFailed(f"not confirmed: the check model {name} {fault} a control sentence that is false")
             )
-        return bool(self._can_deny)
+        return fault
 
 
 def _unless_yes(judgement: Judgement | None) -> Judgement | None:

@@ -273,6 +273,19 @@ async def test_a_judge_that_leaves_the_control_out_has_not_shown_that_it_can_say
     assert untold == []
 
 
+async def test_a_judge_that_says_no_now_and_then_is_not_believed_for_it() -> None:
+    """Such a one denies a control by chance; a single mistake of a good judge costs one call, and the next."""
+    words = ["supported", "unsupported", "unsupported", "supported", "unsupported", "unsupported"]
+    judge, told = controlled(FakeModel({}))
+    kept = []
+    for word in words:
+        judge.model_judge = JsonJudge(saying("supported", control=word))
+        kept += words_of(await judge.judge([SLEEP], timeout_s=5.0))
+
+    assert kept == [None, None, "supported", None, "supported", "supported"]
+    assert len(told) == 1
+
+
 def test_the_control_varies_and_comes_again_with_the_same_pairs() -> None:
     """A judge cannot learn one sentence or one place; a memory of calls still knows a call made twice."""
     batches = [[Pair(f"Claim {number}-{place}.", ("p",)) for place in range(4)] for number in range(200)]
@@ -303,9 +316,12 @@ async def test_a_fact_check_model_is_tried_once_in_a_while() -> None:
     assert [is_control(call.user) for call in model.asked].count(True) == 1
     assert len(model.asked) == 7
     assert len(told) == 1
-    judge._known_until -= CONTROL_LASTS_S
     model.answers = {"check": lambda request: "No" if is_control(request.user) else "Yes"}
-    assert words_of(await judge.judge([SLEEP], timeout_s=5.0)) == ["supported"]
+    later = []
+    for _ in range(2):
+        judge._known_until -= CONTROL_LASTS_S
+        later += words_of(await judge.judge([SLEEP], timeout_s=5.0))
+    assert later == [None, "supported"]
 
 
 @pytest.mark.parametrize("control", CONTROLS, ids=lambda control: control.claim)
