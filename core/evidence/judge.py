@@ -426,7 +426,8 @@ class Judging:
     call_timeout_s: float = 20.0
     usage: list[ModelUsage] = field(default_factory=list)
     failures: list[ModelError] = field(default_factory=list)
-    _linger_s: float = LINGER_S
+    linger_s: float = LINGER_S
+    _is_hurried: bool = False
     _waiting: list[tuple[Pair, asyncio.Future[Judgement | None]]] = field(default_factory=list)
     _calls: set[asyncio.Task[None]] = field(default_factory=set)
     _timer: asyncio.TimerHandle | None = None
@@ -442,7 +443,7 @@ class Judging:
         if len(self._waiting) >= PAIRS_A_CALL:
             self._start()
         elif self._timer is None:
-            self._timer = loop.call_later(self._linger_s, self._start)
+            self._timer = loop.call_later(0.0 if self._is_hurried else self.linger_s, self._start)
         try:
             async with asyncio.timeout(max(self.left_s(), 0.01)):
                 return list(await asyncio.gather(*futures))
@@ -451,7 +452,7 @@ class Judging:
 
     def hurry(self, *, is_on: bool = True) -> None:
         """Nothing more is being written that a pair should wait for; `is_on` False where writing begins anew."""
-        self._linger_s = 0.0 if is_on else LINGER_S
+        self._is_hurried = is_on
         if is_on and self._timer is not None:
             self._timer.cancel()
             self._timer = asyncio.get_running_loop().call_later(0.0, self._start)  # behind the last sentences' pairs

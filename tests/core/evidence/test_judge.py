@@ -397,7 +397,7 @@ async def test_when_nothing_more_is_written_nobody_waits_for_more() -> None:
     """Pairs are kept back for others that may come; at the end of an answer there are none."""
     judge = Slow()
     judge.may_answer.set()
-    judging = Judging(judge, lambda: 90.0, _linger_s=60.0)
+    judging = Judging(judge, lambda: 90.0, linger_s=60.0)
 
     async with asyncio.timeout(30):
         waiting = asyncio.create_task(judging.rule([SLEEP]))
