@@ -6,13 +6,14 @@ import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from time import perf_counter
 
 from core.attachments import AttachmentReader, Attachments
 from core.config import Settings
 from core.delivery import Deliveries, ShownMessages
 from core.errors import GorkdError
-from core.evidence.judge import SupportJudge, judge_of
+from core.evidence.judge import ControlledJudge, SupportJudge, judge_of
 from core.feedback import Ratings
 from core.job import ResearchRequest
 from core.library.paper import Library
@@ -92,7 +93,10 @@ class Deps:
     def judge(self) -> SupportJudge | None:
         """Who says whether a source says what a claim says: the check model, else the job's own."""
         model = self.check_model or self.model
-        return judge_of(model, self.settings.check_dialect if self.check_model else None) if model else None
+        if model is None:
+            return None
+        dialect = self.settings.check_dialect if self.check_model else None
+        return ControlledJudge(judge_of(model, dialect), partial(self.count_error, "check"))
 
     def within(self, policy: SourcePolicy) -> Deps:
         """With the search providers alone that a tenant allows; a model's own web search is one of them."""

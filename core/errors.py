@@ -30,6 +30,7 @@
     │   │   └── PromptTooLong   it does not fit into the model's window
     │   ├── ToolsUnsupported    the model takes no tools: ask for structured output instead
     │   ├── ModelGarbled        retryable: an answer that cannot be parsed
+    │   ├── ControlFailed       the operator can mend it: a judge that confirms what is false (core/evidence/judge.py)
     │   └── WebSearchUnavailable the model cannot search the web by itself
     ├── JobNotFound
     ├── TookTooLong             retryable: a mode that had to be ended
@@ -259,6 +260,10 @@ class ToolsUnsupported(ModelError):
 
 class ModelGarbled(ModelError):
     retryable = True
+
+
+class ControlFailed(ModelError):
+    """The model that judges citations confirmed a control sentence that its passage denies."""
 
 
 class WebSearchUnavailable(ModelError):

@@ -17,8 +17,7 @@ from core.job import QueryIntent, QuestionType
 from core.passages import passage_terms
 from core.source import Source, SourceScores
 from core.terms import Asked, question_terms, terms
-from core.text.frequency import rarity
-from core.text.language import detect_language
+from core.text.language import detect_language, rarity
 
 # How much each part counts; current events weigh recency like authority, settled questions hardly at all.
 # Relevance must dominate: an authoritative page about something else helps nobody.

@@ -11,8 +11,7 @@ from core.evidence.vetoes import find_vetoes
 from core.injection import instructions_in
 from core.sentences import split_sentences
 from core.terms import question_terms
-from core.text.frequency import rarity
-from core.text.language import detect_language
+from core.text.language import detect_language, rarity
 
 _QUESTION = "What causes the tides in the Bay of Fundy?"
 _CLAIM = "The Moon and the Sun cause tides of up to 16 metres there, which fell by 5 % in March 2019."

@@ -77,6 +77,7 @@ class Writing:
         """Stream one call to its end. Raises `ModelError`; what was judged until then stays."""
         stream = AnswerStream()
         self.is_cut, self.notes = False, ()
+        self.judging.hurry(is_on=False)
         try:
             async for delta in model.stream(replace(request, accepts=is_answer)):
                 self.is_cut, self.notes = delta.is_cut or self.is_cut, (*self.notes, *delta.notes)
@@ -91,6 +92,7 @@ class Writing:
         await self._take_all(self.draft)
 
     async def _take_all(self, draft: DraftAnswer) -> None:
+        self.judging.hurry()
         # An answer that was cut off ends in half a sentence, which says something else than the whole one.
         is_whole = draft.is_complete
         await self._take("summary", draft.summary, is_final=is_whole or bool(draft.detail))
@@ -139,6 +141,8 @@ class Writing:
 
         Sentences are cut from the beginning of their paragraph, so that they do not depend on how the text came.
         """
+        if section == "detail" and is_final:  # nothing but its citations follows
+            self.judging.hurry()
         reached = self._reached.setdefault(section, _Reached())
         if not text.startswith(reached.seen):
             await self._start_over(section)
@@ -301,6 +305,7 @@ def behind_shown(judged: Judged, earlier: Sequence[Judged], grounder: Grounder) 
 
 async def settle(judged: Sequence[Judged], grounder: Grounder, judging: Judging) -> list[Judged]:
     """Sentences that are all there, judged at once; their order and the undecided ones' places stay."""
+    judging.hurry()
     rulings = await asyncio.gather(*(judging.rule([asked.pair for asked in entry.asked]) for entry in judged))
     settled: list[Judged] = []
     for entry, said in zip(judged, rulings, strict=True):

@@ -32,6 +32,7 @@ from core.codec import decode, encode
 from core.config import SearchSettings, Settings
 from core.deps import Deps
 from core.errors import FetchError, PageStatus, StoreError
+from core.evidence.judge import CONTROLS
 from core.job import LOCAL, JobStatus, ResearchJob, ResearchRequest, Scope
 from core.ports import ChatDelta, ChatModel, ChatRequest, ProviderStrength
 from core.source import Page, SearchHit, SearchQuery, Source, SourceMetadata
@@ -110,6 +111,11 @@ class FakeReader:
         return Attachment(name, media_type, name, content.decode())
 
 
+def is_control(text: str) -> bool:
+    """Whether an item of a check, or the whole of one asked by itself, is a false sentence that tries the judge."""
+    return any(control.claim in text for control in CONTROLS)
+
+
 def by_words(request: ChatRequest) -> str:
     """A judge that counts: supported with nine of ten words, in part with six; and every text answers."""
     if request.schema_name == "answers":
@@ -120,6 +126,7 @@ def by_words(request: ChatRequest) -> str:
         said = _words(" ".join(re.findall(r"<passage>(.*?)</passage>", item, re.DOTALL)))
         share = len(claim & said) / max(len(claim), 1)
         verdict = "supported" if share >= 0.9 else "partial" if share >= 0.6 else "unsupported"
+        verdict = "contradicted" if is_control(item) else verdict
         rows.append({"item": number, "verdict": verdict, "reason": "" if share >= 0.9 else f"{share:.0%} of it"})
     return json.dumps({"verdicts": rows})
 

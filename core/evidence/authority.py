@@ -7,7 +7,10 @@ A host matches an entry only as a whole or below it (`docs.python.org` below `py
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
 from ipaddress import ip_address
 from types import MappingProxyType
 from urllib.parse import urlsplit
@@ -56,7 +59,7 @@ def kind_of(
         return hint
     if not host:
         return SourceKind.LOCAL if url.lower().startswith("file:") else SourceKind.UNKNOWN
-    return _lookup(host, _DOMAINS) or _by_subdomain(host)
+    return _lookup(host, _kinds()) or _by_subdomain(host)
 
 
 def read_kinds(text: str) -> dict[str, SourceKind]:
@@ -92,9 +95,9 @@ def registrable_domain(host: str) -> str:
         return host
     labels = host.split(".")
     for size in (3, 2):
-        if ".".join(labels[-size:]) in _SHARED_HOSTS:
+        if ".".join(labels[-size:]) in _names("shared"):
             return ".".join(labels[-size - 1 :])
-    is_two_label_suffix = len(labels) >= 3 and len(labels[-1]) == 2 and labels[-2] in _SECOND_LEVEL
+    is_two_label_suffix = len(labels) >= 3 and len(labels[-1]) == 2 and labels[-2] in _names("second_level")
     return ".".join(labels[-3 if is_two_label_suffix else -2 :])
 
 
@@ -119,7 +122,7 @@ def _lookup(host: str, table: Mapping[str, SourceKind]) -> SourceKind | None:
 def _by_subdomain(host: str) -> SourceKind:
     labels = host.split(".")
     is_own_subdomain = registrable_domain(host) == ".".join(labels[1:])  # docs.alice.github.io is nobody's manual
-    if _is_address(host) or not is_own_subdomain or ".".join(labels[2:]) in _SHARED_HOSTS:
+    if _is_address(host) or not is_own_subdomain or ".".join(labels[2:]) in _names("shared"):
         return SourceKind.UNKNOWN
     if labels[0] in ("docs", "developer", "developers", "devdocs"):
         return SourceKind.OFFICIAL
@@ -138,66 +141,23 @@ def _is_address(host: str) -> bool:
 
 _PORT = re.compile(r":\d+$")
 _DOMAIN = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)+")
-_SECOND_LEVEL = frozenset("co com net org edu ac gov gob gouv govt go gv mil ne or nhs police sch ltd plc".split())
-_SHARED_HOSTS = frozenset(
-    """github.io gitlab.io gitbook.io readthedocs.io readthedocs.org rtfd.io blogspot.com wordpress.com
-    substack.com medium.com tumblr.com netlify.app vercel.app pages.dev workers.dev herokuapp.com web.app
-    firebaseapp.com appspot.com cloudfront.net s3.amazonaws.com azurewebsites.net livejournal.com typepad.com
-    wixsite.com weebly.com
-    squarespace.com notion.site hashnode.dev bearblog.dev neocities.org sourceforge.io fandom.com
-    stackexchange.com hatenablog.com ghost.io webflow.io altervista.org""".split()
-)
 
 
-def _table(**domains_by_kind: str) -> Mapping[str, SourceKind]:
-    return MappingProxyType(
-        {domain: SourceKind(kind) for kind, domains in domains_by_kind.items() for domain in domains.split()}
-    )
+def site_list(name: str) -> str:
+    """A list of `sites.toml` as it is written there."""
+    return str(_sites()[name])
 
 
-# Suffixes under which only governments register are entries too. Country codes are listed one by one: some are
-# sold as short generic names, where a look-alike (`fda.gov.co`) costs little to make.
-_DOMAINS = _table(
-    official="""gov mil int gov.uk gov.au gov.br gov.cn gov.cz gov.gr gov.hk gov.ie gov.il gov.in gov.it gov.my gov.ng
-    gov.ph gov.pl gov.pt gov.sa gov.sg gov.si gov.sk gov.tr gov.tw gov.ua gov.za gob.ar gob.cl gob.es gob.mx gob.pe
-    gouv.fr gouv.qc.ca govt.nz go.id go.jp go.ke go.kr go.th gv.at gc.ca canada.ca admin.ch bund.de europa.eu un.org
-    oecd.org worldbank.org imf.org wto.org unesco.org unicef.org bundesregierung.de bundestag.de bundesbank.de
-    destatis.de rki.de gesetze-im-internet.de bankofengland.co.uk nhs.uk parliament.uk nice.org.uk python.org docs.rs
-    rust-lang.org go.dev nodejs.org kernel.org postgresql.org sqlite.org mysql.com redis.io docker.com kubernetes.io
-    git-scm.com readthedocs.io readthedocs.org developer.mozilla.org learn.microsoft.com docs.microsoft.com
-    developer.apple.com developer.android.com developers.google.com cloud.google.com docs.aws.amazon.com
-    docs.github.com api.slack.com docs.slack.dev openssl.org gnu.org apache.org debian.org ubuntu.com archlinux.org
-    numpy.org scipy.org pytorch.org tensorflow.org djangoproject.com react.dev vuejs.org php.net ruby-lang.org
-    openjdk.org llvm.org""",
-    standards="""w3.org ietf.org rfc-editor.org iso.org iec.ch itu.int ieee.org unicode.org ecma-international.org
-    whatwg.org oasis-open.org nist.gov etsi.org din.de bsigroup.com ansi.org khronos.org open-std.org tc39.es iana.org
-    opengroup.org 3gpp.org icao.int""",
-    peer_reviewed="""nature.com science.org sciencemag.org nejm.org thelancet.com bmj.com jamanetwork.com cell.com
-    pnas.org plos.org pubmed.ncbi.nlm.nih.gov ncbi.nlm.nih.gov europepmc.org cochranelibrary.com cochrane.org
-    sciencedirect.com springer.com springeropen.com biomedcentral.com onlinelibrary.wiley.com academic.oup.com
-    cambridge.org tandfonline.com sagepub.com frontiersin.org mdpi.com royalsocietypublishing.org aps.org
-    iopscience.iop.org pubs.acs.org pubs.rsc.org dl.acm.org ieeexplore.ieee.org aclanthology.org jmlr.org
-    proceedings.mlr.press proceedings.neurips.cc jstor.org elifesciences.org acpjournals.org ahajournals.org aeaweb.org
-    annualreviews.org usenix.org""",
-    preprint="""arxiv.org biorxiv.org medrxiv.org chemrxiv.org ssrn.com osf.io preprints.org researchsquare.com
-    hal.science zenodo.org eprint.iacr.org""",
-    reference="""edu ac.uk ac.jp ac.kr ac.nz ac.za ac.in edu.au edu.cn edu.sg wikipedia.org wikidata.org wiktionary.org
-    britannica.com merriam-webster.com oed.com dictionary.com plato.stanford.edu iep.utm.edu encyclopedia.com
-    scholarpedia.org mayoclinic.org clevelandclinic.org medlineplus.gov webmd.com investopedia.com
-    mathworld.wolfram.com ourworldindata.org statista.com duden.de larousse.fr treccani.it cppreference.com""",
-    established_press="""reuters.com apnews.com afp.com bbc.com bbc.co.uk nytimes.com washingtonpost.com wsj.com ft.com
-    economist.com theguardian.com bloomberg.com npr.org pbs.org cnn.com nbcnews.com cbsnews.com abcnews.go.com
-    latimes.com usatoday.com time.com theatlantic.com newyorker.com politico.com axios.com propublica.org
-    aljazeera.com dw.com spiegel.de zeit.de faz.net sueddeutsche.de tagesschau.de lemonde.fr lefigaro.fr elpais.com
-    corriere.it repubblica.it nzz.ch thetimes.co.uk telegraph.co.uk independent.co.uk irishtimes.com abc.net.au
-    smh.com.au cbc.ca theglobeandmail.com thehindu.com japantimes.co.jp nikkei.com scmp.com straitstimes.com
-    arstechnica.com wired.com technologyreview.com theverge.com scientificamerican.com newscientist.com statnews.com
-    lwn.net heise.de nationalgeographic.com""",
-    forum="""reddit.com quora.com stackoverflow.com stackexchange.com serverfault.com superuser.com askubuntu.com
-    mathoverflow.net news.ycombinator.com lobste.rs medium.com substack.com blogspot.com wordpress.com tumblr.com
-    facebook.com twitter.com x.com instagram.com tiktok.com youtube.com linkedin.com pinterest.com threads.net bsky.app
-    mastodon.social 4chan.org slashdot.org dev.to hashnode.dev hackernoon.com livejournal.com answers.yahoo.com
-    answers.microsoft.com zhihu.com weibo.com vk.com t.me answers.com fandom.com discuss.python.org discord.com
-    discord.gg""",
-    unknown="docs.google.com",
-)
+@cache
+def _sites() -> Mapping[str, object]:
+    return tomllib.loads(files(__package__).joinpath("sites.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def _names(name: str) -> frozenset[str]:
+    return frozenset(site_list(name).split())
+
+
+@cache
+def _kinds() -> Mapping[str, SourceKind]:
+    return {domain: kind for kind in SourceKind if kind is not SourceKind.LOCAL for domain in _names(f"{kind}")}

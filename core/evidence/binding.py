@@ -9,25 +9,15 @@ import regex
 
 from core.evidence.alignment import Comparison, Force, Rule, Veto, calendar_of, has_name, is_plural, is_year_token
 from core.evidence.opposites import kinds, senses
-from core.evidence.quantities import measure
+from core.evidence.quantities import dimension_of
 from core.evidence.verbatim import points_back, subject_of
-from core.evidence.words import Kind, Reading, Token, is_irregular_past, read
+from core.evidence.words import Kind, Reading, Token, is_irregular_past, listed, read
 from core.text.language import KNOWN
 from core.text.numbers import unit_of
 
 MIN_STRANGE = 0.2  # share of the claim's content words that the source has no word for
 MIN_LAST = 2  # plain words at the claim's end that are all strange: a predicate that was made up
 MIN_PREFIX = 5  # letters that words of one origin share
-# Words that may be said of anything: degrees, counts, and words that stand for others.
-_GENERIC = frozenset(
-    """more most less least nearly almost roughly about around slightly according often always usually many several
-    various higher lower larger smaller greater fewer better worse bigger older younger longer shorter oldest
-    youngest newest today later earlier next also too even still only just back away together ago once twice
-    much further well such own other another same different first second third last people person thing part
-    kind type sort way number amount time times whole however half quarter million billion exceed exceeds
-    exceeded exceeding total came comes little last lasts lasted take takes took average mean percentage point
-    points""".split()
-)
 
 
 def check_invention(pair: Comparison) -> Iterator[Veto]:
@@ -43,7 +33,7 @@ def check_invention(pair: Comparison) -> Iterator[Veto]:
 
 def _is_plain(word: Token) -> bool:
     lower = word.text.lower()
-    is_said_of_anything = len(lower) < 3 or lower in _GENERIC or unit_of(lower) is not None
+    is_said_of_anything = len(lower) < 3 or lower in listed("generic") or unit_of(lower) is not None
     return word.kind is Kind.WORD and not word.values and not is_said_of_anything
 
 
@@ -149,12 +139,12 @@ def check_list(pair: Comparison) -> Iterator[Veto]:
 
 def _owner(home: Reading, number: Token, holders: list[Token]) -> Token | None:
     """The name beside the number in a list where names and such numbers take turns; None if it is a holder's."""
-    kind = (is_year_token(number), _unit(home, number))
+    kind = (is_year_token(number), dimension_of(home, number))
     items = [
         word
         for word in home.tokens
         if (word.kind is Kind.NAME and not calendar_of(word))
-        or (word.kind is Kind.NUMBER and (is_year_token(word), _unit(home, word)) == kind)
+        or (word.kind is Kind.NUMBER and (is_year_token(word), dimension_of(home, word)) == kind)
     ]
     runs = [list(run) for _, run in groupby(items, key=lambda word: word.kind)]
     at = next(place for place, run in enumerate(runs) if number in run)
@@ -166,11 +156,6 @@ def _owner(home: Reading, number: Token, holders: list[Token]) -> Token | None:
         return None
     others = [word for run in runs if run is not beside for word in run if word.kind is Kind.NAME]
     return beside[-1] if any(other.stem == word.stem for other in others for word in holders) else None
-
-
-def _unit(reading: Reading, number: Token) -> str:
-    measured = measure(reading, number)
-    return measured.dimension if measured else ""
 
 
 def check_holder(pair: Comparison) -> Iterator[Veto]:

@@ -14,7 +14,7 @@ from typing import Literal
 
 from core.evidence.opposites import are_opposite
 from core.evidence.quantities import Measure, measure
-from core.evidence.words import Kind, Reading, Token, match_tokens, read
+from core.evidence.words import Kind, Reading, Token, listed, match_tokens, read
 from core.text.language import language_of, negations
 from core.text.numbers import MONTHS
 
@@ -204,17 +204,8 @@ _CANONICAL = {
     "complet": "finish", "establish": "found",
 }  # fmt: skip
 _NEUTRAL = frozenset("stand total overall current offici".split())  # stems that change nothing of what is said
-_QUALIFIERS = frozenset(
-    """if unless only except when without some many most all every always sometimes often may might could should
-    would whether although though while despite until but however""".split()
-)  # fmt: skip
 _PAST = frozenset("was were had stood measured".split())
 _TENSES = _PAST | frozenset("is are has have stands rises measures reaches".split())
-_COUNTED_THINGS = frozenset(
-    """version chapter section article type phase stage grade figure fig table level step group no number part volume
-    category class day week page line rule question point model release appendix item generation tier pep rfc season
-    episode round division district route highway""".split()
-)  # fmt: skip
 _MONTH = "|".join(f"{month[:3]}(?:{month[3:]})?" if len(month) > 3 else month for month in MONTHS)
 _RELATIONS = "before|after|since|until|till|by|from|through"
 _DATE = re.compile(
@@ -281,7 +272,7 @@ def _state(sentence: str, language: str) -> _Statement:
             for token in plain
             if token.kind in (Kind.WORD, Kind.NAME) and token.stem not in _NEUTRAL and token.text.lower() not in denials
         ),
-        _QUALIFIERS & set(lower),
+        listed("qualifiers") & set(lower),
         _TENSES & set(lower),
         len(denials) % 2 == 1,
     )
@@ -337,7 +328,7 @@ def _is_label(reading: Reading, number: Token) -> bool:
     if before is None or reading.text[before.end : number.start] not in (" ", "-", "\xa0"):
         return number.text.count(".") > 1
     is_name = before.kind is Kind.NAME and measure(reading, number) is None and before.text.lower() not in MONTHS
-    return is_name or before.text.lower() in _COUNTED_THINGS or number.text.count(".") > 1
+    return is_name or before.text.lower() in listed("numbered") or number.text.count(".") > 1
 
 
 def _stage(word: str) -> str:

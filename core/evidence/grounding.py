@@ -14,12 +14,21 @@ import regex
 from rapidfuzz import fuzz
 
 from core.answer import Citation, Claim, Evidence, Section, Verdict
-from core.evidence.blocks import cells, find_row
-from core.evidence.citations import keep_markers, parse_markers, strip_markers
+from core.evidence.citations import keep_markers, parse_markers, rewrite_markers, strip_markers
 from core.evidence.conflicts import contrary_passages
 from core.evidence.judge import MAX_PASSAGE_CHARS, Asked, Judgement, Pair, Ruling
 from core.evidence.passages import EvidenceIndex
-from core.evidence.structure import RULE, Grounded, Judged, is_answer_word, leading_word, leans
+from core.evidence.structure import (
+    RULE,
+    Grounded,
+    Judged,
+    cells,
+    find_row,
+    is_answer_word,
+    leading_word,
+    leans,
+    without_bullet,
+)
 from core.evidence.verbatim import find_verbatim, verify_quote
 from core.evidence.vetoes import Force, find_vetoes
 from core.injection import instructions_in, is_instruction, mask
@@ -58,7 +67,6 @@ _LABEL_TERMS = frozenset(
 _DENIES = regex.compile(r"\b(?:no|not|never|none|without|nicht|kein\w*|jamais|pas|nunca)\b|n['’]t\b", regex.IGNORECASE)
 _END = regex.compile(r"[.!?。！？।؟:：]*(?:\s*\|)?$")  # the final stop; in a row of a table, its closing bar
 _WORD = regex.compile(r"[\p{L}\p{N}]")
-BULLET = regex.compile(r"^\s*(?:>\s*)*(?:[-*+•‣◦▪·]|\(?\d{1,3}[.)])\s+")  # of a list's item: no part of what is claimed
 _NUMBERING = regex.compile(r"^\W*(?:\d{1,2}[.)]\s+)?")
 _FENCE = regex.compile(r"^\s*(?:```|~~~)[^\n]*\n|\n?\s*(?:```|~~~)\s*$|`")
 
@@ -133,7 +141,7 @@ class Grounder:
             return replace(draft, shown=words if RULE.fullmatch(words) else None)
         if not asserts or is_answer_word(words):
             return replace(draft, shown=words if self._is_structure(words) else None)
-        claim = Claim(draft.id, BULLET.sub("", words), Verdict.UNCHECKED)
+        claim = Claim(draft.id, without_bullet(words), Verdict.UNCHECKED)
         if is_instruction(words) or self._is_ordered(claim.text):
             return _cut(draft, claim, ORDER)
         said = without_addresses(_bare(claim.text, draft.before))
@@ -180,7 +188,7 @@ class Grounder:
         text = without_foreign_links(text, self._numbers).strip()
         words = strip_markers(text, Grammar.NUMBER).strip()
         cited = [f"src_{number}" for number in marker_numbers(text) if f"src_{number}" in self._sources]
-        claim = Claim(f"{section}-{place}", BULLET.sub("", words), Verdict.UNCHECKED)
+        claim = Claim(f"{section}-{place}", without_bullet(words), Verdict.UNCHECKED)
         judged = Judged(claim.id, section, text, gap, claim, None)
         return self._settled(judged, [Evidence(source_id, "", 0, 0) for source_id in cited], [], [NO_PASSAGE])
 
@@ -546,7 +554,8 @@ def marker_numbers(text: str) -> list[int]:
 def _with_markers(text: str, source_ids: Sequence[str]) -> str:
     """The sentence with exactly these citations: wrong markers go, missing ones come before the final stop."""
     numbers = [int(source_id.removeprefix("src_")) for source_id in source_ids]
-    kept = _in_brackets(keep_markers(text, set(numbers), Grammar.NUMBER))
+    kept = keep_markers(text, set(numbers), Grammar.NUMBER)
+    kept = rewrite_markers(kept, Grammar.NUMBER, lambda group: "".join(f"[{marker.number}]" for marker in group))
     missing = "".join(f"[{number}]" for number in numbers if number not in marker_numbers(kept))
     if not missing:
         return kept
@@ -558,15 +567,3 @@ def _with_markers(text: str, source_ids: Sequence[str]) -> str:
     stop = _END.search(body)
     at = stop.start() if stop else len(body)
     return f"{body[:at]} {missing}{body[at:]}"
-
-
-def _in_brackets(text: str) -> str:
-    """Every number in brackets of its own, `[1][2]`, whatever grammar of numbers the writer used."""
-    pieces: list[str] = []
-    end = 0
-    for marker in parse_markers(text, Grammar.NUMBER):
-        if marker.start >= end:
-            pieces.append(text[end : marker.start])
-            end = marker.end
-        pieces.append(f"[{marker.number}]")
-    return "".join([*pieces, text[end:]])

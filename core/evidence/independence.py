@@ -7,13 +7,13 @@ mirrors), or are one paper in two places; two pieces of evidence also when they 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Hashable, Mapping
+from functools import cache, lru_cache
 from typing import TypeVar
 
 from rapidfuzz import fuzz
 
-from core.evidence.authority import registrable_domain
+from core.evidence.authority import registrable_domain, site_list
 from core.source import Source, SourceKind
 
 Voice = TypeVar("Voice", bound=Hashable)
@@ -31,7 +31,7 @@ _COPIED_SHARE = 0.6  # of the shorter text's shingles; copies differ in furnitur
 _MIN_SHINGLES = 20  # shorter texts are compared by their quotes only
 _SAME_QUOTE = 90.0  # rapidfuzz ratio, 0…100
 _MIN_QUOTE_WORDS = 12  # shorter sentences are written alike by chance
-_MAX_EXACT = 24  # sources in one tangle that are searched exactly; a job keeps at most 20
+_MAX_EXACT = 20  # sources that are searched exactly; a job keeps no more
 
 
 def owner(source: Source) -> str:
@@ -47,7 +47,7 @@ def owner(source: Source) -> str:
         return source.url
     name, _, suffix = domain.partition(".")
     is_public = (suffix in _OPEN_SUFFIXES or _COUNTRY.fullmatch(suffix)) and name not in _GOVERNMENT
-    return _OWNERS.get(domain) or _OWNERS.get(name) or (name if is_public else domain)
+    return _owners().get(domain) or _owners().get(name) or (name if is_public else domain)
 
 
 def same_voice(first: Source, second: Source) -> bool:
@@ -89,49 +89,22 @@ def heaviest_independent(weights: Mapping[Voice, float], is_tied: Callable[[Voic
     """
     voices = [voice for voice in weights if weights[voice] > 0]
     ties = {voice: {other for other in voices if other != voice and is_tied(voice, other)} for voice in voices}
-    chosen: list[Voice] = []
-    for tangle in _tangles(voices, ties):
-        kept = sorted(tangle, key=lambda voice: -weights[voice])[:_MAX_EXACT]
-        chosen += _heaviest(tuple(kept), weights, ties)
-    return tuple(chosen)
+    kept = sorted(voices, key=lambda voice: -weights[voice])[:_MAX_EXACT]
+    return _heaviest(tuple(kept), weights, ties)
 
 
 def _heaviest(
     voices: tuple[Voice, ...], weights: Mapping[Voice, float], ties: Mapping[Voice, set[Voice]]
-) -> list[Voice]:
-    """Branch on the voice with most ties: without it, or with it and without those tied to it."""
+) -> tuple[Voice, ...]:
+    """The better of two: with the first voice and without those tied to it, or without it."""
     if not voices:
-        return []
-    left = set(voices)
-    pivot = max(voices, key=lambda voice: len(ties[voice] & left))
-    tied = ties[pivot] & left
-    if not tied:
-        return list(voices)
-    if len(tied) == len(voices) - 1 and all(len(ties[voice] & left) == len(tied) for voice in voices):
-        return [max(voices, key=lambda voice: weights[voice])]
-    others = tuple(voice for voice in voices if voice != pivot)
-    without = _heaviest(others, weights, ties)
-    with_pivot = [pivot, *_heaviest(tuple(voice for voice in others if voice not in tied), weights, ties)]
-    return max(with_pivot, without, key=lambda kept: sum(weights[voice] for voice in kept))
-
-
-def _tangles(voices: Sequence[Voice], ties: Mapping[Voice, set[Voice]]) -> list[list[Voice]]:
-    """The connected components, in the order of their first voice."""
-    tangles: list[list[Voice]] = []
-    seen: set[Voice] = set()
-    for voice in voices:
-        waiting = [voice] if voice not in seen else []
-        seen.add(voice)
-        tangle: list[Voice] = []
-        while waiting:
-            current = waiting.pop()
-            tangle.append(current)
-            fresh = [other for other in voices if other in ties[current] and other not in seen]
-            seen.update(fresh)
-            waiting += fresh
-        if tangle:
-            tangles.append(tangle)
-    return tangles
+        return ()
+    first, *rest = voices
+    free = tuple(voice for voice in rest if voice not in ties[first])
+    with_first = (first, *_heaviest(free, weights, ties))
+    if len(free) == len(rest):
+        return with_first
+    return max(with_first, _heaviest(tuple(rest), weights, ties), key=lambda kept: sum(map(weights.__getitem__, kept)))
 
 
 def _is_copy(first: str, second: str) -> bool:
@@ -151,30 +124,6 @@ def _shingles(text: str) -> frozenset[int]:
 _WORD = re.compile(r"[^\W_]+")
 
 
-def _names(table: str) -> dict[str, str]:
-    return {name: row.split()[0] for row in table.strip().splitlines() for name in row.split()}
-
-
-# Owners with several names, and mirrors, each row one owner; a name without suffix stands for all its suffixes.
-_OWNERS = _names(
-    """
-    wikipedia wikimedia wikidata wiktionary wikiwand dbpedia infogalactic wikizero wiki2 wikimili alchetron kiddle
-    nytimes nyti.ms
-    guardian theguardian
-    washingtonpost wapo.st
-    apnews ap.org
-    dw deutschewelle
-    abcnews.com abcnews.go.com go.com
-    reddit redd.it
-    twitter x.com t.co
-    facebook fb.com
-    youtube youtu.be
-    amazon aws amzn.to
-    google goo.gl
-    stackoverflow stackexchange serverfault superuser askubuntu mathoverflow
-    abc.net.au
-    abc.es
-    independent.ie
-    nature.org
-    """
-)
+@cache
+def _owners() -> Mapping[str, str]:
+    return {name: row.split()[0] for row in site_list("owners").strip().splitlines() for name in row.split()}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -16,18 +17,20 @@ from typing import Final, Literal, Protocol
 import regex
 
 from core.answer import Evidence, ModelUsage
-from core.errors import ModelError, ModelGarbled
+from core.errors import ControlFailed, ModelError, ModelGarbled
 from core.events import Json
 from core.growing_json import named, whole_number
 from core.llm import Completion, ask, complete, estimate_usage, strict
 from core.ports import ChatModel, ChatRequest
 from core.prompts import load_prompt
+from core.text.language import Cue
 
 Dialect = Literal["json", "pairwise"]
 
 PAIRS_A_CALL = 8  # small, so that the first verdicts come while the answer is still being written
 CALLS_AT_ONCE = 6
 LINGER_S = 0.15  # that a pair waits for others; a sentence takes longer to be written
+CONTROL_LASTS_S = 300.0  # of a judge that is asked pair by pair, for which a control is a call more
 MAX_CLAIM_CHARS = 600
 MAX_PASSAGE_CHARS = 1200  # of one passage; three of them and the claim are some 900 tokens
 MAX_REASON_CHARS = 160
@@ -111,7 +114,7 @@ class SupportJudge(Protocol):
         ...
 
 
-def judge_of(model: ChatModel, dialect: Dialect | None = None) -> SupportJudge:
+def judge_of(model: ChatModel, dialect: Dialect | None = None) -> JsonJudge | PairwiseJudge:
     """The judge that speaks `dialect`, by default the one that the model's name tells."""
     is_pairwise = any(name in model.name.casefold() for name in _PAIRWISE_NAMES)
     return (
@@ -198,7 +201,7 @@ class PairwiseJudge:
         """Yes or no; asked once more where it is neither, then None."""
         title = f"{pair.title}\n" if pair.title else ""
         document = title + "\n".join(_plain(passage, MAX_PASSAGE_CHARS) for passage in pair.passages)
-        claim = f"{pair.before} {clause}" if pair.before and _LEANS.match(clause) else clause
+        claim = f"{pair.before} {clause}" if pair.before and Cue.BACK.end_at("en", clause, 0) else clause
         request = ChatRequest(
             purpose="check",
             system="",
@@ -220,7 +223,6 @@ class PairwiseJudge:
 
 
 _YES_OR_NO = regex.compile(r"\b(?:yes|no)\b", regex.IGNORECASE)
-_LEANS = regex.compile(r"(?:it|its|he|his|she|her|they|their|this|that|these|those)\b", regex.IGNORECASE)
 _CLAUSE = regex.compile(  # a second statement: a mark or joint word, then a subject and more
     r"\s*;\s+|,\s+(?:while|whereas|although|but|and|wobei|während|aber|und|mientras|pero|y)\s+(?=\S+\s+\S+\s+\S+)",
     regex.IGNORECASE,
@@ -340,6 +342,82 @@ def _rows(text: str) -> Iterator[Mapping[str, Json]]:
         at = text.find("{", end)
 
 
+# A judge that says yes to everything
+
+CONTROLS: Final = (  # each claim is plainly denied by its passage; some 25 tokens, and 45 with its tags and verdict
+    Pair("The museum is free for children.", ("Everybody has to pay at the museum, and children are no exception.",)),
+    Pair("Anna sold her bicycle last summer.", ("Anna never sold her bicycle. She still rides it to work every day.",)),
+    Pair("There is meat in the soup.", ("The soup is made of vegetables alone; there is no meat in it.",)),
+    Pair("The office is open on Sundays.", ("The office is closed on Sundays and open on all other days.",)),
+    Pair("The train to the coast leaves at nine.", ("The train to the coast leaves at six, and none leaves at nine.",)),
+    Pair("The lake was frozen in January.", ("In January the lake was not frozen, and boats went out as usual.",)),
+)
+
+
+def control_of(pairs: Sequence[Pair]) -> tuple[Pair, int]:
+    """The control that rides along with `pairs`, and where among them: the same whenever they are asked again."""
+    drawn = zlib.crc32("\n".join(pair.claim for pair in pairs).encode("utf-8", "replace"))
+    return CONTROLS[drawn % len(CONTROLS)], drawn // len(CONTROLS) % (len(pairs) + 1)
+
+
+@dataclass
+class ControlledJudge:
+    """Confirms nothing beside a control that `model_judge` confirms, a false sentence of ours with what denies it.
+
+    Nor while it has not denied more controls than it confirmed: one that says yes to nearly everything denies a few.
+    What is refused stays refused, since such a judge rarely says no. `report` is told of it once.
+    """
+
+    model_judge: JsonJudge | PairwiseJudge
+    report: Callable[[ModelError], None] = lambda failure: None
+    _denied: int = 0
+    _confirmed: int = 0
+    _known_until: float = 0.0  # loop time
+    _is_reported: bool = False
+
+    async def judge(self, pairs: Sequence[Pair], *, timeout_s: float) -> Rulings:
+        at = asyncio.get_running_loop().time()
+        if at < self._known_until:
+            rulings, fault = await self.model_judge.judge(pairs, timeout_s=timeout_s), ""
+        else:
+            control, place = control_of(pairs)
+            rulings = await self.model_judge.judge([*pairs[:place], control, *pairs[place:]], timeout_s=timeout_s)
+            said = list(rulings.judgements)
+            fault = self._learn(said.pop(place), at)
+            rulings = replace(rulings, judgements=tuple(said))
+        is_believed = not fault and self._denied > self._confirmed
+        return rulings if is_believed else replace(rulings, judgements=tuple(map(_unless_yes, rulings.judgements)))
+
+    async def judge_answer(self, question: str, text: str, *, timeout_s: float) -> AnswerRuling:
+        ruling = await self.model_judge.judge_answer(question, text, timeout_s=timeout_s)
+        is_doubtful = self._confirmed > 0 and self._confirmed >= self._denied
+        return replace(ruling, answers=None) if ruling.answers and is_doubtful else ruling
+
+    def _learn(self, said: Judgement | None, at: float) -> str:
+        """What is wrong with the judge by its word on a control, "" where nothing is.
+
+        One that was left out, although asked for twice, tells nothing: then the controls before it decide.
+        """
+        is_confirmed = said is not None and said.ruling is Ruling.SUPPORTED
+        self._confirmed += is_confirmed
+        self._denied += said is not None and not is_confirmed
+        if said is not None and isinstance(self.model_judge, PairwiseJudge):
+            self._known_until = at + CONTROL_LASTS_S
+        fault = "confirmed" if is_confirmed else "left out" if not self._denied else ""
+        if fault and not self._is_reported:
+            self._is_reported = True
+            name = self.model_judge.model.name
+            self.report(
+                ControlFailed(f"not confirmed: the check model {name} {fault} a control sentence that is false")
+            )
+        return fault
+
+
+def _unless_yes(judgement: Judgement | None) -> Judgement | None:
+    is_yes = judgement is not None and judgement.ruling in (Ruling.SUPPORTED, Ruling.PARTIAL)
+    return None if is_yes else judgement
+
+
 # While the answer is being written
 
 
@@ -357,6 +435,8 @@ class Judging:
     usage: list[ModelUsage] = field(default_factory=list)
     failures: list[ModelError] = field(default_factory=list)
     _rulings: dict[Pair, asyncio.Future[Judgement | None]] = field(default_factory=dict)
+    linger_s: float = LINGER_S
+    _is_hurried: bool = False
     _waiting: list[tuple[Pair, asyncio.Future[Judgement | None]]] = field(default_factory=list)
     _calls: set[asyncio.Task[None]] = field(default_factory=set)
     _timer: asyncio.TimerHandle | None = None
@@ -373,10 +453,17 @@ class Judging:
         if len(self._waiting) >= PAIRS_A_CALL:
             self._start()
         elif self._timer is None:
-            self._timer = loop.call_later(LINGER_S, self._start)
+            self._timer = loop.call_later(0.0 if self._is_hurried else self.linger_s, self._start)
         futures = [self._rulings[pair] for pair in pairs]
         await asyncio.wait(set(futures), timeout=max(self.left_s(), 0.01))
         return [future.result() if future.done() else None for future in futures]
+
+    def hurry(self, *, is_on: bool = True) -> None:
+        """Nothing more is being written that a pair should wait for; `is_on` False where writing begins anew."""
+        self._is_hurried = is_on
+        if is_on and self._timer is not None:
+            self._timer.cancel()
+            self._timer = asyncio.get_running_loop().call_later(0.0, self._start)  # behind the last sentences' pairs
 
     async def answers(self, question: str, text: str) -> AnswerRuling:
         """Whether `text` answers `question`; open where nobody could be asked."""

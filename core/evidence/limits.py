@@ -16,15 +16,13 @@ from core.evidence.alignment import (
     Rule,
     Veto,
     calendar_of,
-    has_name,
     is_plural,
     is_year_token,
 )
-from core.evidence.cues import Cue
 from core.evidence.quantities import shares
 from core.evidence.verbatim import find_frame, quotations_in, verify_quote
 from core.evidence.words import Kind, Reading, Token, is_irregular_past, read
-from core.text.language import KNOWN, detect_language, negations
+from core.text.language import KNOWN, Cue, detect_language, negations
 
 _CONTRAST = regex.compile(
     r"[;:]|\b(?:but|yet|whereas|while|although|though|however|aber|sondern|während|mais|tandis|pero|sino|mientras|ma|"
@@ -440,40 +438,6 @@ def _check_spoken(pair: Comparison) -> Iterator[Veto]:
             return
 
 
-_SPEAKS = regex.compile(
-    r"(?:according to|as)\s+(?:the )?(?P<one>\p{Lu}[\p{L}.-]+(?: \p{Lu}[\p{L}.-]+)*)|"
-    r"(?P<two>\p{Lu}[\p{L}.-]+(?: \p{Lu}[\p{L}.-]+)*),?(?: \p{L}+){0,2} (?:said|says|claimed|claims|argued|argues|"
-    r"believes|believed|wrote|writes|reported|reports|stated|states|announced|warned|told|suggested|found|concluded)\b"
-)
-
-
-def _check_speaker(pair: Comparison) -> Iterator[Veto]:
-    """What one said, ascribed to another."""
-    ours, theirs = _speaker(pair.claim), _speaker(pair.home)
-    if ours and theirs and _is_named_before(pair.home.text, ours, theirs):
-        return
-    if (
-        ours
-        and ours.content
-        and theirs
-        and not any(
-            has_name(word, theirs) or has_name(other, ours) for word in ours.content for other in theirs.content
-        )
-    ):
-        yield Veto("speaker", Force.DOUBTS, f"the source has {theirs.text} say it, not {ours.text}")
-
-
-def _is_named_before(text: str, ours: Reading, theirs: Reading) -> bool:
-    """Whether the sentence names the claim's speaker before a comma and what only stands nearer the verb."""
-    lead = text[: text.find(theirs.text)]
-    return "," in lead and any(has_name(word, read(lead.partition(",")[0])) for word in ours.content)
-
-
-def _speaker(reading: Reading) -> Reading | None:
-    match = _SPEAKS.search(reading.text)
-    return read(match["one"] or match["two"]) if match else None
-
-
 def _check_frame(pair: Comparison) -> Iterator[Veto]:
     """What stands around the sentence in the source and makes it another's, a question or a mistake."""
     content = pair.context if pair.sentence in pair.context else pair.passage
@@ -580,5 +544,5 @@ LIMIT_RULES: tuple[Rule, ...] = (
     _check_negation, _check_limits, _check_added_cues, _check_quantifiers, _check_quotations, _check_mixture,
     _check_replaced_word,
     _in_english(_check_dropped_phrases, _check_dropped_lead),
-    _in_english(_check_tense, _check_speaker, _check_spoken, _check_additions),
+    _in_english(_check_tense, _check_spoken, _check_additions),
 )  # fmt: skip

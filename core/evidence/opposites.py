@@ -9,36 +9,8 @@ from __future__ import annotations
 from functools import lru_cache
 from importlib.resources import files
 
-from core.evidence.words import meanings, root, stem
+from core.evidence.words import meanings, root, rows, stem
 
-_GROUPS = """
-increase rise grow climb gain soar surge jump upward higher high more up / decrease fall decline reduce drop shrink
-plunge slump sink lower low loss less fewer down downward diminish dip; raise / lower cut reduce; widen broaden expand
-/ narrow shrink contract; gain profit surplus / loss deficit; improve better best improvement / worsen worse worst
-deteriorate deterioration; before prior precede / after following follow subsequent; earlier / later; exceed above over
-/ below under; most maximum majority / least minimum minority fewest; many / few; larger bigger greater / smaller;
-largest biggest greatest / smallest; longer / shorter; longest / shortest; faster quicker / slower; older / younger
-newer; oldest / youngest newest; stronger / weaker; cheaper / expensive; richer / poorer; safer / riskier; first / last
-final; always / never; begin start open / end stop close finish; opening / closure closing; win victory / lose loss
-defeat; approve accept adopt support back endorse favour / reject refuse oppose disapprove veto; allow permit legalize
-legalise authorize authorise / ban forbid prohibit outlaw bar; legal lawful allowed permitted / illegal banned unlawful
-forbidden prohibited; impose introduce / lift repeal abolish scrap; pass enact / repeal reject; add include / remove
-exclude; hire recruit employ / fire dismiss; success succeed / failure fail; active / inactive passive; safe harmless
-/ dangerous unsafe harmful; positive / negative; buy purchase acquire / sell; alive / dead; survive / die perish;
-northern north / southern south; eastern east / western west; left / right; inside inner internal / outside outer
-external; male / female; common frequent / rare uncommon; enable / disable; agree / disagree; appear / disappear;
-significant / insignificant nonsignificant; effective / ineffective; likely / unlikely; public / private; war / peace;
-import / export; hot warm / cold cool; full / empty; mandatory required compulsory / optional voluntary; promote
-stimulate / inhibit suppress; activate / inhibit deactivate block; prevent / cause; confirm / deny refute; acquit clear
-/ convict; guilty / innocent; join enter / leave quit exit; arrive / depart leave; lend / borrow; creditor / debtor;
-recommend advise encourage / discourage; upper / lower; acute / chronic; benefit beneficial / harm harmful; major /
-minor; forward / backward; static / dynamic; superior / inferior; mutable / immutable; simple easy / complex difficult;
-explicit / implicit; free paid / captive unpaid; temporary / permanent; partly partially / wholly entirely fully
-completely; domestic / foreign; urban / rural; ally friend / enemy opponent; appoint elect / dismiss oust; advance /
-retreat; expand / contract shrink; strengthen / weaken; accelerate / slow; tighten / loosen ease relax; created built /
-destroyed demolished; discover / lose; ascending / descending; ancient / modern; even / odd; freeze / melt thaw;
-defeat beat / lose
-"""
 _WRITTEN = {"#1th": "first", "#2th": "second"}  # ordinals as tokens have them
 _DEGREES = ({"hyper", "over"}, {"hypo", "under"})
 _PREFIXES = frozenset({"un", "non"})  # others make too many words that are no opposites (invaluable, discharge)
@@ -50,7 +22,7 @@ def _table() -> dict[str, frozenset[str]]:
     """Of each stem the stems that say the opposite."""
     table: dict[str, set[str]] = {}
     listed = files(__package__).joinpath("antonyms.txt").read_text(encoding="ascii")
-    groups = [line.split("/") for line in _GROUPS.split(";")]
+    groups = [line.split("/") for line in rows("opposites")]
     groups += [[word, " ".join(others)] for word, *others in map(str.split, listed.splitlines())]
     for left, right in groups:
         ones, others = {stem(word) for word in left.split()}, {stem(word) for word in right.split()}

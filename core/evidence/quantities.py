@@ -85,6 +85,12 @@ def measure(reading: Reading, number: Token) -> Measure | None:
     return Measure("share", 100 * number.value, "")
 
 
+def dimension_of(reading: Reading, number: Token) -> str:
+    """What the number measures, "" where that is not known."""
+    measured = measure(reading, number)
+    return measured.dimension if measured else ""
+
+
 _PART_OF = regex.compile(r" (?:of )?an? (?P<unit>\p{L}+)")
 
 

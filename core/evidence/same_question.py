@@ -6,60 +6,16 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import combinations
 
 import regex
 
 from core.evidence.limits import is_denying
 from core.evidence.opposites import are_opposite
-from core.evidence.words import ROOT_MATCH, Kind, Reading, Token, match_tokens, read
+from core.evidence.words import ROOT_MATCH, Kind, Reading, Token, listed, match_tokens, read, rows
 
-# Ways of asking for one thing, as people interchange them; the right side is what is compared.
-_REPHRASED: tuple[tuple[regex.Pattern[str], str], ...] = tuple(
-    (regex.compile(rf"\b(?:{pattern})\b", regex.IGNORECASE), plain)
-    for pattern, plain in (
-        (r"(what|who|how|where|when|why|that|it|there)['’]s", r"\1 is"),
-        (r"can(?:['’]t|not)", "can not"),
-        (r"won['’]t", "will not"),
-        (r"(\p{L}+)n['’]t", r"\1 not"),
-        (r"covid[- ]?19|sars[- ]?cov[- ]?2|coronavirus", "covid"),
-        (r"(?:adverse|unwanted|side)[- ](?:effect|reaction|event)s?", "adverse-effects"),
-        (r"(?:in|during|on)?\s*(?:which|what) (?:year|date|day|time|month|century)", "when"),
-        (r"at what age", "how old"),
-        (r"how (?:many people|big a population) (?:live|lives|are there) in", "population of"),
-        (r"how many (?:inhabitants|residents) (?:does|has|are in)", "population of"),
-        (r"how (?:big|large) (?:is|are|was|were)", "size of"),
-        (r"how (?:fast|quick(?:ly)?) (?:is|are|does|do|can)", "speed of"),
-        (r"how (?:tall|high) (?:is|are|was)", "height of"),
-        (r"how heavy (?:is|are|was)", "weight of"),
-        (r"how old (?:is|are|was)", "age of"),
-        (r"how (accura|effectiv|safe|relia|preci)(?:te|e|ble|se)? (?:is|are|was|were)", r"\1te of"),
-        (r"how (?:much|expensive) (?:does|do|is|are)", "price of"),
-        (r"postgresql", "Postgres"),
-        (r"chief[- ]executive(?:[- ]officer)?s?", "CEO"),
-        (r"(?:method|way|approach|formula|procedure|process|steps?|instructions?) (?:for|of|to|in which)", "how"),
-        (r"mechanism of action|working principle", "how works"),
-        (r"what (?:makes|leads|led)(?= )", "why"),
-        (r"(?:what is )?the reasons?(?: (?:why|for|that))?|for what reason", "why"),
-    )
-)
-# Words that only ask, or that stand for any doing; what is asked about is in the others.
-_WEIGHTLESS = frozenset(
-    """explain explanation describe description tell give show know want need understand define definition discuss
-    outline summarize summarise summary overview elaborate detail question answer please help example examples
-    way manner thing things stuff happen happens look looks looking seem make makes making made do does doing done get
-    gets getting take takes taking taken use used uses using have has having go goes work works working exist exists
-    existence mean means meaning concept term purpose role kind type sort various different possible actually really
-    basically generally exactly currently current present today's main mainly important team person people human humans
-    someone somebody anyone doctor doctors expert experts you your yours my our his her their it its one ones what which
-    simple simply simplify clearly briefly short quick good well best-practice""".split()
-)
 _SIGNED = regex.compile(r"[\p{L}\p{N}]+[+#]+|(?<![\p{L}\p{N}])[.][\p{L}]\p{L}+")  # C++, C#, .NET
-_LIMITS = frozenset(
-    """without against before after under below above over during until since within beyond except only all every each
-    some any most least more less fewer both either first last ever always never""".split()
-)
 _ASKS = regex.compile(r"\b(who|whom|whose|where|when|why|how many|how much|how often|how far|how long|how)\b")
 
 
@@ -101,7 +57,7 @@ class Question:
     @cached_property
     def limits(self) -> frozenset[str]:
         """Small words that change what is asked for: without, before, all, least."""
-        return frozenset(token.text.lower() for token in self.reading.tokens) & _LIMITS
+        return frozenset(token.text.lower() for token in self.reading.tokens) & listed("limiting")
 
     @cached_property
     def asks(self) -> str:
@@ -118,7 +74,7 @@ class Question:
             return False
         if self.is_name(token):
             return True
-        return token.is_content and token.text.lower() not in _WEIGHTLESS
+        return token.is_content and token.text.lower() not in listed("weightless")
 
     def _is_acronym(self, token: Token) -> bool:
         return len(token.text) > 1 and token.text.isupper() and not self.text.isupper()
@@ -128,9 +84,16 @@ class Question:
 def read_question(text: str) -> Question:
     """`text` is a question as it was asked."""
     plain = " ".join(unicodedata.normalize("NFC", text).split())
-    for pattern, instead in _REPHRASED:
+    for pattern, instead in _rephrased():
         plain = pattern.sub(instead, plain)
     return Question(plain)
+
+
+@cache
+def _rephrased() -> list[tuple[regex.Pattern[str], str]]:
+    """Ways of asking for one thing, as people interchange them, and what is compared instead."""
+    ways = [way.strip().split(" => ") for way in rows("rephrased")]
+    return [(regex.compile(rf"\b(?:{pattern})\b", regex.IGNORECASE), plain) for pattern, plain in ways]
 
 
 _PASSIVE = regex.compile(

@@ -19,11 +19,10 @@ import regex
 from rapidfuzz import fuzz
 from rapidfuzz.distance import DamerauLevenshtein, Levenshtein
 
-from core.evidence.cues import Cue
 from core.evidence.opposites import are_opposite
 from core.evidence.words import Kind, Reading, Token, read, tokenize
 from core.sentences import Sentence, sentences_of
-from core.text.language import detect_language, negations
+from core.text.language import Cue, detect_language, negations
 
 MIN_ALIKE = 85.0  # per cent, rapidfuzz's partial ratio
 MIN_QUOTE_CHARS = 8  # a shorter run occurs by chance

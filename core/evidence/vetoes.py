@@ -24,11 +24,20 @@ from core.evidence.alignment import (
     is_year_token,
 )
 from core.evidence.binding import BINDING_RULES, check_subject
-from core.evidence.cues import Cue
 from core.evidence.limits import AROUND_RULES, LIMIT_RULES, check_language, denials
-from core.evidence.quantities import has_number, is_about, is_part, measure, near, ratio_of, shares, start_of_quantity
-from core.evidence.words import Kind, Reading, Token, is_irregular_past, match_tokens, read
-from core.text.language import negations
+from core.evidence.quantities import (
+    dimension_of,
+    has_number,
+    is_about,
+    is_part,
+    measure,
+    near,
+    ratio_of,
+    shares,
+    start_of_quantity,
+)
+from core.evidence.words import Kind, Reading, Token, is_irregular_past, listed, match_tokens, read
+from core.text.language import Cue, negations
 from core.text.numbers import MONTHS, is_loose, unit_of
 
 __all__ = ["Force", "Veto", "find_vetoes", "says_same"]
@@ -102,10 +111,10 @@ def _counting_same(pair: Comparison, number: Token) -> Token | None:
 def _force_of(pair: Comparison, number: Token, said: Token) -> Force:
     """Contradicts where the numbers are of one kind and nothing else differs; of years, in short sentences too."""
     is_year = is_year_token(number)
-    if is_year is not is_year_token(said) or _dimension(pair.claim, number) != _dimension(pair.home, said):
+    if is_year is not is_year_token(said) or dimension_of(pair.claim, number) != dimension_of(pair.home, said):
         return Force.DOUBTS
     is_short = is_year and len(pair.partner) == MIN_KEPT - 1 and set(pair.missing) == {number}
-    unit = _counted(pair.claim, number) if _dimension(pair.claim, number) else None  # two hours for 45 minutes
+    unit = _counted(pair.claim, number) if dimension_of(pair.claim, number) else None  # two hours for 45 minutes
     return Force.CONTRADICTS if is_short else pair.force([number, *([unit] if unit else [])])
 
 
@@ -126,11 +135,6 @@ def _counted(reading: Reading, number: Token) -> Token | None:
     at = reading.positions[number] + 1
     word = reading.tokens[at] if at < len(reading.tokens) else None
     return word if word is not None and word.kind in (Kind.WORD, Kind.SIGN) else None
-
-
-def _dimension(reading: Reading, number: Token) -> str:
-    measured = measure(reading, number)
-    return measured.dimension if measured else ""
 
 
 def _may_be(pair: Comparison, number: Token) -> bool:
@@ -276,12 +280,6 @@ def _steps(reading: Reading, number: Token) -> str:
 # Names, roles and opposites
 
 
-TITLES = frozenset(
-    """mr mrs ms miss dr prof professor sir dame lord lady king queen prince princess president minister chancellor
-    senator governor mayor pope saint st captain general colonel judge justice coach bishop herr frau""".split()
-)
-
-
 def _check_names(pair: Comparison) -> Iterator[Veto]:
     """A name in another's place, or one that the source nowhere has."""
     for run in _name_runs(pair):
@@ -315,7 +313,7 @@ def _name_runs(pair: Comparison) -> list[list[Token]]:
     """The claim's names, those side by side as one; months and weekdays left out."""
     runs: list[list[Token]] = []
     for word in pair.claim.content:
-        if not _is_proper(pair, word) or calendar_of(word) or word.text.lower() in TITLES or unit_of(word.text):
+        if not _is_proper(pair, word) or _names_nobody(word):
             continue
         if runs and word.start - runs[-1][-1].end == 1:
             runs[-1].append(word)
@@ -333,16 +331,17 @@ def _is_proper(pair: Comparison, token: Token) -> bool:
     return token not in pair.partner and token.stem in pair.wider.name_stems
 
 
+def _names_nobody(word: Token) -> bool:
+    """Whether it is a month, a title or a unit."""
+    return bool(calendar_of(word) or word.text.lower() in listed("titles") or unit_of(word.text))
+
+
 def _replacing(pair: Comparison, word: Token) -> Token | None:
     """The name that stands in its place, unless the claim's stands beside it or has a capital by its place alone."""
 
-    def is_name(other: Token) -> bool:
-        is_plain = calendar_of(other) or other.text.lower() in TITLES or unit_of(other.text)
-        return other.kind is Kind.NAME and not is_plain
-
     if word in pair.partner:
         return None
-    said = pair.in_place_of(word, is_name)
+    said = pair.in_place_of(word, lambda other: other.kind is Kind.NAME and not _names_nobody(other))
     return said if said is not None and not pair.claim.match(said) else None
 
 
@@ -354,10 +353,6 @@ def _is_form_of(name: str, said: Token, home: Reading) -> bool:
 
 ALL_THERE = 0.75  # share of the claim's words that the sentence must have, before their places are compared
 MAX_UNITS = 40  # words or names of a claim that are tried in each other's place
-_SYMMETRIC = frozenset(
-    """meet met marri marry border resembl equal differ different similar same between share tie join say tell report
-    state announc explain add write note ask repli quot""".split()
-)
 _BE = frozenset("is are was were be been being and or nor as like with versus vs".split())
 _PASSIVE = regex.compile(
     r"\b(?:\p{L}+ed|\p{L}+en|\p{L}+wn|made|led|built|won|held|found|sold|bought|told|kept|lost|put|sung|run|begun|"
@@ -470,7 +465,7 @@ def _exchange(pair: Comparison, one: tuple[Token, Token], other: tuple[Token, To
         and other[1].end <= place.start < one[1].start
     ]
     leads = {word for slot in slots[1] for word in slot}
-    if any(word.stem in _SYMMETRIC for word in between) or (not pivots and leads <= _BE):
+    if any(word.stem in listed("symmetric") for word in between) or (not pivots and leads <= _BE):
         return False
     owner = any(word.text.endswith(("'s", "’s", "s'", "s’")) for word in (*one, *other))
     return not owner and bool(pivots or leads - _BE)

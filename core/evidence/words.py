@@ -5,8 +5,9 @@ Matching is by `stem` (inflection taken off) or, weaker, by `root` (derivation t
 
 from __future__ import annotations
 
+import tomllib
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache, cached_property, lru_cache, partial
@@ -229,32 +230,6 @@ def _is_name(text: str, word: str, start: int, following: str, language: str) ->
     return True
 
 
-_IRREGULAR = {
-    form: base
-    for base, forms in {
-        "win": "won", "begin": "began begun", "become": "became", "write": "wrote written", "find": "found",
-        "make": "made", "take": "took taken", "give": "gave given", "grow": "grew grown", "rise": "rose risen",
-        "fall": "fell fallen", "lead": "led", "hold": "held", "build": "built", "buy": "bought", "sell": "sold",
-        "teach": "taught", "think": "thought", "bring": "brought", "leave": "left", "lose": "lost", "meet": "met",
-        "run": "ran", "see": "saw seen", "speak": "spoke spoken", "tell": "told", "say": "said", "know": "knew known",
-        "show": "shown", "choose": "chose chosen", "break": "broke broken", "draw": "drew drawn",
-        "drive": "drove driven",
-        "eat": "ate eaten", "fight": "fought", "fly": "flew flown", "get": "got gotten", "go": "went gone",
-        "keep": "kept", "mean": "meant", "pay": "paid", "send": "sent", "sing": "sang sung", "sit": "sat",
-        "stand": "stood", "understand": "understood", "die": "died dying dies", "lie": "lay lain lying",
-        "child": "children", "man": "men", "woman": "women", "person": "people", "foot": "feet", "life": "lives",
-        "analysis": "analyses", "datum": "data", "criterion": "criteria", "good": "better best", "bad": "worse worst",
-        "study": "studies studied", "birth": "born", "wife": "wives", "series": "series", "species": "species",
-        "bear": "bore borne", "wear": "wore worn", "steal": "stole stolen", "throw": "threw thrown", "spend": "spent",
-        "seek": "sought", "strike": "struck", "swim": "swam swum", "forget": "forgot forgotten", "feel": "felt",
-        "deal": "dealt", "shoot": "shot", "catch": "caught", "arise": "arose arisen", "hear": "heard", "mouse": "mice",
-        "use": "used uses using",
-    }.items()
-    for form in forms.split()
-}  # fmt: skip
-_IRREGULAR_PAST = frozenset(form for form in _IRREGULAR if not form.endswith(("s", "ing"))) - frozenset(
-    "children men women people feet analyses data criteria better best worse worst studies born wives mice".split()
-)
 _ENDINGS = ("'s", "'", "ingly", "edly", "ies", "ied", "ing", "ed", "es", "s", "ly")
 _DERIVATIONS = (
     "ization", "ational", "fulness", "iveness", "ousness", "ements", "ation", "ement", "ition", "ment", "ness", "ance",
@@ -265,16 +240,41 @@ _DERIVATIONS = (
 
 def is_irregular_past(lower: str) -> bool:
     """Whether it is the past of a verb that has one of its own: won, began, taught."""
-    return lower in _IRREGULAR_PAST
+    return lower in _irregular()[1]
 
 
 def stem(lower: str) -> str:
     """The word without its inflection; British spellings become American ones."""
-    base = _IRREGULAR.get(lower) or _uninflected(lower)
-    base = _IRREGULAR.get(base, base)
+    forms = _irregular()[0]
+    base = forms.get(lower) or _uninflected(lower)
+    base = forms.get(base, base)
     if len(base) > 3 and base.endswith("e"):
         base = base[:-1]
     return base.replace("isation", "ization").replace("our", "or").replace("aem", "em").replace("yse", "yze")
+
+
+@cache
+def _irregular() -> tuple[dict[str, str], frozenset[str]]:
+    """The base of each irregular form, and those forms that are pasts of verbs."""
+    verbs = [(verb.split(), others.split()) for verb, _, others in (row.partition("|") for row in rows("irregular"))]
+    bases = {form: verb[0] for verb, others in verbs for form in (*verb[1:], *others)}
+    return bases, frozenset(form for verb, _ in verbs for form in verb[1:])
+
+
+@cache
+def listed(name: str) -> frozenset[str]:
+    """The words of a list of `lists.toml`."""
+    return frozenset(_lists()[name].split())
+
+
+def rows(name: str) -> list[str]:
+    """A list of `lists.toml` whose entries are parted by semicolons."""
+    return _lists()[name].split(";")
+
+
+@cache
+def _lists() -> Mapping[str, str]:
+    return tomllib.loads(files(__package__).joinpath("lists.toml").read_text(encoding="utf-8"))
 
 
 def _uninflected(lower: str) -> str:

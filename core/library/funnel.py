@@ -21,8 +21,7 @@ from core.library.paper import Index, Library, SearchResult
 from core.library.watched import note_search
 from core.ports import EmbeddingModel, Vector
 from core.terms import terms
-from core.text.frequency import rarity
-from core.text.language import detect_language
+from core.text.language import detect_language, rarity
 
 _WORD = re.compile(r"\w{3,}")
 POOL = 4  # candidates for each result: what diversity may choose from

@@ -47,6 +47,7 @@ async def compare_claims(
         lambda: ends_at - asyncio.get_running_loop().time(),
         call_timeout_s=deps.settings.synthesis.check_timeout_s,
     )
+    judging.hurry()
     grounder = Grounder(sources, "")
     proposed = await asyncio.to_thread(
         lambda: [grounder.sides(said, meant, most=MAX_SOURCES) for said, meant in zip(claims, read_as, strict=True)]

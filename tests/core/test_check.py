@@ -20,7 +20,7 @@ from core.modes.check import MAX_CLAIMS, MAX_MESSAGE_CHARS, split_claims
 from core.ports import ChatRequest
 from core.researcher import Researcher
 from core.runner import DirectSteps, run_job
-from tests.fakes import FakeModel, FakeSearch, Idle, hit, make_deps
+from tests.fakes import FakeModel, FakeSearch, Idle, hit, is_control, make_deps
 
 TOWER = (
     "The Eiffel Tower is a wrought-iron lattice tower in Paris. The Eiffel Tower is 330 metres tall. "
@@ -85,10 +85,12 @@ async def test_sources_that_disagree_make_a_claim_mixed() -> None:
     assert list(stands(result).values()) == [Stand.MIXED]
 
 
-def answering(verdict: str) -> Mapping[str, object]:
+def answering(verdict: str, *, control: str = "contradicted") -> Mapping[str, object]:
     def answer(request: ChatRequest) -> str:
-        count = request.user.count("<item number=")
-        rows = [{"item": number, "reason": "r", "verdict": verdict} for number in range(1, count + 1)]
+        rows = [
+            {"item": number, "reason": "r", "verdict": control if is_control(item) else verdict}
+            for number, item in enumerate(request.user.split("<item ")[1:], start=1)
+        ]
         return json.dumps({"verdicts": rows})
 
     return {"check": answer}
@@ -115,6 +117,20 @@ async def test_what_the_rules_leave_open_the_model_decides(verdict: str, stand: 
     assert len(model.calls("check")) == 1
     assert result.answer is not None
     assert result.answer.notice == ""
+
+
+@pytest.mark.parametrize("claim", [OPEN, "Tolvexin is taken once a day."])
+async def test_a_judge_that_says_yes_to_everything_supports_no_claim(claim: str) -> None:
+    """D18: neither one that a source may say nor one of which it has no word; the rules have the only say."""
+    model = FakeModel(answering("supported", control="supported"))
+    page = hit("https://aerial.example/", SAID, title="Eiffel Tower", is_complete=True)
+    deps = make_deps(search=[FakeSearch("web", [page])], model=model)
+
+    result = await checked(claim, deps)
+
+    assert stands(result)[claim] in (Stand.UNCONFIRMED, Stand.NO_EVIDENCE)
+    assert result.answer is not None
+    assert result.answer.notice == wording.CHECKED_BY_RULES
 
 
 async def test_a_model_that_fails_leaves_it_to_the_rules() -> None:

@@ -20,7 +20,7 @@ from core.researcher import Researcher
 from core.runner import DirectSteps, run_job
 from core.stages.synthesize import LATE_NOTICE, QUOTED_NOTICE, SILENT_NOTICE, UNCONFIRMED_NOTICE
 from tests.core.cats import PLAN, PURR, QUESTION, cat_search, final, research, written
-from tests.fakes import FakeModel, FakeSearch, Idle, Ledger, hit, make_deps
+from tests.fakes import FakeModel, FakeSearch, Idle, Ledger, hit, is_control, make_deps
 
 NOTHING_HOLDS = json.dumps({"verdicts": [{"item": 1, "verdict": "unsupported", "reason": "not there"}]})
 
@@ -74,14 +74,18 @@ async def test_a_check_model_judges_instead_of_the_writer_and_costs_what_it_cost
     """N-01: a fact-check model is asked pair by pair; whether the summary answers is left to the rules then."""
     claim = "A cat's larynx makes the sound of purring [1]."
     writer = FakeModel({"plan": PLAN, "answer": written(claim)})
-    checker = FakeModel({"check": "Yes"}, name="bespoke-minicheck")
+    checker = FakeModel(
+        {"check": lambda request: "No" if is_control(request.user) else "Yes"}, name="bespoke-minicheck"
+    )
     settings = Settings(prices_usd_per_million={"fake-1": (0.0, 0.0), "bespoke-minicheck": (1.0, 1.0)})
     deps = replace(make_deps(search=[cat_search()], model=writer, settings=settings), check_model=checker)
 
     done = final(await research(deps))
 
     assert writer.calls("check") == writer.calls("answers") == []
-    assert checker.asked[0].user.startswith("Document: Purring\n")
+    assert [call.user.startswith("Document: Purring\n") for call in checker.asked] == [
+        not is_control(call.user) for call in checker.asked
+    ]
     assert done["citations"][0]["verdict"] == "supported"
     assert done["metadata"]["cost_usd"] == pytest.approx(
         sum(len(call.user) // 4 + len("Yes") // 4 for call in checker.asked) / 1e6
@@ -461,6 +465,26 @@ async def test_what_is_not_verbatim_the_judge_decides(verdict: str, is_shown: bo
 
     assert (first in done["answer"]["summary"], second in done["answer"]["summary"]) == (is_shown, is_shown)
     assert len(done["answer"]["removed"]) == (0 if is_shown else 2)
+
+
+async def test_what_a_judge_confirms_that_says_yes_to_everything_is_not_confirmed() -> None:
+    """D18: readers see ◐, and what is word for word keeps its ✓; operators are told once."""
+    firm = "Cats purr because the muscles of the larynx twitch about 25 times a second"
+    free = PARAPHRASES[0]
+    rows = [{"item": item, "reason": "", "verdict": "supported"} for item in range(1, 9)]
+    model = FakeModel(
+        {"plan": PLAN, "answer": written(f"{firm} [1]. {free} [1]."), "check": json.dumps({"verdicts": rows})}
+    )
+    ledger = Ledger()
+
+    done = final(await research(replace(make_deps(search=[cat_search()], model=model), recorder=ledger)))
+
+    assert {citation["claim"].rstrip("."): citation["verdict"] for citation in done["citations"]} == {
+        firm: "supported",
+        free: "unchecked",
+    }
+    assert done["answer"]["confidence"] != "high"
+    assert ledger.values("errors", "check:ControlFailed") == [1]
 
 
 async def test_when_the_checker_fails_the_answer_goes_out_as_unchecked_with_low_confidence() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
@@ -16,13 +17,13 @@ from core.deps import Deps
 from core.errors import ModelUnavailable
 from core.events import Json
 from core.evidence.grounding import Grounder, as_told
-from core.evidence.judge import Judging
+from core.evidence.judge import JsonJudge, Judging
 from core.evidence.structure import assemble
 from core.ports import ChatDelta, ChatRequest
 from core.progress import Progress
 from core.writing import Writing
 from tests.core.judging import judge_text
-from tests.fakes import make_deps, make_job, make_source
+from tests.fakes import FakeModel, make_deps, make_job, make_source
 
 SOURCES = [
     make_source(
@@ -242,3 +243,19 @@ async def test_given_citations_have_regular_ids(source_id: str) -> None:
     writing, _ = await write([answer(f"{DEATHS} [2].", citations=[given_citation])])
 
     assert writing.given_citations == [Citation(f"{DEATHS} [2].", "src_2", "reduced deaths")]
+
+
+async def test_the_last_sentences_do_not_wait_for_others_that_might_come() -> None:
+    """N-02: behind the detail nothing is written that a judge could be asked about beside them."""
+    writing, _ = await started()
+    judge = JsonJudge(FakeModel({}))
+    writing.judging = Judging(judge, lambda: 90.0, linger_s=60.0)
+    text = answer("The trial's drug cut deaths by 40 percent [2].", "Two bulges of water are raised by the Moon [1].")
+
+    async with asyncio.timeout(30):
+        await writing.write(Pieces([text]), REQUEST)
+        judged = await writing.decided()
+    await writing.aclose()
+
+    assert len(judged) == 2
+    assert all(entry.claim and entry.claim.evidence for entry in judged)

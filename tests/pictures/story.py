@@ -175,7 +175,7 @@ def _check(request: ChatRequest) -> str:
     for row, item in zip(rows, request.user.split("<item ")[1:], strict=True):
         told = next((verdict for words, verdict in verdicts.items() if words in item.partition("</claim>")[0]), "")
         is_other = "6 °C" in item and "3 °C" in item.partition("</claim>")[0]
-        shares = row["verdict"] != "unsupported"
+        shares = row["verdict"] in ("supported", "partial")
         row["verdict"] = "contradicted" if is_other else told or ("supported" if shares else "unsupported")
         row["reason"] = "" if row["verdict"] == "supported" else "it says less"
     return json.dumps({"verdicts": rows})

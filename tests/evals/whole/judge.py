@@ -13,10 +13,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from core.answer import ModelUsage
-from core.errors import ModelUnavailable
+from core.errors import ModelRejected
 from core.events import Json
 from core.ports import ChatDelta, ChatRequest
 from tests.evals.whole.cases import Opinion, Statement, World
+from tests.fakes import is_control
 
 _ITEM = re.compile(r'<item number="?(\d+)"?[^>]*>(.*?)</item>', re.DOTALL)
 _CLAIM = re.compile(r"<claim[^>]*>(.*?)</claim>", re.DOTALL)
@@ -33,10 +34,11 @@ _WORDS: dict[Opinion, tuple[str, ...]] = {
 
 
 class Judge(StrEnum):
-    """How the check calls are answered. `NONE`: they cannot be asked."""
+    """How the check calls are answered. `CARELESS`: yes, but to the control sentence; `NONE`: they cannot be asked."""
 
     RIGHT = "right"
     YES = "yes"
+    CARELESS = "careless"
     NO = "no"
     NONE = "none"
 
@@ -62,7 +64,7 @@ class ScriptedModel:
         if request.purpose == "answer":
             return self._write(request)
         if self.judge is Judge.NONE:
-            raise ModelUnavailable("the judge cannot be asked")
+            raise ModelRejected("the judge cannot be asked")  # an error that is not waited for
         if "answers" in str(request.schema.get("properties", "")) and not _ITEM.search(request.user):
             return json.dumps({"answers": "yes" if self._says_it_answers() else "no", "reason": ""})
         verdicts = [self._verdict(int(number), item, request) for number, item in _ITEM.findall(request.user)]
@@ -83,12 +85,14 @@ class ScriptedModel:
         return json.dumps({"summary": summary, "detail": detail, "citations": []}, ensure_ascii=False)
 
     def _says_it_answers(self) -> bool:
-        return self.judge is Judge.YES or (self.judge is Judge.RIGHT and self.world.answers)
+        return self.judge in (Judge.YES, Judge.CARELESS) or (self.judge is Judge.RIGHT and self.world.answers)
 
     def _verdict(self, number: int, item: str, request: ChatRequest) -> dict[str, Json]:
         claim = " ".join(_CLAIM.findall(item)[:1])
-        opinion: Opinion = "supported" if self.judge is Judge.YES else "unsupported"
-        if self.judge is Judge.RIGHT:
+        opinion: Opinion = "supported" if self.judge in (Judge.YES, Judge.CARELESS) else "unsupported"
+        if self.judge in (Judge.RIGHT, Judge.CARELESS) and is_control(claim):
+            opinion = "contradicted"
+        elif self.judge is Judge.RIGHT:
             opinion = self.opinion(claim, " ".join(_PASSAGE.findall(item)) or item)
         allowed = set(_allowed(request.schema))
         word = next((word for word in _WORDS[opinion] if not allowed or word in allowed), "unsupported")

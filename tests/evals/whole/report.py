@@ -71,8 +71,8 @@ def print_whole() -> None:
         print(f"{name}: {len({outcome.world.id for outcome in part})} worlds")
         for label, figure in _rows(part):
             print(f"  {label:<86} {figure}")
-    later = [run_world(world, Judge.YES) for world in later_worlds()]
-    print("later: sentences written after the rules, judge yes")
+    later = [run_world(world, Judge.CARELESS) for world in later_worlds()]
+    print("later: sentences written after the rules, careless judge")
     print(f"  true sentences with ✓ {_share([one for one in later if one.world.is_true], lambda one: one.ticked)}")
     print(f"  shown with ✓ that are true {_share(_ticked(later), lambda one: one.world.is_true)}")
     _print_kinds(outcomes)
@@ -151,7 +151,8 @@ def _rows(outcomes: Sequence[Outcome]) -> list[tuple[str, str]]:
     def of(judge: Judge, *kinds: str, true: bool | None = None) -> list[Outcome]:
         return [o for o in outcomes if o.judge is judge and _is_asked(o, kinds) and true in (None, o.world.is_true)]
 
-    right, yes, none, no = (partial(of, judge) for judge in (Judge.RIGHT, Judge.YES, Judge.NONE, Judge.NO))
+    right, yes, careless = partial(of, Judge.RIGHT), partial(of, Judge.YES), partial(of, Judge.CARELESS)
+    none, no = partial(of, Judge.NONE), partial(of, Judge.NO)
     free = [o for o in none(true=True) if o.world.kind not in ("verbatim", "list")]
     denied = [o for o in no() if o.world.kind not in ("verbatim", "list")]
     return [
@@ -162,6 +163,8 @@ def _rows(outcomes: Sequence[Outcome]) -> list[tuple[str, str]]:
         ("judge yes: shown with ✓ that are true (.90)", _share(_ticked(yes()), lambda o: o.world.is_true)),
         ("judge yes: false sentences with ✓", _share(yes(true=False), lambda o: o.ticked)),
         ("judge yes: the opposite in another language with ✓ (0)", _share(yes("foreign_opposite"), lambda o: o.ticked)),
+        ("careless judge: shown with ✓ that are true", _share(_ticked(careless()), lambda o: o.world.is_true)),
+        ("careless judge: false sentences with ✓", _share(careless(true=False), lambda o: o.ticked)),
         ("no judge: verbatim shown with ✓ (1.00)", _share(none("verbatim"), lambda o: o.ticked)),
         ("no judge: other true sentences shown", _share(free, lambda o: o.shown)),
         ("no judge: other true sentences with ✓ (0)", _share(free, lambda o: o.ticked)),
@@ -180,7 +183,7 @@ def _rows(outcomes: Sequence[Outcome]) -> list[tuple[str, str]]:
             _share(right("compatible"), lambda o: o.conflicts > 0),
         ),
         ("judge right: High beside a contradiction (0)", _share(right("plain", "other words"), _is_high)),
-        ("judge yes: High beside a contradiction", _share(yes("plain", "other words"), _is_high)),
+        ("careless judge: High beside a contradiction", _share(careless("plain", "other words"), _is_high)),
         ("judge right: list steps shown (1.00)", _steps(right("list"))),
         ("judge right: translated sentences shown (1.00)", _share(right("translation"), lambda o: o.shown)),
         ("judge right: near misses at most Low (1.00)", _share(right("near miss"), _is_low)),
@@ -228,12 +231,12 @@ def _ratio(part: int, whole: int) -> str:
 
 
 def _print_kinds(outcomes: Sequence[Outcome]) -> None:
-    print("by kind (dev/test): right judge shown and ✓, yes judge ✓, no judge shown and ✓")
+    print("by kind (dev/test): right judge shown and ✓, careless judge ✓, no judge shown and ✓")
     kinds = dict.fromkeys(outcome.world.kind for outcome in outcomes if _is_asked(outcome, ()))
     columns: list[tuple[Judge, Callable[[Outcome], bool]]] = [
         (Judge.RIGHT, lambda o: o.shown),
         (Judge.RIGHT, lambda o: o.ticked),
-        (Judge.YES, lambda o: o.ticked),
+        (Judge.CARELESS, lambda o: o.ticked),
         (Judge.NONE, lambda o: o.shown),
         (Judge.NONE, lambda o: o.ticked),
     ]
@@ -266,6 +269,7 @@ def _fails(outcome: Outcome) -> str:
             "true, without ✓": is_right and is_true and outcome.shown and not outcome.ticked,
             "false, shown": is_right and not is_true and outcome.shown,
             "false, ✓ from a yes": judge is Judge.YES and not is_true and outcome.ticked,
+            "false, ✓ from a careless judge": judge is Judge.CARELESS and not is_true and outcome.ticked,
             "✓ without a judge": judge is Judge.NONE and is_free and outcome.ticked,
             "true, cut without a judge": judge is Judge.NONE and is_true and not outcome.shown,
             "verbatim, cut against a no": judge is Judge.NO and kind == "verbatim" and not outcome.shown,
