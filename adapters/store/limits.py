@@ -1,9 +1,9 @@
-"""Token buckets and single flight, shared by the processes of a database."""
+"""Token buckets and single flight: shared by the processes of a database, or of one process."""
 
 from __future__ import annotations
 
 import logging
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from adapters.store.sql import Sql, Tables, digest
 from core.errors import StoreError
@@ -13,6 +13,8 @@ from core.ports import Clock, Recorder
 from core.telemetry import Measurement
 
 logger = logging.getLogger(__name__)
+
+MAX_BUCKETS = 10_000  # names of buckets, about 1 MB, before those that are full again are dropped
 
 _FILL = """
     INSERT INTO buckets (key, full_at) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET full_at = excluded.full_at
@@ -88,6 +90,42 @@ class SqlSingleFlight:
             await self._tables.execute(_RELEASE, (*place, job_id))
         except StoreError as exc:
             _let_pass("single flight", exc, self._recorder)
+
+
+class MemoryRateLimits:
+    """`RateLimits` of one process, and what counts while a shared store is away. Full buckets are dropped."""
+
+    def __init__(self, *, clock: Clock) -> None:
+        self._clock = clock
+        self._full_at: dict[str, float] = {}
+
+    async def take(self, key: str, *, rate: float, burst: int) -> float:
+        now = self._clock().timestamp()
+        after, wait_s = take_token(self._full_at.get(key, 0.0), now, rate=rate, burst=burst)
+        if len(self._full_at) > MAX_BUCKETS:
+            self._full_at = {key: full_at for key, full_at in self._full_at.items() if full_at > now}
+        self._full_at[key] = after
+        return wait_s
+
+    async def full_in_s(self, key: str) -> float:
+        return max(self._full_at.get(key, 0.0) - self._clock().timestamp(), 0.0)
+
+
+class MemorySingleFlight:
+    """A `SingleFlight` of one process."""
+
+    def __init__(self, *, clock: Clock) -> None:
+        self._clock = clock
+        self._flights: dict[tuple[Scope, str], tuple[str, datetime]] = {}
+
+    async def claim(self, scope: Scope, key: str, job_id: str, *, ttl: timedelta) -> str:
+        now = self._clock()
+        self._flights = {place: flight for place, flight in self._flights.items() if flight[1] > now}
+        return self._flights.setdefault((scope, key), (job_id, now + ttl))[0]
+
+    async def release(self, scope: Scope, key: str, job_id: str) -> None:
+        if self._flights.get((scope, key), ("",))[0] == job_id:
+            del self._flights[scope, key]
 
 
 def _let_pass(part: str, exc: StoreError, recorder: Recorder) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from adapters.store.memory import MemoryRateLimits, MemorySingleFlight
+from adapters.store.limits import MemoryRateLimits, MemorySingleFlight
 from adapters.store.redis_client import TIMEOUT_S, TROUBLE, Outage, deadline, open_redis
 from adapters.store.sql import digest
 from core.job import Scope

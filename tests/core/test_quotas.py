@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.store.memory import MemoryRateLimits
+from adapters.store.limits import MemoryRateLimits
 from core.errors import GorkdError
 from core.job import ResearchRequest, Scope
 from core.quotas import Quota, QuotaExceeded, check_quota

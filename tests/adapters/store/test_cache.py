@@ -1,4 +1,4 @@
-"""The contract of an AnswerCache, kept by memory, SQLite and Redis alike (S003-04, S003-18)."""
+"""The contract of an AnswerCache, kept by SQLite and PostgreSQL alike (S003-04, S003-18)."""
 
 from __future__ import annotations
 
@@ -75,28 +75,28 @@ async def test_answer_without_time_to_live_is_not_kept(cache):
     assert await cache.get(CHANNEL, "other key") is None
 
 
-async def test_oldest_answers_make_room(bounded_cache, clock):
+async def test_oldest_answers_make_room(cache, clock):
     """A cache of three rows keeps the three that were put last."""
     for number in range(5):
-        await bounded_cache.put(CHANNEL, f"key {number}", "job_1", ttl=HOUR)
+        await cache.put(CHANNEL, f"key {number}", "job_1", ttl=HOUR)
         clock.advance(timedelta(seconds=1))
 
-    found = [await bounded_cache.get(CHANNEL, f"key {number}") is not None for number in range(5)]
+    found = [await cache.get(CHANNEL, f"key {number}") is not None for number in range(5)]
 
     assert found == [False, False, True, True, True]
 
 
-async def test_expired_answers_make_room_first(bounded_cache, clock):
+async def test_expired_answers_make_room_first(cache, clock):
     """What nobody can be served does not push out what is fresh."""
-    await bounded_cache.put(CHANNEL, "fresh", "job_1", ttl=10 * HOUR)
+    await cache.put(CHANNEL, "fresh", "job_1", ttl=10 * HOUR)
     for number in range(2):
-        await bounded_cache.put(CHANNEL, f"short {number}", "job_1", ttl=HOUR)
+        await cache.put(CHANNEL, f"short {number}", "job_1", ttl=HOUR)
     clock.advance(2 * HOUR)
 
     for number in range(2):
-        await bounded_cache.put(CHANNEL, f"new {number}", "job_1", ttl=HOUR)
+        await cache.put(CHANNEL, f"new {number}", "job_1", ttl=HOUR)
 
-    assert await bounded_cache.get(CHANNEL, "fresh") == ("job_1", NOON)
+    assert await cache.get(CHANNEL, "fresh") == ("job_1", NOON)
 
 
 def unit(*numbers: float):

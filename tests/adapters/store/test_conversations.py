@@ -8,7 +8,6 @@ import pytest
 
 from adapters.store.archive import SqlArchive
 from adapters.store.library import SqlConversations
-from adapters.store.memory_library import MemoryConversations
 from core.forgetting import Whose
 from core.job import Scope
 from core.library.conversations import Conversations
@@ -21,23 +20,15 @@ SHOWN = Conversation(
 )  # fmt: skip
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgres"])
-def conversations(request) -> Conversations:
-    if request.param == "memory":
-        return MemoryConversations()
-    if request.param == "sqlite":
-        return SqlConversations(request.getfixturevalue("database"))
-    return SqlConversations(request.getfixturevalue("postgres"))
+@pytest.fixture
+def conversations(tables) -> Conversations:
+    return SqlConversations(tables)
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def kept(request):
+@pytest.fixture
+def kept(tables):
     """A store and the archive that forgets for it."""
-    if request.param == "sqlite":
-        database = request.getfixturevalue("database")
-        return SqlConversations(database), SqlArchive(database)
-    database = request.getfixturevalue("postgres")
-    return SqlConversations(database), SqlArchive(database)
+    return SqlConversations(tables), SqlArchive(tables)
 
 
 async def test_a_thread_keeps_its_conversation(conversations):

@@ -13,7 +13,6 @@ import pytest
 
 from adapters.store.archive import SqlArchive
 from adapters.store.library import SqlLibrary
-from adapters.store.memory_library import MemoryLibrary
 from adapters.store.schema import MIGRATIONS
 from adapters.store.sql import place_token
 from adapters.store.sqlite import FILE_NAME, Database
@@ -33,13 +32,9 @@ YEAST = "Yeast ferments sugar to alcohol when there is no oxygen."
 CLOCK = "The clock gene regulates the daily rhythm of flies."
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgres"])
-def library(request, tmp_path) -> Library:
-    if request.param == "memory":
-        return MemoryLibrary()
-    if request.param == "sqlite":
-        return SqlLibrary(request.getfixturevalue("database"), tmp_path)
-    return SqlLibrary(request.getfixturevalue("postgres"), tmp_path)
+@pytest.fixture
+def library(tables, tmp_path) -> Library:
+    return SqlLibrary(tables, tmp_path)
 
 
 def paper(number: int, title: str = "On nature") -> Paper:

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from redis.asyncio import Redis
 
-from adapters.store.limits import SqlRateLimits, SqlSingleFlight
-from adapters.store.memory import MemoryRateLimits, MemorySingleFlight
+from adapters.store.limits import MemoryRateLimits, MemorySingleFlight, SqlRateLimits, SqlSingleFlight
 from adapters.store.redis_limits import RedisRateLimits, RedisSingleFlight
 from core.job import Scope
 from core.limits import ROUNDING_S, take_token, tokens_left

@@ -1,4 +1,4 @@
-"""The contract of a ReuseStore, kept by memory, SQLite and Redis alike (S002-23)."""
+"""The contract of a ReuseStore, kept by SQLite and Redis alike (S002-23)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from datetime import timedelta
 
 import pytest
 
-from adapters.store.memory_cache import MemoryReuseStore
 from adapters.store.redis_reuse import RedisReuseStore
 from adapters.store.reuse import SqlReuseStore
 from core.ports import ReuseStore
@@ -16,16 +15,11 @@ from tests.servers import free_port
 HOUR = timedelta(hours=1)
 
 
-@pytest.fixture(params=["memory", "sqlite", "redis"])
+@pytest.fixture(params=["sqlite", "redis"])
 def reuse(request) -> ReuseStore:
     """A store, empty."""
     found: ReuseStore = request.getfixturevalue(f"{request.param}_reuse")
     return found
-
-
-@pytest.fixture
-def memory_reuse(clock) -> MemoryReuseStore:
-    return MemoryReuseStore(clock=clock)
 
 
 @pytest.fixture

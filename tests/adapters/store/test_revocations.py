@@ -7,18 +7,14 @@ from datetime import timedelta
 import pytest
 
 from adapters.store.belongings import SqlLinkRevocations
-from adapters.store.memory import MemoryLinkRevocations
 from tests.adapters.store.samples import NOON, make_job
 
 MINUTE = timedelta(minutes=1)
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgres"])
-def revocations(request):
-    """Revocations of job 1 and job 2, none yet."""
-    if request.param == "memory":
-        return MemoryLinkRevocations()
-    return SqlLinkRevocations(request.getfixturevalue(f"jobs_in_{request.param}"))
+@pytest.fixture
+def revocations(with_jobs) -> SqlLinkRevocations:
+    return SqlLinkRevocations(with_jobs)
 
 
 async def test_links_of_one_job_are_taken_back_and_no_others(revocations):

@@ -1,4 +1,4 @@
-"""The contract of SettingsStore, kept in memory, by SQLite and by PostgreSQL alike."""
+"""The contract of SettingsStore, kept by SQLite and by PostgreSQL alike."""
 
 from __future__ import annotations
 

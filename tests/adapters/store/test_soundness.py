@@ -10,19 +10,13 @@ import pytest
 from adapters.store.health import try_out
 from adapters.store.sqlite import FILE_NAME, Database
 from core.errors import StoreError
-from tests.adapters.store.conftest import DATABASES
 
 
-@pytest.fixture(params=DATABASES)
-def either(request: pytest.FixtureRequest):
-    return request.getfixturevalue(DATABASES[request.param])
-
-
-async def test_a_database_that_works_is_sound_again_and_again(either, clock):
+async def test_a_database_that_works_is_sound_again_and_again(tables, clock):
     for _ in range(3):
-        await try_out(either, clock)
+        await try_out(tables, clock)
 
-    assert len(await either.rows("SELECT name FROM tries")) == 1
+    assert len(await tables.rows("SELECT name FROM tries")) == 1
 
 
 async def test_a_database_that_cannot_be_written_is_not(postgres, clock):

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 
 from aiohttp import web
 
-from adapters.store.memory import MemoryEndedSessions, MemoryLinkRevocations, MemoryRateLimits
+from adapters.store.belongings import SqlLinkRevocations
+from adapters.store.limits import MemoryRateLimits
+from adapters.store.tenants import SqlEndedSessions
 from adapters.web.app import build_web
 from adapters.web.monitor import Ready
 from adapters.web.preview import Preview
@@ -17,6 +19,7 @@ from core.page_links import EndedSessions, LinkRevocations, PageLinks
 from core.usage import UsageLog
 from tests.golden import samples
 from tests.golden.samples import ScriptedResearcher
+from tests.records import MemoryTables
 
 
 async def all_well() -> list[str]:
@@ -43,8 +46,8 @@ def web_app(
         settings or WebSettings(),
         ready=ready,
         links=links,
-        revocations=revocations or MemoryLinkRevocations(),
-        sessions=sessions or MemoryEndedSessions(),
+        revocations=revocations or SqlLinkRevocations(MemoryTables(samples.COMPLETED)),
+        sessions=sessions or SqlEndedSessions(MemoryTables(), clock=links.clock),
         limits=limits or MemoryRateLimits(clock=links.clock),
         previews=previews,
         library=library,

@@ -10,7 +10,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from adapters.store.memory import MemoryRateLimits
+from adapters.store.limits import MemoryRateLimits
 from adapters.web.peers import counted_as
 from adapters.web.settings import WebSettings
 from core.errors import SetupError

@@ -6,17 +6,18 @@ from datetime import UTC, datetime
 
 from adapters.chat.slack.client import OneWorkspace, web_client
 from adapters.chat.slack.threads import REMEMBERED_S, Threads
-from adapters.store.memory_settings import MemorySettings
+from adapters.store.tenants import SqlSettings
 from core.settings.desk import SettingsDesk
 from core.settings.tenant import Ceilings
 from tests.loopback.slack_state import ADA, BOT_TOKEN, GENERAL
 from tests.loopback.slack_world import SlackWorld
+from tests.records import MemoryTables
 
 
 async def test_a_channel_that_is_closed_later_is_not_taken_for_open_for_long():
     """Nothing private leaks: an admin may make a channel private, or share it with another company, at any time."""
     now = 0.0
-    rules = SettingsDesk(MemorySettings(), lambda _: Ceilings(), clock=lambda: datetime.now(UTC))
+    rules = SettingsDesk(SqlSettings(MemoryTables()), lambda _: Ceilings(), clock=lambda: datetime.now(UTC))
     threads = Threads(rules, clock=lambda: now)
     async with SlackWorld.open() as slack:
         team = await OneWorkspace(web_client(BOT_TOKEN, api_url=f"{slack.url}/api/")).find("T1")
