@@ -18,9 +18,8 @@ from sqlite_utils import Database as Connection
 from adapters.secrets import SecretBox
 from adapters.store.jobs import SqlJobStore
 from adapters.store.library import SqlLibrary
-from adapters.store.schema import migrate
 from adapters.store.sql import Dialect, Row, Sql, Values
-from adapters.store.sqlite import SqliteConnection
+from adapters.store.sqlite import SqliteConnection, _migrate
 from core.errors import StoreError
 from core.job import ResearchJob
 
@@ -81,5 +80,5 @@ def at_once(work: Coroutine[Any, Any, T]) -> T:
 @cache
 def _empty_tables() -> bytes:
     with sqlite3.connect(":memory:", isolation_level=None) as handle:
-        migrate(Connection(handle, execute_plugins=False), Path())
+        _migrate(Connection(handle, execute_plugins=False), Path())
         return handle.serialize()

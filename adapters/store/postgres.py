@@ -18,7 +18,7 @@ from psycopg import AsyncConnection, Connection
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-from adapters.store.postgres_schema import migrate
+from adapters.store.schema import migrate
 from adapters.store.sql import Dialect, Row, Sql, Values, digest
 from core.errors import SetupError, StoreError
 
@@ -32,6 +32,7 @@ WHY_NOT_WITHIN_S = 2.0
 STATEMENT_TIMEOUT_S = 10.0  # statements take milliseconds; longer means a lock or a disk that is stuck
 MIGRATE_TIMEOUT_S = 60.0  # includes waiting for another process that migrates
 
+MIGRATING = 0x676F726B64  # "gorkd"; the advisory lock of whoever migrates
 _LOCK = "SELECT pg_advisory_xact_lock(hashtextextended(?, 0))"
 _NAMED = re.compile(r"(?<=[\s(]):([a-z_]+)")
 
@@ -98,10 +99,9 @@ class PostgresDatabase:
         """
         address, name = _address(url, connect_timeout_s, statement_timeout_s)
         try:
-            async with asyncio.timeout(connect_timeout_s):
-                connection = await AsyncConnection.connect(address, autocommit=True)
-            async with connection:
-                await migrate(connection, timeout_s=MIGRATE_TIMEOUT_S)
+            async with asyncio.timeout(connect_timeout_s), await AsyncConnection.connect(address):
+                pass  # it answers
+            await asyncio.to_thread(_migrate, address)
         except (psycopg.Error, OSError) as exc:  # TimeoutError is an OSError
             raise SetupError(
                 f"The database {name} (DATABASE_URL) cannot be used: {_reason(exc)}. "
@@ -215,6 +215,15 @@ class PostgresDatabase:
             f"the database {self._name} (DATABASE_URL) failed: {reason}",
             user_message=f"gorkd cannot use its database ({reason}); please try again in a minute.",
         ) from exc
+
+
+def _migrate(address: str) -> None:
+    """Whoever does the same meanwhile waits for the lock, and then finds nothing to do."""
+    with psycopg.connect(address, autocommit=True) as connection, connection.transaction():
+        sql = PostgresConnection(connection)
+        sql.execute(f"SET LOCAL statement_timeout = {round(MIGRATE_TIMEOUT_S * 1000)}")
+        sql.rows("SELECT pg_advisory_xact_lock(?)", (MIGRATING,))
+        migrate(sql, named="The database in DATABASE_URL", setting="DATABASE_URL")
 
 
 def _marked(query: str, values: Values) -> bytes:

@@ -18,7 +18,7 @@ from typing import TypeVar
 from sqlite_utils import Database as Connection
 
 from adapters.store.schema import migrate
-from adapters.store.sql import Dialect, Row, Sql, Values
+from adapters.store.sql import Dialect, Row, Sql, Values, digest, place_token
 from adapters.write_ahead import OpenedFile, switch_to_write_ahead
 from core.errors import SetupError, StoreError
 
@@ -170,7 +170,7 @@ def _open(folder: Path, busy_timeout_s: float) -> Connection:
         switch_to_write_ahead(handle, within_s=busy_timeout_s)
         connection.execute("PRAGMA synchronous = NORMAL")  # survives kill -9; a power cut may cost the last moments
         connection.execute("PRAGMA foreign_keys = ON")
-        migrate(connection, folder)
+        _migrate(connection, folder)
     except sqlite3.Error as exc:
         handle.close()
         raise _unusable(folder, exc) from exc
@@ -178,6 +178,15 @@ def _open(folder: Path, busy_timeout_s: float) -> Connection:
         handle.close()
         raise
     return connection
+
+
+def _migrate(connection: Connection, folder: Path) -> None:
+    """The write lock comes before the version is read: whoever opens it too waits, and then finds nothing to do."""
+    connection.conn.create_function("digest", 1, digest, deterministic=True)
+    connection.conn.create_function("place_token", -1, place_token, deterministic=True)
+    connection.execute("BEGIN IMMEDIATE")
+    with connection.conn:
+        migrate(SqliteConnection(connection), named=f"The data folder {folder}", setting="GORKD_DATA")
 
 
 def _unusable(folder: Path, exc: OSError | sqlite3.Error) -> SetupError:

@@ -13,7 +13,7 @@ import pytest
 
 from adapters.store.archive import SqlArchive
 from adapters.store.library import SqlLibrary
-from adapters.store.schema import MIGRATIONS
+from adapters.store.schema import steps
 from adapters.store.sql import place_token
 from adapters.store.sqlite import FILE_NAME, Database
 from core.chunking import SectionType
@@ -212,13 +212,14 @@ async def test_nothing_of_a_paper_is_left_in_the_files(tmp_path, way):
 
 async def test_papers_of_an_earlier_gorkd_are_still_found(tmp_path):
     """Words that stood in one index are found in the index of their kind, and leave with their paper."""
-    before = next(number for number, statements in enumerate(MIGRATIONS) if "summary_words" in str(statements))
+    versions = steps("sqlite")
+    before = next(number for number, statements in enumerate(versions) if "summary_words" in str(statements))
     entry, place = paper(1), (OURS.tenant, OURS.visibility, paper(1).id)
     with closing(sqlite3.connect(tmp_path / FILE_NAME)) as connection, connection:
         connection.create_function("place_token", -1, place_token, deterministic=True)
         connection.execute("CREATE TABLE schema_version (version INTEGER PRIMARY KEY, applied_at REAL)")
         connection.execute("INSERT INTO schema_version VALUES (?, 0)", (before,))
-        for statement in (statement for statements in MIGRATIONS[:before] for statement in statements):
+        for statement in (statement for statements in versions[:before] for statement in statements):
             connection.execute(statement)
         connection.execute(
             "INSERT INTO papers VALUES (?, ?, ?, ?, ?, ?, ?)", (*place, "hash", encode(entry), TIDES, b"")

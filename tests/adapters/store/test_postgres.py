@@ -11,16 +11,18 @@ import psycopg
 import pytest
 
 from adapters.store.belongings import SqlJobMemo, SqlSourceStore
+from adapters.store.events import SqlEventLog
 from adapters.store.jobs import SqlJobStore
-from adapters.store.postgres import PostgresDatabase
-from adapters.store.postgres_schema import LOCK, MIGRATIONS
-from adapters.store.sql import Sql
+from adapters.store.postgres import MIGRATING, PostgresDatabase
+from adapters.store.schema import NEWEST, steps
+from adapters.store.sql import Sql, digest
 from adapters.store.traces import SqlTraceStore
+from core.codec import encode
 from core.errors import JobNotFound, SetupError, StoreError
 from core.trace import ToolTraces
 from tests.adapters.durable.tables import until
 from tests.adapters.store.processes import python
-from tests.adapters.store.samples import CHANNEL, RESULT, finished, make_job, make_source
+from tests.adapters.store.samples import CHANNEL, RESULT, StandingClock, finished, make_job, make_source
 from tests.servers import free_port
 
 
@@ -99,10 +101,46 @@ async def test_silent_server_is_given_up():
 
 async def test_database_of_a_newer_gorkd_is_left_alone(postgres, postgres_url):
     """An older program must not write tables that it does not know."""
-    await postgres.execute("INSERT INTO schema_version VALUES (%s, now())", (len(MIGRATIONS) + 1,))
+    await postgres.execute("INSERT INTO schema_version VALUES (%s, now())", (NEWEST + 1,))
 
     with pytest.raises(SetupError, match="newer gorkd"):
         await PostgresDatabase.open(postgres_url)
+
+
+@pytest.mark.parametrize(("written", "called"), [(1, 2), (5, 6), (6, 8), (13, 15), (14, 15), (17, 18), (18, 19)])
+async def test_what_an_older_gorkd_has_stored_stays(postgres_url, another, written: int, called: int):
+    """Its versions were counted apart from those of SQLite; one of them had its events in Redis."""
+    job = make_job()
+    whose = (job.id, job.scope.tenant, job.scope.visibility)
+    with psycopg.connect(postgres_url) as connection:
+        connection.execute("CREATE TABLE schema_version (version INTEGER PRIMARY KEY, applied_at TIMESTAMPTZ)")
+        connection.execute("INSERT INTO schema_version VALUES (%s, now())", (written,))
+        for statement in [statement for version in steps("postgres")[:called] for statement in version]:
+            connection.execute(statement.encode())
+        if written < 14:
+            connection.execute(EVENTS_OF_VERSION_1)
+        connection.execute(
+            "INSERT INTO jobs (id, tenant, visibility, status, attempt, created_at, dedupe_key, job)"
+            " VALUES (%s, %s, %s, 'pending', 1, now(), %s, %s)",
+            (*whose, digest("message 7"), encode(job)),
+        )
+        connection.execute("INSERT INTO memos VALUES (%s, %s, %s, %s, 'zwölf')", (job.id, digest("ü"), *whose[1:]))
+
+    database = await another(postgres_url)
+    await another(postgres_url)
+
+    assert await SqlJobStore(database).save(make_job(2), dedupe_key="message 7") == job
+    assert await SqlJobMemo(database).get(job.id, "ü") == "zwölf"
+    assert (await SqlEventLog(database, clock=StandingClock()).append(job.id, 1, "status", {})).seq == 1
+    assert await database.rows("SELECT MAX(version), COUNT(*) FROM schema_version") == [(NEWEST, NEWEST)]
+
+
+EVENTS_OF_VERSION_1 = """
+    CREATE TABLE events (
+        job_id TEXT NOT NULL REFERENCES jobs (id) ON DELETE CASCADE, seq INTEGER NOT NULL,
+        tenant TEXT NOT NULL, visibility TEXT NOT NULL, attempt INTEGER NOT NULL, type TEXT NOT NULL,
+        at TIMESTAMPTZ NOT NULL, data TEXT NOT NULL, PRIMARY KEY (job_id, seq))
+"""
 
 
 async def test_restart_of_the_server_costs_no_restart_of_ours(postgres, postgres_server, another):
@@ -243,17 +281,17 @@ async def test_who_comes_second_waits_for_the_migration(postgres_url, another):
     """Two starts meet a third process in the middle of its migration, and go on when it has ended."""
     waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
     async with await psycopg.AsyncConnection.connect(postgres_url, autocommit=True) as first:
-        await first.execute("SELECT pg_advisory_lock(%s)", (LOCK,))
+        await first.execute("SELECT pg_advisory_lock(%s)", (MIGRATING,))
 
         starts = [asyncio.create_task(another(postgres_url)) for _ in range(2)]
         while not any(start.done() for start in starts) and await (await first.execute(waiting)).fetchone() != (2,):
             pass
         have_gone_on = [start.done() for start in starts]
-        await first.execute("SELECT pg_advisory_unlock(%s)", (LOCK,))
+        await first.execute("SELECT pg_advisory_unlock(%s)", (MIGRATING,))
 
         databases = await asyncio.gather(*starts, return_exceptions=True)
     assert have_gone_on == [False, False]
-    versions = [(number + 1,) for number in range(len(MIGRATIONS))]
+    versions = [(number + 1,) for number in range(NEWEST)]
     assert [await database.rows("SELECT version FROM schema_version") for database in databases] == [versions] * 2
 
 
@@ -266,7 +304,7 @@ async def test_processes_that_start_together_migrate_once(postgres_url, another)
     assert [process.returncode for process in processes] == [0] * 4
     database = await another(postgres_url)
     assert len(await SqlJobStore(database).recent(CHANNEL, limit=10)) == 4
-    assert await database.rows("SELECT version FROM schema_version") == [(n + 1,) for n in range(len(MIGRATIONS))]
+    assert await database.rows("SELECT version FROM schema_version") == [(n + 1,) for n in range(NEWEST)]
 
 
 START = """

@@ -15,7 +15,7 @@ from adapters.store.belongings import SqlJobMemo, SqlSourceStore
 from adapters.store.cache import SqlAnswerCache
 from adapters.store.events import SqlEventLog
 from adapters.store.jobs import SqlJobStore
-from adapters.store.schema import MIGRATIONS
+from adapters.store.schema import NEWEST, steps
 from adapters.store.sql import place_token
 from adapters.store.sqlite import FILE_NAME, Database, _open
 from core.codec import encode
@@ -43,7 +43,7 @@ def a_folder_in_place_of_the_file(folder: Path) -> Path:
 def a_newer_database(folder: Path) -> Path:
     with closing(sqlite3.connect(folder / FILE_NAME)) as connection, connection:
         connection.execute("CREATE TABLE schema_version (version INTEGER PRIMARY KEY, applied_at REAL)")
-        connection.execute("INSERT INTO schema_version VALUES (?, 0)", (len(MIGRATIONS) + 1,))
+        connection.execute("INSERT INTO schema_version VALUES (?, 0)", (NEWEST + 1,))
     return folder
 
 
@@ -192,7 +192,7 @@ async def test_older_database_grows_the_tables_it_lacks(tmp_path):
     with closing(sqlite3.connect(tmp_path / FILE_NAME)) as connection, connection:
         connection.execute("CREATE TABLE schema_version (version INTEGER PRIMARY KEY, applied_at REAL)")
         connection.execute("INSERT INTO schema_version VALUES (1, 0)")
-        for statement in MIGRATIONS[0]:
+        for statement in steps("sqlite")[0]:
             connection.execute(statement)
         connection.execute(
             "INSERT INTO jobs (id, tenant, visibility, status, attempt, created_at, job)"
@@ -227,12 +227,12 @@ asyncio.run(main())
 
 async def test_what_an_older_gorkd_was_asked_and_paid_for_is_found_again(tmp_path):
     """Its keys are plain; a message that is delivered again after the upgrade is no second question."""
-    job, before = make_job(), len(MIGRATIONS) - 1
+    job, before = make_job(), NEWEST - 1
     with closing(sqlite3.connect(tmp_path / FILE_NAME)) as connection, connection:
         connection.create_function("place_token", -1, place_token)
         connection.execute("CREATE TABLE schema_version (version INTEGER PRIMARY KEY, applied_at REAL)")
         connection.execute("INSERT INTO schema_version VALUES (?, 0)", (before,))
-        for statement in [statement for version in MIGRATIONS[:before] for statement in version]:
+        for statement in [statement for version in steps("sqlite")[:before] for statement in version]:
             connection.execute(statement)
         whose = (job.scope.tenant, job.scope.visibility)
         connection.execute(

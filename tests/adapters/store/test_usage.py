@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 from adapters.store.belongings import SqlRatings
 from adapters.store.jobs import SqlJobStore
-from adapters.store.postgres_schema import MIGRATIONS as POSTGRES_MIGRATIONS
-from adapters.store.schema import MIGRATIONS
+from adapters.store.schema import steps
 from adapters.store.sqlite import Database
 from adapters.store.usage import SqlUsageLog, counting_queries
 from core.answer import Confidence, JobResult, ResearchAnswer, SynthesisMetadata
@@ -140,10 +139,10 @@ async def test_answers_of_an_older_gorkd_are_counted_too(
     assert result.answer is not None
     await store.finish(job, replace(result, answer=replace(result.answer, summary="So.")))
     counted = await usage.usage(NOVEMBER)
-    known = MIGRATIONS if request.node.callspec.params["counting"] == "sqlite" else POSTGRES_MIGRATIONS
+    kind = request.node.callspec.params["counting"]
 
     await run("UPDATE jobs SET seconds = NULL, confidence = NULL, cost_usd = NULL, is_cached = NULL")
-    await run(next(one for version in known for one in version if "UPDATE jobs SET seconds" in one))
+    await run(next(one for version in steps(kind) for one in version if "UPDATE jobs SET seconds" in one))
 
     assert await usage.usage(NOVEMBER) == counted
     assert (counted[0].p50_s, counted[0].low, counted[0].cost_usd) == (4.5, 1, 0.02)
