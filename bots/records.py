@@ -22,11 +22,11 @@ from adapters.store.belongings import (
 from adapters.store.cache import SqlAnswerCache
 from adapters.store.deliveries import SqlDeliveries, SqlOpenMessages, SqlShownMessages
 from adapters.store.events import SqlEventLog
-from adapters.store.health import SqlHeartbeats, try_out
-from adapters.store.jobs import SqlBacklog, SqlJobStore
+from adapters.store.jobs import SqlBacklog, SqlHeartbeats, SqlJobStore
 from adapters.store.library import SqlConversations, SqlLibrary
 from adapters.store.limits import SqlRateLimits, SqlSingleFlight
 from adapters.store.reuse import SqlReuseStore
+from adapters.store.sql import try_out
 from adapters.store.sqlite import Database
 from adapters.store.tenants import (
     SqlDepartures,

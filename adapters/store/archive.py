@@ -12,7 +12,7 @@ import json
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-from adapters.store.library import drop_deleted_words
+from adapters.store.search import drop_deleted_words
 from adapters.store.sql import LISTED, POSITION, Dialect, Sql, Tables
 from adapters.store.traces import naive
 from core.errors import StoreError

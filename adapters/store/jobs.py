@@ -1,11 +1,11 @@
-"""Jobs, their results, and how many there are."""
+"""Jobs, their results, how many there are, and signs of life of the workers that run them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
 
-from adapters.store.sql import Dialect, Sql, Tables, digest
+from adapters.store.sql import Dialect, Sql, Tables, digest, moment
 from core.answer import JobResult, SynthesisMetadata
 from core.codec import decode, encode
 from core.errors import JobNotFound, StaleAttempt
@@ -35,6 +35,10 @@ def _upsert(*changing: str) -> str:
 
 _PUT = _upsert(*_CHANGING, *_OF_RESULT)
 _PUT_KEEPING_RESULT = _upsert(*_CHANGING)
+_BEAT = """
+    INSERT INTO heartbeats (worker_id, beat_at) VALUES (?, ?)
+    ON CONFLICT (worker_id) DO UPDATE SET beat_at = excluded.beat_at
+"""
 
 
 class SqlJobStore:
@@ -106,6 +110,23 @@ class SqlBacklog:
         by_status: dict[str, int] = dict(await self._tables.rows(_COUNT))
         waiting = by_status.pop(JobStatus.PENDING.value, 0)
         return waiting, sum(by_status.values())
+
+
+class SqlHeartbeats:
+    """`Heartbeats`."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+
+    async def beat(self, worker_id: str, now: datetime) -> None:
+        await self._tables.execute(_BEAT, (worker_id, now))
+
+    async def beats(self) -> dict[str, datetime]:
+        rows = await self._tables.rows("SELECT worker_id, beat_at FROM heartbeats")
+        return {worker_id: moment(beat_at) for worker_id, beat_at in rows}
+
+    async def forget(self, worker_id: str) -> None:
+        await self._tables.execute("DELETE FROM heartbeats WHERE worker_id = ?", (worker_id,))
 
 
 def must_exist(sql: Sql, job_id: str) -> None:

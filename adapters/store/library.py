@@ -1,38 +1,41 @@
 """The paper library: papers on shelves, searched by words and by vectors, and the conversations with it.
 
-Each database searches words in its own way: `_Fts5` with an index each for summaries and for full texts, `_TsVector`
-in PostgreSQL. Among the chunks of named papers words are ranked here, since they are few: a database would first count
-each word in all papers.
+Among the chunks of named papers words are ranked here, since they are few: a database would first count each word in
+all papers.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-import re
 from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 
-from adapters.store.sql import LISTED, LISTED_NUMBERS, POSITION, Dialect, Sql, Tables, place_token
-from adapters.store.vectors import ROWS_A_READ, Place, Rows, VectorMirrors
+from adapters.store.search import (
+    ROWS_A_READ,
+    Fts5,
+    Place,
+    Rows,
+    Scored,
+    TsVector,
+    VectorMirrors,
+    Words,
+    merge_deleted_words,
+    place_values,
+    searched,
+    words_of,
+)
+from adapters.store.sql import LISTED, LISTED_NUMBERS, POSITION, Dialect, Sql, Tables
 from core.bm25 import bm25
 from core.codec import decode, encode
 from core.job import Scope
 from core.library.paper import Index, Paper, PaperChunk, SearchResult, StoredChunk
 from core.library.states import Conversation
 from core.ports import Vector
-from core.terms import STOPWORDS
-
-MAX_QUERY_WORDS = 40  # of a question; what comes later rarely says what it is about
-_MERGED_PAGES = 500  # of 4 KB, at a time: other writers wait for a quarter of a second, not for the whole index
-_MERGES = 20  # at a removal; a library of 10,000 papers would take half a minute, and later removals go on with it
-
-Scored = Sequence[tuple[int, float]]  # the numbers of chunks with their scores, best first
 
 _HERE = "(tenant, visibility, kind) = (?, ?, ?)"
 _CHUNKS = """
@@ -47,7 +50,7 @@ class SqlLibrary:
 
     def __init__(self, tables: Tables, folder: Path) -> None:
         self._tables = tables
-        self._words: _Words = _Fts5() if tables.dialect == "sqlite" else _TsVector()
+        self._words: Words = Fts5() if tables.dialect == "sqlite" else TsVector()
         self._mirrors = VectorMirrors(folder, self._vectors_above, self._count, self._numbers)
 
     async def put(
@@ -73,9 +76,7 @@ class SqlLibrary:
             return sql.execute("DELETE FROM papers WHERE (tenant, visibility, id) = (?, ?, ?)", place)
 
         gone = await self._tables.write(remove)
-        if self._tables.dialect == "sqlite":
-            for words in _FTS5_TABLES.values():
-                await self._merge(words)
+        await merge_deleted_words(self._tables)
         return gone > 0
 
     async def papers(self, shelves: Sequence[Scope]) -> list[Paper]:
@@ -109,7 +110,7 @@ class SqlLibrary:
     async def matching(
         self, shelves: Sequence[Scope], index: Index, query: str, *, limit: int, papers: Sequence[str] | None = None
     ) -> list[SearchResult]:
-        asked = _words_of(query)
+        asked = words_of(query)
         if not asked or not shelves:
             return []
         if papers is None:
@@ -120,13 +121,6 @@ class SqlLibrary:
             scored = _best(await asyncio.to_thread(_fitting, query, texts), limit)
         best = scored[0][1] if scored else 1.0
         return await self._results([(number, min(max(score / best, 0.0), 1.0)) for number, score in scored], shelves)
-
-    async def _merge(self, words: str) -> None:
-        """Drop the words of what was deleted, which FTS5 only marks, a piece at a time."""
-        for step in range(_MERGES):
-            pages = _MERGED_PAGES if step else -_MERGED_PAGES  # a negative number begins to merge everything into one
-            if not await self._tables.write(partial(_merge_words, words=words, pages=pages)):
-                return
 
     async def _first(self, column: str, shelves: Sequence[Scope], paper_id: str) -> object:
         """Of the first shelf on which the paper stands."""
@@ -140,21 +134,21 @@ class SqlLibrary:
     async def _vectors_above(self, place: Place, number: int) -> Rows:
         query = f"""SELECT number, vector FROM paper_chunks WHERE {_HERE} AND number > ?
             AND vector IS NOT NULL ORDER BY number LIMIT ?"""  # noqa: S608 -- our words
-        return [(row[0], row[1]) for row in await self._tables.rows(query, (*_values(place), number, ROWS_A_READ))]
+        return [(row[0], row[1]) for row in await self._tables.rows(query, (*place_values(place), number, ROWS_A_READ))]
 
     async def _count(self, place: Place) -> int:
         query = f"SELECT COUNT(*) FROM paper_chunks WHERE {_HERE} AND vector IS NOT NULL"  # noqa: S608 -- our words
-        ((count,),) = await self._tables.rows(query, _values(place))
+        ((count,),) = await self._tables.rows(query, place_values(place))
         return int(count)
 
     async def _numbers(self, place: Place) -> list[int]:
         query = f"SELECT number FROM paper_chunks WHERE {_HERE} AND vector IS NOT NULL"  # noqa: S608 -- our words
-        return [number for (number,) in await self._tables.rows(query, _values(place))]
+        return [number for (number,) in await self._tables.rows(query, place_values(place))]
 
     async def _vectors_of(self, place: Place, papers: Sequence[str]) -> Rows:
         query = f"""SELECT number, vector FROM paper_chunks WHERE {_HERE}
             AND paper_id IN {LISTED[self._tables.dialect]} AND vector IS NOT NULL"""  # noqa: S608 -- our words
-        rows = await self._tables.rows(query, (*_values(place), json.dumps(list(papers))))
+        rows = await self._tables.rows(query, (*place_values(place), json.dumps(list(papers))))
         return [(number, vector) for number, vector in rows]
 
     async def _texts_of(self, place: Place, papers: Sequence[str]) -> list[tuple[int, str]]:
@@ -162,8 +156,8 @@ class SqlLibrary:
         listed = LISTED[self._tables.dialect]
         query = f"SELECT number, paper_id, chunk FROM paper_chunks WHERE {_HERE} AND paper_id IN {listed}"  # noqa: S608
         titles = {paper.id: paper.title for paper in await self.papers([place.scope])}
-        rows = await self._tables.rows(query, (*_values(place), json.dumps(list(papers))))
-        return [(number, _searched(titles[paper_id], decode(chunk, StoredChunk))) for number, paper_id, chunk in rows]
+        rows = await self._tables.rows(query, (*place_values(place), json.dumps(list(papers))))
+        return [(number, searched(titles[paper_id], decode(chunk, StoredChunk))) for number, paper_id, chunk in rows]
 
     async def _results(self, scored: Scored, shelves: Sequence[Scope]) -> list[SearchResult]:
         """The chunks, in that order, without those of a paper that also stands on an earlier shelf."""
@@ -200,78 +194,6 @@ class SqlConversations:
         await self._tables.execute(_put_talk(self._tables.dialect), values)
 
 
-class _Words(Protocol):
-    """How a database searches the words of chunks."""
-
-    def add(self, sql: Sql, place: Place, chunks: Sequence[PaperChunk]) -> None: ...
-
-    def matching(self, sql: Sql, *, shelves: Sequence[Scope], index: Index, asked: Sequence[str], limit: int) -> Scored:
-        """Any of the words may stand in a chunk."""
-        ...
-
-
-_FTS5_TABLES = {Index.SUMMARY: "summary_words", Index.CONTENT: "content_words"}
-
-
-class _Fts5:
-    def add(self, sql: Sql, place: Place, chunks: Sequence[PaperChunk]) -> None:
-        for chunk in chunks:
-            ((number,),) = sql.rows(
-                """INSERT INTO paper_chunks (tenant, visibility, kind, paper_id, chunk, vector)
-                VALUES (?, ?, ?, ?, ?, ?) RETURNING number""",
-                _stored(place, chunk),
-            )
-            sql.execute(
-                f"INSERT INTO {_FTS5_TABLES[place.index]} (rowid, place, text) VALUES (?, ?, ?)",  # noqa: S608 -- our names
-                (number, place_token(*_values(place)), _searched(chunk.paper.title, chunk)),
-            )
-
-    def matching(self, sql: Sql, *, shelves: Sequence[Scope], index: Index, asked: Sequence[str], limit: int) -> Scored:
-        places = " OR ".join(place_token(*_values(Place(shelf, index))) for shelf in shelves)
-        wanted = " OR ".join(f'"{word}"' for word in asked)
-        words = _FTS5_TABLES[index]
-        # Where a chunk stands says nothing of how well it fits; smaller is better.
-        query = f"""SELECT rowid, -bm25({words}, 0.0, 1.0) FROM {words} WHERE {words} MATCH ?
-            ORDER BY 2 DESC LIMIT ?"""  # noqa: S608 -- our own names
-        return [(row[0], row[1]) for row in sql.rows(query, (f"place : ({places}) AND text : ({wanted})", limit))]
-
-
-class _TsVector:
-    def add(self, sql: Sql, place: Place, chunks: Sequence[PaperChunk]) -> None:
-        sql.execute_all(
-            """INSERT INTO paper_chunks (tenant, visibility, kind, paper_id, chunk, vector, words)
-            VALUES (?, ?, ?, ?, ?, ?, to_tsvector('english', ?))""",
-            [(*_stored(place, chunk), _searched(chunk.paper.title, chunk)) for chunk in chunks],
-        )
-
-    def matching(self, sql: Sql, *, shelves: Sequence[Scope], index: Index, asked: Sequence[str], limit: int) -> Scored:
-        tenants, visibilities = [shelf.tenant for shelf in shelves], [shelf.visibility for shelf in shelves]
-        wanted = " | ".join(f"'{word}'" for word in asked)
-        # The kind is written out, so that PostgreSQL sees that the index of this kind alone is enough.
-        # Not `ts_rank_cd`: for words of which any may stand there it takes four times as long and finds less
-        # (docs/evaluation.md).
-        find = f"""SELECT number, ts_rank(words, wanted, 1) AS score
-            FROM paper_chunks, to_tsquery('english', ?) wanted
-            WHERE words @@ wanted AND kind = '{index.value}'
-            AND (tenant, visibility) IN (SELECT * FROM unnest(CAST(? AS text[]), CAST(? AS text[])))
-            ORDER BY score DESC, number LIMIT ?"""  # noqa: S608 -- one of our own two words
-        return [(row[0], row[1]) for row in sql.rows(find, (wanted, tenants, visibilities, limit))]
-
-
-def drop_deleted_words(sql: Sql) -> None:
-    """All at once; FTS5 only marks them otherwise."""
-    for words in _FTS5_TABLES.values():
-        sql.execute(f"INSERT INTO {words} ({words}) VALUES ('optimize')")  # noqa: S608 -- our own names
-
-
-def _merge_words(sql: Sql, *, words: str, pages: int) -> bool:
-    """A piece of the work; False when there is none left."""
-    ((before,),) = sql.rows("SELECT total_changes()")
-    sql.execute(f"INSERT INTO {words} ({words}, rank) VALUES ('merge', ?)", (pages,))  # noqa: S608 -- our own names
-    ((after,),) = sql.rows("SELECT total_changes()")
-    return int(after - before) >= 2
-
-
 def _shelves(sql: Sql, paper_ids: set[str], shelves: Sequence[Scope]) -> dict[str, Scope]:
     """Of each paper the first of the shelves on which it stands."""
     query = f"SELECT id, tenant, visibility FROM papers WHERE id IN {LISTED[sql.dialect]}"  # noqa: S608 -- our words
@@ -289,25 +211,6 @@ def _put_talk(dialect: Dialect) -> str:
                 THEN kept.asker ELSE kept.asker || ? || excluded.asker END,
             job_id = excluded.job_id, put_at = excluded.put_at, conversation = excluded.conversation
     """  # noqa: S608 -- our words
-
-
-def _stored(place: Place, chunk: PaperChunk) -> tuple[object, ...]:
-    vector = None if chunk.embedding is None else np.asarray(chunk.embedding, dtype="<f4").tobytes()
-    return (*_values(place), chunk.paper.id, encode(StoredChunk.of(chunk)), vector)
-
-
-def _searched(title: str, chunk: PaperChunk | StoredChunk) -> str:
-    return f"{title}\n{chunk.heading}\n{chunk.chunk_text}"
-
-
-def _values(place: Place) -> tuple[str, str, str]:
-    return place.scope.tenant, place.scope.visibility, place.index.value
-
-
-def _words_of(query: str) -> list[str]:
-    """What a full-text search looks for: the words of a question that carry meaning, all of them if none does."""
-    found = list(dict.fromkeys(re.findall(r"\w+", query.casefold())))
-    return [word for word in found if word not in STOPWORDS][:MAX_QUERY_WORDS] or found[:MAX_QUERY_WORDS]
 
 
 def _alike(rows: Rows, vector: Vector) -> list[tuple[int, float]]:

@@ -7,10 +7,14 @@ for each statement would cost SQLite two to three times the processor.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal, Protocol, TypeVar
+
+from core.errors import StoreError
+from core.ports import Clock
 
 T = TypeVar("T")
 Row = tuple[Any, ...]
@@ -26,6 +30,7 @@ LISTED_NUMBERS: dict[Dialect, str] = {  # likewise
     "postgres": "(SELECT CAST(json_array_elements_text(CAST(? AS json)) AS BIGINT))",
 }
 POSITION: dict[Dialect, str] = {"sqlite": "instr", "postgres": "strpos"}  # where a text stands in another, 0: nowhere
+_TRY = "INSERT INTO tries (name, at) VALUES ('ready', ?) ON CONFLICT (name) DO UPDATE SET at = excluded.at"
 
 
 class Sql(Protocol):
@@ -64,6 +69,19 @@ class Tables(Protocol):
     async def execute(self, query: str, values: Values = ()) -> int:
         """Run one statement on its own; how many rows it changed."""
         ...
+
+
+async def try_out(tables: Tables, clock: Clock, damage: Callable[[], str] = str) -> None:
+    """Whether what is kept can still be used: a row is written, as every question does.
+
+    `damage` says what is wrong with the database itself, "" for nothing. Raises `StoreError`.
+    """
+    if reason := await asyncio.to_thread(damage):
+        raise StoreError(
+            f"the records are not sound: {reason}",
+            user_message=f"gorkd cannot use its records ({reason}); whoever runs it should look at them.",
+        )
+    await tables.execute(_TRY, (clock(),))
 
 
 def moment(kept: datetime | float) -> datetime:

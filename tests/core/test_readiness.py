@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from adapters.store.health import SqlHeartbeats
+from adapters.store.jobs import SqlHeartbeats
 from core import readiness
 from core.errors import StoreError
 from core.readiness import HEARD_WITHIN_S, KEPT_S, Readiness

@@ -10,8 +10,7 @@ from adapters.store.belongings import SqlAttachments, SqlJobMemo, SqlRatings, Sq
 from adapters.store.cache import SqlAnswerCache
 from adapters.store.deliveries import SqlDeliveries, SqlOpenMessages, SqlShownMessages
 from adapters.store.events import SqlEventLog
-from adapters.store.health import SqlHeartbeats
-from adapters.store.jobs import SqlJobStore
+from adapters.store.jobs import SqlHeartbeats, SqlJobStore
 from adapters.store.postgres import PostgresDatabase
 from adapters.store.sql import Tables
 from adapters.store.sqlite import Database

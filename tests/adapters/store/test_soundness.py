@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.store.health import try_out
+from adapters.store.sql import try_out
 from adapters.store.sqlite import FILE_NAME, Database
 from core.errors import StoreError
 
