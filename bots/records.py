@@ -14,7 +14,6 @@ from adapters.store.archive import SqlArchive
 from adapters.store.belongings import (
     SqlAttachments,
     SqlJobMemo,
-    SqlLinkRevocations,
     SqlRatings,
     SqlSourceStore,
     SqlSteeringStore,
@@ -22,7 +21,7 @@ from adapters.store.belongings import (
 from adapters.store.cache import SqlAnswerCache
 from adapters.store.deliveries import SqlDeliveries, SqlOpenMessages, SqlShownMessages
 from adapters.store.events import SqlEventLog
-from adapters.store.jobs import SqlBacklog, SqlHeartbeats, SqlJobStore
+from adapters.store.jobs import SqlHeartbeats, SqlJobStore
 from adapters.store.library import SqlConversations, SqlLibrary
 from adapters.store.limits import SqlRateLimits, SqlSingleFlight
 from adapters.store.reuse import SqlReuseStore
@@ -30,9 +29,8 @@ from adapters.store.sql import try_out
 from adapters.store.sqlite import Database
 from adapters.store.tenants import (
     SqlDepartures,
-    SqlEndedSessions,
-    SqlMemberships,
     SqlOneTimeStates,
+    SqlRevocations,
     SqlSettings,
     SqlTokens,
     SqlTurns,
@@ -41,21 +39,19 @@ from adapters.store.traces import SqlSpending, SqlTraceLog, SqlTraceStore
 from adapters.store.usage import SqlUsageLog
 from bots.config import BotSettings
 from core.attachments import Attachments
-from core.backlog import Backlog
 from core.budget import Spending
 from core.delivery import Deliveries, OpenMessages, ShownMessages
-from core.departures import Departures, Memberships
+from core.departures import Departures
 from core.errors import SetupError
 from core.feedback import Ratings
-from core.forgetting import Ages, Archive, Register
+from core.forgetting import Archive, Register
 from core.heartbeats import Heartbeats
 from core.library.conversations import Conversations
 from core.library.paper import Library
 from core.limits import RateLimits, SingleFlight
-from core.page_links import EndedSessions, LinkRevocations
+from core.page_links import Revocations
 from core.ports import (
     AnswerCache,
-    CacheKeeping,
     Clock,
     EventLog,
     JobMemo,
@@ -99,23 +95,18 @@ class Records:
     cache: AnswerCache
     limits: RateLimits
     flights: SingleFlight
-    keeping: CacheKeeping
     reuse: ReuseStore
     heartbeats: Heartbeats
     traces: TraceLog
     spending: Spending
-    backlog: Backlog
     usage: UsageLog
-    revocations: LinkRevocations
-    sessions: EndedSessions
+    revocations: Revocations
     tokens: TokenStore
     states: OneTimeStates
     turns: Turns
     departures: Departures
-    memberships: Memberships
     settings: SettingsStore
     register: Register
-    ages: Ages
     archives: tuple[Archive, ...]
     try_out: TryOut
 
@@ -198,23 +189,18 @@ def _records(
         limits=shared.limits,
         flights=shared.flights,
         cache=cache,
-        keeping=cache,
         reuse=shared.reuse,
         heartbeats=SqlHeartbeats(database),
         traces=SqlTraceLog(database),
         spending=SqlSpending(database),
-        backlog=SqlBacklog(database),
         usage=SqlUsageLog(database),
-        revocations=SqlLinkRevocations(database),
-        sessions=SqlEndedSessions(database, clock=clock),
+        revocations=SqlRevocations(database, clock=clock),
         tokens=SqlTokens(database, box, clock=clock),
         states=SqlOneTimeStates(database, clock=clock),
         turns=SqlTurns(database, clock=clock),
         departures=SqlDepartures(database),
-        memberships=SqlMemberships(database),
         settings=SqlSettings(database),
         register=archive,
-        ages=archive,
         archives=(archive, *shared.archives),
         try_out=partial(try_out, database, clock, database.damage),
     )

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 
 from adapters.store.jobs import must_exist
-from adapters.store.sql import Sql, Tables, digest, moment
+from adapters.store.sql import Sql, Tables, digest
 from core.attachments import Attachment
 from core.codec import decode, encode
 from core.errors import StaleAttempt, StoreError
@@ -36,10 +35,6 @@ _STEERING = "SELECT steering FROM steering WHERE job_id = ? AND number > ? ORDER
 _PUT_RATING = """
     INSERT INTO ratings (job_id, asker, tenant, visibility, at, rating) VALUES (?, ?, ?, ?, ?, ?)
     ON CONFLICT (job_id, asker) DO UPDATE SET at = excluded.at, rating = excluded.rating
-"""
-_REVOKE = """
-    INSERT INTO link_revocations AS kept (job_id, tenant, visibility, revoked_at) VALUES (?, ?, ?, ?)
-    ON CONFLICT (job_id) DO UPDATE SET revoked_at = excluded.revoked_at WHERE excluded.revoked_at > kept.revoked_at
 """
 
 
@@ -139,14 +134,3 @@ class SqlRatings(_OfJobs):
     async def of(self, job_id: str) -> list[Rating]:
         query = "SELECT rating FROM ratings WHERE job_id = ? ORDER BY at, asker"
         return [decode(text, Rating) for (text,) in await self._tables.rows(query, (job_id,))]
-
-
-class SqlLinkRevocations(_OfJobs):
-    """`LinkRevocations`."""
-
-    async def revoke(self, job: ResearchJob, at: datetime) -> None:
-        await self._tables.execute(_REVOKE, (job.id, job.scope.tenant, job.scope.visibility, at))
-
-    async def revoked_at(self, job_id: str) -> datetime | None:
-        rows = await self._tables.rows("SELECT revoked_at FROM link_revocations WHERE job_id = ?", (job_id,))
-        return moment(rows[0][0]) if rows else None

@@ -35,7 +35,7 @@ _KEPT = """
 
 
 class SqlAnswerCache:
-    """An `AnswerCache` and its `CacheKeeping`. Each put drops what has expired and the oldest over `max_rows`."""
+    """An `AnswerCache`. Each put drops what has expired and the oldest over `max_rows`."""
 
     def __init__(self, tables: Tables, *, clock: Clock, max_rows: int = MAX_ENTRIES) -> None:
         self._tables = tables

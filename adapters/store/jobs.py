@@ -96,20 +96,13 @@ class SqlJobStore:
     async def unfinished(self, *, limit: int) -> list[ResearchJob]:
         return await self._list(f"{_UNFINISHED} {self._oldest_first}", (max(limit, 0),))
 
-    async def _list(self, query: str, values: Sequence[object]) -> list[ResearchJob]:
-        return [decode(text, ResearchJob) for (text,) in await self._tables.rows(query, values)]
-
-
-class SqlBacklog:
-    """A `Backlog`."""
-
-    def __init__(self, tables: Tables) -> None:
-        self._tables = tables
-
-    async def count(self) -> tuple[int, int]:
+    async def backlog(self) -> tuple[int, int]:
         by_status: dict[str, int] = dict(await self._tables.rows(_COUNT))
         waiting = by_status.pop(JobStatus.PENDING.value, 0)
         return waiting, sum(by_status.values())
+
+    async def _list(self, query: str, values: Sequence[object]) -> list[ResearchJob]:
+        return [decode(text, ResearchJob) for (text,) in await self._tables.rows(query, values)]
 
 
 class SqlHeartbeats:

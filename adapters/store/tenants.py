@@ -1,4 +1,6 @@
-"""Tenants: what they have set, their sealed tokens, who came and left, one-time states, turns, ended sessions."""
+"""Tenants: what they have set, their sealed tokens, who came and left, one-time states, turns, and who is let in
+no longer.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +11,7 @@ from adapters.store.sql import Sql, Tables, digest, moment
 from core.codec import decode, encode
 from core.delivery import Sealer
 from core.departures import Departure
+from core.job import ResearchJob
 from core.ports import Clock
 from core.settings.desk import KeptSettings, SettingChange
 from core.settings.tenant import TenantSettings
@@ -38,6 +41,10 @@ _NEXT_SETTINGS = """
 """
 _NOTE_CHANGE = "INSERT INTO setting_changes (tenant, key, before, after, who, at) VALUES (?, ?, ?, ?, ?, ?)"
 _CHANGES = "SELECT key, before, after, who, at FROM setting_changes WHERE tenant = ? ORDER BY number DESC LIMIT ?"
+_REVOKE = """
+    INSERT INTO link_revocations AS kept (job_id, tenant, visibility, revoked_at) VALUES (?, ?, ?, ?)
+    ON CONFLICT (job_id) DO UPDATE SET revoked_at = excluded.revoked_at WHERE excluded.revoked_at > kept.revoked_at
+"""
 _END = "INSERT INTO ended_sessions (id, until) VALUES (?, ?) ON CONFLICT (id) DO NOTHING"
 
 
@@ -72,14 +79,21 @@ class SqlSettings:
         return [tenant for (tenant,) in await self._tables.rows("SELECT tenant FROM tenant_settings ORDER BY tenant")]
 
 
-class SqlEndedSessions:
-    """`EndedSessions`: which signed-in sessions of the pages were ended before their time."""
+class SqlRevocations:
+    """`Revocations`."""
 
     def __init__(self, tables: Tables, *, clock: Clock) -> None:
         self._tables = tables
         self._clock = clock
 
-    async def end(self, session_id: str, *, until: datetime) -> None:
+    async def revoke(self, job: ResearchJob, at: datetime) -> None:
+        await self._tables.execute(_REVOKE, (job.id, job.scope.tenant, job.scope.visibility, at))
+
+    async def revoked_at(self, job_id: str) -> datetime | None:
+        rows = await self._tables.rows("SELECT revoked_at FROM link_revocations WHERE job_id = ?", (job_id,))
+        return moment(rows[0][0]) if rows else None
+
+    async def end_session(self, session_id: str, *, until: datetime) -> None:
         await self._tables.execute("DELETE FROM ended_sessions WHERE until <= ?", (self._clock(),))
         await self._tables.execute(_END, (session_id, until))
 
@@ -165,13 +179,6 @@ class SqlDepartures:
     async def strike(self, departure: Departure) -> None:
         query = "DELETE FROM departures WHERE account = ? AND left_at <= ?"
         await self._tables.execute(query, (departure.tenant, departure.left_at))
-
-
-class SqlMemberships:
-    """`Memberships`."""
-
-    def __init__(self, tables: Tables) -> None:
-        self._tables = tables
 
     async def note(self, app: str, tenants: Set[str]) -> None:
         for tenant in tenants:

@@ -78,7 +78,7 @@ async def _fill(database: Database, vectors: Vector) -> None:
         (*_PLACE, digest(f"key {number}"), digest("group"), now.timestamp(), now.timestamp() + 86_400, vector.tobytes())
         for number, vector in enumerate(vectors)
     ]
-    await database.write(lambda connection: connection.conn.executemany(_INSERT, rows))
+    await database.write(lambda sql: sql.execute_all(_INSERT, rows))
 
 
 def _guard_ms() -> float:

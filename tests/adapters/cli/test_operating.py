@@ -14,11 +14,10 @@ from typer.testing import CliRunner, Result
 
 from adapters.cli import build_app
 from adapters.cli.operating import Chatting, Kept, Operating
-from adapters.store.belongings import SqlLinkRevocations
 from adapters.store.cache import SqlAnswerCache
 from adapters.store.jobs import SqlJobStore
 from adapters.store.reuse import SqlReuseStore
-from adapters.store.tenants import SqlSettings
+from adapters.store.tenants import SqlRevocations, SqlSettings
 from adapters.store.traces import SqlTraceStore
 from core.checkup import Finding, Trial, Trials
 from core.errors import SetupError
@@ -70,7 +69,7 @@ class Desk:
 
     def __post_init__(self) -> None:
         self.tables = tables = MemoryTables(self.job, IN_CHANNEL)
-        self.revocations = SqlLinkRevocations(tables)
+        self.revocations = SqlRevocations(tables, clock=lambda: datetime.now(UTC))
         self.cache = SqlAnswerCache(tables, clock=lambda: datetime.now(UTC))
         self.reuse = SqlReuseStore(tables, clock=lambda: datetime.now(UTC))
         ceilings = Ceilings(("pubmed", "wikipedia"), user_per_min=5)

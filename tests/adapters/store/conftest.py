@@ -14,7 +14,7 @@ from adapters.store.jobs import SqlHeartbeats, SqlJobStore
 from adapters.store.postgres import PostgresDatabase
 from adapters.store.sql import Tables
 from adapters.store.sqlite import Database
-from adapters.store.tenants import SqlDepartures, SqlMemberships, SqlOneTimeStates, SqlSettings, SqlTokens, SqlTurns
+from adapters.store.tenants import SqlDepartures, SqlOneTimeStates, SqlSettings, SqlTokens, SqlTurns
 from adapters.store.traces import SqlTraceStore
 from tests.adapters.store.samples import StandingClock, make_job
 from tests.records import BOX
@@ -141,11 +141,6 @@ def tenancy(tables, clock) -> tuple[SqlTokens, SqlOneTimeStates, SqlTurns, SqlDe
     """Tokens, one-time states, turns and departures, none yet."""
     tokens, states = SqlTokens(tables, BOX, clock=clock), SqlOneTimeStates(tables, clock=clock)
     return tokens, states, SqlTurns(tables, clock=clock), SqlDepartures(tables)
-
-
-@pytest.fixture
-def memberships(tables) -> SqlMemberships:
-    return SqlMemberships(tables)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The contracts of TokenStore, OneTimeStates, Turns, Departures, Memberships, kept by SQLite and PostgreSQL alike."""
+"""The contracts of TokenStore, OneTimeStates, Turns and Departures, kept by SQLite and PostgreSQL alike."""
 
 from __future__ import annotations
 
@@ -109,10 +109,11 @@ async def test_a_departure_waits_until_it_is_struck_out(tenancy):
     assert await departures.waiting() == [again]
 
 
-async def test_who_has_an_app_is_noted_once_and_by_app(memberships):
-    await memberships.note("discord:1", {"discord:7", "discord:8"})
-    await memberships.note("discord:1", {"discord:8", "discord:9"})
-    await memberships.note("discord:2", set())
+async def test_who_has_an_app_is_noted_once_and_by_app(tenancy):
+    *_, departures = tenancy
+    await departures.note("discord:1", {"discord:7", "discord:8"})
+    await departures.note("discord:1", {"discord:8", "discord:9"})
+    await departures.note("discord:2", set())
 
-    assert await memberships.noted("discord:1") == {"discord:7", "discord:8", "discord:9"}
-    assert await memberships.noted("discord:2") == set()
+    assert await departures.noted("discord:1") == {"discord:7", "discord:8", "discord:9"}
+    assert await departures.noted("discord:2") == set()

@@ -94,7 +94,7 @@ async def test_silent_server_is_given_up():
     with pytest.raises(SetupError, match="does not answer"):
         await PostgresDatabase.open(f"postgresql://gorkd@127.0.0.1:{port}/gorkd", connect_timeout_s=0.2)
 
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < 4
     silent.close()
     await silent.wait_closed()
 
@@ -147,7 +147,7 @@ async def test_restart_of_the_server_costs_no_restart_of_ours(postgres, postgres
     """While it is away calls fail in our words and in time; when it is back the next call succeeds."""
     jobs = SqlJobStore(postgres)
     await asyncio.gather(*(jobs.save(make_job(number)) for number in range(5)))
-    impatient = await another(postgres_server.url(), connect_timeout_s=0.3)
+    impatient = await another(postgres_server.url(), connect_timeout_s=1.0)
 
     postgres_server.stop()
     try:
@@ -159,7 +159,7 @@ async def test_restart_of_the_server_costs_no_restart_of_ours(postgres, postgres
         postgres_server.start()
     back = await asyncio.gather(*(jobs.get(f"job_{number}") for number in range(5)))
 
-    assert failed_after < 1
+    assert failed_after < 4
     assert "127.0.0.1" not in caught.value.user_message
     assert back == [make_job(number) for number in range(5)]
     assert await impatient.rows("SELECT 1") == [(1,)]
@@ -167,7 +167,7 @@ async def test_restart_of_the_server_costs_no_restart_of_ours(postgres, postgres
 
 async def test_an_outage_is_two_lines_of_the_log(postgres_server, another, caplog):
     """One when it goes, one when it is back, however many calls failed meanwhile and however often it was dialled."""
-    impatient = await another(postgres_server.url(), connect_timeout_s=0.3)
+    impatient = await another(postgres_server.url(), connect_timeout_s=1.0)
     await asyncio.gather(*(impatient.rows("SELECT pg_sleep(0.05)") for _ in range(4)))  # so that there are several
 
     postgres_server.stop()
@@ -191,7 +191,7 @@ async def test_too_many_connections_are_named(postgres_url, another):
     with psycopg.connect(postgres_url, autocommit=True) as connection:
         connection.execute("DROP ROLE IF EXISTS lonely")
         connection.execute("CREATE ROLE lonely SUPERUSER LOGIN")  # whom no limit holds
-        opened = await another(url, connect_timeout_s=0.5)
+        opened = await another(url, connect_timeout_s=1.0)
         connection.execute("ALTER ROLE lonely NOSUPERUSER CONNECTION LIMIT 0")
         connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'lonely'")
 
@@ -202,7 +202,7 @@ async def test_too_many_connections_are_named(postgres_url, another):
 
 
 async def test_a_pool_that_is_in_use_is_no_server_that_is_away(postgres_url, another, caplog):
-    opened = await another(postgres_url, connect_timeout_s=0.3, max_connections=1)
+    opened = await another(postgres_url, connect_timeout_s=1.0, max_connections=1)
 
     with psycopg.connect(postgres_url) as other:  # holds a lock for as long as the test wishes
         other.execute("LOCK TABLE jobs")

@@ -1,4 +1,4 @@
-"""The contract of LinkRevocations, kept by every store alike."""
+"""Links that were taken back, kept by every store alike."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from datetime import timedelta
 
 import pytest
 
-from adapters.store.belongings import SqlLinkRevocations
+from adapters.store.tenants import SqlRevocations
 from tests.adapters.store.samples import NOON, make_job
 
 MINUTE = timedelta(minutes=1)
 
 
 @pytest.fixture
-def revocations(with_jobs) -> SqlLinkRevocations:
-    return SqlLinkRevocations(with_jobs)
+def revocations(with_jobs, clock) -> SqlRevocations:
+    return SqlRevocations(with_jobs, clock=clock)
 
 
 async def test_links_of_one_job_are_taken_back_and_no_others(revocations):

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from adapters.store.jobs import SqlBacklog, SqlJobStore
+from adapters.store.jobs import SqlJobStore
 from adapters.store.traces import SqlSpending, SqlTraceLog
 from core.budget import Spent, month_of
 from core.job import JobStatus, Scope
@@ -27,21 +27,10 @@ def job_of(number: int, asker: str, scope: Scope = TEAM):
     return replace(job, request=replace(job.request, asker=asker, context='a "quote" and a NUL \x00'))
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def parts(request):
-    """Job store, trace log, spending and backlog on one empty database."""
-    if request.param == "sqlite":
-        database = request.getfixturevalue("database")
-        kinds = SqlJobStore, SqlTraceLog, SqlSpending, SqlBacklog
-    else:
-        database = request.getfixturevalue("postgres")
-        kinds = SqlJobStore, SqlTraceLog, SqlSpending, SqlBacklog
-    return tuple(kind(database) for kind in kinds)
-
-
 @pytest.fixture
-async def stores(parts):
-    """The same, knowing jobs 1 to 3."""
+async def stores(tables):
+    """Job store, trace log and spending, knowing jobs 1 to 3."""
+    parts = SqlJobStore(tables), SqlTraceLog(tables), SqlSpending(tables)
     for job in (job_of(1, "U1"), job_of(2, "U2"), job_of(3, "U1", Scope("slack:T2", "channel:C9"))):
         await parts[0].save(job)
     return parts
@@ -49,7 +38,7 @@ async def stores(parts):
 
 async def test_entries_come_back_whole_and_in_order(stores) -> None:
     """Every field, also those that are hard to store; one job's entries are not another's."""
-    _, log, _, _ = stores
+    _, log, _ = stores
 
     await log.append("job_1", [CALL, SEARCH])
     await log.append("job_2", [SEARCH])
@@ -62,7 +51,7 @@ async def test_entries_come_back_whole_and_in_order(stores) -> None:
 
 async def test_what_belongs_to_no_stored_job_is_dropped(stores) -> None:
     """It was forgotten while it ran: nothing may come back."""
-    _, log, spending, _ = stores
+    _, log, spending = stores
 
     await log.append("job_forgotten", [CALL])
 
@@ -72,7 +61,7 @@ async def test_what_belongs_to_no_stored_job_is_dropped(stores) -> None:
 
 async def test_calls_are_booked_to_the_asker_and_the_workspace(stores) -> None:
     """Each sees its own sum; a search costs nothing; another workspace or month is another account."""
-    _, log, spending, _ = stores
+    _, log, spending = stores
     next_month = replace(CALL, at=NOON + timedelta(days=31))
 
     await log.append("job_1", [CALL, SEARCH, CALL])
@@ -88,9 +77,9 @@ async def test_calls_are_booked_to_the_asker_and_the_workspace(stores) -> None:
 
 async def test_waiting_and_running_jobs_are_counted_and_ended_ones_are_not(stores) -> None:
     """Whatever the stage, a job that has begun runs."""
-    jobs, _, _, backlog = stores
+    jobs, _, _ = stores
     await jobs.save(make_job(4, status=JobStatus.SEARCHING))
     await jobs.save(make_job(5, status=JobStatus.SYNTHESIZING))
     await jobs.save(finished(make_job(6)))
 
-    assert await backlog.count() == (3, 2)
+    assert await jobs.backlog() == (3, 2)

@@ -6,16 +6,15 @@ from collections.abc import Mapping
 
 from aiohttp import web
 
-from adapters.store.belongings import SqlLinkRevocations
 from adapters.store.limits import MemoryRateLimits
-from adapters.store.tenants import SqlEndedSessions
+from adapters.store.tenants import SqlRevocations
 from adapters.web.app import build_web
 from adapters.web.monitor import Ready
 from adapters.web.preview import Preview
 from adapters.web.settings import WebSettings
 from core.library.pictures import PaperViews
 from core.limits import RateLimits
-from core.page_links import EndedSessions, LinkRevocations, PageLinks
+from core.page_links import PageLinks, Revocations
 from core.usage import UsageLog
 from tests.golden import samples
 from tests.golden.samples import ScriptedResearcher
@@ -33,8 +32,7 @@ def web_app(
     *,
     ready: Ready = all_well,
     links: PageLinks = samples.LINKS,
-    revocations: LinkRevocations | None = None,
-    sessions: EndedSessions | None = None,
+    revocations: Revocations | None = None,
     limits: RateLimits | None = None,
     previews: Mapping[str, Preview] | None = None,
     library: PaperViews | None = None,
@@ -46,8 +44,7 @@ def web_app(
         settings or WebSettings(),
         ready=ready,
         links=links,
-        revocations=revocations or SqlLinkRevocations(MemoryTables(samples.COMPLETED)),
-        sessions=sessions or SqlEndedSessions(MemoryTables(), clock=links.clock),
+        revocations=revocations or SqlRevocations(MemoryTables(samples.COMPLETED), clock=links.clock),
         limits=limits or MemoryRateLimits(clock=links.clock),
         previews=previews,
         library=library,

@@ -15,9 +15,8 @@ from dataclasses import dataclass, field, replace
 from aiohttp.test_utils import TestServer
 
 from adapters.queue import InProcessQueue
-from adapters.store.belongings import SqlLinkRevocations
 from adapters.store.limits import MemoryRateLimits
-from adapters.store.tenants import SqlEndedSessions
+from adapters.store.tenants import SqlRevocations
 from adapters.web.app import build_web
 from adapters.web.preview import Preview
 from adapters.web.settings import WebSettings
@@ -182,8 +181,7 @@ async def open_site(
             traces,
             ready=all_well,
             links=links,
-            revocations=SqlLinkRevocations(MemoryTables()),
-            sessions=SqlEndedSessions(MemoryTables(), clock=utc_now),
+            revocations=SqlRevocations(MemoryTables(), clock=utc_now),
             limits=MemoryRateLimits(clock=utc_now),
             previews=previews(links) if previews else None,
             library=papers,

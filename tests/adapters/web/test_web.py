@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 import pytest
 from aiohttp.test_utils import TestClient
 
-from adapters.store.belongings import SqlLinkRevocations
+from adapters.store.tenants import SqlRevocations
 from adapters.web.settings import WebSettings
 from core.errors import GorkdError, InvalidQuery, QueueFull, SearchFailed, SetupError, StoreError
 from core.job import JobStatus, ResearchJob, Scope
@@ -294,8 +294,8 @@ PRIVATE = replace(samples.COMPLETED, request=replace(samples.PENDING.request, sc
 @pytest.mark.parametrize("path", READ)
 async def test_a_signed_link_opens_a_private_job_until_it_is_revoked(path: str):
     """The same 404 as for an unknown job, before and after; while it is open, no cache keeps it."""
-    revocations = SqlLinkRevocations(MemoryTables(PRIVATE))
     fresh = replace(samples.LINKS, clock=lambda: datetime.now(UTC))
+    revocations = SqlRevocations(MemoryTables(PRIVATE), clock=fresh.clock)
     app = web_app(ScriptedResearcher(PRIVATE), links=fresh, revocations=revocations)
     signed = fresh.signed(PRIVATE, path.format(PRIVATE.id))
 
