@@ -22,6 +22,7 @@ from tests.servers import free_port, running_redis
 
 HOUR = timedelta(hours=1)
 SILENCE = Silence()
+PATIENT_S = 10.0  # a busy machine is no Redis that is away
 
 
 def machine_clock() -> datetime:
@@ -30,7 +31,7 @@ def machine_clock() -> datetime:
 
 @pytest.fixture
 async def redis_limits(redis_url):
-    made = [RedisRateLimits(redis_url, clock=machine_clock, recorder=SILENCE) for _ in range(2)]
+    made = [RedisRateLimits(redis_url, clock=machine_clock, recorder=SILENCE, timeout_s=PATIENT_S) for _ in range(2)]
     yield made
     for limits in made:
         await limits.aclose()
@@ -38,7 +39,7 @@ async def redis_limits(redis_url):
 
 @pytest.fixture
 async def redis_flights(redis_url):
-    made = [RedisSingleFlight(redis_url, clock=machine_clock, recorder=SILENCE) for _ in range(2)]
+    made = [RedisSingleFlight(redis_url, clock=machine_clock, recorder=SILENCE, timeout_s=PATIENT_S) for _ in range(2)]
     yield made
     for flights in made:
         await flights.aclose()

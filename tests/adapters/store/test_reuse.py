@@ -29,7 +29,7 @@ def sqlite_reuse(database, clock) -> SqlReuseStore:
 
 @pytest.fixture
 async def redis_reuse(redis_url) -> AsyncIterator[RedisReuseStore]:
-    store = RedisReuseStore(redis_url)
+    store = RedisReuseStore(redis_url, timeout_s=10.0)  # a busy machine is no Redis that is away
     yield store
     await store.aclose()
 
