@@ -9,25 +9,24 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adapters.secrets import SecretBox
-from adapters.store.archive import SqlArchive
-from adapters.store.belongings import (
+from adapters.records.archive import SqlArchive
+from adapters.records.cache import SqlAnswerCache, SqlReuseStore
+from adapters.records.deliveries import SqlDeliveries, SqlOpenMessages, SqlShownMessages
+from adapters.records.events import SqlEventLog
+from adapters.records.jobs import (
     SqlAttachments,
+    SqlHeartbeats,
     SqlJobMemo,
+    SqlJobStore,
     SqlRatings,
     SqlSourceStore,
     SqlSteeringStore,
 )
-from adapters.store.cache import SqlAnswerCache
-from adapters.store.deliveries import SqlDeliveries, SqlOpenMessages, SqlShownMessages
-from adapters.store.events import SqlEventLog
-from adapters.store.jobs import SqlHeartbeats, SqlJobStore
-from adapters.store.library import SqlConversations, SqlLibrary
-from adapters.store.limits import SqlRateLimits, SqlSingleFlight
-from adapters.store.reuse import SqlReuseStore
-from adapters.store.sql import try_out
-from adapters.store.sqlite import Database
-from adapters.store.tenants import (
+from adapters.records.library import SqlConversations, SqlLibrary
+from adapters.records.limits import SqlRateLimits, SqlSingleFlight
+from adapters.records.sql import try_out
+from adapters.records.sqlite import Database
+from adapters.records.tenants import (
     SqlDepartures,
     SqlOneTimeStates,
     SqlRevocations,
@@ -35,8 +34,8 @@ from adapters.store.tenants import (
     SqlTokens,
     SqlTurns,
 )
-from adapters.store.traces import SqlSpending, SqlTraceLog, SqlTraceStore
-from adapters.store.usage import SqlUsageLog
+from adapters.records.traces import SqlSpending, SqlTraceLog, SqlTraceStore, SqlUsageLog
+from adapters.secrets import SecretBox
 from bots.config import BotSettings
 from core.attachments import Attachments
 from core.budget import Spending
@@ -71,8 +70,8 @@ from core.tracing import TraceLog
 from core.usage import UsageLog
 
 if TYPE_CHECKING:
-    from adapters.store.doorbell import RedisDoorbell
-    from adapters.store.postgres import PostgresDatabase
+    from adapters.records.postgres import PostgresDatabase
+    from adapters.records.redis import RedisDoorbell
 
 
 @dataclass(frozen=True)
@@ -140,16 +139,13 @@ async def open_records(
 async def _open_database(env: Mapping[str, str], settings: BotSettings) -> Database | PostgresDatabase:
     if "DATABASE_URL" not in env:
         return await Database.open(settings.data)
-    from adapters.store.postgres import PostgresDatabase
+    from adapters.records.postgres import PostgresDatabase
 
     return await PostgresDatabase.open(env["DATABASE_URL"])
 
 
 def _open_redis(url: str, stack: AsyncExitStack, *, clock: Clock, recorder: Recorder) -> Shared:
-    from adapters.store.doorbell import RedisDoorbell
-    from adapters.store.redis_archive import RedisArchive
-    from adapters.store.redis_limits import RedisRateLimits, RedisSingleFlight
-    from adapters.store.redis_reuse import RedisReuseStore
+    from adapters.records.redis import RedisArchive, RedisDoorbell, RedisRateLimits, RedisReuseStore, RedisSingleFlight
 
     doorbell = RedisDoorbell(url, recorder=recorder)
     limits = RedisRateLimits(url, clock=clock, recorder=recorder)

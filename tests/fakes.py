@@ -11,16 +11,14 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
-from adapters.store.belongings import SqlAttachments, SqlJobMemo, SqlRatings, SqlSourceStore, SqlSteeringStore
-from adapters.store.cache import SqlAnswerCache
-from adapters.store.deliveries import SqlDeliveries, SqlShownMessages
-from adapters.store.events import SqlEventLog
-from adapters.store.jobs import SqlJobStore
-from adapters.store.library import SqlLibrary
-from adapters.store.limits import MemorySingleFlight
-from adapters.store.reuse import SqlReuseStore
-from adapters.store.sql import Tables
-from adapters.store.traces import SqlTraceStore
+from adapters.records.cache import SqlAnswerCache, SqlReuseStore
+from adapters.records.deliveries import SqlDeliveries, SqlShownMessages
+from adapters.records.events import SqlEventLog
+from adapters.records.jobs import SqlAttachments, SqlJobMemo, SqlJobStore, SqlRatings, SqlSourceStore, SqlSteeringStore
+from adapters.records.library import SqlLibrary
+from adapters.records.limits import MemorySingleFlight
+from adapters.records.sql import Tables
+from adapters.records.traces import SqlTraceStore
 from core.answer import ModelUsage
 from core.attachments import Attachment, AttachmentUnreadable
 from core.codec import decode, encode

@@ -15,11 +15,11 @@ from typing import Any, TypeVar
 
 from sqlite_utils import Database as Connection
 
+from adapters.records.jobs import SqlJobStore
+from adapters.records.library import SqlLibrary
+from adapters.records.sql import Dialect, Row, Sql, Values
+from adapters.records.sqlite import SqliteConnection, _migrate
 from adapters.secrets import SecretBox
-from adapters.store.jobs import SqlJobStore
-from adapters.store.library import SqlLibrary
-from adapters.store.sql import Dialect, Row, Sql, Values
-from adapters.store.sqlite import SqliteConnection, _migrate
 from core.errors import StoreError
 from core.job import ResearchJob
 

@@ -10,10 +10,10 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from adapters.store.cache import SqlAnswerCache
-from adapters.store.jobs import SqlJobStore
-from adapters.store.sql import digest
-from adapters.store.sqlite import Database
+from adapters.records.cache import SqlAnswerCache
+from adapters.records.jobs import SqlJobStore
+from adapters.records.sql import digest
+from adapters.records.sqlite import Database
 from core.evidence.same_question import strict_veto, veto
 from core.job import LOCAL, JobStatus, ResearchJob, ResearchRequest
 from core.ports import Vector

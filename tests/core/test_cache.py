@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from adapters.store.cache import SqlAnswerCache
+from adapters.records.cache import SqlAnswerCache
 from core.errors import StoreError
 from core.job import Scope
 from tests.core.cats import TRUSTED, cat_search, final, research

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from adapters.store.belongings import SqlJobMemo
+from adapters.records.jobs import SqlJobMemo
 from core.errors import StoreError
 from core.llm import asked_in_words, complete, with_more_tokens
 from core.memo import RememberingModel, remembered

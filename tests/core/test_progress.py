@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from adapters.store.events import SqlEventLog
-from adapters.store.jobs import SqlJobStore
+from adapters.records.events import SqlEventLog
+from adapters.records.jobs import SqlJobStore
 from core.answer import Claim, Evidence, Verdict
 from core.deps import Deps
 from core.errors import StaleAttempt, StoreError

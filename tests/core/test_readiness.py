@@ -7,11 +7,11 @@ from datetime import timedelta
 
 import pytest
 
-from adapters.store.jobs import SqlHeartbeats
+from adapters.records.jobs import SqlHeartbeats
 from core import readiness
 from core.errors import StoreError
 from core.readiness import HEARD_WITHIN_S, KEPT_S, Readiness
-from tests.adapters.store.samples import NOON, StandingClock
+from tests.adapters.records.samples import NOON, StandingClock
 from tests.records import MemoryTables
 
 SECOND = timedelta(seconds=1)

@@ -8,7 +8,7 @@ from typing import cast
 
 import pytest
 
-from adapters.store.events import SqlEventLog
+from adapters.records.events import SqlEventLog
 from core.answer import JobResult
 from core.budget import BudgetSpent
 from core.delivery import Address

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from adapters.store.jobs import SqlJobStore
+from adapters.records.jobs import SqlJobStore
 from core.answer import Confidence
 from core.config import SearchSettings, Settings
 from core.errors import ModelRejected, ModelUnavailable, PageStatus, ProviderUnavailable, StoreError

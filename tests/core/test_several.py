@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.store.jobs import SqlJobStore
-from adapters.store.sql import Tables
+from adapters.records.jobs import SqlJobStore
+from adapters.records.sql import Tables
 from core.answer import Citation, Confidence, JobResult, ResearchAnswer
 from core.deps import Deps
 from core.errors import InvalidQuery, ModelUnavailable

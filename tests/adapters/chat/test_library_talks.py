@@ -13,8 +13,8 @@ from adapters.chat.library import LiveTalks
 from adapters.chat.live import LiveAnswers
 from adapters.chat.reply import AddressDead
 from adapters.queue import InProcessQueue
-from adapters.store.deliveries import SqlOpenMessages
-from adapters.store.library import SqlConversations
+from adapters.records.deliveries import SqlOpenMessages
+from adapters.records.library import SqlConversations
 from core.delivery import Address
 from core.job import JobStatus, Scope
 from core.library.adding import Incoming

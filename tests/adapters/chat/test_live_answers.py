@@ -15,7 +15,7 @@ from adapters.chat.live import LiveAnswers, turn_of
 from adapters.chat.reply import AddressDead, FilesRefused, Pace
 from adapters.chat.resuming import keep_resuming
 from adapters.chat.turns import ChatTurns
-from adapters.store.events import SqlEventLog
+from adapters.records.events import SqlEventLog
 from core import wording
 from core.answer import JobResult
 from core.answer_files import AnswerFile

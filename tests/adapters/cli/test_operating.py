@@ -14,11 +14,10 @@ from typer.testing import CliRunner, Result
 
 from adapters.cli import build_app
 from adapters.cli.operating import Chatting, Kept, Operating
-from adapters.store.cache import SqlAnswerCache
-from adapters.store.jobs import SqlJobStore
-from adapters.store.reuse import SqlReuseStore
-from adapters.store.tenants import SqlRevocations, SqlSettings
-from adapters.store.traces import SqlTraceStore
+from adapters.records.cache import SqlAnswerCache, SqlReuseStore
+from adapters.records.jobs import SqlJobStore
+from adapters.records.tenants import SqlRevocations, SqlSettings
+from adapters.records.traces import SqlTraceStore
 from core.checkup import Finding, Trial, Trials
 from core.errors import SetupError
 from core.forgetting import Forgotten, Whose
@@ -28,7 +27,7 @@ from core.settings.desk import SettingsDesk
 from core.settings.tenant import Ceilings
 from core.tracing import Exchange, TraceEntry
 from core.usage import Usage
-from tests.adapters.store.samples import StandingClock
+from tests.adapters.records.samples import StandingClock
 from tests.core.library.samples import ABSTRACT, PAPER
 from tests.core.library.samples import desk as library_desk
 from tests.fakes import KeptUsage

@@ -15,7 +15,7 @@ import pytest
 from adapters.durable.queue import DurableQueue
 from adapters.durable.reaper import Endings, Reaper
 from adapters.durable.settings import DurableSettings
-from adapters.store.jobs import SqlHeartbeats
+from adapters.records.jobs import SqlHeartbeats
 from bots.config import read_settings
 from bots.wiring import open_house
 from core.deps import Deps

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from aiohttp import web
 
-from adapters.store.limits import MemoryRateLimits
-from adapters.store.tenants import SqlRevocations
+from adapters.records.limits import MemoryRateLimits
+from adapters.records.tenants import SqlRevocations
 from adapters.web.app import build_web
 from adapters.web.monitor import Ready
 from adapters.web.preview import Preview

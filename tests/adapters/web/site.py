@@ -15,8 +15,8 @@ from dataclasses import dataclass, field, replace
 from aiohttp.test_utils import TestServer
 
 from adapters.queue import InProcessQueue
-from adapters.store.limits import MemoryRateLimits
-from adapters.store.tenants import SqlRevocations
+from adapters.records.limits import MemoryRateLimits
+from adapters.records.tenants import SqlRevocations
 from adapters.web.app import build_web
 from adapters.web.preview import Preview
 from adapters.web.settings import WebSettings

@@ -14,9 +14,9 @@ import aiohttp
 import pytest
 from aiohttp.test_utils import TestClient
 
-from adapters.store.postgres import PostgresDatabase
-from adapters.store.sql import Tables
-from adapters.store.sqlite import Database
+from adapters.records.postgres import PostgresDatabase
+from adapters.records.sql import Tables
+from adapters.records.sqlite import Database
 from adapters.web.settings import WebSettings
 from core.errors import QueueFull
 from core.job import JobStatus, ResearchJob, Scope

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from adapters.store.tenants import SqlRevocations
+from adapters.records.tenants import SqlRevocations
 from adapters.web.access import COOKIE, Session
 from adapters.web.settings import WebSettings
 from adapters.web.sign_in import SESSION_LIFE

@@ -14,7 +14,7 @@ import pytest
 from aiohttp.test_utils import TestServer
 
 from adapters.queue import InProcessQueue
-from adapters.store.events import SqlEventLog
+from adapters.records.events import SqlEventLog
 from core.deps import Deps
 from core.events import EventType, Json
 from core.job import JobStatus

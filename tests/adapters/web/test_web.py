@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 import pytest
 from aiohttp.test_utils import TestClient
 
-from adapters.store.tenants import SqlRevocations
+from adapters.records.tenants import SqlRevocations
 from adapters.web.settings import WebSettings
 from core.errors import GorkdError, InvalidQuery, QueueFull, SearchFailed, SetupError, StoreError
 from core.job import JobStatus, ResearchJob, Scope

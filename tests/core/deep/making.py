@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from adapters.store.traces import SqlTraceStore
+from adapters.records.traces import SqlTraceStore
 from core.answer import JobResult
 from core.config import Settings
 from core.deps import Deps

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from adapters.store.library import SqlLibrary
+from adapters.records.library import SqlLibrary
 from core.chunking import chunk_text
 from core.job import LOCAL, Scope
 from core.library.desk import LibraryDesk

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.store.library import SqlLibrary
+from adapters.records.library import SqlLibrary
 from core.errors import ModelUnavailable
 from core.job import LOCAL
 from core.library.calibration import STAGE_1, STAGE_2, Cosines, calibration_pairs, measure

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
-from adapters.store.library import SqlLibrary
+from adapters.records.library import SqlLibrary
 from core.attachments import Attachment
 from core.config import SectionSettings
 from core.deps import Deps

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.store.limits import MemoryRateLimits
-from adapters.store.tenants import SqlSettings
+from adapters.records.limits import MemoryRateLimits
+from adapters.records.tenants import SqlSettings
 from core.admission import Admission
 from core.answer import JobResult
 from core.answer_key import answer_key
@@ -25,7 +25,7 @@ from core.settings.fields import SettingsRefused
 from core.settings.tenant import Ceilings, TenantSettings
 from core.source import Source, SourceKind
 from core.stages.given import earlier_sources
-from tests.adapters.store.samples import StandingClock, make_source
+from tests.adapters.records.samples import StandingClock, make_source
 from tests.fakes import FakeSearch, Idle, hit, make_deps, make_job
 from tests.records import MemoryTables
 

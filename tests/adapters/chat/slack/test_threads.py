@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from adapters.chat.slack.client import OneWorkspace, web_client
 from adapters.chat.slack.threads import REMEMBERED_S, Threads
-from adapters.store.tenants import SqlSettings
+from adapters.records.tenants import SqlSettings
 from core.settings.desk import SettingsDesk
 from core.settings.tenant import Ceilings
 from tests.loopback.slack_state import ADA, BOT_TOKEN, GENERAL
