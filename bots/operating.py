@@ -69,7 +69,7 @@ async def open_kept() -> AsyncIterator[Kept]:
             records.traces,
             records.tool_traces,
             forget_all,
-            records.keeping,
+            records.cache,
             records.reuse,
             partial(page_links, env, settings),
             records.revocations,

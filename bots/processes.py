@@ -141,7 +141,6 @@ async def _serving(env: Mapping[str, str], house: House) -> AsyncIterator[None]:
         ready=house.readiness.reasons,
         links=page_links(env, house.settings),
         revocations=house.revocations,
-        sessions=house.sessions,
         limits=house.limits,
         previews=_previews(env, house),
         library=pictures,

@@ -9,53 +9,48 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adapters.secrets import SecretBox
-from adapters.store.archive import SqlArchive
-from adapters.store.belongings import (
+from adapters.records.archive import SqlArchive
+from adapters.records.cache import SqlAnswerCache, SqlReuseStore
+from adapters.records.deliveries import SqlDeliveries, SqlOpenMessages, SqlShownMessages
+from adapters.records.events import SqlEventLog
+from adapters.records.jobs import (
     SqlAttachments,
+    SqlHeartbeats,
     SqlJobMemo,
-    SqlLinkRevocations,
+    SqlJobStore,
     SqlRatings,
     SqlSourceStore,
     SqlSteeringStore,
 )
-from adapters.store.cache import SqlAnswerCache
-from adapters.store.deliveries import SqlDeliveries, SqlOpenMessages, SqlShownMessages
-from adapters.store.events import SqlEventLog
-from adapters.store.health import SqlHeartbeats, try_out
-from adapters.store.jobs import SqlBacklog, SqlJobStore
-from adapters.store.library import SqlConversations, SqlLibrary
-from adapters.store.limits import SqlRateLimits, SqlSingleFlight
-from adapters.store.reuse import SqlReuseStore
-from adapters.store.sqlite import Database
-from adapters.store.tenants import (
+from adapters.records.library import SqlConversations, SqlLibrary
+from adapters.records.limits import SqlRateLimits, SqlSingleFlight
+from adapters.records.sql import try_out
+from adapters.records.sqlite import Database
+from adapters.records.tenants import (
     SqlDepartures,
-    SqlEndedSessions,
-    SqlMemberships,
     SqlOneTimeStates,
+    SqlRevocations,
     SqlSettings,
     SqlTokens,
     SqlTurns,
 )
-from adapters.store.traces import SqlSpending, SqlTraceLog, SqlTraceStore
-from adapters.store.usage import SqlUsageLog
+from adapters.records.traces import SqlSpending, SqlTraceLog, SqlTraceStore, SqlUsageLog
+from adapters.secrets import SecretBox
 from bots.config import BotSettings
 from core.attachments import Attachments
-from core.backlog import Backlog
 from core.budget import Spending
 from core.delivery import Deliveries, OpenMessages, ShownMessages
-from core.departures import Departures, Memberships
+from core.departures import Departures
 from core.errors import SetupError
 from core.feedback import Ratings
-from core.forgetting import Ages, Archive, Register
+from core.forgetting import Archive, Register
 from core.heartbeats import Heartbeats
 from core.library.conversations import Conversations
 from core.library.paper import Library
 from core.limits import RateLimits, SingleFlight
-from core.page_links import EndedSessions, LinkRevocations
+from core.page_links import Revocations
 from core.ports import (
     AnswerCache,
-    CacheKeeping,
     Clock,
     EventLog,
     JobMemo,
@@ -75,8 +70,8 @@ from core.tracing import TraceLog
 from core.usage import UsageLog
 
 if TYPE_CHECKING:
-    from adapters.store.doorbell import RedisDoorbell
-    from adapters.store.postgres import PostgresDatabase
+    from adapters.records.postgres import PostgresDatabase
+    from adapters.records.redis import RedisDoorbell
 
 
 @dataclass(frozen=True)
@@ -99,23 +94,18 @@ class Records:
     cache: AnswerCache
     limits: RateLimits
     flights: SingleFlight
-    keeping: CacheKeeping
     reuse: ReuseStore
     heartbeats: Heartbeats
     traces: TraceLog
     spending: Spending
-    backlog: Backlog
     usage: UsageLog
-    revocations: LinkRevocations
-    sessions: EndedSessions
+    revocations: Revocations
     tokens: TokenStore
     states: OneTimeStates
     turns: Turns
     departures: Departures
-    memberships: Memberships
     settings: SettingsStore
     register: Register
-    ages: Ages
     archives: tuple[Archive, ...]
     try_out: TryOut
 
@@ -149,16 +139,13 @@ async def open_records(
 async def _open_database(env: Mapping[str, str], settings: BotSettings) -> Database | PostgresDatabase:
     if "DATABASE_URL" not in env:
         return await Database.open(settings.data)
-    from adapters.store.postgres import PostgresDatabase
+    from adapters.records.postgres import PostgresDatabase
 
     return await PostgresDatabase.open(env["DATABASE_URL"])
 
 
 def _open_redis(url: str, stack: AsyncExitStack, *, clock: Clock, recorder: Recorder) -> Shared:
-    from adapters.store.doorbell import RedisDoorbell
-    from adapters.store.redis_archive import RedisArchive
-    from adapters.store.redis_limits import RedisRateLimits, RedisSingleFlight
-    from adapters.store.redis_reuse import RedisReuseStore
+    from adapters.records.redis import RedisArchive, RedisDoorbell, RedisRateLimits, RedisReuseStore, RedisSingleFlight
 
     doorbell = RedisDoorbell(url, recorder=recorder)
     limits = RedisRateLimits(url, clock=clock, recorder=recorder)
@@ -198,23 +185,18 @@ def _records(
         limits=shared.limits,
         flights=shared.flights,
         cache=cache,
-        keeping=cache,
         reuse=shared.reuse,
         heartbeats=SqlHeartbeats(database),
         traces=SqlTraceLog(database),
         spending=SqlSpending(database),
-        backlog=SqlBacklog(database),
         usage=SqlUsageLog(database),
-        revocations=SqlLinkRevocations(database),
-        sessions=SqlEndedSessions(database, clock=clock),
+        revocations=SqlRevocations(database, clock=clock),
         tokens=SqlTokens(database, box, clock=clock),
         states=SqlOneTimeStates(database, clock=clock),
         turns=SqlTurns(database, clock=clock),
         departures=SqlDepartures(database),
-        memberships=SqlMemberships(database),
         settings=SqlSettings(database),
         register=archive,
-        ages=archive,
         archives=(archive, *shared.archives),
         try_out=partial(try_out, database, clock, database.damage),
     )

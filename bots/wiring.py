@@ -45,7 +45,7 @@ from core.limited import LimitedSearch
 from core.limits import RateLimits
 from core.llm import cost_usd
 from core.modes import MODES
-from core.page_links import EndedSessions, LinkRevocations
+from core.page_links import Revocations
 from core.ports import WEB_SEARCH, ChatModel, JobQueue, warm_up
 from core.prices import read_prices
 from core.quotas import Quota
@@ -76,8 +76,7 @@ class House:
     metrics: PrometheusRecorder
     settings: BotSettings
     traces: TraceLog
-    revocations: LinkRevocations
-    sessions: EndedSessions
+    revocations: Revocations
     limits: RateLimits
     conversations: Conversations
     open_messages: OpenMessages
@@ -141,16 +140,14 @@ async def open_house(
         if role != "front":
             sweeping = keep_sweeping(archives, Retention.of_days(settings.retention_days), clock=utc_now)
             await stack.enter_async_context(_in_background(sweeping))
-            of_tenants = keep_sweeping_tenants(records.settings, records.ages, archives, clock=utc_now)
+            of_tenants = keep_sweeping_tenants(records.settings, records.register, archives, clock=utc_now)
             await stack.enter_async_context(_in_background(of_tenants))
         erase = partial(_erase, records, archives, queue, records.shown.condemn)
         erase_departed = partial(_erase, records, archives, queue, _leave_shown)
         researcher = Researcher(deps, queue, admit=admission.admit, erase=erase)
         stack.push_async_callback(researcher.settle)
-        leaving = Leaving(
-            records.departures, records.turns, erase_departed, memberships=records.memberships,
-            holder=secrets.token_hex(8), clock=utc_now,
-        )  # fmt: skip
+        holder = secrets.token_hex(8)
+        leaving = Leaving(records.departures, records.turns, erase_departed, holder=holder, clock=utc_now)
         await stack.enter_async_context(_in_background(leaving.keep_erasing()))
         waits = queue if isinstance(queue, DurableQueue) else None  # for a worker, which may be elsewhere
         readiness = Readiness(
@@ -159,7 +156,7 @@ async def open_house(
         )  # fmt: skip
         tenancy = Tenancy(records.tokens, records.states, records.turns, leaving, desk)
         yield House(
-            researcher, deps, metrics, settings, records.traces, records.revocations, records.sessions, records.limits,
+            researcher, deps, metrics, settings, records.traces, records.revocations, records.limits,
             records.conversations, records.open_messages, records.usage, tenancy, readiness, queue, role,
         )  # fmt: skip
 
@@ -257,7 +254,7 @@ async def _shared_queue(
     """What workers take from, here or elsewhere; how much waits in it is measured."""
     queue = DurableQueue(durable, deps.jobs, on_cancelled=partial(_end, deps, JobStatus.CANCELLED))
     stack.push_async_callback(queue.aclose)
-    await stack.enter_async_context(_in_background(watch_backlog(records.backlog, metrics)))
+    await stack.enter_async_context(_in_background(watch_backlog(records.jobs, metrics)))
     return queue
 
 

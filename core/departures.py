@@ -36,7 +36,7 @@ class Departure:
 
 
 class Departures(Protocol):
-    """Tenants that are to be forgotten. Each method raises `StoreError`."""
+    """Which tenants have had an app, and which of them are to be forgotten. Each method raises `StoreError`."""
 
     async def put(self, departure: Departure) -> None:
         """Keep it; an earlier one of the tenant is replaced."""
@@ -48,15 +48,13 @@ class Departures(Protocol):
         """Everything is gone. A later departure of the same tenant stays."""
         ...
 
-
-class Memberships(Protocol):
-    """Which tenants have had an app; whoever is forgotten is not among them. Each method raises `StoreError`."""
-
     async def note(self, app: str, tenants: Set[str]) -> None:
-        """Besides those that are noted already."""
+        """They have the app, besides those that are noted already."""
         ...
 
-    async def noted(self, app: str) -> set[str]: ...
+    async def noted(self, app: str) -> set[str]:
+        """Whoever is forgotten is not among them."""
+        ...
 
 
 class Leaving:
@@ -68,7 +66,6 @@ class Leaving:
         turns: Turns,
         forget: Callable[[Whose], Awaitable[Forgotten]],
         *,
-        memberships: Memberships,
         holder: str,
         clock: Clock,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -76,7 +73,6 @@ class Leaving:
         self._departures = departures
         self._turns = turns
         self._forget = forget
-        self._memberships = memberships
         self._holder = holder
         self._clock = clock
         self._sleep = sleep
@@ -84,12 +80,12 @@ class Leaving:
 
     async def arrived(self, app: str, tenant: str) -> None:
         """Note that a tenant has the app, so that it is missed when it leaves unheard. Raises `StoreError`."""
-        await self._memberships.note(app, {tenant})
+        await self._departures.note(app, {tenant})
 
     async def missing(self, app: str, present: Set[str]) -> set[str]:
         """Note who has the app now; gives who was noted before and is not among them. Raises `StoreError`."""
-        before = await self._memberships.noted(app)
-        await self._memberships.note(app, present - before)
+        before = await self._departures.noted(app)
+        await self._departures.note(app, present - before)
         return before - present
 
     async def leave(self, tenant: str) -> None:

@@ -70,13 +70,9 @@ class Retention:
 
 
 class Register(Protocol):
-    async def jobs_of(self, whose: Whose) -> list[Filed]:
-        """Raises `StoreError`."""
-        ...
+    """What is kept, by whose it is and by its age. Each method raises `StoreError`."""
 
-
-class Ages(Protocol):
-    """What of one tenant is older than it is to be. Each method raises `StoreError`."""
+    async def jobs_of(self, whose: Whose) -> list[Filed]: ...
 
     async def outlived(self, tenant: str, *, before: datetime) -> list[str]:
         """Jobs that were asked before and have ended."""
@@ -174,7 +170,9 @@ async def keep_sweeping(
         await sleep((SWEEP_EVERY if is_clean else RETRY_SWEEP).total_seconds())
 
 
-async def sweep_tenants(settings: SettingsStore, ages: Ages, archives: Sequence[Archive], *, now: datetime) -> int:
+async def sweep_tenants(
+    settings: SettingsStore, register: Register, archives: Sequence[Archive], *, now: datetime
+) -> int:
     """Remove of each tenant what is older than it has set; how many jobs went. A tenant that fails waits."""
     gone = 0
     for tenant in await settings.tenants():
@@ -183,8 +181,8 @@ async def sweep_tenants(settings: SettingsStore, ages: Ages, archives: Sequence[
             continue
         before = now - timedelta(days=days)
         try:
-            await ages.drop_talks(tenant, before=before)
-            old = await ages.outlived(tenant, before=before)
+            await register.drop_talks(tenant, before=before)
+            old = await register.outlived(tenant, before=before)
             for archive in archives if old else ():
                 await archive.erase(Whose(), old)
         except GorkdError as exc:
@@ -198,7 +196,7 @@ async def sweep_tenants(settings: SettingsStore, ages: Ages, archives: Sequence[
 
 async def keep_sweeping_tenants(
     settings: SettingsStore,
-    ages: Ages,
+    register: Register,
     archives: Sequence[Archive],
     *,
     clock: Clock,
@@ -207,7 +205,7 @@ async def keep_sweeping_tenants(
     """`sweep_tenants` now and every hour, until it is cancelled."""
     while True:
         try:
-            await sweep_tenants(settings, ages, archives, now=clock())
+            await sweep_tenants(settings, register, archives, now=clock())
         except GorkdError as exc:
             log.warning("old entries stay", extra={"error": str(exc)})
         await sleep(SWEEP_TENANTS_EVERY.total_seconds())

@@ -22,8 +22,10 @@ LINK_LIFE = timedelta(days=30)  # as long as traces are kept: who comes back lat
 _EXPIRY_DIGITS = 11  # seconds since 1970 until the year 5138; more is no honest signature
 
 
-class LinkRevocations(Protocol):
-    """When the links of a job were last taken back. Each method raises `StoreError`."""
+class Revocations(Protocol):
+    """Who is let in no longer: links of jobs, by when they were last taken back, and signed-in sessions that were ended
+    before their time. Each method raises `StoreError`.
+    """
 
     async def revoke(self, job: ResearchJob, at: datetime) -> None:
         """Links that were signed up to `at` are void; links that are signed later are not. Idempotent."""
@@ -31,11 +33,7 @@ class LinkRevocations(Protocol):
 
     async def revoked_at(self, job_id: str) -> datetime | None: ...
 
-
-class EndedSessions(Protocol):
-    """Which signed-in sessions were ended before their time. Each method raises `StoreError`."""
-
-    async def end(self, session_id: str, *, until: datetime) -> None:
+    async def end_session(self, session_id: str, *, until: datetime) -> None:
         """It is forgotten `until` then, when the session would have ended by itself. Idempotent."""
         ...
 

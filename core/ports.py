@@ -212,6 +212,10 @@ class JobStore(Protocol):
         """Jobs of all scopes without a terminal status, oldest first: for who runs them, never for who asks."""
         ...
 
+    async def backlog(self) -> tuple[int, int]:
+        """How many jobs wait for a worker, and how many have begun and not ended."""
+        ...
+
 
 class JobMemo(Protocol):
     """What a job has paid for, by key: search results, pages, model answers. A step that runs again finds it here."""
@@ -288,10 +292,6 @@ class AnswerCache(Protocol):
     ) -> list[SimilarAnswer]:
         """At most `limit` fresh answers with a cosine of `at_least`, nearest first."""
         ...
-
-
-class CacheKeeping(Protocol):
-    """What the operator does with a cache. Raises `StoreError`."""
 
     async def kept(self, *, tenant: str = "") -> list[KeptAnswer]:
         """Fresh answers of a tenant, or of all, newest first."""

@@ -11,21 +11,14 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
-from adapters.store.memory import (
-    MemoryAttachments,
-    MemoryDeliveries,
-    MemoryEventLog,
-    MemoryJobMemo,
-    MemoryJobStore,
-    MemoryRatings,
-    MemoryShownMessages,
-    MemorySingleFlight,
-    MemorySourceStore,
-    MemorySteeringStore,
-    MemoryTraceStore,
-)
-from adapters.store.memory_cache import MemoryAnswerCache, MemoryReuseStore
-from adapters.store.memory_library import MemoryLibrary
+from adapters.records.cache import SqlAnswerCache, SqlReuseStore
+from adapters.records.deliveries import SqlDeliveries, SqlShownMessages
+from adapters.records.events import SqlEventLog
+from adapters.records.jobs import SqlAttachments, SqlJobMemo, SqlJobStore, SqlRatings, SqlSourceStore, SqlSteeringStore
+from adapters.records.library import SqlLibrary
+from adapters.records.limits import MemorySingleFlight
+from adapters.records.sql import Tables
+from adapters.records.traces import SqlTraceStore
 from core.answer import ModelUsage
 from core.attachments import Attachment, AttachmentUnreadable
 from core.codec import decode, encode
@@ -41,6 +34,7 @@ from core.telemetry import Measurement, job_id_var
 from core.tracing import TraceEntry
 from core.usage import Period, Usage, UsageKey
 from core.watching import Tracer, open_tracer
+from tests.records import BOX, SCRATCH, MemoryTables
 
 T = TypeVar("T")
 
@@ -259,26 +253,29 @@ def make_deps(
     model: ChatModel | None = None,
     settings: Settings | None = None,
     clock: Callable[[], datetime] = now,
+    tables: Tables | None = None,
 ) -> Deps:
+    """Its stores lie in memory, over `tables` if they are given."""
     ids = iter(range(1, 10_000))
+    kept = tables or MemoryTables()
     return Deps(
         providers={provider.name: provider for provider in search},
         pages=FakePages(pages or {}),
-        jobs=MemoryJobStore(),
-        sources=MemorySourceStore(),
-        events=MemoryEventLog(clock=clock),
-        memo=MemoryJobMemo(),
-        tool_traces=MemoryTraceStore(),
-        steering=MemorySteeringStore(),
-        deliveries=MemoryDeliveries(clock=clock),
-        shown=MemoryShownMessages(),
-        attachments=MemoryAttachments(),
+        jobs=SqlJobStore(kept),
+        sources=SqlSourceStore(kept),
+        events=SqlEventLog(kept, clock=clock),
+        memo=SqlJobMemo(kept),
+        tool_traces=SqlTraceStore(kept),
+        steering=SqlSteeringStore(kept),
+        deliveries=SqlDeliveries(kept, BOX, clock=clock),
+        shown=SqlShownMessages(kept, BOX, clock=clock),
+        attachments=SqlAttachments(kept),
         attachment_reader=FakeReader(),
-        ratings=MemoryRatings(),
-        library=MemoryLibrary(),
-        cache=MemoryAnswerCache(clock=clock),
+        ratings=SqlRatings(kept),
+        library=SqlLibrary(kept, SCRATCH),
+        cache=SqlAnswerCache(kept, clock=clock),
         flights=MemorySingleFlight(clock=clock),
-        reuse=MemoryReuseStore(clock=clock),
+        reuse=SqlReuseStore(kept, clock=clock),
         recorder=Ledger(),
         clock=clock,
         new_id=lambda: f"job_{next(ids)}",

@@ -11,8 +11,8 @@ from core.checkup import Finding, Trials
 from core.forgetting import Forgotten, Whose
 from core.library.desk import LibraryDesk
 from core.library.session import LibraryTalks
-from core.page_links import LinkRevocations, PageLinks
-from core.ports import CacheKeeping, JobStore, ReuseStore
+from core.page_links import PageLinks, Revocations
+from core.ports import AnswerCache, JobStore, ReuseStore
 from core.settings.desk import SettingsDesk
 from core.trace import TraceStore
 from core.tracing import TraceLog
@@ -42,10 +42,10 @@ class Kept:
     traces: TraceLog
     tool_traces: TraceStore
     forget: Callable[[Whose], Awaitable[Forgotten]]
-    cache: CacheKeeping
+    cache: AnswerCache
     reuse: ReuseStore
     links: Callable[[], PageLinks]
-    revocations: LinkRevocations
+    revocations: Revocations
     usage: UsageLog
 
 

@@ -22,7 +22,7 @@ from adapters.web.peers import is_local_peer, is_loopback
 from adapters.web.settings import WebSettings
 from core.errors import JobNotFound
 from core.job import ResearchJob
-from core.page_links import EndedSessions, LinkRevocations, PageLinks, is_private
+from core.page_links import PageLinks, Revocations, is_private
 
 if TYPE_CHECKING:
     from core.researcher import Researcher
@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 RESEARCHER: web.AppKey[Researcher] = web.AppKey("researcher")
 SETTINGS = web.AppKey("settings", WebSettings)
 LINKS = web.AppKey("links", PageLinks)
-REVOCATIONS: web.AppKey[LinkRevocations] = web.AppKey("revocations")
-SESSIONS: web.AppKey[EndedSessions] = web.AppKey("sessions")
+REVOCATIONS: web.AppKey[Revocations] = web.AppKey("revocations")
 COOKIE = "gorkd_session"
 _SAFE = ("GET", "HEAD")
 
@@ -111,7 +110,7 @@ async def end_session(request: web.Request) -> None:
     session = Session.read(request.cookies.get(COOKIE, ""))
     tokens = [*settings.api_tokens, *(token for _, token in settings.tenant_tokens)]
     if session and await _session_token(request, tokens) is not None:
-        await request.app[SESSIONS].end(session.id, until=datetime.fromtimestamp(session.expiry, UTC))
+        await request.app[REVOCATIONS].end_session(session.id, until=datetime.fromtimestamp(session.expiry, UTC))
 
 
 async def readable_job(request: web.Request) -> ResearchJob:
@@ -162,7 +161,7 @@ async def _session_token(request: web.Request, tokens: Sequence[str]) -> str | N
     if session is None or request.app[LINKS].clock().timestamp() >= session.expiry:
         return None
     token = _matching(cookie, tokens, session.made_with)
-    if token is None or await request.app[SESSIONS].has_ended(session.id):
+    if token is None or await request.app[REVOCATIONS].has_ended(session.id):
         return None
     return token
 

@@ -33,7 +33,7 @@ from adapters.web.prose import quoted
 from adapters.web.settings import WebSettings
 from core.library.pictures import PaperViews
 from core.limits import RateLimits
-from core.page_links import EndedSessions, LinkRevocations, PageLinks
+from core.page_links import PageLinks, Revocations
 from core.render import printable
 
 if TYPE_CHECKING:
@@ -65,8 +65,7 @@ def build_web(
     *,
     ready: Ready,
     links: PageLinks,
-    revocations: LinkRevocations,
-    sessions: EndedSessions,
+    revocations: Revocations,
     limits: RateLimits,
     previews: Mapping[str, preview.Preview] | None = None,
     library: PaperViews | None = None,
@@ -85,7 +84,6 @@ def build_web(
     app[access.SETTINGS] = settings
     app[access.LINKS] = links
     app[access.REVOCATIONS] = revocations
-    app[access.SESSIONS] = sessions
     app[LIMITS] = limits
     app[STREAMS] = Counter()
     app[PATIENCE_S] = BODY_WITHIN_S

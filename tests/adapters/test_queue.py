@@ -10,7 +10,7 @@ import pytest
 from adapters.queue import InProcessQueue
 from core.errors import QueueFull
 from core.telemetry import job_id_var
-from tests.adapters.store.samples import make_job
+from tests.adapters.records.samples import make_job
 
 
 class Work:

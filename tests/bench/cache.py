@@ -10,10 +10,10 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from adapters.store.cache import SqlAnswerCache
-from adapters.store.jobs import SqlJobStore
-from adapters.store.sql import digest
-from adapters.store.sqlite import Database
+from adapters.records.cache import SqlAnswerCache
+from adapters.records.jobs import SqlJobStore
+from adapters.records.sql import digest
+from adapters.records.sqlite import Database
 from core.evidence.same_question import strict_veto, veto
 from core.job import LOCAL, JobStatus, ResearchJob, ResearchRequest
 from core.ports import Vector
@@ -78,7 +78,7 @@ async def _fill(database: Database, vectors: Vector) -> None:
         (*_PLACE, digest(f"key {number}"), digest("group"), now.timestamp(), now.timestamp() + 86_400, vector.tobytes())
         for number, vector in enumerate(vectors)
     ]
-    await database.write(lambda connection: connection.conn.executemany(_INSERT, rows))
+    await database.write(lambda sql: sql.execute_all(_INSERT, rows))
 
 
 def _guard_ms() -> float:

@@ -14,8 +14,8 @@ import numpy as np
 
 from adapters.pages.extract import extract
 from adapters.pages.extraction import MAX_PAPER_CHARS, Document
-from adapters.store.library import SqlLibrary
-from adapters.store.sqlite import Database
+from adapters.records.library import SqlLibrary
+from adapters.records.sqlite import Database
 from core.chunking import chunk_text
 from core.job import LOCAL
 from core.library.funnel import Shelves, papers_of, search_content_index_filtered, search_summary_index

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 from time import perf_counter
 
 from adapters.llm.openai import build_chat
-from adapters.store.memory_library import MemoryLibrary
 from core.attachments import Attachment
 from core.ports import ChatDelta, ChatModel, ChatRequest
 from core.runner import DirectSteps, run_job
@@ -24,6 +23,7 @@ from tests.bench.table import Goal, Row, format_table
 from tests.core.section.samples import BRIEF, Hashing, shelve
 from tests.fakes import make_deps, make_job
 from tests.loopback.openai_world import tokenise
+from tests.records import memory_library
 
 PORT = 8197
 _EVIDENCE = ("summaries", "scores")
@@ -88,7 +88,7 @@ async def _evidence(url: str, pace: Pace) -> tuple[float, _Timed, dict[str, floa
     chat = build_chat({"OPENAI_BASE_URL": url, "GORKD_MODEL": "loop-1"})
     assert chat is not None
     await chat.warm_up()
-    timed, library = _Timed(chat, pace), MemoryLibrary()
+    timed, library = _Timed(chat, pace), memory_library()
     await shelve(library, chunks_each=10)
     deps = replace(make_deps(model=timed), library=library, embedder=Hashing())
     job = await deps.jobs.save(make_job("Write the introduction", modes=("section",), attachments=("p.yaml",)))

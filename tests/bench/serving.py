@@ -20,10 +20,9 @@ from statistics import median
 
 import aiohttp
 
-from adapters.store.belongings import SqlSourceStore
-from adapters.store.events import SqlEventLog
-from adapters.store.jobs import SqlJobStore
-from adapters.store.sqlite import Database
+from adapters.records.events import SqlEventLog
+from adapters.records.jobs import SqlJobStore, SqlSourceStore
+from adapters.records.sqlite import Database
 from core.answer import Citation, Claim, Evidence, JobResult, ResearchAnswer, Verdict
 from core.job import JobStatus, ResearchJob
 from core.render import job_json

@@ -15,7 +15,7 @@ from urllib.parse import quote
 import pytest
 from aiohttp import ClientSession
 
-from adapters.store.sqlite import FILE_NAME
+from adapters.records.sqlite import FILE_NAME
 from tests.bots.test_operating import serving
 from tests.commands import Ended, gorkd
 from tests.loopback.openai_responders import Fault

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import aiohttp
 
-from adapters.store.events import SqlEventLog
-from adapters.store.jobs import SqlJobStore
-from adapters.store.sqlite import Database
+from adapters.records.events import SqlEventLog
+from adapters.records.jobs import SqlJobStore
+from adapters.records.sqlite import Database
 from tests.adapters.durable.processes import Process
 from tests.adapters.web.sse import Received, parse_events
 from tests.fakes import make_job

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from adapters.store.memory_cache import MemoryAnswerCache
+from adapters.records.cache import SqlAnswerCache
 from core.errors import StoreError
 from core.job import Scope
 from tests.core.cats import TRUSTED, cat_search, final, research
 from tests.fakes import Ledger, make_deps
+from tests.records import MemoryTables
 
 
 async def test_the_same_question_is_answered_from_the_cache_and_says_when() -> None:
@@ -55,7 +56,7 @@ async def test_an_answer_of_low_confidence_is_not_repeated() -> None:
 async def test_a_cache_that_fails_costs_time_not_the_answer() -> None:
     """S003-23: continue without the cache."""
 
-    class Broken(MemoryAnswerCache):
+    class Broken(SqlAnswerCache):
         async def get(self, *_: Any, **__: Any) -> Any:
             raise StoreError("locked")
 
@@ -63,7 +64,7 @@ async def test_a_cache_that_fails_costs_time_not_the_answer() -> None:
             raise StoreError("locked")
 
     deps = make_deps(search=[cat_search(url=TRUSTED)])
-    deps = replace(deps, cache=Broken(clock=deps.clock))
+    deps = replace(deps, cache=Broken(MemoryTables(), clock=deps.clock))
 
     done = final(await research(deps))
 

@@ -10,11 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from adapters.store.archive import SqlArchive
-from adapters.store.belongings import SqlSourceStore
-from adapters.store.cache import SqlAnswerCache
-from adapters.store.jobs import SqlJobStore
-from adapters.store.sqlite import Database
+from adapters.records.archive import SqlArchive
+from adapters.records.cache import SqlAnswerCache
+from adapters.records.jobs import SqlJobStore, SqlSourceStore
+from adapters.records.sqlite import Database
 from core.answer import Confidence, JobResult, ResearchAnswer
 from core.deps import Deps
 from core.forgetting import Archive, Whose

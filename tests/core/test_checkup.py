@@ -92,7 +92,7 @@ async def test_the_backlog_is_measured_again_and_again_also_after_a_failure() ->
     ledger, waits = Ledger(), []
 
     class Counter:
-        async def count(self) -> tuple[int, int]:
+        async def backlog(self) -> tuple[int, int]:
             look = next(looks)
             if isinstance(look, StoreError):
                 raise look

@@ -19,7 +19,7 @@ TEAM = "slack:T1"
 
 @dataclass
 class Office:
-    """`Departures`, `Turns`, `Memberships` and what forgets, with a clock that sleeping moves on."""
+    """`Departures`, `Turns` and what forgets, with a clock that sleeping moves on."""
 
     now: datetime = NOON
     departed: dict[str, Departure] = field(default_factory=dict)
@@ -60,9 +60,7 @@ class Office:
         await asyncio.sleep(0)
 
     def leaving(self, holder: str = "process 1") -> Leaving:
-        return Leaving(
-            self, self, self.forget, memberships=self, holder=holder, clock=lambda: self.now, sleep=self.sleep
-        )
+        return Leaving(self, self, self.forget, holder=holder, clock=lambda: self.now, sleep=self.sleep)
 
 
 async def test_everything_goes_at_once_and_once_more_when_nothing_can_come_late() -> None:

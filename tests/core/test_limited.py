@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.store.memory import MemoryRateLimits
+from adapters.records.limits import MemoryRateLimits
 from core.config import CallRate, SearchSettings
 from core.errors import ProviderRateLimited
 from core.job import LOCAL

@@ -10,12 +10,13 @@ from dataclasses import replace
 
 import pytest
 
-from adapters.store.memory import MemoryJobMemo
+from adapters.records.jobs import SqlJobMemo
 from core.errors import StoreError
 from core.llm import asked_in_words, complete, with_more_tokens
 from core.memo import RememberingModel, remembered
 from core.ports import ChatDelta, ChatRequest
-from tests.fakes import FakeModel
+from tests.fakes import FakeModel, make_job
+from tests.records import MemoryTables
 
 REQUEST = ChatRequest("plan", "You plan.", "Is Kim ill?", "plan", {}, max_tokens=100, timeout_s=5)
 
@@ -33,11 +34,16 @@ class Away:
         raise StoreError("the database is away")
 
 
-class Noticing(MemoryJobMemo):
+def known() -> MemoryTables:
+    """With the job that all of this is about."""
+    return MemoryTables(make_job("Is Kim ill?"))
+
+
+class Noticing(SqlJobMemo):
     """Says when something was kept."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(known())
         self.has_kept = asyncio.Event()
 
     async def put(self, job_id: str, key: str, text: str) -> None:
@@ -59,7 +65,7 @@ class Endless:
             self.is_closed = True
 
 
-class Foreign(MemoryJobMemo):
+class Foreign(SqlJobMemo):
     """A memo whose entries another version of gorkd wrote."""
 
     async def get(self, job_id: str, key: str) -> str | None:
@@ -67,7 +73,7 @@ class Foreign(MemoryJobMemo):
 
 
 async def test_answer_that_is_kept_is_not_paid_for_again() -> None:
-    memo, model = MemoryJobMemo(), FakeModel({"plan": "At ten."})
+    memo, model = SqlJobMemo(known()), FakeModel({"plan": "At ten."})
     first = await complete(RememberingModel(model, memo, "job_1"), REQUEST)
 
     again = await complete(RememberingModel(model, memo, "job_1"), REQUEST)
@@ -92,7 +98,7 @@ async def test_answer_is_kept_when_it_has_come_however_far_it_was_read() -> None
 async def test_answer_that_nobody_reads_on_is_asked_for_no_further() -> None:
     """Out of time: the call to the model ends with its reader."""
     model = Endless()
-    reading = RememberingModel(model, MemoryJobMemo(), "job_1").stream(REQUEST)
+    reading = RememberingModel(model, SqlJobMemo(known()), "job_1").stream(REQUEST)
     await anext(reading)
 
     await reading.aclose()
@@ -100,7 +106,7 @@ async def test_answer_that_nobody_reads_on_is_asked_for_no_further() -> None:
     assert model.is_closed
 
 
-@pytest.mark.parametrize("memo", [Away(), Foreign()], ids=["store away", "of another version"])
+@pytest.mark.parametrize("memo", [Away(), Foreign(known())], ids=["store away", "of another version"])
 async def test_memo_that_cannot_be_read_costs_a_repetition_and_not_the_step(memo: Away | Foreign) -> None:
     """A job that goes on under a newer gorkd meets what the older one had kept."""
     model = FakeModel({"plan": "At ten."})
@@ -131,7 +137,10 @@ async def test_log_says_which_kind_of_entry_failed_and_nothing_of_the_question(
 
 async def test_answer_that_was_of_no_use_is_not_kept() -> None:
     """N-05: a retry is a new call; what was accepted is not paid for again."""
-    memo, model = MemoryJobMemo(), FakeModel({"plan": ["no JSON", '{"queries": ["kim"]}', "never asked"]})
+    memo, model = (
+        SqlJobMemo(known()),
+        FakeModel({"plan": ["no JSON", '{"queries": ["kim"]}', "never asked"]}),
+    )
     request = replace(REQUEST, schema={"type": "object", "properties": {"queries": {"type": "array"}}})
 
     texts = [(await complete(RememberingModel(model, memo, "job_1"), request)).text for _ in range(3)]
@@ -141,7 +150,7 @@ async def test_answer_that_was_of_no_use_is_not_kept() -> None:
 
 
 async def test_whoever_asks_says_what_is_accepted() -> None:
-    memo, model = MemoryJobMemo(), FakeModel({"plan": ["maybe", "yes"]})
+    memo, model = SqlJobMemo(known()), FakeModel({"plan": ["maybe", "yes"]})
     request = replace(REQUEST, accepts=lambda text: text == "yes")
 
     texts = [(await complete(RememberingModel(model, memo, "job_1"), request)).text for _ in range(3)]
@@ -151,7 +160,7 @@ async def test_whoever_asks_says_what_is_accepted() -> None:
 
 async def test_asking_in_other_words_or_for_more_is_another_call() -> None:
     """What an answer that was cut, or could not be read, is followed by."""
-    memo, model = MemoryJobMemo(), FakeModel({"plan": ["first", "second", "third"]})
+    memo, model = SqlJobMemo(known()), FakeModel({"plan": ["first", "second", "third"]})
     asked = [REQUEST, asked_in_words(REQUEST), with_more_tokens(REQUEST)]
 
     texts = [(await complete(RememberingModel(model, memo, "job_1"), request)).text for request in asked]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import pytest
 
-from adapters.store.memory import MemoryEventLog, MemoryJobStore
+from adapters.records.events import SqlEventLog
+from adapters.records.jobs import SqlJobStore
 from core.answer import Claim, Evidence, Verdict
 from core.deps import Deps
 from core.errors import StaleAttempt, StoreError
@@ -15,6 +16,7 @@ from core.job import JobStatus, ResearchJob
 from core.progress import Progress
 from core.wording import STATUS_MESSAGES
 from tests.fakes import NOW, Ledger, make_deps, make_job, make_source
+from tests.records import MemoryTables
 
 EVIDENCE = Evidence("src_1", "The Moon pulls.", 0, 15, Verdict.SUPPORTED)
 
@@ -26,31 +28,36 @@ async def begin(deps: Deps | None = None) -> tuple[Progress, Deps]:
     return Progress(job, deps), deps
 
 
-@dataclass
-class BrokenEvents(MemoryEventLog):
+class BrokenEvents(SqlEventLog):
     """A log that fails every append with its error."""
 
-    error: Exception
-
-    def __init__(self, error: Exception) -> None:
-        super().__init__(clock=lambda: NOW)
+    def __init__(self, tables: MemoryTables, error: Exception) -> None:
+        super().__init__(tables, clock=lambda: NOW)
         self.error = error
 
     async def append(self, job_id: str, attempt: int, type: EventType, data: object) -> Event:
         raise self.error
 
 
-class BrokenJobs(MemoryJobStore):
+class BrokenJobs(SqlJobStore):
     """A store that takes a job once and then fails with its error."""
 
-    def __init__(self, error: Exception) -> None:
-        super().__init__()
+    def __init__(self, tables: MemoryTables, error: Exception) -> None:
+        super().__init__(tables)
         self._error = error
 
     async def save(self, job: ResearchJob, *, dedupe_key: str = "") -> ResearchJob:
         if job.status is not JobStatus.PENDING:
             raise self._error
         return await super().save(job, dedupe_key=dedupe_key)
+
+
+def broken_deps(broken: str, error: Exception) -> Deps:
+    tables = MemoryTables()
+    deps = make_deps(tables=tables)
+    if broken == "events":
+        return replace(deps, events=BrokenEvents(tables, error))
+    return replace(deps, jobs=BrokenJobs(tables, error))
 
 
 @pytest.mark.parametrize(
@@ -147,8 +154,7 @@ async def test_what_is_retracted_has_no_text() -> None:
 async def test_a_store_that_fails_costs_no_answer(broken: str) -> None:
     """S003-18: logged, counted by type, and the job goes on."""
     error = StoreError("disk full")
-    deps = make_deps()
-    deps = replace(deps, events=BrokenEvents(error)) if broken == "events" else replace(deps, jobs=BrokenJobs(error))
+    deps = broken_deps(broken, error)
     progress, deps = await begin(deps)
 
     await progress.status(JobStatus.SEARCHING)
@@ -162,8 +168,7 @@ async def test_a_store_that_fails_costs_no_answer(broken: str) -> None:
 async def test_an_older_attempt_stops_at_once(broken: str) -> None:
     """A stalled worker that wakes up may no longer write: the error passes, and nothing is counted as a fault."""
     error = StaleAttempt("attempt 2 owns the job")
-    deps = make_deps()
-    deps = replace(deps, events=BrokenEvents(error)) if broken == "events" else replace(deps, jobs=BrokenJobs(error))
+    deps = broken_deps(broken, error)
     progress, deps = await begin(deps)
 
     with pytest.raises(StaleAttempt):

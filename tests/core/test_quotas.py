@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.store.memory import MemoryRateLimits
+from adapters.records.limits import MemoryRateLimits
 from core.errors import GorkdError
 from core.job import ResearchRequest, Scope
 from core.quotas import Quota, QuotaExceeded, check_quota
 from core.researcher import Researcher
-from tests.adapters.store.samples import StandingClock
+from tests.adapters.records.samples import StandingClock
 from tests.fakes import Idle, make_deps
 
 QUOTAS = {"discord": Quota(5, 20), "slack": Quota(5, 30)}

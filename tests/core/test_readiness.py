@@ -7,11 +7,12 @@ from datetime import timedelta
 
 import pytest
 
-from adapters.store.memory import MemoryHeartbeats
+from adapters.records.jobs import SqlHeartbeats
 from core import readiness
 from core.errors import StoreError
 from core.readiness import HEARD_WITHIN_S, KEPT_S, Readiness
-from tests.adapters.store.samples import NOON, StandingClock
+from tests.adapters.records.samples import NOON, StandingClock
+from tests.records import MemoryTables
 
 SECOND = timedelta(seconds=1)
 
@@ -37,7 +38,7 @@ class House:
 
     def __init__(self) -> None:
         self.clock, self.elapsed_s = StandingClock(), 0.0
-        self.records, self.journal, self.beats = Part(), Part(), MemoryHeartbeats()
+        self.records, self.journal, self.beats = Part(), Part(), SqlHeartbeats(MemoryTables())
         self.readiness = Readiness(
             self.records.try_out,
             journal=self.journal.try_out,

@@ -8,7 +8,7 @@ from typing import cast
 
 import pytest
 
-from adapters.store.memory import MemoryEventLog
+from adapters.records.events import SqlEventLog
 from core.answer import JobResult
 from core.budget import BudgetSpent
 from core.delivery import Address
@@ -23,6 +23,7 @@ from core.researcher import Researcher
 from core.runner import DirectSteps, run_job
 from tests.core.cats import QUESTION
 from tests.fakes import NOW, FakeModel, Idle, Ledger, make_deps, make_job
+from tests.records import MemoryTables
 
 
 async def ended(deps: Deps) -> ResearchJob:
@@ -136,7 +137,7 @@ async def test_a_follower_of_a_job_whose_events_have_expired_gets_its_end() -> N
     assert [(event.seq, event.type, event.data["status"]) for event in events] == [(8, "complete", "failed")]
 
 
-class Unread(MemoryEventLog):
+class Unread(SqlEventLog):
     """A log that is written to and cannot be read, as behind a connection that broke."""
 
     async def read(self, job_id: str, *, after: int = 0) -> list[Event]:
@@ -145,7 +146,7 @@ class Unread(MemoryEventLog):
 
 async def test_a_follower_of_an_ended_job_whose_events_cannot_be_read_gets_its_end() -> None:
     """The end is known without them."""
-    deps = replace(make_deps(), events=Unread(clock=lambda: NOW))
+    deps = replace(make_deps(), events=Unread(MemoryTables(), clock=lambda: NOW))
     job = await ended(deps)
 
     events = [event async for event in Researcher(deps, Idle()).follow(job.id)]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from adapters.store.memory import MemoryJobStore
+from adapters.records.jobs import SqlJobStore
 from core.answer import Confidence
 from core.config import SearchSettings, Settings
 from core.errors import ModelRejected, ModelUnavailable, PageStatus, ProviderUnavailable, StoreError
@@ -21,6 +21,7 @@ from core.runner import DirectSteps, run_job
 from core.stages.synthesize import LATE_NOTICE, QUOTED_NOTICE, SILENT_NOTICE, UNCONFIRMED_NOTICE
 from tests.core.cats import PLAN, PURR, QUESTION, cat_search, final, research, written
 from tests.fakes import FakeModel, FakeSearch, Idle, Ledger, hit, is_control, make_deps
+from tests.records import MemoryTables
 
 NOTHING_HOLDS = json.dumps({"verdicts": [{"item": 1, "verdict": "unsupported", "reason": "not there"}]})
 
@@ -345,11 +346,12 @@ async def test_a_model_that_runs_out_of_time_leaves_a_quoted_answer_that_says_so
 async def test_a_store_that_fails_does_not_cost_the_answer() -> None:
     """S003-18, S003-23: logged and counted; the answer still goes out."""
 
-    class Full(MemoryJobStore):
+    class Full(SqlJobStore):
         async def finish(self, job: Any, result: Any) -> None:
             raise StoreError("database or disk is full")
 
-    deps = replace(make_deps(search=[cat_search()]), jobs=Full())
+    tables = MemoryTables()
+    deps = replace(make_deps(search=[cat_search()], tables=tables), jobs=Full(tables))
 
     done = final(await research(deps))
 

@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.store.memory import MemoryJobStore
+from adapters.records.jobs import SqlJobStore
+from adapters.records.sql import Tables
 from core.answer import Citation, Confidence, JobResult, ResearchAnswer
 from core.deps import Deps
 from core.errors import InvalidQuery, ModelUnavailable
@@ -30,6 +31,7 @@ from core.snapshot import Snapshot
 from core.source import Source
 from tests.core.cats import PLAN, QUESTION, cat_search, final, research, written
 from tests.fakes import FakeModel, Idle, make_deps, make_source
+from tests.records import MemoryTables
 
 ANSWER = written("Cats purr because the muscles of the larynx twitch [1].")
 IDEAS = (
@@ -38,9 +40,9 @@ IDEAS = (
 )
 
 
-def cats(**answers: Any) -> tuple[Deps, FakeModel]:
+def cats(tables: Tables | None = None, **answers: Any) -> tuple[Deps, FakeModel]:
     model = FakeModel({"plan": PLAN, "answer": ANSWER, "idea": IDEAS} | answers)
-    return make_deps(search=[cat_search()], model=model), model
+    return make_deps(search=[cat_search()], model=model, tables=tables), model
 
 
 async def test_modes_of_different_kinds_give_one_answer() -> None:
@@ -60,11 +62,11 @@ async def test_modes_of_different_kinds_give_one_answer() -> None:
     assert [part["title"] for part in done["result"]["parts"]] == ["Quick answer", "Ideas"]
 
 
-class Kept(MemoryJobStore):
+class Kept(SqlJobStore):
     """A store that remembers the modes under which a job was saved."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, tables: Tables) -> None:
+        super().__init__(tables)
         self.modes: set[tuple[str, ...]] = set()
 
     async def save(self, job: ResearchJob, *, dedupe_key: str = "") -> ResearchJob:
@@ -74,8 +76,9 @@ class Kept(MemoryJobStore):
 
 async def test_what_is_kept_of_the_job_is_always_the_whole() -> None:
     """A part that kept its own view of the job would cost the other parts after a restart."""
-    jobs = Kept()
-    deps = replace(cats()[0], jobs=jobs)
+    tables = MemoryTables()
+    jobs = Kept(tables)
+    deps = replace(cats(tables)[0], jobs=jobs)
 
     await research(deps, modes=("quick", "idea"))
 

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from adapters.store.memory import MemoryRateLimits
+from adapters.records.limits import MemoryRateLimits
 from core.config import CallRate
 from core.errors import ModelUnavailable, PageStatus, ProviderTimeout, StoreError
 from core.job import LOCAL

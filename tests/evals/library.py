@@ -12,8 +12,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from adapters.llm.embeddings import OpenAIEmbeddings, build_embeddings
-from adapters.store.library import SqlLibrary
-from adapters.store.sqlite import Database
+from adapters.records.library import SqlLibrary
+from adapters.records.sqlite import Database
 from core.job import LOCAL
 from core.library.funnel import Shelves, papers_of, search_summary_index, select_papers
 from core.library.ingest import Ingestion, PaperRecord, PaperText

@@ -17,7 +17,6 @@ from PIL import Image
 from playwright.async_api import Browser, Page, async_playwright
 
 from adapters.pages.papers import PagePictures, PaperFiles
-from adapters.store.memory_library import MemoryLibrary
 from bots.previews import chat_previews
 from bots.wiring import utc_now
 from core.job import LOCAL, ResearchRequest
@@ -27,6 +26,7 @@ from core.usage import Usage
 from tests.adapters.web.site import Site, open_site
 from tests.fakes import KeptUsage
 from tests.pictures import story
+from tests.records import memory_library
 from tests.shared_data import ROOT
 
 FOLDER = ROOT / "docs" / "pictures"
@@ -117,7 +117,7 @@ DRAWN: Mapping[str, Callable[[Studio], Awaitable[None]]] = {
 
 
 async def main(names: Sequence[str]) -> None:
-    library, reader, painter = MemoryLibrary(), PaperFiles(workers=1), PagePictures()
+    library, reader, painter = memory_library(), PaperFiles(workers=1), PagePictures()
     async with async_playwright() as playwright, AsyncExitStack() as stack:
         stack.push_async_callback(reader.aclose)
         stack.push_async_callback(painter.aclose)

@@ -262,9 +262,9 @@ INFLICTED: Mapping[str, Inflict] = {
 
 ELSEWHERE: Mapping[str, str] = {
     "pf-17": "tests/core/test_urls.py",
-    "pf-48": "tests/adapters/store/test_sqlite.py",
+    "pf-48": "tests/adapters/records/test_sqlite.py",
     "pf-49": "tests/adapters/durable/test_disk.py",
-    "pf-50": "tests/adapters/store/test_sqlite.py",
+    "pf-50": "tests/adapters/records/test_sqlite.py",
     "pf-51": "tests/adapters/durable/test_storm.py",
     "pf-52": "tests/adapters/chat/slack/test_faults.py",
     "pf-53": "tests/adapters/chat/slack/test_faults.py",

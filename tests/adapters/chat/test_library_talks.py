@@ -13,8 +13,8 @@ from adapters.chat.library import LiveTalks
 from adapters.chat.live import LiveAnswers
 from adapters.chat.reply import AddressDead
 from adapters.queue import InProcessQueue
-from adapters.store.memory import MemoryOpenMessages
-from adapters.store.memory_library import MemoryConversations
+from adapters.records.deliveries import SqlOpenMessages
+from adapters.records.library import SqlConversations
 from core.delivery import Address
 from core.job import JobStatus, Scope
 from core.library.adding import Incoming
@@ -32,6 +32,7 @@ from tests.adapters.web.test_papers import Painter
 from tests.core.cats import written
 from tests.core.library.samples import CAUSE, PAPER, TIDES, YEAST, Finder, Reader, shelve
 from tests.fakes import FakeModel, make_deps, make_job, now
+from tests.records import BOX, MemoryTables
 
 CHANNEL = Scope("discord:1", "channel:2")
 ADMIN = Speaker(CHANNEL, "discord:2", "7", is_admin=True, key="discord:1")
@@ -78,7 +79,13 @@ async def house() -> House:
     desk = LibraryDesk(Ingestion(deps.library, Reader(), now), Finder())
     views = PaperViews(deps.library, Painter())
     talks = LibraryTalks(
-        researcher, desk, MemoryConversations(), views, now, open_messages=MemoryOpenMessages(), rules=None
+        researcher,
+        desk,
+        SqlConversations(MemoryTables()),
+        views,
+        now,
+        open_messages=SqlOpenMessages(MemoryTables(), BOX, clock=now),
+        rules=None,
     )
     return House(talks, researcher, Board(), go, deps.jobs)
 

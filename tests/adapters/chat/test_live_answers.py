@@ -15,7 +15,7 @@ from adapters.chat.live import LiveAnswers, turn_of
 from adapters.chat.reply import AddressDead, FilesRefused, Pace
 from adapters.chat.resuming import keep_resuming
 from adapters.chat.turns import ChatTurns
-from adapters.store.memory import MemoryEventLog
+from adapters.records.events import SqlEventLog
 from core import wording
 from core.answer import JobResult
 from core.answer_files import AnswerFile
@@ -29,6 +29,7 @@ from core.researcher import Researcher
 from core.snapshot import Snapshot
 from core.source import Source
 from tests.fakes import NOW, make_deps
+from tests.records import MemoryTables
 
 CHANNEL = Scope("discord:1", "channel:2")
 REQUEST = ResearchRequest("How tall is the Eddystone lighthouse?", CHANNEL, asker="7")
@@ -310,14 +311,12 @@ async def test_whatever_the_platform_does_there_is_one_answer(
     assert answers == ["outcome: completed"] or is_nowhere
 
 
-@dataclass
-class Away(MemoryEventLog):
+class Away(SqlEventLog):
     """A log that says so for the next `times` followers."""
 
-    times: int = 0
-
-    def __post_init__(self) -> None:
-        super().__init__(clock=lambda: NOW)
+    def __init__(self, tables: MemoryTables, times: int) -> None:
+        super().__init__(tables, clock=lambda: NOW)
+        self.times = times
 
     async def follow(self, job_id: str, *, after: int = 0) -> AsyncIterator[Event]:
         if self.times:
@@ -329,7 +328,8 @@ class Away(MemoryEventLog):
 
 async def test_records_that_are_away_cost_progress_and_not_the_answer() -> None:
     """A message is kept alive through an outage of the store, and nothing is said of it."""
-    deps = replace(make_deps(), events=Away(times=3))
+    tables = MemoryTables()
+    deps = replace(make_deps(tables=tables), events=Away(tables, times=3))
     world = World(deps, Researcher(deps, Waiting()))
     task = await asked(world, world.bot(), BoardReply(world.board))
 
@@ -343,7 +343,8 @@ async def test_records_that_are_away_cost_progress_and_not_the_answer() -> None:
 
 async def test_records_that_stay_away_leave_the_message_to_the_next_look() -> None:
     """Who waits is told; the answer comes all the same when somebody looks again."""
-    deps = replace(make_deps(), events=Away(times=4))
+    tables = MemoryTables()
+    deps = replace(make_deps(tables=tables), events=Away(tables, times=4))
     world = World(deps, Researcher(deps, Waiting()))
     bot = world.bot()
     task = await asked(world, bot, BoardReply(world.board))
@@ -477,13 +478,16 @@ async def test_a_refused_question_ends_in_its_sentence(world: World) -> None:
     assert await world.jobs_waiting() == []
 
 
-async def test_a_forgotten_job_is_said_to_be_gone(world: World) -> None:
+async def test_a_forgotten_job_is_said_to_be_gone() -> None:
     """Nobody waits for a question that was taken back."""
+    tables = MemoryTables()
+    deps = make_deps(tables=tables)
+    world = World(deps, Researcher(deps, Waiting()))
     bot, reply = world.bot(), BoardReply(world.board, faults=[])
     await bot.resume(world.reopen)
     job = await world.researcher.submit(REQUEST)
     await world.researcher.attach(job.id, reply.address)
-    world.deps.jobs._jobs.clear()  # type: ignore[attr-defined]  # as the archive does in a database
+    await tables.execute("DELETE FROM jobs")  # as the archive does
 
     await bot.follow(job, reply)
 

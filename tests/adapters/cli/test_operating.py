@@ -14,9 +14,10 @@ from typer.testing import CliRunner, Result
 
 from adapters.cli import build_app
 from adapters.cli.operating import Chatting, Kept, Operating
-from adapters.store.memory import MemoryJobStore, MemoryLinkRevocations, MemoryTraceStore
-from adapters.store.memory_cache import MemoryAnswerCache, MemoryReuseStore
-from adapters.store.memory_settings import MemorySettings
+from adapters.records.cache import SqlAnswerCache, SqlReuseStore
+from adapters.records.jobs import SqlJobStore
+from adapters.records.tenants import SqlRevocations, SqlSettings
+from adapters.records.traces import SqlTraceStore
 from core.checkup import Finding, Trial, Trials
 from core.errors import SetupError
 from core.forgetting import Forgotten, Whose
@@ -26,12 +27,13 @@ from core.settings.desk import SettingsDesk
 from core.settings.tenant import Ceilings
 from core.tracing import Exchange, TraceEntry
 from core.usage import Usage
-from tests.adapters.store.samples import StandingClock
+from tests.adapters.records.samples import StandingClock
 from tests.core.library.samples import ABSTRACT, PAPER
 from tests.core.library.samples import desk as library_desk
 from tests.fakes import KeptUsage
 from tests.golden import samples
 from tests.golden.samples import ScriptedResearcher
+from tests.records import MemoryTables
 
 JOB = samples.COMPLETED
 
@@ -61,17 +63,16 @@ class Desk:
     wished: list[Whose] = field(default_factory=list)
     refusal: Exception | None = None
     job: ResearchJob = JOB
-    revocations: MemoryLinkRevocations = field(default_factory=MemoryLinkRevocations)
-    cache: MemoryAnswerCache = field(default_factory=lambda: MemoryAnswerCache(clock=lambda: datetime.now(UTC)))
-    reuse: MemoryReuseStore = field(default_factory=lambda: MemoryReuseStore(clock=lambda: datetime.now(UTC)))
-
     usage: KeptUsage = field(default_factory=KeptUsage)
     library: LibraryDesk = field(default_factory=library_desk)
-    settings: SettingsDesk = field(
-        default_factory=lambda: SettingsDesk(
-            MemorySettings(), lambda tenant: Ceilings(("pubmed", "wikipedia"), user_per_min=5), clock=StandingClock()
-        )
-    )
+
+    def __post_init__(self) -> None:
+        self.tables = tables = MemoryTables(self.job, IN_CHANNEL)
+        self.revocations = SqlRevocations(tables, clock=lambda: datetime.now(UTC))
+        self.cache = SqlAnswerCache(tables, clock=lambda: datetime.now(UTC))
+        self.reuse = SqlReuseStore(tables, clock=lambda: datetime.now(UTC))
+        ceilings = Ceilings(("pubmed", "wikipedia"), user_per_min=5)
+        self.settings = SettingsDesk(SqlSettings(tables), lambda tenant: ceilings, clock=StandingClock())
 
     async def append(self, job_id: str, entries: Sequence[TraceEntry]) -> None: ...
 
@@ -91,12 +92,10 @@ class Desk:
     async def opened(self) -> AsyncIterator[Kept]:
         if self.refusal:
             raise self.refusal
-        jobs = MemoryJobStore()
-        await jobs.save(self.job)
         yield Kept(
-            jobs,
+            SqlJobStore(self.tables),
             self,
-            MemoryTraceStore(),
+            SqlTraceStore(self.tables),
             self.forget,
             self.cache,
             self.reuse,
@@ -311,32 +310,33 @@ def test_a_bug_is_one_sentence_without_its_words(command: tuple[str, ...]) -> No
     assert "hunter2" not in ran.output
 
 
-def cached(*places: Scope) -> Desk:
-    """A desk whose cache holds the job's answer in each of these places, and one page."""
+CHANNEL = Scope("discord:1", "channel:2")
+IN_CHANNEL = replace(JOB, id="job_channel", request=replace(JOB.request, scope=CHANNEL))
+
+
+def cached(*jobs: ResearchJob) -> Desk:
+    """A desk whose cache holds the answers of these jobs, and one page."""
     desk = Desk()
 
     async def fill() -> None:
-        for scope in places:
-            await desk.cache.put(scope, "key", JOB.id, ttl=timedelta(days=7))
+        for job in jobs:
+            await desk.cache.put(job.scope, "key", job.id, ttl=timedelta(days=7))
         await desk.reuse.put("page:https://site.example", "text", ttl=timedelta(days=1))
 
     asyncio.run(fill())
     return desk
 
 
-CHANNEL = Scope("discord:1", "channel:2")
-
-
 def test_cache_lists_and_shows_what_may_be_given_again() -> None:
     """Whose, how old, which question; of one workspace when it is named."""
-    desk = cached(JOB.scope, CHANNEL)
+    desk = cached(JOB, IN_CHANNEL)
 
     listed, elsewhere = desk.run("cache", "list"), desk.run("cache", "list", "--workspace", "slack:T1")
     shown = desk.run("cache", "show", JOB.id)
     document = json.loads(desk.run("cache", "list", "--workspace", "discord:1", "--json").stdout)
 
     assert [line.split("  ")[:2] for line in listed.stdout.splitlines()] == [
-        [JOB.id, "discord:1 channel:2"],
+        [IN_CHANNEL.id, "discord:1 channel:2"],
         [JOB.id, f"{JOB.scope.tenant} {JOB.scope.visibility}"],
     ]
     assert all(JOB.query in line for line in listed.stdout.splitlines())
@@ -347,11 +347,11 @@ def test_cache_lists_and_shows_what_may_be_given_again() -> None:
 
 def test_cache_lets_go_of_one_or_of_all() -> None:
     """The job stays; purging all takes the reused pages along, purging a workspace does not."""
-    one = cached(CHANNEL)
-    workspace, everything = cached(JOB.scope, CHANNEL), cached(JOB.scope, CHANNEL)
+    one = cached(IN_CHANNEL)
+    workspace, everything = cached(JOB, IN_CHANNEL), cached(JOB, IN_CHANNEL)
 
-    gone = one.run("cache", "forget", JOB.id)
-    again = one.run("cache", "show", JOB.id)
+    gone = one.run("cache", "forget", IN_CHANNEL.id)
+    again = one.run("cache", "show", IN_CHANNEL.id)
     some = workspace.run("cache", "purge", "--workspace", JOB.scope.tenant, "--yes")
     most = everything.run("cache", "purge", "--yes", "--json")
 

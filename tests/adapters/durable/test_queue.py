@@ -15,7 +15,7 @@ import pytest
 from adapters.durable.queue import DurableQueue
 from adapters.durable.reaper import Endings, Reaper
 from adapters.durable.settings import DurableSettings
-from adapters.store.memory import MemoryHeartbeats
+from adapters.records.jobs import SqlHeartbeats
 from bots.config import read_settings
 from bots.wiring import open_house
 from core.deps import Deps
@@ -23,6 +23,7 @@ from core.errors import QueueFull, SetupError
 from core.job import JobStatus, ResearchRequest, Scope
 from core.researcher import Researcher
 from tests.fakes import NOW, Ticking, make_deps, make_job
+from tests.records import MemoryTables
 
 
 class Opened:
@@ -37,7 +38,7 @@ class Opened:
         )
         self.reaper = Reaper(
             "worker-1",
-            MemoryHeartbeats(),
+            SqlHeartbeats(MemoryTables()),
             deps.jobs,
             self.queue,
             Endings(self.cancelled, self.broken),

@@ -6,17 +6,19 @@ from collections.abc import Mapping
 
 from aiohttp import web
 
-from adapters.store.memory import MemoryEndedSessions, MemoryLinkRevocations, MemoryRateLimits
+from adapters.records.limits import MemoryRateLimits
+from adapters.records.tenants import SqlRevocations
 from adapters.web.app import build_web
 from adapters.web.monitor import Ready
 from adapters.web.preview import Preview
 from adapters.web.settings import WebSettings
 from core.library.pictures import PaperViews
 from core.limits import RateLimits
-from core.page_links import EndedSessions, LinkRevocations, PageLinks
+from core.page_links import PageLinks, Revocations
 from core.usage import UsageLog
 from tests.golden import samples
 from tests.golden.samples import ScriptedResearcher
+from tests.records import MemoryTables
 
 
 async def all_well() -> list[str]:
@@ -30,8 +32,7 @@ def web_app(
     *,
     ready: Ready = all_well,
     links: PageLinks = samples.LINKS,
-    revocations: LinkRevocations | None = None,
-    sessions: EndedSessions | None = None,
+    revocations: Revocations | None = None,
     limits: RateLimits | None = None,
     previews: Mapping[str, Preview] | None = None,
     library: PaperViews | None = None,
@@ -43,8 +44,7 @@ def web_app(
         settings or WebSettings(),
         ready=ready,
         links=links,
-        revocations=revocations or MemoryLinkRevocations(),
-        sessions=sessions or MemoryEndedSessions(),
+        revocations=revocations or SqlRevocations(MemoryTables(samples.COMPLETED), clock=links.clock),
         limits=limits or MemoryRateLimits(clock=links.clock),
         previews=previews,
         library=library,

@@ -15,7 +15,8 @@ from dataclasses import dataclass, field, replace
 from aiohttp.test_utils import TestServer
 
 from adapters.queue import InProcessQueue
-from adapters.store.memory import MemoryEndedSessions, MemoryLinkRevocations, MemoryRateLimits
+from adapters.records.limits import MemoryRateLimits
+from adapters.records.tenants import SqlRevocations
 from adapters.web.app import build_web
 from adapters.web.preview import Preview
 from adapters.web.settings import WebSettings
@@ -36,6 +37,7 @@ from tests.adapters.web.serving import all_well
 from tests.fakes import FakeModel, MemoryTraceLog, by_words, hit, make_deps
 from tests.loopback.findings_responders import Seen, findings_text
 from tests.loopback.openai_responders import sources_in
+from tests.records import MemoryTables
 
 QUESTION = "How tall is the Eddystone lighthouse?"
 TALL = "The Eddystone lighthouse is 49 metres tall and stands on the Eddystone Rocks."
@@ -179,8 +181,7 @@ async def open_site(
             traces,
             ready=all_well,
             links=links,
-            revocations=MemoryLinkRevocations(),
-            sessions=MemoryEndedSessions(),
+            revocations=SqlRevocations(MemoryTables(), clock=utc_now),
             limits=MemoryRateLimits(clock=utc_now),
             previews=previews(links) if previews else None,
             library=papers,

@@ -7,21 +7,19 @@ import re
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import aiohttp
 import pytest
 from aiohttp.test_utils import TestClient
 
-from adapters.store.jobs import SqlJobStore
-from adapters.store.memory import MemoryJobStore
-from adapters.store.postgres import PostgresDatabase
-from adapters.store.sqlite import Database
+from adapters.records.postgres import PostgresDatabase
+from adapters.records.sql import Tables
+from adapters.records.sqlite import Database
 from adapters.web.settings import WebSettings
 from core.errors import QueueFull
 from core.job import JobStatus, ResearchJob, Scope
-from core.ports import JobStore
 from core.researcher import Researcher
 from core.source import SearchHit, SearchQuery
 from tests.adapters.web.conformity import ConformingClient, conforming
@@ -56,10 +54,9 @@ class Waiting:
 
 @asynccontextmanager
 async def asking(
-    jobs: JobStore | None = None, settings: WebSettings = SETTINGS, queue: Waiting | None = None
+    tables: Tables | None = None, settings: WebSettings = SETTINGS, queue: Waiting | None = None
 ) -> AsyncIterator[ConformingClient]:
-    deps = make_deps(search=[])
-    researcher = Researcher(replace(deps, jobs=jobs or MemoryJobStore()), queue or Waiting())
+    researcher = Researcher(make_deps(tables=tables), queue or Waiting())
     async with conforming(web_app(researcher, settings)) as client:  # type: ignore[arg-type]
         yield client
 
@@ -158,8 +155,7 @@ async def test_a_key_outlives_the_process(kind: str, tmp_path: Path, request: py
             if kind == "sqlite"
             else PostgresDatabase.open(request.getfixturevalue("postgres_url"))
         )
-        jobs = SqlJobStore(database)
-        async with asking(jobs) as client:
+        async with asking(database) as client:
             seen += await asyncio.gather(*(ask(client) for _ in range(8)))
             refused = await ask(client, question={"query": "What else?"})
         await database.aclose()

@@ -10,11 +10,11 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from adapters.store.memory import MemoryRateLimits
+from adapters.records.limits import MemoryRateLimits
 from adapters.web.peers import counted_as
 from adapters.web.settings import WebSettings
 from core.errors import SetupError
-from tests.adapters.store.samples import StandingClock
+from tests.adapters.records.samples import StandingClock
 from tests.adapters.web.conformity import ConformingClient, conforming
 from tests.adapters.web.serving import web_app
 from tests.golden import samples

@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
-from adapters.store.memory_library import MemoryLibrary
 from core.job import LOCAL, Scope
 from core.library.pictures import PaperViews
 from core.page_links import PaperPlace
@@ -18,6 +17,7 @@ from tests.core.library.samples import CAUSE, TIDES, asked, shelve
 from tests.fakes import FakeModel
 from tests.golden import samples
 from tests.golden.samples import ScriptedResearcher
+from tests.records import memory_library
 
 CHANNEL = Scope("slack:T1", "channel:C1")
 
@@ -34,7 +34,7 @@ async def site(request) -> AsyncIterator[tuple[TestClient, str, Scope]]:
     """The pages over one answer, and the address of its page."""
     model = FakeModel({"answer": written(f"{CAUSE} [2401.00001v1, page 2].")})
     deps, job, result = await asked(model)
-    library = MemoryLibrary()
+    library = memory_library()
     await shelve(library, TIDES, shelf=request.param)
     job = replace(job, request=replace(job.request, scope=request.param))
     researcher = ScriptedResearcher(job, outcome=result, found=await deps.sources.sources(job.id))

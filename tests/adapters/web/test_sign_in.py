@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from adapters.store.memory import MemoryEndedSessions
+from adapters.records.tenants import SqlRevocations
 from adapters.web.access import COOKIE, Session
 from adapters.web.settings import WebSettings
 from adapters.web.sign_in import SESSION_LIFE
@@ -16,6 +16,7 @@ from tests.adapters.web.conformity import ConformingClient, conforming
 from tests.adapters.web.serving import web_app
 from tests.golden import samples
 from tests.golden.samples import LINKS, NOON
+from tests.records import MemoryTables
 
 JOB = samples.COMPLETED.id
 AFAR = {"X-Forwarded-For": "203.0.113.9"}
@@ -88,9 +89,9 @@ async def test_who_has_signed_in_finds_where_to_sign_out(client: ConformingClien
 
 async def test_only_a_genuine_session_can_be_ended():
     """Else strangers would fill the records with ends of nothing."""
-    sessions = MemoryEndedSessions()
+    sessions = SqlRevocations(MemoryTables(), clock=lambda: NOON)
     forged = SESSION.made_with("gone")
-    async with conforming(web_app(None, SETTINGS, sessions=sessions)) as client:
+    async with conforming(web_app(None, SETTINGS, revocations=sessions)) as client:
         client.session.cookie_jar.update_cookies({COOKIE: forged})
 
         answer = await client.post("/sign-out", headers=AFAR, allow_redirects=False)

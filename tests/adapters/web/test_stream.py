@@ -14,7 +14,7 @@ import pytest
 from aiohttp.test_utils import TestServer
 
 from adapters.queue import InProcessQueue
-from adapters.store.memory import MemoryEventLog
+from adapters.records.events import SqlEventLog
 from core.deps import Deps
 from core.events import EventType, Json
 from core.job import JobStatus
@@ -183,7 +183,7 @@ async def test_a_reader_that_leaves_is_let_go(running: Running):
         response.close()
 
     events = running.deps.events
-    assert isinstance(events, MemoryEventLog)
+    assert isinstance(events, SqlEventLog)
     async with asyncio.timeout(10):
         while events.followers():
             await running.tell(*TOLD[0])

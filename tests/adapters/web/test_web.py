@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 import pytest
 from aiohttp.test_utils import TestClient
 
-from adapters.store.memory import MemoryLinkRevocations
+from adapters.records.tenants import SqlRevocations
 from adapters.web.settings import WebSettings
 from core.errors import GorkdError, InvalidQuery, QueueFull, SearchFailed, SetupError, StoreError
 from core.job import JobStatus, ResearchJob, Scope
@@ -20,6 +20,7 @@ from tests.adapters.web.conformity import conforming
 from tests.adapters.web.serving import web_app
 from tests.golden import samples
 from tests.golden.samples import ScriptedResearcher
+from tests.records import MemoryTables
 
 JOB = samples.COMPLETED.id
 Open = Callable[..., Awaitable[TestClient]]
@@ -293,8 +294,8 @@ PRIVATE = replace(samples.COMPLETED, request=replace(samples.PENDING.request, sc
 @pytest.mark.parametrize("path", READ)
 async def test_a_signed_link_opens_a_private_job_until_it_is_revoked(path: str):
     """The same 404 as for an unknown job, before and after; while it is open, no cache keeps it."""
-    revocations = MemoryLinkRevocations()
     fresh = replace(samples.LINKS, clock=lambda: datetime.now(UTC))
+    revocations = SqlRevocations(MemoryTables(PRIVATE), clock=fresh.clock)
     app = web_app(ScriptedResearcher(PRIVATE), links=fresh, revocations=revocations)
     signed = fresh.signed(PRIVATE, path.format(PRIVATE.id))
 

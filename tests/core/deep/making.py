@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from adapters.store.memory import MemoryTraceStore
+from adapters.records.traces import SqlTraceStore
 from core.answer import JobResult
 from core.config import Settings
 from core.deps import Deps
@@ -130,7 +130,7 @@ async def research(
 
 
 async def look_at(deps: Deps, job_id: str) -> Ran:
-    assert isinstance(deps.tool_traces, MemoryTraceStore)
+    assert isinstance(deps.tool_traces, SqlTraceStore)
     return Ran(
         await deps.jobs.get(job_id),
         await deps.jobs.result(job_id),

@@ -17,8 +17,8 @@ from core.job import JobStatus
 from core.ports import ChatDelta, ChatRequest
 from core.steering import Steering
 from tests.core.deep.making import SOUND, address, deep_deps, pubmed, research, scripted, tavily
-from tests.core.deep.world import CHLORIDE
-from tests.fakes import FakeModel
+from tests.core.deep.world import CHLORIDE, QUESTION
+from tests.fakes import FakeModel, make_job
 
 
 def coverage(*levels: str) -> Callable[[ChatRequest], str]:
@@ -310,6 +310,7 @@ async def test_facts_are_bound_to_the_words_of_their_source(fact: str, quote: st
 async def test_what_is_said_meanwhile_is_heard_at_the_next_round():
     """An item that is added is searched for, one that is dropped is not missed, and a wish reaches every prompt."""
     deps = deep_deps(model=scripted())
+    await deps.jobs.save(make_job(QUESTION))
     await deps.steering.add("job_1", Steering("add_item", "Which dose of chloride was given"))
     await deps.steering.add("job_1", Steering("drop_item", "2"))
     await deps.steering.add("job_1", Steering("constraint", "only adults"))
@@ -345,6 +346,7 @@ async def test_answer_now_ends_the_search_before_the_next_round():
 async def test_going_deeper_makes_more_rounds_than_coverage_needs():
     """Two more, whatever is covered."""
     deps = deep_deps()
+    await deps.jobs.save(make_job(QUESTION))
     await deps.steering.add("job_1", Steering("go_deeper"))
 
     ran = await research(deps)

@@ -16,7 +16,7 @@ from core.runner import run_job
 from core.steering import Steering
 from tests.core.deep.making import SOUND, Ran, deep_deps, look_at, pubmed, research, scripted, tavily
 from tests.core.deep.world import QUESTION
-from tests.fakes import Died, FakeModel, Journal
+from tests.fakes import Died, FakeModel, Journal, make_job
 
 STEPS = ("queries", "search", "facts", "coverage")
 MOMENTS = [
@@ -102,6 +102,7 @@ async def test_a_job_that_dies_in_any_step_ends_as_if_nothing_had_been(step: str
 async def test_what_was_said_before_a_crash_is_said_once():
     """The journal keeps what was heard before a round; what came later is heard at the next one."""
     deps = world()
+    await deps.jobs.save(make_job(QUESTION))
     await deps.steering.add("job_1", Steering("add_item", "Which dose was given"))
     journal = Journal(dies_in="round-1-search")
     with pytest.raises(Died):

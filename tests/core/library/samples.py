@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from adapters.store.memory_library import MemoryLibrary
+from adapters.records.library import SqlLibrary
 from core.chunking import chunk_text
 from core.job import LOCAL, Scope
 from core.library.desk import LibraryDesk
@@ -14,6 +14,7 @@ from core.library.paper import Index, Paper, PaperChunk
 from core.ports import EmbeddingModel
 from core.runner import DirectSteps, run_job
 from tests.fakes import FakeModel, make_deps, make_job, now
+from tests.records import memory_library
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -59,7 +60,7 @@ PAPER = (
 
 
 async def shelve(
-    library: MemoryLibrary,
+    library: SqlLibrary,
     *papers: Paper,
     shelf: Scope = LOCAL,
     embedder: EmbeddingModel | None = None,
@@ -115,4 +116,4 @@ class Finder:
 
 
 def desk() -> LibraryDesk:
-    return LibraryDesk(Ingestion(MemoryLibrary(), Reader(), now), Finder())
+    return LibraryDesk(Ingestion(memory_library(), Reader(), now), Finder())

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.store.memory_library import MemoryLibrary
+from adapters.records.library import SqlLibrary
 from core.errors import ModelUnavailable
 from core.job import LOCAL
 from core.library.calibration import STAGE_1, STAGE_2, Cosines, calibration_pairs, measure
@@ -27,6 +27,7 @@ from core.library.paper import Index, PaperChunk, SearchResult
 from core.library.watched import WatchedLibrary
 from tests.core.library.samples import TEXTS, TIDES, YEAST, shelve
 from tests.fakes import MemoryTraceLog, tracing
+from tests.records import memory_library
 
 
 @dataclass
@@ -97,7 +98,7 @@ def test_a_repetition_gives_way_to_something_new() -> None:
 @pytest.mark.parametrize("embedder", [None, Embedder()], ids=["by words", "by meaning"])
 async def test_summaries_choose_the_papers_and_full_texts_the_evidence(embedder) -> None:
     """S000-03, S000-07, S000-08, S000-13: the second stage sees nothing but the first one's papers."""
-    library = MemoryLibrary()
+    library = memory_library()
     await shelve(library, TIDES, YEAST, embedder=embedder)
     shelves = Shelves(library, (LOCAL,), embedder)
 
@@ -114,7 +115,7 @@ async def test_summaries_choose_the_papers_and_full_texts_the_evidence(embedder)
 async def test_what_is_below_the_cutoff_is_not_found() -> None:
     """S000-06, S000-11: cosines of 0.5 and 0.6 are the least that counts."""
     embedder = Embedder()
-    library = MemoryLibrary()
+    library = memory_library()
     await shelve(library, TIDES, YEAST, embedder=embedder)
     shelves = Shelves(library, (LOCAL,), embedder)
 
@@ -135,7 +136,7 @@ class LowEmbedder(Embedder):
 async def test_where_no_cosine_reaches_the_cutoff_words_decide() -> None:
     """S000-06, S000-11: models differ in what cosine is near; a library is not empty because its model's are low."""
     log = MemoryTraceLog()
-    library = MemoryLibrary()
+    library = memory_library()
     embedder = LowEmbedder()
     await shelve(library, TIDES, YEAST, embedder=embedder)
 
@@ -157,7 +158,7 @@ async def test_where_no_cosine_reaches_the_cutoff_words_decide() -> None:
 async def test_the_question_is_searched_with_exactly_as_asked() -> None:
     """S000-12."""
     embedder = Embedder()
-    shelves = Shelves(MemoryLibrary(), (LOCAL,), embedder)
+    shelves = Shelves(memory_library(), (LOCAL,), embedder)
 
     await search_content_index_filtered(shelves, "What, pray, causes tides?!", [TIDES.id])
 
@@ -166,7 +167,7 @@ async def test_the_question_is_searched_with_exactly_as_asked() -> None:
 
 async def test_an_embedder_that_fails_is_told() -> None:
     """Nothing is found by chance: the asker hears why there is no answer."""
-    shelves = Shelves(MemoryLibrary(), (LOCAL,), Embedder(error=ModelUnavailable("away")))
+    shelves = Shelves(memory_library(), (LOCAL,), Embedder(error=ModelUnavailable("away")))
 
     with pytest.raises(ModelUnavailable):
         await search_summary_index(shelves, "tides")
@@ -174,7 +175,7 @@ async def test_an_embedder_that_fails_is_told() -> None:
 
 async def test_the_stages_keep_their_numbers() -> None:
     """S000-04, S000-09, S000-43, S000-44: eight summaries and fifteen chunks, of however many there are."""
-    library = MemoryLibrary()
+    library = memory_library()
     papers = [replace(TIDES, id=f"2401.{number:05}v1") for number in range(12)]
     for paper in papers:
         chunks = [PaperChunk(paper, at, f"tides of {paper.id} number {at}", 0, 9) for at in range(4)]
@@ -203,7 +204,7 @@ def _defaults(function) -> dict[str, object]:
 async def test_the_trace_says_how_a_search_ranked(embedder) -> None:
     """Without an embedder the cut-offs become limits on the rank, and whoever reads the trace sees it."""
     log = MemoryTraceLog()
-    library = MemoryLibrary()
+    library = memory_library()
     await shelve(library, TIDES, YEAST, embedder=embedder)
 
     async with tracing(log) as tracer:
@@ -256,7 +257,7 @@ MODELS = [
 ]
 
 
-async def add_all(library: MemoryLibrary, embedder) -> Shelves:
+async def add_all(library: SqlLibrary, embedder) -> Shelves:
     """Both papers as they are when they are added."""
     for paper in (TIDES, YEAST):
         whole, chunks, fault = await index_paper(paper, TEXTS[paper.id], embedder, await library.papers([LOCAL]))
@@ -269,7 +270,7 @@ async def add_all(library: MemoryLibrary, embedder) -> Shelves:
 async def test_a_models_own_cosines_say_what_is_near(embedder, is_mapped) -> None:
     """D27: with a model whose cosines are all low, or all high, the right paper is found and nothing off the topic."""
     log = MemoryTraceLog()
-    library = MemoryLibrary()
+    library = memory_library()
     await add_all(library, embedder)
 
     async with tracing(log) as tracer:
@@ -286,7 +287,7 @@ async def test_a_models_own_cosines_say_what_is_near(embedder, is_mapped) -> Non
 
 async def test_a_cutoff_that_somebody_sets_is_literal() -> None:
     """D27: also one that no cosine of the model reaches, and one of the same number as the default's."""
-    shelves = await add_all(MemoryLibrary(), TopicEmbedder(on=0.45, off=0.05))
+    shelves = await add_all(memory_library(), TopicEmbedder(on=0.45, off=0.05))
 
     assert await search_summary_index(shelves, ON_TOPIC, similarity_cutoff=0.5) == []
     assert await search_content_index_filtered(shelves, ON_TOPIC, [TIDES.id], similarity_cutoff=0.6) == []
@@ -295,7 +296,7 @@ async def test_a_cutoff_that_somebody_sets_is_literal() -> None:
 
 async def test_what_cosines_mean_is_measured_once_and_kept_with_the_vectors() -> None:
     """D27: the next paper, and every question after a restart, use what was measured for the first."""
-    library, later = MemoryLibrary(), TopicEmbedder(on=0.45, off=0.05)
+    library, later = memory_library(), TopicEmbedder(on=0.45, off=0.05)
     await add_all(library, TopicEmbedder(on=0.45, off=0.05))
     texts = {text for pair in calibration_pairs() for text in pair}
 
@@ -309,7 +310,7 @@ async def test_what_cosines_mean_is_measured_once_and_kept_with_the_vectors() ->
 
 async def test_another_model_or_an_older_library_is_measured_anew() -> None:
     """D27: figures of one model say nothing of another's cosines."""
-    library = MemoryLibrary()
+    library = memory_library()
     await add_all(library, TopicEmbedder(on=0.45, off=0.05))
     another = TopicEmbedder(on=0.45, off=0.05, name="another")
 
@@ -337,7 +338,7 @@ def test_the_second_stage_is_never_less_strict_than_the_first(off: float, low: f
 async def test_where_no_summary_is_about_it_full_texts_are_searched() -> None:
     """S000-31: "no papers found" only when nothing is found in them; one stray word of a text is no paper about it."""
     for embedder in (None, TopicEmbedder(on=0.9, off=0.2, topics=("fundy", "yeast"))):
-        shelves = await add_all(MemoryLibrary(), embedder)
+        shelves = await add_all(memory_library(), embedder)
 
         assert await search_summary_index(shelves, "How high does the water get in the Bay of Fundy?") == []
         assert await select_papers(shelves, "How high does the water get in the Bay of Fundy?") == [TIDES.id]
@@ -347,7 +348,7 @@ async def test_where_no_summary_is_about_it_full_texts_are_searched() -> None:
 async def test_one_near_chunk_does_not_switch_the_words_off() -> None:
     """S000-07: a paper that names what was asked for is found beside one that the model finds alike."""
     embedder = Embedder(words=("brewer",))
-    library = MemoryLibrary()
+    library = memory_library()
     brewers = replace(TIDES, id="2405.00005v1", title="Brewers", summary="Brewers and their trade in the old towns.")
     for paper in (brewers, YEAST):
         whole, chunks, _ = await index_paper(paper, paper.summary, embedder)

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.store.memory_library import MemoryLibrary
 from core.chunking import SectionType
 from core.errors import ModelTimeout, ModelUnavailable
 from core.job import LOCAL, Scope
@@ -23,10 +22,11 @@ from core.runner import DirectSteps, run_job
 from core.section.keys import assign_keys
 from tests.core.library.samples import ABSTRACT, PAPER, Finder, Reader
 from tests.fakes import FakeModel, make_deps, make_job, now
+from tests.records import memory_library
 
 
 def ingestion(model: FakeModel | None = None, reader: Reader | None = None) -> Ingestion:
-    return Ingestion(MemoryLibrary(), reader or Reader(), now, model)
+    return Ingestion(memory_library(), reader or Reader(), now, model)
 
 
 async def test_a_file_is_one_paper_however_often_it_is_added() -> None:
@@ -204,7 +204,7 @@ async def test_embeddings_are_made_in_batches_and_stored_with_their_chunk() -> N
     body = " ".join(f"Sentence {number} tells of the tides and of the moon." for number in range(600))
     paper = "\f".join(f"## {name}\n\n{body}" for name in sections)
     embedder = CountingEmbedder()
-    library = MemoryLibrary()
+    library = memory_library()
 
     await Ingestion(library, Reader(), now, embedder=embedder).add(LOCAL, "long.md", paper.encode())
     found = await library.nearest([LOCAL], Index.CONTENT, np.array([1.0, 0.0], dtype=np.float32), limit=1_000)
@@ -219,7 +219,7 @@ async def test_embeddings_are_made_in_batches_and_stored_with_their_chunk() -> N
 async def added_without_vectors() -> tuple[Ingestion, CountingEmbedder]:
     """A library with one paper, added while the embedding model was away, which has come back."""
     embedder = CountingEmbedder(is_away=True)
-    desk = Ingestion(MemoryLibrary(), Reader(), now, embedder=embedder)
+    desk = Ingestion(memory_library(), Reader(), now, embedder=embedder)
     await desk.add(LOCAL, "2401.00001v1.md", PAPER.encode())
     embedder.is_away = False
     return desk, embedder
@@ -235,7 +235,7 @@ async def lacking(desk: Ingestion) -> list[str]:
 
 async def test_a_paper_is_added_although_the_embedding_model_fails_and_that_is_said() -> None:
     """S001-07: it is found by its words, and whoever added it hears why and what follows."""
-    desk = Ingestion(MemoryLibrary(), Reader(), now, embedder=CountingEmbedder(is_away=True))
+    desk = Ingestion(memory_library(), Reader(), now, embedder=CountingEmbedder(is_away=True))
     added = Added()
 
     await added.take(desk.add(LOCAL, "2401.00001v1.md", PAPER.encode()))
@@ -286,7 +286,7 @@ async def test_a_model_that_is_still_away_fails_nobodys_question() -> None:
 
 async def test_vectors_of_another_model_are_a_fault_that_is_named() -> None:
     """Numbers of two models cannot be compared; nothing would be found, and nobody would know why."""
-    library = MemoryLibrary()
+    library = memory_library()
     await Ingestion(library, Reader(), now, embedder=CountingEmbedder()).add(LOCAL, "a.md", PAPER.encode())
     other = LibraryDesk(Ingestion(library, Reader(), now, embedder=CountingEmbedder(name="new")), Finder())
 

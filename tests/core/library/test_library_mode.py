@@ -146,7 +146,7 @@ async def test_papers_without_indexed_text_are_a_failure_that_names_the_way_out(
 async def test_chunks_become_an_answer_with_their_pages() -> None:
     """S000-45: from a question and chunks to text; nothing else of the library is read."""
     deps = make_deps(model=FakeModel({"answer": written(f"{CAUSE} [2401.00001v1, page 2].")}))
-    job = make_job(QUESTION)
+    job = await deps.jobs.save(make_job(QUESTION))
     source = to_source(1, TIDES, TEXTS[TIDES.id], 1.0)
     start = source.content.index(CAUSE)
     chunks = [PaperChunk(TIDES, 0, source.content[start : start + 200], start, start + 200)]

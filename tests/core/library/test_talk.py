@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.store.memory_library import MemoryLibrary
 from core.answer import Confidence, JobResult, ResearchAnswer
 from core.errors import ModelUnavailable, ProviderTimeout
 from core.job import LOCAL, Scope
@@ -21,6 +20,7 @@ from core.library.states import COMMANDS, Conversation, State, read_command
 from core.library.talk import Researched, Talk, slug
 from tests.core.library.samples import TEXTS, TIDES, YEAST, Finder, Reader, shelve
 from tests.fakes import FakeModel, now
+from tests.records import memory_library
 
 BARE = replace(YEAST, id="2409.00009v1", content_hash="hash-9", summary="")
 CONTENT = "Tides follow the moon [2401.00001v1, page 2].\n\n## References\n\n1. …\n"
@@ -42,7 +42,7 @@ async def research(query: str, feedback: str) -> Researched:
 
 
 async def talk(model: FakeModel | None = None, *, is_admin: bool = True, empty: bool = False) -> Talk:
-    library = MemoryLibrary()
+    library = memory_library()
     if not empty:
         await shelve(library, TIDES, YEAST)
         await library.put(LOCAL, BARE, "Bare text.", {}, b"")

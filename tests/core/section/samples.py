@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
-from adapters.store.memory_library import MemoryLibrary
+from adapters.records.library import SqlLibrary
 from core.attachments import Attachment
 from core.config import SectionSettings
 from core.deps import Deps
@@ -62,7 +62,7 @@ PAPERS = tuple(paper(number) for number in range(1, 7))
 KEYS = tuple(f"author{number}2020study" for number in range(1, 7))
 
 
-async def shelve(library: MemoryLibrary, papers: Sequence[Paper] = PAPERS, *, chunks_each: int = 1) -> None:
+async def shelve(library: SqlLibrary, papers: Sequence[Paper] = PAPERS, *, chunks_each: int = 1) -> None:
     for entry, sentence in zip(papers, SENTENCES, strict=False):
         parts = [f"{sentence} Part {at} of it." if at else sentence for at in range(chunks_each)]
         text = "\n\n".join(parts)
@@ -126,7 +126,7 @@ async def written(
     """Deps, the job and its result."""
     deps: Deps = make_deps(model=chat)
     deps = replace(deps, settings=replace(deps.settings, section=section))
-    assert isinstance(deps.library, MemoryLibrary)
+    assert isinstance(deps.library, SqlLibrary)
     await shelve(deps.library, **shelf)
     job = await deps.jobs.save(make_job(query, modes=("section",), attachments=("paper.yaml",)))
     await deps.attachments.put(job, [Attachment("paper.yaml", "application/yaml", "paper.yaml", brief)])

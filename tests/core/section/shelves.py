@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-from adapters.store.library import SqlLibrary
-from adapters.store.sqlite import Database
+from adapters.records.library import SqlLibrary
+from adapters.records.sqlite import Database
 from bots.library import library_desk
 from core.job import Scope
 from core.library.desk import LibraryDesk

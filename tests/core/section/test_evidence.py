@@ -17,7 +17,7 @@ from core.library.paper import Index, PaperChunk
 from core.memo import RememberingModel
 from core.section.evidence import NEUTRAL_SCORE, Evidence, Searched, search_evidence, select_final
 from tests.core.section.samples import PAPERS, Hashing, items, model, shelve, summaries
-from tests.fakes import FakeModel, make_deps
+from tests.fakes import FakeModel, make_deps, make_job
 
 QUERY = "How strong wind raises the tide in a harbour"
 
@@ -95,6 +95,7 @@ async def test_no_chunk_is_summarised_twice_for_one_query() -> None:
     """S001-35: the second search of the job, and one spaced differently, ask the model nothing."""
     chat = model("")
     deps = make_deps(model=chat)
+    await deps.jobs.save(make_job(QUERY))
     await shelve(deps.library)
     shelves = Shelves(deps.library, (LOCAL,), Hashing())
     remembering = RememberingModel(chat, deps.memo, "job_1")

@@ -12,7 +12,6 @@ from pathlib import Path
 import bibtexparser
 import pytest
 
-from adapters.store.memory_library import MemoryLibrary
 from bots.library import library_desk
 from core.attachments import Attachment
 from core.deps import Deps
@@ -25,6 +24,7 @@ from tests.core.section.shelves import BRIEF, FEW, add_papers
 from tests.fakes import NOW, make_deps, make_job
 from tests.loopback.openai_world import OpenAIWorld, openai_world
 from tests.loopback.section_responders import QUERIES
+from tests.records import memory_library
 
 DOCUMENT = r"""\documentclass{article}
 \usepackage[utf8]{inputenc}
@@ -44,7 +44,7 @@ async def library(world: OpenAIWorld, names: tuple[str, ...]) -> AsyncIterator[D
 
     env = {"GORKD_EMBEDDING_MODEL": "hashing", "GORKD_EMBEDDING_BASE_URL": world.url}
     async with AsyncExitStack() as stack:
-        shelf = MemoryLibrary()
+        shelf = memory_library()
         desk = library_desk(env, shelf, stack)
         await add_papers(desk, LOCAL, names)
         model = build_chat({"OPENAI_BASE_URL": world.url, "GORKD_MODEL": "loop-1"})

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.store.memory import MemoryRateLimits
-from adapters.store.memory_settings import MemorySettings
+from adapters.records.limits import MemoryRateLimits
+from adapters.records.tenants import SqlSettings
 from core.admission import Admission
 from core.answer import JobResult
 from core.answer_key import answer_key
@@ -25,8 +25,9 @@ from core.settings.fields import SettingsRefused
 from core.settings.tenant import Ceilings, TenantSettings
 from core.source import Source, SourceKind
 from core.stages.given import earlier_sources
-from tests.adapters.store.samples import StandingClock, make_source
+from tests.adapters.records.samples import StandingClock, make_source
 from tests.fakes import FakeSearch, Idle, hit, make_deps, make_job
+from tests.records import MemoryTables
 
 PURR = "Cats purr by twitching the muscles of the larynx. Purring may calm the cat and help healing. " * 4
 MINUTE = timedelta(minutes=1)
@@ -50,7 +51,7 @@ class Door:
 
     clock: StandingClock = field(default_factory=StandingClock)
     till: Till = field(default_factory=Till)
-    settings: MemorySettings = field(default_factory=MemorySettings)
+    settings: SqlSettings = field(default_factory=lambda: SqlSettings(MemoryTables()))
     budget: Budget = field(default_factory=Budget)
 
     @property

@@ -20,13 +20,15 @@ from adapters.chat.discord.help import HISTORY_LENGTH, history_message
 from adapters.chat.discord.settings import PERMISSIONS, DiscordSettings
 from adapters.chat.discord.threads import BUSY_MESSAGES, Traffic
 from adapters.chat.discord.translate import Place, is_open, question_of
-from adapters.store.memory import MemoryOpenMessages
+from adapters.records.deliveries import SqlOpenMessages
 from core.errors import SetupError
 from core.job import ResearchJob, Scope
+from tests.fakes import now
 from tests.golden import samples
 from tests.golden.samples import ScriptedResearcher
 from tests.loopback.discord_limits import message_problems
 from tests.loopback.discord_world import TOKEN, Fault, discord_world
+from tests.records import BOX, MemoryTables
 from tests.shared_data import ROOT
 
 PRIVILEGED = discord.Intents(message_content=True, members=True, presences=True).value
@@ -102,7 +104,10 @@ class Arriving(ResearchBot):
     """A bot that is slow over what an earlier one left."""
 
     def __init__(self) -> None:
-        super().__init__(replace(samples.chat_deps(), open_messages=MemoryOpenMessages()), DiscordSettings(TOKEN))
+        super().__init__(
+            replace(samples.chat_deps(), open_messages=SqlOpenMessages(MemoryTables(), BOX, clock=now)),
+            DiscordSettings(TOKEN),
+        )
         self.begins, self.goes_on = asyncio.Event(), asyncio.Event()
 
     async def _resume(self) -> int:

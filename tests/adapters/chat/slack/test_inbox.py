@@ -11,15 +11,17 @@ import pytest
 from adapters.chat.slack.client import NotInstalled
 from adapters.chat.slack.inbox import INBOX, TRIES, Inbox, Letter
 from adapters.chat.turns import ChatTurns
-from adapters.store.memory import MemoryOpenMessages
+from adapters.records.deliveries import SqlOpenMessages
 from core.delivery import Address
 from core.errors import StoreError
 from core.job import Scope
+from tests.fakes import now
+from tests.records import BOX, MemoryTables
 
 LETTER = Letter("message", "T1", "U1", "C1:1.2", {"text": "Why?"})
 
 
-class Away(MemoryOpenMessages):
+class Away(SqlOpenMessages):
     """Records that cannot be written."""
 
     async def put(self, key: str, scope: Scope, asker: str, address: Address) -> None:
@@ -42,7 +44,7 @@ class Reader:
             raise self.errors.pop(0)
 
 
-def inbox_of(reader: Reader, kept: MemoryOpenMessages) -> Inbox:
+def inbox_of(reader: Reader, kept: SqlOpenMessages) -> Inbox:
     inbox = Inbox(kept, ChatTurns())
     inbox.openers["message"] = reader
     return inbox
@@ -56,7 +58,7 @@ async def settled(inbox: Inbox) -> None:
 
 async def test_a_letter_is_stored_first_and_erased_when_it_has_been_opened():
     """Sent twice at once and once more later, it is opened once."""
-    kept, reader = MemoryOpenMessages(), Reader()
+    kept, reader = SqlOpenMessages(MemoryTables(), BOX, clock=now), Reader()
     reader.may_end.clear()
     inbox = inbox_of(reader, kept)
 
@@ -72,7 +74,7 @@ async def test_a_letter_is_stored_first_and_erased_when_it_has_been_opened():
 
 
 async def test_what_a_process_left_is_opened_by_the_next():
-    kept, slow, reader = MemoryOpenMessages(), Reader(), Reader()
+    kept, slow, reader = SqlOpenMessages(MemoryTables(), BOX, clock=now), Reader(), Reader()
     slow.may_end.clear()
     first = inbox_of(slow, kept)
     await first.take(LETTER)
@@ -97,7 +99,7 @@ async def test_what_a_process_left_is_opened_by_the_next():
     ],
 )
 async def test_what_breaks_is_tried_again_but_not_for_ever(error: Exception, times: int, opened: int):
-    kept, reader = MemoryOpenMessages(), Reader(*[error] * times)
+    kept, reader = SqlOpenMessages(MemoryTables(), BOX, clock=now), Reader(*[error] * times)
     inbox = inbox_of(reader, kept)
 
     await inbox.take(LETTER)
@@ -113,7 +115,7 @@ async def test_what_breaks_is_tried_again_but_not_for_ever(error: Exception, tim
 async def test_while_the_records_are_away_it_is_opened_all_the_same():
     """Then the asker is told so."""
     reader = Reader()
-    inbox = inbox_of(reader, Away())
+    inbox = inbox_of(reader, Away(MemoryTables(), BOX, clock=now))
 
     await inbox.take(LETTER)
     await settled(inbox)
@@ -122,7 +124,7 @@ async def test_while_the_records_are_away_it_is_opened_all_the_same():
 
 
 async def test_what_was_taken_back_is_not_opened_again():
-    kept, slow, reader = MemoryOpenMessages(), Reader(), Reader()
+    kept, slow, reader = SqlOpenMessages(MemoryTables(), BOX, clock=now), Reader(), Reader()
     slow.may_end.clear()
     first = inbox_of(slow, kept)
     await first.take(LETTER)

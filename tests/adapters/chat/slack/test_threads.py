@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from adapters.chat.slack.client import OneWorkspace, Workspace, web_client
 from adapters.chat.slack.threads import FAILED_S, REMEMBERED_S, Threads
 from adapters.chat.slack.translate import Said
-from adapters.store.memory_settings import MemorySettings
+from adapters.records.tenants import SqlSettings
 from core.researcher import Researcher
 from core.settings.desk import SettingsDesk
 from core.settings.tenant import Ceilings
@@ -18,6 +18,7 @@ from tests.fakes import Idle, make_deps
 from tests.loopback.slack_api import Fault
 from tests.loopback.slack_state import ADA, BEN, BOT_TOKEN, BOT_USER, GENERAL
 from tests.loopback.slack_world import SlackWorld
+from tests.records import MemoryTables
 
 
 @dataclass
@@ -30,7 +31,7 @@ class Lookers:
     now: float = 0.0
 
     def __post_init__(self) -> None:
-        rules = SettingsDesk(MemorySettings(), lambda _: Ceilings(), clock=lambda: datetime.now(UTC))
+        rules = SettingsDesk(SqlSettings(MemoryTables()), lambda _: Ceilings(), clock=lambda: datetime.now(UTC))
         self.threads = Threads(rules, Researcher(make_deps(), Idle()), clock=lambda: self.now)
 
     def asked(self, method: str) -> int:

@@ -17,9 +17,9 @@ from slack_sdk.oauth.token_rotation.async_rotator import AsyncTokenRotator
 
 from adapters.chat.slack.client import NotInstalled, web_client
 from adapters.chat.slack.installations import Installations, InstalledWorkspaces
+from adapters.records.sqlite import Database
+from adapters.records.tenants import SqlTokens, SqlTurns
 from adapters.secrets import SecretBox
-from adapters.store.sqlite import Database
-from adapters.store.tenants import SqlTokens, SqlTurns
 from tests.loopback.slack_city import CLIENT_ID, CLIENT_SECRET, TOKEN_S, SlackCity
 
 HOUR_S = 3600

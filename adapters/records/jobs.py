@@ -1,0 +1,297 @@
+"""Jobs, their results, and what belongs to a job and goes with it: sources, what was paid for, files, what people said
+to it and of it; how many there are, and signs of life of the workers that run them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from adapters.records.sql import Dialect, Sql, Tables, digest, moment
+from core.answer import JobResult, SynthesisMetadata
+from core.attachments import Attachment
+from core.codec import decode, encode
+from core.errors import JobNotFound, StaleAttempt, StoreError
+from core.feedback import Rating
+from core.job import TERMINAL_STATUSES, JobStatus, ResearchJob, Scope
+from core.source import Source
+from core.steering import Steering
+
+_OF_JOB = ("id", "tenant", "visibility", "status", "attempt", "created_at", "thread", "asker", "dedupe_key", "job")
+_OF_RESULT = ("result", "seconds", "confidence", "cost_usd", "is_cached")
+_COLUMNS = (*_OF_JOB, *_OF_RESULT)
+_CHANGING = ("tenant", "visibility", "status", "attempt", "created_at", "job")
+
+_ENDED = ", ".join(f"'{status.value}'" for status in sorted(TERMINAL_STATUSES))  # as in an index of either database
+_RECENT = "SELECT job FROM jobs WHERE tenant = ? AND visibility = ?"
+_IN_THREAD = f"{_RECENT} AND thread = ? AND thread != '' AND created_at < ?"
+_ASKED_BY = "SELECT job FROM jobs WHERE tenant = ? AND asker = ? AND asker != ''"
+_UNFINISHED = f"SELECT job FROM jobs WHERE status NOT IN ({_ENDED})"  # noqa: S608 -- our words
+_COUNT = f"SELECT status, COUNT(*) FROM jobs WHERE status NOT IN ({_ENDED}) GROUP BY status"  # noqa: S608 -- our words
+_NUMBER: dict[Dialect, str] = {"sqlite": "rowid", "postgres": "number"}  # orders jobs of one moment
+
+_PUT_SOURCE = """
+    INSERT INTO sources (job_id, number, tenant, visibility, attempt, source) VALUES (?, ?, ?, ?, ?, ?)
+    ON CONFLICT (job_id, number) DO UPDATE SET
+        tenant = excluded.tenant, visibility = excluded.visibility, attempt = excluded.attempt,
+        source = excluded.source
+"""
+_PUT_MEMO = """
+    INSERT INTO memos (job_id, key, tenant, visibility, text)
+    SELECT id, ?, tenant, visibility, ? FROM jobs WHERE id = ?
+    ON CONFLICT (job_id, key) DO UPDATE SET text = excluded.text
+"""
+_PUT_ATTACHMENT = "INSERT INTO attachments (job_id, number, tenant, visibility, attachment) VALUES (?, ?, ?, ?, ?)"
+_ADD_STEERING = """
+    INSERT INTO steering (job_id, number, tenant, visibility, steering)
+    SELECT id, (SELECT COUNT(*) + 1 FROM steering WHERE job_id = jobs.id), tenant, visibility, ?
+    FROM jobs WHERE id = ? RETURNING number
+"""
+_STEERING = "SELECT steering FROM steering WHERE job_id = ? AND number > ? ORDER BY number"
+_PUT_RATING = """
+    INSERT INTO ratings (job_id, asker, tenant, visibility, at, rating) VALUES (?, ?, ?, ?, ?, ?)
+    ON CONFLICT (job_id, asker) DO UPDATE SET at = excluded.at, rating = excluded.rating
+"""
+
+
+def _upsert(*changing: str) -> str:
+    """Fenced: no row is changed when the stored one is of a newer attempt."""
+    changes = ", ".join(f"{name} = excluded.{name}" for name in changing)
+    return f"""INSERT INTO jobs ({", ".join(_COLUMNS)}) VALUES ({", ".join("?" * len(_COLUMNS))})
+        ON CONFLICT (id) DO UPDATE SET {changes}, dedupe_key = COALESCE(excluded.dedupe_key, jobs.dedupe_key)
+        WHERE jobs.attempt <= excluded.attempt"""  # noqa: S608 -- our words
+
+
+_PUT = _upsert(*_CHANGING, *_OF_RESULT)
+_PUT_KEEPING_RESULT = _upsert(*_CHANGING)
+_BEAT = """
+    INSERT INTO heartbeats (worker_id, beat_at) VALUES (?, ?)
+    ON CONFLICT (worker_id) DO UPDATE SET beat_at = excluded.beat_at
+"""
+
+
+class SqlJobStore:
+    """A `JobStore`. Both writes are fenced: an attempt older than the stored one raises `StaleAttempt`."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        number = _NUMBER[tables.dialect]
+        self._newest_first = f"ORDER BY created_at DESC, {number} DESC LIMIT ?"
+        self._oldest_first = f"ORDER BY created_at, {number} LIMIT ?"
+
+    async def save(self, job: ResearchJob, *, dedupe_key: str = "") -> ResearchJob:
+        """Saving a job that is under way takes back the result of an earlier attempt."""
+
+        def save(sql: Sql) -> ResearchJob:
+            if dedupe_key and (twin := _find_twin(sql, job.scope, dedupe_key)):
+                return twin
+            _put(sql, job, None, dedupe_key)
+            return job
+
+        return await self._tables.write(save, key=f"asked:{job.scope}:{dedupe_key}" if dedupe_key else "")
+
+    async def finish(self, job: ResearchJob, result: JobResult) -> None:
+        """Also stores a job that was never saved. Raises `ValueError` unless the status is terminal."""
+        if job.status not in TERMINAL_STATUSES:
+            raise ValueError(f"{job.id} is {job.status}, which is not an end")
+        await self._tables.write(lambda sql: _put(sql, job, result))
+
+    async def asked(self, scope: Scope, dedupe_key: str) -> ResearchJob | None:
+        return await self._tables.read(lambda sql: _find_twin(sql, scope, dedupe_key))
+
+    async def get(self, job_id: str) -> ResearchJob:
+        rows = await self._tables.rows("SELECT job FROM jobs WHERE id = ?", (job_id,))
+        if not rows:
+            raise JobNotFound(job_id)
+        return decode(rows[0][0], ResearchJob)
+
+    async def result(self, job_id: str) -> JobResult | None:
+        rows = await self._tables.rows("SELECT result FROM jobs WHERE id = ?", (job_id,))
+        return None if not rows or rows[0][0] is None else decode(rows[0][0], JobResult)
+
+    async def recent(self, scope: Scope, *, limit: int) -> list[ResearchJob]:
+        return await self._list(f"{_RECENT} {self._newest_first}", (scope.tenant, scope.visibility, max(limit, 0)))
+
+    async def in_thread(
+        self, scope: Scope, thread: str, *, before: datetime, limit: int, is_any: bool = False
+    ) -> list[ResearchJob]:
+        values = (scope.tenant, scope.visibility, thread, before, max(limit, 0))
+        which = _IN_THREAD if is_any else f"{_IN_THREAD} AND status = 'completed'"
+        return await self._list(f"{which} {self._newest_first}", values)
+
+    async def asked_by(self, tenant: str, asker: str, *, limit: int) -> list[ResearchJob]:
+        return await self._list(f"{_ASKED_BY} {self._newest_first}", (tenant, asker, max(limit, 0)))
+
+    async def unfinished(self, *, limit: int) -> list[ResearchJob]:
+        return await self._list(f"{_UNFINISHED} {self._oldest_first}", (max(limit, 0),))
+
+    async def backlog(self) -> tuple[int, int]:
+        by_status: dict[str, int] = dict(await self._tables.rows(_COUNT))
+        waiting = by_status.pop(JobStatus.PENDING.value, 0)
+        return waiting, sum(by_status.values())
+
+    async def _list(self, query: str, values: Sequence[object]) -> list[ResearchJob]:
+        return [decode(text, ResearchJob) for (text,) in await self._tables.rows(query, values)]
+
+
+class SqlHeartbeats:
+    """`Heartbeats`."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+
+    async def beat(self, worker_id: str, now: datetime) -> None:
+        await self._tables.execute(_BEAT, (worker_id, now))
+
+    async def beats(self) -> dict[str, datetime]:
+        rows = await self._tables.rows("SELECT worker_id, beat_at FROM heartbeats")
+        return {worker_id: moment(beat_at) for worker_id, beat_at in rows}
+
+    async def forget(self, worker_id: str) -> None:
+        await self._tables.execute("DELETE FROM heartbeats WHERE worker_id = ?", (worker_id,))
+
+
+def must_exist(sql: Sql, job_id: str) -> None:
+    """Raises `JobNotFound` for a job that is not stored."""
+    if not sql.rows("SELECT 1 FROM jobs WHERE id = ?", (job_id,)):
+        raise JobNotFound(job_id)
+
+
+def _find_twin(sql: Sql, scope: Scope, dedupe_key: str) -> ResearchJob | None:
+    query = "SELECT job FROM jobs WHERE tenant = ? AND visibility = ? AND dedupe_key = ?"
+    rows = sql.rows(query, (scope.tenant, scope.visibility, digest(dedupe_key)))
+    return decode(rows[0][0], ResearchJob) if rows else None
+
+
+def _put(sql: Sql, job: ResearchJob, result: JobResult | None, dedupe_key: str = "") -> None:
+    keeps_result = result is None and job.status in TERMINAL_STATUSES
+    row = _row(job, result, dedupe_key)
+    query = _PUT_KEEPING_RESULT if keeps_result else _PUT
+    if sql.execute(query, [row[name] for name in _COLUMNS]) == 0:
+        ((newest,),) = sql.rows("SELECT attempt FROM jobs WHERE id = ?", (job.id,))
+        raise StaleAttempt(f"attempt {job.attempt} of {job.id} wrote after attempt {newest} had begun")
+
+
+def _row(job: ResearchJob, result: JobResult | None, dedupe_key: str) -> dict[str, object]:
+    """By column. The figures of a result stand beside it, so that usage is counted without reading answers."""
+    answer = result.answer if result else None
+    return {
+        "id": job.id,
+        "tenant": job.scope.tenant,
+        "visibility": job.scope.visibility,
+        "status": job.status.value,
+        "attempt": job.attempt,
+        "created_at": job.created_at,
+        "thread": job.request.thread,
+        "asker": job.request.asker,
+        "dedupe_key": digest(dedupe_key) if dedupe_key else None,
+        "job": encode(job),
+        "result": encode(result) if result else None,
+        "seconds": result.duration_s if result else None,
+        "confidence": answer.confidence.value if answer else None,
+        "cost_usd": _cost_usd(answer.metadata) if answer else None,
+        "is_cached": int(result.cached_at is not None) if result else None,
+    }
+
+
+def _cost_usd(spent: SynthesisMetadata) -> float | None:
+    """None where a model without a price was called; nothing where none was."""
+    return spent.cost_usd if spent.model_calls else spent.cost_usd or 0.0
+
+
+class _OfJobs:
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+
+
+class SqlSourceStore(_OfJobs):
+    """A `SourceStore`. The job must have been saved, else `JobNotFound`."""
+
+    async def put(self, job: ResearchJob, sources: Sequence[Source]) -> None:
+        """Add or replace by number. A newer attempt's first put drops the older one's; an older one's is refused."""
+        whose = (job.scope.tenant, job.scope.visibility, job.attempt)
+
+        def put(sql: Sql) -> None:
+            must_exist(sql, job.id)
+            ((newest,),) = sql.rows("SELECT COALESCE(MAX(attempt), 0) FROM sources WHERE job_id = ?", (job.id,))
+            if newest > job.attempt:
+                raise StaleAttempt(f"attempt {job.attempt} of {job.id} put sources after attempt {newest}")
+            sql.execute("DELETE FROM sources WHERE job_id = ? AND attempt < ?", (job.id, job.attempt))
+            sql.execute_all(_PUT_SOURCE, [(job.id, one.number, *whose, encode(one)) for one in sources])
+
+        await self._tables.write(put, key=job.id)
+
+    async def sources(self, job_id: str) -> list[Source]:
+        rows = await self._tables.rows("SELECT source FROM sources WHERE job_id = ? ORDER BY number", (job_id,))
+        return [decode(text, Source) for (text,) in rows]
+
+
+class SqlJobMemo(_OfJobs):
+    """A `JobMemo`. Texts are kept as bytes, since they are not encoded and may hold NUL."""
+
+    async def get(self, job_id: str, key: str) -> str | None:
+        query = "SELECT text FROM memos WHERE job_id = ? AND key = ?"
+        rows = await self._tables.rows(query, (job_id, digest(key)))
+        return bytes(rows[0][0]).decode() if rows else None
+
+    async def put(self, job_id: str, key: str, text: str) -> None:
+        try:
+            content = text.encode()
+        except UnicodeEncodeError as exc:  # half a surrogate pair
+            raise StoreError(f"a value cannot be stored: {exc}") from exc
+        if await self._tables.execute(_PUT_MEMO, (digest(key), content, job_id)) == 0:
+            raise StoreError(f"{job_id} is not stored, so nothing is kept for it")
+
+    async def clear(self, job_id: str) -> None:
+        await self._tables.execute("DELETE FROM memos WHERE job_id = ?", (job_id,))
+
+
+class SqlAttachments(_OfJobs):
+    """`Attachments`. The job must have been saved, else `JobNotFound`."""
+
+    async def put(self, job: ResearchJob, attachments: Sequence[Attachment]) -> None:
+        whose = (job.scope.tenant, job.scope.visibility)
+
+        def put(sql: Sql) -> None:
+            must_exist(sql, job.id)
+            sql.execute("DELETE FROM attachments WHERE job_id = ?", (job.id,))
+            rows = [(job.id, number, *whose, encode(attachment)) for number, attachment in enumerate(attachments)]
+            sql.execute_all(_PUT_ATTACHMENT, rows)
+
+        await self._tables.write(put, key=job.id)
+
+    async def of(self, job_id: str) -> list[Attachment]:
+        query = "SELECT attachment FROM attachments WHERE job_id = ? ORDER BY number"
+        return [decode(text, Attachment) for (text,) in await self._tables.rows(query, (job_id,))]
+
+
+class SqlSteeringStore(_OfJobs):
+    """A `SteeringStore`."""
+
+    async def add(self, job_id: str, steering: Steering) -> int:
+        rows = await self._tables.write(lambda sql: sql.rows(_ADD_STEERING, (encode(steering), job_id)), key=job_id)
+        if not rows:
+            raise StoreError(f"{job_id} is not stored, so it cannot be steered")
+        return int(rows[0][0])
+
+    async def read(self, job_id: str, *, after: int = 0) -> list[Steering]:
+        return [decode(text, Steering) for (text,) in await self._tables.rows(_STEERING, (job_id, max(after, 0)))]
+
+
+class SqlRatings(_OfJobs):
+    """`Ratings`. The job must have been saved, else `JobNotFound`."""
+
+    async def put(self, job: ResearchJob, rating: Rating) -> bool:
+        whose = (job.id, rating.asker, job.scope.tenant, job.scope.visibility)
+
+        def put(sql: Sql) -> bool:
+            must_exist(sql, job.id)
+            earlier = sql.rows("SELECT rating FROM ratings WHERE job_id = ? AND asker = ?", (job.id, rating.asker))
+            sql.execute(_PUT_RATING, (*whose, rating.at, encode(rating)))
+            return not earlier or decode(earlier[0][0], Rating).is_good != rating.is_good
+
+        return await self._tables.write(put, key=job.id)
+
+    async def of(self, job_id: str) -> list[Rating]:
+        query = "SELECT rating FROM ratings WHERE job_id = ? ORDER BY at, asker"
+        return [decode(text, Rating) for (text,) in await self._tables.rows(query, (job_id,))]

@@ -1,0 +1,227 @@
+"""The paper library: papers on shelves, searched by words and by vectors, and the conversations with it.
+
+Among the chunks of named papers words are ranked here, since they are few: a database would first count each word in
+all papers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from adapters.records.search import (
+    ROWS_A_READ,
+    Fts5,
+    Place,
+    Rows,
+    Scored,
+    TsVector,
+    VectorMirrors,
+    Words,
+    merge_deleted_words,
+    place_values,
+    searched,
+    words_of,
+)
+from adapters.records.sql import LISTED, LISTED_NUMBERS, POSITION, Dialect, Sql, Tables
+from core.bm25 import bm25
+from core.codec import decode, encode
+from core.job import Scope
+from core.library.paper import Index, Paper, PaperChunk, SearchResult, StoredChunk
+from core.library.states import Conversation
+from core.ports import Vector
+
+_HERE = "(tenant, visibility, kind) = (?, ?, ?)"
+_CHUNKS = """
+    SELECT c.number, c.chunk, c.vector, c.tenant, c.visibility, p.id, p.paper FROM paper_chunks c JOIN papers p
+    ON (p.tenant, p.visibility, p.id) = (c.tenant, c.visibility, c.paper_id) WHERE c.number IN
+"""
+_TALK = "SELECT conversation FROM conversations WHERE (tenant, visibility, thread) = (?, ?, ?)"
+
+
+class SqlLibrary:
+    """A `Library`. `folder` may hold mirrors of vectors."""
+
+    def __init__(self, tables: Tables, folder: Path) -> None:
+        self._tables = tables
+        self._words: Words = Fts5() if tables.dialect == "sqlite" else TsVector()
+        self._mirrors = VectorMirrors(folder, self._vectors_above, self._count, self._numbers)
+
+    async def put(
+        self, shelf: Scope, paper: Paper, text: str, chunks: dict[Index, Sequence[PaperChunk]], file: bytes
+    ) -> None:
+        place = (shelf.tenant, shelf.visibility, paper.id)
+
+        def put(sql: Sql) -> None:
+            sql.execute("DELETE FROM papers WHERE (tenant, visibility, id) = (?, ?, ?)", place)
+            row = (*place, paper.content_hash, encode(paper), text, file)
+            sql.execute("INSERT INTO papers VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+            for index, parts in chunks.items():
+                self._words.add(sql, Place(shelf, index), parts)
+
+        await self._tables.write(put)
+
+    async def remove(self, shelf: Scope, paper_id: str) -> bool:
+        place = (shelf.tenant, shelf.visibility, paper_id)
+
+        def remove(sql: Sql) -> int:
+            if sql.dialect == "sqlite":
+                sql.execute("PRAGMA secure_delete = ON")
+            return sql.execute("DELETE FROM papers WHERE (tenant, visibility, id) = (?, ?, ?)", place)
+
+        gone = await self._tables.write(remove)
+        await merge_deleted_words(self._tables)
+        return gone > 0
+
+    async def papers(self, shelves: Sequence[Scope]) -> list[Paper]:
+        found: dict[str, Paper] = {}
+        for shelf in shelves:
+            query = "SELECT paper FROM papers WHERE (tenant, visibility) = (?, ?)"
+            for (text,) in await self._tables.rows(query, (shelf.tenant, shelf.visibility)):
+                paper = decode(text, Paper)
+                found.setdefault(paper.id, paper)
+        return [found[paper_id] for paper_id in sorted(found)]
+
+    async def text(self, shelves: Sequence[Scope], paper_id: str) -> str:
+        return str(await self._first("text", shelves, paper_id) or "")
+
+    async def file(self, shelves: Sequence[Scope], paper_id: str) -> bytes:
+        found = await self._first("file", shelves, paper_id)
+        return bytes(found) if isinstance(found, bytes) else b""
+
+    async def nearest(
+        self, shelves: Sequence[Scope], index: Index, vector: Vector, *, limit: int, papers: Sequence[str] | None = None
+    ) -> list[SearchResult]:
+        scored: list[tuple[int, float]] = []
+        for scope in shelves:
+            place = Place(scope, index)
+            if papers is None:
+                scored += await self._mirrors.nearest(place, vector, limit)
+            else:
+                scored += _alike(await self._vectors_of(place, papers), vector)
+        return await self._results(_best(scored, limit), shelves)
+
+    async def matching(
+        self, shelves: Sequence[Scope], index: Index, query: str, *, limit: int, papers: Sequence[str] | None = None
+    ) -> list[SearchResult]:
+        asked = words_of(query)
+        if not asked or not shelves:
+            return []
+        if papers is None:
+            matching = partial(self._words.matching, shelves=shelves, index=index, asked=asked, limit=limit)
+            scored = await self._tables.read(matching)
+        else:
+            texts = [row for shelf in shelves for row in await self._texts_of(Place(shelf, index), papers)]
+            scored = _best(await asyncio.to_thread(_fitting, query, texts), limit)
+        best = scored[0][1] if scored else 1.0
+        return await self._results([(number, min(max(score / best, 0.0), 1.0)) for number, score in scored], shelves)
+
+    async def _first(self, column: str, shelves: Sequence[Scope], paper_id: str) -> object:
+        """Of the first shelf on which the paper stands."""
+        for shelf in shelves:
+            query = f"SELECT {column} FROM papers WHERE (tenant, visibility, id) = (?, ?, ?)"  # noqa: S608 -- our names
+            rows = await self._tables.rows(query, (shelf.tenant, shelf.visibility, paper_id))
+            if rows:
+                return rows[0][0]
+        return None
+
+    async def _vectors_above(self, place: Place, number: int) -> Rows:
+        query = f"""SELECT number, vector FROM paper_chunks WHERE {_HERE} AND number > ?
+            AND vector IS NOT NULL ORDER BY number LIMIT ?"""  # noqa: S608 -- our words
+        return [(row[0], row[1]) for row in await self._tables.rows(query, (*place_values(place), number, ROWS_A_READ))]
+
+    async def _count(self, place: Place) -> int:
+        query = f"SELECT COUNT(*) FROM paper_chunks WHERE {_HERE} AND vector IS NOT NULL"  # noqa: S608 -- our words
+        ((count,),) = await self._tables.rows(query, place_values(place))
+        return int(count)
+
+    async def _numbers(self, place: Place) -> list[int]:
+        query = f"SELECT number FROM paper_chunks WHERE {_HERE} AND vector IS NOT NULL"  # noqa: S608 -- our words
+        return [number for (number,) in await self._tables.rows(query, place_values(place))]
+
+    async def _vectors_of(self, place: Place, papers: Sequence[str]) -> Rows:
+        query = f"""SELECT number, vector FROM paper_chunks WHERE {_HERE}
+            AND paper_id IN {LISTED[self._tables.dialect]} AND vector IS NOT NULL"""  # noqa: S608 -- our words
+        rows = await self._tables.rows(query, (*place_values(place), json.dumps(list(papers))))
+        return [(number, vector) for number, vector in rows]
+
+    async def _texts_of(self, place: Place, papers: Sequence[str]) -> list[tuple[int, str]]:
+        """What is searched of each chunk."""
+        listed = LISTED[self._tables.dialect]
+        query = f"SELECT number, paper_id, chunk FROM paper_chunks WHERE {_HERE} AND paper_id IN {listed}"  # noqa: S608
+        titles = {paper.id: paper.title for paper in await self.papers([place.scope])}
+        rows = await self._tables.rows(query, (*place_values(place), json.dumps(list(papers))))
+        return [(number, searched(titles[paper_id], decode(chunk, StoredChunk))) for number, paper_id, chunk in rows]
+
+    async def _results(self, scored: Scored, shelves: Sequence[Scope]) -> list[SearchResult]:
+        """The chunks, in that order, without those of a paper that also stands on an earlier shelf."""
+
+        def load(sql: Sql) -> list[SearchResult]:
+            numbers = json.dumps([number for number, _ in scored])
+            rows = {row[0]: row[1:] for row in sql.rows(f"{_CHUNKS} {LISTED_NUMBERS[sql.dialect]}", (numbers,))}
+            shelf_of = _shelves(sql, {row[4] for row in rows.values()}, shelves)
+            papers = {
+                row[4]: decode(row[5], Paper) for row in rows.values() if shelf_of.get(row[4]) == Scope(*row[2:4])
+            }
+            return [
+                SearchResult(decode(row[0], StoredChunk).on(papers[row[4]], row[1]), score)
+                for number, score in scored
+                if (row := rows.get(number)) and shelf_of.get(row[4]) == Scope(*row[2:4])
+            ]
+
+        return await self._tables.read(load)
+
+
+class SqlConversations:
+    """`Conversations` with a library, one a thread."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+
+    async def get(self, scope: Scope, thread: str) -> Conversation | None:
+        rows = await self._tables.rows(_TALK, (scope.tenant, scope.visibility, thread))
+        return decode(rows[0][0], Conversation) if rows else None
+
+    async def put(self, scope: Scope, thread: str, conversation: Conversation, *, asker: str, at: datetime) -> None:
+        place = (scope.tenant, scope.visibility, thread)
+        values = (*place, asker, conversation.job_id, at, encode(conversation), *"\n" * 5)
+        await self._tables.execute(_put_talk(self._tables.dialect), values)
+
+
+def _shelves(sql: Sql, paper_ids: set[str], shelves: Sequence[Scope]) -> dict[str, Scope]:
+    """Of each paper the first of the shelves on which it stands."""
+    query = f"SELECT id, tenant, visibility FROM papers WHERE id IN {LISTED[sql.dialect]}"  # noqa: S608 -- our words
+    standing = {(paper_id, Scope(*where)) for paper_id, *where in sql.rows(query, (json.dumps(sorted(paper_ids)),))}
+    return {paper_id: shelf for shelf in reversed(shelves) for paper_id in paper_ids if (paper_id, shelf) in standing}
+
+
+def _put_talk(dialect: Dialect) -> str:
+    """`asker` is everybody who has spoken there, a line each."""
+    return f"""
+        INSERT INTO conversations AS kept (tenant, visibility, thread, asker, job_id, put_at, conversation)
+        VALUES (?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT (tenant, visibility, thread) DO UPDATE SET
+            asker = CASE WHEN {POSITION[dialect]}(? || kept.asker || ?, ? || excluded.asker || ?) > 0
+                THEN kept.asker ELSE kept.asker || ? || excluded.asker END,
+            job_id = excluded.job_id, put_at = excluded.put_at, conversation = excluded.conversation
+    """  # noqa: S608 -- our words
+
+
+def _alike(rows: Rows, vector: Vector) -> list[tuple[int, float]]:
+    vectors = [(number, np.frombuffer(blob, dtype="<f4")) for number, blob in rows]
+    return [(number, float(other @ vector)) for number, other in vectors if other.size == vector.size]
+
+
+def _fitting(query: str, texts: Sequence[tuple[int, str]]) -> list[tuple[int, float]]:
+    scores = bm25(query, [text for _, text in texts])
+    return [(number, score) for (number, _), score in zip(texts, scores, strict=True) if score > 0]
+
+
+def _best(scored: Scored, limit: int) -> Scored:
+    return sorted(scored, key=lambda entry: -entry[1])[:limit]

@@ -1,0 +1,99 @@
+"""SQL that is written once: what a store needs of a database, the same on SQLite and on PostgreSQL.
+
+Marks are `?` in a sequence of values and `:name` in a mapping. A moment is given as `datetime` and comes back as the
+database keeps it: `moment` reads either. Work is synchronous and goes to a thread of its own once, as a whole: a hop
+for each statement would cost SQLite two to three times the processor.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Literal, Protocol, TypeVar
+
+from core.errors import StoreError
+from core.ports import Clock
+
+T = TypeVar("T")
+Row = tuple[Any, ...]
+Values = Sequence[object] | Mapping[str, object]
+Dialect = Literal["sqlite", "postgres"]
+
+LISTED: dict[Dialect, str] = {  # the texts of a JSON array, for `IN`
+    "sqlite": "(SELECT value FROM json_each(?))",
+    "postgres": "(SELECT json_array_elements_text(CAST(? AS json)))",
+}
+LISTED_NUMBERS: dict[Dialect, str] = {  # likewise
+    "sqlite": LISTED["sqlite"],
+    "postgres": "(SELECT CAST(json_array_elements_text(CAST(? AS json)) AS BIGINT))",
+}
+POSITION: dict[Dialect, str] = {"sqlite": "instr", "postgres": "strpos"}  # where a text stands in another, 0: nowhere
+_TRY = "INSERT INTO tries (name, at) VALUES ('ready', ?) ON CONFLICT (name) DO UPDATE SET at = excluded.at"
+
+
+class Sql(Protocol):
+    """A connection in the hands of one piece of work. Its methods raise the driver's errors."""
+
+    dialect: Dialect
+
+    def rows(self, query: str, values: Values = ()) -> list[Row]: ...
+
+    def execute(self, query: str, values: Values = ()) -> int:
+        """How many rows it changed."""
+        ...
+
+    def execute_all(self, query: str, rows: Iterable[Sequence[object]]) -> None:
+        """The same statement for each of the rows."""
+        ...
+
+
+class Tables(Protocol):
+    """A database. Every method raises `StoreError`, and whatever the work raises that is not the driver's."""
+
+    dialect: Dialect
+
+    async def read(self, work: Callable[[Sql], T]) -> T:
+        """Run `work` outside a transaction."""
+        ...
+
+    async def write(self, work: Callable[[Sql], T], *, key: str = "") -> T:
+        """Run `work` in one transaction, undone when it raises. One at a time has this `key`."""
+        ...
+
+    async def rows(self, query: str, values: Values = ()) -> list[Row]:
+        """Run one statement that returns rows, on its own."""
+        ...
+
+    async def execute(self, query: str, values: Values = ()) -> int:
+        """Run one statement on its own; how many rows it changed."""
+        ...
+
+
+async def try_out(tables: Tables, clock: Clock, damage: Callable[[], str] = str) -> None:
+    """Whether what is kept can still be used: a row is written, as every question does.
+
+    `damage` says what is wrong with the database itself, "" for nothing. Raises `StoreError`.
+    """
+    if reason := await asyncio.to_thread(damage):
+        raise StoreError(
+            f"the records are not sound: {reason}",
+            user_message=f"gorkd cannot use its records ({reason}); whoever runs it should look at them.",
+        )
+    await tables.execute(_TRY, (clock(),))
+
+
+def moment(kept: datetime | float) -> datetime:
+    """SQLite keeps seconds since 1970."""
+    return kept if isinstance(kept, datetime) else datetime.fromtimestamp(kept, UTC)
+
+
+def digest(key: str) -> bytes:
+    """The SHA-256 of `key`, 32 bytes: a key of one length, of any text, that does not say what was asked."""
+    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()
+
+
+def place_token(*parts: str) -> str:
+    """A word that a full-text index keeps for a place: digits alone, which no stemmer changes."""
+    return str(int.from_bytes(digest("\x1f".join(parts))[:8], "big"))

@@ -1,0 +1,201 @@
+"""The file that keeps gorkd's records: opening it, and running work on it off the event loop.
+
+One connection lives on one thread of its own: work never interleaves, and a caller that is cancelled leaves no half
+transaction, since the thread ends what it began. Several processes share the file through WAL.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sqlite3
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from pathlib import Path
+from typing import TypeVar
+
+from sqlite_utils import Database as Connection
+
+from adapters.records.schema import migrate
+from adapters.records.sql import Dialect, Row, Sql, Values, digest, place_token
+from adapters.write_ahead import OpenedFile, switch_to_write_ahead
+from core.errors import SetupError, StoreError
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+FILE_NAME = "gorkd.db"
+BUSY_TIMEOUT_S = 5.0  # writers hold the lock for milliseconds; longer means something is stuck
+
+_REASONS = {  # by the beginning of SQLite's own name of the error
+    "SQLITE_FULL": "database or disk is full",
+    "SQLITE_READONLY": "it is read-only",
+    "SQLITE_CANTOPEN": f"{FILE_NAME} cannot be opened",
+    "SQLITE_PERM": f"{FILE_NAME} cannot be opened",
+    "SQLITE_NOTADB": f"{FILE_NAME} is not a database",
+    "SQLITE_CORRUPT": f"{FILE_NAME} is damaged",
+    "SQLITE_BUSY": f"another process holds {FILE_NAME} and does not let go",
+    "SQLITE_IOERR": "the disk reports an error",
+}
+_DAMAGE = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
+
+
+class SqliteConnection:
+    """`Sql`."""
+
+    dialect: Dialect = "sqlite"
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def rows(self, query: str, values: Values = ()) -> list[Row]:
+        return self._connection.execute(query, _kept(values)).fetchall()
+
+    def execute(self, query: str, values: Values = ()) -> int:
+        return int(self._connection.execute(query, _kept(values)).rowcount)
+
+    def execute_all(self, query: str, rows: Iterable[Sequence[object]]) -> None:
+        self._connection.conn.executemany(query, [_kept(row) for row in rows])
+
+
+class Database:
+    """gorkd.db in one folder, shared by the stores of a process (`Tables`). Close it with `aclose`."""
+
+    dialect: Dialect = "sqlite"
+
+    def __init__(self, folder: Path, connection: Connection, thread: ThreadPoolExecutor) -> None:
+        self._folder = folder
+        self._connection = connection
+        self._thread = thread
+        self._closed = False
+        self._file = OpenedFile(folder / FILE_NAME)
+        self._damage = ""
+        self._told = ""  # the reason in the log, until a write is done again
+
+    @classmethod
+    async def open(cls, folder: Path, *, busy_timeout_s: float = BUSY_TIMEOUT_S) -> Database:
+        """Open or create the file and migrate it. Raises `SetupError` when the folder or the file cannot be used.
+
+        `busy_timeout_s` is how long a write waits for another process to end its own.
+        """
+        thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="gorkd-sqlite")
+        try:
+            connection = await asyncio.get_running_loop().run_in_executor(thread, _open, folder, busy_timeout_s)
+        except BaseException:
+            thread.shutdown(wait=False)
+            raise
+        return cls(folder, connection, thread)
+
+    async def read(self, work: Callable[[Sql], T]) -> T:
+        return await self._run(lambda connection: work(SqliteConnection(connection)))
+
+    async def write(self, work: Callable[[Sql], T], *, key: str = "") -> T:
+        """There is one writer at a time, whatever the `key`."""
+
+        def in_transaction(connection: Connection) -> T:
+            connection.execute("BEGIN IMMEDIATE")
+            with connection.conn:
+                return work(SqliteConnection(connection))
+
+        done = await self._run(in_transaction)
+        if self._told:
+            log.warning("the data folder %s can be written again", self._folder)
+            self._told = ""
+        return done
+
+    async def rows(self, query: str, values: Values = ()) -> list[Row]:
+        return await self.read(lambda sql: sql.rows(query, values))
+
+    async def execute(self, query: str, values: Values = ()) -> int:
+        return await self.write(lambda sql: sql.execute(query, values))
+
+    def damage(self) -> str:
+        """What is wrong with the file, as far as it was met or shows by itself; "" for nothing. Blocks."""
+        return self._damage or self._file.damage()
+
+    async def aclose(self) -> None:
+        """Let what is running end, then close. May be called again."""
+        if self._closed:
+            return
+        self._closed = True
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._connection.close)
+        self._thread.shutdown(wait=False)
+
+    async def _run(self, work: Callable[[Connection], T]) -> T:
+        if self._closed:
+            raise StoreError(f"the database in {self._folder} is closed")
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, work, self._connection)
+        except sqlite3.Error as exc:
+            reason = _reason(exc)
+            if getattr(exc, "sqlite_errorname", "").startswith(_DAMAGE):
+                self._damage = reason  # it does not mend itself
+            if reason in _REASONS.values() and reason != self._told:
+                log.warning("the data folder %s failed: %s", self._folder, reason)
+                self._told = reason
+            raise StoreError(
+                f"the data folder {self._folder} (GORKD_DATA) failed: {reason}",
+                user_message=f"gorkd cannot use its data folder ({reason}); whoever runs it should look at GORKD_DATA.",
+            ) from exc
+        except ValueError as exc:  # e.g. half a surrogate pair, which neither JSON nor SQLite can hold
+            raise StoreError(f"a value cannot be stored: {exc}") from exc
+
+
+def _kept(values: Values) -> Sequence[object] | dict[str, object]:
+    """Moments as seconds since 1970."""
+    if isinstance(values, Mapping):
+        return {name: _seconds(value) for name, value in values.items()}
+    return [_seconds(value) for value in values]
+
+
+def _seconds(value: object) -> object:
+    return value.timestamp() if isinstance(value, datetime) else value
+
+
+def _open(folder: Path, busy_timeout_s: float) -> Connection:
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (folder / FILE_NAME).touch(mode=0o600)  # what people asked in private; SQLite's side files take the same mode
+        handle = sqlite3.connect(
+            folder / FILE_NAME,
+            timeout=busy_timeout_s,
+            isolation_level=None,  # transactions begin where the code says BEGIN
+            check_same_thread=False,  # `aclose` and garbage collection may come from another thread
+        )
+    except (OSError, sqlite3.Error) as exc:
+        raise _unusable(folder, exc) from exc
+    try:
+        connection = Connection(handle, execute_plugins=False)
+        switch_to_write_ahead(handle, within_s=busy_timeout_s)
+        connection.execute("PRAGMA synchronous = NORMAL")  # survives kill -9; a power cut may cost the last moments
+        connection.execute("PRAGMA foreign_keys = ON")
+        _migrate(connection, folder)
+    except sqlite3.Error as exc:
+        handle.close()
+        raise _unusable(folder, exc) from exc
+    except BaseException:
+        handle.close()
+        raise
+    return connection
+
+
+def _migrate(connection: Connection, folder: Path) -> None:
+    """The write lock comes before the version is read: whoever opens it too waits, and then finds nothing to do."""
+    connection.conn.create_function("digest", 1, digest, deterministic=True)
+    connection.conn.create_function("place_token", -1, place_token, deterministic=True)
+    connection.execute("BEGIN IMMEDIATE")
+    with connection.conn:
+        migrate(SqliteConnection(connection), named=f"The data folder {folder}", setting="GORKD_DATA")
+
+
+def _unusable(folder: Path, exc: OSError | sqlite3.Error) -> SetupError:
+    reason = _reason(exc) if isinstance(exc, sqlite3.Error) else exc.strerror or str(exc)
+    return SetupError(
+        f"The data folder {folder} cannot be used: {reason}. Point GORKD_DATA to a folder that gorkd may write to."
+    )
+
+
+def _reason(exc: sqlite3.Error) -> str:
+    name = getattr(exc, "sqlite_errorname", "")
+    return next((reason for start, reason in _REASONS.items() if name.startswith(start)), str(exc))

@@ -1,0 +1,172 @@
+"""Each port's implementations, one after the other, for its contract suite."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from adapters.records.cache import SqlAnswerCache
+from adapters.records.deliveries import SqlDeliveries, SqlOpenMessages, SqlShownMessages
+from adapters.records.events import SqlEventLog
+from adapters.records.jobs import (
+    SqlAttachments,
+    SqlHeartbeats,
+    SqlJobMemo,
+    SqlJobStore,
+    SqlRatings,
+    SqlSourceStore,
+    SqlSteeringStore,
+)
+from adapters.records.postgres import PostgresDatabase
+from adapters.records.sql import Tables
+from adapters.records.sqlite import Database
+from adapters.records.tenants import SqlDepartures, SqlOneTimeStates, SqlSettings, SqlTokens, SqlTurns
+from adapters.records.traces import SqlTraceStore
+from tests.adapters.records.samples import StandingClock, make_job
+from tests.records import BOX
+from tests.servers import fresh_database, postgres_server, postgres_url, redis_server, redis_url
+
+__all__ = ["postgres_server", "postgres_url", "redis_server", "redis_url"]
+
+DATABASES = {"sqlite": "database", "postgres": "postgres"}  # by parameter, the fixture that opens it
+
+
+@pytest.fixture
+def clock() -> StandingClock:
+    return StandingClock()
+
+
+@pytest.fixture
+async def database(tmp_path) -> AsyncIterator[Database]:
+    """An open database in a fresh folder."""
+    opened = await Database.open(tmp_path)
+    yield opened
+    await opened.aclose()
+
+
+@pytest.fixture(scope="session")
+def shared_postgres_url(postgres_server) -> Iterator[str]:
+    with fresh_database(postgres_server) as url:
+        yield url
+
+
+@pytest.fixture
+async def postgres(shared_postgres_url) -> AsyncIterator[PostgresDatabase]:
+    """An open database with nothing in it. It is made once: that takes longer than most tests of it."""
+    opened = await PostgresDatabase.open(shared_postgres_url)
+    tables = await opened.rows("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
+    filled = ", ".join(name for (name,) in tables if name != "schema_version")
+    await opened.execute(f"TRUNCATE {filled} RESTART IDENTITY CASCADE")
+    yield opened
+    await opened.aclose()
+
+
+async def knowing_jobs(tables: Tables) -> Tables:
+    for number in (1, 2):
+        await SqlJobStore(tables).save(make_job(number))
+    return tables
+
+
+@pytest.fixture
+async def jobs_in_sqlite(database) -> Tables:
+    """The SQLite file that knows job 1 and job 2."""
+    return await knowing_jobs(database)
+
+
+@pytest.fixture
+async def jobs_in_postgres(postgres) -> Tables:
+    """The PostgreSQL database that knows job 1 and job 2."""
+    return await knowing_jobs(postgres)
+
+
+@pytest.fixture(params=DATABASES)
+def tables(request: pytest.FixtureRequest) -> Tables:
+    """Each database in turn, with nothing in it."""
+    found: Tables = request.getfixturevalue(DATABASES[request.param])
+    return found
+
+
+@pytest.fixture
+async def with_jobs(tables) -> Tables:
+    """Each database in turn; it knows job 1 and job 2."""
+    return await knowing_jobs(tables)
+
+
+@pytest.fixture
+def jobs(tables) -> SqlJobStore:
+    return SqlJobStore(tables)
+
+
+@pytest.fixture
+def sources(with_jobs) -> SqlSourceStore:
+    return SqlSourceStore(with_jobs)
+
+
+@pytest.fixture
+def memo(with_jobs) -> SqlJobMemo:
+    return SqlJobMemo(with_jobs)
+
+
+@pytest.fixture
+def events(with_jobs, clock) -> SqlEventLog:
+    return SqlEventLog(with_jobs, clock=clock)
+
+
+@pytest.fixture
+def trace_store(tables) -> SqlTraceStore:
+    return SqlTraceStore(tables)
+
+
+@pytest.fixture
+def steering(with_jobs) -> SqlSteeringStore:
+    return SqlSteeringStore(with_jobs)
+
+
+@pytest.fixture
+def deliveries(with_jobs, clock) -> SqlDeliveries:
+    return SqlDeliveries(with_jobs, BOX, clock=clock)
+
+
+@pytest.fixture
+def attachments(with_jobs) -> SqlAttachments:
+    return SqlAttachments(with_jobs)
+
+
+@pytest.fixture
+def ratings(with_jobs) -> SqlRatings:
+    return SqlRatings(with_jobs)
+
+
+@pytest.fixture
+def heartbeats(tables) -> SqlHeartbeats:
+    return SqlHeartbeats(tables)
+
+
+@pytest.fixture
+def tenancy(tables, clock) -> tuple[SqlTokens, SqlOneTimeStates, SqlTurns, SqlDepartures]:
+    """Tokens, one-time states, turns and departures, none yet."""
+    tokens, states = SqlTokens(tables, BOX, clock=clock), SqlOneTimeStates(tables, clock=clock)
+    return tokens, states, SqlTurns(tables, clock=clock), SqlDepartures(tables)
+
+
+@pytest.fixture
+def shown(with_jobs, clock) -> tuple[SqlShownMessages, SqlDeliveries]:
+    """What chats show, nothing yet, and the addresses of what waits."""
+    return SqlShownMessages(with_jobs, BOX, clock=clock), SqlDeliveries(with_jobs, BOX, clock=clock)
+
+
+@pytest.fixture
+def open_messages(tables, clock) -> SqlOpenMessages:
+    return SqlOpenMessages(tables, BOX, clock=clock)
+
+
+@pytest.fixture
+def settings_store(tables) -> SqlSettings:
+    return SqlSettings(tables)
+
+
+@pytest.fixture
+def cache(with_jobs, clock) -> SqlAnswerCache:
+    """With three rows at most."""
+    return SqlAnswerCache(with_jobs, clock=clock, max_rows=3)

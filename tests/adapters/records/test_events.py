@@ -1,0 +1,154 @@
+"""The contract of an EventLog, kept by every store alike (S003-22, S003-23)."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+
+import pytest
+
+from core.errors import StaleAttempt, StoreError
+from tests.adapters.records.samples import NOON
+
+
+async def collect(log, job_id, *, after=0):
+    return [event async for event in log.follow(job_id, after=after)]
+
+
+async def until(condition):
+    """Let other tasks run until `condition()` holds; the suite's timeout bounds it."""
+    while not condition():  # noqa: ASYNC110  # turns of the loop, no waiting for time to pass
+        await asyncio.sleep(0)
+
+
+async def test_appended_events_are_numbered_and_read_back(events):
+    """`seq` counts up from 1 within each job, and the data comes back as it was."""
+    data = {"stage": "planning", "progress": 0.5, "data": [1, None, True, {"deep": "ü"}]}
+
+    first = await events.append("job_1", 1, "status", data)
+    second = await events.append("job_1", 1, "source", {"id": "src_1"})
+    other = await events.append("job_2", 1, "status", {})
+
+    assert [first.seq, second.seq, other.seq] == [1, 2, 1]
+    assert await events.read("job_1") == [first, second]
+    assert (first.type, first.attempt, first.at, first.data) == ("status", 1, NOON, data)
+
+
+async def test_data_of_any_kind_survives(events):
+    """NUL and what is no word come back; what no encoding holds is refused in our words and takes no number."""
+    data = {"text": "a\x00b\r\n\U0001f469\u200d\U0001f52c \ufeff"}
+
+    with pytest.raises(StoreError):
+        await events.append("job_1", 1, "answer", {"text": "\ud83d"})
+    appended = await events.append("job_1", 1, "answer", data)
+
+    assert appended.seq == 1
+    assert (await events.read("job_1"))[0].data == data
+
+
+async def test_reading_after_a_number_gives_the_rest(events):
+    """A reader that reconnects sees only what it has missed."""
+    for _ in range(3):
+        await events.append("job_1", 1, "status", {})
+
+    assert [event.seq for event in await events.read("job_1", after=1)] == [2, 3]
+    assert await events.read("job_1", after=3) == []
+
+
+async def test_follower_gets_past_events_then_new_ones_until_complete(events):
+    """S003-22: the final event closes the stream."""
+    await events.append("job_1", 1, "status", {"stage": "planning"})
+    seen = []
+
+    async with aclosing(events.follow("job_1")) as following:
+        async for event in following:
+            seen.append(event.type)
+            if len(seen) == 1:
+                await events.append("job_1", 1, "source", {})
+            elif len(seen) == 2:
+                await events.append("job_1", 1, "complete", {})
+
+    assert seen == ["status", "source", "complete"]
+
+
+async def test_waiting_followers_all_get_an_event(events):
+    """Everyone who waits is woken."""
+    followers = [asyncio.create_task(collect(events, "job_1")) for _ in range(5)]
+    await until(lambda: events.followers() == 5)
+
+    done = await events.append("job_1", 1, "complete", {})
+
+    assert await asyncio.gather(*followers) == [[done]] * 5
+
+
+async def test_late_follower_sees_what_a_live_one_saw(events):
+    """The log is replayable from any number."""
+    live = asyncio.create_task(collect(events, "job_1"))
+    await until(lambda: events.followers() == 1)
+    for kind in ("status", "answer", "status", "complete"):
+        await events.append("job_1", 1, kind, {})
+
+    seen = await live
+
+    assert await collect(events, "job_1") == seen
+    assert await collect(events, "job_1", after=2) == seen[2:]
+
+
+@pytest.mark.parametrize("after", [2, 3, 99], ids=["the end itself", "one past", "far past"])
+async def test_following_after_the_end_ends_at_once(events, after):
+    """A browser that reconnects with the last id does not wait for ever."""
+    await events.append("job_1", 1, "status", {})
+    await events.append("job_1", 1, "complete", {})
+
+    assert await collect(events, "job_1", after=after) == []
+
+
+async def test_older_attempt_cannot_append(events):
+    """The log fences off a stalled worker."""
+    await events.append("job_1", 2, "status", {})
+
+    with pytest.raises(StaleAttempt, match="attempt 1 of job_1"):
+        await events.append("job_1", 1, "answer", {})
+
+    assert len(await events.read("job_1")) == 1
+
+
+async def test_nothing_follows_complete_but_a_newer_attempt(events):
+    """`complete` is the last event of its attempt, whatever became of the job."""
+    await events.append("job_1", 1, "complete", {})
+
+    with pytest.raises(StaleAttempt):
+        await events.append("job_1", 1, "status", {})
+    resumed = await events.append("job_1", 2, "status", {})
+
+    assert resumed.seq == 2
+
+
+async def test_end_of_an_attempt_that_was_taken_up_again_is_no_end(events):
+    """A follower of a retried job gets the retry's end, not the failure before it."""
+    await events.append("job_1", 1, "complete", {"status": "failed"})
+    await events.append("job_1", 2, "status", {})
+    await events.append("job_1", 2, "complete", {"status": "completed"})
+
+    seen = await collect(events, "job_1")
+
+    assert [(event.attempt, event.type) for event in seen] == [(2, "status"), (2, "complete")]
+
+
+async def test_concurrent_appends_are_numbered_without_gap_or_double(events):
+    """Two hundred appends at once take the numbers 1 … 200."""
+    await asyncio.gather(*(events.append("job_1", 1, "status", {}) for _ in range(200)))
+
+    assert [event.seq for event in await events.read("job_1")] == list(range(1, 201))
+
+
+async def test_cancelled_follower_leaves_nothing_behind(events):
+    """A reader who goes away is forgotten."""
+    follower = asyncio.create_task(collect(events, "job_1"))
+    await until(lambda: events.followers() == 1)
+
+    follower.cancel()
+    await asyncio.wait([follower])
+
+    assert follower.cancelled()
+    assert events.followers() == 0

@@ -1,0 +1,84 @@
+"""The stores for tests that are not about them: the real ones, over SQLite in memory instead of a file.
+
+Nothing waits for a thread: what is stored is there at once.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import tempfile
+import weakref
+from collections.abc import Callable, Coroutine
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sqlite_utils import Database as Connection
+
+from adapters.records.jobs import SqlJobStore
+from adapters.records.library import SqlLibrary
+from adapters.records.sql import Dialect, Row, Sql, Values
+from adapters.records.sqlite import SqliteConnection, _migrate
+from adapters.secrets import SecretBox
+from core.errors import StoreError
+from core.job import ResearchJob
+
+T = TypeVar("T")
+
+SCRATCH = Path(tempfile.gettempdir())  # for mirrors of vectors, which have no name
+BOX = SecretBox(("a secret of these tests",))
+
+
+class MemoryTables:
+    """`Tables` with nothing in them but these jobs."""
+
+    dialect: Dialect = "sqlite"
+
+    def __init__(self, *jobs: ResearchJob) -> None:
+        handle = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        handle.deserialize(_empty_tables())
+        handle.execute("PRAGMA foreign_keys = ON")
+        self._handle, self._sql = handle, SqliteConnection(Connection(handle, execute_plugins=False))
+        weakref.finalize(self, handle.close)
+        for job in jobs:
+            at_once(SqlJobStore(self).save(job))
+
+    async def read(self, work: Callable[[Sql], T]) -> T:
+        try:
+            return work(self._sql)
+        except (sqlite3.Error, ValueError) as exc:
+            raise StoreError(f"a statement failed: {exc}") from exc
+
+    async def write(self, work: Callable[[Sql], T], *, key: str = "") -> T:
+        def in_transaction(sql: Sql) -> T:
+            sql.execute("BEGIN IMMEDIATE")
+            with self._handle:
+                return work(sql)
+
+        return await self.read(in_transaction)
+
+    async def rows(self, query: str, values: Values = ()) -> list[Row]:
+        return await self.read(lambda sql: sql.rows(query, values))
+
+    async def execute(self, query: str, values: Values = ()) -> int:
+        return await self.write(lambda sql: sql.execute(query, values))
+
+
+def memory_library() -> SqlLibrary:
+    return SqlLibrary(MemoryTables(), SCRATCH)
+
+
+def at_once(work: Coroutine[Any, Any, T]) -> T:
+    """What a coroutine returns that waits for nothing, as those of stores over `MemoryTables`."""
+    try:
+        work.send(None)
+    except StopIteration as done:
+        return done.value
+    raise AssertionError("it waits for something")
+
+
+@cache
+def _empty_tables() -> bytes:
+    with sqlite3.connect(":memory:", isolation_level=None) as handle:
+        _migrate(Connection(handle, execute_plugins=False), Path())
+        return handle.serialize()
