@@ -110,7 +110,7 @@ async def get_job(request: web.Request) -> web.Response:
         page = _page("running.html", request, context | await _running(request, job))
     else:
         changes = None
-        if view.is_renewable or job.request.refreshes:
+        if view.card.renewing:
             changes = await researcher.changes(job.id, scope=job.scope)
         page = _page(
             "job.html",
@@ -222,7 +222,7 @@ async def _running(request: web.Request, job: ResearchJob) -> dict[str, object]:
 
 
 def _finished(request: web.Request, view: JobView, exports: Mapping[str, Export]) -> dict[str, object]:
-    verdicts = {citation.verdict for citation in view.answer.raw.citations} if view.answer else set()
+    verdicts = {citation.verdict for citation in view.card.answer.citations} if view.card.answer else set()
     return {
         "exports": [(kind, export.name) for kind, export in exports.items()],
         "link": f"{request.app[LINKS].public_url}{view.links.page}",

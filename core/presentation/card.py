@@ -40,6 +40,10 @@ class CardPart:
     text: str
     label: str = ""
 
+    @property
+    def line(self) -> str:
+        return f"{self.label}: {self.text}" if self.label and self.text else self.text
+
 
 @dataclass(frozen=True)
 class CardButton:
@@ -89,10 +93,13 @@ class AnswerCard:
     renewing: tuple[CardButton, ...] = ()
     votes: tuple[CardButton, ...] = ()
     offers: tuple[CardButton, ...] = ()
+    answer: ResearchAnswer | None = None
     findings: FindingsView | None = None
     found: tuple[FoundEntry, ...] = ()
     checks: tuple[CheckedClaim, ...] = ()
     cited: tuple[Source, ...] = ()
+    uncited: tuple[Source, ...] = ()
+    limitations: tuple[str, ...] = ()
     cited_marks: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -137,17 +144,16 @@ def answer_card(
     view, again = CardButton("view_full_analysis", page_url), CardButton("ask_again")
     if result is None or answer is None:
         retry = CardButton("retry", is_primary=True) if wording.may_retry(job) else again
-        why = CardPart("failure", wording.failure_sentence(job))
-        footer = wording.duration(result.duration_s) if result else ""
         return AnswerCard(
-            "ended",
-            wording.title(job, result),
-            None,
-            asked_part(job),
-            (why,),
-            tuple(sources),
-            footer,
-            (retry, *show, view),
+            outcome="ended",
+            title=wording.title(job, result),
+            level=None,
+            asked=asked_part(job),
+            parts=(CardPart("failure", wording.failure_sentence(job)),),
+            sources=tuple(sources),
+            footer=wording.duration(result.duration_s) if result else "",
+            buttons=(retry, *show, view),
+            uncited=tuple(sources),
         )
     offers_deep = may_offer and wording.offers_deep(job, result)
     share = [CardButton("share")] if may_share else []
@@ -165,10 +171,13 @@ def answer_card(
         renewing=_renewing(job, result),
         votes=(CardButton("good"), CardButton("bad")),
         offers=(CardButton("start_deep", is_primary=True), CardButton("not_now")) if offers_deep else (),
+        answer=answer,
         findings=findings,
         found=_found(findings, answer, {source.id: source for source in sources}) if findings and has_found else (),
         checks=tuple(read_checks(result)),
         cited=tuple(source for source in sources if is_used(source, answer)),
+        uncited=tuple(source for source in sources if not is_used(source, answer)),
+        limitations=wording.limitations_beside(answer),
         cited_marks=_cited_marks(answer),
     )
 

@@ -33,7 +33,7 @@ from core.evidence.citations import MARKS
 from core.help import help_entries
 from core.job import LOCAL, JobStatus, ResearchJob, Scope
 from core.modes.options import ASKED
-from core.render import answer_markdown
+from core.presentation.document import answer_markdown
 from core.snapshot import Snapshot
 from tests.adapters.web.serving import web_app
 from tests.golden import samples

@@ -15,8 +15,8 @@ from core import wording
 from core.answer import Claim, Confidence, ConfidencePart, Evidence, JobResult, Verdict
 from core.evidence.citations import MARKS
 from core.job import JobStatus
+from core.presentation.document import answer_markdown
 from core.render import (
-    answer_markdown,
     cut,
     iso_utc,
     job_json,
