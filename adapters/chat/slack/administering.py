@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adapters.chat.slack.admins import Admins
-from adapters.chat.slack.blocks import Block, SlackMessage, sentence_message
+from adapters.chat.slack.blocks import Block
 from adapters.chat.slack.client import FAULTS, Workspace, reason
+from adapters.chat.slack.message import SlackMessage, sentence_message
 from adapters.chat.slack.settings_modal import (
     given_settings,
     log_message,

@@ -33,6 +33,7 @@ from adapters.chat.slack.client import (
     FAULTS,
     NotInstalled,
     OneWorkspace,
+    StreamGate,
     TokenRefused,
     Workspaces,
     reason,
@@ -54,7 +55,6 @@ from adapters.chat.slack.sections import SECTION_COMMAND, SECTION_FORM, Sections
 from adapters.chat.slack.settings import SlackSettings
 from adapters.chat.slack.settings_modal import OPEN_SETTINGS, SETTINGS, home_entries
 from adapters.chat.slack.socket import check_app_token, keep_connected
-from adapters.chat.slack.stream import StreamGate
 from adapters.chat.slack.threads import Threads
 from adapters.chat.slack.translate import PLATFORM
 from adapters.chat.slack.uninstalling import hear_departure
@@ -179,7 +179,7 @@ def build_app(desk: Desk, client: AsyncWebClient, home: Home, tenancy: Tenancy) 
         attaching_conversation_kwargs_enabled=False,
     )
     _add_events(app, desk)
-    _add_comings(app, desk, home, tenancy)
+    _add_lifecycle(app, desk, home, tenancy)
     _add_commands(app, desk)
     _add_buttons(app, Buttons(desk))
     _add_settings(app, desk)
@@ -215,7 +215,7 @@ def _add_events(app: AsyncApp, desk: Desk) -> None:
     app.event("agent_session_stopped", middleware=[stopped])(done)
 
 
-def _add_comings(app: AsyncApp, desk: Desk, home: Home, tenancy: Tenancy) -> None:
+def _add_lifecycle(app: AsyncApp, desk: Desk, home: Home, tenancy: Tenancy) -> None:
     async def home_opened(event: Body, context: Body) -> None:
         await home.opened(event, await desk.workspaces.find(_team(context)))
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from adapters.chat.desk import Deed, Renew, Say, ShowSources, Steer, press, renew
-from adapters.chat.slack.blocks import SlackMessage, sentence_message
 from adapters.chat.slack.client import FAULTS, Workspace, reason
 from adapters.chat.slack.desk import Desk, key_of
+from adapters.chat.slack.message import SlackMessage, sentence_message
 from adapters.chat.slack.modals import feedback_modal, said_in_modal, wish_modal
-from adapters.chat.slack.poster import Mark, Spot, find, post, whisper
+from adapters.chat.slack.poster import Mark, ThreadAddress, find, post, whisper
 from adapters.chat.slack.render import (
     ANSWER_NOW,
     ASK_AGAIN,
@@ -31,7 +31,7 @@ from adapters.chat.slack.render import (
     all_sources_message,
     changes_message,
 )
-from adapters.chat.slack.reply import Lodging, SlackReply, shown_at
+from adapters.chat.slack.reply import SlackAddress, SlackReply, shown_at
 from adapters.chat.slack.translate import PLATFORM, Payload, is_shown
 from core import wording
 from core.errors import GorkdError, JobNotFound
@@ -204,7 +204,7 @@ class Buttons:
             raise JobNotFound(job.id)
         sources = await self.desk.researcher.sources(job.id)
         shared = self.desk.voice.shared(job, result, sources, click.user)
-        client, spot, mark = click.workspace.client, Spot(click.channel), Mark(f"share:{job.id}", "shared")
+        client, spot, mark = click.workspace.client, ThreadAddress(click.channel), Mark(f"share:{job.id}", "shared")
         try:
             if not await find(client, spot, mark):
                 at = shown_at(click.workspace.team_id, click.channel, await post(client, spot, shared, mark))
@@ -240,21 +240,21 @@ class Buttons:
             await self._whisper(click, wording.THANKS)
 
     def _reply(self, click: Click, job: ResearchJob, key: str, *, thread_ts: str, ts: str = "") -> SlackReply:
-        lodging = Lodging(
+        at = SlackAddress(
             click.workspace.team_id, click.user, key, click.channel, thread_ts, ts,
             conversation=job.request.thread, response_url=click.response_url,
         )  # fmt: skip
-        return SlackReply(click.workspace, lodging)
+        return SlackReply(click.workspace, at)
 
     async def _whisper(self, click: Click, sentence: str) -> None:
         await self._show(click, sentence_message(sentence))
 
     async def _show(self, click: Click, message: SlackMessage) -> None:
         """To who clicked alone; where Slack does not let us post, through the address it gave for this click."""
-        spot = Spot(click.channel, click.root_ts if click.root_ts != click.message_ts else "")
+        spot = ThreadAddress(click.channel, click.root_ts if click.root_ts != click.message_ts else "")
         if not await whisper(click.workspace.client, spot, click.user, message):
             await self._reply_aside(click).respond(message)
 
     def _reply_aside(self, click: Click) -> SlackReply:
-        lodging = Lodging(click.workspace.team_id, click.user, "", response_url=click.response_url)
-        return SlackReply(click.workspace, lodging)
+        at = SlackAddress(click.workspace.team_id, click.user, "", response_url=click.response_url)
+        return SlackReply(click.workspace, at)

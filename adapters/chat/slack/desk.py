@@ -31,14 +31,14 @@ from adapters.chat.desk import (
 from adapters.chat.live import LiveAnswers
 from adapters.chat.slack import translate
 from adapters.chat.slack.administering import Administration
-from adapters.chat.slack.blocks import SlackMessage, sentence_message
 from adapters.chat.slack.client import FAULTS, NotInstalled, Workspace, Workspaces, reason
 from adapters.chat.slack.files import read_files
 from adapters.chat.slack.help import help_message
 from adapters.chat.slack.library import SlackLibrary
-from adapters.chat.slack.poster import Mark, Spot, post, take_away, whisper
+from adapters.chat.slack.message import SlackMessage, sentence_message
+from adapters.chat.slack.poster import Mark, ThreadAddress, post, take_away, whisper
 from adapters.chat.slack.render import SlackVoice, all_sources_message, history_message
-from adapters.chat.slack.reply import CLOSED, GONE, LAPSED, Lodging, SlackReply, shown_at
+from adapters.chat.slack.reply import CLOSED, GONE, LAPSED, SlackAddress, SlackReply, shown_at
 from adapters.chat.slack.threads import Remembered, Threads
 from adapters.chat.slack.translate import Payload, Place, Said
 from adapters.chat.taking_away import TakingAway
@@ -121,17 +121,17 @@ class Desk:
         if text.lower() == "history":
             return await self._history(place)
         key = str(command["trigger_id"])
-        lodging = self._lodging(place, key, response_url=str(command.get("response_url") or ""))
+        at = self._address(place, key, response_url=str(command.get("response_url") or ""))
         try:
             is_private = place.settings.visibility == "private"
             request = translate.read_options(text, place.scope, place.own_scope, is_private=is_private)
         except GorkdError as error:
             return sentence_message(error.user_message)
         if request.is_private and not place.is_direct:
-            lodging = replace(lodging, channel="")
-        lodging = replace(lodging, conversation=f"{translate.PLATFORM}:{lodging.channel}:{key}")
-        request = replace(request, asker=place.user_id, thread=lodging.conversation, channel=place.public_id)
-        await self._submit(request, SlackReply(workspace, lodging))
+            at = replace(at, channel="")
+        at = replace(at, conversation=f"{translate.PLATFORM}:{at.channel}:{key}")
+        request = replace(request, asker=place.user_id, thread=at.conversation, channel=place.public_id)
+        await self._submit(request, SlackReply(workspace, at))
         return sentence_message(wording.ON_IT)
 
     async def research_this(self, shortcut: Payload) -> None:
@@ -145,12 +145,12 @@ class Desk:
         conversation = f"{translate.PLATFORM}:{channel}:{thread_ts}"
         response_url = str(shortcut.get("response_url") or "")
         key = f"check:{channel}:{ts}:{shortcut.get('trigger_id') or shortcut.get('action_ts')}"
-        lodging = self._lodging(place, key, thread_ts, conversation, response_url=response_url)
+        at = self._address(place, key, thread_ts, conversation, response_url=response_url)
         quoted = translate.text_of_message(message)
         request = ResearchRequest(
             "", place.scope, ("check",), quoted=quoted, asker=user, thread=conversation, channel=place.public_id
         )
-        await self._submit(request, SlackReply(workspace, lodging))
+        await self._submit(request, SlackReply(workspace, at))
 
     async def pane_opened(self, event: Payload, team_id: str) -> None:
         """The agent pane: a few questions to begin with."""
@@ -170,7 +170,7 @@ class Desk:
         pressed = {str(ts) for ts in event.get("streaming_message_ts") or ()}
         workspace = await self.workspaces.find(team_id)
         for delivery in await self.researcher.undelivered(translate.PLATFORM):
-            at = Lodging.read(delivery.address.data)
+            at = SlackAddress.read(delivery.address.data)
             if (at.team, at.channel) != (workspace.team_id, channel):
                 continue
             if at.ts in pressed or (not pressed and at.thread_ts == thread_ts):
@@ -182,9 +182,9 @@ class Desk:
 
     async def reopen(self, address: Address) -> SlackReply | None:
         """The message behind an address that an earlier process has kept; None where the app has been removed."""
-        lodging = Lodging.read(address.data)
+        at = SlackAddress.read(address.data)
         try:
-            return SlackReply(await self.workspaces.find(lodging.team), lodging, is_doubtful=True)
+            return SlackReply(await self.workspaces.find(at.team), at, is_doubtful=True)
         except NotInstalled:
             return None
 
@@ -254,7 +254,7 @@ class Desk:
         place = await self.threads.place(workspace, said.channel_id, said.user_id)
         conversation = await self.threads.conversation(workspace, said)
         thread_ts = said.thread_ts or ("" if place.is_direct or place.settings.threads == "never" else said.ts)
-        reply = SlackReply(workspace, self._lodging(place, key, thread_ts, conversation))
+        reply = SlackReply(workspace, self._address(place, key, thread_ts, conversation))
         utterance = Utterance(
             said.text, said.user_id, is_addressed=is_asked or place.is_direct, has_files=bool(said.files)
         )
@@ -281,8 +281,8 @@ class Desk:
             await reply.edit(self.voice.refusal(error.user_message))
             return
         if request.is_private and not place.is_direct:
-            reply.lodging = replace(reply.lodging, channel="", thread_ts="")
-        request = replace(request, asker=said.user_id, thread=reply.lodging.conversation, channel=place.public_id)
+            reply.at = replace(reply.at, channel="", thread_ts="")
+        request = replace(request, asker=said.user_id, thread=reply.at.conversation, channel=place.public_id)
         await self._submit(request, reply, attachments)
 
     async def _read_files(self, workspace: Workspace, said: Said) -> list[Attachment]:
@@ -321,13 +321,15 @@ class Desk:
     async def _post_sources(self, job: ResearchJob, reply: SlackReply) -> None:
         result = await self.researcher.result(job.id)
         shown = all_sources_message(await self.researcher.sources(job.id), result.answer if result else None)
-        at = reply.lodging
-        ts = await post(reply.client, Spot(at.channel, at.thread_ts), shown, Mark(at.key, "sources", at.conversation))
+        at = reply.at
+        ts = await post(
+            reply.client, ThreadAddress(at.channel, at.thread_ts), shown, Mark(at.key, "sources", at.conversation)
+        )
         await self.researcher.note_shown(job.id, [shown_at(at.team, at.channel, ts)])
 
     async def _tell(self, message: SlackMessage, place: Place, reply: SlackReply) -> None:
         """To the asker alone where Slack lets us, else where it was said."""
-        spot = Spot(place.channel_id, reply.lodging.thread_ts)
+        spot = ThreadAddress(place.channel_id, reply.at.thread_ts)
         if place.is_direct or not await whisper(reply.client, spot, place.user_id, message):
             await reply.edit(message)
 
@@ -355,10 +357,10 @@ class Desk:
                 if await self.researcher.forget_asked(asked, scope=scope):
                     self.taking_away.hurry()
 
-    def _lodging(
+    def _address(
         self, place: Place, key: str, thread_ts: str = "", conversation: str = "", *, response_url: str = ""
-    ) -> Lodging:
-        return Lodging(
+    ) -> SlackAddress:
+        return SlackAddress(
             place.team_id, place.user_id, key, place.channel_id, thread_ts,
             conversation=conversation, response_url=response_url,
         )  # fmt: skip
@@ -366,7 +368,7 @@ class Desk:
 
 def key_of(reply: SlackReply) -> str:
     """What a job is stored under, so that the same message makes one job only."""
-    return f"{translate.PLATFORM}:{reply.lodging.team}:{reply.lodging.key}"
+    return f"{translate.PLATFORM}:{reply.at.team}:{reply.at.key}"
 
 
 async def _awaited(work: Awaitable[None]) -> None:

@@ -1,22 +1,37 @@
-"""Ideas, implementations and reports as Slack blocks: lists with their sources, code as preformatted text. Pure."""
+"""What was found, and the claims of a checked message, as Slack blocks: each with its source. Pure."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from adapters.chat.code import about, excerpt, rest_of
 from adapters.chat.fitting import fit
-from adapters.chat.slack.blocks import SECTION_LIMIT, Block, context, escaped, plain, preformatted, section
-from adapters.chat.slack.places import place_of
+from adapters.chat.slack.blocks import SECTION_LIMIT, Block, context, escaped, place_of, plain, preformatted, section
+from core import wording
+from core.answer import Evidence
+from core.checks import CheckedClaim, Stand
 from core.findings.files import MAX_CODE_CHARS, fits_in_chat
 from core.findings.viewing import FindingsView, FoundItem
 from core.presentation.card import AnswerCard, FoundEntry
-from core.wording import counted
+from core.source import Source
 
 ITEM_ROOM = 600
 ABOUT_ROOM = 400
 SHOWN_ITEMS = 10  # of a mode: three blocks each, and a message has fifty
 LONG_CODE = 400  # of code that comes as a file, its beginning
+CLAIM_ROOM = 500
+QUOTE_ROOM = 400
+SHOWN_CLAIMS = 12
+QUOTES_A_SIDE = 1  # the page has them all
+ICONS = {
+    Stand.SUPPORTED: "✅",
+    Stand.CONTRADICTED: "❌",
+    Stand.DIFFERS: "≠",
+    Stand.MIXED: "⚖️",
+    Stand.UNCONFIRMED: "◐",
+    Stand.NO_EVIDENCE: "❔",
+}
 
 
 def finding_blocks(card: AnswerCard) -> list[Block]:
@@ -30,7 +45,7 @@ def finding_blocks(card: AnswerCard) -> list[Block]:
         if not mode or shown[mode] <= room:
             blocks += _entry(entry, card.findings)
         elif shown[mode] == room + 1:
-            blocks.append(context(f"and {counted(of_mode[mode] - room, 'more result')} on the page"))
+            blocks.append(context(f"and {wording.counted(of_mode[mode] - room, 'more result')} on the page"))
     return blocks
 
 
@@ -61,3 +76,27 @@ def _item(entry: FoundEntry, item: FoundItem, view: FindingsView) -> list[Block]
     said_of_it = [plain(rest, ABOUT_ROOM), place_of(source) if source else "", plain(about(item), ABOUT_ROOM)]
     blocks.append(context(" · ".join(filter(None, said_of_it)) or "…"))
     return blocks
+
+
+def check_blocks(checks: Sequence[CheckedClaim], sources: Sequence[Source]) -> list[Block]:
+    by_id = {source.id: source for source in sources}
+    blocks = [section(_claim_text(check, by_id)) for check in checks[:SHOWN_CLAIMS]]
+    if len(checks) > SHOWN_CLAIMS:
+        blocks.append(context(f"and {wording.counted(len(checks) - SHOWN_CLAIMS, 'claim')} more on the page"))
+    return blocks
+
+
+def _claim_text(check: CheckedClaim, sources: dict[str, Source]) -> str:
+    """`✅ *Supported*: “…”`, then for each side the first quote with its source; within a section's limit."""
+    head = f"{ICONS[check.stand]} *{wording.STANDS[check.stand.value]}*: “{plain(check.claim, CLAIM_ROOM)}”"
+    lines = [_quote_lines(entry, sources, is_for=True) for entry in check.supporting[:QUOTES_A_SIDE]]
+    lines += [_quote_lines(entry, sources, is_for=False) for entry in check.contradicting[:QUOTES_A_SIDE]]
+    whole = "\n".join([head, *lines])
+    return whole if len(whole) < SECTION_LIMIT else head
+
+
+def _quote_lines(entry: Evidence, sources: dict[str, Source], *, is_for: bool) -> str:
+    said = wording.evidence_line(entry.quote, entry.verdict, is_for=is_for)
+    source = sources.get(entry.source_id)
+    where = f" [{source.number}] {place_of(source)}" if source else ""
+    return f"> {plain(said, QUOTE_ROOM)}{where}"

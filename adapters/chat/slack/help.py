@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from adapters.chat.slack.blocks import Block, SlackMessage, message, section
+from adapters.chat.slack.blocks import Block, section
+from adapters.chat.slack.message import SlackMessage, message
 from core.help import HOW_TO_ASK, Typed, help_entries, mode_entries
 
 TYPED = Typed(

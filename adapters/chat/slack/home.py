@@ -8,21 +8,11 @@ from typing import TYPE_CHECKING
 
 from slack_sdk.web.async_client import AsyncWebClient
 
-from adapters.chat.slack.blocks import (
-    SECTION_LIMIT,
-    Block,
-    SlackMessage,
-    context,
-    divider,
-    escaped,
-    header,
-    message,
-    plain,
-    section,
-)
+from adapters.chat.slack.blocks import SECTION_LIMIT, Block, context, divider, escaped, header, plain, section
 from adapters.chat.slack.client import FAULTS, Workspace, reason
 from adapters.chat.slack.help import help_blocks
-from adapters.chat.slack.poster import Mark, Spot, post
+from adapters.chat.slack.message import SlackMessage, message
+from adapters.chat.slack.poster import Mark, ThreadAddress, post
 from adapters.chat.slack.translate import Payload, tenant_of
 from core import wording
 from core.answer import JobResult
@@ -101,7 +91,7 @@ async def welcome(client: AsyncWebClient, user: str, key: str) -> None:
     """To whoever installed the app, in direct messages; `key` names the installation."""
     try:
         opened = await client.conversations_open(users=user)
-        await post(client, Spot(str(opened["channel"]["id"])), welcome_message(), Mark(f"welcome:{key}"))
+        await post(client, ThreadAddress(str(opened["channel"]["id"])), welcome_message(), Mark(f"welcome:{key}"))
     except FAULTS as exc:
         _log.warning("nobody was welcomed", extra={"reason": reason(exc)})
 

@@ -19,8 +19,7 @@ from slack_sdk.oauth.installation_store import Bot, Installation
 from slack_sdk.oauth.installation_store.async_installation_store import AsyncInstallationStore
 from slack_sdk.oauth.token_rotation.async_rotator import AsyncTokenRotator
 
-from adapters.chat.slack.client import FAULTS, Client, NotInstalled, Workspace, reason
-from adapters.chat.slack.stream import StreamGate
+from adapters.chat.slack.client import FAULTS, Client, NotInstalled, StreamGate, Workspace, reason
 from adapters.chat.slack.translate import tenant_of
 from core.errors import GorkdError, StoreError
 from core.ports import TokenStore, Turns

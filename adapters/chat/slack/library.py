@@ -13,12 +13,13 @@ from aiohttp import ClientSession
 from adapters.chat.library import LiveTalks
 from adapters.chat.slack import translate
 from adapters.chat.slack.admins import Admins
-from adapters.chat.slack.blocks import Block, SlackMessage
+from adapters.chat.slack.blocks import Block
 from adapters.chat.slack.client import FAULTS, Workspace, Workspaces, reason
 from adapters.chat.slack.files import download
 from adapters.chat.slack.library_modals import ADD, Asked, ask_modal, paper_options, wish_modal
 from adapters.chat.slack.library_render import Press
-from adapters.chat.slack.reply import Lodging, SlackReply
+from adapters.chat.slack.message import SlackMessage
+from adapters.chat.slack.reply import SlackAddress, SlackReply
 from adapters.chat.slack.threads import Threads
 from adapters.chat.slack.translate import Payload, Place, Said, SlackFile
 from core.errors import GorkdError
@@ -157,14 +158,14 @@ class SlackLibrary:
         place = await self.threads.place(workspace, asked.channel, user)
         thread = asked.thread or _own_thread(place)
         is_admin = place.is_direct or (needs_admin and await self.admins.is_admin(workspace, user))
-        lodging = Lodging(
+        at = SlackAddress(
             place.team_id, user, key, place.channel_id, asked.thread_ts,
             conversation=thread, response_url=asked.response_url,
         )  # fmt: skip
         speaker = Speaker(
             place.scope, thread, user, is_admin=is_admin, key=f"{place.team_id}:{key}", channel=place.public_id
         )
-        return speaker, SlackReply(workspace, lodging)
+        return speaker, SlackReply(workspace, at)
 
     def _incoming(self, workspace: Workspace, file: SlackFile) -> Incoming:
         load = partial(download, file, workspace, self.session, api_url=self.api_url, max_bytes=MAX_PAPER_BYTES)

@@ -12,20 +12,17 @@ from adapters.chat.fitting import fit, last_lines, units
 from adapters.chat.slack.blocks import (
     SECTION_LIMIT,
     Block,
-    SlackMessage,
     actions,
     button,
     context,
     escaped,
     header,
     link_button,
-    message,
     plain,
     section,
-    sentence_message,
 )
+from adapters.chat.slack.message import SlackMessage, Upload, message, sentence_message
 from adapters.chat.slack.render import CANCEL, VIEW
-from adapters.chat.slack.uploads import Upload
 from core.library import wording
 from core.library.session import Said, Speaker
 from core.library.states import COMMANDS

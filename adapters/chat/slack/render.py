@@ -14,7 +14,6 @@ from adapters.chat.fitting import fit, units
 from adapters.chat.slack.blocks import (
     SECTION_LIMIT,
     Block,
-    SlackMessage,
     actions,
     button,
     confirmation,
@@ -23,16 +22,14 @@ from adapters.chat.slack.blocks import (
     escaped,
     header,
     link_button,
-    message,
+    place_of,
     plain,
     prose,
     section,
-    sentence_message,
     thumbs,
 )
-from adapters.chat.slack.checks import check_blocks
-from adapters.chat.slack.findings import finding_blocks
-from adapters.chat.slack.places import place_of
+from adapters.chat.slack.findings import check_blocks, finding_blocks
+from adapters.chat.slack.message import SlackMessage, message, sentence_message
 from adapters.chat.slack.plan import passed_sentences, read_plan, sentence_text
 from core import wording
 from core.answer import JobResult, ResearchAnswer

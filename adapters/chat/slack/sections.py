@@ -12,11 +12,12 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from adapters.chat.slack.blocks import TITLE_LIMIT, Block, context, label, sentence_message
+from adapters.chat.slack.blocks import TITLE_LIMIT, Block, context, label
 from adapters.chat.slack.client import FAULTS, Workspace, reason
 from adapters.chat.slack.desk import Desk, key_of
 from adapters.chat.slack.files import read_files
-from adapters.chat.slack.reply import Lodging, SlackReply
+from adapters.chat.slack.message import sentence_message
+from adapters.chat.slack.reply import SlackAddress, SlackReply
 from adapters.chat.slack.translate import PLATFORM, SlackFile, described_file
 from core import wording
 from core.attachments import Attachment
@@ -82,8 +83,8 @@ class Sections:
             if done:
                 await ack(response_action="errors", errors={_block_of(error, files): error.user_message})
             else:
-                lodging = Lodging(asked.team, asked.user, "", response_url=asked.response_url)
-                await SlackReply(workspace, lodging).respond(sentence_message(error.user_message))
+                at = SlackAddress(asked.team, asked.user, "", response_url=asked.response_url)
+                await SlackReply(workspace, at).respond(sentence_message(error.user_message))
             return
         await self._begin(workspace, asked, str(view.get("id") or ""), which, attachments)
         if done:
@@ -104,11 +105,11 @@ class Sections:
         conversation = f"{PLATFORM}:{asked.channel}:{key}"
         is_private = place.settings.visibility == "private"
         shown_in = "" if is_private and not place.is_direct else place.channel_id
-        lodging = Lodging(
+        at = SlackAddress(
             place.team_id, place.user_id, key, shown_in,
             conversation=conversation, response_url=asked.response_url,
         )  # fmt: skip
-        reply = SlackReply(workspace, lodging)
+        reply = SlackReply(workspace, at)
         request = ResearchRequest(
             words_for(which),
             place.own_scope if is_private else place.scope,

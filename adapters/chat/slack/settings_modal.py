@@ -9,7 +9,6 @@ from adapters.chat.slack.blocks import (
     SECTION_LIMIT,
     TITLE_LIMIT,
     Block,
-    SlackMessage,
     actions,
     button,
     context,
@@ -17,11 +16,10 @@ from adapters.chat.slack.blocks import (
     escaped,
     header,
     label,
-    message,
     plain,
     section,
-    sentence_message,
 )
+from adapters.chat.slack.message import SlackMessage, message, sentence_message
 from core import wording
 from core.events import Json
 from core.settings.desk import KeptSettings, SettingChange
