@@ -9,7 +9,7 @@ from typing import cast
 
 import discord
 
-from adapters.chat.desk import Renew, Say, ShowSources, Steer, renew
+from adapters.chat.desk import Renew, Say, ShowSources, Steer, obey, renew, sources_of
 from adapters.chat.desk import press as pressed
 from adapters.chat.discord.acks import acknowledge, open_form
 from adapters.chat.discord.client import ResearchClient
@@ -44,7 +44,7 @@ async def press_button(bot: ResearchClient, interaction: Asked, press: Press, jo
 
     async def make() -> DiscordMessage:
         if press is Press.SHARED_SOURCES:  # who shared the answer shared its sources; only a shared message has it
-            return await _listed(bot, job_id)
+            return bot.voice.notice(sources_text(*await sources_of(bot.researcher, job_id)))
         return await _told(bot, interaction, press, await _visible(bot, interaction, job_id))
 
     shown = await bot.whisper(interaction, make, ephemeral=press is not Press.SHARE_HERE)
@@ -130,10 +130,9 @@ async def _told(bot: ResearchClient, interaction: Asked, press: Press, job: Rese
         case Say(sentence):
             return bot.voice.refusal(sentence)
         case ShowSources():
-            return await _listed(bot, job.id)
-        case Steer(_, steering) as deed:
-            await bot.researcher.steer(job.id, steering, scope=job.scope)
-            return bot.voice.notice(deed.heard)
+            return bot.voice.notice(sources_text(*await sources_of(bot.researcher, job.id)))
+        case Steer() as deed:
+            return bot.voice.notice(await obey(deed, bot.researcher, str(interaction.user.id)))
         case _:
             return await _told_here(bot, interaction, press, job)
 
@@ -157,11 +156,6 @@ async def _shared(bot: ResearchClient, interaction: Asked, job: ResearchJob) -> 
         raise JobNotFound(job.id)
     sources = await bot.researcher.sources(job.id)
     return bot.voice.shared(job, result, sources, by=interaction.user.display_name)
-
-
-async def _listed(bot: ResearchClient, job_id: str) -> DiscordMessage:
-    result = await bot.researcher.result(job_id)
-    return bot.voice.notice(sources_text(await bot.researcher.sources(job_id), result.answer if result else None))
 
 
 async def _vote(bot: ResearchClient, interaction: Asked, job_id: str, *, good: bool) -> None:

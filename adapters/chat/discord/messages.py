@@ -19,7 +19,9 @@ from adapters.chat.desk import (
     ShowSources,
     Steer,
     Utterance,
+    obey,
     renew,
+    sources_of,
 )
 from adapters.chat.desk import hear as hear_words
 from adapters.chat.discord.client import ResearchClient
@@ -156,16 +158,9 @@ async def _do(bot: ResearchClient, deed: Deed, place: Place, spot: MessageAddres
         case Show():
             said = bot.voice.notice(help_text())
         case ShowSources(job):
-            result = await researcher.result(job.id)
-            listed = sources_text(await researcher.sources(job.id), result.answer if result else None)
-            said = bot.voice.notice(listed)
-        case Forget(job):
-            await researcher.forget(job.id, asker, scope=job.scope)
-            bot.taking_away.hurry()
-            said = bot.voice.notice(wording.FORGOTTEN)
-        case Steer(job, steering):
-            await researcher.steer(job.id, steering, scope=job.scope)
-            said = bot.voice.notice(deed.heard)
+            said = bot.voice.notice(sources_text(*await sources_of(researcher, job.id)))
+        case Forget() | Steer():
+            said = bot.voice.notice(await obey(deed, researcher, asker, bot.taking_away))
         case _:
             return
     shown = bot.reply(spot)

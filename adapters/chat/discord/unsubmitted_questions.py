@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from adapters.chat.discord.delivery import PLATFORM, DiscordReply, MessageAddress
 from adapters.chat.discord.render import DiscordVoice
-from adapters.chat.placing import place
-from adapters.chat.reply import AddressDead, Pace
+from adapters.chat.live import tried
+from adapters.chat.reply import Pace
 from core.delivery import Address
 from core.errors import GorkdError
 from core.job import ResearchRequest, Scope
@@ -66,23 +66,12 @@ class UnsubmittedQuestions:
             question, scope, address = _read(note)
             is_stored = await self._researcher.asked(key, scope=scope) is not None  # its message lives as any other
             reply = None if is_stored else await reopen(address)
-            if reply is not None and not await self._ask_again(reply, question, key):
+            said = self._voice.refusal(RESTARTED.format(said=one_line(question)))
+            if reply is not None and not await tried(reply, said, key, self._pace):
                 continue
             await self._kept.erase(key)
             ended += reply is not None
         return ended
-
-    async def _ask_again(self, reply: DiscordReply, question: str, key: str) -> bool:
-        """Whether it is said, or there is no place left to say it."""
-        said = self._voice.refusal(RESTARTED.format(said=one_line(question)))
-        try:
-            await place(reply, said, key, self._pace, may_repost=False)
-        except AddressDead:
-            _log.warning("no place is left to have a question asked again")
-        except Exception:  # noqa: BLE001 -- whatever Discord raised; it is tried again at the next start
-            _log.warning("a question is not asked again yet", exc_info=True)
-            return False
-        return True
 
 
 def _note(request: ResearchRequest, spot: MessageAddress) -> Address:

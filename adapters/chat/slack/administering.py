@@ -8,7 +8,7 @@ from typing import Any
 
 from adapters.chat.slack.admins import Admins
 from adapters.chat.slack.blocks import Block
-from adapters.chat.slack.client import FAULTS, Workspace, reason
+from adapters.chat.slack.client import Workspace, open_view
 from adapters.chat.slack.message import SlackMessage, sentence_message
 from adapters.chat.slack.settings_modal import (
     given_settings,
@@ -51,14 +51,8 @@ class Administration:
         """Show the form, which a trigger allows for 3 s; else the sentence that says why not. Raises `StoreError`."""
         if not await self.admins.is_admin(workspace, user):
             return sentence_message(wording.SETTINGS_ADMINS_ONLY)
-        try:
-            await workspace.client.views_open(
-                trigger_id=trigger_id, view=await self._form(tenant_of(workspace.team_id))
-            )
-        except FAULTS as exc:
-            _log.warning("settings were not shown", extra={"reason": reason(exc)})
-            return sentence_message(NOT_OPENED)
-        return None
+        form = await self._form(tenant_of(workspace.team_id))
+        return None if await open_view(workspace, trigger_id, form) else sentence_message(NOT_OPENED)
 
     async def pressed(self, workspace: Workspace, body: Payload) -> None:
         """The button on somebody's App Home."""
@@ -68,12 +62,8 @@ class Administration:
             said = refused.text if refused else ""
         except GorkdError as error:
             said = error.user_message
-        if not said:
-            return
-        try:
-            await workspace.client.views_open(trigger_id=trigger_id, view=refusal_modal(said))
-        except FAULTS as exc:
-            _log.warning("a refusal was not shown", extra={"reason": reason(exc)})
+        if said:
+            await open_view(workspace, trigger_id, refusal_modal(said))
 
     async def submitted(self, workspace: Workspace, body: Payload) -> dict[str, Any]:
         """What Slack is answered: the errors by field, or what to show in place of the form."""

@@ -112,6 +112,29 @@ def confirmation(title: str, text: str, *, yes: str) -> Block:
     }
 
 
+def modal(
+    callback_id: str, title: str, blocks: Sequence[Block], *, submit: str, metadata: str = "", close: str = ""
+) -> Block:
+    """A form; `metadata` comes back with it. Without a `submit` it only shows something."""
+    made: Block = {"type": "modal", "title": label(title, TITLE_LIMIT)}
+    made["close"] = label(close or wording.CANCEL, TITLE_LIMIT)
+    made["blocks"] = [*blocks]
+    if submit:
+        made |= {"callback_id": callback_id, "private_metadata": metadata, "submit": label(submit, TITLE_LIMIT)}
+    return made
+
+
+def entry(name: str, said: str, element: Block, *, is_optional: bool = False, hint: str = "") -> Block:
+    """A field of a form, whose block and action have one name."""
+    made: Block = {"type": "input", "block_id": name, "optional": is_optional, "label": label(said, 150)}
+    return {**made, "element": {"action_id": name, **element}, **({"hint": label(hint, 300)} if hint else {})}
+
+
+def text_input(limit: int, hint: str, *, is_long: bool = True) -> Block:
+    made: Block = {"type": "plain_text_input", "max_length": limit, "placeholder": label(hint, 150)}
+    return {**made, "multiline": True} if is_long else made
+
+
 def thumbs(action_id: str, job_id: str) -> Block:
     """Slack's own pair of feedback buttons; the value says which was clicked."""
     good: Block = {

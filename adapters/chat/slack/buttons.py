@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
-from adapters.chat.desk import Deed, Renew, Say, ShowSources, Steer, press, renew
-from adapters.chat.slack.client import FAULTS, Workspace, reason
+from adapters.chat.desk import Deed, Renew, Say, ShowSources, Steer, obey, press, renew, sources_of
+from adapters.chat.slack.client import FAULTS, Workspace, open_view, reason
 from adapters.chat.slack.desk import Desk, key_of
 from adapters.chat.slack.message import SlackMessage, sentence_message
 from adapters.chat.slack.modals import feedback_modal, said_in_modal, wish_modal
@@ -126,10 +126,7 @@ class Buttons:
         """A trigger lives for 3 s."""
         told = {name: value for name, value in vars(click).items() if name not in ("workspace", "trigger_id")}
         view = wish_modal(json.dumps({**told, "value": job.id, "trigger_id": ""}))
-        try:
-            await click.workspace.client.views_open(trigger_id=click.trigger_id, view=view)
-        except FAULTS as exc:
-            _log.warning("could not ask what is to be better", extra={"reason": reason(exc)})
+        if not await open_view(click.workspace, click.trigger_id, view):
             await self._whisper(click, wording.FORM_NOT_OPENED)
 
     async def _handle(
@@ -153,15 +150,12 @@ class Buttons:
     async def _do(self, deed: Deed, click: Click) -> None:
         """Raises `GorkdError`."""
         match deed:
-            case Say(sentence):
-                await self._whisper(click, sentence)
             case ShowSources(job):
-                await self._show_sources(click, job)
+                await self._show(click, all_sources_message(*await sources_of(self.desk.researcher, job.id)))
             case Renew():
                 await self._renew(deed, click)
-            case Steer(job, steering):
-                await self.desk.researcher.steer(job.id, steering, scope=job.scope)
-                await self._whisper(click, deed.heard)
+            case Say() | Steer():
+                await self._whisper(click, await obey(deed, self.desk.researcher, click.user))
 
     async def _renew(self, deed: Renew, click: Click) -> None:
         """A retry takes the place of the message that told of the failure."""
@@ -192,11 +186,6 @@ class Buttons:
             raise JobNotFound(job_id)
         return job
 
-    async def _show_sources(self, click: Click, job: ResearchJob) -> None:
-        result = await self.desk.researcher.result(job.id)
-        sources = await self.desk.researcher.sources(job.id)
-        await self._show(click, all_sources_message(sources, result.answer if result else None))
-
     async def _share(self, click: Click, job: ResearchJob) -> None:
         """Into the channel itself, once an answer, by whoever asked for it."""
         result = await self.desk.researcher.result(job.id)
@@ -224,19 +213,11 @@ class Buttons:
         await reply.edit(replace(self.desk.voice.outcome(job, result, sources, may_offer=False), threaded=None))
 
     async def _rate(self, click: Click, job: ResearchJob) -> None:
+        """The vote counts without a reason too."""
         is_good = click.value.startswith("good:")
-        if not is_good:
-            await self._ask_why(click, job)
+        is_asked = not is_good and await open_view(click.workspace, click.trigger_id, feedback_modal(job.id))
         await self.desk.researcher.rate(job.id, click.user, good=is_good, scope=job.scope)
-        if is_good:
-            await self._whisper(click, wording.THANKS)
-
-    async def _ask_why(self, click: Click, job: ResearchJob) -> None:
-        """A trigger lives for 3 s; the vote counts without a reason too."""
-        try:
-            await click.workspace.client.views_open(trigger_id=click.trigger_id, view=feedback_modal(job.id))
-        except FAULTS as exc:
-            _log.warning("could not ask what went wrong", extra={"reason": reason(exc)})
+        if not is_asked:
             await self._whisper(click, wording.THANKS)
 
     def _reply(self, click: Click, job: ResearchJob, key: str, *, thread_ts: str, ts: str = "") -> SlackReply:

@@ -211,6 +211,16 @@ def web_client(
     )
 
 
+async def open_view(workspace: Workspace, trigger_id: str, view: Mapping[str, Any]) -> bool:
+    """Show a form, which a trigger allows for 3 s; whether Slack has done so."""
+    try:
+        await workspace.client.views_open(trigger_id=trigger_id, view=dict(view))
+    except FAULTS as exc:
+        _log.warning("form not opened", extra={"reason": reason(exc)})
+        return False
+    return True
+
+
 def reason(error: Exception) -> str:
     """Slack's own word for what went wrong, e.g. `not_in_channel`; the kind of error when the reply was lost."""
     if isinstance(error, SlackApiError):

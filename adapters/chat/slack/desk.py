@@ -26,7 +26,9 @@ from adapters.chat.desk import (
     Steer,
     Utterance,
     hear,
+    obey,
     renew,
+    sources_of,
 )
 from adapters.chat.live import LiveAnswers
 from adapters.chat.slack import translate
@@ -301,8 +303,6 @@ class Desk:
     async def _do(self, deed: Deed, place: Place, reply: SlackReply) -> None:
         """Whatever was said but a question. Raises `GorkdError`."""
         match deed:
-            case Say(sentence):
-                await self._tell(self.voice.refusal(sentence), place, reply)
             case Show(what):
                 await self._tell(await self._history(place) if what == "history" else help_message(), place, reply)
             case Renew(job):
@@ -310,17 +310,12 @@ class Desk:
                 await self.begin(submit, reply, job.scope)
             case ShowSources(job):
                 await self._post_sources(job, reply)
-            case Forget(job):
-                await self.researcher.forget(job.id, place.user_id, scope=job.scope)
-                self.taking_away.hurry()
-                await self._tell(self.voice.refusal(wording.FORGOTTEN), place, reply)
-            case Steer(job, steering):
-                await self.researcher.steer(job.id, steering, scope=job.scope)
-                await self._tell(self.voice.refusal(deed.heard), place, reply)
+            case Say() | Forget() | Steer():
+                said = await obey(deed, self.researcher, place.user_id, self.taking_away)
+                await self._tell(self.voice.refusal(said), place, reply)
 
     async def _post_sources(self, job: ResearchJob, reply: SlackReply) -> None:
-        result = await self.researcher.result(job.id)
-        shown = all_sources_message(await self.researcher.sources(job.id), result.answer if result else None)
+        shown = all_sources_message(*await sources_of(self.researcher, job.id))
         at = reply.at
         ts = await post(
             reply.client, ThreadAddress(at.channel, at.thread_ts), shown, Mark(at.key, "sources", at.conversation)

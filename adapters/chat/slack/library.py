@@ -14,7 +14,7 @@ from adapters.chat.library import LiveTalks
 from adapters.chat.slack import translate
 from adapters.chat.slack.admins import Admins
 from adapters.chat.slack.blocks import Block
-from adapters.chat.slack.client import FAULTS, Workspace, Workspaces, reason
+from adapters.chat.slack.client import Workspace, Workspaces, open_view
 from adapters.chat.slack.files import download
 from adapters.chat.slack.library_modals import ADD, Asked, ask_modal, paper_options, wish_modal
 from adapters.chat.slack.library_render import Press
@@ -69,10 +69,7 @@ class SlackLibrary:
         if text:
             await self._say(workspace, user, asked, text, key=str(command["trigger_id"]))
             return
-        try:
-            await workspace.client.views_open(trigger_id=str(command["trigger_id"]), view=ask_modal(asked))
-        except FAULTS as exc:
-            _log.warning("modal not opened", extra={"reason": reason(exc)})
+        if not await open_view(workspace, str(command["trigger_id"]), ask_modal(asked)):
             await self._say(workspace, user, asked, "help", key=str(command["trigger_id"]))
 
     async def submitted(self, body: Payload, text: str) -> None:
@@ -104,10 +101,7 @@ class SlackLibrary:
         """Improve: asks what is to be better, while the trigger lives."""
         _, asked, key = _pressed(body)
         workspace = await self.workspaces.find(_id(body, "team"))
-        try:
-            await workspace.client.views_open(trigger_id=str(body.get("trigger_id") or ""), view=wish_modal(asked))
-        except FAULTS as exc:
-            _log.warning("modal not opened", extra={"reason": reason(exc)})
+        if not await open_view(workspace, str(body.get("trigger_id") or ""), wish_modal(asked)):
             await self._say(workspace, _id(body, "user"), asked, "help", key=key)
 
     async def meant(self, workspace: Workspace, said: Said, *, is_addressed: bool) -> Words | Addition | None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from adapters.chat.slack.blocks import LABEL_LIMIT, TITLE_LIMIT, Block, label
+from adapters.chat.slack.blocks import LABEL_LIMIT, Block, entry, label, modal, text_input
 from core import wording
 from core.library.paper import Paper
 from core.library.states import COMMANDS
@@ -50,43 +50,22 @@ def ask_modal(asked: Asked) -> Block:
     """Any command, with a paper of the library or with words."""
     options: list[Block] = [_option(f"{name}: {does}", name) for name, does in DOES.items()]
     research = next(option for option in options if option["value"] == "research")
-    command: Block = {
-        "type": "static_select",
-        "action_id": COMMAND,
-        "options": [*options],
-        "initial_option": research,
-    }
-    words: Block = {
-        "type": "plain_text_input",
-        "action_id": ARGUMENT,
-        "max_length": ARGUMENT_LIMIT,
-        "placeholder": label("A question, feedback, an arXiv id, or page 3", 150),
-    }
-    paper: Block = {
-        "type": "external_select",
-        "action_id": PAPER,
-        "min_query_length": 0,
-        "placeholder": label("Find by id or title", 150),
-    }
-    blocks: list[Block] = [
-        _input(COMMAND, "What to do", command, optional=False),
-        _input(ARGUMENT, "Words", words),
-        _input(PAPER, f"Paper (for {', '.join(OF_A_PAPER[:2])} and the like)", paper),
+    command: Block = {"type": "static_select", "options": [*options], "initial_option": research}
+    words = text_input(ARGUMENT_LIMIT, "A question, feedback, an arXiv id, or page 3", is_long=False)
+    paper: Block = {"type": "external_select", "min_query_length": 0}
+    paper["placeholder"] = label("Find by id or title", 150)
+    blocks = [
+        entry(COMMAND, "What to do", command),
+        entry(ARGUMENT, "Words", words, is_optional=True),
+        entry(PAPER, f"Paper (for {', '.join(OF_A_PAPER[:2])} and the like)", paper, is_optional=True),
     ]
-    return _modal(ASK, "Paper library", "Go", asked, blocks)
+    return modal(ASK, "Paper library", blocks, submit="Go", metadata=asked.metadata)
 
 
 def wish_modal(asked: Asked) -> Block:
     """What `improve` is to mind."""
-    wish: Block = {
-        "type": "plain_text_input",
-        "action_id": ARGUMENT,
-        "multiline": True,
-        "max_length": ARGUMENT_LIMIT,
-        "placeholder": label(wording.IMPROVE_HINT, 150),
-    }
-    field = _input(ARGUMENT, wording.IMPROVE_LABEL, wish, optional=False)
-    return _modal(WISH, wording.IMPROVE_TITLE, wording.IMPROVE, asked, [field])
+    field = entry(ARGUMENT, wording.IMPROVE_LABEL, text_input(ARGUMENT_LIMIT, wording.IMPROVE_HINT))
+    return modal(WISH, wording.IMPROVE_TITLE, [field], submit=wording.IMPROVE, metadata=asked.metadata)
 
 
 def said_in_modal(view: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
@@ -121,19 +100,3 @@ def _given(view: Mapping[str, Any], field: str) -> str:
 
 def _option(text: str, value: str) -> Block:
     return {"text": label(text, LABEL_LIMIT), "value": value}
-
-
-def _input(name: str, said: str, element: Block, *, optional: bool = True) -> Block:
-    return {"type": "input", "block_id": name, "optional": optional, "label": label(said, 150), "element": element}
-
-
-def _modal(callback_id: str, title: str, submit: str, asked: Asked, blocks: Sequence[Block]) -> Block:
-    return {
-        "type": "modal",
-        "callback_id": callback_id,
-        "private_metadata": asked.metadata,
-        "title": label(title, TITLE_LIMIT),
-        "submit": label(submit, TITLE_LIMIT),
-        "close": label(wording.CANCEL, TITLE_LIMIT),
-        "blocks": [*blocks],
-    }

@@ -7,17 +7,19 @@ from typing import Any
 
 from adapters.chat.slack.blocks import (
     SECTION_LIMIT,
-    TITLE_LIMIT,
     Block,
     actions,
     button,
     context,
     divider,
+    entry,
     escaped,
     header,
     label,
+    modal,
     plain,
     section,
+    text_input,
 )
 from adapters.chat.slack.message import SlackMessage, message, sentence_message
 from core import wording
@@ -40,37 +42,27 @@ def settings_modal(
     kept: KeptSettings, ceilings: Ceilings, changes: Sequence[SettingChange], *, warning: str = ""
 ) -> Block:
     """What comes back carries the version it was filled in from."""
-    blocks: list[Json] = [section(f":warning: *{plain(warning, SECTION_LIMIT - 20)}*")] if warning else []
+    blocks = [section(f":warning: *{plain(warning, SECTION_LIMIT - 20)}*")] if warning else []
     for group, title in GROUPS.items():
         blocks += [header(title)]
         for field in FIELDS.values():
             if field.group == group and (element := _element(field, kept.settings, ceilings)):
-                blocks.append(_input(field, element))
+                blocks.append(entry(field.key, field.title, element, is_optional=not field.choices, hint=field.hint))
         blocks.append(divider())
     blocks.append(context("\n".join(_told(changes[:SHOWN_CHANGES])) or wording.NO_CHANGES_YET))
-    return {
-        "type": "modal",
-        "callback_id": SETTINGS,
-        "private_metadata": str(kept.version),
-        "title": label(TITLE, TITLE_LIMIT),
-        "submit": label("Save", TITLE_LIMIT),
-        "close": label(wording.CANCEL, TITLE_LIMIT),
-        "blocks": blocks,
-    }
+    return modal(SETTINGS, TITLE, blocks, submit="Save", metadata=str(kept.version))
 
 
 def saved_modal(changes: Sequence[SettingChange]) -> Block:
     """What has changed, in place of the form."""
     said = wording.SETTINGS_SAVED if changes else wording.SETTINGS_UNCHANGED
     lines = [f"*{FIELDS[change.key].title}*: {_from_to(change)}" for change in changes]
-    blocks: list[Json] = [section(f"{':white_check_mark: ' if changes else ''}{said}"), *map(section, lines)]
-    title, close = label(TITLE, TITLE_LIMIT), label("Close", TITLE_LIMIT)
-    return {"type": "modal", "title": title, "close": close, "blocks": blocks}
+    blocks = [section(f"{':white_check_mark: ' if changes else ''}{said}"), *map(section, lines)]
+    return modal("", TITLE, blocks, submit="", close="Close")
 
 
 def refusal_modal(sentence: str) -> Block:
-    title, close = label(TITLE, TITLE_LIMIT), label("Close", TITLE_LIMIT)
-    return {"type": "modal", "title": title, "close": close, "blocks": [section(plain(sentence, SECTION_LIMIT))]}
+    return modal("", TITLE, [section(plain(sentence, SECTION_LIMIT))], submit="", close="Close")
 
 
 def home_entries() -> list[Block]:
@@ -104,17 +96,6 @@ def _text(state: Mapping[str, Any]) -> str:
     return str(state.get("value") or "")
 
 
-def _input(field: Field, element: Block) -> Block:
-    return {
-        "type": "input",
-        "block_id": field.key,
-        "optional": not field.choices,
-        "label": label(field.title, 150),
-        "hint": label(field.hint, 300),
-        "element": {"action_id": field.key, **element},
-    }
-
-
 def _element(field: Field, settings: TenantSettings, ceilings: Ceilings) -> Block | None:
     """None for what there is nothing to choose of."""
     value = getattr(settings, field.key)
@@ -128,14 +109,8 @@ def _element(field: Field, settings: TenantSettings, ceilings: Ceilings) -> Bloc
         return _providers(value, ceilings.providers)
     if isinstance(TenantSettings.__dataclass_fields__[field.key].default, tuple):
         written: Block = {"initial_value": "\n".join(value)} if value else {}
-        hint = label("who.int\nnature.com" if field.key == "allow_domains" else "example.com", 150)
-        return {
-            "type": "plain_text_input",
-            "multiline": True,
-            "max_length": INPUT_LIMIT,
-            "placeholder": hint,
-            **written,
-        }
+        hint = "who.int\nnature.com" if field.key == "allow_domains" else "example.com"
+        return {**text_input(INPUT_LIMIT, hint), **written}
     return _number(field, value, ceilings)
 
 
