@@ -1,4 +1,4 @@
-"""Connecting to a platform that may be away: tried again until it is there, each time with a line that says so.
+"""Connecting to a platform that may be away, and taking up again what an outage or a dead process has left.
 
 Only a platform that itself refuses what the operator has set ends its bot; nothing else does.
 """
@@ -16,6 +16,7 @@ RETRY_S = (1.0, 5.0, 15.0, 60.0)  # between tries while a platform is away; the 
 LASTED_S = 60.0  # what broke after so long was connected: its first new try comes soon again
 
 _log = logging.getLogger(__name__)
+RESUME_EVERY_S = 60.0
 
 
 class PlatformAway(Exception):
@@ -53,3 +54,14 @@ async def run_by_itself(platform: str, run: Callable[[], Awaitable[None]]) -> No
         except Exception:  # noqa: BLE001 -- the boundary of one bot; the pages and the other bot go on
             _log.exception("%s broke; starting it again", platform, extra={"retry_s": RETRY_S[-1]})
         await asyncio.sleep(RETRY_S[-1])
+
+
+async def keep_resuming(resume: Callable[[], Awaitable[int]], *, every_s: float = RESUME_EVERY_S) -> None:
+    """Until cancelled; `resume` gives how many answers are followed again."""
+    while True:
+        try:
+            if resumed := await resume():
+                _log.info("answers followed again", extra={"count": resumed})
+        except Exception:  # noqa: BLE001 -- the boundary of this task; the next round may succeed
+            _log.exception("waiting answers could not be looked up")
+        await asyncio.sleep(every_s)

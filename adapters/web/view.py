@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from adapters.web.evidence_table import EvidenceSearch, evidence_searches
-from adapters.web.findings_view import FindingsPage, findings_page
+from adapters.web.findings_view import EvidenceSearch, FindingsPage, evidence_searches, findings_page
 from adapters.web.links import JobLinks
 from adapters.web.prose import Target, claim_tag, prose
 from adapters.web.source_view import Passage, SourceView, hint_of, passages_of, place_of, source_view

@@ -13,7 +13,7 @@ from typing import Any, cast
 import aiohttp
 import discord
 
-from adapters.chat.connecting import PlatformAway, keep_trying
+from adapters.chat.connecting import PlatformAway, keep_resuming, keep_trying
 from adapters.chat.deps import ChatDeps
 from adapters.chat.discord.administering import SettingsItem, press_settings, settings_of, submit_settings
 from adapters.chat.discord.buttons import press_button, submit_form
@@ -27,7 +27,6 @@ from adapters.chat.discord.payload import LibraryButton, Press
 from adapters.chat.discord.settings import DiscordSettings
 from adapters.chat.discord.translate import Asked
 from adapters.chat.discord.view import JobItem, LibraryItem, form_of, wish_of
-from adapters.chat.resuming import keep_resuming
 from core.delivery import Address
 from core.errors import SetupError
 

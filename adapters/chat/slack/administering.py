@@ -6,7 +6,6 @@ import logging
 from dataclasses import dataclass, field
 from typing import Any
 
-from adapters.chat.slack.admins import Admins
 from adapters.chat.slack.blocks import Block
 from adapters.chat.slack.client import Workspace, open_view
 from adapters.chat.slack.message import SlackMessage, sentence_message
@@ -17,6 +16,7 @@ from adapters.chat.slack.settings_modal import (
     saved_modal,
     settings_modal,
 )
+from adapters.chat.slack.threads import Admins
 from adapters.chat.slack.translate import Payload, tenant_of
 from core import wording
 from core.errors import GorkdError

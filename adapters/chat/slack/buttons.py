@@ -1,18 +1,21 @@
-"""What a click does. Each looks up its job and asks whether this person may see it here; some are its asker's alone."""
+"""What a click does, and the forms that some open. Each looks up its job and asks whether this person may see it here;
+some are its asker's alone.
+"""
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from adapters.chat.desk import Deed, Renew, Say, ShowSources, Steer, obey, press, renew, sources_of
+from adapters.chat.slack.blocks import Block, entry, modal, text_input
 from adapters.chat.slack.client import FAULTS, Workspace, open_view, reason
 from adapters.chat.slack.desk import Desk, key_of
 from adapters.chat.slack.message import SlackMessage, sentence_message
-from adapters.chat.slack.modals import feedback_modal, said_in_modal, wish_modal
 from adapters.chat.slack.poster import Mark, ThreadAddress, find, post, whisper
 from adapters.chat.slack.render import (
     ANSWER_NOW,
@@ -35,9 +38,11 @@ from adapters.chat.slack.reply import SlackAddress, SlackReply, shown_at
 from adapters.chat.slack.translate import PLATFORM, Payload, is_shown
 from core import wording
 from core.errors import GorkdError, JobNotFound
+from core.feedback import MAX_REASON_CHARS
 from core.job import ResearchJob
 
 _log = logging.getLogger(__name__)
+FEEDBACK, WISH, SAID = "feedback", "answer_wish", "reason"
 
 
 @dataclass(frozen=True)
@@ -239,3 +244,22 @@ class Buttons:
     def _reply_aside(self, click: Click) -> SlackReply:
         at = SlackAddress(click.workspace.team_id, click.user, "", response_url=click.response_url)
         return SlackReply(click.workspace, at)
+
+
+def feedback_modal(job_id: str) -> Block:
+    """Asks what went wrong, which need not be said; what comes back carries the job's id."""
+    asked = entry(SAID, wording.WRONG_LABEL, text_input(MAX_REASON_CHARS, wording.WRONG_HINT), is_optional=True)
+    return modal(FEEDBACK, wording.WRONG_TITLE, [asked], submit=wording.SEND, metadata=job_id)
+
+
+def wish_modal(click: str) -> Block:
+    """Asks what is to be better; `click` comes back with it."""
+    asked = entry(SAID, wording.IMPROVE_LABEL, text_input(MAX_REASON_CHARS, wording.IMPROVE_HINT))
+    return modal(WISH, wording.IMPROVE_TITLE, [asked], submit=wording.SEND, metadata=click)
+
+
+def said_in_modal(view: Mapping[str, Any]) -> tuple[str, str]:
+    """What a submitted modal carries, and what was written into it."""
+    values = (view.get("state") or {}).get("values") or {}
+    said = ((values.get(SAID) or {}).get(SAID) or {}).get("value")
+    return str(view.get("private_metadata") or ""), str(said or "")

@@ -35,7 +35,7 @@ from adapters.chat.slack import translate
 from adapters.chat.slack.administering import Administration
 from adapters.chat.slack.client import FAULTS, NotInstalled, Workspace, Workspaces, reason
 from adapters.chat.slack.files import read_files
-from adapters.chat.slack.help import help_message
+from adapters.chat.slack.home import help_message
 from adapters.chat.slack.library import SlackLibrary
 from adapters.chat.slack.message import SlackMessage, sentence_message
 from adapters.chat.slack.poster import Mark, ThreadAddress, post, take_away, whisper

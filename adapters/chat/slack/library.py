@@ -12,7 +12,6 @@ from aiohttp import ClientSession
 
 from adapters.chat.library import LiveTalks
 from adapters.chat.slack import translate
-from adapters.chat.slack.admins import Admins
 from adapters.chat.slack.blocks import Block
 from adapters.chat.slack.client import Workspace, Workspaces, open_view
 from adapters.chat.slack.files import download
@@ -20,7 +19,7 @@ from adapters.chat.slack.library_modals import ADD, Asked, ask_modal, paper_opti
 from adapters.chat.slack.library_render import Press
 from adapters.chat.slack.message import SlackMessage
 from adapters.chat.slack.reply import SlackAddress, SlackReply
-from adapters.chat.slack.threads import Threads
+from adapters.chat.slack.threads import Admins, Threads
 from adapters.chat.slack.translate import Payload, Place, Said, SlackFile
 from core.errors import GorkdError
 from core.library.adding import Incoming

@@ -1,4 +1,4 @@
-"""Which conversation a message belongs to, and which places are open to the whole workspace.
+"""Which conversation a message belongs to, which places are open to the whole workspace, and who its admins are.
 
 A conversation is named by its channel and first message. A thread that hangs on an answer of ours belongs
 to the conversation that answer was given in; that is remembered here, and stands in the answer's metadata.
@@ -10,9 +10,9 @@ import logging
 import math
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from adapters.chat.slack.client import FAULTS, Workspace, reason
 from adapters.chat.slack.poster import conversation_of
@@ -92,3 +92,25 @@ class Threads:
 
 def named(channel: str, ts: str) -> str:
     return f"{PLATFORM}:{channel}:{ts}" if ts else f"{PLATFORM}:{channel}"
+
+
+class Admins:
+    """Asks Slack once in `REMEMBERED_S` for each person."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._known: Remembered[bool] = Remembered(REMEMBERED_S, clock)
+
+    async def is_admin(self, workspace: Workspace, user: str) -> bool:
+        """Whoever cannot be looked up is none."""
+        known = self._known.get(workspace.team_id, user)
+        if known is not None:
+            return known
+        try:
+            described: Mapping[str, Any] = (await workspace.client.users_info(user=user)).get("user") or {}
+        except FAULTS as exc:
+            _log.warning("person is taken as no admin", extra={"reason": reason(exc)})
+            return False
+        is_own = not described.get("team_id") or described["team_id"] == workspace.team_id  # guests of shared channels
+        is_admin = is_own and (described.get("is_admin") is True or described.get("is_owner") is True)
+        self._known.put(workspace.team_id, user, value=is_admin)
+        return is_admin
