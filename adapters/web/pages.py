@@ -23,7 +23,7 @@ from adapters.web.papers import shown_papers
 from adapters.web.reading import reading_view
 from adapters.web.source_view import figure_of
 from adapters.web.timeline import timeline_view
-from adapters.web.view import JobView, job_view, said_so_far, stage_states
+from adapters.web.view import JobView, job_view
 from core import wording
 from core.codec import encode
 from core.deep.viewing import trace_lines
@@ -32,6 +32,7 @@ from core.findings.viewing import read_view
 from core.job import LOCAL, TERMINAL_STATUSES, ResearchJob, ResearchRequest
 from core.modes import DEFAULT_MODE, MODES, can_be_steered, option_words, read_modes
 from core.modes.options import CONTEXT, DEPTH, ROUNDS, TOP_K, NumberOption
+from core.presentation.card import said_so_far, stage_states
 from core.render import marks_legend
 from core.snapshot import Snapshot
 from core.steering import Steering, SteeringKind, read_steering

@@ -20,11 +20,9 @@ from core.markers import Grammar
 from core.modes import needs_files
 from core.page_links import is_private
 from core.presentation.card import AnswerCard, answer_card
-from core.render import MARKER, cut, marked_section, one_line
-from core.snapshot import Snapshot
+from core.render import cut, marked_section, one_line
 from core.source import Source
 
-STAGES = (JobStatus.PLANNING, JobStatus.SEARCHING, JobStatus.FETCHING, JobStatus.SYNTHESIZING)
 _WEAKEST = 12  # sentences of which it is shown how strongly they are carried
 _DESCRIPTION_CHARS = 200  # of the answer, in a link's preview
 
@@ -107,25 +105,6 @@ class JobView:
     cited: tuple[SourceView, ...]
     uncited: tuple[SourceView, ...]
     evidence: tuple[EvidenceSearch, ...]
-
-
-def stage_states(snapshot: Snapshot) -> list[tuple[str, str, str]]:
-    """Each stage's name, its words, and whether it is `done`, `active` or `waiting`."""
-    names = [stage.value for stage in STAGES]
-    at = names.index(snapshot.stage) if snapshot.stage in names else -1
-    states = ["done" if number < at else "active" if number == at else "waiting" for number in range(len(names))]
-    return [
-        (name, wording.STATUS_MESSAGES[stage], state) for name, stage, state in zip(names, STAGES, states, strict=True)
-    ]
-
-
-def said_so_far(snapshot: Snapshot, section: str) -> list[tuple[str, str]]:
-    """Id and text of each sentence of the section, with its mark behind each bracket."""
-    return [
-        (sentence_id, MARKER.sub(rf"\g<0>{snapshot.marks.get(sentence_id, '')}", text))
-        for sentence_id, text in snapshot.sentences.items()
-        if sentence_id.startswith(section)
-    ]
 
 
 def job_view(

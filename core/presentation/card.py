@@ -21,12 +21,13 @@ from core.findings.telling import TITLES
 from core.findings.viewing import FindingsView, FoundItem, OtherAnswer, read_view
 from core.job import JobStatus, ResearchJob
 from core.refusal import refusal_in
-from core.render import cut, is_used, marked_section, marked_text, one_line, printable
+from core.render import MARKER, cut, is_used, marked_section, marked_text, one_line, printable
 from core.snapshot import Snapshot
 from core.source import Source
 
 Outcome = Literal["answered", "insufficient", "ended"]
 ICONS: Mapping[Outcome, str] = {"answered": "📊", "insufficient": "🔎", "ended": "⚠️"}
+STAGES = (JobStatus.PLANNING, JobStatus.SEARCHING, JobStatus.FETCHING, JobStatus.SYNTHESIZING)
 TITLE_CHARS = 40  # of a report's section where it is only named
 SHOWN_PLACES = 3  # of the sources of a running job, the latest
 _WEAKNESS = ["", "✓", "↪", "◐", "?", "✗"]
@@ -196,6 +197,25 @@ def progress_card(job: ResearchJob, snapshot: Snapshot, elapsed_s: float) -> Pro
         facts=(wording.duration(elapsed_s), *found),
         buttons=(*steer, CardButton("cancel")),
     )
+
+
+def stage_states(snapshot: Snapshot) -> list[tuple[str, str, str]]:
+    """Each stage's name, its words, and whether it is `done`, `active` or `waiting`."""
+    names = [stage.value for stage in STAGES]
+    at = names.index(snapshot.stage) if snapshot.stage in names else -1
+    states = ["done" if number < at else "active" if number == at else "waiting" for number in range(len(names))]
+    return [
+        (name, wording.STATUS_MESSAGES[stage], state) for name, stage, state in zip(names, STAGES, states, strict=True)
+    ]
+
+
+def said_so_far(snapshot: Snapshot, section: str) -> list[tuple[str, str]]:
+    """Id and text of each sentence of the section, with its mark behind each bracket."""
+    return [
+        (sentence_id, MARKER.sub(rf"\g<0>{snapshot.marks.get(sentence_id, '')}", text))
+        for sentence_id, text in snapshot.sentences.items()
+        if sentence_id.startswith(section)
+    ]
 
 
 def asked_part(job: ResearchJob) -> CardPart:
