@@ -25,7 +25,7 @@ from adapters.chat.deps import ChatDeps
 from adapters.chat.library import LiveTalks
 from adapters.chat.live import LiveAnswers
 from adapters.chat.reply import Pace
-from adapters.chat.slack.administering import Administration
+from adapters.chat.slack.administering import OPEN_SETTINGS, SETTINGS, Administration, home_entries
 from adapters.chat.slack.buttons import FEEDBACK, Buttons
 from adapters.chat.slack.buttons import WISH as ANSWER_WISH
 from adapters.chat.slack.client import (
@@ -43,15 +43,13 @@ from adapters.chat.slack.desk import Desk
 from adapters.chat.slack.events import add_events_route
 from adapters.chat.slack.home import Home
 from adapters.chat.slack.installations import Installations, InstalledWorkspaces, hear_departure
-from adapters.chat.slack.library import SlackLibrary
-from adapters.chat.slack.library_modals import ASK, PAPER, WISH, said_in_modal
+from adapters.chat.slack.library import ASK, PAPER, WISH, SlackLibrary, said_in_modal
 from adapters.chat.slack.library_render import IMPROVE, OPEN, SAVE, SlackLibraryVoice
 from adapters.chat.slack.oauth import InstallFlow, ShowPage, add_install_routes
 from adapters.chat.slack.poster import as_json
 from adapters.chat.slack.render import SlackVoice
 from adapters.chat.slack.sections import SECTION_COMMAND, SECTION_FORM, Sections
 from adapters.chat.slack.settings import SlackSettings
-from adapters.chat.slack.settings_modal import OPEN_SETTINGS, SETTINGS, home_entries
 from adapters.chat.slack.socket import check_app_token, keep_connected
 from adapters.chat.slack.threads import Threads
 from adapters.chat.slack.translate import PLATFORM

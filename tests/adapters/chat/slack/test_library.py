@@ -12,7 +12,7 @@ from slack_sdk.errors import SlackApiError
 
 from adapters.chat.slack.blocks import SECTION_LIMIT
 from adapters.chat.slack.client import web_client
-from adapters.chat.slack.library_modals import Asked, ask_modal, paper_options, said_in_modal, wish_modal
+from adapters.chat.slack.library import Asked, ask_modal, paper_options, said_in_modal, wish_modal
 from adapters.chat.slack.library_render import MAX_SECTIONS, Press, SlackLibraryVoice, mrkdwn_pieces
 from core.job import Scope
 from core.library import wording
