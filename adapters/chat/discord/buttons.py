@@ -16,7 +16,7 @@ from adapters.chat.discord.client import ResearchClient
 from adapters.chat.discord.payload import DiscordMessage, JobButton, Press
 from adapters.chat.discord.render import sources_text
 from adapters.chat.discord.translate import Asked, place_of_interaction
-from adapters.chat.discord.view import JobForm
+from adapters.chat.discord.view import job_form
 from adapters.chat.reply import AddressDead
 from core import wording
 from core.delivery import Address
@@ -31,7 +31,7 @@ _log = logging.getLogger(__name__)
 async def press_button(bot: ResearchClient, interaction: Asked, press: Press, job_id: str) -> None:
     """Every press is acknowledged, and ends in words or an answer."""
     if press in (Press.IMPROVE, Press.BAD):
-        await open_form(interaction, JobForm(press, job_id))
+        await open_form(interaction, job_form(press, job_id))
         if press is Press.BAD:  # the vote counts although nobody says why
             await _vote(bot, interaction, job_id, good=False)
         return

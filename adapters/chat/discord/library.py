@@ -15,7 +15,7 @@ from adapters.chat.discord.delivery import MessageAddress
 from adapters.chat.discord.files import incoming
 from adapters.chat.discord.payload import LibraryButton
 from adapters.chat.discord.translate import Asked, Place, place_of_interaction
-from adapters.chat.discord.view import WishForm
+from adapters.chat.discord.view import wish_form
 from adapters.chat.discord.words import word
 from core.errors import GorkdError
 from core.job import LOCAL, ResearchJob
@@ -101,7 +101,7 @@ async def hear_library(
 async def press_library(bot: ResearchClient, interaction: Asked, button: LibraryButton) -> None:
     """A button, or the form that one has opened."""
     if button.words == "improve":
-        await open_form(interaction, WishForm(button))
+        await open_form(interaction, wish_form(button))
         return
     spot = await acknowledge(interaction)
     if spot is None:
