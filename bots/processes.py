@@ -27,7 +27,7 @@ from core.page_links import PageLinks
 
 if TYPE_CHECKING:
     from adapters.chat.deps import ChatDeps
-    from adapters.chat.turns import ChatTurns
+    from adapters.chat.live import ChatTurns
     from adapters.web.preview import Preview
 
 log = logging.getLogger(__name__)
@@ -194,7 +194,7 @@ async def _listening(app: web.Application, settings: WebSettings) -> AsyncIterat
 async def _discord(env: Mapping[str, str], house: House) -> None:
     from adapters.chat.discord.bot import run_discord
     from adapters.chat.discord.settings import DiscordSettings
-    from adapters.chat.turns import ChatTurns
+    from adapters.chat.live import ChatTurns
 
     async with _chat_deps(env, house, ChatTurns()) as deps:
         await run_discord(deps, DiscordSettings.from_env(env))
@@ -272,7 +272,7 @@ async def _slack_events(app: web.Application, env: Mapping[str, str], house: Hou
 @contextmanager
 def _slack_turns(house: House) -> Iterator[ChatTurns]:
     """Under a name that this process has again when it is started again. Raises `SetupError`."""
-    from adapters.chat.turns import ChatTurns
+    from adapters.chat.live import ChatTurns
     from adapters.durable.slots import WorkerSlot
 
     slot = WorkerSlot.take(house.settings.data, kind="slack-app")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from adapters.chat.turns import ChatTurns
+    from adapters.chat.live import ChatTurns
     from core.delivery import OpenMessages
     from core.departures import Tenancy
     from core.library.session import LibraryTalks

@@ -14,9 +14,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Protocol, TypeVar
 
-from adapters.chat.live import LivingMessages, tried
+from adapters.chat.live import RENEW_EVERY_S, ChatTurns, LivingMessages, tried
 from adapters.chat.reply import Pace, Reply
-from adapters.chat.turns import RENEW_EVERY_S, ChatTurns
 from core import wording
 from core.delivery import Address
 from core.errors import GorkdError

@@ -2,7 +2,8 @@
 
 Whatever happens, the last thing a person sees is an answer, an honest refusal or a failure, and exactly one of
 them: the message's address is kept with the job until it has been delivered, so a restarted bot goes on where the
-last one stopped. Knows no platform: a platform gives a `Reply` to edit and a `Voice` that makes its payloads.
+last one stopped. Of several processes one has its turn to keep a message alive; who dies in it holds up the others
+for `TURN` at most. Knows no platform: a platform gives a `Reply` to edit and a `Voice` that makes its payloads.
 """
 
 from __future__ import annotations
@@ -12,12 +13,11 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from adapters.chat.reply import AddressDead, FilesRefused, Pace, Reply, StoppedByPerson, Voice
-from adapters.chat.turns import RENEW_EVERY_S, ChatTurns
 from core import wording
 from core.answer_files import AnswerFile
 from core.attachments import Attachment
@@ -26,10 +26,14 @@ from core.errors import GorkdError, JobNotFound, StoreError
 from core.job import TERMINAL_STATUSES, JobStatus, ResearchJob, ResearchRequest, Scope
 from core.library.session import Waiting
 from core.modes import files_of
+from core.ports import Turns
 from core.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from core.researcher import Researcher
+
+TURN = timedelta(seconds=120)  # longer than an upload and an edit may take together (reply.py)
+RENEW_EVERY_S = 30.0
 
 _log = logging.getLogger(__name__)
 
@@ -54,6 +58,36 @@ class _Live(Generic[Payload]):
 
 class _TakenOver(Exception):
     """Another process keeps the message alive."""
+
+
+@dataclass(frozen=True)
+class ChatTurns:
+    """`holder` names this process. Without `turns` it is the only one."""
+
+    turns: Turns | None = None
+    holder: str = ""
+
+    async def hold(self, name: str) -> bool:
+        """Whether it is this process's turn, from now on for `TURN`.
+
+        While the records cannot be reached it is: a word that is said twice is better than none.
+        """
+        if self.turns is None:
+            return True
+        try:
+            is_ours = await self.turns.keep(name, self.holder, ttl=TURN)
+            return is_ours or await self.turns.take(name, self.holder, ttl=TURN)
+        except StoreError as error:
+            _log.warning("turn not noted", extra={"turn": name, "error": str(error)})
+            return True
+
+    async def give_back(self, name: str) -> None:
+        if self.turns is None:
+            return
+        try:
+            await self.turns.give_back(name, self.holder)
+        except StoreError as error:
+            _log.warning("turn not given back", extra={"turn": name, "error": str(error)})
 
 
 _PACE = Pace()

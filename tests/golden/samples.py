@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, cast
 
 from adapters.chat.deps import ChatDeps
-from adapters.chat.turns import ChatTurns
+from adapters.chat.live import ChatTurns
 from core.answer import (
     Citation,
     Claim,

@@ -12,9 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adapters.chat.connecting import keep_resuming
-from adapters.chat.live import LiveAnswers, turn_of
+from adapters.chat.live import ChatTurns, LiveAnswers, turn_of
 from adapters.chat.reply import AddressDead, FilesRefused, Pace
-from adapters.chat.turns import ChatTurns
 from adapters.store.memory import MemoryEventLog
 from core import wording
 from core.answer import JobResult
