@@ -26,7 +26,7 @@ from core.library.pictures import PaperViews
 from core.page_links import PageLinks
 
 if TYPE_CHECKING:
-    from adapters.chat.deps import ChatDeps
+    from adapters.chat.connecting import ChatDeps
     from adapters.chat.live import ChatTurns
     from adapters.web.preview import Preview
 
@@ -220,7 +220,7 @@ def _refuse_wrong_discord(env: Mapping[str, str]) -> None:
 
 @asynccontextmanager
 async def _chat_deps(env: Mapping[str, str], house: House, turns: ChatTurns) -> AsyncIterator[ChatDeps]:
-    from adapters.chat.deps import ChatDeps
+    from adapters.chat.connecting import ChatDeps
     from bots.library import open_talks
 
     links = page_links(env, house.settings)

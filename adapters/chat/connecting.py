@@ -1,4 +1,4 @@
-"""Connecting to a platform that may be away, and taking up again what an outage or a dead process has left.
+"""What a bot is built from and how it connects: to a platform that may be away, taking up again what was left.
 
 Only a platform that itself refuses what the operator has set ends its bot; nothing else does.
 """
@@ -9,14 +9,37 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from core.errors import SetupError
 
+if TYPE_CHECKING:
+    from adapters.chat.live import ChatTurns
+    from core.delivery import OpenMessages
+    from core.departures import Tenancy
+    from core.library.session import LibraryTalks
+    from core.page_links import PageLinks
+    from core.researcher import Researcher
+
+
 RETRY_S = (1.0, 5.0, 15.0, 60.0)  # between tries while a platform is away; the last is repeated
 LASTED_S = 60.0  # what broke after so long was connected: its first new try comes soon again
+RESUME_EVERY_S = 60.0
 
 _log = logging.getLogger(__name__)
-RESUME_EVERY_S = 60.0
+
+
+@dataclass(frozen=True)
+class ChatDeps:
+    """`links` give the addresses of pages; `turns` say which of several processes keeps a message alive."""
+
+    researcher: Researcher
+    links: PageLinks
+    tenancy: Tenancy
+    talks: LibraryTalks
+    open_messages: OpenMessages
+    turns: ChatTurns
 
 
 class PlatformAway(Exception):

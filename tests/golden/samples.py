@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, cast
 
-from adapters.chat.deps import ChatDeps
+from adapters.chat.connecting import ChatDeps
 from adapters.chat.live import ChatTurns
 from core.answer import (
     Citation,

@@ -13,8 +13,7 @@ from typing import Any, cast
 import aiohttp
 import discord
 
-from adapters.chat.connecting import PlatformAway, keep_resuming, keep_trying
-from adapters.chat.deps import ChatDeps
+from adapters.chat.connecting import ChatDeps, PlatformAway, keep_resuming, keep_trying
 from adapters.chat.discord.administering import SettingsItem, press_settings, settings_of, submit_settings
 from adapters.chat.discord.buttons import press_button, submit_form
 from adapters.chat.discord.client import ResearchClient

@@ -17,7 +17,7 @@ import discord
 from discord import app_commands
 from discord.http import HTTPClient, Route
 
-from adapters.chat.deps import ChatDeps
+from adapters.chat.connecting import ChatDeps
 from adapters.chat.discord.acks import acknowledge
 from adapters.chat.discord.delivery import PLATFORM, DiscordReply, MessageAddress
 from adapters.chat.discord.files import read_files

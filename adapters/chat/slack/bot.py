@@ -20,8 +20,7 @@ from slack_bolt.logger import messages
 from slack_sdk.oauth.token_rotation.async_rotator import AsyncTokenRotator
 from slack_sdk.web.async_client import AsyncWebClient
 
-from adapters.chat.connecting import PlatformAway, keep_resuming, keep_trying, run_by_itself
-from adapters.chat.deps import ChatDeps
+from adapters.chat.connecting import ChatDeps, PlatformAway, keep_resuming, keep_trying, run_by_itself
 from adapters.chat.library import LiveTalks
 from adapters.chat.live import LiveAnswers
 from adapters.chat.reply import Pace
