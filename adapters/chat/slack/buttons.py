@@ -18,19 +18,12 @@ from adapters.chat.slack.desk import Desk, key_of
 from adapters.chat.slack.message import SlackMessage, sentence_message
 from adapters.chat.slack.poster import Mark, ThreadAddress, find, post, whisper
 from adapters.chat.slack.render import (
-    ANSWER_NOW,
-    ASK_AGAIN,
-    CANCEL,
     CHANGED,
-    DEEPER,
     IMPROVE,
     NOT_NOW,
     RATE,
-    REFRESH,
-    RETRY,
     SHARE,
-    SHOW_SOURCES,
-    START,
+    VIEW,
     all_sources_message,
     changes_message,
 )
@@ -102,8 +95,8 @@ class Buttons:
             RATE: self._rate,
             NOT_NOW: self._decline_deep,
         }
-        decided = (SHOW_SOURCES, ASK_AGAIN, REFRESH, RETRY, START, CANCEL, DEEPER, ANSWER_NOW)
-        return {name: partial(self._handle, name, handlers.get(name)) for name in (*decided, *handlers)}
+        names = (wording.BUTTONS.keys() - {VIEW}) | handlers.keys()  # a link is Slack's own business
+        return {name: partial(self._handle, name, handlers.get(name)) for name in names}
 
     async def explained(self, body: Payload) -> None:
         """The modal of a 👎 was sent off."""

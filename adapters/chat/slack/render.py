@@ -51,10 +51,9 @@ PART_ROOM = 3 * LINE_ROOM
 _ROOMS = {"conflicts": 2 * LINE_ROOM, "limitations": 4 * LINE_ROOM, "files": 2 * LINE_ROOM}  # of parts unlike others
 _ELSEWHERE = ("understood", "answer", "detail", "notice", "reasons", "offer")  # beside another part, or below all
 
-SHOW_SOURCES, SHARE, ASK_AGAIN, RETRY, CANCEL = "show_sources", "share", "ask_again", "retry", "cancel"
-START, NOT_NOW, DEEPER, ANSWER_NOW = "start_deep", "not_now", "go_deeper", "answer_now"
-REFRESH, CHANGED = "refresh", "what_changed"
-RATE, VIEW, IMPROVE = "rate", "view_full_analysis", "improve"
+# What only Slack's own code must tell from the others; every button's name stands in core/wording.py.
+SHOW_SOURCES, SHARE, CANCEL, NOT_NOW, IMPROVE = "show_sources", "share", "cancel", "not_now", "improve"
+CHANGED, RATE, VIEW = "what_changed", "rate", "view_full_analysis"
 
 
 @dataclass(frozen=True)
