@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from core import wording
 from core.conversation import Reply, ReplyKind, read_reply
 from core.job import TERMINAL_STATUSES, ResearchJob
+from core.presentation import wording
 from core.steering import Steering, read_steering
 
 if TYPE_CHECKING:

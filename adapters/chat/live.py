@@ -18,7 +18,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from adapters.chat.reply import AddressDead, FilesRefused, Pace, Reply, StoppedByPerson, Voice
-from core import wording
 from core.answer_files import AnswerFile
 from core.attachments import Attachment
 from core.delivery import Address, Delivery
@@ -27,6 +26,7 @@ from core.job import TERMINAL_STATUSES, JobStatus, ResearchJob, ResearchRequest,
 from core.library.session import Waiting
 from core.modes import files_of
 from core.ports import Turns
+from core.presentation import wording
 from core.snapshot import Snapshot
 
 if TYPE_CHECKING:

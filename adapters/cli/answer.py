@@ -16,13 +16,13 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from core import wording
 from core.answer import Conflict, JobResult, ResearchAnswer
 from core.evidence.citations import MARKS
 from core.job import ResearchJob
 from core.library.references import content_of
+from core.presentation import wording
 from core.presentation.card import AnswerCard, answer_card
-from core.render import cut, marked_section, marks_legend, one_line, printable
+from core.presentation.render import cut, marked_section, marks_legend, one_line, printable
 from core.source import Source
 
 MAX_COLUMNS = 96  # longer lines are hard to follow

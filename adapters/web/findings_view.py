@@ -17,7 +17,7 @@ from core.findings.code import CodeBlock, Remark
 from core.findings.standing import OTHER_LEVEL, level_name
 from core.findings.telling import TITLES
 from core.findings.viewing import FindingsView, FoundItem, OtherAnswer
-from core.render import cut, marked_text, one_line, printable
+from core.presentation.render import cut, marked_text, one_line, printable
 from core.source import Source
 
 _SHOWN_LINES = 40  # of a block in the list, so that ten of them are still a page; a longer one has a page of its own

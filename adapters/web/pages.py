@@ -23,7 +23,6 @@ from adapters.web.links import RETRY, JobLinks
 from adapters.web.papers import shown_papers
 from adapters.web.source_view import figure_of, reading_view
 from adapters.web.view import JobView, job_view
-from core import wording
 from core.codec import encode
 from core.deep.viewing import trace_lines
 from core.errors import InvalidQuery, JobNotFound
@@ -31,8 +30,9 @@ from core.findings.viewing import read_view
 from core.job import LOCAL, TERMINAL_STATUSES, ResearchJob, ResearchRequest
 from core.modes import DEFAULT_MODE, MODES, can_be_steered, option_words, read_modes
 from core.modes.options import CONTEXT, DEPTH, ROUNDS, TOP_K, NumberOption
+from core.presentation import wording
 from core.presentation.card import said_so_far, stage_states
-from core.render import cut, marks_legend, one_line, printable
+from core.presentation.render import cut, marks_legend, one_line, printable
 from core.snapshot import Snapshot
 from core.steering import Steering, SteeringKind, read_steering
 from core.tracing import Exchange, TraceEntry, dollars, in_order, totals_line, totals_of, what_was_done, without_repeats

@@ -13,11 +13,11 @@ from pathlib import PurePosixPath
 from urllib.parse import unquote
 
 from adapters.web.links import JobLinks, live_link
-from core import wording
 from core.answer import ResearchAnswer, Verdict
 from core.evidence.citations import MARKS
 from core.library.paper import PAPER_SCHEME
-from core.render import cut, one_line
+from core.presentation import wording
+from core.presentation.render import cut, one_line
 from core.source import Source, SourceKind
 from core.urls import domain_of
 

@@ -11,7 +11,6 @@ from adapters.web.findings_view import EvidenceSearch, FindingsPage, evidence_se
 from adapters.web.links import JobLinks
 from adapters.web.prose import Target, claim_tag, prose
 from adapters.web.source_view import Passage, SourceView, hint_of, passages_of, place_of, source_view
-from core import wording
 from core.answer import Claim, ConfidencePart, JobResult, RemovedSentence, ResearchAnswer
 from core.evidence.citations import strip_markers
 from core.evidence.confidence import HIGH_SCORE, MEDIUM_SCORE
@@ -19,8 +18,9 @@ from core.job import LOCAL, TERMINAL_STATUSES, JobStatus, ResearchJob
 from core.markers import Grammar
 from core.modes import needs_files
 from core.page_links import is_private
+from core.presentation import wording
 from core.presentation.card import AnswerCard, answer_card
-from core.render import cut, marked_section, one_line
+from core.presentation.render import cut, marked_section, one_line
 from core.source import Source
 
 _WEAKEST = 12  # sentences of which it is shown how strongly they are carried

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from core import wording
 from core.answer import Confidence, JobResult, ResearchAnswer
 from core.answer_files import AnswerFile
 from core.checks import CheckedClaim, read_checks
@@ -20,8 +19,9 @@ from core.evidence.limitations import short_conflicts
 from core.findings.telling import TITLES
 from core.findings.viewing import FindingsView, FoundItem, OtherAnswer, read_view
 from core.job import JobStatus, ResearchJob
+from core.presentation import wording
+from core.presentation.render import MARKER, cut, is_used, marked_section, marked_text, one_line, printable
 from core.refusal import refusal_in
-from core.render import MARKER, cut, is_used, marked_section, marked_text, one_line, printable
 from core.snapshot import Snapshot
 from core.source import Source
 

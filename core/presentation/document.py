@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import regex
 
-from core import wording
 from core.answer import Conflict, JobResult
 from core.findings.composing import NOT_VERIFIED, code_parts, unverified_line
 from core.findings.telling import TITLES
 from core.findings.viewing import FindingsView, FoundItem, OtherAnswer
 from core.job import ResearchJob
+from core.presentation import wording
 from core.presentation.card import answer_card
-from core.render import iso_utc, one_line, printable
+from core.presentation.render import iso_utc, one_line, printable
 from core.source import Source
 
 

@@ -26,7 +26,6 @@ from adapters.chat.slack.translate import read_options
 from adapters.cli.answer import print_answer
 from adapters.cli.app import build_app
 from adapters.web.api import Question
-from core import wording
 from core.answer import Confidence, JobResult, Verdict
 from core.deep.card import read_card
 from core.errors import GorkdError, InvalidQuery, JobNotFound, QueueFull, SearchFailed, StoreError
@@ -34,6 +33,7 @@ from core.evidence.citations import MARKS
 from core.help import help_entries
 from core.job import LOCAL, JobStatus, ResearchJob, Scope
 from core.modes.options import ASKED
+from core.presentation import wording
 from core.presentation.document import answer_markdown
 from core.snapshot import Snapshot
 from tests.adapters.web.serving import web_app

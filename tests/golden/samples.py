@@ -39,7 +39,7 @@ from core.job import (
 )
 from core.modes.mode import Mode
 from core.page_links import PageLinks
-from core.render import job_json
+from core.presentation.render import job_json
 from core.source import Source, SourceKind, SourceMetadata, SourceScores
 from core.steering import Steering
 

@@ -17,8 +17,8 @@ from adapters.chat.discord.payload import DiscordMessage, PanelButton
 from adapters.chat.discord.translate import Asked, place_of_interaction
 from adapters.chat.discord.view import Pressable, submitted
 from adapters.chat.discord.words import word
-from core import wording
 from core.errors import GorkdError
+from core.presentation import wording
 from core.settings.desk import KeptSettings, SettingChange, SettingsChanged
 from core.settings.fields import (
     FIELDS,

@@ -18,10 +18,10 @@ from adapters.chat.discord.render import sources_text
 from adapters.chat.discord.translate import Asked, place_of_interaction
 from adapters.chat.discord.view import job_form
 from adapters.chat.reply import AddressDead
-from core import wording
 from core.delivery import Address
 from core.errors import GorkdError, JobNotFound
 from core.job import ResearchJob
+from core.presentation import wording
 
 _NAMED_AS = {Press.SHARE_HERE: "share"}  # the same rights
 

@@ -34,10 +34,10 @@ from adapters.chat.live import LiveAnswers
 from adapters.chat.reply import AddressDead, Pace
 from adapters.chat.taking_away import TakingAway
 from adapters.proxies import Proxies
-from core import wording
 from core.delivery import Address
 from core.errors import GorkdError
 from core.job import ResearchJob, ResearchRequest
+from core.presentation import wording
 from core.settings.tenant import TenantSettings
 
 PACE = Pace()

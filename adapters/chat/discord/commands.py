@@ -20,10 +20,10 @@ from adapters.chat.discord.messages import conversation_of
 from adapters.chat.discord.payload import DiscordMessage
 from adapters.chat.discord.translate import Asked, place_of_interaction, text_of
 from adapters.chat.discord.words import word
-from core import wording
 from core.job import Depth, ResearchRequest
 from core.modes import DEFAULT_MODE, MODES, option_words, read_modes
 from core.modes.options import CONTEXT, DEPTH, FRESH, MODE, PRIVATE, ROUNDS, TOP_K
+from core.presentation import wording
 from core.section.asking import CHOICES, NO_BRIEF, words_for
 
 MAX_CHOICES = 25  # of an option that completes itself

@@ -21,10 +21,10 @@ from adapters.chat.discord.payload import DiscordMessage
 from adapters.chat.discord.render import DiscordVoice
 from adapters.chat.discord.view import view_of
 from adapters.chat.reply import AddressDead, FilesRefused
-from core import wording
 from core.answer_files import AnswerFile
 from core.delivery import Address
 from core.job import ResearchJob
+from core.presentation import wording
 
 PLATFORM = "discord"
 TOKEN_LIFE_S = 15 * 60.0  # of an interaction's token (Discord, "Receiving and Responding")

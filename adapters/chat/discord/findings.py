@@ -15,7 +15,7 @@ from adapters.chat.fitting import units
 from core.findings.files import FENCE
 from core.findings.viewing import FindingsView, FoundItem
 from core.presentation.card import FoundEntry
-from core.wording import counted
+from core.presentation.wording import counted
 
 ITEM_ROOM = 420  # of what an item says
 ABOUT_ROOM = 240

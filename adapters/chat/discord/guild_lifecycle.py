@@ -11,8 +11,8 @@ import discord
 from adapters.chat.discord.client import ResearchClient
 from adapters.chat.discord.delivery import PLATFORM
 from adapters.chat.discord.help import help_text
-from core import wording
 from core.errors import GorkdError
+from core.presentation import wording
 
 UNKNOWN_GUILD, MISSING_ACCESS = 10004, 50001  # what Discord says of a server that the bot is not in
 

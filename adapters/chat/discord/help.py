@@ -9,8 +9,8 @@ from adapters.chat.discord.markup import is_linkable, plain
 from adapters.chat.discord.payload import DiscordMessage
 from adapters.chat.discord.render import CONTENT_LIMIT, DESCRIPTION_LIMIT, within
 from adapters.chat.discord.translate import Place
-from core import wording
 from core.help import HOW_TO_ASK, Typed, help_entries, mode_entries
+from core.presentation import wording
 
 TYPED = Typed(
     ask="/research",

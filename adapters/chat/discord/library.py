@@ -22,7 +22,7 @@ from core.job import LOCAL, ResearchJob
 from core.library.session import Speaker
 from core.library.states import COMMANDS
 from core.library.words import ALSO_OF_ANSWERS, Addition, Words
-from core.render import one_line
+from core.presentation.render import one_line
 
 MAX_CHOICES = 25
 CHOICE_LENGTH = 100

@@ -32,11 +32,11 @@ from adapters.chat.discord.render import sources_text
 from adapters.chat.discord.translate import Place, place_of_message, question_of
 from adapters.chat.discord.view import job_of
 from adapters.chat.discord.words import word
-from core import wording
 from core.delivery import Address
 from core.errors import GorkdError, JobNotFound
 from core.job import TERMINAL_STATUSES, ResearchJob, ResearchRequest, Scope
 from core.modes import can_be_steered
+from core.presentation import wording
 
 Deleted = discord.RawMessageDeleteEvent | discord.RawBulkMessageDeleteEvent
 

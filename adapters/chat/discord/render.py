@@ -16,14 +16,14 @@ from adapters.chat.discord.markup import is_linkable, name_line, page_link, plai
 from adapters.chat.discord.payload import DiscordMessage, JobButton, LinkButton, Press, Row
 from adapters.chat.discord.words import word
 from adapters.chat.fitting import fit, units
-from core import wording
 from core.answer import Confidence, JobResult, ResearchAnswer
 from core.answer_files import AnswerFile
 from core.changes import AnswerChanges
 from core.job import ResearchJob
 from core.page_links import PageLinks
+from core.presentation import wording
 from core.presentation.card import AnswerCard, CardButton, CardPart, answer_card, progress_card
-from core.render import is_used, one_line
+from core.presentation.render import is_used, one_line
 from core.snapshot import Snapshot
 from core.source import Source
 

@@ -13,9 +13,9 @@ import discord
 from adapters.chat.discord.delivery import GONE, MISSING_PERMISSIONS, PLATFORM, MessageAddress, nonce_of
 from adapters.chat.discord.payload import DiscordMessage
 from adapters.chat.discord.settings import Threads
-from core import wording
 from core.delivery import Address
 from core.events import Json
+from core.presentation import wording
 
 BUSY_MESSAGES = 10  # in the last minute; with more of them a channel is busy (G-02)
 WINDOW_S = 60.0

@@ -19,7 +19,7 @@ from core.delivery import Address
 from core.errors import GorkdError
 from core.job import ResearchRequest, Scope
 from core.library.wording import RESTARTED
-from core.render import one_line
+from core.presentation.render import one_line
 
 if TYPE_CHECKING:
     from core.delivery import OpenMessages

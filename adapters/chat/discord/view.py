@@ -17,7 +17,7 @@ from adapters.chat.discord.payload import (
     Press,
 )
 from adapters.chat.discord.translate import Asked
-from core import wording
+from core.presentation import wording
 
 STYLES = {
     "primary": discord.ButtonStyle.primary,

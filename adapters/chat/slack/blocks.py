@@ -11,9 +11,9 @@ from collections.abc import Sequence
 import regex
 
 from adapters.chat.fitting import fit, true_link
-from core import wording
 from core.events import Json
-from core.render import one_line
+from core.presentation import wording
+from core.presentation.render import one_line
 from core.source import Source
 
 Block = dict[str, Json]

@@ -44,12 +44,12 @@ from adapters.chat.slack.reply import CLOSED, GONE, LAPSED, SlackAddress, SlackR
 from adapters.chat.slack.threads import Remembered, Threads
 from adapters.chat.slack.translate import Payload, Place, Said
 from adapters.chat.taking_away import TakingAway
-from core import wording
 from core.attachments import Attachment
 from core.conversation import read_reply
 from core.delivery import Address
 from core.errors import GorkdError
 from core.job import ResearchJob, ResearchRequest, Scope
+from core.presentation import wording
 
 if TYPE_CHECKING:
     from core.researcher import Researcher

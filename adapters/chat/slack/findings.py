@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from adapters.chat.code import about, excerpt, rest_of
 from adapters.chat.fitting import fit
 from adapters.chat.slack.blocks import SECTION_LIMIT, Block, context, escaped, place_of, plain, preformatted, section
-from core import wording
 from core.answer import Evidence
 from core.checks import CheckedClaim, Stand
 from core.findings.files import MAX_CODE_CHARS, fits_in_chat
 from core.findings.viewing import FindingsView, FoundItem
+from core.presentation import wording
 from core.presentation.card import AnswerCard, FoundEntry
 from core.source import Source
 

@@ -14,12 +14,12 @@ from adapters.chat.slack.client import FAULTS, Workspace, reason
 from adapters.chat.slack.message import SlackMessage, message
 from adapters.chat.slack.poster import Mark, ThreadAddress, post
 from adapters.chat.slack.translate import Payload, tenant_of
-from core import wording
 from core.answer import JobResult
 from core.errors import GorkdError
 from core.help import HOW_TO_ASK, HOW_TO_READ, Typed, help_entries, mode_entries
 from core.job import JobStatus, ResearchJob, Scope
 from core.page_links import PageLinks, is_private
+from core.presentation import wording
 
 if TYPE_CHECKING:
     from core.researcher import Researcher

@@ -27,9 +27,9 @@ from core.library import wording
 from core.library.session import Said, Speaker
 from core.library.states import COMMANDS
 from core.page_links import PageLinks, PaperPlace
-from core.render import cut, one_line, printable
-from core.wording import CANCEL as CANCEL_LABEL
-from core.wording import VIEW_FULL_ANALYSIS
+from core.presentation.render import cut, one_line, printable
+from core.presentation.wording import CANCEL as CANCEL_LABEL
+from core.presentation.wording import VIEW_FULL_ANALYSIS
 
 OPEN, IMPROVE, SAVE, PDF = "library_open", "library_improve", "library_save", "library_pdf"
 MAX_SECTIONS = 12  # of a reply; three screens, and `save` gives all of it

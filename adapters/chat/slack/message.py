@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from adapters.chat.fitting import fit
 from adapters.chat.slack.blocks import BLOCKS_LIMIT, SECTION_LIMIT, TEXT_LIMIT, Block, actions, escaped, plain, section
 from adapters.chat.slack.plan import Plan
-from core import wording
+from core.presentation import wording
 
 
 @dataclass(frozen=True)

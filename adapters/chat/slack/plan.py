@@ -12,13 +12,13 @@ from typing import Literal
 
 from adapters.chat.fitting import fit, units
 from adapters.chat.slack.blocks import SECTION_LIMIT, Block, escaped, plain, prose, section
-from core import wording
 from core.answer import Verdict
 from core.deep.card import Card
 from core.deep.state import Coverage
 from core.events import Json
 from core.evidence.citations import MARKS
 from core.job import JobStatus
+from core.presentation import wording
 from core.presentation.card import said_so_far, stage_states
 from core.snapshot import Snapshot
 

@@ -17,7 +17,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from adapters.chat.slack.blocks import Block
 from adapters.chat.slack.client import FAULTS, reason, was_refused
 from adapters.chat.slack.message import SlackMessage, sentence_message
-from core import wording
+from core.presentation import wording
 
 ATTEMPTS = 4
 PAUSE_S = 0.5  # before looking for a message whose reply was lost; doubled each time

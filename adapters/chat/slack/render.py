@@ -31,14 +31,14 @@ from adapters.chat.slack.blocks import (
 from adapters.chat.slack.findings import check_blocks, finding_blocks
 from adapters.chat.slack.message import SlackMessage, message, sentence_message
 from adapters.chat.slack.plan import passed_sentences, read_plan, sentence_text
-from core import wording
 from core.answer import JobResult, ResearchAnswer
 from core.answer_files import AnswerFile
 from core.changes import AnswerChanges
 from core.job import ResearchJob
 from core.page_links import PageLinks
+from core.presentation import wording
 from core.presentation.card import AnswerCard, CardButton, CardPart, answer_card, first_quotes, progress_card
-from core.render import is_used, one_line, printable
+from core.presentation.render import is_used, one_line, printable
 from core.snapshot import Snapshot
 from core.source import Source
 
@@ -51,7 +51,7 @@ PART_ROOM = 3 * LINE_ROOM
 _ROOMS = {"conflicts": 2 * LINE_ROOM, "limitations": 4 * LINE_ROOM, "files": 2 * LINE_ROOM}  # of parts unlike others
 _ELSEWHERE = ("understood", "answer", "detail", "notice", "reasons", "offer")  # beside another part, or below all
 
-# What only Slack's own code must tell from the others; every button's name stands in core/wording.py.
+# What only Slack's own code must tell from the others; every button's name stands in core/presentation/wording.py.
 SHOW_SOURCES, SHARE, CANCEL, NOT_NOW, IMPROVE = "show_sources", "share", "cancel", "not_now", "improve"
 CHANGED, RATE, VIEW = "what_changed", "rate", "view_full_analysis"
 

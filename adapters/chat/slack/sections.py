@@ -19,10 +19,10 @@ from adapters.chat.slack.files import read_files
 from adapters.chat.slack.message import sentence_message
 from adapters.chat.slack.reply import SlackAddress, SlackReply
 from adapters.chat.slack.translate import PLATFORM, SlackFile, described_file
-from core import wording
 from core.attachments import Attachment
 from core.errors import GorkdError
 from core.job import ResearchJob, ResearchRequest
+from core.presentation import wording
 from core.section.asking import CHOICES, check_request, words_for
 
 SECTION_COMMAND, SECTION_FORM = "/section", "section"

@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from core import wording
 from core.answer import Confidence, JobResult
 from core.answer_files import AnswerFile
 from core.checks import CheckedClaim, checks_json
 from core.deep.card import Card, CardItem
 from core.deep.state import Coverage
 from core.job import JobError, ResearchJob
+from core.presentation import wording
 from core.presentation.card import AnswerCard, CardButton, answer_card, first_quotes, progress_card
 from core.snapshot import Snapshot
 from tests.core.findings.samples import found, idea, implementation

@@ -19,7 +19,7 @@ from core.library import wording
 from core.library.session import Said, Speaker
 from core.library.states import COMMANDS, Conversation, State
 from core.library.talk import Reply
-from core.wording import VIEW_FULL_ANALYSIS
+from core.presentation.wording import VIEW_FULL_ANALYSIS
 from tests.core.library.samples import TIDES
 from tests.golden.samples import COMPLETED, LINKS
 from tests.loopback.slack_limits import message_faults, options_faults, view_faults

@@ -11,11 +11,11 @@ from datetime import UTC, datetime
 
 import regex
 
-from core import wording
 from core.answer import Citation, Claim, Conflict, JobResult, ResearchAnswer, Section, SynthesisMetadata, Verdict
 from core.events import Json
 from core.evidence.citations import MARKS
 from core.job import ResearchJob
+from core.presentation import wording
 from core.quality import quality_of
 from core.source import Source
 
