@@ -161,7 +161,10 @@ def discord_probe(token: str, proxies: Proxies = DIRECT) -> Probe:
 def slack_probe(
     token: str, app_token: str = "", *, base_url: str = "https://slack.com/api/", proxies: Proxies = DIRECT
 ) -> Probe:
-    """Tries both tokens; without an `app_token` Slack sends its requests here."""
+    """Tries both tokens, and whether the bot's may do all that the manifest asks for.
+
+    Without an `app_token` Slack sends its requests here.
+    """
     if not token:
         return Probe("Slack", off="set SLACK_BOT_TOKEN and SLACK_APP_TOKEN to answer there")
     return Probe("Slack", lambda: _check_slack(token, app_token, base_url, proxies))
@@ -279,7 +282,7 @@ async def _check_slack(token: str, app_token: str, base_url: str, proxies: Proxi
     import aiohttp
     from slack_sdk.errors import SlackApiError
 
-    from adapters.chat.slack.client import Client
+    from adapters.chat.slack.client import Client, missing_scopes
 
     variable = "SLACK_BOT_TOKEN"
     try:
@@ -294,4 +297,9 @@ async def _check_slack(token: str, app_token: str, base_url: str, proxies: Proxi
     except (aiohttp.ClientError, OSError, TimeoutError) as exc:
         raise SetupError(f"Slack cannot be reached ({type(exc).__name__}); check the network") from exc
     whose = f"as {answer.get('user')} in {answer.get('team')}"
+    if missing := missing_scopes(answer.headers):
+        raise Doubt(
+            f"accepted {whose}, but the app may not {', '.join(missing)}; add these scopes under OAuth & Permissions, "
+            "as manifest.yml has them, and install the app anew (docs/slack.md says what goes without)"
+        )
     return f"both tokens are accepted, {whose}" if app_token else f"the bot token is accepted {whose}"

@@ -44,7 +44,6 @@ async def run_all(env: Mapping[str, str], settings: BotSettings) -> None:
         _serving(env, house),
         asyncio.TaskGroup() as group,
     ):
-        group.create_task(house.warm_up())
         if "DISCORD_TOKEN" in env:
             group.create_task(run_by_itself("Discord", partial(_discord, env, house)))
         if "SLACK_APP_TOKEN" in env and _speaks_slack(env):
@@ -74,6 +73,7 @@ async def run_discord(env: Mapping[str, str], settings: BotSettings) -> None:
         open_house(env, settings, grace_s=0, role="front") as house,
         serve_metrics(house.metrics.render, env, house.readiness.reasons),
     ):
+        await house.warm_up()
         await _discord(env, house)
 
 
@@ -82,6 +82,7 @@ async def run_slack(env: Mapping[str, str], settings: BotSettings) -> None:
         open_house(env, settings, grace_s=0, role="front") as house,
         serve_metrics(house.metrics.render, env, house.readiness.reasons),
     ):
+        await house.warm_up()
         await _slack(env, house)
 
 
@@ -152,7 +153,7 @@ async def _serving(env: Mapping[str, str], house: House) -> AsyncIterator[None]:
             await stack.enter_async_context(_slack_events(app, env, house))
         if "SLACK_CLIENT_ID" in env:
             await stack.enter_async_context(_slack_installing(app, env, house))
-        async with _listening(app, settings):
+        async with _listening(app, settings, house.warm_up):
             yield
 
 
@@ -172,7 +173,10 @@ def _with_token(settings: WebSettings, data: Path) -> WebSettings:
 
 
 @asynccontextmanager
-async def _listening(app: web.Application, settings: WebSettings) -> AsyncIterator[None]:
+async def _listening(
+    app: web.Application, settings: WebSettings, warm_up: Callable[[], Awaitable[None]]
+) -> AsyncIterator[None]:
+    """Says that it is ready when `warm_up` has ended; until then pages are served, and slower."""
     runner = web_runner(app)
     await runner.setup()
     try:
@@ -184,6 +188,7 @@ async def _listening(app: web.Application, settings: WebSettings) -> AsyncIterat
                 f"cannot listen on {settings.host}:{settings.port}: {exc}",
                 user_message=f"Port {settings.port} on {settings.host} is taken or not allowed; set PORT to another.",
             ) from exc
+        await warm_up()
         port = runner.addresses[0][1]
         print(f"gorkd is ready: http://{settings.host}:{port}", flush=True)  # noqa: T201  # what `make run` is for
         yield

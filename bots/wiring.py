@@ -51,6 +51,7 @@ from core.presentation.wording import SOMETHING_BROKE
 from core.prices import read_prices
 from core.quotas import Quota
 from core.readiness import Readiness
+from core.rehearsal import rehearse
 from core.researcher import Researcher
 from core.runner import DirectSteps, run_job
 from core.settings.desk import SettingsDesk
@@ -83,12 +84,22 @@ class House:
     usage: UsageLog
     tenancy: Tenancy
     readiness: Readiness
+    queue: JobQueue
+    role: Role
 
     async def warm_up(self) -> None:
-        """Load what is slow to load, so that the first question does not pay for it."""
+        """Load what is slow to load, so that the first question does not pay for it: who is ready is as quick at once.
+
+        A front only enqueues.
+        """
+        await warm_up(self.queue)
+        if self.role == "front":
+            return
+        rehearsing = asyncio.create_task(asyncio.to_thread(rehearse))
         for part in (self.deps.pages, *_models(self.deps), self.deps.embedder):
             await warm_up(part)
         await warm_up_providers(self.deps.providers)
+        await rehearsing
 
 
 def new_job_id() -> str:
@@ -149,7 +160,7 @@ async def open_house(
         tenancy = Tenancy(records.tokens, records.states, records.turns, leaving, desk)
         yield House(
             researcher, deps, metrics, settings, records.traces, records.revocations, records.sessions, records.limits,
-            records.conversations, records.open_messages, records.usage, tenancy, readiness,
+            records.conversations, records.open_messages, records.usage, tenancy, readiness, queue, role,
         )  # fmt: skip
 
 
@@ -320,7 +331,8 @@ def _open_deps(
     rates = shared_rates(env, tunables.search)
     pages = WebPages.from_env(env)
     stack.push_async_callback(pages.aclose)
-    model, embedder, web_model = build_chat(env), build_embeddings(env), build_web_search(env)
+    model, web_model = build_chat(env), build_web_search(env)
+    embedder = build_embeddings(env, patience=settings.patience)
     models, check_model = build_mode_chats(env, MODES), build_check(env)
     for vendor in (model, *set(models.values()), embedder, web_model, check_model):
         if vendor is not None:

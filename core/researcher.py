@@ -190,6 +190,14 @@ class Researcher:
         if shown:
             await self._deps.shown.put(job_id, shown)
 
+    async def job_shown(self, address: Address) -> ResearchJob | None:
+        """The job that a message shows, by the address it was noted with. Raises `StoreError`."""
+        job_id = await self._deps.shown.job_at(address)
+        try:
+            return await self._deps.jobs.get(job_id) if job_id else None
+        except JobNotFound:  # forgotten just now
+            return None
+
     async def condemned(self, platform: str) -> list[tuple[str, Address]]:
         """Messages of a platform that show what has been forgotten, with their keys. Raises `StoreError`."""
         return await self._deps.shown.condemned(platform)

@@ -7,7 +7,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -58,6 +58,12 @@ class DurableQueue:
         if self._opening is None or (self._opening.done() and self._opening.exception()):
             self._opening = asyncio.create_task(self._open())
         return await asyncio.shield(self._opening)
+
+    async def warm_up(self) -> None:
+        """A journal that is away is said by whoever needs it."""
+        with suppress(StoreError, QueueFull):
+            async with self.journal() as client:
+                await self._refuse_when_full(client)
 
     async def enqueue(self, job: ResearchJob) -> None:
         """Does nothing for a job that is known, also when it has ended. Raises `QueueFull`, `StoreError`.

@@ -27,7 +27,7 @@ from adapters.pages.extraction import Document, DocumentKind, Extraction
 from adapters.pages.guard import Guard, GuardedResolver, IPNetwork, NewSocket, Refused, check_url, parse_allow
 from adapters.pages.media import document_kind, may_be_readable, media_type
 from adapters.pages.politeness import Politeness
-from adapters.pages.robots import MAX_ROBOTS_BYTES, Robots, RobotsAnswer
+from adapters.pages.robots import MAX_ROBOTS_BYTES, Robots, RobotsAnswer, RobotsRules
 from adapters.pages.workers import ExtractionWorkers
 from adapters.proxies import read_proxy
 from adapters.resolver import DaemonResolver
@@ -168,6 +168,7 @@ class WebPages:
 
     async def warm_up(self) -> None:
         """Start the parsing processes, so that the first page need not wait for them. Raises `SetupError`."""
+        await asyncio.to_thread(RobotsRules.parse, "", "")  # imports what reads robots.txt
         await self._workers.warm_up()
 
     async def aclose(self) -> None:

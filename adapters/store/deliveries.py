@@ -5,6 +5,7 @@ as sealed text.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import secrets
@@ -39,6 +40,7 @@ _SHOW = """
     INSERT INTO shown (key, job_id, tenant, visibility, platform, sealed, expires_at)
     SELECT ?, id, tenant, visibility, ?, ?, ? FROM jobs WHERE id = ?
 """
+_SHOWN_AT = "SELECT job_id FROM shown WHERE key > ? AND key < ?"  # hexadecimal, so that `g` is past the last
 _SHOWN = """
     SELECT platform, sealed, expires_at FROM shown WHERE job_id = ?
     UNION ALL SELECT platform, sealed, expires_at FROM addresses WHERE job_id = ?
@@ -104,10 +106,15 @@ class SqlShownMessages:
 
     async def put(self, job_id: str, addresses: Sequence[Address]) -> None:
         for address in addresses:
-            key, sealed = secrets.token_hex(16), _sealed(address, self._box)
-            row = (key, address.platform, sealed, address.expires_at, job_id)
+            sealed = _sealed(address, self._box)
+            row = (_digest(address) + secrets.token_hex(8), address.platform, sealed, address.expires_at, job_id)
             if await self._tables.execute(_SHOW, row) == 0:
                 await self._condemn(address.platform, sealed, address.expires_at)
+
+    async def job_at(self, address: Address) -> str:
+        begins = _digest(address)
+        rows = await self._tables.rows(_SHOWN_AT, (begins, f"{begins}g"))
+        return str(rows[0][0]) if rows else ""
 
     async def condemn(self, job_ids: Sequence[str]) -> None:
         for job_id in job_ids:
@@ -125,6 +132,12 @@ class SqlShownMessages:
 
     async def _condemn(self, platform: str, sealed: str, expires_at: object) -> None:
         await self._tables.execute(_CONDEMN, (secrets.token_hex(16), platform, sealed, self._clock(), expires_at))
+
+
+def _digest(address: Address) -> str:
+    """What keys of a message begin with, so that it is found although its address is sealed."""
+    told = json.dumps([address.platform, sorted(address.data.items())], ensure_ascii=False, default=str)
+    return hashlib.sha256(told.encode()).hexdigest()
 
 
 def _sealed(address: Address, box: Sealer) -> str:

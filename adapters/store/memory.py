@@ -337,6 +337,9 @@ class MemoryShownMessages:
     async def put(self, job_id: str, addresses: Sequence[Address]) -> None:
         self._shown.setdefault(job_id, []).extend(addresses)
 
+    async def job_at(self, address: Address) -> str:
+        return next((job_id for job_id, shown in self._shown.items() if address in shown), "")
+
     async def condemn(self, job_ids: Sequence[str]) -> None:
         for job_id in job_ids:
             for number, address in enumerate(self._shown.pop(job_id, [])):

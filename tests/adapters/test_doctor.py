@@ -13,6 +13,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from adapters import doctor
+from adapters.chat.slack.settings import SCOPES
 from adapters.llm.embeddings import build_embeddings
 from adapters.llm.openai import build_chat
 from core.budget import Budget
@@ -21,6 +22,8 @@ from core.errors import ModelRejected, ProviderRejected, SetupError
 from core.prices import LIST_PRICES
 from tests.fakes import FakeModel, FakeSearch, hit
 from tests.loopback.openai_world import Fault, OpenAIWorld, openai_world
+from tests.loopback.slack_state import APP_TOKEN, BOT_TOKEN
+from tests.loopback.slack_world import SlackWorld
 from tests.servers import RedisServer, redis_server
 
 __all__ = ["redis_server"]
@@ -243,6 +246,25 @@ async def test_the_slack_token_is_tried_with_slacks_own_test() -> None:
     assert "SLACK_APP_TOKEN (not_allowed_token_type)" in app_wrong.says
     assert "SLACK_BOT_TOKEN (invalid_auth)" in wrong.says
     assert not any(begin in wrong.says + away.says + app_wrong.says for begin in ("xoxb", "xapp"))
+
+
+@pytest.mark.parametrize(
+    ("granted", "state", "words"),
+    [
+        pytest.param(set(SCOPES), "ok", "both tokens are accepted, as gorkd in Loop", id="all"),
+        pytest.param({*SCOPES, "team:read"}, "ok", "both tokens are accepted", id="more"),
+        pytest.param({*SCOPES} - {"files:read", "users:read"}, "warning", "files:read, users:read", id="fewer"),
+    ],
+)
+async def test_scopes_that_slack_did_not_grant_are_named(granted: set[str], state: str, words: str) -> None:
+    """The dialog that makes an app may grant fewer than the manifest asks for (`x-oauth-scopes`)."""
+    async with SlackWorld.open() as slack:
+        slack.state.scopes = granted
+        finding = await found(doctor.slack_probe(BOT_TOKEN, APP_TOKEN, base_url=f"{slack.url}/api/"))
+
+    assert (finding.part, finding.state) == ("Slack", state)
+    assert words in finding.says
+    assert ("install the app anew" in finding.says) is (state == "warning")
 
 
 async def test_the_discord_token_is_tried_with_a_login(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import cast
 
 import pytest
+from aiohttp import web
 
+from adapters.web.settings import WebSettings
 from bots.config import read_settings
-from bots.processes import RUNNERS
+from bots.processes import RUNNERS, _listening
 from core.errors import SetupError
 
 HALF_A_SLACK = {
@@ -49,3 +53,24 @@ async def test_half_a_slack_is_refused_by_name(process: str, env: Mapping[str, s
 
     with pytest.raises(SetupError, match=missing):
         await RUNNERS[process](env, settings)
+
+
+async def test_ready_is_said_when_the_first_question_is_as_quick_as_the_next(capsys: pytest.CaptureFixture[str]):
+    """What is slow to load is loaded before; pages are served meanwhile, and whoever starts this waits."""
+    loaded = asyncio.Event()
+    settings = WebSettings.from_env({"HOST": "127.0.0.1", "PORT": "0"})
+
+    async def serve() -> None:
+        async with _listening(web.Application(), settings, cast("Callable[[], Awaitable[None]]", loaded.wait)):
+            served.set()
+
+    served = asyncio.Event()
+    serving = asyncio.create_task(serve())
+    await asyncio.wait({serving}, timeout=0.1)
+    early = capsys.readouterr().out
+    loaded.set()
+    await serving
+
+    assert served.is_set()
+    assert "is ready" not in early
+    assert "is ready" in capsys.readouterr().out

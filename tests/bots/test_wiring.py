@@ -22,7 +22,7 @@ async def test_warming_up_reaches_the_search_providers(tmp_path: Path) -> None:
     (folder / "tides.md").write_text("# Tides", encoding="utf-8")
     env = {"GORKD_DATA": str(tmp_path / "data"), "GORKD_FILES": str(folder), "GORKD_PROVIDERS": "files,wikipedia"}
 
-    async with open_house(env, read_settings(env), grace_s=0, role="front") as house:
+    async with open_house(env, read_settings(env), grace_s=0, role="alone") as house:
         await house.warm_up()
 
     with closing(sqlite3.connect(tmp_path / "data" / "files.db")) as index:

@@ -15,14 +15,18 @@ from typing import Any
 from aiohttp import web
 
 from tests.loopback.slack_limits import message_faults, method_faults
+from tests.loopback.slack_spec import manifest_faults
 from tests.loopback.slack_state import (
+    APP,
     APP_TOKEN,
     BOT,
     BOT_USER,
     CHANNEL_SCOPES,
+    CONFIG_TOKEN,
     METHOD_SCOPES,
     Ephemeral,
     Message,
+    Session,
     State,
 )
 from tests.loopback.slack_streams import Refused, Streams, refusal_of
@@ -82,12 +86,16 @@ class ResponseUrl:
 
 @dataclass
 class Api:
-    """`calls` are in order; `violations` must be empty at a test's end unless it meant them."""
+    """`calls` are in order; `violations` must be empty at a test's end unless it meant them.
+
+    `slow_s` is how long Slack takes over a method, or over a download as `files`.
+    """
 
     state: State
     calls: list[Call] = field(default_factory=list)
     violations: list[str] = field(default_factory=list)
     faults: dict[str, Fault] = field(default_factory=dict)
+    slow_s: dict[str, float] = field(default_factory=dict)
     response_urls: dict[str, ResponseUrl] = field(default_factory=dict)
     changed: asyncio.Condition = field(default_factory=asyncio.Condition)
     opens_socket: Callable[[], str] = str
@@ -116,6 +124,7 @@ class Api:
         arguments = await arguments_of(request)
         call = Call(method, arguments, time.monotonic())
         self.calls.append(call)
+        await asyncio.sleep(self.slow_s.get(method, 0.0))
         fault = self._take_fault(method)
         if fault and fault.kind == "down":
             return _drop(request)
@@ -139,7 +148,8 @@ class Api:
         await self.notify()
         if fault and fault.kind == "lost":
             return _drop(request)
-        return web.json_response(body, status=500 if fault and fault.kind == "broken" else 200)
+        headers = {"x-oauth-scopes": ",".join(sorted(self.state.scopes))} if self.state.scopes else {}
+        return web.json_response(body, status=500 if fault and fault.kind == "broken" else 200, headers=headers)
 
     def _take_fault(self, method: str) -> Fault | None:
         fault = self.faults.get(method)
@@ -150,7 +160,8 @@ class Api:
 
     def _judge(self, request: web.Request, method: str, arguments: Mapping[str, Json]) -> None:
         token = request.headers.get("Authorization", "").removeprefix("Bearer ") or arguments.get("token", "")
-        known = {APP_TOKEN: ""} if method == "apps.connections.open" else self.state.tokens
+        of_apps = {"apps.connections.open": {APP_TOKEN: ""}, "apps.manifest.create": {CONFIG_TOKEN: ""}}
+        known = of_apps.get(method, self.state.tokens)
         if refusal := known.get(token, "invalid_auth"):
             raise Refused(refusal)
         self.token = token
@@ -176,6 +187,7 @@ class Api:
             "conversations": self._conversations,
             "views": self._view,
             "assistant.threads": self._assistant,
+            "agents.sessions": self._session,
             "files": self._files,
         }
         return families.get(family, self._lookup)(method, given)
@@ -190,6 +202,7 @@ class Api:
             "team.info": lambda: {"team": {"id": self.state.team, "name": "Loop", "domain": "loop"}},
             "users.info": lambda: {"user": self._person(given["user"])},
             "auth.revoke": self._revoke,
+            "apps.manifest.create": lambda: self._create(given["manifest"]),
         }
         if method not in answers:
             raise Refused("unknown_method")
@@ -198,6 +211,14 @@ class Api:
     def _person(self, user: str) -> dict[str, Json]:
         may = {"is_restricted": user in self.state.guests, "is_admin": user in self.state.admins, "is_owner": False}
         return {"id": user, "team_id": self.state.team, "locale": "en-GB", **may}
+
+    def _create(self, manifest: dict[str, Json]) -> dict[str, Json]:
+        """What the create dialog does, too: from now on the app is one of this manifest."""
+        if manifest_faults(manifest):
+            raise Refused("invalid_manifest")
+        self.state.is_agent = "agent_view" in manifest["features"]
+        self.state.scopes = set(manifest["oauth_config"]["scopes"]["bot"])
+        return {"app_id": APP}
 
     def _revoke(self) -> dict[str, Json]:
         self.state.tokens[self.token] = "token_revoked"
@@ -308,9 +329,31 @@ class Api:
             self.state.statuses.append((given["thread_ts"], given["status"]))
         elif method.endswith("setTitle"):
             self.state.titles[given["thread_ts"]] = given["title"]
-        else:
-            self.state.prompts[given["thread_ts"]] = given["prompts"]
+        elif self.state.is_agent != (
+            "thread_ts" in given
+        ):  # of an agent Slack shows none with a thread, without a word
+            self.state.prompts[given.get("thread_ts") or given["channel_id"]] = given["prompts"]
         return {}
+
+    def _session(self, method: str, given: Mapping[str, Json]) -> dict[str, Json]:
+        """A session is a thread of an agent; its title is given with its beginning, or by another name."""
+        if not self.state.is_agent:
+            raise Refused("not_an_agent")
+        place = given["channel_id"], given["thread_ts"]
+        self._require_channel(place[0])
+        if place not in self.state.messages:
+            raise Refused("thread_not_found")
+        known = self.state.sessions.get(place)
+        if method == "agents.sessions.rename":
+            if known is None:
+                raise Refused("session_not_found")
+            known.title = given["title"]
+            return {"title": known.title}
+        if known is None:
+            known = Session(given.get("title", ""), given.get("initiator_user_id", ""), [])
+            self.state.sessions[place] = known
+        known.statuses.append(given["status"])
+        return {"status": given["status"], "title": known.title}
 
     async def _respond(self, request: web.Request) -> web.Response:
         known = self.response_urls.get(request.match_info["name"])
@@ -339,6 +382,7 @@ class Api:
             f"Bearer {token}" for token, refusal in self.state.tokens.items() if not refusal
         ]:
             return web.Response(text="<html><title>Sign in to Slack</title></html>", content_type="text/html")
+        await asyncio.sleep(self.slow_s.get("files", 0.0))
         described, content = self.state.files[request.match_info["name"]]
         return web.Response(body=content, content_type=described["mimetype"])
 

@@ -37,7 +37,25 @@ def method_faults(method: str, arguments: Mapping[str, Json]) -> list[str]:
         prompts = arguments.get("prompts") or []
         if not 1 <= len(prompts) <= 4:
             faults.append(f"{len(prompts)} suggested prompts; 1 to 4 are allowed")
+    if method.startswith("agents.sessions."):
+        faults += session_faults(method, arguments)
     return faults
+
+
+SESSION_KEYS = {
+    "agents.sessions.setStatus": {"channel_id", "thread_ts", "status", "title", "initiator_user_id"},
+    "agents.sessions.rename": {"channel_id", "thread_ts", "title"},
+}
+
+
+def session_faults(method: str, given: Mapping[str, Json]) -> list[str]:
+    """Of an agent's session in a thread (docs.slack.dev, agents.sessions.setStatus and .rename)."""
+    faults = [f"{method} has no argument {name!r}" for name in given.keys() - SESSION_KEYS[method] - {"token"}]
+    needed = ("channel_id", "thread_ts", "status" if method.endswith("setStatus") else "title")
+    faults += [f"{method} needs {name!r}" for name in needed if not given.get(name)]
+    if given.get("status") not in (None, "active", "processing", "suspended", "closed"):
+        faults.append(f"status {given['status']!r}")
+    return faults + _length("title", given.get("title") or "", 200)
 
 
 def message_faults(message: Mapping[str, Json]) -> list[str]:

@@ -15,6 +15,7 @@ BOT_TOKEN, APP_TOKEN, SIGNING_SECRET = (
     "xapp-1-loop-0123456789",
     "8f742231b10e8888abcd99yyyzzz85a5",
 )
+CONFIG_TOKEN = "xoxe.xoxp-1-loop-0123456789"  # of whoever makes apps
 ADA, BEN = "U1ADA", "U2BEN"
 GENERAL, SECRET, ELSEWHERE = "C1GENERAL", "C2SECRET", "C3ELSEWHERE"
 
@@ -30,6 +31,8 @@ METHOD_SCOPES = {
     "assistant.threads.setStatus": "assistant:write",
     "assistant.threads.setTitle": "assistant:write",
     "assistant.threads.setSuggestedPrompts": "assistant:write",
+    "agents.sessions.setStatus": "chat:write",
+    "agents.sessions.rename": "chat:write",
     "files.info": "files:read",
     "files.delete": "files:write",
     "files.getUploadURLExternal": "files:write",
@@ -132,6 +135,15 @@ class Message:
 
 
 @dataclass
+class Session:
+    """Of an agent, by channel and thread; `statuses` are those it has had, newest last."""
+
+    title: str
+    user: str
+    statuses: list[str]
+
+
+@dataclass
 class Ephemeral:
     channel: str
     user: str
@@ -149,7 +161,8 @@ class State:
     """A team with a public channel and a private one the bot is in, and a private one it is not in.
 
     `tokens` are the bot's, each with what Slack says to it, "" where it is taken. `homes` are what people see when they
-    open the app, by person; `guests` are people who see only the channels they are in.
+    open the app, by person; `guests` are people who see only the channels they are in. `is_agent` is what its manifest
+    says: an app has the agent view, or the assistant's of before. `prompts` stand in a thread, or in a channel.
     """
 
     team: str = TEAM
@@ -168,7 +181,9 @@ class State:
     statuses: list[tuple[str, str]] = field(default_factory=list)
     titles: dict[str, str] = field(default_factory=dict)
     prompts: dict[str, list[Json]] = field(default_factory=dict)
+    sessions: dict[tuple[str, str], Session] = field(default_factory=dict)
     scopes: set[str] = field(default_factory=set)
+    is_agent: bool = True
     _counter: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
 
     def __post_init__(self) -> None:

@@ -25,6 +25,7 @@ from tests.loopback.slack_state import (
     APP_TOKEN,
     BOT_TOKEN,
     BOT_USER,
+    GENERAL,
     SIGNING_SECRET,
     Message,
     State,
@@ -102,8 +103,21 @@ class SlackWorld:
         }  # fmt: skip
         await self.send("event", self._event_body(event))
 
+    async def opens_messages(self, user: str) -> str:
+        """Somebody opens their messages with an agent, which hears what else they look at; gives the channel."""
+        channel, stamp = self.state.direct(user), self.state.new_ts()
+        opened = {"type": "app_home_opened", "user": user, "channel": channel, "tab": "messages", "event_ts": stamp}
+        await self.send("event", self._event_body(opened))
+        entity = {"type": "slack#/types/channel_id", "value": GENERAL, "team_id": self.state.team}
+        changed = {
+            "type": "app_context_changed", "user": user, "channel": channel, "event_ts": stamp,
+            "context": {"entities": [entity]},
+        }  # fmt: skip
+        await self.send("event", self._event_body(changed))
+        return channel
+
     async def opens_pane(self, user: str) -> str:
-        """Somebody opens the agent pane; gives the thread that Slack makes for it."""
+        """Somebody opens the pane of an assistant, as apps were before; gives the thread that Slack makes for it."""
         channel = self.state.direct(user)
         root = self.state.says(BOT_USER, channel, "New thread")
         thread = {"user_id": user, "channel_id": channel, "thread_ts": root.ts, "context": {}}
@@ -123,6 +137,13 @@ class SlackWorld:
         ack = await self.send("command", payload)
         self._show(ack, channel, user)
         return ack
+
+    async def form(self, user: str, channel: str, text: str = "", *, command: str = "/research") -> dict[str, Json]:
+        """Somebody types a slash command that opens a form, once it is acknowledged; the form."""
+        before = len(self.state.views)
+        await self.commands(user, channel, text, command=command)
+        await self.until(lambda: len(self.state.views) > before)
+        return self.state.views[-1]
 
     async def shortcut(self, user: str, message: Message, callback_id: str = "research_this") -> Ack:
         """Somebody picks the message shortcut."""

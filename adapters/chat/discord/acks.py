@@ -14,6 +14,7 @@ from adapters.chat.discord.translate import Asked
 
 ALREADY_ACKED = 40060  # an earlier try took effect, although its reply was lost
 TOO_LATE = 10062
+STANDS = "acknowledged"
 
 _log = logging.getLogger(__name__)
 
@@ -23,7 +24,7 @@ async def acknowledge(interaction: Asked, *, ephemeral: bool = False, in_place: 
 
     None when Discord takes no answer any more and nothing else can be written to.
     """
-    for _ in range(2):  # a reply that was lost is asked for once more
+    for _ in range(0 if interaction.extras.get(STANDS) else 2):  # a reply that was lost is asked for once more
         try:
             if in_place:
                 await interaction.response.defer()
@@ -37,7 +38,9 @@ async def acknowledge(interaction: Asked, *, ephemeral: bool = False, in_place: 
         except discord.HTTPException as exc:
             if exc.code == TOO_LATE:
                 return _without_token(interaction, ephemeral=ephemeral)
-            if exc.code != ALREADY_ACKED and exc.status < 500:
+            if exc.code == ALREADY_ACKED:
+                interaction.extras[STANDS] = True  # which discord.py does not know
+            elif exc.status < 500:
                 raise
         break
     return _spot(interaction, ephemeral=ephemeral, in_place=in_place)

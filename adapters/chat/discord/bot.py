@@ -58,6 +58,7 @@ async def run_discord(deps: ChatDeps, settings: DiscordSettings) -> None:
 class ResearchBot(ResearchClient):
     def __init__(self, deps: ChatDeps, settings: DiscordSettings) -> None:
         super().__init__(deps, settings)
+        self._arriving: asyncio.Task[None] | None = None
         add_commands(self)
 
     async def run_forever(self) -> None:
@@ -79,6 +80,7 @@ class ResearchBot(ResearchClient):
         except AWAY as exc:
             raise PlatformAway(f"{type(exc).__name__}: {exc}") from exc
         finally:
+            self._stop_arriving()
             await self.http.close()  # `login` makes another session
             self.http.connector = discord.utils.MISSING
 
@@ -103,12 +105,21 @@ class ResearchBot(ResearchClient):
     async def retire(self) -> None:
         """Take no more questions, and give those being answered their time."""
         self.is_retiring = True
+        self._stop_arriving()
         await asyncio.gather(self.live.settle(GRACE_S), self.library.settle(GRACE_S))
         await asyncio.gather(self.live.aclose(), self.library.aclose())
+
+    def _stop_arriving(self) -> None:
+        """What began with being ready needs a session that is about to be closed."""
+        if self._arriving is not None:
+            self._arriving.cancel()
 
     # What Discord tells
 
     async def on_ready(self) -> None:
+        if self.is_retiring:
+            return
+        self._arriving = asyncio.current_task()
         resumed = await self._resume() + await self.unsubmitted.end_left(self._reopen)
         _log.info("discord is ready", extra={"guilds": len(self.guilds), "resumed": resumed})
         await notice_departures(self)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -44,6 +45,8 @@ from core.settings.fields import (
 from core.settings.tenant import Ceilings, TenantSettings
 
 LOG_LENGTH = 20
+KNOWN_WITHIN_S = 0.7  # whether somebody is an admin, before the form is acknowledged
+NOT_KNOWN = "Slack has not said yet whether you are an admin; please save it again."
 NOT_OPENED = "Slack did not open the form; please try again."
 
 _log = logging.getLogger(__name__)
@@ -98,8 +101,10 @@ class Administration:
         user = str((body.get("user") or {}).get("id") or "")
         version, given = given_settings(body.get("view") or {})
         tenant = tenant_of(workspace.team_id)
-        if not await self.admins.is_admin(workspace, user):
-            return _errors({}, wording.SETTINGS_ADMINS_ONLY, given)
+        asking = asyncio.create_task(self.admins.is_admin(workspace, user))  # known since the form was opened, mostly
+        done, _ = await asyncio.wait({asking}, timeout=KNOWN_WITHIN_S)
+        if not (done and asking.result()):
+            return _errors({}, wording.SETTINGS_ADMINS_ONLY if done else NOT_KNOWN, given)
         try:
             before = await self.desk.show(tenant)
             settings = read_settings(given, before.settings)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
@@ -41,6 +41,7 @@ from adapters.chat.slack.client import (
 from adapters.chat.slack.desk import Desk
 from adapters.chat.slack.events import add_events_route
 from adapters.chat.slack.home import Home
+from adapters.chat.slack.inbox import Inbox, Letter
 from adapters.chat.slack.installations import Installations, InstalledWorkspaces, hear_departure
 from adapters.chat.slack.library import ASK, PAPER, WISH, SlackLibrary, said_in_modal
 from adapters.chat.slack.library_render import IMPROVE, OPEN, SAVE, SlackLibraryVoice
@@ -48,6 +49,7 @@ from adapters.chat.slack.oauth import InstallFlow, ShowPage, add_install_routes
 from adapters.chat.slack.poster import as_json
 from adapters.chat.slack.render import SlackVoice
 from adapters.chat.slack.sections import SECTION_COMMAND, SECTION_FORM, Sections
+from adapters.chat.slack.sessions import suggest_prompts
 from adapters.chat.slack.settings import SlackSettings
 from adapters.chat.slack.socket import check_app_token, keep_connected
 from adapters.chat.slack.threads import Threads
@@ -100,9 +102,12 @@ async def open_app(deps: ChatDeps, settings: SlackSettings) -> AsyncIterator[tup
         voice = SlackVoice(links)
         live = LiveAnswers(researcher, voice, platform=PLATFORM, turns=deps.turns)
         speaking = LiveTalks(deps.talks, SlackLibraryVoice(links), platform=PLATFORM, pace=Pace(), turns=deps.turns)
-        threads, administration = Threads(rules), Administration(rules)
-        library = SlackLibrary(speaking, workspaces, threads, session, settings.api_url)
-        desk = Desk(researcher, live, voice, workspaces, session, settings.api_url, administration, library, threads)
+        threads, administration = Threads(rules, researcher), Administration(rules)
+        inbox = Inbox(deps.open_messages, deps.turns)
+        library = SlackLibrary(speaking, workspaces, threads, session, settings.api_url, inbox)
+        desk = Desk(
+            researcher, live, voice, workspaces, session, settings.api_url, administration, library, threads, inbox
+        )
         resuming = asyncio.create_task(keep_resuming(desk.resume), name="slack resume")
         taking = asyncio.create_task(desk.taking_away.run(), name="slack taking away")
         client = web_client(settings.bot_token, session=session, api_url=settings.api_url, proxies=settings.proxies)
@@ -112,6 +117,7 @@ async def open_app(deps: ChatDeps, settings: SlackSettings) -> AsyncIterator[tup
             resuming.cancel()
             taking.cancel()
             await asyncio.gather(resuming, taking, return_exceptions=True)
+            await inbox.aclose()
             await asyncio.gather(live.aclose(), library.aclose())
 
 
@@ -182,7 +188,7 @@ def build_app(desk: Desk, client: AsyncWebClient, home: Home, tenancy: Tenancy) 
 
 
 def _add_events(app: AsyncApp, desk: Desk, home: Home, tenancy: Tenancy) -> None:
-    """Events are acknowledged between middleware and listener, so the work is done in the middleware."""
+    """Events are acknowledged between middleware and listener, so what is stored first is so in the middleware."""
 
     def before(act: Callable[[Body, str], Awaitable[None]]) -> Callable[..., Awaitable[None]]:
         async def taken(event: Body, context: Body, next: Next) -> None:
@@ -191,19 +197,24 @@ def _add_events(app: AsyncApp, desk: Desk, home: Home, tenancy: Tenancy) -> None
 
         return taken
 
+    async def pane_opened(event: Body, context: Body) -> None:
+        await suggest_prompts(event, _team(context), desk.workspaces)
+
+    async def home_opened(event: Body, context: Body) -> None:
+        if event.get("tab") == "messages":
+            await pane_opened(event, context)
+        else:
+            await home.opened(event, await desk.workspaces.find(_team(context)))
+
     async def removed(body: Body, next: Next) -> None:
         await hear_departure(body, tenancy)
         await next()
-
-    async def home_opened(event: Body, context: Body) -> None:
-        await home.opened(event, await desk.workspaces.find(_team(context)))
 
     async def done() -> None: ...
 
     middleware = {
         "app_mention": before(partial(desk.heard, is_mention=True)),
         "message": before(partial(desk.heard, is_mention=False)),
-        "assistant_thread_started": before(desk.pane_opened),
         "agent_session_stopped": before(desk.stopped),
         "app_uninstalled": removed,
         "tokens_revoked": removed,
@@ -211,6 +222,7 @@ def _add_events(app: AsyncApp, desk: Desk, home: Home, tenancy: Tenancy) -> None
     for name, taken in middleware.items():
         app.event(name, middleware=[taken])(done)
     app.event("app_home_opened")(home_opened)
+    app.event("assistant_thread_started")(pane_opened)  # of apps made before the agent view
 
 
 def _add_commands(app: AsyncApp, desk: Desk) -> None:
@@ -218,13 +230,14 @@ def _add_commands(app: AsyncApp, desk: Desk) -> None:
     async def commanded(ack: Ack, command: Body) -> None:
         told = await desk.commanded(command)
         await (ack(text=told.text, blocks=as_json(told)) if told else ack())
+        await desk.configured(command)
 
     sections = Sections(desk)
 
     @app.command(SECTION_COMMAND)
     async def section(ack: Ack, command: Body) -> None:
-        told = await sections.commanded(command)
-        await (ack(text=told) if told else ack())
+        await ack()
+        await sections.commanded(command)
 
     @app.view(SECTION_FORM)
     async def submitted(ack: Ack, body: Body) -> None:
@@ -248,8 +261,13 @@ def _add_buttons(app: AsyncApp, buttons: Buttons) -> None:
         app.action(action_id)(listener(act))
     app.view(FEEDBACK)(listener(buttons.explained))
 
+    buttons.desk.inbox.openers[ANSWER_WISH] = buttons.wished
+
     async def wished(ack: Ack, body: Body) -> None:
-        await buttons.wished(body)
+        team, user = (str((body.get(name) or {}).get("id") or "") for name in ("team", "user"))
+        view = {name: body["view"].get(name) for name in ("id", "private_metadata", "state")}
+        kept = {"team": {"id": team}, "view": view}
+        await buttons.desk.inbox.take(Letter(ANSWER_WISH, team, user, f"wish:{view['id']}", kept))
         await ack()
 
     app.view(ANSWER_WISH)(wished)
@@ -271,30 +289,39 @@ def _add_settings(app: AsyncApp, desk: Desk) -> None:
 
 
 def _add_library(app: AsyncApp, library: SlackLibrary) -> None:
-    """Acknowledged when what was said is stored, or in time all the same."""
+    """Acknowledged when what was said is stored."""
 
-    def hurried(act: Callable[[Body], Coroutine[None, None, None]]) -> Callable[..., Awaitable[None]]:
+    def stored(act: Callable[[Body], Awaitable[None]]) -> Callable[..., Awaitable[None]]:
         async def heard(ack: Ack, body: Body) -> None:
-            await library.hurry(act(body))
+            await act(body)
             await ack()
 
         return heard
 
+    @app.command("/library")
+    async def commanded(ack: Ack, command: Body) -> None:
+        await library.commanded(command)
+        await ack()
+        await library.opened(command)
+
     async def submitted(ack: Ack, body: Body) -> None:
         text, missing = said_in_modal(body.get("view") or {})
         if not missing:
-            await library.hurry(library.submitted(body, text))
+            await library.submitted(body, text)
         await (ack(response_action="errors", errors=missing) if missing else ack())
 
     async def suggest(ack: Ack, body: Body) -> None:
         await ack(options=await library.suggested(body))
 
-    app.command("/library")(hurried(library.commanded))
+    async def wishes(ack: Ack, body: Body) -> None:
+        await ack()
+        await library.wishes(body)
+
     app.view(ASK)(submitted)
     app.view(WISH)(submitted)
     app.options(PAPER)(suggest)
-    app.action(re.compile(f"{OPEN}_[0-9]+|{SAVE}"))(hurried(library.pressed))
-    app.action(IMPROVE)(hurried(library.wishes))
+    app.action(re.compile(f"{OPEN}_[0-9]+|{SAVE}"))(stored(library.pressed))
+    app.action(IMPROVE)(wishes)
 
 
 def _is_news(record: logging.LogRecord) -> bool:
@@ -321,7 +348,7 @@ def _authorizer(workspaces: Workspaces) -> Callable[..., Awaitable[AuthorizeResu
 
     async def authorize(enterprise_id: str | None, team_id: str | None) -> AuthorizeResult | None:
         try:
-            known = await workspaces.find(team_id or "")
+            known = await workspaces.find(team_id or "", is_hurried=True)
         except NotInstalled:
             return None
         return AuthorizeResult(

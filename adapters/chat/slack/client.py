@@ -17,7 +17,7 @@ from slack_sdk.http_retry.response import HttpResponse
 from slack_sdk.http_retry.state import RetryState
 from slack_sdk.web.async_client import AsyncWebClient
 
-from adapters.chat.slack.settings import SLACK_API
+from adapters.chat.slack.settings import SCOPES, SLACK_API
 from adapters.proxies import DIRECT, Proxies
 from core.errors import GorkdError
 
@@ -37,6 +37,7 @@ REPEATABLE = (
     "files.getUploadURL",
     "users.info",
     "assistant.threads.",
+    "agents.sessions.",
 )
 IMPATIENT = ("chat.startStream", "chat.appendStream")  # what a limit keeps from being streamed is shown otherwise
 FAULTS = (SlackApiError, ClientError, TimeoutError, OSError)  # all that a call may raise
@@ -127,8 +128,11 @@ class TokenRefused(NotInstalled):
 class Workspaces(Protocol):
     """Which token belongs to a team."""
 
-    async def find(self, team_id: str) -> Workspace:
-        """Raises `NotInstalled`, `StoreError`, and one of `FAULTS` while Slack does not say whose token it is."""
+    async def find(self, team_id: str, *, is_hurried: bool = False) -> Workspace:
+        """Who is hurried does not wait for a fresh token in place of one that has lapsed, and calls nothing with it.
+
+        Raises `NotInstalled`, `StoreError`, and one of `FAULTS` while Slack does not say whose token it is.
+        """
         ...
 
 
@@ -141,7 +145,7 @@ class OneWorkspace:
         self._refusal: TokenRefused | None = None
         self._asking = asyncio.Lock()
 
-    async def find(self, team_id: str) -> Workspace:
+    async def find(self, team_id: str, *, is_hurried: bool = False) -> Workspace:
         """A refusal is final: Slack is not asked again."""
         async with self._asking:
             if self._refusal is not None:
@@ -227,6 +231,18 @@ def reason(error: Exception) -> str:
         said = error.response.get("error") if error.response else ""
         return str(said or "unknown")
     return f"{type(error).__name__}: {error}" if isinstance(error, OddReply) else type(error).__name__
+
+
+def missing_scopes(headers: Mapping[str, list[str] | str]) -> list[str]:
+    """Those of the manifest that a token has not been granted, as the headers of any reply tell; [] where they do not.
+
+    The dialog that makes an app may grant fewer than its manifest has.
+    """
+    for name, value in headers.items():
+        if name.lower() == "x-oauth-scopes":
+            granted = {scope.strip() for scope in (value[0] if isinstance(value, list) else value).split(",")}
+            return [scope for scope in SCOPES if scope not in granted]
+    return []
 
 
 def wait_s(headers: Mapping[str, list[str] | str]) -> float:

@@ -1,11 +1,10 @@
-"""Where questions come in: each is stored with the message that will answer it, before Slack hears that it arrived.
+"""Where questions come in: each is stored before Slack hears that it arrived, and looked into afterwards (inbox.py).
 
 What a message asks for is read by core/conversation.py; answers are core's business; here both meet Slack.
 """
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,6 +18,7 @@ from adapters.chat.desk import (
     Ask,
     Deed,
     Forget,
+    Nothing,
     Renew,
     Say,
     Show,
@@ -33,15 +33,17 @@ from adapters.chat.desk import (
 from adapters.chat.live import LiveAnswers
 from adapters.chat.slack import translate
 from adapters.chat.slack.administering import Administration
-from adapters.chat.slack.client import FAULTS, NotInstalled, Workspace, Workspaces, reason
+from adapters.chat.slack.client import NotInstalled, Workspace, Workspaces, reason
 from adapters.chat.slack.files import read_files
 from adapters.chat.slack.home import help_message
-from adapters.chat.slack.library import SlackLibrary
+from adapters.chat.slack.inbox import Inbox, Letter
+from adapters.chat.slack.library import SlackLibrary, may_be_words
 from adapters.chat.slack.message import SlackMessage, sentence_message
 from adapters.chat.slack.poster import Mark, ThreadAddress, post, take_away, whisper
 from adapters.chat.slack.render import SlackVoice, all_sources_message, history_message
 from adapters.chat.slack.reply import CLOSED, GONE, LAPSED, SlackAddress, SlackReply, shown_at
-from adapters.chat.slack.threads import Remembered, Threads
+from adapters.chat.slack.sessions import begin_session
+from adapters.chat.slack.threads import Threads, named
 from adapters.chat.slack.translate import Payload, Place, Said
 from adapters.chat.taking_away import TakingAway
 from core.attachments import Attachment
@@ -49,19 +51,13 @@ from core.conversation import read_reply
 from core.delivery import Address
 from core.errors import GorkdError
 from core.job import ResearchJob, ResearchRequest, Scope
+from core.modes import can_be_steered
 from core.presentation import wording
 
 if TYPE_CHECKING:
     from core.researcher import Researcher
 
 HISTORY_LENGTH = 10
-PROMPTS = (
-    "What does the research say about creatine and memory?",
-    "How does Slack's Socket Mode differ from HTTP?",
-    "Is intermittent fasting safe in pregnancy?",
-)
-STATUS = "is looking for sources…"
-TITLE_ROOM = 100
 OUT_OF_REACH = GONE | CLOSED | LAPSED | {"file_not_found", "file_deleted", "cant_delete_file", "is_archived"}
 
 _log = logging.getLogger(__name__)
@@ -81,63 +77,95 @@ class Desk:
     administration: Administration
     library: SlackLibrary
     threads: Threads
+    inbox: Inbox
     taking_away: TakingAway = field(init=False)
-    _taking: dict[str, asyncio.Task[None]] = field(default_factory=dict)
-    _taken: Remembered[bool] = field(default_factory=Remembered)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "taking_away", TakingAway(self.researcher, translate.PLATFORM, self.take_away))
+        self.inbox.openers |= {
+            "message": self._open_message, "command": self._open_command, "shortcut": self._open_shortcut,
+        }  # fmt: skip
 
     async def heard(self, event: Payload, team_id: str, *, is_mention: bool) -> None:
-        """A mention or a message. Returns when what it asks for is stored, or when it asks for nothing."""
-        workspace = await self.workspaces.find(team_id)
+        """A mention or a message. Returns when it is stored, or is not for us; what it asks for is found out later."""
+        workspace = await self.workspaces.find(team_id, is_hurried=True)
         if event.get("subtype") == "message_deleted":
             await self._forget_asked(workspace, event)
             return
         if not translate.is_from_a_person(event):
             return
         said = translate.said_in(event, workspace.bot_user_id)
-        key = f"{said.channel_id}:{said.ts}"
-        is_addressed = is_mention or said.channel_id.startswith("D")
-        for_library = await self.library.meant(workspace, said, is_addressed=is_addressed)
-        if for_library is not None:
-            await self._once(f"{workspace.team_id}:{key}", lambda: self.library.take(workspace, said, for_library))
-            return
-        is_for_us = is_addressed or self._may_follow_up(said, workspace)
-        if is_for_us or await self._speaks_to_running(workspace, said):
-            await self._once(
-                f"{workspace.team_id}:{key}", lambda: self._take(workspace, said, key, is_asked=is_mention)
-            )
+        if is_mention or said.is_direct or await self._may_be_meant(workspace, said):
+            body = {"team": workspace.team_id, "event": dict(event), "is_mention": is_mention}
+            name = f"{said.channel_id}:{said.ts}"
+            await self.inbox.take(Letter("message", workspace.team_id, said.user_id, name, body))
 
     async def commanded(self, command: Payload) -> SlackMessage | None:
-        """`/research …`; gives what the asker alone is told at once, None when there is something else to see."""
-        workspace = await self.workspaces.find(str(command.get("team_id") or ""))
+        """`/research …`; gives what the asker alone is told at once, None where `configured` has it."""
+        team, channel, user = (str(command.get(name) or "") for name in ("team_id", "channel_id", "user_id"))
         text = str(command.get("text") or "").strip()
         if not text or text.lower() == "help":
             return help_message() if text else sentence_message(wording.ASK_WHAT)
-        word, _, rest = text.lower().partition(" ")
-        if word == "settings" and rest.strip() in ("", "log"):
-            user, trigger_id = str(command["user_id"]), str(command["trigger_id"])
-            return await self.administration.commanded(workspace, user, trigger_id, rest.strip())
-        place = await self.threads.place(workspace, str(command["channel_id"]), str(command["user_id"]))
+        if _settings_word(text) is not None:
+            return None
+        team = (await self.workspaces.find(team, is_hurried=True)).team_id
+        place = Place(team, channel, user)
         if text.lower() == "history":
             return await self._history(place)
-        key = str(command["trigger_id"])
-        at = self._address(place, key, response_url=str(command.get("response_url") or ""))
         try:
-            is_private = place.settings.visibility == "private"
-            request = translate.read_options(text, place.scope, place.own_scope, is_private=is_private)
+            translate.read_options(text, place.scope, place.own_scope)
         except GorkdError as error:
             return sentence_message(error.user_message)
+        names = ("channel_id", "user_id", "trigger_id", "response_url")
+        body = {"team": team, "text": text, **{name: str(command.get(name) or "") for name in names}}
+        await self.inbox.take(Letter("command", team, user, body["trigger_id"], body))
+        return sentence_message(wording.ON_IT)
+
+    async def configured(self, command: Payload) -> None:
+        """`/research settings`, once it is acknowledged: the form, or the sentence that says why not."""
+        word = _settings_word(str(command.get("text") or "").strip())
+        if word is None:
+            return
+        workspace = await self.workspaces.find(str(command.get("team_id") or ""))
+        user, url = str(command["user_id"]), str(command.get("response_url") or "")
+        told = await self.administration.commanded(workspace, user, str(command["trigger_id"]), word)
+        if told is not None:
+            await SlackReply(workspace, SlackAddress(workspace.team_id, user, "", response_url=url)).respond(told)
+
+    async def research_this(self, shortcut: Payload) -> None:
+        """The message shortcut. Returns when it is stored."""
+        team, user = (str((shortcut.get(name) or {}).get("id") or "") for name in ("team", "user"))
+        workspace = await self.workspaces.find(team, is_hurried=True)
+        names = ("team", "user", "channel", "message", "message_ts", "trigger_id", "action_ts", "response_url")
+        body = {name: shortcut.get(name) for name in names}
+        name = f"check:{shortcut.get('trigger_id') or shortcut.get('action_ts')}"
+        await self.inbox.take(Letter("shortcut", workspace.team_id, user, name, body))
+
+    async def _open_message(self, body: Payload) -> None:
+        workspace = await self.workspaces.find(str(body["team"]))
+        said = translate.said_in(body["event"], workspace.bot_user_id)
+        is_mention = bool(body["is_mention"])
+        for_library = await self.library.meant(workspace, said, is_addressed=is_mention or said.is_direct)
+        if for_library is not None:
+            await self.library.take(workspace, said, for_library)
+        else:
+            await self._take(workspace, said, f"{said.channel_id}:{said.ts}", is_asked=is_mention)
+
+    async def _open_command(self, body: Payload) -> None:
+        workspace = await self.workspaces.find(str(body["team"]))
+        place = await self.threads.place(workspace, str(body["channel_id"]), str(body["user_id"]))
+        key = str(body["trigger_id"])
+        at = self._address(place, key, response_url=str(body["response_url"]))
+        is_private = place.settings.visibility == "private"
+        request = translate.read_options(str(body["text"]), place.scope, place.own_scope, is_private=is_private)
         if request.is_private and not place.is_direct:
             at = replace(at, channel="")
         at = replace(at, conversation=f"{translate.PLATFORM}:{at.channel}:{key}")
         request = replace(request, asker=place.user_id, thread=at.conversation, channel=place.public_id)
         await self._submit(request, SlackReply(workspace, at))
-        return sentence_message(wording.ON_IT)
 
-    async def research_this(self, shortcut: Payload) -> None:
-        """The message shortcut: what a message says is checked, in the thread that hangs on it."""
+    async def _open_shortcut(self, shortcut: Payload) -> None:
+        """What a message says is checked, in the thread that hangs on it."""
         workspace = await self.workspaces.find(str((shortcut.get("team") or {}).get("id") or ""))
         message, channel = shortcut.get("message") or {}, str((shortcut.get("channel") or {}).get("id") or "")
         ts = str(message.get("ts") or shortcut.get("message_ts") or "")
@@ -154,23 +182,11 @@ class Desk:
         )
         await self._submit(request, SlackReply(workspace, at))
 
-    async def pane_opened(self, event: Payload, team_id: str) -> None:
-        """The agent pane: a few questions to begin with."""
-        workspace = await self.workspaces.find(team_id)
-        thread = event.get("assistant_thread") or {}
-        prompts = [{"title": prompt, "message": prompt} for prompt in PROMPTS]
-        try:
-            await workspace.client.assistant_threads_setSuggestedPrompts(
-                channel_id=str(thread["channel_id"]), thread_ts=str(thread["thread_ts"]), prompts=prompts
-            )
-        except FAULTS as exc:
-            _log.info("no prompts suggested", extra={"reason": reason(exc)})
-
     async def stopped(self, event: Payload, team_id: str) -> None:
         """Slack's own Stop: whoever Slack lets press it cancels what it was pressed on, else all in that thread."""
         channel, thread_ts = str(event.get("channel") or ""), str(event.get("thread_ts") or "")
         pressed = {str(ts) for ts in event.get("streaming_message_ts") or ()}
-        workspace = await self.workspaces.find(team_id)
+        workspace = await self.workspaces.find(team_id, is_hurried=True)
         for delivery in await self.researcher.undelivered(translate.PLATFORM):
             at = SlackAddress.read(delivery.address.data)
             if (at.team, at.channel) != (workspace.team_id, channel):
@@ -180,7 +196,8 @@ class Desk:
 
     async def resume(self) -> int:
         """Follow what waits for its last edit; how many."""
-        return await self.live.resume(self.reopen) + await self.library.live.resume(self.reopen)
+        followed = await self.live.resume(self.reopen) + await self.library.live.resume(self.reopen)
+        return followed + await self.inbox.resume()
 
     async def reopen(self, address: Address) -> SlackReply | None:
         """The message behind an address that an earlier process has kept; None where the app has been removed."""
@@ -218,21 +235,31 @@ class Desk:
             self.live.follow(job, reply)
         return job is not None or not is_known
 
-    def _may_follow_up(self, said: Said, workspace: Workspace) -> bool:
-        """In a channel, without a mention: one of our words, or a question to nobody else, within a thread."""
-        if not said.thread_ts or said.thread_ts == said.ts or f"<@{workspace.bot_user_id}" in said.raw:
-            return False
-        kind = read_reply(said.text).kind
-        is_word = kind not in ("question", "courtesy")
-        return is_word or (said.text.endswith("?") and "<@" not in said.raw)
+    async def _may_be_meant(self, workspace: Workspace, said: Said) -> bool:
+        """Of what was said in a channel's thread without a mention, by our own records: every such message comes by.
 
-    async def _speaks_to_running(self, workspace: Workspace, said: Said) -> bool:
-        """Without asking Slack which thread it is: every message of every thread comes by here."""
-        if not said.thread_ts or said.thread_ts == said.ts or "<@" in said.raw:
+        Our words where they say nothing of the thread may be meant, if its first message is ours, or may be.
+        """
+        if not said.is_reply or f"<@{workspace.bot_user_id}" in said.raw:
             return False
-        place = await self.threads.place(workspace, said.channel_id, said.user_id)
-        running = await self._running(place, self.threads.remembered(workspace, said))
-        return running is not None and running.request.asker == said.user_id
+        waiting = await self.threads.waiting(workspace, said)
+        steered = [job for _, job in waiting if can_be_steered(job.request.modes) and job.request.asker == said.user_id]
+        if steered and "<@" not in said.raw:
+            return True
+        is_word = may_be_words(said.text) or read_reply(said.text).kind not in ("question", "courtesy")
+        if not (is_word or _is_open_question(said)):
+            return False
+        recorded = await self.threads.recorded(workspace, said)
+        conversation = recorded or named(said.channel_id, said.thread_ts)
+        last = await self.threads.last(workspace, said, conversation)
+        utterance = Utterance(said.text, said.user_id, is_addressed=False, has_files=bool(said.files))
+        if not isinstance(hear(utterance, last, None), Nothing) or await self.library.follows(
+            workspace, said, conversation
+        ):
+            return True
+        is_unknown = not recorded and last is None
+        hangs_on_ours = said.parent_id == workspace.bot_user_id
+        return is_unknown and (hangs_on_ours or (is_word and not said.parent_id))
 
     async def _running(self, place: Place, conversation: str) -> ResearchJob | None:
         """The research under way that a reply in its thread speaks to."""
@@ -242,20 +269,11 @@ class Desk:
                 return running
         return None
 
-    async def _once(self, key: str, take: Callable[[], Awaitable[None]]) -> None:
-        """One message is taken once, however often it is sent; whoever sends it again waits for the first."""
-        if self._taken.get(key):
-            return
-        if key not in self._taking:
-            self._taking[key] = asyncio.create_task(_awaited(take()))
-            self._taking[key].add_done_callback(lambda _: self._taking.pop(key, None))
-        await asyncio.shield(self._taking[key])
-        self._taken.put(key, value=True)
-
     async def _take(self, workspace: Workspace, said: Said, key: str, *, is_asked: bool) -> None:
         place = await self.threads.place(workspace, said.channel_id, said.user_id)
         conversation = await self.threads.conversation(workspace, said)
-        thread_ts = said.thread_ts or ("" if place.is_direct or place.settings.threads == "never" else said.ts)
+        is_flat = place.settings.threads == "never" and not place.is_direct
+        thread_ts = said.thread_ts or ("" if is_flat else said.ts)
         reply = SlackReply(workspace, self._address(place, key, thread_ts, conversation))
         utterance = Utterance(
             said.text, said.user_id, is_addressed=is_asked or place.is_direct, has_files=bool(said.files)
@@ -263,12 +281,10 @@ class Desk:
         running = await self._running(place, conversation) if said.thread_ts else None
         last = None
         if said.thread_ts or utterance.is_about_answer:
-            last = await self.researcher.latest(conversation, scope=place.scope)
+            last = await self._last(place, conversation, said)
         deed = hear(utterance, last, running)
         try:
             if isinstance(deed, Ask):
-                if place.is_direct and said.thread_ts:
-                    await self._show_in_pane(workspace, said)
                 await self._ask(workspace, said, place, reply)
             else:
                 await self._do(deed, place, reply)
@@ -284,8 +300,20 @@ class Desk:
             return
         if request.is_private and not place.is_direct:
             reply.at = replace(reply.at, channel="", thread_ts="")
+        elif place.is_direct:
+            at = reply.at = replace(reply.at, session="yes")
+            await begin_session(reply.client, at.channel, at.thread_ts, user=said.user_id, asked=said.text)
         request = replace(request, asker=said.user_id, thread=reply.at.conversation, channel=place.public_id)
         await self._submit(request, reply, attachments)
+
+    async def _last(self, place: Place, conversation: str, said: Said) -> ResearchJob | None:
+        """The answer that a word is about: of that conversation, or in direct messages themselves the newest there."""
+        last = await self.researcher.latest(conversation, scope=place.scope)
+        if last is None and place.is_direct and not said.is_reply:
+            here = f"{named(place.channel_id, '')}:"
+            newest = await self.researcher.recent(place.scope, limit=HISTORY_LENGTH)
+            last = next((job for job in newest if job.request.thread.startswith(here)), None)
+        return last
 
     async def _read_files(self, workspace: Workspace, said: Said) -> list[Attachment]:
         if not said.files:
@@ -332,20 +360,11 @@ class Desk:
         jobs = await self.researcher.history(place.user_id, tenant=place.tenant, limit=HISTORY_LENGTH)
         return history_message(jobs, self.voice.links)
 
-    async def _show_in_pane(self, workspace: Workspace, said: Said) -> None:
-        """Status and title of a thread in the agent pane; elsewhere Slack refuses, which does no harm."""
-        client, channel, thread_ts = workspace.client, said.channel_id, said.thread_ts
-        title = said.text[:TITLE_ROOM] or STATUS
-        try:
-            await client.assistant_threads_setStatus(channel_id=channel, thread_ts=thread_ts, status=STATUS)
-            await client.assistant_threads_setTitle(channel_id=channel, thread_ts=thread_ts, title=title)
-        except FAULTS as exc:
-            _log.info("this thread has no status", extra={"reason": reason(exc)})
-
     async def _forget_asked(self, workspace: Workspace, event: Payload) -> None:
         """Who deletes a question takes it back, whoever could see the answer when it was asked."""
         channel, ts = str(event.get("channel") or ""), str(event.get("deleted_ts") or "")
         user = str((event.get("previous_message") or {}).get("user") or "")
+        await self.inbox.drop(workspace.team_id, f"{channel}:{ts}")
         said = f"{workspace.team_id}:{channel}:{ts}"
         for scope in translate.scopes_of(workspace.team_id, channel, user):
             for asked in (f"{translate.PLATFORM}:{said}", f"library:{said}"):
@@ -366,5 +385,12 @@ def key_of(reply: SlackReply) -> str:
     return f"{translate.PLATFORM}:{reply.at.team}:{reply.at.key}"
 
 
-async def _awaited(work: Awaitable[None]) -> None:
-    await work
+def _settings_word(text: str) -> str | None:
+    """Of `settings` "", of `settings log` that word; None of all else."""
+    word, _, rest = text.lower().partition(" ")
+    return rest.strip() if word == "settings" and rest.strip() in ("", "log") else None
+
+
+def _is_open_question(said: Said) -> bool:
+    """To nobody else."""
+    return said.text.endswith("?") and "<@" not in said.raw

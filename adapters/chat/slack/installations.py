@@ -1,7 +1,7 @@
 """The workspaces that have installed the app: slack_sdk's installation store on our records, with tokens kept fresh.
 
 Which token belongs to a team is read from the records with every event, so that an installation or its end counts
-in all processes at once; Slack itself is asked for nothing before an acknowledgement, unless a token has lapsed.
+in all processes at once; Slack itself is asked for nothing before an acknowledgement.
 """
 
 from __future__ import annotations
@@ -90,13 +90,13 @@ class InstalledWorkspaces:
         self._refreshing: dict[str, asyncio.Task[Bot]] = {}
         self._resting: dict[str, float] = {}
 
-    async def find(self, team_id: str) -> Workspace:
+    async def find(self, team_id: str, *, is_hurried: bool = False) -> Workspace:
         """Raises `NotInstalled`, `StoreError`."""
         bot = await self._installations.of(team_id)
         left_s = self._left_s(bot)
         if left_s <= REFRESH_BEFORE_MIN * 60 and self._resting.get(team_id, 0.0) <= self._clock():
             refreshing = self._refresh(team_id)
-            if left_s <= 0:  # else the old token serves until the new one is there
+            if left_s <= 0 and not is_hurried:  # else the old token serves until the new one is there
                 bot = await asyncio.shield(refreshing)
         streams = self._streams.setdefault(team_id, StreamGate()) if self._may_stream else None
         return Workspace(team_id, bot.bot_id, bot.bot_user_id, self._client_of(bot.bot_token), streams)

@@ -17,10 +17,11 @@ from adapters.chat.slack import translate
 from adapters.chat.slack.blocks import LABEL_LIMIT, Block, entry, label, modal, text_input
 from adapters.chat.slack.client import Workspace, Workspaces, open_view
 from adapters.chat.slack.files import download
+from adapters.chat.slack.inbox import Inbox, Letter
 from adapters.chat.slack.library_render import Press
 from adapters.chat.slack.message import SlackMessage
 from adapters.chat.slack.reply import SlackAddress, SlackReply
-from adapters.chat.slack.threads import Admins, Threads
+from adapters.chat.slack.threads import Admins, Threads, named
 from adapters.chat.slack.translate import Payload, Place, Said, SlackFile
 from core.errors import GorkdError
 from core.library.adding import Incoming
@@ -31,7 +32,7 @@ from core.library.states import COMMANDS, read_command
 from core.library.words import NO, YES, Addition, Words, read_addition
 from core.presentation import wording
 
-ACK_WITHIN_S = 1.0  # of the three that Slack waits; what is researched is stored long before
+NOTED_WITHIN_S = 0.3  # what is said has been noted with its message by then
 SUGGEST_WITHIN_S = 2.0  # Slack shows nothing that comes after three
 
 _log = logging.getLogger(__name__)
@@ -56,15 +57,19 @@ class SlackLibrary:
     threads: Threads
     session: ClientSession
     api_url: str
+    inbox: Inbox
     admins: Admins = field(default_factory=Admins)
     _under_way: set[asyncio.Task[None]] = field(default_factory=set)
 
-    async def hurry(self, work: Coroutine[None, None, None]) -> None:
-        """Wait for work as long as an acknowledgement may; what takes longer goes on."""
+    def __post_init__(self) -> None:
+        self.inbox.openers["library"] = self._open
+
+    async def _noted(self, work: Coroutine[None, None, None]) -> None:
+        """Begin what `live` does; it notes the message first, and then needs nobody to wait for it."""
         task = asyncio.create_task(_logged(work))
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
-        await asyncio.wait({task}, timeout=ACK_WITHIN_S)
+        await asyncio.wait({task}, timeout=NOTED_WITHIN_S)
 
     async def aclose(self) -> None:
         await self.live.aclose()
@@ -73,22 +78,35 @@ class SlackLibrary:
         await asyncio.gather(*self._under_way, return_exceptions=True)
 
     async def commanded(self, command: Payload) -> None:
-        """`/library …`; without words the modal, while its trigger lives."""
-        workspace = await self.workspaces.find(str(command.get("team_id") or ""))
+        """`/library …`: returns when it is stored. Without words there is nothing to store."""
         text = translate.question_of(str(command.get("text") or ""), "")
-        channel, user = str(command["channel_id"]), str(command["user_id"])
-        asked = Asked(channel, response_url=str(command.get("response_url") or ""))
         if text:
-            await self._say(workspace, user, asked, text, key=str(command["trigger_id"]))
+            team, user = str(command.get("team_id") or ""), str(command["user_id"])
+            await self._store(team, user, _asked(command), text, key=str(command["trigger_id"]))
+
+    async def opened(self, command: Payload) -> None:
+        """`/library` without words, once it is acknowledged: the modal, while its trigger lives."""
+        if translate.question_of(str(command.get("text") or ""), ""):
             return
-        if not await open_view(workspace, str(command["trigger_id"]), ask_modal(asked)):
-            await self._say(workspace, user, asked, "help", key=str(command["trigger_id"]))
+        team, user, trigger = str(command.get("team_id") or ""), str(command["user_id"]), str(command["trigger_id"])
+        workspace, asked = await self.workspaces.find(team), _asked(command)
+        if not await open_view(workspace, trigger, ask_modal(asked)):
+            await self._say(workspace, user, asked, "help", key=trigger)
 
     async def submitted(self, body: Payload, text: str) -> None:
-        """A modal was sent off that says `text`."""
+        """A modal was sent off that says `text`: returns when it is stored."""
         view = body.get("view") or {}
-        workspace = await self.workspaces.find(_id(body, "team"))
-        await self._say(workspace, _id(body, "user"), Asked.of(view), text, key=str(view.get("id") or ""))
+        await self._store(_id(body, "team"), _id(body, "user"), Asked.of(view), text, key=str(view.get("id") or ""))
+
+    async def _store(self, team: str, user: str, asked: Asked, text: str, *, key: str) -> None:
+        team = (await self.workspaces.find(team, is_hurried=True)).team_id
+        body = {"team": team, "user": user, "asked": asdict(asked), "text": text, "key": key}
+        await self.inbox.take(Letter("library", team, user, f"library:{key}", body))
+
+    async def _open(self, body: Payload) -> None:
+        workspace = await self.workspaces.find(str(body["team"]))
+        asked = Asked(**body["asked"])
+        await self._say(workspace, str(body["user"]), asked, str(body["text"]), key=str(body["key"]))
 
     async def suggested(self, body: Payload) -> list[Block]:
         """Papers for what is typed into the modal; none rather than too late."""
@@ -103,11 +121,10 @@ class SlackLibrary:
             return []
 
     async def pressed(self, body: Payload) -> None:
-        """Open or Save: said in the thread of the button's message."""
+        """Open or Save: said in the thread of the button's message. Returns when it is stored."""
         press, asked, key = _pressed(body)
         if press is not None:
-            workspace = await self.workspaces.find(_id(body, "team"))
-            await self._say(workspace, _id(body, "user"), asked, press.says, key=key)
+            await self._store(_id(body, "team"), _id(body, "user"), asked, press.says, key=key)
 
     async def wishes(self, body: Payload) -> None:
         """Improve: asks what is to be better, while the trigger lives."""
@@ -118,10 +135,10 @@ class SlackLibrary:
 
     async def meant(self, workspace: Workspace, said: Said, *, is_addressed: bool) -> Words | Addition | None:
         """What of a message is for the library; None for a question."""
-        if not is_addressed and not (said.thread_ts and _may_be_words(said.text)):
+        if not is_addressed and not (said.thread_ts and may_be_words(said.text)):
             return None
         place = await self.threads.place(workspace, said.channel_id, said.user_id)
-        thread = await self.threads.conversation(workspace, said)
+        thread = await self._conversation(workspace, said)
         try:
             return await self.live.talks.hear(
                 place.scope, thread, said.text, has_files=bool(said.files), is_addressed=is_addressed
@@ -130,16 +147,29 @@ class SlackLibrary:
             _log.warning("not known whether the library is meant", extra={"error": str(error)})
             return None
 
+    async def follows(self, workspace: Workspace, said: Said, conversation: str) -> bool:
+        """Whether what was only heard goes on a conversation with the library, by our own records."""
+        scopes = (
+            translate.scopes_of(workspace.team_id, said.channel_id, said.user_id) if may_be_words(said.text) else ()
+        )
+        for scope in scopes:
+            if await self.live.talks.hear(scope, conversation, said.text, is_addressed=False) is not None:
+                return True
+        return False
+
     async def take(self, workspace: Workspace, said: Said, meant: Words | Addition) -> None:
         """Answer a message in its thread."""
-        thread_ts = said.thread_ts or ("" if said.channel_id.startswith("D") else said.ts)
-        asked = Asked(said.channel_id, thread_ts, await self.threads.conversation(workspace, said))
+        asked = Asked(said.channel_id, said.thread_ts or said.ts, await self._conversation(workspace, said))
         key = f"{said.channel_id}:{said.ts}"
         if isinstance(meant, Words):
-            await self.hurry(self._say(workspace, said.user_id, asked, meant.text, key=key))
+            await self._say(workspace, said.user_id, asked, meant.text, key=key)
             return
         files = [self._incoming(workspace, file) for file in said.files]
-        await self.hurry(self._add(workspace, said.user_id, asked, meant, files, key=key))
+        await self._add(workspace, said.user_id, asked, meant, files, key=key)
+
+    async def _conversation(self, workspace: Workspace, said: Said) -> str:
+        """A thread's own; in direct messages one, by whichever message."""
+        return named(said.channel_id, "") if said.is_direct else await self.threads.conversation(workspace, said)
 
     async def _say(self, workspace: Workspace, user: str, asked: Asked, text: str, *, key: str) -> None:
         command = text.partition(" ")[0].casefold()
@@ -149,13 +179,13 @@ class SlackLibrary:
             return
         changes_store = command in COMMANDS and COMMANDS[command].changes_store
         speaker, reply = await self._begin(workspace, user, asked, key, needs_admin=changes_store)
-        await self.live.say(speaker, text, reply, about=asked.about)
+        await self._noted(self.live.say(speaker, text, reply, about=asked.about))
 
     async def _add(
         self, workspace: Workspace, user: str, asked: Asked, addition: Addition, files: Sequence[Incoming], *, key: str
     ) -> None:
         speaker, reply = await self._begin(workspace, user, asked, key, needs_admin=True)
-        await self.live.add(speaker, addition, files, reply)
+        await self._noted(self.live.add(speaker, addition, files, reply))
 
     async def _begin(
         self, workspace: Workspace, user: str, asked: Asked, key: str, *, needs_admin: bool
@@ -185,9 +215,13 @@ async def _logged(work: Coroutine[None, None, None]) -> None:
         _log.exception("library was not reached")
 
 
-def _may_be_words(text: str) -> bool:
+def may_be_words(text: str) -> bool:
     """Worth a look in a thread where people talk to each other."""
     return read_command(text) is not None or text.strip(" .!").casefold() in YES | NO
+
+
+def _asked(command: Payload) -> Asked:
+    return Asked(str(command["channel_id"]), response_url=str(command.get("response_url") or ""))
 
 
 def _own_thread(place: Place) -> str:

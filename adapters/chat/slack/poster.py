@@ -109,12 +109,8 @@ async def find(client: AsyncWebClient, spot: ThreadAddress, mark: Mark) -> str:
 
 
 async def conversation_of(client: AsyncWebClient, channel: str, ts: str) -> str:
-    """The conversation a message of ours belongs to, "" when it is none of ours."""
-    try:
-        read = await client.conversations_replies(channel=channel, ts=ts, include_all_metadata=True, limit=1)
-    except FAULTS as exc:
-        _log.warning("message could not be read back", extra={"reason": reason(exc)})
-        return ""
+    """The conversation a message of ours belongs to, "" when it is none of ours. Raises one of `FAULTS`."""
+    read = await client.conversations_replies(channel=channel, ts=ts, include_all_metadata=True, limit=1)
     for said in read.get("messages") or []:
         metadata: dict[str, Any] = said.get("metadata") or {}
         if said.get("ts") == ts and metadata.get("event_type") == EVENT_TYPE:

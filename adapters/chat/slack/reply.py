@@ -17,6 +17,7 @@ from adapters.chat.slack.message import SlackMessage, Upload, sentence_message
 from adapters.chat.slack.plan import Plan
 from adapters.chat.slack.poster import Mark, Part, ThreadAddress, as_json, find, post, remove, update
 from adapters.chat.slack.render import SHARE, ready_message
+from adapters.chat.slack.sessions import end_session
 from adapters.chat.slack.stream import Stream
 from adapters.chat.slack.translate import PLATFORM
 from adapters.chat.slack.uploads import share, upload
@@ -51,7 +52,7 @@ class SlackAddress:
     `key` marks it in Slack. `channel` "" means the direct messages of `user`, which are opened when they are
     needed; `ts` "" means that it is not posted yet, or that this is not known. `files` are the ids, with commas, of
     the files that go with the answer. `streamed` is not "" for a message that began as a stream, which may lack its
-    mark.
+    mark, and `session` for one whose thread is an agent's session that works until the answer is there.
     """
 
     team: str
@@ -64,6 +65,7 @@ class SlackAddress:
     response_url: str = ""
     files: str = ""
     streamed: str = ""
+    session: str = ""
 
     @classmethod
     def read(cls, data: Mapping[str, Json]) -> SlackAddress:
@@ -150,6 +152,14 @@ class SlackReply:
             await share(self._client, self.at.files.split(","), self._thread)
         if message.files:
             await self._attach(message)
+        await self._end_session(message)
+
+    async def _end_session(self, message: SlackMessage) -> None:
+        """With whatever is no progress."""
+        at = self.at
+        if at.session and message.plan is None:
+            self.at = replace(at, session="")
+            await end_session(self._client, at.channel, at.thread_ts)
 
     async def _attach(self, message: SlackMessage) -> None:
         """No picture may cost a message: without them it says so, and of another file no more than that."""

@@ -1,6 +1,6 @@
 """`/section`: a modal that takes a context and perhaps an experiment as files, and the job that it makes.
 
-What is wrong with a file is said in the modal, below the file, as long as Slack waits for that.
+What is wrong with a file is said in the modal, below the file, if it is known in time.
 """
 
 from __future__ import annotations
@@ -9,13 +9,14 @@ import asyncio
 import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from adapters.chat.slack.blocks import Block, context, entry, label, modal
 from adapters.chat.slack.client import Workspace, open_view
 from adapters.chat.slack.desk import Desk, key_of
 from adapters.chat.slack.files import read_files
+from adapters.chat.slack.inbox import Letter
 from adapters.chat.slack.message import sentence_message
 from adapters.chat.slack.reply import SlackAddress, SlackReply
 from adapters.chat.slack.translate import PLATFORM, SlackFile, described_file
@@ -27,7 +28,7 @@ from core.section.asking import CHOICES, check_request, words_for
 
 SECTION_COMMAND, SECTION_FORM = "/section", "section"
 WHICH, CONTEXT, EXPERIMENT = "which", "context", "experiment"
-ANSWER_WITHIN_S = 2.2  # of the 3 s that Slack waits; the rest is the way there and back
+READ_WITHIN_S = 0.6  # of files, before the modal is acknowledged; what takes longer is told in a message
 FORM_TITLE = "Write a section"
 FORM_HELP = (
     "The least a context holds: `concept: {description: what the paper is about}`. More in it, such as open questions "
@@ -51,39 +52,53 @@ class _Asked:
 @dataclass(frozen=True)
 class Sections:
     desk: Desk
+    _reading: dict[str, asyncio.Task[list[Attachment]]] = field(default_factory=dict)
 
-    async def commanded(self, command: Mapping[str, Any]) -> str:
-        """Open the modal; gives what the asker is told when it does not open, else ""."""
+    def __post_init__(self) -> None:
+        self.desk.inbox.openers[SECTION_FORM] = self._open
+
+    async def commanded(self, command: Mapping[str, Any]) -> None:
+        """Open the modal, else say that it does not open."""
         workspace = await self.desk.workspaces.find(str(command.get("team_id") or ""))
         names = ("team_id", "channel_id", "user_id", "response_url")
         asked = _Asked(*(str(command.get(name) or "") for name in names))
         chosen = str(command.get("text") or "").strip().lower()
         view = section_modal(json.dumps(asdict(asked)), chosen)
-        is_open = await open_view(workspace, str(command["trigger_id"]), view)
-        return "" if is_open else wording.SOMETHING_BROKE
+        if not await open_view(workspace, str(command["trigger_id"]), view):
+            await self._tell(workspace, asked, wording.SOMETHING_BROKE)
 
     async def submitted(self, body: Mapping[str, Any], ack: Ack) -> None:
-        """Store the job that the modal asks for, then acknowledge."""
-        view = body.get("view") or {}
-        asked = _Asked(**json.loads(str(view.get("private_metadata") or "{}")))
-        workspace = await self.desk.workspaces.find(asked.team)
+        """Store what the modal asks for, then acknowledge, unless a file is known by then to be no good."""
+        view = {name: (body.get("view") or {}).get(name) for name in ("id", "private_metadata", "state")}
+        asked, view_id = _asked_in(view), str(view["id"] or "")
+        workspace = await self.desk.workspaces.find(asked.team, is_hurried=True)
         which, files = chosen_in(view)
         reading = asyncio.create_task(self._read(workspace, which, files), name="section files")
-        done, _ = await asyncio.wait({reading}, timeout=ANSWER_WITHIN_S)
-        if not done:
-            await ack()
-        try:
-            attachments = await reading
-        except GorkdError as error:
-            if done:
-                await ack(response_action="errors", errors={_block_of(error, files): error.user_message})
-            else:
-                at = SlackAddress(asked.team, asked.user, "", response_url=asked.response_url)
-                await SlackReply(workspace, at).respond(sentence_message(error.user_message))
+        done, _ = await asyncio.wait({reading}, timeout=READ_WITHIN_S)
+        error = reading.exception() if done else None
+        if isinstance(error, GorkdError):
+            await ack(response_action="errors", errors={_block_of(error, files): error.user_message})
             return
-        await self._begin(workspace, asked, str(view.get("id") or ""), which, attachments)
-        if done:
-            await ack()
+        self._reading[view_id] = reading
+        await self.desk.inbox.take(Letter(SECTION_FORM, workspace.team_id, asked.user, f"section:{view_id}", view))
+        await ack()
+
+    async def _open(self, view: Mapping[str, Any]) -> None:
+        """The files are being read, unless whoever began that has died."""
+        asked, view_id = _asked_in(view), str(view.get("id") or "")
+        workspace = await self.desk.workspaces.find(asked.team)
+        which, files = chosen_in(view)
+        reading = self._reading.pop(view_id, None)
+        try:
+            attachments = await (reading or self._read(workspace, which, files))
+        except GorkdError as error:
+            await self._tell(workspace, asked, error.user_message)
+        else:
+            await self._begin(workspace, asked, view_id, which, attachments)
+
+    async def _tell(self, workspace: Workspace, asked: _Asked, sentence: str) -> None:
+        at = SlackAddress(asked.team, asked.user, "", response_url=asked.response_url)
+        await SlackReply(workspace, at).respond(sentence_message(sentence))
 
     async def _read(self, workspace: Workspace, which: str, files: Sequence[SlackFile]) -> list[Attachment]:
         """Raises `GorkdError` for files that cannot be read, or that no section can be begun from."""
@@ -119,6 +134,10 @@ class Sections:
             return await desk.researcher.submit(request, dedupe_key=key_of(reply), attachments=attachments)
 
         await desk.begin(submit, reply, request.scope)
+
+
+def _asked_in(view: Mapping[str, Any]) -> _Asked:
+    return _Asked(**json.loads(str(view.get("private_metadata") or "{}")))
 
 
 def section_modal(asked: str, chosen: str = "") -> Block:

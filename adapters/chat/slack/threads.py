@@ -1,26 +1,34 @@
 """Which conversation a message belongs to, which places are open to the whole workspace, and who its admins are.
 
 A conversation is named by its channel and first message. A thread that hangs on an answer of ours belongs
-to the conversation that answer was given in; that is remembered here, and stands in the answer's metadata.
+to the conversation that answer was given in; our own records tell which, else the answer's metadata does.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import math
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from adapters.chat.slack.client import FAULTS, Workspace, reason
 from adapters.chat.slack.poster import conversation_of
-from adapters.chat.slack.translate import PLATFORM, Place, Said, is_open_channel
+from adapters.chat.slack.reply import SlackAddress, shown_at
+from adapters.chat.slack.translate import PLATFORM, Place, Said, is_open_channel, scopes_of
+from core.job import ResearchJob
 from core.settings.desk import SettingsDesk
+
+if TYPE_CHECKING:
+    from core.researcher import Researcher
 
 REMEMBERED = 5_000  # threads and channels; more are looked up again
 REMEMBERED_S = 600.0  # of what may change: a channel that is closed, a person who is an admin no more
+FAILED_S = 60.0  # of a look-up that failed
+LOOK_UP_S = 3.0  # for a thread's first message, which Slack may tell once a minute only; its context is worth no more
 
 _log = logging.getLogger(__name__)
 Value = TypeVar("Value")
@@ -34,11 +42,13 @@ class Remembered(Generic[Value]):
         self._kept: OrderedDict[tuple[str, ...], tuple[Value, float]] = OrderedDict()
 
     def get(self, *key: str) -> Value | None:
-        value, put_at = self._kept.get(key, (None, 0.0))
-        return value if self._clock() - put_at < self._life_s else None
+        value, ends_at = self._kept.get(key, (None, 0.0))
+        return value if self._clock() < ends_at else None
 
-    def put(self, *key: str, value: Value) -> None:
-        self._kept[key] = (value, self._clock())
+    def put(self, *key: str, value: Value, life_s: float | None = None) -> None:
+        """`life_s` is for this entry alone."""
+        self._kept[key] = (value, self._clock() + (self._life_s if life_s is None else life_s))
+        self._kept.move_to_end(key)
         if len(self._kept) > REMEMBERED:
             self._kept.popitem(last=False)
 
@@ -46,28 +56,66 @@ class Remembered(Generic[Value]):
 class Threads:
     """Looks things up in Slack once in a while; `rules` are asked anew each time."""
 
-    def __init__(self, rules: SettingsDesk, clock: Callable[[], float] = time.monotonic) -> None:
-        self._rules = rules
-        self._roots: Remembered[str] = Remembered()
+    def __init__(
+        self, rules: SettingsDesk, researcher: Researcher, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._rules, self._researcher = rules, researcher
+        self._roots: Remembered[str] = Remembered(clock=clock)
         self._open: Remembered[bool] = Remembered(REMEMBERED_S, clock)
 
     async def conversation(self, workspace: Workspace, said: Said) -> str:
-        """Of a message in a thread that thread's, of a direct message the channel's, else a new one."""
-        if said.thread_ts and said.thread_ts != said.ts:
-            return await self.of_thread(workspace, said.channel_id, said.thread_ts)
-        return named(said.channel_id, "" if said.channel_id.startswith("D") else said.ts)
+        """Of a message in a thread that thread's, else a new one. Raises `StoreError`."""
+        if not said.is_reply:
+            return named(said.channel_id, said.ts)
+        known = await self.recorded(workspace, said)
+        if known:
+            return known
+        name = named(said.channel_id, said.thread_ts)
+        if said.parent_id not in ("", workspace.bot_user_id) or await self.last(workspace, said, name):
+            return name
+        return await self._looked_up(workspace, said) or name
 
-    def remembered(self, workspace: Workspace, said: Said) -> str:
-        """As `conversation`, as far as it is known without asking Slack."""
-        root = self._roots.get(workspace.team_id, said.channel_id, said.thread_ts)
-        return root or named(said.channel_id, said.thread_ts)
+    async def recorded(self, workspace: Workspace, said: Said) -> str:
+        """The conversation of the message of ours that a thread hangs on; "" where our records know of none.
 
-    async def of_thread(self, workspace: Workspace, channel: str, root_ts: str) -> str:
-        known = self._roots.get(workspace.team_id, channel, root_ts)
-        if known is None:
-            known = await conversation_of(workspace.client, channel, root_ts) or named(channel, root_ts)
-            self._roots.put(workspace.team_id, channel, root_ts, value=known)
-        return known
+        Raises `StoreError`.
+        """
+        team, channel, root_ts = workspace.team_id, said.channel_id, said.thread_ts
+        known = self._roots.get(team, channel, root_ts)
+        if known is not None:
+            return known
+        for at, _ in await self.waiting(workspace, said):
+            if at.ts == root_ts:
+                return at.conversation
+        job = await self._researcher.job_shown(shown_at(team, channel, root_ts))
+        if job is not None:
+            self._roots.put(team, channel, root_ts, value=job.request.thread)
+        return job.request.thread if job else ""
+
+    async def waiting(self, workspace: Workspace, said: Said) -> Sequence[tuple[SlackAddress, ResearchJob]]:
+        """The jobs whose answers are still to come in the thread of a message. Raises `StoreError`."""
+        found = [(SlackAddress.read(one.address.data), one.job) for one in await self._researcher.undelivered(PLATFORM)]
+        here, root_ts = (workspace.team_id, said.channel_id), said.thread_ts
+        return [(at, job) for at, job in found if (at.team, at.channel) == here and root_ts in (at.ts, at.thread_ts)]
+
+    async def last(self, workspace: Workspace, said: Said, conversation: str) -> ResearchJob | None:
+        """The last job of a conversation, in whatever scope it was asked. Raises `StoreError`."""
+        scopes = scopes_of(workspace.team_id, said.channel_id, said.user_id)
+        jobs = [await self._researcher.latest(conversation, scope=scope) for scope in scopes]
+        return max((job for job in jobs if job is not None), key=lambda job: job.created_at, default=None)
+
+    async def _looked_up(self, workspace: Workspace, said: Said) -> str:
+        """What Slack says of the thread's first message; "" when it is none of ours, or cannot be read in time."""
+        channel, root_ts = said.channel_id, said.thread_ts
+        found, life_s = "", math.inf
+        try:
+            async with asyncio.timeout(LOOK_UP_S):
+                found = await conversation_of(workspace.client, channel, root_ts)
+        except FAULTS as exc:
+            _log.warning("message could not be read back", extra={"reason": reason(exc)})
+            life_s = FAILED_S
+        self._roots.put(workspace.team_id, channel, root_ts, value=found or named(channel, root_ts), life_s=life_s)
+        return found
 
     async def place(self, workspace: Workspace, channel: str, user: str) -> Place:
         """With the workspace's settings as they are now. Raises `StoreError`."""
@@ -78,15 +126,15 @@ class Threads:
         """A channel that cannot be looked up is not known to be open."""
         if channel.startswith("D"):
             return Place(workspace.team_id, channel, user)
-        is_open = self._open.get(workspace.team_id, channel)
+        is_open, life_s = self._open.get(workspace.team_id, channel), REMEMBERED_S
         if is_open is None:
             try:
                 described = await workspace.client.conversations_info(channel=channel)
+                is_open = is_open_channel(described.get("channel") or {})
             except FAULTS as exc:
                 _log.info("channel is taken as closed", extra={"channel": channel, "reason": reason(exc)})
-                return Place(workspace.team_id, channel, user)
-            is_open = is_open_channel(described.get("channel") or {})
-            self._open.put(workspace.team_id, channel, value=is_open)
+                is_open, life_s = False, FAILED_S
+            self._open.put(workspace.team_id, channel, value=is_open, life_s=life_s)
         return Place(workspace.team_id, channel, user, is_open=is_open)
 
 
@@ -101,7 +149,7 @@ class Admins:
         self._known: Remembered[bool] = Remembered(REMEMBERED_S, clock)
 
     async def is_admin(self, workspace: Workspace, user: str) -> bool:
-        """Whoever cannot be looked up is none."""
+        """Whoever cannot be looked up is none, for a minute."""
         known = self._known.get(workspace.team_id, user)
         if known is not None:
             return known
@@ -109,6 +157,7 @@ class Admins:
             described: Mapping[str, Any] = (await workspace.client.users_info(user=user)).get("user") or {}
         except FAULTS as exc:
             _log.warning("person is taken as no admin", extra={"reason": reason(exc)})
+            self._known.put(workspace.team_id, user, value=False, life_s=FAILED_S)
             return False
         is_own = not described.get("team_id") or described["team_id"] == workspace.team_id  # guests of shared channels
         is_admin = is_own and (described.get("is_admin") is True or described.get("is_owner") is True)

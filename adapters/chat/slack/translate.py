@@ -101,6 +101,15 @@ class Said:
     raw: str = ""
     thread_ts: str = ""
     files: tuple[SlackFile, ...] = ()
+    parent_id: str = ""
+
+    @property
+    def is_reply(self) -> bool:
+        return bool(self.thread_ts) and self.thread_ts != self.ts
+
+    @property
+    def is_direct(self) -> bool:
+        return self.channel_id.startswith("D")
 
 
 def said_in(event: Payload, bot_user_id: str) -> Said:
@@ -114,6 +123,7 @@ def said_in(event: Payload, bot_user_id: str) -> Said:
         raw=raw,
         thread_ts=str(event.get("thread_ts") or ""),
         files=tuple(described_file(one) for one in event.get("files") or () if one.get("id")),
+        parent_id=str(event.get("parent_user_id") or ""),
     )
 
 

@@ -107,6 +107,20 @@ async def test_the_file_does_not_say_what_is_in_an_address_and_forgetting_remove
     assert await store.waiting("discord") == []
 
 
+async def test_a_message_tells_its_job(shown):
+    """By the address it was noted with, although that is sealed."""
+    messages, _ = shown
+    await messages.put("job_1", [PLACE])
+    await messages.put("job_2", [replace(PLACE, data={"message": 7})])
+
+    found = [
+        await messages.job_at(place)
+        for place in (PLACE, replace(PLACE, data={"message": 7}), replace(PLACE, platform="slack"))
+    ]
+
+    assert found == ["job_1", "job_2", ""]
+
+
 async def test_what_is_shown_of_a_forgotten_job_is_to_be_taken_away_until_it_is(shown, clock):
     """Also what comes too late, and what still waited for the answer; nothing of another job."""
     messages, waiting = shown

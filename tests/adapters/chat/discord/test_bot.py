@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import tomllib
 from dataclasses import asdict, replace
@@ -19,12 +20,13 @@ from adapters.chat.discord.help import HISTORY_LENGTH, history_message
 from adapters.chat.discord.settings import PERMISSIONS, DiscordSettings
 from adapters.chat.discord.threads import BUSY_MESSAGES, Traffic
 from adapters.chat.discord.translate import Place, is_open, question_of
+from adapters.store.memory import MemoryOpenMessages
 from core.errors import SetupError
 from core.job import ResearchJob, Scope
 from tests.golden import samples
 from tests.golden.samples import ScriptedResearcher
 from tests.loopback.discord_limits import message_problems
-from tests.loopback.discord_world import TOKEN, discord_world
+from tests.loopback.discord_world import TOKEN, Fault, discord_world
 from tests.shared_data import ROOT
 
 PRIVILEGED = discord.Intents(message_content=True, members=True, presences=True).value
@@ -94,6 +96,37 @@ async def test_open_means_that_everyone_may_view(overwrites: list[dict[str, obje
 
 def new_bot(researcher: ScriptedResearcher | None = None) -> ResearchBot:
     return ResearchBot(samples.chat_deps(researcher), DiscordSettings("t"))
+
+
+class Arriving(ResearchBot):
+    """A bot that is slow over what an earlier one left."""
+
+    def __init__(self) -> None:
+        super().__init__(replace(samples.chat_deps(), open_messages=MemoryOpenMessages()), DiscordSettings(TOKEN))
+        self.begins, self.goes_on = asyncio.Event(), asyncio.Event()
+
+    async def _resume(self) -> int:
+        self.begins.set()
+        await self.goes_on.wait()
+        return 0
+
+
+async def test_a_stop_in_the_first_seconds_logs_no_traceback(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    """What begins with being ready, down to the look at departures, does not run into a closed session."""
+    async with discord_world() as discord_:
+        monkeypatch.setattr(Route, "BASE", f"{discord_.url}/api/v10")
+        async with Arriving() as bot:
+            await bot.login(TOKEN)
+            bot.dispatch("ready")
+            await bot.begins.wait()
+            await bot.retire()
+            bot.dispatch("ready")  # the gateway may say so once more
+        bot.goes_on.set()
+        await asyncio.gather(*[task for task in asyncio.all_tasks() if task.get_name().startswith("discord.py")])
+
+    assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []
 
 
 @pytest.mark.parametrize("channel", [None, object(), discord.Object(5)], ids=["none", "other", "partial"])
@@ -207,6 +240,23 @@ async def test_what_breaks_behind_an_acknowledgement_can_still_be_told(monkeypat
         assert again is not None
         assert again.token == first.token
         assert [name for name, _ in world.requests].count("callback") == 1
+
+
+async def test_an_acknowledgement_whose_reply_was_lost_is_not_sent_once_more_when_discord_has_it(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """40060 says that it stands: from then on it is as if its reply had come."""
+    async with discord_world() as world, new_bot() as bot:
+        monkeypatch.setattr(Route, "BASE", f"{world.url}/api/v10")
+        await bot.login(TOKEN)
+        asked = world.slash("research", query="How tall?")
+        interaction: Any = discord.Interaction(data=asked.to_json(world.guild), state=bot._connection)  # type: ignore[arg-type]
+        world.faults["callback"] = Fault(0, after_effect=True)
+
+        spots = [await acknowledge(interaction) for _ in range(3)]
+
+        assert all(spot is not None and spot.token == interaction.token for spot in spots)
+        assert [name for name, _ in world.requests].count("callback") == 2  # the lost one, and the one that was told
 
 
 async def test_a_long_history_fits_where_nothing_may_be_embedded():

@@ -63,22 +63,71 @@ async def test_direct_message_needs_no_mention(house: SlackHouse) -> None:
     """It is answered where it was said, for that person alone."""
     ada = house.person()
 
-    await house.slack.direct(ada, QUESTION)
+    asked = await house.slack.direct(ada, QUESTION)
     answer = await house.ended(f"D{ada}")
-    await house.sources_of(answer.ts)
+    await house.sources_of(asked.ts)
 
-    assert answer.thread_ts == ""
+    assert answer.thread_ts == asked.ts
     assert "?sig=" in answer.buttons["view_full_analysis"]["url"]
     assert "share" not in answer.buttons
 
 
-async def test_agent_pane_has_prompts_status_and_title(house: SlackHouse) -> None:
-    """The pane offers questions, says what it does, and its thread gets the question as its title."""
+async def test_messages_with_an_agent_have_prompts_and_each_is_a_session_with_status_and_title(
+    either: SlackHouse,
+) -> None:
+    """The question is the root of its thread; it works until the answer is there, however progress is shown."""
+    ada = either.person()
+
+    channel = await either.slack.opens_messages(ada)
+    await either.slack.until(lambda: channel in either.slack.state.prompts)
+    asked = await either.slack.direct(ada, QUESTION)
+    answer = await either.ended(channel)
+    session = either.slack.state.sessions[channel, asked.ts]
+    await either.slack.until(lambda: session.statuses[-1] == "active")
+    await either.slack.direct(ada, "What is raised by it?", thread_ts=asked.ts)
+    further = await either.ended(channel, times=2)
+
+    assert len(either.slack.state.prompts[channel]) == 3
+    assert (session.title, session.user, session.statuses[0]) == (QUESTION, ada, "processing")
+    assert {answer.thread_ts, further.thread_ts} == {asked.ts}
+    plan = [call for call in either.world.model.calls if call.schema_name == "plan"][-1]
+    assert QUESTION in plan.user
+
+
+async def test_a_direct_message_is_streamed_in_its_thread(house: SlackHouse) -> None:
+    """Streams live in threads, and so does each session."""
     ada = house.person()
 
-    thread = await house.slack.opens_pane(ada)
-    await house.slack.direct(ada, QUESTION, thread_ts=thread)
+    asked = await house.slack.direct(ada, QUESTION)
     answer = await house.ended(f"D{ada}")
+
+    assert answer.stream is not None
+    assert answer.thread_ts == asked.ts
+
+
+async def test_a_word_in_direct_messages_is_about_the_newest_answer_there(house: SlackHouse) -> None:
+    """Each message begins a thread, but "sources" under nothing can only mean what was last answered."""
+    ada = house.person()
+    await house.slack.direct(ada, QUESTION)
+    await house.ended(f"D{ada}")
+
+    asked = await house.slack.direct(ada, "again")
+    again = await house.ended(f"D{ada}", times=2)
+
+    assert again.thread_ts == asked.ts
+
+
+async def test_an_app_made_before_the_agent_view_keeps_its_pane(house: SlackHouse) -> None:
+    """Its pane offers questions, says what it does, and its thread gets the question as its title."""
+    ada = house.person()
+    house.slack.state.is_agent = False
+    try:
+        thread = await house.slack.opens_pane(ada)
+        await house.slack.until(lambda: thread in house.slack.state.prompts)
+        await house.slack.direct(ada, QUESTION, thread_ts=thread)
+        answer = await house.ended(f"D{ada}")
+    finally:
+        house.slack.state.is_agent = True
 
     assert len(house.slack.state.prompts[thread]) == 3
     assert (thread, "is looking for sources…") in house.slack.state.statuses

@@ -54,8 +54,8 @@ async def test_one_post_that_arrives_as_two_events_is_one_question(house: SlackH
     mention, message = house.slack.event("app_mention", asked), house.slack.event("message", asked, channel_type="im")
 
     await asyncio.gather(*(house.slack.send("event", event) for event in (mention, message, mention)))
-    answer = await house.ended(channel)
-    await house.sources_of(answer.ts)
+    await house.ended(channel)
+    await house.sources_of(asked.ts)
     for event in (message, mention):
         await house.slack.send("event", event)
     await house.slack.direct(ada, "help")

@@ -38,8 +38,7 @@ async def test_form_of_the_library_is_served_over_http_too(house: SlackHouse) ->
     await house.slack.direct(ada, "add to library", subtype="file_share", files=[file])
     await house.slack.until(lambda: "✅" in str(house.slack.state.of_bot(direct)))
 
-    await house.slack.commands(ada, direct, "", command="/library")
-    view = house.slack.state.views[-1]
+    view = await house.slack.form(ada, direct, command="/library")
     found = await house.slack.suggests(ada, view, PAPER, "2401")
     command = {COMMAND: {COMMAND: {"selected_option": {"value": "summary"}}}}
     await house.slack.submits(ada, view, command | {PAPER: {PAPER: {"selected_option": found[0]}}})

@@ -160,8 +160,7 @@ async def test_a_library_of_ones_own_by_command_and_modal(house: SlackHouse) -> 
     await house.slack.direct(ada, "add to library", subtype="file_share", files=[file])
     await posted(house, direct, "✅")
 
-    await house.slack.commands(ada, direct, "", command="/library")
-    view = house.slack.state.views[-1]
+    view = await house.slack.form(ada, direct, command="/library")
     found = await house.slack.suggests(ada, view, PAPER_FIELD, "2401.00001V")
     nothing = await house.slack.suggests(ada, view, PAPER_FIELD, "yeast")
     missing = await house.slack.submits(ada, view, chosen("open"))

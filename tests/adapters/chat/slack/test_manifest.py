@@ -8,9 +8,13 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
+from slack_sdk.errors import SlackApiError
 
-from adapters.chat.slack import events, oauth, settings
-from tests.loopback.slack_spec import method_scopes
+from adapters.chat.slack import events, oauth, sessions, settings
+from adapters.chat.slack.client import reason, web_client
+from tests.loopback.slack_spec import manifest_faults, method_scopes
+from tests.loopback.slack_state import CONFIG_TOKEN
+from tests.loopback.slack_world import SlackWorld
 from tests.shared_data import ROOT, shared_spec
 
 MANIFEST: dict[str, Any] = yaml.safe_load((ROOT / "manifest.yml").read_text("utf-8"))
@@ -20,7 +24,7 @@ SCOPES: set[str] = set(MANIFEST["oauth_config"]["scopes"]["bot"])
 EVENT_SCOPES = {
     "agent_session_stopped": "assistant:write",
     "app_mention": "app_mentions:read",
-    "assistant_thread_started": "assistant:write",
+    "app_context_changed": "assistant:write",
     "message.channels": "channels:history",
     "message.groups": "groups:history",
     "message.im": "im:history",
@@ -34,8 +38,10 @@ METHODS = (
     "files.info",
     "files.completeUploadExternal",
     "users.info",
-    "assistant.threads.setTitle",
+    "assistant.threads.setSuggestedPrompts",
 )
+BEFORE = {"assistant_view": {"assistant_description": "Answers."}}
+AGENT = {"agent_view": MANIFEST["features"]["agent_view"]}
 
 
 def test_slack_takes_the_manifest():
@@ -52,6 +58,60 @@ def test_slack_takes_the_manifest():
 
     for manifest in (MANIFEST, over_http):
         jsonschema.validate(manifest, schema)
+
+
+async def test_a_new_app_is_made_from_the_manifest_and_has_all_that_it_names():
+    """By Slack's own client; what the app may then do is what the manifest asks for."""
+    async with SlackWorld.open() as slack:
+        client = web_client(CONFIG_TOKEN, api_url=f"{slack.url}/api/")
+        made = await client.apps_manifest_create(manifest=json.dumps(MANIFEST))
+
+        assert made["app_id"]
+        assert slack.state.is_agent
+        assert slack.state.scopes == SCOPES
+
+
+def without(feature: str) -> dict[str, Any]:
+    return {name: value for name, value in MANIFEST["features"].items() if name != feature}
+
+
+REFUSED = {
+    "the view of before": (without("agent_view") | BEFORE, {}, "assistant_view"),
+    "its events": (MANIFEST["features"], {"bot_events": ["assistant_thread_started"]}, "assistant_thread_started"),
+    "no messages tab": (without("app_home"), {}, "messages tab"),
+    "deaf": (MANIFEST["features"], {"bot_events": ["app_mention"]}, "needs message.im"),
+    "wordy": (MANIFEST["features"] | {"agent_view": {"agent_description": "x" * 301}}, {}, "300 characters"),
+    "too eager": (
+        MANIFEST["features"]
+        | {"agent_view": AGENT["agent_view"] | {"suggested_prompts": [{"title": "a", "message": "b"}] * 5}},
+        {},
+        "at most 4",
+    ),
+}
+
+
+@pytest.mark.parametrize(("features", "subscribed", "why"), REFUSED.values(), ids=REFUSED)
+async def test_slack_makes_no_new_app_from_another_manifest(
+    features: dict[str, Any], subscribed: dict[str, Any], why: str
+):
+    """Since the agent view; an app made before goes on."""
+    events_ = MANIFEST["settings"]["event_subscriptions"] | subscribed
+    manifest = MANIFEST | {"features": features, "settings": MANIFEST["settings"] | {"event_subscriptions": events_}}
+    async with SlackWorld.open() as slack:
+        client = web_client(CONFIG_TOKEN, api_url=f"{slack.url}/api/")
+
+        with pytest.raises(SlackApiError) as refused:
+            await client.apps_manifest_create(manifest=json.dumps(manifest))
+
+    assert reason(refused.value) == "invalid_manifest"
+    assert any(why in fault for fault in manifest_faults(manifest))
+
+
+def test_the_questions_to_begin_with_are_the_same_in_the_manifest():
+    """They stand there before the app has said anything, and are set again whenever somebody looks."""
+    prompts = MANIFEST["features"]["agent_view"]["suggested_prompts"]
+
+    assert prompts == [{"title": prompt, "message": prompt} for prompt in sessions.PROMPTS]
 
 
 def test_every_event_has_its_scope():

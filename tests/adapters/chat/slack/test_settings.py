@@ -38,11 +38,14 @@ async def admin(house: SlackHouse) -> AsyncIterator[str]:
 
 async def opened(house: SlackHouse, user: str) -> dict[str, object]:
     """The form that `/research settings` opens."""
-    before = len(house.slack.state.views)
-    ack = await house.slack.commands(user, house.channel(user), "settings")
-    assert ack.seconds < ACK_S
-    assert len(house.slack.state.views) == before + 1
-    return house.slack.state.views[-1]
+    form = await house.slack.form(user, house.channel(user), "settings")
+    assert house.slack.acks[-1].seconds < ACK_S
+    return form
+
+
+def whispered_blocks(house: SlackHouse, user: str) -> str:
+    """What they alone were shown."""
+    return "".join(str(one.blocks) for one in house.slack.state.ephemerals if one.user == user)
 
 
 async def gorkd(house: SlackHouse, *arguments: str) -> str:
@@ -68,7 +71,8 @@ async def test_admins_change_settings_and_the_next_question_minds_them(house: Sl
     await house.slack.until(lambda: house.slack.state.of_bot(other))
     answer = await house.answered(ada, chosen)
     again = await opened(house, admin)
-    log = await house.slack.commands(admin, chosen, "settings log")
+    await house.slack.commands(admin, chosen, "settings log")
+    await house.slack.until(lambda: whispered_blocks(house, admin))
     told = await gorkd(house, "set", "channels", f"{chosen}, {other}")
     in_other = await house.answered(ada, other)
 
@@ -84,7 +88,7 @@ async def test_admins_change_settings_and_the_next_question_minds_them(house: Sl
     assert answer.text.startswith("Research Complete")
     assert initial(again, "channels") == [chosen]
     assert initial(again, "block_domains") == "example.com"
-    assert f"<@{admin}>: *Channels* _everywhere_ → <#{chosen}>" in str(log.payload["blocks"])
+    assert f"<@{admin}>: *Channels* _everywhere_ → <#{chosen}>" in whispered_blocks(house, admin)
     assert f"channels: {chosen} → {chosen}, {other}" in told
     assert in_other.text.startswith("Research Complete")
 
@@ -94,10 +98,8 @@ async def test_no_entry_answers_in_a_channel_that_is_not_chosen(house: SlackHous
     slack, ada = house.slack, house.person()
     chosen, other = house.channel(ada), house.channel(ada)
     answer = await house.answered(ada, other)
-    await slack.commands(ada, other, "", command="/section")
-    section = slack.state.views[-1]
-    await slack.commands(ada, other, "", command="/library")
-    asking = slack.state.views[-1]
+    section = await slack.form(ada, other, command="/section")
+    asking = await slack.form(ada, other, command="/library")
     view = await opened(house, admin)
     await slack.submits(admin, view, filled(view, channels=[chosen]))
     listing = {COMMAND: {COMMAND: {"selected_option": {"value": "list"}}}}
@@ -146,11 +148,13 @@ async def test_nobody_else_sees_or_changes_settings(house: SlackHouse, admin: st
     channel = house.channel(ada)
     view, views = await opened(house, admin), len(house.slack.state.views)
 
-    asked = [await house.slack.commands(ada, channel, text) for text in ("settings", "settings log")]
+    for text in ("settings", "settings log"):
+        await house.slack.commands(ada, channel, text)
+    await house.slack.until(lambda: len(house.whispers(ada)) == 2)
     sent = await house.slack.submits(ada, view, filled(view, user_per_min="1"))
 
     sentence = "Only admins can see and change the settings; please ask one of them."
-    assert [ack.payload["text"] for ack in asked] == [sentence, sentence]
+    assert house.whispers(ada) == [sentence, sentence]
     assert len(house.slack.state.views) == views
     assert list(sent.payload["errors"].values()) == [sentence]
     assert initial(await opened(house, admin), "user_per_min") is None

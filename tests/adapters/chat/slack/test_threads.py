@@ -2,29 +2,98 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from adapters.chat.slack.client import OneWorkspace, web_client
-from adapters.chat.slack.threads import REMEMBERED_S, Threads
+from adapters.chat.slack.client import OneWorkspace, Workspace, web_client
+from adapters.chat.slack.threads import FAILED_S, REMEMBERED_S, Threads
+from adapters.chat.slack.translate import Said
 from adapters.store.memory_settings import MemorySettings
+from core.researcher import Researcher
 from core.settings.desk import SettingsDesk
 from core.settings.tenant import Ceilings
-from tests.loopback.slack_state import ADA, BOT_TOKEN, GENERAL
+from tests.fakes import Idle, make_deps
+from tests.loopback.slack_api import Fault
+from tests.loopback.slack_state import ADA, BEN, BOT_TOKEN, BOT_USER, GENERAL
 from tests.loopback.slack_world import SlackWorld
+
+
+@dataclass
+class Lookers:
+    """`now` is the time, in seconds."""
+
+    slack: SlackWorld
+    team: Workspace
+    threads: Threads = field(init=False)
+    now: float = 0.0
+
+    def __post_init__(self) -> None:
+        rules = SettingsDesk(MemorySettings(), lambda _: Ceilings(), clock=lambda: datetime.now(UTC))
+        self.threads = Threads(rules, Researcher(make_deps(), Idle()), clock=lambda: self.now)
+
+    def asked(self, method: str) -> int:
+        return len([call for call in self.slack.api.calls if call.method == method])
+
+    async def conversation(self, root_ts: str, parent: str = "") -> str:
+        said = Said(GENERAL, ADA, f"9{root_ts}", "Why?", thread_ts=root_ts, parent_id=parent)
+        return await self.threads.conversation(self.team, said)
+
+
+@asynccontextmanager
+async def lookers() -> AsyncIterator[Lookers]:
+    async with SlackWorld.open() as slack:
+        team = await OneWorkspace(web_client(BOT_TOKEN, api_url=f"{slack.url}/api/")).find("T1")
+        yield Lookers(slack, team)
 
 
 async def test_a_channel_that_is_closed_later_is_not_taken_for_open_for_long():
     """Nothing private leaks: an admin may make a channel private, or share it with another company, at any time."""
-    now = 0.0
-    rules = SettingsDesk(MemorySettings(), lambda _: Ceilings(), clock=lambda: datetime.now(UTC))
-    threads = Threads(rules, clock=lambda: now)
-    async with SlackWorld.open() as slack:
-        team = await OneWorkspace(web_client(BOT_TOKEN, api_url=f"{slack.url}/api/")).find("T1")
-
-        before = await threads.place(team, GENERAL, ADA)
-        slack.state.channels[GENERAL].kind = "private"
-        now = REMEMBERED_S
-        after = await threads.place(team, GENERAL, ADA)
+    async with lookers() as here:
+        before = await here.threads.place(here.team, GENERAL, ADA)
+        here.slack.state.channels[GENERAL].kind = "private"
+        here.now = REMEMBERED_S
+        after = await here.threads.place(here.team, GENERAL, ADA)
 
     assert before.scope.visibility == "workspace"
     assert after.scope.visibility == f"channel:{GENERAL}"
+
+
+async def test_a_channel_that_cannot_be_looked_up_is_closed_and_not_asked_for_again_at_once():
+    """A Slack that is in trouble is left alone for a minute."""
+    async with lookers() as here:
+        here.slack.api.faults["conversations.info"] = Fault("fatal_error", times=1)
+        first = await here.threads.place(here.team, GENERAL, ADA)
+        second = await here.threads.place(here.team, GENERAL, ADA)
+        asked = here.asked("conversations.info")
+        here.now = FAILED_S
+        third = await here.threads.place(here.team, GENERAL, ADA)
+
+    assert [place.scope.visibility for place in (first, second)] == [f"channel:{GENERAL}"] * 2
+    assert asked == 1
+    assert third.scope.visibility == "workspace"
+
+
+async def test_a_thread_that_cannot_be_looked_up_is_its_own_conversation_for_a_minute():
+    """Its context is lost, not the question."""
+    async with lookers() as here:
+        metadata = {"event_type": "gorkd_answer", "event_payload": {"conversation": "slack:C1GENERAL:tr.1"}}
+        root = here.slack.state.says(BOT_USER, GENERAL, "Research Complete", metadata=metadata)
+        here.slack.api.faults["conversations.replies"] = Fault("fatal_error", times=1)
+        names = [await here.conversation(root.ts) for _ in range(2)]
+        asked = here.asked("conversations.replies")
+        here.now = FAILED_S
+        names += [await here.conversation(root.ts) for _ in range(2)]
+
+    assert names == [f"slack:{GENERAL}:{root.ts}"] * 2 + ["slack:C1GENERAL:tr.1"] * 2
+    assert (asked, here.asked("conversations.replies")) == (1, 2)
+
+
+async def test_a_thread_on_somebody_elses_message_is_never_looked_up():
+    """Where Slack says whose message it hangs on."""
+    async with lookers() as here:
+        name = await here.conversation("1.1", parent=BEN)
+
+        assert name == f"slack:{GENERAL}:1.1"
+        assert here.asked("conversations.replies") == 0

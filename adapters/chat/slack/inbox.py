@@ -1,0 +1,161 @@
+"""What Slack has told and nobody has looked into yet: stored, then acknowledged, then opened.
+
+Slack waits 3 s for an acknowledgement and may take longer itself to say what a channel is or to hand out a file, so
+nothing it is asked for stands before one. Who dies in between leaves the letter, and the next process opens it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING
+
+from adapters.chat.slack.client import NotInstalled
+from adapters.chat.slack.threads import Remembered
+from adapters.chat.slack.translate import PLATFORM, Payload, tenant_of
+from core.delivery import Address
+from core.errors import GorkdError
+from core.job import Scope
+
+if TYPE_CHECKING:
+    from adapters.chat.live import ChatTurns
+    from core.delivery import OpenMessages
+
+INBOX = f"{PLATFORM}:inbox"  # as a platform of its own: other messages without a job are the library's
+DROP_WITHIN_S = 0.5  # for one that is just being opened; what became of it by then is stored
+TRIES = 5  # of what breaks each time it is opened; it is tried again with each look at what was left
+
+_log = logging.getLogger(__name__)
+Opener = Callable[[Payload], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class Letter:
+    """`name` says which of a team's letters it is: the same again is the same letter. `kind` says who opens `body`."""
+
+    kind: str
+    team: str
+    user: str
+    name: str
+    body: Payload
+
+    @property
+    def key(self) -> str:
+        return key_of_letter(self.team, self.name)
+
+
+@dataclass
+class _Opening:
+    stored: asyncio.Event = field(default_factory=asyncio.Event)
+    task: asyncio.Task[None] | None = None
+
+
+class Inbox:
+    """Letters of all teams. `openers`, by kind, must do nothing twice. Leave with `aclose`."""
+
+    def __init__(self, kept: OpenMessages, turns: ChatTurns) -> None:
+        self._kept, self._turns = kept, turns
+        self.openers: dict[str, Opener] = {}
+        self._opening: dict[str, _Opening] = {}
+        self._opened: Remembered[bool] = Remembered()
+        self._failures: dict[str, int] = {}
+
+    async def take(self, letter: Letter) -> None:
+        """Returns when it is stored, and is opened from then on, once, however often it is sent."""
+        if self._opened.get(letter.key):
+            return
+        if letter.key not in self._opening:
+            self._begin(letter, self._stored_and_opened(letter))
+        await self._opening[letter.key].stored.wait()
+
+    async def drop(self, team: str, name: str) -> None:
+        """Whoever sent it has taken it back. Raises `StoreError`."""
+        key = key_of_letter(team, name)
+        opening = self._opening.get(key)
+        if opening is not None and opening.task is not None:
+            opening.task.cancel()
+            await asyncio.wait({opening.task}, timeout=DROP_WITHIN_S)
+        await self._kept.erase(key)
+
+    async def resume(self) -> int:
+        """Open what an earlier process left, or what broke; how many. Raises `StoreError`."""
+        resumed = 0
+        for key, address in await self._kept.waiting(INBOX):
+            letter = _read(address)
+            if letter.key != key:
+                _log.warning("letter of another version")
+                await self._kept.erase(key)
+            elif key not in self._opening:
+                self._begin(letter, self._opened_in_turn(letter)).stored.set()
+                resumed += 1
+        return resumed
+
+    async def aclose(self) -> None:
+        """What is not opened to its end is left to the next process."""
+        tasks = [opening.task for opening in self._opening.values() if opening.task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _begin(self, letter: Letter, work: Awaitable[None]) -> _Opening:
+        opening = self._opening[letter.key] = _Opening()
+        opening.task = asyncio.create_task(_awaited(work), name=f"slack letter {letter.key}")
+        opening.task.add_done_callback(lambda _: self._ended(letter.key))
+        return opening
+
+    def _ended(self, key: str) -> None:
+        self._opening.pop(key).stored.set()
+
+    async def _stored_and_opened(self, letter: Letter) -> None:
+        """While the records are away it is opened all the same: then the asker is told."""
+        own = Scope(tenant_of(letter.team), f"user:{letter.user}")
+        try:
+            await self._kept.put(letter.key, own, letter.user, Address(INBOX, asdict(letter)))
+        except GorkdError as error:
+            _log.warning("letter not kept", extra={"error": str(error)})
+        self._opening[letter.key].stored.set()
+        await self._opened_in_turn(letter)
+
+    async def _opened_in_turn(self, letter: Letter) -> None:
+        """What broke stays for another try, unless it always breaks."""
+        if not await self._turns.hold(letter.key):
+            return
+        try:
+            await self.openers[letter.kind](letter.body)
+        except NotInstalled:
+            _log.info("letter of a team that has removed the app")
+        except GorkdError as error:
+            _log.warning("letter not opened yet", extra={"kind": letter.kind, "error": str(error)})
+            return
+        except Exception:  # noqa: BLE001 -- a chat's process boundary: nobody waits for this task
+            failures = self._failures.pop(letter.key, 0) + 1
+            _log.exception("letter not opened", extra={"kind": letter.kind, "tries": failures})
+            if failures < TRIES:
+                self._failures[letter.key] = failures
+                return
+        finally:
+            await self._turns.give_back(letter.key)
+        self._opened.put(letter.key, value=True)
+        await self._erase(letter.key)
+
+    async def _erase(self, key: str) -> None:
+        try:
+            await self._kept.erase(key)
+        except GorkdError as error:
+            _log.warning("letter not erased", extra={"error": str(error)})
+
+
+def key_of_letter(team: str, name: str) -> str:
+    return f"{INBOX}:{team}:{name}"
+
+
+def _read(address: Address) -> Letter:
+    kind, team, user, name = (str(address.data.get(part) or "") for part in ("kind", "team", "user", "name"))
+    body = address.data.get("body")
+    return Letter(kind, team, user, name, body if isinstance(body, Mapping) else {})
+
+
+async def _awaited(work: Awaitable[None]) -> None:
+    await work

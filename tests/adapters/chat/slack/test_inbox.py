@@ -1,0 +1,135 @@
+"""Letters: stored before they are opened, opened once, and kept until they have been."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from adapters.chat.live import ChatTurns
+from adapters.chat.slack.client import NotInstalled
+from adapters.chat.slack.inbox import INBOX, TRIES, Inbox, Letter
+from adapters.store.memory import MemoryOpenMessages
+from core.delivery import Address
+from core.errors import StoreError
+from core.job import Scope
+
+LETTER = Letter("message", "T1", "U1", "C1:1.2", {"text": "Why?"})
+
+
+class Away(MemoryOpenMessages):
+    """Records that cannot be written."""
+
+    async def put(self, key: str, scope: Scope, asker: str, address: Address) -> None:
+        raise StoreError("away")
+
+
+class Reader:
+    """Opens letters; raises what it is given first, in that order."""
+
+    def __init__(self, *errors: Exception) -> None:
+        self.errors = list(errors)
+        self.read: list[Mapping[str, Any]] = []
+        self.may_end = asyncio.Event()
+        self.may_end.set()
+
+    async def __call__(self, body: Mapping[str, Any]) -> None:
+        self.read.append(body)
+        await self.may_end.wait()
+        if self.errors:
+            raise self.errors.pop(0)
+
+
+def inbox_of(reader: Reader, kept: MemoryOpenMessages) -> Inbox:
+    inbox = Inbox(kept, ChatTurns())
+    inbox.openers["message"] = reader
+    return inbox
+
+
+async def settled(inbox: Inbox) -> None:
+    """What is being opened has ended."""
+    while inbox._opening:  # noqa: ASYNC110 -- nothing tells
+        await asyncio.sleep(0)
+
+
+async def test_a_letter_is_stored_first_and_erased_when_it_has_been_opened():
+    """Sent twice at once and once more later, it is opened once."""
+    kept, reader = MemoryOpenMessages(), Reader()
+    reader.may_end.clear()
+    inbox = inbox_of(reader, kept)
+
+    await asyncio.gather(inbox.take(LETTER), inbox.take(LETTER))
+    (before,) = await kept.waiting(INBOX)
+    reader.may_end.set()
+    await settled(inbox)
+    await inbox.take(LETTER)
+
+    assert before[1].data["body"] == LETTER.body
+    assert await kept.waiting(INBOX) == []
+    assert reader.read == [LETTER.body]
+
+
+async def test_what_a_process_left_is_opened_by_the_next():
+    kept, slow, reader = MemoryOpenMessages(), Reader(), Reader()
+    slow.may_end.clear()
+    first = inbox_of(slow, kept)
+    await first.take(LETTER)
+    await first.aclose()
+
+    second = inbox_of(reader, kept)
+    resumed = await second.resume()
+    await settled(second)
+
+    assert resumed == 1
+    assert reader.read == [LETTER.body]
+    assert await second.resume() == 0
+
+
+@pytest.mark.parametrize(
+    ("error", "times", "opened"),
+    [
+        pytest.param(StoreError("away"), 2 * TRIES, 2 * TRIES + 1, id="records that are away for long"),
+        pytest.param(RuntimeError("odd"), 1, 2, id="what broke once"),
+        pytest.param(RuntimeError("odd"), 2 * TRIES, TRIES, id="what always breaks"),
+        pytest.param(NotInstalled("T1"), 2, 1, id="a team that has gone"),
+    ],
+)
+async def test_what_breaks_is_tried_again_but_not_for_ever(error: Exception, times: int, opened: int):
+    kept, reader = MemoryOpenMessages(), Reader(*[error] * times)
+    inbox = inbox_of(reader, kept)
+
+    await inbox.take(LETTER)
+    await settled(inbox)
+    for _ in range(3 * TRIES):
+        await inbox.resume()
+        await settled(inbox)
+
+    assert len(reader.read) == opened
+    assert await kept.waiting(INBOX) == []
+
+
+async def test_while_the_records_are_away_it_is_opened_all_the_same():
+    """Then the asker is told so."""
+    reader = Reader()
+    inbox = inbox_of(reader, Away())
+
+    await inbox.take(LETTER)
+    await settled(inbox)
+
+    assert reader.read == [LETTER.body]
+
+
+async def test_what_was_taken_back_is_not_opened_again():
+    kept, slow, reader = MemoryOpenMessages(), Reader(), Reader()
+    slow.may_end.clear()
+    first = inbox_of(slow, kept)
+    await first.take(LETTER)
+
+    await first.drop("T1", LETTER.name)
+    await settled(first)
+    second = inbox_of(reader, kept)
+
+    assert await second.resume() == 0
+    assert reader.read == []
