@@ -19,7 +19,7 @@ from core.errors import GorkdError, SetupError
 from core.forgetting import Forgotten, Whose, forget
 from core.job import JobStatus
 from core.library.desk import LibraryDesk
-from core.render import job_json
+from core.presentation.render import job_json
 from core.settings.desk import SettingsDesk
 from core.telemetry import Silence
 

@@ -26,8 +26,8 @@ from core.library.pictures import PaperViews
 from core.page_links import PageLinks
 
 if TYPE_CHECKING:
-    from adapters.chat.deps import ChatDeps
-    from adapters.chat.turns import ChatTurns
+    from adapters.chat.connecting import ChatDeps
+    from adapters.chat.live import ChatTurns
     from adapters.web.preview import Preview
 
 log = logging.getLogger(__name__)
@@ -198,7 +198,7 @@ async def _listening(
 async def _discord(env: Mapping[str, str], house: House) -> None:
     from adapters.chat.discord.bot import run_discord
     from adapters.chat.discord.settings import DiscordSettings
-    from adapters.chat.turns import ChatTurns
+    from adapters.chat.live import ChatTurns
 
     async with _chat_deps(env, house, ChatTurns()) as deps:
         await run_discord(deps, DiscordSettings.from_env(env))
@@ -224,7 +224,7 @@ def _refuse_wrong_discord(env: Mapping[str, str]) -> None:
 
 @asynccontextmanager
 async def _chat_deps(env: Mapping[str, str], house: House, turns: ChatTurns) -> AsyncIterator[ChatDeps]:
-    from adapters.chat.deps import ChatDeps
+    from adapters.chat.connecting import ChatDeps
     from bots.library import open_talks
 
     links = page_links(env, house.settings)
@@ -276,7 +276,7 @@ async def _slack_events(app: web.Application, env: Mapping[str, str], house: Hou
 @contextmanager
 def _slack_turns(house: House) -> Iterator[ChatTurns]:
     """Under a name that this process has again when it is started again. Raises `SetupError`."""
-    from adapters.chat.turns import ChatTurns
+    from adapters.chat.live import ChatTurns
     from adapters.durable.slots import WorkerSlot
 
     slot = WorkerSlot.take(house.settings.data, kind="slack-app")

@@ -26,7 +26,7 @@ from core.findings.results import (
 )
 from core.findings.viewing import read_view
 from core.job import Depth, JobStatus, ResearchRequest
-from core.wording import failure_sentence
+from core.presentation.wording import failure_sentence
 
 __all__ = [
     "IdeaResult",

@@ -47,6 +47,7 @@ from core.llm import cost_usd
 from core.modes import MODES
 from core.page_links import Revocations
 from core.ports import WEB_SEARCH, ChatModel, JobQueue, warm_up
+from core.presentation.wording import SOMETHING_BROKE
 from core.prices import read_prices
 from core.quotas import Quota
 from core.readiness import Readiness
@@ -58,7 +59,6 @@ from core.settings.tenant import Ceilings
 from core.stages.deliver import deliver_failure
 from core.tracing import TraceLog
 from core.usage import UsageLog
-from core.wording import SOMETHING_BROKE
 
 log = logging.getLogger(__name__)
 GRACE_S = 30.0  # a stopping process lets running jobs end for this long (G-02)

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from core import wording
 from core.budget import Budget, Spending, check_budget
 from core.errors import GorkdError, NoProviderAllowed
 from core.job import ResearchRequest
 from core.limits import RateLimits
 from core.ports import Clock
+from core.presentation import wording
 from core.quotas import Quota, check_quota
 from core.settings.desk import SettingsStore
 from core.settings.tenant import TenantSettings

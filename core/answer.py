@@ -183,7 +183,7 @@ class ModelUsage:
 
 @dataclass(frozen=True)
 class JobResult:
-    """All that a finished job leaves behind, as stored and as rendered (core/render.py).
+    """All that a finished job leaves behind, as stored and as rendered (core/presentation/render.py).
 
     `question_type` is what planning made of it, None where nothing was planned; `understood` is the question
     that was answered where it is not the one that was asked, "" else. An answer that was given before says when

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from core import wording
 from core.answer import ModelUsage
 from core.errors import GorkdError, SetupError
 from core.job import ResearchRequest
 from core.llm import cost_usd
+from core.presentation import wording
 from core.prices import Prices
 
 OPERATOR = "whoever runs gorkd"

@@ -18,7 +18,7 @@ from core.evidence.citations import strip_markers
 from core.job import ResearchJob
 from core.markers import Grammar
 from core.ports import JobStore
-from core.render import cut, one_line
+from core.presentation.render import cut, one_line
 from core.stages.intake import parse_intent
 from core.terms import STOPWORDS, terms
 from core.text.language import language_of

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core import wording
 from core.answer import Verdict
 from core.modes import MODES
 from core.modes.options import ASKED
-from core.render import marks_legend
+from core.presentation import wording
+from core.presentation.render import marks_legend
 
 HOW_TO_ASK = "How to ask me"
 HOW_TO_READ = (

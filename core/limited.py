@@ -16,9 +16,9 @@ from core.errors import ProviderError, ProviderRateLimited
 from core.job import Scope
 from core.limits import RateLimits
 from core.ports import ProviderStrength, Recorder, SearchProvider, warm_up
+from core.presentation.wording import counted
 from core.source import SearchHit, SearchQuery
 from core.telemetry import Measurement
-from core.wording import counted
 
 log = logging.getLogger(__name__)
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil
 
-from core import wording
 from core.errors import GorkdError
 from core.job import ResearchRequest
 from core.limits import RateLimits
+from core.presentation import wording
 from core.settings.tenant import DEFAULTS, TenantSettings
 
 SECONDS_A_MINUTE = 60.0

@@ -1,7 +1,7 @@
 """What stands in an answer's place where the sources have none, in the language of the question.
 
 An answer is in the question's language, so this is too, where it is known here; all else that gorkd says of an
-answer is in English (core/wording.py).
+answer is in English (core/presentation/wording.py).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from core.wording import NO_ANSWER
+from core.presentation.wording import NO_ANSWER
 
 MAX_NAMED = 4  # queries; more is not read
 

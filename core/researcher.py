@@ -23,13 +23,13 @@ from core.job import TERMINAL_STATUSES, ResearchJob, ResearchRequest, Scope
 from core.modes import MODES, can_be_steered
 from core.modes.mode import Mode
 from core.ports import JobQueue
-from core.render import job_json, one_line
+from core.presentation.render import job_json, one_line
+from core.presentation.wording import IMPROVE_IT
 from core.source import Source
 from core.steering import MAX_STEERING_CHARS, MAX_STEERINGS, Steering
 from core.submission import Admit, Submission
 from core.telemetry import Measurement
 from core.trace import ToolTrace, trace_id_of
-from core.wording import IMPROVE_IT
 
 MAX_FEEDBACK_CHARS = 1000  # of what is to be better
 MAX_LATELY = 50  # of a scope's newest jobs, looked through for one that still runs, or renews an answer

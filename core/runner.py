@@ -22,14 +22,14 @@ from core.job import TERMINAL_STATUSES, JobError, JobStatus, ResearchJob
 from core.memo import RememberingModel
 from core.modes import find_modes
 from core.ports import Steps
-from core.progress import Progress
-from core.render import job_json
+from core.presentation.progress import Progress
+from core.presentation.render import job_json
+from core.presentation.wording import SOMETHING_BROKE
 from core.stages.cache import cached_result
 from core.stages.deliver import deliver_failure, deliver_result
 from core.stages.gathering import Gathering
 from core.stages.join import shared_result
 from core.telemetry import Measurement, job_id_var
-from core.wording import SOMETHING_BROKE
 from core.work import Deadline, Work
 
 log = logging.getLogger(__name__)

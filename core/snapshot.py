@@ -10,8 +10,8 @@ from types import MappingProxyType
 from core.deep.card import Card, read_card
 from core.events import Event, Json
 from core.job import JobStatus
-from core.render import one_line
-from core.wording import STATUS_MESSAGES
+from core.presentation.render import one_line
+from core.presentation.wording import STATUS_MESSAGES
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Literal, Protocol
 
 import regex
 
-from core.render import one_line
+from core.presentation.render import one_line
 
 SteeringKind = Literal["add_item", "drop_item", "go_deeper", "answer_now", "constraint", "cancel"]
 MAX_STEERING_CHARS = 500  # a wish, not an essay: it goes into every prompt of the rounds to come

@@ -18,12 +18,12 @@ from core.errors import InvalidQuery, QueueFull, StaleAttempt, StoreError
 from core.job import TERMINAL_STATUSES, JobError, JobStatus, ResearchJob, ResearchRequest
 from core.modes import check_modes
 from core.ports import JobQueue
-from core.progress import Progress
+from core.presentation.progress import Progress
+from core.presentation.wording import CHECK_QUESTION
 from core.section.asking import read_section_request
 from core.stages.cache import cached_result
 from core.stages.deliver import deliver_failure, deliver_result
 from core.stages.intake import parse_intent, read_query, read_quoted
-from core.wording import CHECK_QUESTION
 
 log = logging.getLogger(__name__)
 

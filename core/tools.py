@@ -10,12 +10,13 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
-from core import wording
 from core.deep.output import TOOL_NAME
 from core.errors import GorkdError, InvalidQuery
 from core.events import Event, Json
 from core.job import JobStatus, ResearchJob, ResearchRequest, Scope
-from core.render import answer_markdown, job_json
+from core.presentation import wording
+from core.presentation.document import answer_markdown
+from core.presentation.render import job_json
 from core.researcher import Researcher
 from core.trace import trace_id_of
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal, Protocol
 
-from core.render import one_line
-from core.wording import counted
+from core.presentation.render import one_line
+from core.presentation.wording import counted
 
 Kind = Literal["stage", "model", "search", "page", "mark"]
 

@@ -9,9 +9,9 @@ from core.deps import Deps
 from core.errors import SetupError
 from core.job import ResearchJob
 from core.ports import ChatModel, Steps
-from core.progress import Progress
+from core.presentation.progress import Progress
+from core.presentation.wording import needs_model
 from core.stages.gathering import Gathering
-from core.wording import needs_model
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from core.evidence.judge import AnswerRuling, Judgement, Judging
 from core.evidence.structure import ITEM, Judged, assemble, is_lead, leans
 from core.llm import SECTIONS, AnswerStream, DraftAnswer, estimate_usage, is_answer, read_prose
 from core.ports import ChatModel, ChatRequest
-from core.progress import Progress
+from core.presentation.progress import Progress
 from core.sentences import Sentence, may_end, split_sentences
 
 log = logging.getLogger(__name__)

@@ -16,10 +16,10 @@ from adapters.chat.discord.markup import plain as discord_plain
 from adapters.chat.discord.markup import prose as discord_prose
 from adapters.chat.discord.translate import question_of as discord_question
 from adapters.chat.fitting import true_link
-from adapters.chat.slack.blocks import message
 from adapters.chat.slack.blocks import plain as slack_plain
 from adapters.chat.slack.blocks import prose as slack_prose
 from adapters.chat.slack.library_render import mrkdwn_pieces
+from adapters.chat.slack.message import message
 from adapters.chat.slack.plan import sentence_text
 from adapters.chat.slack.translate import question_of as slack_question
 from adapters.chat.slack.translate import read_options
@@ -35,7 +35,6 @@ from adapters.web.prose import prose as web_prose
 from adapters.web.prose import quoted, safe_link
 from core.answer import Claim, Evidence, Verdict
 from core.answer_key import normalise_question
-from core.bibliography import names_in
 from core.chunking import chunk_text
 from core.conversation import Turn, needs_context, read_reply, standalone_by_rules
 from core.deep.pubmed_syntax import checked_pubmed_query, plain_words
@@ -61,7 +60,6 @@ from core.findings.parsing import parse_research_result, read_output
 from core.findings.report import split_sections
 from core.growing_json import PartialJson, parse_object
 from core.injection import instructions_in
-from core.latex import latex_text
 from core.library.dating import published_of
 from core.library.references import cited_papers
 from core.library.states import read_command
@@ -73,8 +71,10 @@ from core.markers import Grammar, brackets
 from core.modes import read_modes
 from core.modes.check import split_claims
 from core.passages import passage_terms, select_passages, split_passages
+from core.presentation.bibliography import names_in
+from core.presentation.latex import latex_text
+from core.presentation.render import cut, marked_text, one_line, printable
 from core.quality import pmid_of
-from core.render import cut, marked_text, one_line, printable
 from core.section.asking import asks_for_section, is_order
 from core.section.brief import read_brief
 from core.section.prose import Quotations, with_keys, with_labels

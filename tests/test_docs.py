@@ -22,7 +22,7 @@ from bots.__main__ import PROCESSES, open_researcher, operating, run_mcp, run_pr
 from core.injection import instructions_in
 from core.job import LOCAL
 from core.modes import MODES
-from core.render import job_json
+from core.presentation.render import job_json
 from core.source import SearchQuery
 from tests.adapters.web.conformity import description
 from tests.fakes import make_job

@@ -8,7 +8,8 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -148,6 +149,34 @@ def test_no_file_has_two_subjects(floor: str):
     assert long == []
 
 
+@pytest.mark.parametrize("room", ["adapters/chat", "core/presentation"])
+def test_no_room_imports_in_a_circle(room: str):
+    """Not for types alone either: whoever reads one file of a circle has to read all of it."""
+    graph = {module_name(path): modules_imported_by(path) for path in CODE if path.is_relative_to(ROOT / room)}
+
+    assert first_circle({module: imported & graph.keys() for module, imported in graph.items()}) == []
+
+
+@pytest.mark.parametrize(
+    ("graph", "circle"),
+    [
+        ({"a": {"b"}, "b": {"c"}, "c": set()}, []),
+        ({"a": {"b"}, "b": {"a"}}, ["a", "b"]),
+        ({"a": {"a"}}, ["a"]),
+    ],
+    ids=["none", "of two", "of one"],
+)
+def test_a_circle_is_found(graph: dict[str, set[str]], circle: list[str]):
+    assert first_circle(graph) == circle
+
+
+def test_an_import_for_types_alone_counts():
+    """Of a name within a package the module behind it is meant."""
+    source = "if TYPE_CHECKING:\n    from adapters.chat import live\n    from adapters.chat.reply import Pace\n"
+
+    assert modules_named_in(source) >= {"adapters.chat.live", "adapters.chat.reply"}
+
+
 def test_no_file_names_a_machine_or_a_registry():
     """What is tracked works anywhere: no home folder, no address of a package registry."""
     found = [f"{path.relative_to(ROOT)}: {match[0]}" for path in tracked() for match in NOT_HERE.finditer(read(path))]
@@ -211,6 +240,31 @@ def imported_by(path: Path) -> set[str]:
             names.append(node.module or "")
         names += called_for(node, "import_module")
     return {name.partition(".")[0] for name in names}
+
+
+def modules_imported_by(path: Path) -> set[str]:
+    """Full names, also those for types alone."""
+    return modules_named_in(read(path))
+
+
+def modules_named_in(source: str) -> set[str]:
+    """What is imported, and each imported name as if it were a module of its package."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return names
+
+
+def first_circle(graph: Mapping[str, set[str]]) -> list[str]:
+    """The modules of one circle by name, none where there is no circle."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as found:
+        return sorted(set(found.args[1]))
+    return []
 
 
 def called_for(node: ast.AST, function: str) -> list[str]:

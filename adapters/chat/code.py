@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from adapters.chat.fitting import fit, units
-from core import wording
 from core.findings.code import split_fences
 from core.findings.files import code_files, code_name
 from core.findings.standing import OTHER_LEVEL, level_name
 from core.findings.viewing import FindingsView, FoundItem
-from core.render import printable
+from core.presentation import wording
+from core.presentation.render import printable
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Connecting to a platform that may be away: tried again until it is there, each time with a line that says so.
+"""What a bot is built from and how it connects: to a platform that may be away, taking up again what was left.
 
 Only a platform that itself refuses what the operator has set ends its bot; nothing else does.
 """
@@ -9,13 +9,37 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from core.errors import SetupError
 
+if TYPE_CHECKING:
+    from adapters.chat.live import ChatTurns
+    from core.delivery import OpenMessages
+    from core.departures import Tenancy
+    from core.library.session import LibraryTalks
+    from core.page_links import PageLinks
+    from core.researcher import Researcher
+
+
 RETRY_S = (1.0, 5.0, 15.0, 60.0)  # between tries while a platform is away; the last is repeated
 LASTED_S = 60.0  # what broke after so long was connected: its first new try comes soon again
+RESUME_EVERY_S = 60.0
 
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class ChatDeps:
+    """`links` give the addresses of pages; `turns` say which of several processes keeps a message alive."""
+
+    researcher: Researcher
+    links: PageLinks
+    tenancy: Tenancy
+    talks: LibraryTalks
+    open_messages: OpenMessages
+    turns: ChatTurns
 
 
 class PlatformAway(Exception):
@@ -53,3 +77,14 @@ async def run_by_itself(platform: str, run: Callable[[], Awaitable[None]]) -> No
         except Exception:  # noqa: BLE001 -- the boundary of one bot; the pages and the other bot go on
             _log.exception("%s broke; starting it again", platform, extra={"retry_s": RETRY_S[-1]})
         await asyncio.sleep(RETRY_S[-1])
+
+
+async def keep_resuming(resume: Callable[[], Awaitable[int]], *, every_s: float = RESUME_EVERY_S) -> None:
+    """Until cancelled; `resume` gives how many answers are followed again."""
+    while True:
+        try:
+            if resumed := await resume():
+                _log.info("answers followed again", extra={"count": resumed})
+        except Exception:  # noqa: BLE001 -- the boundary of this task; the next round may succeed
+            _log.exception("waiting answers could not be looked up")
+        await asyncio.sleep(every_s)

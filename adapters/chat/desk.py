@@ -1,7 +1,7 @@
 """What people say and press under an answer, and what is to be done then: written once, for every platform.
 
 An utterance or a press comes in as a value, a deed goes out as one; a platform finds out which job is meant, asks
-here, and draws what comes of it. All of it is pure but `renew`, the one call into the researcher.
+here, and draws what comes of it. All of it is pure but the calls into the researcher: `renew`, `obey` and `sources_of`.
 """
 
 from __future__ import annotations
@@ -10,14 +10,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from core import wording
 from core.conversation import Reply, ReplyKind, read_reply
 from core.job import TERMINAL_STATUSES, ResearchJob
+from core.presentation import wording
 from core.steering import Steering, read_steering
 
 if TYPE_CHECKING:
+    from adapters.chat.taking_away import TakingAway
+    from core.answer import ResearchAnswer
     from core.delivery import Address
     from core.researcher import Researcher
+    from core.source import Source
 
 Renewal = Literal["retry", "ask_again", "refresh", "improve", "deeper", "start_deep"]
 
@@ -161,6 +164,28 @@ async def renew(
     return await researcher.improve(
         job.id, deed.wish, asker, scope=scope, is_deeper=is_deeper, dedupe_key=key, address=address
     )
+
+
+async def obey(
+    deed: Say | Forget | Steer, researcher: Researcher, asker: str, taking_away: TakingAway | None = None
+) -> str:
+    """Do it, and give the sentence that says so. Raises `GorkdError`."""
+    match deed:
+        case Say(sentence):
+            return sentence
+        case Steer(job, steering):
+            await researcher.steer(job.id, steering, scope=job.scope)
+            return deed.heard
+    await researcher.forget(deed.job.id, asker, scope=deed.job.scope)
+    if taking_away is not None:
+        taking_away.hurry()
+    return wording.FORGOTTEN
+
+
+async def sources_of(researcher: Researcher, job_id: str) -> tuple[list[Source], ResearchAnswer | None]:
+    """What was read for a job, and the answer that cites it. Raises `GorkdError`."""
+    result = await researcher.result(job_id)
+    return await researcher.sources(job_id), result.answer if result else None
 
 
 def _is_meant(said: Utterance, job: ResearchJob | None, running: ResearchJob | None) -> bool:

@@ -7,7 +7,7 @@ from urllib.parse import quote, urlsplit, urlunsplit
 
 import regex
 
-from core.render import one_line
+from core.presentation.render import one_line
 
 _GRAPHEMES = regex.compile(r"\X")
 _SENTENCE_END = regex.compile(r"(?:[.!?…](?:\[[\d, ]{1,20}\][✓◐↪?✗]?)*(?=\s)|[。！？]|\n)")

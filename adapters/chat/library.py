@@ -12,18 +12,18 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Generic, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
-from adapters.chat.reply import AddressDead, Pace, Reply
-from adapters.chat.turns import RENEW_EVERY_S, ChatTurns
-from core import wording
+from adapters.chat.live import RENEW_EVERY_S, ChatTurns, LivingMessages, tried
+from adapters.chat.reply import Pace, Reply
 from core.delivery import Address
 from core.errors import GorkdError
 from core.library import wording as library_wording
 from core.library.adding import Incoming
 from core.library.session import LibraryTalks, Said, Speaker, Tell, waiting_at
 from core.library.words import Addition
-from core.render import one_line
+from core.presentation import wording
+from core.presentation.render import one_line
 
 _log = logging.getLogger(__name__)
 
@@ -44,8 +44,8 @@ class LibraryVoice(Protocol[Payload_co]):
     def refusal(self, sentence: str) -> Payload_co: ...
 
 
-class LiveTalks(Generic[Payload]):
-    """All messages of one platform's bot in which the library is speaking. Leave with `aclose`."""
+class LiveTalks(LivingMessages[Payload]):
+    """Those in which the library is speaking."""
 
     def __init__(
         self,
@@ -56,11 +56,8 @@ class LiveTalks(Generic[Payload]):
         pace: Pace,
         turns: ChatTurns = _ALONE,
     ) -> None:
-        """`platform` is the one in the addresses of this bot's replies."""
-        self.talks = talks
-        self._turns = turns
-        self._voice, self._platform, self._pace = voice, platform, pace
-        self._speaking: dict[str, asyncio.Task[None]] = {}
+        super().__init__(platform=platform, pace=pace, turns=turns)
+        self.talks, self._voice = talks, voice
 
     async def say(self, speaker: Speaker, text: str, reply: Reply[Payload], *, about: str = "") -> None:
         """Answer words in `reply`; returns when the answer stands there. `speaker.key` must name the message."""
@@ -78,7 +75,7 @@ class LiveTalks(Generic[Payload]):
         """
         resumed = 0
         for waiting in await self.talks.waiting(self._platform):
-            if waiting.speaker.key in self._speaking or not await self._turns.hold(_turn(waiting.speaker.key)):
+            if waiting.speaker.key in self._alive or not await self._turns.hold(_turn(waiting.speaker.key)):
                 continue
             reply = await reopen(waiting.delivery.address)
             if reply is None:
@@ -88,7 +85,7 @@ class LiveTalks(Generic[Payload]):
             self._begin(waiting.speaker, waiting.text, reply, say)
             resumed += 1
         for key, _, _ in await self.talks.left_open(self._platform):
-            if key not in self._speaking and await self._turns.hold(_turn(key)):
+            if key not in self._alive and await self._turns.hold(_turn(key)):
                 resumed += await self._end(key, reopen)
                 await self._turns.give_back(_turn(key))
         return resumed
@@ -101,37 +98,22 @@ class LiveTalks(Generic[Payload]):
         said, address = left[key]
         reply = await reopen(address)
         sentence = library_wording.RESTARTED.format(said=one_line(said)) if said else library_wording.RESTARTED_ALONE
-        if reply is not None and not await self._try(reply, self._voice.refusal(sentence), key):
+        if reply is not None and not await tried(reply, self._voice.refusal(sentence), key, self._pace):
             return 0
         await self.talks.closed(key)
         return 1
-
-    async def settle(self, within_s: float) -> None:
-        """Wait for what is under way, at most so long."""
-        if self._speaking:
-            await asyncio.wait(list(self._speaking.values()), timeout=within_s)
-
-    async def aclose(self) -> None:
-        """Stop; each message says that its answer will come, or that it is to be asked again."""
-        tasks = list(self._speaking.values())
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _once(
         self, speaker: Speaker, asked: str, reply: Reply[Payload], work: Callable[[Tell], Awaitable[Said]]
     ) -> None:
         """A message that is delivered twice is answered once."""
-        if speaker.key not in self._speaking:
+        if speaker.key not in self._alive:
             await asyncio.shield(self._begin(speaker, asked, reply, work))
 
     def _begin(
         self, speaker: Speaker, asked: str, reply: Reply[Payload], work: Callable[[Tell], Awaitable[Said]]
     ) -> asyncio.Task[None]:
-        task = asyncio.create_task(self._live(speaker, asked, reply, work), name=f"library {speaker.key}")
-        self._speaking[speaker.key] = task
-        task.add_done_callback(lambda _: self._speaking.pop(speaker.key, None))
-        return task
+        return self._keep(speaker.key, lambda: self._live(speaker, asked, reply, work))
 
     async def _live(
         self, speaker: Speaker, asked: str, reply: Reply[Payload], work: Callable[[Tell], Awaitable[Said]]
@@ -153,7 +135,7 @@ class LiveTalks(Generic[Payload]):
             await asyncio.gather(working, return_exceptions=True)
             farewell = wording.BACK_SOON if await self._attach(speaker, asked, reply) else library_wording.SAY_AGAIN
             refusal = self._voice.refusal(farewell)
-            if await self._try(reply, refusal, speaker.key, timeout_s=self._pace.farewell_s):
+            if await tried(reply, refusal, speaker.key, self._pace, within_s=self._pace.farewell_s):
                 await self._closed(speaker)
             raise
         finally:
@@ -179,7 +161,7 @@ class LiveTalks(Generic[Payload]):
             if len(lines) != shown:
                 shown = len(lines)
                 told = self._voice.told(asked, lines, job_id=await self._job_of(speaker))
-                await self._try(reply, told, speaker.key)
+                await tried(reply, told, speaker.key, self._pace)
             if reply.address != address:
                 address = reply.address
                 await self._note(speaker, asked, reply)
@@ -227,7 +209,7 @@ class LiveTalks(Generic[Payload]):
     async def _deliver(self, speaker: Speaker, reply: Reply[Payload], payload: Payload) -> None:
         """The last edit, tried until it works; an address that stays unreachable is resumed some other time."""
         for wait_s in (*self._pace.backoff_s, None):
-            if await self._try(reply, payload, speaker.key):
+            if await tried(reply, payload, speaker.key, self._pace):
                 await self._closed(speaker)
                 try:
                     await self.talks.delivered(speaker, reply.shown)
@@ -236,21 +218,6 @@ class LiveTalks(Generic[Payload]):
                 return
             if wait_s is not None:
                 await asyncio.sleep(wait_s)
-
-    async def _try(self, reply: Reply[Payload], payload: Payload, key: str, *, timeout_s: float | None = None) -> bool:
-        """Whether it is shown, or nothing ever can be there."""
-        try:
-            async with asyncio.timeout(timeout_s or self._pace.edit_timeout_s):
-                try:
-                    await reply.edit(payload)
-                except AddressDead:
-                    await reply.repost(payload, key)
-        except AddressDead:
-            _log.error("no place is left for the library's answer")
-        except Exception:  # noqa: BLE001 -- whatever the platform raised
-            _log.warning("message could not be edited", exc_info=True)
-            return False
-        return True
 
 
 def said_to_add(addition: Addition) -> str:

@@ -2,24 +2,22 @@
 
 Whatever happens, the last thing a person sees is an answer, an honest refusal or a failure, and exactly one of
 them: the message's address is kept with the job until it has been delivered, so a restarted bot goes on where the
-last one stopped. Knows no platform: a platform gives a `Reply` to edit and a `Voice` that makes its payloads.
+last one stopped. Of several processes one has its turn to keep a message alive; who dies in it holds up the others
+for `TURN` at most. Knows no platform: a platform gives a `Reply` to edit and a `Voice` that makes its payloads.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from adapters.chat.placing import ping, place, show
 from adapters.chat.reply import AddressDead, FilesRefused, Pace, Reply, StoppedByPerson, Voice
-from adapters.chat.turns import RENEW_EVERY_S, ChatTurns
-from core import wording
 from core.answer_files import AnswerFile
 from core.attachments import Attachment
 from core.delivery import Address, Delivery
@@ -27,10 +25,15 @@ from core.errors import GorkdError, JobNotFound, StoreError
 from core.job import TERMINAL_STATUSES, JobStatus, ResearchJob, ResearchRequest, Scope
 from core.library.session import Waiting
 from core.modes import files_of
+from core.ports import Turns
+from core.presentation import wording
 from core.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from core.researcher import Researcher
+
+TURN = timedelta(seconds=120)  # longer than an upload and an edit may take together (reply.py)
+RENEW_EVERY_S = 30.0
 
 _log = logging.getLogger(__name__)
 
@@ -57,6 +60,36 @@ class _TakenOver(Exception):
     """Another process keeps the message alive."""
 
 
+@dataclass(frozen=True)
+class ChatTurns:
+    """`holder` names this process. Without `turns` it is the only one."""
+
+    turns: Turns | None = None
+    holder: str = ""
+
+    async def hold(self, name: str) -> bool:
+        """Whether it is this process's turn, from now on for `TURN`.
+
+        While the records cannot be reached it is: a word that is said twice is better than none.
+        """
+        if self.turns is None:
+            return True
+        try:
+            is_ours = await self.turns.keep(name, self.holder, ttl=TURN)
+            return is_ours or await self.turns.take(name, self.holder, ttl=TURN)
+        except StoreError as error:
+            _log.warning("turn not noted", extra={"turn": name, "error": str(error)})
+            return True
+
+    async def give_back(self, name: str) -> None:
+        if self.turns is None:
+            return
+        try:
+            await self.turns.give_back(name, self.holder)
+        except StoreError as error:
+            _log.warning("turn not given back", extra={"turn": name, "error": str(error)})
+
+
 _PACE = Pace()
 _ALONE = ChatTurns()
 
@@ -69,8 +102,37 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-class LiveAnswers(Generic[Payload]):
-    """All living messages of one platform's bot. Leave with `aclose`; what has not ended is resumed by the next bot."""
+class LivingMessages(Generic[Payload]):
+    """Messages of one platform's bot that are kept alive, each by one task. Leave with `aclose`."""
+
+    def __init__(self, *, platform: str, pace: Pace, turns: ChatTurns) -> None:
+        """`platform` is the one in the addresses of this bot's replies."""
+        self._platform, self._pace, self._turns = platform, pace, turns
+        self._alive: dict[str, asyncio.Task[None]] = {}
+
+    async def settle(self, within_s: float) -> None:
+        """Wait for what is under way, at most so long."""
+        if self._alive:
+            await asyncio.wait(list(self._alive.values()), timeout=within_s)
+
+    async def aclose(self) -> None:
+        """Stop; each message says how it goes on. Jobs go on where they run."""
+        tasks = list(self._alive.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _keep(self, key: str, living: Callable[[], Coroutine[None, None, None]]) -> asyncio.Task[None]:
+        """One task a `key`: twice is once."""
+        if key not in self._alive:
+            task = asyncio.create_task(living(), name=f"live {key}")
+            self._alive[key] = task
+            task.add_done_callback(lambda _: self._alive.pop(key, None))
+        return self._alive[key]
+
+
+class LiveAnswers(LivingMessages[Payload]):
+    """The answers to questions; what has not ended is resumed by the next bot."""
 
     def __init__(
         self,
@@ -83,11 +145,8 @@ class LiveAnswers(Generic[Payload]):
         now: Callable[[], datetime] = _now,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """`platform` is the one in the addresses of this bot's replies."""
-        self._turns = turns
-        self._researcher, self._voice, self._platform = researcher, voice, platform
-        self._pace, self._now, self._sleep = pace, now, sleep
-        self._following: dict[str, asyncio.Task[None]] = {}
+        super().__init__(platform=platform, pace=pace, turns=turns)
+        self._researcher, self._voice, self._now, self._sleep = researcher, voice, now, sleep
         self._accepting: list[Address] = []  # of messages whose job is being stored: not left behind by anybody
 
     async def answer(
@@ -131,7 +190,7 @@ class LiveAnswers(Generic[Payload]):
             job = await submit()
             if known and await self._is_taken(job):
                 return None
-            if job.id in self._following:
+            if job.id in self._alive:
                 return None
             await self._researcher.attach(job.id, reply.address)
         except GorkdError as error:
@@ -156,11 +215,7 @@ class LiveAnswers(Generic[Payload]):
 
     def follow(self, job: ResearchJob, reply: Reply[Payload]) -> asyncio.Task[None]:
         """Keep `reply` up to date until the answer is delivered; the task never fails. Twice is once."""
-        if job.id not in self._following:
-            task = asyncio.create_task(self._live(_Live(job, reply)), name=f"live {job.id}")
-            self._following[job.id] = task
-            task.add_done_callback(lambda _: self._following.pop(job.id, None))
-        return self._following[job.id]
+        return self._keep(job.id, lambda: self._live(_Live(job, reply)))
 
     async def resume(self, reopen: Callable[[Address], Awaitable[Reply[Payload] | None]]) -> int:
         """Follow every job whose message still waits; how many. To be called at start and after an outage.
@@ -184,7 +239,7 @@ class LiveAnswers(Generic[Payload]):
         ours = [
             delivery.job.id
             for delivery in await self._researcher.undelivered(self._platform)
-            if delivery.job.id not in self._following
+            if delivery.job.id not in self._alive
             and delivery.address not in self._accepting
             and Waiting.of(delivery) is None  # adapters/chat/library.py
             and await self._turns.hold(turn_of(delivery.job.id))
@@ -193,25 +248,12 @@ class LiveAnswers(Generic[Payload]):
         for job_id in ours:
             if job_id not in waiting:
                 await self._turns.give_back(turn_of(job_id))
-        return [waiting[job_id] for job_id in ours if job_id in waiting and job_id not in self._following]
-
-    async def settle(self, within_s: float) -> None:
-        """Wait for the answers that are under way, at most so long."""
-        tasks = list(self._following.values())
-        if tasks:
-            await asyncio.wait(tasks, timeout=within_s)
-
-    async def aclose(self) -> None:
-        """Stop following; each message says that its answer will come. Jobs go on where they run."""
-        tasks = list(self._following.values())
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        return [waiting[job_id] for job_id in ours if job_id in waiting and job_id not in self._alive]
 
     async def _is_taken(self, job: ResearchJob) -> bool:
         """Of a re-sent event: its message lives, waits to be resumed, or has had its answer."""
         waiting = {delivery.job.id for delivery in await self._researcher.undelivered(self._platform)}
-        return job.id in self._following or job.id in waiting or job.status in TERMINAL_STATUSES
+        return job.id in self._alive or job.id in waiting or job.status in TERMINAL_STATUSES
 
     async def _ended(self, job: ResearchJob) -> ResearchJob | None:
         try:
@@ -312,16 +354,16 @@ class LiveAnswers(Generic[Payload]):
         The platform's own Stop is a Cancel.
         """
         try:
-            async with asyncio.timeout(self._pace.edit_timeout_s):
-                try:
-                    await live.reply.edit(payload)
-                except AddressDead:
-                    await live.reply.repost(payload, live.job.id)
-                except StoppedByPerson:
-                    await self._researcher.cancel(live.job.id)
-        except Exception:  # noqa: BLE001 -- whatever the platform raised; the next edit may succeed
-            _log.warning("message could not be edited", exc_info=True)
+            await tried(live.reply, payload, live.job.id, self._pace)
+        except StoppedByPerson:
+            await self._cancel(live.job)
         await self._attach(live)
+
+    async def _cancel(self, job: ResearchJob) -> None:
+        try:
+            await self._researcher.cancel(job.id)
+        except GorkdError as error:
+            _log.warning("not cancelled", extra={"job": job.id, "error": str(error)})
 
     async def _attach(self, live: _Live[Payload]) -> None:
         """Remember where the message is now."""
@@ -383,6 +425,62 @@ class LiveAnswers(Generic[Payload]):
         except Exception as exc:  # whatever the platform raised
             raise FilesRefused(f"{type(exc).__name__}: {exc}") from exc
         await self._attach(live)
+
+
+async def place(
+    reply: Reply[Payload], payload: Payload, key: str, pace: Pace, *, may_repost: bool, within_s: float | None = None
+) -> None:
+    """In the message, else in a new one. Raises what the platform raises."""
+    async with asyncio.timeout(within_s or pace.edit_timeout_s):
+        try:
+            await reply.edit(payload)
+        except (FilesRefused, StoppedByPerson):
+            raise
+        except AddressDead:
+            await reply.repost(payload, key)
+        except Exception:  # whatever the platform raised
+            if not may_repost:
+                raise
+            await reply.repost(payload, key)
+
+
+async def tried(
+    reply: Reply[Payload], payload: Payload, key: str, pace: Pace, *, within_s: float | None = None
+) -> bool:
+    """Whether it is shown, in the message or in a new one, or nothing ever can be there. Raises `StoppedByPerson`."""
+    try:
+        await place(reply, payload, key, pace, may_repost=False, within_s=within_s)
+    except StoppedByPerson:
+        raise
+    except AddressDead:
+        _log.error("no place is left for a message", extra={"key": key})
+    except Exception:  # noqa: BLE001 -- whatever the platform raised; the next try may succeed
+        _log.warning("message could not be edited", exc_info=True)
+        return False
+    return True
+
+
+async def ping(reply: Reply[Payload], job: ResearchJob, pace: Pace) -> None:
+    """Call whoever waited long enough to look away."""
+    ran_s = ((job.completed_at or job.created_at) - job.created_at).total_seconds()
+    if ran_s <= pace.ping_after_s:
+        return
+    try:
+        async with asyncio.timeout(pace.edit_timeout_s):
+            await reply.ping(job)
+    except Exception:  # noqa: BLE001 -- the answer is there; only the notice is missing
+        _log.warning("asker not notified", exc_info=True, extra={"job": job.id})
+
+
+async def show(reply: Reply[Payload], payload: Payload, *, within_s: float) -> None:
+    """A last word that belongs to no answer, tried twice."""
+    for _ in range(2):
+        try:
+            async with asyncio.timeout(within_s):
+                await reply.edit(payload)
+            return
+        except Exception:  # noqa: BLE001 -- whatever the platform raised
+            _log.warning("message could not be edited", exc_info=True)
 
 
 @asynccontextmanager

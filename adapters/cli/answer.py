@@ -16,12 +16,13 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from core import wording
 from core.answer import Conflict, JobResult, ResearchAnswer
 from core.evidence.citations import MARKS
 from core.job import ResearchJob
 from core.library.references import content_of
-from core.render import cut, is_used, marked_section, marks_legend, one_line, printable
+from core.presentation import wording
+from core.presentation.card import AnswerCard, answer_card
+from core.presentation.render import cut, marked_section, marks_legend, one_line, printable
 from core.source import Source
 
 MAX_COLUMNS = 96  # longer lines are hard to follow
@@ -33,28 +34,28 @@ def print_answer(
     console: Console, job: ResearchJob, result: JobResult, answer: ResearchAnswer, sources: Sequence[Source]
 ) -> None:
     """The whole of `result.answer`, best part first."""
-    paper = _Paper(console)
+    paper, card = _Paper(console), answer_card(job, result, sources)
     paper.write(Text(one_line(job.query), style="bold"))
-    notices = [notice for notice in (wording.earlier_answer(job, result), answer.notice) if notice]
+    notices = [line for name in ("earlier", "notice") if (line := card.part(name).line)]
     if notices:
         paper.gap()
     for notice in notices:
         paper.write(Text(one_line(notice), style="italic"))
     library = content_of(result)
-    for section in (library,) if library else (marked_section(answer, "summary"), marked_section(answer, "detail")):
+    for section in (library,) if library else (marked_section(answer, "summary"), card.part("detail").text):
         _print_prose(paper, section)
     paper.gap()
     paper.write(Text.assemble((f"{wording.CONFIDENCE}  ", "bold"), one_line(wording.confidence_sentence(answer))))
     if answer.stopped_because:
         paper.write(Text(f"Ended early: {one_line(answer.stopped_because)}", style="dim"))
     if not library:
-        _print_cited(paper, answer, [source for source in sources if is_used(source, answer)])
+        _print_cited(paper, answer, card.cited)
     for conflict in answer.conflicts:
         _print_conflict(paper, conflict, {source.id: source for source in sources})
     _print_list(paper, wording.REMOVED_HEADING, [f"{removed.text} ({removed.reason})" for removed in answer.removed])
-    _print_list(paper, wording.LIMITATIONS, wording.limitations_beside(answer))
-    _print_list(paper, "Read, not cited", [_label(source) for source in sources if not is_used(source, answer)])
-    _print_foot(paper, job, result, sources)
+    _print_list(paper, wording.LIMITATIONS, card.limitations)
+    _print_list(paper, "Read, not cited", [_label(source) for source in card.uncited])
+    _print_foot(paper, job, result, card)
     _print_legend(paper, answer)
 
 
@@ -164,15 +165,15 @@ def _print_list(paper: _Paper, heading: str, entries: Sequence[str]) -> None:
         paper.write(Text(one_line(entry)), first="  - ", rest="    ")
 
 
-def _print_foot(paper: _Paper, job: ResearchJob, result: JobResult, sources: Sequence[Source]) -> None:
+def _print_foot(paper: _Paper, job: ResearchJob, result: JobResult, card: AnswerCard) -> None:
     paper.gap()
-    if wording.offers_deep(job, result):
+    if card.offers:
         paper.write(Text(f"{wording.OFFER_DEEP.removesuffix(' Start it?')} Ask again with --mode deep."))
         paper.gap()
     if result.queries:
         searched = ", ".join(f"“{one_line(query)}”" for query in result.queries)
         paper.write(Text(f"Searched {', '.join(result.providers)} for {searched}", style="dim"))
-    paper.write(Text(f"{wording.footer(result, len(sources))} · {job.id}", style="dim"))
+    paper.write(Text(f"{card.footer} · {job.id}", style="dim"))
 
 
 def _print_legend(paper: _Paper, answer: ResearchAnswer) -> None:

@@ -10,11 +10,11 @@ import typer
 
 from adapters.cli.operating import Kept, Operating
 from adapters.cli.saying import Exit, print_json, say
-from core import wording
 from core.errors import InvalidQuery, JobNotFound
 from core.events import Json
 from core.ports import KeptAnswer
-from core.render import cut, iso_utc, one_line, printable
+from core.presentation import wording
+from core.presentation.render import cut, iso_utc, one_line, printable
 
 QUESTION_CHARS = 70  # of a question in the list
 

@@ -24,7 +24,7 @@ from core.job import LOCAL
 from core.library import wording
 from core.library.paper import shelves_of
 from core.library.session import Said, Speaker
-from core.render import one_line, printable
+from core.presentation.render import one_line, printable
 
 RESULTS = "results"  # below the data folder, as S000 has it
 PAPERS = "papers"

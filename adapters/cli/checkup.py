@@ -10,7 +10,7 @@ from rich.text import Text
 
 from core.checkup import Finding, State, Trial, is_healthy
 from core.events import Json
-from core.render import one_line
+from core.presentation.render import one_line
 
 _SIGNS: dict[State, tuple[str, str]] = {
     "ok": ("ok", "green"),

@@ -13,7 +13,6 @@ from adapters.cli.operating import Operating
 from adapters.cli.running import run_command
 from adapters.cli.saying import Exit, print_json, say
 from adapters.cli.tenants import known_tenant
-from core import wording
 from core.answer import JobResult
 from core.errors import GorkdError, InvalidQuery
 from core.events import Json
@@ -24,7 +23,8 @@ from core.library.ingest import MAX_PAPER_BYTES, Ingested
 from core.library.paper import Paper
 from core.library.references import format_reference, in_order
 from core.modes.library import papers_view
-from core.render import one_line, printable
+from core.presentation import wording
+from core.presentation.render import one_line, printable
 
 _Found = tuple[ResearchJob, JobResult | None]
 _SUFFIXES = frozenset({".pdf", ".md", ".markdown"})

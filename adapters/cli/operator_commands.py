@@ -17,11 +17,11 @@ from adapters.cli.running import run_command
 from adapters.cli.saying import Exit, print_json, say
 from adapters.cli.tenants import known_tenant
 from adapters.cli.trace import print_trace, trace_json
-from core import wording
 from core.checkup import Trial, is_healthy
 from core.errors import InvalidQuery
 from core.forgetting import Forgotten, Whose
 from core.page_links import is_private
+from core.presentation import wording
 from core.trace import trace_id_of
 
 _Json = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]

@@ -12,8 +12,8 @@ from rich.live import Live
 from rich.spinner import Spinner
 from rich.text import Text
 
-from core import wording
 from core.events import Event
+from core.presentation import wording
 from core.snapshot import Snapshot
 
 SHOWN_SOURCES = 3  # the latest ones; all stand under the answer

@@ -13,9 +13,9 @@ import typer
 
 from adapters.cli.progress import open_progress
 from adapters.cli.saying import Exit, code_of, make_encodable, report, say
-from core import wording
 from core.errors import GorkdError
 from core.job import JobStatus, ResearchJob
+from core.presentation import wording
 
 if TYPE_CHECKING:
     from core.researcher import Researcher

@@ -9,7 +9,7 @@ from enum import IntEnum
 
 from core.errors import GorkdError, InvalidQuery
 from core.events import Json
-from core.render import one_line
+from core.presentation.render import one_line
 
 
 class Exit(IntEnum):

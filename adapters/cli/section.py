@@ -17,7 +17,7 @@ from core.attachments import MAX_ATTACHMENT_BYTES, Attachment
 from core.errors import InvalidQuery
 from core.events import Json
 from core.job import JobStatus, ResearchRequest
-from core.render import job_json, one_line, printable
+from core.presentation.render import job_json, one_line, printable
 from core.section.brief import is_brief, read_brief
 from core.section.prose import with_labels
 from core.section.sections import sections_in

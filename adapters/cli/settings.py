@@ -11,9 +11,9 @@ from adapters.cli.operating import Operating
 from adapters.cli.running import run_command
 from adapters.cli.saying import Exit, print_json, say
 from adapters.cli.tenants import known_tenant
-from core import wording
 from core.events import Json
-from core.render import iso_utc, printable
+from core.presentation import wording
+from core.presentation.render import iso_utc, printable
 from core.settings.desk import OPERATOR, KeptSettings, SettingChange, SettingsDesk
 from core.settings.fields import FIELDS, GROUPS, read_setting, write_setting
 

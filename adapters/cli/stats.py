@@ -16,8 +16,8 @@ from adapters.cli.operating import Operating
 from adapters.cli.running import run_command
 from adapters.cli.saying import Exit
 from adapters.cli.tenants import known_tenant
-from core import wording
-from core.render import printable
+from core.presentation import wording
+from core.presentation.render import printable
 from core.usage import MAX_DAYS, Period, Usage, UsageKey, cost_words, usage_csv
 
 LEAST_WIDTH = 120  # columns; cut figures say something else than whole ones

@@ -12,7 +12,7 @@ from rich.text import Text
 from core.deep.viewing import tool_trace_json, trace_lines
 from core.events import Json
 from core.job import ResearchJob
-from core.render import iso_utc, one_line
+from core.presentation.render import iso_utc, one_line
 from core.trace import ToolTrace
 from core.tracing import (
     TraceEntry,

@@ -20,9 +20,9 @@ from mcp_types import (
 
 from core.errors import GorkdError
 from core.job import LOCAL
+from core.presentation.wording import SOMETHING_BROKE
 from core.researcher import Researcher
 from core.tools import TOOLS, ToolConfig, ToolProgress
-from core.wording import SOMETHING_BROKE
 
 log = logging.getLogger(__name__)
 NAME = "gorkd"

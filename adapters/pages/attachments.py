@@ -10,7 +10,7 @@ from adapters.pages.reasons import plain_reason
 from adapters.pages.workers import ExtractionWorkers
 from core.attachments import MAX_ATTACHMENT_BYTES, Attachment, AttachmentUnreadable
 from core.errors import FetchError, PageTimeout
-from core.render import one_line
+from core.presentation.render import one_line
 
 MAX_NAME_CHARS = 120
 _BY_SUFFIX: dict[str, DocumentKind] = {

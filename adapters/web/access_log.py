@@ -8,7 +8,7 @@ import time
 from aiohttp import web
 
 from adapters.web.faults import Handler
-from core.render import cut, one_line
+from core.presentation.render import cut, one_line
 
 PATH_CHARS = 200
 _UNTOLD = ("/health", "/ready", "/metrics", "/static/")  # asked every few seconds, and by every page

@@ -15,7 +15,7 @@ from aiohttp import web
 
 from adapters.web.access import LINKS, may_look_after
 from adapters.web.charts import Chart, Part, draw_bars
-from core import wording
+from core.presentation import wording
 from core.usage import Period, Usage, UsageKey, UsageLog, cost_words, days_of, usage_csv
 
 USAGE: web.AppKey[UsageLog] = web.AppKey("usage")

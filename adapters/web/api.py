@@ -21,7 +21,7 @@ from core.events import Json
 from core.job import LOCAL, Depth, JobStatus, ResearchJob, ResearchRequest, Scope
 from core.modes import DEFAULT_MODE, read_modes
 from core.modes.options import DEPTH, ROUNDS, TOP_K
-from core.render import job_json, sources_json
+from core.presentation.render import job_json, sources_json
 from core.steering import MAX_STEERING_CHARS, Steering, SteeringKind
 
 

@@ -34,7 +34,7 @@ from adapters.web.settings import WebSettings
 from core.library.pictures import PaperViews
 from core.limits import RateLimits
 from core.page_links import PageLinks, Revocations
-from core.render import printable
+from core.presentation.render import printable
 
 if TYPE_CHECKING:
     from core.researcher import Researcher

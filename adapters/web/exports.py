@@ -11,14 +11,14 @@ from aiohttp import web
 from adapters.web.access import RESEARCHER, readable_job
 from core.answer import JobResult
 from core.answer_files import AnswerFile
-from core.bibliography import cited_works
-from core.bibtex import bibtex
 from core.errors import JobNotFound
-from core.findings.document import findings_markdown
 from core.job import ResearchJob
 from core.modes import files_of
-from core.render import answer_markdown, job_json
-from core.ris import ris
+from core.presentation.bibliography import cited_works
+from core.presentation.bibtex import bibtex
+from core.presentation.document import answer_markdown, findings_markdown
+from core.presentation.render import job_json
+from core.presentation.ris import ris
 from core.source import Source
 
 

@@ -11,10 +11,10 @@ from types import MappingProxyType
 import aiohttp_jinja2
 from aiohttp import web
 
-from core import wording
 from core.errors import GorkdError, SetupError, StoreError
 from core.events import Json
-from core.wording import counted
+from core.presentation import wording
+from core.presentation.wording import counted
 
 _STATUSES = {
     "INVALID_QUERY": HTTPStatus.BAD_REQUEST,

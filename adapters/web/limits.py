@@ -22,7 +22,7 @@ from adapters.web.links import RENEWAL, RETRY
 from adapters.web.peers import counted_as
 from core.errors import InvalidQuery
 from core.limits import RateLimits, tokens_left
-from core.wording import counted
+from core.presentation.wording import counted
 
 LIMITS: web.AppKey[RateLimits] = web.AppKey("limits")
 STREAMS: web.AppKey[Counter[str]] = web.AppKey("streams")

@@ -6,7 +6,8 @@ Everything works without a script; the scripts in `static/` make it live.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, get_args
 
@@ -20,11 +21,8 @@ from adapters.web.faults import Forbidden
 from adapters.web.findings_view import code_view
 from adapters.web.links import RETRY, JobLinks
 from adapters.web.papers import shown_papers
-from adapters.web.reading import reading_view
-from adapters.web.source_view import figure_of
-from adapters.web.timeline import timeline_view
-from adapters.web.view import JobView, job_view, said_so_far, stage_states
-from core import wording
+from adapters.web.source_view import figure_of, reading_view
+from adapters.web.view import JobView, job_view
 from core.codec import encode
 from core.deep.viewing import trace_lines
 from core.errors import InvalidQuery, JobNotFound
@@ -32,9 +30,12 @@ from core.findings.viewing import read_view
 from core.job import LOCAL, TERMINAL_STATUSES, ResearchJob, ResearchRequest
 from core.modes import DEFAULT_MODE, MODES, can_be_steered, option_words, read_modes
 from core.modes.options import CONTEXT, DEPTH, ROUNDS, TOP_K, NumberOption
-from core.render import marks_legend
+from core.presentation import wording
+from core.presentation.card import said_so_far, stage_states
+from core.presentation.render import cut, marks_legend, one_line, printable
 from core.snapshot import Snapshot
 from core.steering import Steering, SteeringKind, read_steering
+from core.tracing import Exchange, TraceEntry, dollars, in_order, totals_line, totals_of, what_was_done, without_repeats
 
 if TYPE_CHECKING:
     from core.tracing import TraceLog
@@ -53,6 +54,9 @@ _MAX_CONTEXT_CHARS = 2_000  # as Discord bounds the option
 _MAX_KEY_CHARS = 64
 _KINDS: dict[str, SteeringKind] = {kind: kind for kind in get_args(SteeringKind)}
 _MAX_DIGITS = 9  # of a number in an address
+SHOWN_CHARS = 20_000  # of one prompt or answer; the rest is for `gorkd trace`
+MAX_ROWS = 300
+_MIN_WIDTH = 0.6  # of 100: a step of a millisecond is still seen
 
 
 def add_routes(app: web.Application) -> None:
@@ -110,7 +114,7 @@ async def get_job(request: web.Request) -> web.Response:
         page = _page("running.html", request, context | await _running(request, job))
     else:
         changes = None
-        if view.is_renewable or job.request.refreshes:
+        if view.card.renewing:
             changes = await researcher.changes(job.id, scope=job.scope)
         page = _page(
             "job.html",
@@ -222,7 +226,7 @@ async def _running(request: web.Request, job: ResearchJob) -> dict[str, object]:
 
 
 def _finished(request: web.Request, view: JobView, exports: Mapping[str, Export]) -> dict[str, object]:
-    verdicts = {citation.verdict for citation in view.answer.raw.citations} if view.answer else set()
+    verdicts = {citation.verdict for citation in view.card.answer.citations} if view.card.answer else set()
     return {
         "exports": [(kind, export.name) for kind, export in exports.items()],
         "link": f"{request.app[LINKS].public_url}{view.links.page}",
@@ -271,3 +275,66 @@ def _page(template: str, request: web.Request, context: dict[str, object], *, st
     page = aiohttp_jinja2.render_template(template, request, context, status=status)
     page.headers["Cache-Control"] = "no-store"
     return page
+
+
+@dataclass(frozen=True)
+class RowView:
+    """`left` and `width` are the bar's, of 100; `exchange` holds what was sent and said, by heading."""
+
+    kind: str
+    began: str
+    took: str
+    name: str
+    what: str
+    tokens: str
+    cost: str
+    outcome: str
+    left: float
+    width: float
+    exchange: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class TimelineView:
+    rows: tuple[RowView, ...]
+    totals: str
+    has_prompts: bool
+    left_out: int
+
+
+def timeline_view(job: ResearchJob, entries: Sequence[TraceEntry], *, with_prompts: bool) -> TimelineView:
+    """In the order in which things began. Without `with_prompts` no exchange is in it."""
+    rows = without_repeats(in_order(entries))
+    start = job.created_at
+    whole = max([(entry.at - start).total_seconds() for entry in entries], default=0.0) or 1.0
+    return TimelineView(
+        rows=tuple(_row(job, entry, times, whole, with_prompts=with_prompts) for entry, times in rows[:MAX_ROWS]),
+        totals=totals_line(totals_of(entries)),
+        has_prompts=with_prompts,
+        left_out=max(0, len(rows) - MAX_ROWS),
+    )
+
+
+def _row(job: ResearchJob, entry: TraceEntry, times: int, whole: float, *, with_prompts: bool) -> RowView:
+    began = max((entry.at - job.created_at).total_seconds() - entry.seconds, 0.0)
+    left = min(100 * began / whole, 100 - _MIN_WIDTH)
+    tokens = f"{entry.prompt_tokens:,} + {entry.completion_tokens:,}{' (estimated)' if entry.is_estimated else ''}"
+    outcome = "" if entry.outcome == "done" else entry.outcome
+    return RowView(
+        kind=entry.kind,
+        began=f"{began:.2f} s",
+        took=f"{entry.seconds:.2f} s" if entry.kind != "mark" else "",
+        name=one_line(entry.name if entry.kind in ("stage", "mark", "page") else f"{entry.kind} {entry.name}"),
+        what=one_line(what_was_done(entry)),
+        tokens=tokens if entry.kind == "model" else "",
+        cost=dollars(entry.cost_usd) if entry.cost_usd is not None else "",
+        outcome=one_line(f"{outcome}{f' ({times} times)' if times > 1 else ''}"),
+        left=round(left, 2),
+        width=round(min(max(100 * entry.seconds / whole, _MIN_WIDTH), 100 - left), 2),
+        exchange=_exchange(entry.exchange) if with_prompts else (),
+    )
+
+
+def _exchange(said: Exchange) -> tuple[tuple[str, str], ...]:
+    texts = (("Instructions", said.system), ("Prompt", said.user), ("Answer", said.answer))
+    return tuple((heading, cut(printable(text), SHOWN_CHARS)) for heading, text in texts if text)

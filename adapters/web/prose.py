@@ -17,7 +17,7 @@ from markupsafe import Markup, escape
 
 from adapters.web.code import TAGS, highlighted
 from core.answer import Claim, Verdict
-from core.render import marks_legend, one_line, printable
+from core.presentation.render import marks_legend, one_line, printable
 
 _TAGS = {"span", "p", "br", "em", "strong", "del", "ul", "ol", "li", "blockquote", "pre", "code", "hr"} | {
     "h1", "h2", "h3", "h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td", *TAGS.values(),
@@ -70,7 +70,7 @@ Cite = Callable[[int, str], Target | None]
 
 
 def claim_tag(claim: Claim) -> str:
-    """What `prose` knows a claim by; stands behind the mark of its citations (core/render.py, `marked_section`)."""
+    """What `prose` knows a claim by; stands behind the mark of its citations (`marked_section`)."""
     return _TAG.format(claim.id)
 
 

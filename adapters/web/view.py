@@ -7,25 +7,22 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from adapters.web.evidence_table import EvidenceSearch, evidence_searches
-from adapters.web.findings_view import FindingsPage, findings_page
+from adapters.web.findings_view import EvidenceSearch, FindingsPage, evidence_searches, findings_page
 from adapters.web.links import JobLinks
 from adapters.web.prose import Target, claim_tag, prose
 from adapters.web.source_view import Passage, SourceView, hint_of, passages_of, place_of, source_view
-from core import wording
-from core.answer import Claim, Confidence, ConfidencePart, JobResult, RemovedSentence, ResearchAnswer
+from core.answer import Claim, ConfidencePart, JobResult, RemovedSentence, ResearchAnswer
 from core.evidence.citations import strip_markers
 from core.evidence.confidence import HIGH_SCORE, MEDIUM_SCORE
-from core.findings.viewing import read_view
 from core.job import LOCAL, TERMINAL_STATUSES, JobStatus, ResearchJob
 from core.markers import Grammar
 from core.modes import needs_files
 from core.page_links import is_private
-from core.render import MARKER, cut, is_used, marked_section, one_line
-from core.snapshot import Snapshot
+from core.presentation import wording
+from core.presentation.card import AnswerCard, answer_card
+from core.presentation.render import cut, marked_section, one_line
 from core.source import Source
 
-STAGES = (JobStatus.PLANNING, JobStatus.SEARCHING, JobStatus.FETCHING, JobStatus.SYNTHESIZING)
 _WEAKEST = 12  # sentences of which it is shown how strongly they are carried
 _DESCRIPTION_CHARS = 200  # of the answer, in a link's preview
 
@@ -78,35 +75,28 @@ class AnswerView:
     findings: FindingsPage | None
     summary: Markup
     detail: Markup
-    level: str
     headline: str
-    reasons: tuple[str, ...]
     sum: SumView | None
     conflicts: tuple[ConflictView, ...]
     removed: tuple[RemovedView, ...]
-    raw: ResearchAnswer
 
 
 @dataclass(frozen=True)
 class JobView:
-    """`considered` counts what was found, `failure` is "" unless there is no answer; `costs` are pairs of words.
+    """`card` says what stands there, the rest adds what only a page has; `costs` are pairs of words.
 
     `preview` is title and text for a link's preview: nothing of a private job's.
     """
 
     links: JobLinks
     job: ResearchJob
+    card: AnswerCard
     question: str
-    title: str
     is_running: bool
     is_private: bool
     can_be_retried: bool
     can_be_asked_again: bool
-    is_renewable: bool
-    offers_deep: bool
-    failure: str
     notices: tuple[str, ...]
-    considered: int
     costs: tuple[tuple[str, str], ...]
     preview: tuple[str, str]
     queries: tuple[str, ...]
@@ -115,25 +105,6 @@ class JobView:
     cited: tuple[SourceView, ...]
     uncited: tuple[SourceView, ...]
     evidence: tuple[EvidenceSearch, ...]
-
-
-def stage_states(snapshot: Snapshot) -> list[tuple[str, str, str]]:
-    """Each stage's name, its words, and whether it is `done`, `active` or `waiting`."""
-    names = [stage.value for stage in STAGES]
-    at = names.index(snapshot.stage) if snapshot.stage in names else -1
-    states = ["done" if number < at else "active" if number == at else "waiting" for number in range(len(names))]
-    return [
-        (name, wording.STATUS_MESSAGES[stage], state) for name, stage, state in zip(names, STAGES, states, strict=True)
-    ]
-
-
-def said_so_far(snapshot: Snapshot, section: str) -> list[tuple[str, str]]:
-    """Id and text of each sentence of the section, with its mark behind each bracket."""
-    return [
-        (sentence_id, MARKER.sub(rf"\g<0>{snapshot.marks.get(sentence_id, '')}", text))
-        for sentence_id, text in snapshot.sentences.items()
-        if sentence_id.startswith(section)
-    ]
 
 
 def job_view(
@@ -145,40 +116,34 @@ def job_view(
     papers: frozenset[str] = frozenset(),
 ) -> JobView:
     """`papers` are the ids of sources whose pages can be shown."""
-    answer = result.answer if result else None
-    views = {source.id: source_view(source, answer, links, has_file=source.id in papers) for source in sources}
-    is_running = job.status not in TERMINAL_STATUSES
+    card = answer_card(job, result, sources)
+    views = {source.id: source_view(source, card.answer, links, has_file=source.id in papers) for source in sources}
     return JobView(
         links=links,
         job=job,
+        card=card,
         question=one_line(job.query),
-        title=wording.title(job, result),
-        is_running=is_running,
+        is_running=job.status not in TERMINAL_STATUSES,
         is_private=is_private(job),
         # Asked from here it would belong to this machine, not to a workspace, and have no files.
         can_be_retried=job.scope.tenant == LOCAL.tenant and job.status in (JobStatus.FAILED, JobStatus.CANCELLED),
         can_be_asked_again=job.scope == LOCAL and not needs_files(job.request.modes),
-        is_renewable=bool(wording.earlier_answer(job, result)),
-        offers_deep=wording.offers_deep(job, result),
-        notices=_notices(job, result),
-        failure="" if is_running or answer else wording.failure_sentence(job),
-        considered=result.sources_considered if result else 0,
+        # What must be known to read the answer right: which question it answers, and when it was given.
+        notices=tuple(one_line(line) for name in ("understood", "earlier") if (line := card.part(name).line)),
         costs=_costs(job, result, sources),
-        preview=_preview(job, answer),
+        preview=_preview(job, card.answer),
         queries=tuple(one_line(query) for query in result.queries) if result else (),
         providers=result.providers if result else (),
-        answer=_answer_view(result, answer, sources, links) if answer else None,
-        cited=tuple(views[source.id] for source in sources if is_used(source, answer)),
-        uncited=tuple(views[source.id] for source in sources if not is_used(source, answer)),
+        answer=_answer_view(card, card.answer, links) if card.answer else None,
+        cited=tuple(views[source.id] for source in card.cited),
+        uncited=tuple(views[source.id] for source in card.uncited),
         evidence=evidence_searches(result),
     )
 
 
-def _answer_view(
-    result: JobResult | None, answer: ResearchAnswer, sources: Sequence[Source], links: JobLinks
-) -> AnswerView:
-    by_number = {source.number: source for source in sources}
-    passages = {source.number: {one.id: one for one in passages_of(source, answer)} for source in sources}
+def _answer_view(card: AnswerCard, answer: ResearchAnswer, links: JobLinks) -> AnswerView:
+    by_number = {source.number: source for source in card.sources}
+    passages = {source.number: {one.id: one for one in passages_of(source, answer)} for source in card.sources}
 
     def cite(number: int, claim_id: str) -> Target | None:
         if number not in by_number:
@@ -187,19 +152,17 @@ def _answer_view(
         hint = hint_of(by_number[number], passage, citations=len(answer.citations))
         return Target(links.source(number, passage.id if passage else ""), hint)
 
-    is_insufficient = answer.confidence is Confidence.INSUFFICIENT
-    found = read_view(result)
+    confidence = card.part("confidence")
     return AnswerView(
-        findings=findings_page(found, answer, sources, cite, links) if found and found.has_any else None,
+        findings=findings_page(card.findings, answer, card.sources, cite, links)
+        if card.findings and card.found
+        else None,
         summary=prose(marked_section(answer, "summary", tag=claim_tag), cite),
         detail=prose(marked_section(answer, "detail", tag=claim_tag), cite),
-        level=answer.confidence.value,
-        headline=f"{'' if is_insufficient else 'Confidence: '}{wording.confidence_headline(answer)}",
-        reasons=answer.confidence_reasons,
+        headline=confidence.text if card.outcome == "insufficient" else confidence.line,
         sum=_sum_view(answer),
         conflicts=_conflicts(answer, by_number, passages, links),
         removed=_removed(answer.removed),
-        raw=answer,
     )
 
 
@@ -248,12 +211,6 @@ def _removed(removed: Sequence[RemovedSentence]) -> tuple[RemovedView, ...]:
     for sentence in removed:
         times[sentence] = times.get(sentence, 0) + 1
     return tuple(RemovedView(sentence, count) for sentence, count in times.items())
-
-
-def _notices(job: ResearchJob, result: JobResult | None) -> tuple[str, ...]:
-    """What must be known to read the answer right: which question it answers, and when it was given."""
-    understood = wording.understood_as(one_line(result.understood)) if result and result.understood else ""
-    return tuple(one_line(notice) for notice in (understood, wording.earlier_answer(job, result)) if notice)
 
 
 def _costs(job: ResearchJob, result: JobResult | None, sources: Sequence[Source]) -> tuple[tuple[str, str], ...]:

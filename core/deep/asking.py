@@ -12,8 +12,8 @@ from core.errors import ModelError, ModelGarbled, ModelTimeout
 from core.events import Json
 from core.llm import UNREADABLE, ask
 from core.ports import ChatRequest
-from core.render import one_line
-from core.wording import needs_model
+from core.presentation.render import one_line
+from core.presentation.wording import needs_model
 
 MAX_LINE_CHARS = 400  # of a single entry of an answer; longer ones are a model gone astray
 

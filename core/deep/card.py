@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from core.deep.state import Coverage
 from core.events import Json, rows
-from core.render import one_line
-from core.wording import counted
+from core.presentation.render import one_line
+from core.presentation.wording import counted
 
 MARKS = {Coverage.SATISFIED: "✓", Coverage.PARTIAL: "◐", Coverage.UNSATISFIED: "○"}
 

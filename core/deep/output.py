@@ -8,8 +8,8 @@ from core.answer import ResearchAnswer, SynthesisMetadata
 from core.deep.state import Coverage, DeepState, Fact
 from core.deep.steering import Stop
 from core.events import Json
+from core.presentation.render import cut
 from core.quality import pmid_of, quality_of
-from core.render import cut
 from core.source import Source
 
 TOOL_NAME = "deep_research"

@@ -11,8 +11,8 @@ from core.deep.estimate import Estimate, usual_duration
 from core.deep.state import DeepState
 from core.events import Json
 from core.job import JobStatus
-from core.progress import Progress
-from core.wording import counted
+from core.presentation.progress import Progress
+from core.presentation.wording import counted
 
 STARTING = "🔍 Starting deep research..."
 REFINING = "📝 Refining question and generating research plan..."

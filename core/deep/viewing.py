@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from core.deep.card import MARKS, coverage_of
 from core.events import Json, rows
-from core.render import iso_utc, one_line
+from core.presentation.render import iso_utc, one_line
+from core.presentation.wording import counted
 from core.trace import ToolTrace
-from core.wording import counted
 
 
 def trace_lines(trace: ToolTrace) -> list[str]:

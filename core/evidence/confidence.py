@@ -19,8 +19,8 @@ from core.evidence.authority import PRIMARY_KINDS, authority
 from core.evidence.conflicts import STRONG, is_asked, lone_weaker_voice, name_sides
 from core.evidence.independence import heaviest_independent, same_quote, same_voice
 from core.job import QuestionType
+from core.presentation.wording import counted
 from core.source import Source, SourceKind
-from core.wording import counted
 
 # All shares are by judgement and explained in docs/confidence.md; a test keeps that page and this table equal.
 VERDICT_SHARE = {

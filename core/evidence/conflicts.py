@@ -18,7 +18,7 @@ from core.evidence.differences import Difference, find_difference, is_otherwise,
 from core.evidence.independence import same_voice
 from core.evidence.passages import EvidenceIndex
 from core.evidence.words import Kind, read
-from core.render import cut, one_line
+from core.presentation.render import cut, one_line
 from core.sentences import sentences_of
 from core.source import Source, SourceKind
 

@@ -16,10 +16,10 @@ from core.evidence.confidence import age_days
 from core.evidence.conflicts import lone_weaker_voice, name_sides
 from core.evidence.independence import heaviest_independent, owner, same_voice
 from core.job import QuestionType
+from core.presentation.render import cut, one_line
+from core.presentation.wording import DISAGREE, DISAGREE_FURTHER, DISAGREES_ALONE, counted
 from core.quality import is_retracted
-from core.render import cut, one_line
 from core.source import Source, SourceCollection, SourceKind
-from core.wording import DISAGREE, DISAGREE_FURTHER, DISAGREES_ALONE, counted
 
 MAX_LIMITATIONS = 6  # more is not read
 MAX_PLACES = 5  # named of the pages left out

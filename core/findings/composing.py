@@ -22,7 +22,7 @@ from core.findings.results import (
 from core.findings.telling import TITLES
 from core.findings.viewing import FoundItem
 from core.markers import Grammar
-from core.render import cut, one_line
+from core.presentation.render import cut, one_line
 from core.source import Source
 
 NOT_VERIFIED = "Not verified"

@@ -21,12 +21,12 @@ from core.job import JobStatus
 from core.llm import estimate_usage, retry_once
 from core.memo import remembered
 from core.ports import ChatModel, ChatRequest, SearchedText, WebSearchModel
+from core.presentation.wording import counted
 from core.source import SearchMetadata, SearchPlan, SearchQuery, Source, all_searches
 from core.stages.gathering import Gathering
 from core.stages.given import read_given
 from core.stages.plan import MAX_QUERY_TEXT_CHARS, keywords, plan_by_rules
 from core.stages.search import collect_sources
-from core.wording import counted
 from core.work import Work
 
 log = logging.getLogger(__name__)

@@ -27,10 +27,10 @@ from core.findings.opening import Opened, with_plain_addresses
 from core.findings.parsing import ReadItem
 from core.findings.results import ResearchMode
 from core.findings.standing import FARM_LEVEL, level_name, source_level
+from core.presentation.wording import counted
 from core.sentences import split_sentences
 from core.source import Source
 from core.terms import terms
-from core.wording import counted
 from core.writing import before_of
 
 _BULLET = regex.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)]|#{1,6})\s+")

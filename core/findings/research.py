@@ -26,10 +26,10 @@ from core.findings.telling import TITLES, Telling
 from core.findings.viewing import findings_json
 from core.job import JobStatus
 from core.ports import WEB_SEARCH, ChatModel
+from core.presentation.wording import counted
 from core.source import SourceCollection
 from core.stages.synthesize import Draft as AnswerDraft
 from core.stages.synthesize import conclude, usage_metadata
-from core.wording import counted
 from core.work import Work
 from core.writing import Writing, settle
 

@@ -8,8 +8,8 @@ from core.findings.parsing import read_output
 from core.findings.report import SECTIONS, split_sections
 from core.findings.results import ResearchMode
 from core.ports import SearchedText
+from core.presentation.render import cut, one_line
 from core.prompts import load_prompt
-from core.render import cut, one_line
 from core.stages.prompting import fenced
 from core.urls import canonical_url
 

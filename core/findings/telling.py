@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from core.events import Json
 from core.findings.results import ResearchMode
 from core.job import JobStatus, furthest_behind
-from core.progress import Progress
+from core.presentation.progress import Progress
 
 TITLES: dict[ResearchMode, str] = {"idea": "Ideas", "implementation": "Implementations", "freeform": "Report"}
 

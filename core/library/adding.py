@@ -9,8 +9,8 @@ from core.errors import GorkdError, StoreError
 from core.library import wording
 from core.library.ingest import Ingested
 from core.library.paper import Paper
-from core.render import one_line
-from core.wording import counted
+from core.presentation.render import one_line
+from core.presentation.wording import counted
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from core.library.paper import PAPER_SCHEME, Paper, PaperChunk
 from core.llm import estimate_tokens
 from core.passages import Passage
 from core.ports import ChatRequest
-from core.progress import Progress
+from core.presentation.progress import Progress
 from core.prompts import load_prompt
 from core.source import SearchMetadata, Source, SourceCollection, SourceKind, SourceMetadata, SourceScores
 from core.stages.prompting import ANSWER_SCHEMA, WRITING_TEMPERATURE, Script, fenced, language_name

@@ -25,9 +25,9 @@ from core.library.states import Conversation, State
 from core.library.talk import Reply, Researched, Talk
 from core.library.words import ALSO_OF_ANSWERS, MAX_ADDED, Addition, Words, is_going_on, read_addition, read_words
 from core.ports import Clock
-from core.render import one_line
+from core.presentation.render import one_line
+from core.presentation.wording import failure_sentence
 from core.settings.desk import SettingsDesk
-from core.wording import failure_sentence
 
 if TYPE_CHECKING:
     from core.researcher import Researcher

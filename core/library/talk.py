@@ -32,8 +32,8 @@ from core.library.states import (
 from core.library.words import NO, YES
 from core.markers import Grammar, PageRef
 from core.ports import Clock
-from core.render import cut
-from core.wording import counted
+from core.presentation.render import cut
+from core.presentation.wording import counted
 
 MAX_FOUND = 10
 MAX_PAGE_CHARS = 1_500  # of a page, beside its picture

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from core.render import one_line
-from core.wording import needs_model
+from core.presentation.render import one_line
+from core.presentation.wording import needs_model
 
 STAGE_1 = "🔍 Stage 1: Searching summaries for relevant papers..."
 STAGE_2 = "📚 Stage 2: Gathering detailed evidence from {papers} papers..."

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 import regex
 
-from core import wording
 from core.answer import Citation, Claim, Confidence, JobResult, ResearchAnswer, Verdict
 from core.checks import CheckedClaim, checks_json
 from core.conversation import Turn, standalone_by_rules
@@ -18,7 +17,8 @@ from core.evidence.limitations import find_limitations
 from core.job import JobStatus
 from core.modes.mode import Mode
 from core.modes.quick import SearchOutcome
-from core.render import cut, one_line
+from core.presentation import wording
+from core.presentation.render import cut, one_line
 from core.sentences import split_sentences
 from core.source import SearchMetadata, SearchPlan, SearchQuery, Source, SourceCollection, all_searches
 from core.stages.compare import Comparison, compare_claims

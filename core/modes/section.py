@@ -20,7 +20,8 @@ from core.library.funnel import Shelves
 from core.library.paper import Paper, shelves_of
 from core.modes.mode import Mode
 from core.ports import ChatModel
-from core.render import cut, one_line
+from core.presentation.render import cut, one_line
+from core.presentation.wording import counted
 from core.section.asking import NO_BRIEF, is_order
 from core.section.brief import Brief, PaperConcept, is_brief, read_brief
 from core.section.document import Document, DocumentPart, document_files
@@ -32,7 +33,6 @@ from core.section.sections import PLANS, Section, possible_sections, sections_in
 from core.section.writing import Writer, Written, select_for_writing
 from core.source import Source, SourceKind, SourceMetadata, SourceScores
 from core.stages.synthesize import UNCHECKED_NOTICE, usage_metadata
-from core.wording import counted
 from core.work import Work
 
 NO_PAPERS = "The paper library is empty; add papers with `gorkd library add`, then ask again."

@@ -20,7 +20,7 @@ from core.memo import RememberingModel, remembered
 from core.modes.merging import Part, merge, own_results
 from core.modes.mode import Mode
 from core.ports import SourceStore
-from core.progress import Progress
+from core.presentation.progress import Progress
 from core.source import Source
 from core.stages.gathering import Gathering
 from core.work import Deadline, Work

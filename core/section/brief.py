@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from core.errors import InvalidQuery
-from core.render import cut, one_line
+from core.presentation.render import cut, one_line
 
 MAX_BRIEF_CHARS = 200_000  # a file; the output of a long run is cut below
 MAX_VALUES = 10_000  # of a file, its lists and mappings included; reading them takes a second

@@ -12,16 +12,16 @@ from core.answer import Claim, JobResult
 from core.answer_files import AnswerFile
 from core.events import Json
 from core.evidence.citations import parse_markers
-from core.latex import latex_text
 from core.library.paper import Paper
 from core.markers import Grammar, KeyRef
+from core.presentation.latex import latex_text
+from core.presentation.wording import counted
 from core.section.evidence import KeptEvidence, Searched
 from core.section.keys import author_years, bibliography
 from core.section.prose import with_keys
 from core.section.sections import PLANS, Section
 from core.section.usage import PhaseUsage, usage_by_phase
 from core.section.writing import Written
-from core.wording import counted
 
 SHOWN_KEYS = 12  # in the summary; the bibliography has them all
 _PARAGRAPH = regex.compile(r"\n\s*\n")

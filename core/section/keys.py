@@ -12,10 +12,10 @@ from datetime import date
 
 import regex
 
-from core.bibliography import Name, Work, names_in
-from core.bibtex import bibtex, key_of
 from core.library.paper import Paper
-from core.render import cut, one_line
+from core.presentation.bibliography import Name, Work, names_in
+from core.presentation.bibtex import bibtex, key_of
+from core.presentation.render import cut, one_line
 
 _ENTRY = regex.compile(r"\s*@\s*(?P<kind>[A-Za-z]+)\s*\{\s*(?P<key>[^\s,{}]*)\s*,")
 _USABLE = regex.compile(r"[A-Za-z][\w:./+-]{2,99}", regex.ASCII)  # what a bracket in prose and \cite both take

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from core import wording
 from core.errors import GorkdError
 from core.ports import Clock
+from core.presentation import wording
 from core.settings.fields import FIELDS, SettingsRefused, refusals, write_setting
 from core.settings.tenant import DEFAULTS, Ceilings, TenantSettings
 

@@ -18,7 +18,7 @@ from core.errors import GorkdError, JobNotFound, ModelError
 from core.freshness import time_to_live
 from core.job import ResearchJob
 from core.ports import Vector
-from core.render import iso_utc
+from core.presentation.render import iso_utc
 from core.source import Source, SourceKind
 from core.stages.intake import parse_intent
 from core.text.leaning import leaning

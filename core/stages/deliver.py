@@ -13,8 +13,8 @@ from core.answer import JobResult
 from core.deps import Deps
 from core.errors import GorkdError, StaleAttempt, StoreError
 from core.job import JobError, JobStatus, ResearchJob
-from core.progress import Progress
-from core.render import job_json
+from core.presentation.progress import Progress
+from core.presentation.render import job_json
 from core.source import Source
 from core.stages.cache import keep_result
 from core.telemetry import Measurement

@@ -16,7 +16,7 @@ from core.deps import Deps
 from core.errors import GorkdError, StaleAttempt
 from core.events import Event
 from core.job import TERMINAL_STATUSES, JobStatus, ResearchJob
-from core.progress import Progress
+from core.presentation.progress import Progress
 from core.stages.cache import is_hidden, may_repeat, repeat_result
 
 log = logging.getLogger(__name__)

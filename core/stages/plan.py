@@ -21,8 +21,8 @@ from core.growing_json import PartialJson, read_object
 from core.job import QueryIntent, QuestionType, ResearchJob, TimeConstraint
 from core.llm import UNREADABLE, estimate_usage
 from core.ports import ChatRequest, ProviderStrength
+from core.presentation.render import one_line
 from core.prompts import load_prompt
-from core.render import one_line
 from core.source import ContentType, Recency, SearchFilters, SearchPlan, SearchQuery
 from core.stages.gathering import Gathering
 from core.stages.given import without_addresses

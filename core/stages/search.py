@@ -21,6 +21,7 @@ from core.errors import (
     ProviderUnavailable,
     SearchFailed,
 )
+from core.presentation.wording import no_provider_allowed
 from core.ranking import Candidate, coverage_of, rank_sources
 from core.source import (
     SearchHit,
@@ -34,7 +35,6 @@ from core.stages.gathering import Gathering, Stragglers, make_source, renumbered
 from core.stages.plan import stand_ins
 from core.text.language import detect_language
 from core.urls import canonical_url
-from core.wording import no_provider_allowed
 
 log = logging.getLogger(__name__)
 

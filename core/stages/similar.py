@@ -20,10 +20,10 @@ from core.events import Json
 from core.evidence.same_question import strict_veto, veto
 from core.job import JobStatus, ResearchJob
 from core.ports import warm_up
-from core.progress import Progress
-from core.render import cut, iso_utc, one_line
+from core.presentation.progress import Progress
+from core.presentation.render import cut, iso_utc, one_line
+from core.presentation.wording import CHECKING_EARLIER, STATUS_MESSAGES
 from core.stages.cache import comparable_group, embed_question, may_repeat, repeat_result
-from core.wording import CHECKING_EARLIER, STATUS_MESSAGES
 
 log = logging.getLogger(__name__)
 

@@ -37,7 +37,7 @@ from core.job import ResearchJob
 from core.llm import UNREADABLE, DraftAnswer, asked_in_words, cost_usd, retry_once, with_more_tokens
 from core.markers import Grammar
 from core.ports import ChatModel, ChatRequest
-from core.progress import Progress
+from core.presentation.progress import Progress
 from core.refusal import refusal_in
 from core.source import Source, SourceCollection
 from core.stages.prompting import Script, answer_script

@@ -17,15 +17,15 @@ from adapters.chat.discord.help import TYPED as ON_DISCORD
 from adapters.chat.discord.payload import DiscordMessage, JobButton, LinkButton, Press
 from adapters.chat.discord.render import CONTENT_LIMIT, DiscordVoice
 from adapters.chat.discord.settings import DiscordSettings
-from adapters.chat.slack.blocks import SECTION_LIMIT, SlackMessage
-from adapters.chat.slack.help import TYPED as ON_SLACK
-from adapters.chat.slack.help import help_blocks
+from adapters.chat.slack.blocks import SECTION_LIMIT
+from adapters.chat.slack.home import TYPED as ON_SLACK
+from adapters.chat.slack.home import help_blocks
+from adapters.chat.slack.message import SlackMessage
 from adapters.chat.slack.render import SlackVoice
 from adapters.chat.slack.translate import read_options
 from adapters.cli.answer import print_answer
 from adapters.cli.app import build_app
 from adapters.web.api import Question
-from core import wording
 from core.answer import Confidence, JobResult, Verdict
 from core.deep.card import read_card
 from core.errors import GorkdError, InvalidQuery, JobNotFound, QueueFull, SearchFailed, StoreError
@@ -33,7 +33,8 @@ from core.evidence.citations import MARKS
 from core.help import help_entries
 from core.job import LOCAL, JobStatus, ResearchJob, Scope
 from core.modes.options import ASKED
-from core.render import answer_markdown
+from core.presentation import wording
+from core.presentation.document import answer_markdown
 from core.snapshot import Snapshot
 from tests.adapters.web.serving import web_app
 from tests.golden import samples

@@ -13,10 +13,10 @@ from aiohttp import ClientError, ClientSession
 
 from adapters.chat.discord.bot import ResearchBot
 from adapters.chat.discord.settings import DiscordSettings
-from adapters.chat.slack.blocks import sentence_message
 from adapters.chat.slack.client import Workspace, web_client
 from adapters.chat.slack.files import download
-from adapters.chat.slack.reply import Lodging, SlackReply
+from adapters.chat.slack.message import sentence_message
+from adapters.chat.slack.reply import SlackAddress, SlackReply
 from adapters.chat.slack.settings import SLACK_API
 from adapters.chat.slack.translate import SlackFile
 from adapters.chat.slack.uploads import upload
@@ -165,8 +165,8 @@ async def load_from_slack(env: Mapping[str, str]) -> None:
 
 
 async def respond_to_slack(env: Mapping[str, str]) -> None:
-    lodging = Lodging("T1", "U1", "k", response_url="https://hooks.slack.com/commands/1")
-    if not await SlackReply(workspace(env), lodging).respond(sentence_message("On it.")):
+    at = SlackAddress("T1", "U1", "k", response_url="https://hooks.slack.com/commands/1")
+    if not await SlackReply(workspace(env), at).respond(sentence_message("On it.")):
         raise ConnectionError
 
 

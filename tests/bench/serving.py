@@ -25,7 +25,7 @@ from adapters.records.jobs import SqlJobStore, SqlSourceStore
 from adapters.records.sqlite import Database
 from core.answer import Citation, Claim, Evidence, JobResult, ResearchAnswer, Verdict
 from core.job import JobStatus, ResearchJob
-from core.render import job_json
+from core.presentation.render import job_json
 from core.source import Source
 from tests.adapters.durable.processes import Process
 from tests.adapters.web.sse import parse_events

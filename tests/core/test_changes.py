@@ -12,9 +12,9 @@ from core.changes import AnswerChanges, Contradiction, compare_answers
 from core.deps import Deps
 from core.errors import JobNotFound
 from core.job import ResearchJob, ResearchRequest, Scope
+from core.presentation.wording import changes_lines
 from core.researcher import Researcher
 from core.runner import DirectSteps, run_job
-from core.wording import changes_lines
 from tests.core.cats import QUESTION, TRUSTED, cat_search
 from tests.fakes import NOW, Idle, hit, make_deps
 

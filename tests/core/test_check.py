@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import wording
 from core.answer import Confidence, Evidence, JobResult, Verdict
 from core.checks import CheckedClaim, Stand, checks_json, read_checks
 from core.deps import Deps
@@ -18,6 +17,7 @@ from core.job import JobStatus, ResearchRequest
 from core.modes import MODES, find_mode
 from core.modes.check import MAX_CLAIMS, MAX_MESSAGE_CHARS, split_claims
 from core.ports import ChatRequest
+from core.presentation import wording
 from core.researcher import Researcher
 from core.runner import DirectSteps, run_job
 from tests.fakes import FakeModel, FakeSearch, Idle, hit, is_control, make_deps

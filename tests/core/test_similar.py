@@ -17,8 +17,8 @@ from core.errors import ModelUnavailable
 from core.events import Event
 from core.job import Scope
 from core.ports import ChatRequest, Vector
+from core.presentation.wording import CHECKING_EARLIER
 from core.snapshot import Snapshot
-from core.wording import CHECKING_EARLIER
 from tests.core.cats import TRUSTED, cat_search, final, research, written
 from tests.fakes import NOW, FakeModel, FakeSearch, make_deps
 

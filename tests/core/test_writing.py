@@ -20,7 +20,7 @@ from core.evidence.grounding import Grounder, as_told
 from core.evidence.judge import JsonJudge, Judging
 from core.evidence.structure import assemble
 from core.ports import ChatDelta, ChatRequest
-from core.progress import Progress
+from core.presentation.progress import Progress
 from core.writing import Writing
 from tests.core.judging import judge_text
 from tests.fakes import FakeModel, make_deps, make_job, make_source

@@ -23,7 +23,7 @@ from adapters.search.files import FileSearch
 from core.answer import Confidence
 from core.deps import Deps
 from core.evidence.quoting import quote_answer
-from core.progress import Progress
+from core.presentation.progress import Progress
 from core.source import Source
 from core.stages.gathering import Gathering
 from core.stages.plan import plan_by_rules

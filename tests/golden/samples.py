@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, cast
 
-from adapters.chat.deps import ChatDeps
-from adapters.chat.turns import ChatTurns
+from adapters.chat.connecting import ChatDeps
+from adapters.chat.live import ChatTurns
 from core.answer import (
     Citation,
     Claim,
@@ -39,7 +39,7 @@ from core.job import (
 )
 from core.modes.mode import Mode
 from core.page_links import PageLinks
-from core.render import job_json
+from core.presentation.render import job_json
 from core.source import Source, SourceKind, SourceMetadata, SourceScores
 from core.steering import Steering
 

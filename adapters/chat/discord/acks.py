@@ -9,7 +9,7 @@ import aiohttp
 import discord
 
 from adapters.chat.discord import delivery
-from adapters.chat.discord.delivery import Spot
+from adapters.chat.discord.delivery import MessageAddress
 from adapters.chat.discord.translate import Asked
 
 ALREADY_ACKED = 40060  # an earlier try took effect, although its reply was lost
@@ -19,7 +19,7 @@ STANDS = "acknowledged"
 _log = logging.getLogger(__name__)
 
 
-async def acknowledge(interaction: Asked, *, ephemeral: bool = False, in_place: bool = False) -> Spot | None:
+async def acknowledge(interaction: Asked, *, ephemeral: bool = False, in_place: bool = False) -> MessageAddress | None:
     """Say that it was heard. `ephemeral` shows the answer to one person; `in_place` edits the pressed message.
 
     None when Discord takes no answer any more and nothing else can be written to.
@@ -57,10 +57,10 @@ async def open_form(interaction: Asked, form: discord.ui.Modal) -> None:
             _log.warning("form not opened", extra={"error": str(exc)})
 
 
-def _spot(interaction: Asked, *, ephemeral: bool, in_place: bool) -> Spot:
+def _spot(interaction: Asked, *, ephemeral: bool, in_place: bool) -> MessageAddress:
     message = interaction.message if in_place else None
     is_hidden = ephemeral or bool(message and message.flags.ephemeral)
-    return Spot(
+    return MessageAddress(
         channel_id=interaction.channel_id or 0,
         asker_id=interaction.user.id,
         token=interaction.token,
@@ -70,10 +70,10 @@ def _spot(interaction: Asked, *, ephemeral: bool, in_place: bool) -> Spot:
     )
 
 
-def _without_token(interaction: Asked, *, ephemeral: bool) -> Spot | None:
+def _without_token(interaction: Asked, *, ephemeral: bool) -> MessageAddress | None:
     if ephemeral or not may_post(interaction):
         return None
-    return Spot(
+    return MessageAddress(
         channel_id=interaction.channel_id or 0,
         asker_id=interaction.user.id,
         question_id=interaction.id,

@@ -5,20 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import discord
 from discord import app_commands
 
 from adapters.chat.discord.acks import open_form
+from adapters.chat.discord.client import ResearchClient
 from adapters.chat.discord.markup import plain
 from adapters.chat.discord.payload import DiscordMessage, PanelButton
-from adapters.chat.discord.talking import whisper
 from adapters.chat.discord.translate import Asked, place_of_interaction
 from adapters.chat.discord.view import Pressable, submitted
 from adapters.chat.discord.words import word
-from core import wording
 from core.errors import GorkdError
+from core.presentation import wording
 from core.settings.desk import KeptSettings, SettingChange, SettingsChanged
 from core.settings.fields import (
     FIELDS,
@@ -31,9 +31,6 @@ from core.settings.fields import (
     write_setting,
 )
 from core.settings.tenant import Ceilings, TenantSettings
-
-if TYPE_CHECKING:
-    from adapters.chat.discord.bot import ResearchBot
 
 LOG = "log"
 LOG_LENGTH = 15
@@ -79,27 +76,27 @@ class SettingsForm(discord.ui.Modal):
                 self.add_item(discord.ui.Label(text=label, description=hint, component=made))
 
 
-def settings_command(bot: ResearchBot) -> app_commands.Command[Any, ..., None]:
+def settings_command(bot: ResearchClient) -> app_commands.Command[Any, ..., None]:
     @app_commands.command(name="research-settings", description=word("commands.settings"))
     @app_commands.guild_install()
     @app_commands.allowed_contexts(guilds=True, dms=False, private_channels=False)
     @app_commands.default_permissions(manage_guild=True)
     async def research_settings(interaction: Asked) -> None:
-        await whisper(bot, interaction, partial(_panel, bot, interaction))
+        await bot.whisper(interaction, partial(_panel, bot, interaction))
 
     return research_settings
 
 
-async def press_settings(bot: ResearchBot, interaction: Asked, group: str) -> None:
+async def press_settings(bot: ResearchClient, interaction: Asked, group: str) -> None:
     """A button below the settings: a form, or the log."""
     if group == LOG or not place_of_interaction(interaction).is_manager:
-        await whisper(bot, interaction, partial(_log_of, bot, interaction))
+        await bot.whisper(interaction, partial(_log_of, bot, interaction))
         return
     tenant = place_of_interaction(interaction).scope.tenant
     try:
         form = SettingsForm(cast("Group", group), await bot.rules.show(tenant), bot.rules.ceilings(tenant))
     except GorkdError as error:
-        await whisper(bot, interaction, partial(_refusal, bot, error.user_message))
+        await bot.whisper(interaction, partial(_refusal, bot, error.user_message))
         return
     await open_form(interaction, form)
 
@@ -114,7 +111,7 @@ def settings_of(interaction: Asked) -> tuple[int, dict[str, str]] | None:
     return int(found["version"]), given
 
 
-async def submit_settings(bot: ResearchBot, interaction: Asked, version: int, given: dict[str, str]) -> None:
+async def submit_settings(bot: ResearchClient, interaction: Asked, version: int, given: dict[str, str]) -> None:
     """Save what a form says, and show the settings as they are then, with what was wrong."""
 
     async def make() -> DiscordMessage:
@@ -135,10 +132,10 @@ async def submit_settings(bot: ResearchBot, interaction: Asked, version: int, gi
             notice = changed.user_message
         return await _panel(bot, interaction, notice=notice)
 
-    await whisper(bot, interaction, make)
+    await bot.whisper(interaction, make)
 
 
-async def _panel(bot: ResearchBot, interaction: Asked, *, notice: str = "") -> DiscordMessage:
+async def _panel(bot: ResearchClient, interaction: Asked, *, notice: str = "") -> DiscordMessage:
     place = place_of_interaction(interaction)
     if not place.is_manager:
         return bot.voice.refusal(wording.SETTINGS_ADMINS_ONLY)
@@ -154,7 +151,7 @@ async def _panel(bot: ResearchBot, interaction: Asked, *, notice: str = "") -> D
     return DiscordMessage(embed, said[:2000], rows=(tuple(buttons),))
 
 
-async def _log_of(bot: ResearchBot, interaction: Asked) -> DiscordMessage:
+async def _log_of(bot: ResearchClient, interaction: Asked) -> DiscordMessage:
     place = place_of_interaction(interaction)
     if not place.is_manager:
         return bot.voice.refusal(wording.SETTINGS_ADMINS_ONLY)
@@ -164,7 +161,7 @@ async def _log_of(bot: ResearchBot, interaction: Asked) -> DiscordMessage:
     return bot.voice.notice(f"**{wording.SETTINGS_LOG}**\n{said}"[:2000])
 
 
-async def _refusal(bot: ResearchBot, sentence: str) -> DiscordMessage:
+async def _refusal(bot: ResearchClient, sentence: str) -> DiscordMessage:
     return bot.voice.refusal(sentence)
 
 

@@ -7,45 +7,27 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import aiohttp
 import discord
-from discord import app_commands
 
-from adapters.chat.connecting import PlatformAway, keep_trying
-from adapters.chat.deps import ChatDeps
+from adapters.chat.connecting import ChatDeps, PlatformAway, keep_resuming, keep_trying
 from adapters.chat.discord.administering import SettingsItem, press_settings, settings_of, submit_settings
-from adapters.chat.discord.begun import BegunQuestions
-from adapters.chat.discord.comings import leave_guild, notice_departures, welcome_guild
+from adapters.chat.discord.buttons import press_button, submit_form
+from adapters.chat.discord.client import ResearchClient
 from adapters.chat.discord.commands import add_commands, is_registered
-from adapters.chat.discord.delivery import PLATFORM, DiscordReply, Spot
-from adapters.chat.discord.files import read_files
+from adapters.chat.discord.delivery import DiscordReply, MessageAddress
+from adapters.chat.discord.guild_lifecycle import leave_guild, notice_departures, welcome_guild
 from adapters.chat.discord.library import press_library
-from adapters.chat.discord.library_render import DiscordLibraryVoice
 from adapters.chat.discord.messages import forget_messages, hear
-from adapters.chat.discord.payload import DiscordMessage, LibraryButton, Press
-from adapters.chat.discord.presses import press_button, submit_form
-from adapters.chat.discord.proxied import guide
-from adapters.chat.discord.render import DiscordVoice
+from adapters.chat.discord.payload import LibraryButton, Press
 from adapters.chat.discord.settings import DiscordSettings
-from adapters.chat.discord.threads import Traffic, spread, take_away
-from adapters.chat.discord.translate import Asked, Place
+from adapters.chat.discord.translate import Asked
 from adapters.chat.discord.view import JobItem, LibraryItem, form_of, wish_of
-from adapters.chat.discord.words import word
-from adapters.chat.library import LiveTalks
-from adapters.chat.live import LiveAnswers
-from adapters.chat.reply import Pace
-from adapters.chat.resuming import keep_resuming
-from adapters.chat.taking_away import TakingAway
 from core.delivery import Address
-from core.errors import GorkdError, SetupError
-from core.job import ResearchJob, ResearchRequest
-from core.settings.tenant import TenantSettings
+from core.errors import SetupError
 
 GRACE_S = 30.0  # a stopping bot lets living messages end for this long (G-02)
 LOGIN_S = 60.0  # discord.py itself waits for ever
@@ -53,8 +35,6 @@ REFUSED = "Discord refused DISCORD_TOKEN; copy it again from the developer porta
 AUTHENTICATION_FAILED = 4004  # the gateway closes with it when a token was reset (Discord, gateway close event codes)
 # What a Discord that is away raises, and last what discord.py makes of a body that is not Discord's.
 AWAY = (aiohttp.ClientError, discord.DiscordException, OSError, LookupError, TypeError, ValueError, AttributeError)
-PACE = Pace()
-MAX_REPLIES = 1000  # answers that go when their question is deleted; older ones stay, although nothing is kept of them
 
 _log = logging.getLogger(__name__)
 
@@ -75,26 +55,10 @@ async def run_discord(deps: ChatDeps, settings: DiscordSettings) -> None:
             await asyncio.gather(running, resuming, taking, return_exceptions=True)
 
 
-class ResearchBot(discord.AutoShardedClient):
+class ResearchBot(ResearchClient):
     def __init__(self, deps: ChatDeps, settings: DiscordSettings) -> None:
-        discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False  # no bot of ours speaks
-        intents = discord.Intents(guilds=True, guild_messages=True, dm_messages=True)  # none of them is privileged
-        super().__init__(intents=intents, allowed_mentions=discord.AllowedMentions.none(), max_messages=None)
-        guide(self.http, settings.proxies)
-        self.settings, self.pace = settings, PACE
-        self.researcher, self.leaving, self.rules = deps.researcher, deps.tenancy.leaving, deps.tenancy.settings
-        self.voice = DiscordVoice(deps.links)
-        self.live = LiveAnswers(deps.researcher, self.voice, platform=PLATFORM, pace=self.pace, turns=deps.turns)
-        self.library = LiveTalks(
-            deps.talks, DiscordLibraryVoice(deps.links), platform=PLATFORM, pace=self.pace, turns=deps.turns
-        )
-        self.begun = BegunQuestions(deps.open_messages)
-        self.traffic = Traffic()
-        self.taking_away = TakingAway(deps.researcher, PLATFORM, partial(take_away, self))
-        self.replies: OrderedDict[int, DiscordReply] = OrderedDict()  # by the message that is answered
-        self.is_retiring = False
+        super().__init__(deps, settings)
         self._arriving: asyncio.Task[None] | None = None
-        self.tree = app_commands.CommandTree(self)
         add_commands(self)
 
     async def run_forever(self) -> None:
@@ -156,7 +120,7 @@ class ResearchBot(discord.AutoShardedClient):
         if self.is_retiring:
             return
         self._arriving = asyncio.current_task()
-        resumed = await self._resume() + await self.begun.end_left(self, self._reopen)
+        resumed = await self._resume() + await self.unsubmitted.end_left(self._reopen)
         _log.info("discord is ready", extra={"guilds": len(self.guilds), "resumed": resumed})
         await notice_departures(self)
 
@@ -195,65 +159,12 @@ class ResearchBot(discord.AutoShardedClient):
     async def settings_pressed(self, interaction: Asked, group: str) -> None:
         await press_settings(self, interaction, group)
 
-    # What the parts of the bot share
-
-    async def placed(self, place: Place) -> Place:
-        """With its server's settings as they are now. A store that is away refuses the question itself."""
-        try:
-            return replace(place, settings=await self._settings_of(place.scope.tenant))
-        except GorkdError as error:
-            _log.warning("settings not read", extra={"error": str(error)})
-            return place
-
-    async def _settings_of(self, tenant: str) -> TenantSettings:
-        return (await self.rules.show(tenant)).settings
-
-    async def ask(
-        self, request: ResearchRequest, spot: Spot, *, key: str, files: Sequence[discord.Attachment] = ()
-    ) -> None:
-        """`key` names the message or interaction: asked twice, it is still one question."""
-
-        async def submit(address: Address) -> ResearchJob:
-            async with self.begun.storing(key, request, spot):
-                attachments = await read_files(self.researcher, files)
-                return await self.researcher.submit(request, dedupe_key=key, attachments=attachments, address=address)
-
-        await self.answer(submit, spot, known=await self.live.known(request.scope, key))
-
-    async def answer(
-        self, submit: Callable[[Address], Awaitable[ResearchJob]], spot: Spot, *, known: bool = False
-    ) -> DiscordReply:
-        """Keep a message alive until the job that `submit` makes has ended; returns it as it was left.
-
-        The job is stored with the message's address, so that whoever restarts in between goes on there.
-        """
-        reply = self.reply(spot)
-        if self.is_retiring:
-            await reply.edit(self.voice.refusal(word("asking.restarting")))
-        else:
-            await self.live.answer_job(partial(submit, spot.to_address()), reply, known=known)
-        return reply
-
-    def reply(self, spot: Spot) -> DiscordReply:
-        reply = DiscordReply(self, self.voice, spot, self._spread)
-        if spot.question_id:
-            self.replies[spot.question_id] = reply
-            if len(self.replies) > MAX_REPLIES:
-                self.replies.popitem(last=False)
-        return reply
-
-    async def _spread(self, spot: Spot, payload: DiscordMessage) -> Sequence[Address]:
-        guild = getattr(self.get_channel(spot.channel_id), "guild", None)
-        wanted = (await self._settings_of(f"discord:{guild.id}")).threads if guild else "auto"
-        when = self.settings.threads if wanted == "auto" else wanted
-        return await spread(self, spot, payload, self.traffic, when)
-
     async def _resume(self) -> int:
         return await self.live.resume(self._reopen) + await self.library.resume(self._reopen)
 
     async def _reopen(self, address: Address) -> DiscordReply | None:
         try:
-            return self.reply(Spot.of(address))
+            return self.reply(MessageAddress.of(address))
         except TypeError:
             _log.warning("address of another version")
             return None

@@ -4,28 +4,27 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import discord
 from discord import app_commands
 
+from adapters.chat.discord.acks import acknowledge
 from adapters.chat.discord.administering import settings_command
-from adapters.chat.discord.asking import ask_here
+from adapters.chat.discord.client import ResearchClient
 from adapters.chat.discord.help import help_text, history_message
 from adapters.chat.discord.library import library_command
+from adapters.chat.discord.messages import conversation_of
 from adapters.chat.discord.payload import DiscordMessage
-from adapters.chat.discord.section import section_command
-from adapters.chat.discord.talking import whisper
 from adapters.chat.discord.translate import Asked, place_of_interaction, text_of
 from adapters.chat.discord.words import word
-from core import wording
 from core.job import Depth, ResearchRequest
 from core.modes import DEFAULT_MODE, MODES, option_words, read_modes
 from core.modes.options import CONTEXT, DEPTH, FRESH, MODE, PRIVATE, ROUNDS, TOP_K
-
-if TYPE_CHECKING:
-    from adapters.chat.discord.bot import ResearchBot
+from core.presentation import wording
+from core.section.asking import CHOICES, NO_BRIEF, words_for
 
 MAX_CHOICES = 25  # of an option that completes itself
 CHOICE_LENGTH = 100
@@ -35,10 +34,11 @@ COMPARED_OPTION = ("name", "description", "required", "autocomplete", "min_value
 _log = logging.getLogger(__name__)
 _installs = app_commands.allowed_installs(guilds=True, users=True)
 _contexts = app_commands.allowed_contexts(guilds=True, dms=True, private_channels=True)
+_SECTIONS = [app_commands.Choice(name=title[:CHOICE_LENGTH], value=name) for name, title in CHOICES.items()]
 
 
-def add_commands(bot: ResearchBot) -> None:
-    makers = (_research, _research_this, section_command, _help, _history, library_command, settings_command)
+def add_commands(bot: ResearchClient) -> None:
+    makers = (_research, _research_this, _section, _help, _history, library_command, settings_command)
     for make in makers:
         bot.tree.add_command(make(bot))
 
@@ -49,10 +49,10 @@ def add_commands(bot: ResearchBot) -> None:
         async def apology() -> DiscordMessage:
             return bot.voice.refusal(wording.SOMETHING_BROKE)
 
-        await whisper(bot, interaction, apology)
+        await bot.whisper(interaction, apology)
 
 
-def _research(bot: ResearchBot) -> app_commands.Command[Any, ..., None]:
+def _research(bot: ResearchClient) -> app_commands.Command[Any, ..., None]:
     @app_commands.command(name="research", description=word("commands.research"))
     @_installs
     @_contexts
@@ -102,7 +102,7 @@ async def _complete_mode(_: Asked, current: str) -> list[app_commands.Choice[str
     return [app_commands.Choice(name=shown[:CHOICE_LENGTH], value=name) for name, shown in fitting[:MAX_CHOICES]]
 
 
-def _research_this(bot: ResearchBot) -> app_commands.ContextMenu:
+def _research_this(bot: ResearchClient) -> app_commands.ContextMenu:
     @app_commands.context_menu(name=wording.RESEARCH_THIS)
     @_installs
     @_contexts
@@ -114,7 +114,34 @@ def _research_this(bot: ResearchBot) -> app_commands.ContextMenu:
     return research_this
 
 
-def _help(bot: ResearchBot) -> app_commands.Command[Any, ..., None]:
+def _section(bot: ResearchClient) -> app_commands.Command[Any, ..., None]:
+    @app_commands.command(name="section", description=word("commands.section"))
+    @_installs
+    @_contexts
+    @app_commands.describe(
+        section=word("commands.section_section"),
+        context=word("commands.section_context"),
+        experiment=word("commands.section_experiment"),
+        private=PRIVATE.description,
+    )
+    @app_commands.choices(section=_SECTIONS)
+    async def section_of_paper(
+        interaction: Asked,
+        section: str,
+        context: discord.Attachment | None = None,
+        experiment: discord.Attachment | None = None,
+        private: bool | None = None,
+    ) -> None:
+        is_in_thread = isinstance(interaction.channel, discord.Thread | discord.DMChannel)
+        refusal = "" if context or is_in_thread else NO_BRIEF
+        request = ResearchRequest(words_for(section), modes=("section",))
+        files = [file for file in (context, experiment) if file is not None]
+        await ask_here(bot, interaction, request, private=private, files=files, refusal=refusal)
+
+    return section_of_paper
+
+
+def _help(bot: ResearchClient) -> app_commands.Command[Any, ..., None]:
     @app_commands.command(name="research-help", description=word("commands.help"))
     @_installs
     @_contexts
@@ -122,19 +149,51 @@ def _help(bot: ResearchBot) -> app_commands.Command[Any, ..., None]:
         async def make() -> DiscordMessage:
             return bot.voice.notice(help_text())
 
-        await whisper(bot, interaction, make)
+        await bot.whisper(interaction, make)
 
     return research_help
 
 
-def _history(bot: ResearchBot) -> app_commands.Command[Any, ..., None]:
+def _history(bot: ResearchClient) -> app_commands.Command[Any, ..., None]:
     @app_commands.command(name="research-history", description=word("commands.history"))
     @_installs
     @_contexts
     async def research_history(interaction: Asked) -> None:
-        await whisper(bot, interaction, partial(history_message, bot, place_of_interaction(interaction)))
+        await bot.whisper(interaction, partial(history_message, bot, place_of_interaction(interaction)))
 
     return research_history
+
+
+async def ask_here(
+    bot: ResearchClient,
+    interaction: Asked,
+    request: ResearchRequest,
+    *,
+    private: bool | None = False,
+    files: Sequence[discord.Attachment] = (),
+    refusal: str = "",
+) -> None:
+    """Answer `request` where a command was used, which says whose it is and who may see it.
+
+    `private` None is what the server has set. A `refusal` is said instead of an answer.
+    """
+    place = await bot.placed(place_of_interaction(interaction))
+    private = place.settings.visibility == "private" if private is None else private
+    spot = await acknowledge(interaction, ephemeral=private)
+    if spot is None:
+        return
+    if refusal:
+        await bot.reply(spot).edit(bot.voice.refusal(refusal))
+        return
+    asked = replace(
+        request,
+        scope=place.own_scope if private else place.scope,
+        is_private=private,
+        asker=str(place.user_id),
+        thread=await conversation_of(bot, interaction.channel, interaction.id),
+        channel=place.public_id,
+    )
+    await bot.ask(asked, spot, key=f"discord:{interaction.id}", files=files)
 
 
 def is_registered(tree: app_commands.CommandTree[Any], registered: Sequence[Mapping[str, Any]]) -> bool:

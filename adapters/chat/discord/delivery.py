@@ -21,10 +21,10 @@ from adapters.chat.discord.payload import DiscordMessage
 from adapters.chat.discord.render import DiscordVoice
 from adapters.chat.discord.view import view_of
 from adapters.chat.reply import AddressDead, FilesRefused
-from core import wording
 from core.answer_files import AnswerFile
 from core.delivery import Address
 from core.job import ResearchJob
+from core.presentation import wording
 
 PLATFORM = "discord"
 TOKEN_LIFE_S = 15 * 60.0  # of an interaction's token (Discord, "Receiving and Responding")
@@ -42,7 +42,7 @@ _ORIGINAL = cast(int, "@original")  # discord.py puts it into the path as it is
 
 
 @dataclass(frozen=True)
-class Spot:
+class MessageAddress:
     """Where a message is, or is to be. Ids are 0 and texts "" where there is none; times are POSIX seconds.
 
     `token` is of the interaction whose response it is. `question_id` is the message it answers. `can_post` says
@@ -74,7 +74,7 @@ class Spot:
         return Address(PLATFORM, asdict(self), expires_at)
 
     @classmethod
-    def of(cls, address: Address) -> Spot:
+    def of(cls, address: Address) -> MessageAddress:
         """Raises `TypeError` for an address of another version."""
         return cls(**cast(dict[str, Any], dict(address.data)))
 
@@ -85,8 +85,8 @@ class DiscordReply:
 
     client: discord.Client
     voice: DiscordVoice
-    spot: Spot
-    on_final: Callable[[Spot, DiscordMessage], Awaitable[Sequence[Address]]]
+    spot: MessageAddress
+    on_final: Callable[[MessageAddress, DiscordMessage], Awaitable[Sequence[Address]]]
     is_dismissed: bool = False
     has_said_where: bool = False
     has_shown: bool = False
@@ -181,7 +181,7 @@ class DiscordReply:
         if is_repeated:
             await self._try(self._edit_message, payload)
 
-    async def _send(self, payload: DiscordMessage, nonce: str) -> Spot:
+    async def _send(self, payload: DiscordMessage, nonce: str) -> MessageAddress:
         body = self._body(payload) | self._reference(self.spot.question_id)
         sent: discord.Message = await self._channel().send(**body, files=self._files(payload), nonce=nonce)
         return replace(self.spot, message_id=sent.id)
@@ -195,7 +195,7 @@ class DiscordReply:
         shown = await webhook.edit_message(_ORIGINAL, **self._body(payload), **self._attached(payload))
         self.spot = replace(self.spot, message_id=shown.id)
 
-    async def _say_last(self, spot: Spot, payload: DiscordMessage) -> None:
+    async def _say_last(self, spot: MessageAddress, payload: DiscordMessage) -> None:
         try:
             await self._webhook(spot).edit_message(_ORIGINAL, **self._body(payload))
         except discord.HTTPException as exc:
@@ -251,7 +251,7 @@ class DiscordReply:
     def _channel(self) -> discord.PartialMessageable:
         return self.client.get_partial_messageable(self.spot.channel_id)
 
-    def _webhook(self, spot: Spot) -> discord.Webhook:
+    def _webhook(self, spot: MessageAddress) -> discord.Webhook:
         webhook = discord.Webhook.partial(self.client.application_id or 0, spot.token, client=self.client)
         webhook.proxy = self.client.http.proxy  # which discord.py 2.7.1 forgets
         return webhook

@@ -5,21 +5,17 @@ A block of code is always closed within the message, and what has no room is nam
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import regex
 
 from adapters.chat.code import about, excerpt, pieces_of, rest_of, shares
 from adapters.chat.discord.markup import plain, prose, source_link
 from adapters.chat.fitting import units
-from core.answer import ResearchAnswer
 from core.findings.files import FENCE
-from core.findings.telling import TITLES
-from core.findings.viewing import FindingsView, FoundItem, OtherAnswer
-from core.render import marked_text
-from core.source import Source
-from core.wording import counted
+from core.findings.viewing import FindingsView, FoundItem
+from core.presentation.card import FoundEntry
+from core.presentation.wording import counted
 
 ITEM_ROOM = 420  # of what an item says
 ABOUT_ROOM = 240
@@ -27,40 +23,29 @@ ABSTRACT_ROOM = 1600
 OTHER_ROOM = 1200  # of what a mode of another kind answered
 LEAST_CODE = 60  # less shows nothing of it
 NOTE_ROOM = 60  # of the line that tells where the rest of the code is
+NOTES_ROOM = 1000  # of what is only named
 _ANY = 1_000_000
 _LANGUAGE = regex.compile(r"[a-z0-9_+.#-]{1,20}")  # what Discord's client takes for one
 
 
-@dataclass(frozen=True)
-class _Entry:
-    """What belongs together: a heading or an item's text, and the item whose code follows."""
-
-    text: str
-    item: FoundItem | None = None
-
-
-def findings_text(
-    view: FindingsView, answer: ResearchAnswer, sources: Sequence[Source], limit: int, *, more: str = ""
-) -> str:
+def findings_text(view: FindingsView, entries: Sequence[FoundEntry], limit: int, *, more: str = "") -> str:
     """All that was found within `limit`: first what each item says, then code in the room that is left."""
-    entries = _entries(view, answer, {source.id: source for source in sources})
-    kept: list[_Entry] = []
+    written = [_written(entry, is_first=not place) for place, entry in enumerate(entries)]
+    kept: list[tuple[str, FoundItem | None]] = []
     used = units(f"\n-# … {counted(99, 'more result')} {more}")
-    for entry in entries:
-        if used + units(entry.text) + 1 > limit:
+    for text, entry in zip(written, entries, strict=True):
+        if used + units(text) + 1 > limit:
             break
-        kept.append(entry)
-        used += units(entry.text) + 1
-    coded = [entry.item for entry in kept if entry.item and entry.item.code]
+        kept.append((text, entry.item))
+        used += units(text) + 1
+    coded = [item for _, item in kept if item and item.code]
     needs = [units(code_block(excerpt(item.code, _ANY).text, item.language)) + NOTE_ROOM for item in coded]
     room_of = dict(zip((item.number for item in coded), shares(needs, limit - used), strict=True))
     lines: list[str] = []
-    for entry in kept:
-        lines.append(entry.text)
-        if entry.item and entry.item.code:
-            block = _block_of(entry.item, view, room_of[entry.item.number])
-            lines += [block] if block else []
-    left = sum(entry.item is not None for entry in entries) - sum(entry.item is not None for entry in kept)
+    for text, item in kept:
+        block = _block_of(item, view, room_of[item.number]) if item and item.code else ""
+        lines += [text, block] if block else [text]
+    left = sum(entry.item is not None for entry in entries[len(kept) :])
     if left:
         lines.append(f"-# … {counted(left, 'more result')} {more}".rstrip())
     return "\n".join(lines)
@@ -86,47 +71,24 @@ def code_block(code: str, language: str) -> str:
     return f"{FENCE}{named}\n{inner}\n{FENCE}"
 
 
-def _entries(view: FindingsView, answer: ResearchAnswer, sources: Mapping[str, Source]) -> list[_Entry]:
-    entries = [_other(other, answer) for other in view.before]
-    for mode in view.findings.modes:
-        gap = "\n" if entries else ""
-        if mode == "freeform":
-            entries += _report(view, answer, gap)
-            continue
-        found = view.found(mode)
-        entries += [_Entry(f"{gap}**{TITLES[mode]}**")] if found else []
-        entries += [_Entry(_item_text(item, answer, sources), item) for item in found]
-    entries += [_Entry(f"\n{_other(other, answer).text}") for other in view.after]
-    if view.unverified:
-        entries.append(_Entry(f"\n-# Not verified, not shown: {counted(len(view.unverified), 'result')}"))
-    return entries
-
-
-def _other(other: OtherAnswer, answer: ResearchAnswer) -> _Entry:
-    """What a mode of another kind answered."""
-    return _Entry(f"**{plain(other.title, 80)}**\n{prose(marked_text(other.summary, answer.claims), OTHER_ROOM)}")
-
-
-def _report(view: FindingsView, answer: ResearchAnswer, gap: str) -> list[_Entry]:
-    texts = dict(view.sections)
-    if not texts:
-        return []
-    abstract = prose(marked_text(texts.get("Abstract", ""), answer.claims), ABSTRACT_ROOM)
-    others = " · ".join(plain(title, 40) for title in texts if title not in ("", "Abstract"))
-    return [
-        _Entry(f"{gap}**{TITLES['freeform']}**"),
-        *([_Entry(abstract)] if abstract else []),
-        _Entry(f"-# On the page: {others}"),
-    ]
-
-
-def _item_text(item: FoundItem, answer: ResearchAnswer, sources: Mapping[str, Source]) -> str:
+def _written(entry: FoundEntry, *, is_first: bool) -> str:
     """`**1.** What it says [1]✓`, and below it the place, what sort of place it is, and what checking found."""
-    source = sources.get(item.source_id)
-    said = prose(marked_text(item.text, answer.claims), ITEM_ROOM).replace("\n", " ")
-    place = source_link(source) if source else ""
-    head = said or (f"Code of {plain(source.title, 80)}" if source else "…")
-    return f"**{item.number}.** {head}\n-# {' · '.join(filter(None, [place, plain(about(item), ABOUT_ROOM)]))}"
+    gap = "\n" if entry.begins and not is_first else ""
+    match entry.kind:
+        case "heading":
+            return f"{gap}**{entry.text}**"
+        case "other":
+            return f"{gap}**{plain(entry.title, 80)}**\n{prose(entry.text, OTHER_ROOM)}"
+        case "text":
+            return prose(entry.text, ABSTRACT_ROOM)
+        case "note":
+            return f"{gap}-# {plain(entry.text, NOTES_ROOM)}"
+    place = source_link(entry.source) if entry.source else ""
+    said = prose(entry.text, ITEM_ROOM).replace("\n", " ")
+    said = said or (f"Code of {plain(entry.source.title, 80)}" if entry.source else "…")
+    item = entry.item
+    known = plain(about(item), ABOUT_ROOM) if item else ""
+    return f"**{item.number if item else ''}.** {said}\n-# {' · '.join(filter(None, [place, known]))}"
 
 
 def _block_of(item: FoundItem, view: FindingsView, room: int) -> str:

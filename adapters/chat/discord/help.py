@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from adapters.chat.discord.client import ResearchClient
 from adapters.chat.discord.markup import is_linkable, plain
 from adapters.chat.discord.payload import DiscordMessage
 from adapters.chat.discord.render import CONTENT_LIMIT, DESCRIPTION_LIMIT, within
 from adapters.chat.discord.translate import Place
-from core import wording
 from core.help import HOW_TO_ASK, Typed, help_entries, mode_entries
-
-if TYPE_CHECKING:
-    from adapters.chat.discord.bot import ResearchBot
+from core.presentation import wording
 
 TYPED = Typed(
     ask="/research",
@@ -33,7 +30,7 @@ def help_text() -> str:
     return f"**{HOW_TO_ASK}**\n{how}\n**Modes**\n{modes}"
 
 
-async def history_message(bot: ResearchBot, place: Place) -> DiscordMessage:
+async def history_message(bot: ResearchClient, place: Place) -> DiscordMessage:
     """One's own questions in this guild, newest first; for the asker's eyes only."""
     lines = [f"**{wording.YOUR_QUESTIONS}**"]
     for job in await bot.researcher.history(str(place.user_id), tenant=place.scope.tenant, limit=HISTORY_LENGTH):

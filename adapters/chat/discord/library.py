@@ -4,27 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import discord
 from discord import app_commands
 
 from adapters.chat.discord.acks import acknowledge, open_form
-from adapters.chat.discord.delivery import Spot
+from adapters.chat.discord.client import ResearchClient
+from adapters.chat.discord.delivery import MessageAddress
 from adapters.chat.discord.files import incoming
 from adapters.chat.discord.payload import LibraryButton
 from adapters.chat.discord.translate import Asked, Place, place_of_interaction
-from adapters.chat.discord.view import WishForm
+from adapters.chat.discord.view import wish_form
 from adapters.chat.discord.words import word
 from core.errors import GorkdError
 from core.job import LOCAL, ResearchJob
 from core.library.session import Speaker
 from core.library.states import COMMANDS
 from core.library.words import ALSO_OF_ANSWERS, Addition, Words
-from core.render import one_line
-
-if TYPE_CHECKING:
-    from adapters.chat.discord.bot import ResearchBot
+from core.presentation.render import one_line
 
 MAX_CHOICES = 25
 CHOICE_LENGTH = 100
@@ -35,7 +33,7 @@ class Turn:
     """Somebody has said something, which `key` names, at a place; it is answered at `spot`."""
 
     place: Place
-    spot: Spot
+    spot: MessageAddress
     key: str
 
     @property
@@ -49,7 +47,7 @@ class Turn:
         )  # fmt: skip
 
 
-def library_command(bot: ResearchBot) -> app_commands.Command[Any, ..., None]:
+def library_command(bot: ResearchClient) -> app_commands.Command[Any, ..., None]:
     @app_commands.command(name="library", description=word("library.command"))
     @app_commands.guild_install()
     @app_commands.allowed_contexts(guilds=True, dms=True, private_channels=False)
@@ -83,7 +81,7 @@ def library_command(bot: ResearchBot) -> app_commands.Command[Any, ..., None]:
 
 
 async def hear_library(
-    bot: ResearchBot, message: discord.Message, said: str, turn: Turn, answered: ResearchJob | None
+    bot: ResearchClient, message: discord.Message, said: str, turn: Turn, answered: ResearchJob | None
 ) -> bool:
     """Whether a message was for the library, which has then answered it. `answered` is the job that it replies to.
 
@@ -100,10 +98,10 @@ async def hear_library(
     return True
 
 
-async def press_library(bot: ResearchBot, interaction: Asked, button: LibraryButton) -> None:
+async def press_library(bot: ResearchClient, interaction: Asked, button: LibraryButton) -> None:
     """A button, or the form that one has opened."""
     if button.words == "improve":
-        await open_form(interaction, WishForm(button))
+        await open_form(interaction, wish_form(button))
         return
     spot = await acknowledge(interaction)
     if spot is None:
@@ -112,14 +110,14 @@ async def press_library(bot: ResearchBot, interaction: Asked, button: LibraryBut
     await _say(bot, turn, button.words, about=button.tag)
 
 
-async def _say(bot: ResearchBot, turn: Turn, text: str, *, about: str = "") -> None:
+async def _say(bot: ResearchClient, turn: Turn, text: str, *, about: str = "") -> None:
     if bot.is_retiring:
         await bot.reply(turn.spot).edit(bot.voice.refusal(word("asking.restarting")))
     else:
         await bot.library.say(turn.speaker, text, bot.reply(turn.spot), about=about)
 
 
-async def _add(bot: ResearchBot, turn: Turn, addition: Addition, files: Sequence[discord.Attachment]) -> None:
+async def _add(bot: ResearchClient, turn: Turn, addition: Addition, files: Sequence[discord.Attachment]) -> None:
     if bot.is_retiring:
         await bot.reply(turn.spot).edit(bot.voice.refusal(word("asking.restarting")))
     else:
@@ -155,7 +153,7 @@ async def _complete_command(_: Asked, current: str) -> list[app_commands.Choice[
     ][:MAX_CHOICES]
 
 
-async def _papers_like(bot: ResearchBot, interaction: Asked, current: str) -> list[app_commands.Choice[str]]:
+async def _papers_like(bot: ResearchClient, interaction: Asked, current: str) -> list[app_commands.Choice[str]]:
     """Papers by id or title, where the command takes one."""
     rule = COMMANDS.get(getattr(interaction.namespace, "command", ""))
     if rule is None or not rule.takes_paper:

@@ -23,13 +23,13 @@ from adapters.chat.discord.payload import (
 from adapters.chat.discord.render import COLOUR_FAILED, COLOUR_RUNNING
 from adapters.chat.discord.words import word
 from adapters.chat.fitting import last_lines, units
-from core import wording as common
 from core.job import Scope
 from core.library import wording
 from core.library.session import Said, Speaker
 from core.library.states import COMMANDS, Conversation, State
 from core.page_links import PageLinks, PaperPlace
-from core.render import printable
+from core.presentation import wording as common
+from core.presentation.render import printable
 
 COLOUR = 0x3498DB
 TEXT_ROOM = 3_700  # of an embed's 4,096; the next steps have 300

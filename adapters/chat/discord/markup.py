@@ -7,8 +7,8 @@ from __future__ import annotations
 import regex
 
 from adapters.chat.fitting import fit, true_link
-from core import wording
-from core.render import one_line, printable
+from core.presentation import wording
+from core.presentation.render import one_line, printable
 from core.source import Source
 
 URL_LIMIT = 512  # of a link button; an embed's own URL may have 2048

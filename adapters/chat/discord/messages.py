@@ -6,7 +6,6 @@ import logging
 from collections.abc import Sequence
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING
 
 import discord
 
@@ -20,24 +19,24 @@ from adapters.chat.desk import (
     ShowSources,
     Steer,
     Utterance,
+    obey,
     renew,
+    sources_of,
 )
 from adapters.chat.desk import hear as hear_words
-from adapters.chat.discord.delivery import Spot
+from adapters.chat.discord.client import ResearchClient
+from adapters.chat.discord.delivery import MessageAddress
 from adapters.chat.discord.help import help_text, history_message
 from adapters.chat.discord.library import Turn, hear_library, library_key
 from adapters.chat.discord.render import sources_text
 from adapters.chat.discord.translate import Place, place_of_message, question_of
 from adapters.chat.discord.view import job_of
 from adapters.chat.discord.words import word
-from core import wording
 from core.delivery import Address
 from core.errors import GorkdError, JobNotFound
 from core.job import TERMINAL_STATUSES, ResearchJob, ResearchRequest, Scope
 from core.modes import can_be_steered
-
-if TYPE_CHECKING:
-    from adapters.chat.discord.bot import ResearchBot
+from core.presentation import wording
 
 Deleted = discord.RawMessageDeleteEvent | discord.RawBulkMessageDeleteEvent
 
@@ -46,7 +45,7 @@ JUST_AFTER = timedelta(microseconds=1)  # a reply to an answer hears that answer
 _log = logging.getLogger(__name__)
 
 
-async def hear(bot: ResearchBot, message: discord.Message) -> None:
+async def hear(bot: ResearchClient, message: discord.Message) -> None:
     """Answer a message that is meant for the bot; whatever happens, it ends in words."""
     if (
         message.author.bot
@@ -74,7 +73,7 @@ async def hear(bot: ResearchBot, message: discord.Message) -> None:
         await bot.reply(spot).edit(bot.voice.refusal(wording.SOMETHING_BROKE))
 
 
-async def forget_messages(bot: ResearchBot, event: Deleted, message_ids: Sequence[int]) -> None:
+async def forget_messages(bot: ResearchClient, event: Deleted, message_ids: Sequence[int]) -> None:
     """Who deletes a question wants it forgotten, with its answer; also who deletes many at once."""
     try:
         scopes = await _scopes(bot, event)
@@ -85,7 +84,7 @@ async def forget_messages(bot: ResearchBot, event: Deleted, message_ids: Sequenc
         await _forget_message(bot, message_id, scopes)
 
 
-async def _forget_message(bot: ResearchBot, message_id: int, scopes: Sequence[Scope]) -> None:
+async def _forget_message(bot: ResearchClient, message_id: int, scopes: Sequence[Scope]) -> None:
     try:
         for scope in scopes:
             for key in (f"discord:{message_id}", library_key(message_id)):
@@ -99,7 +98,7 @@ async def _forget_message(bot: ResearchBot, message_id: int, scopes: Sequence[Sc
         _log.warning("deleted message not forgotten", extra={"error": str(exc)})
 
 
-async def conversation_of(bot: ResearchBot, channel: object, asked_id: int, job_id: str = "") -> str:
+async def conversation_of(bot: ResearchClient, channel: object, asked_id: int, job_id: str = "") -> str:
     """Which conversation a question belongs to: that of the answer it replies to, or that its thread hangs under.
 
     A direct message is one conversation, and so is a thread; in a channel every question begins its own.
@@ -116,7 +115,9 @@ async def conversation_of(bot: ResearchBot, channel: object, asked_id: int, job_
     return f"discord:{getattr(channel, 'id', 0)}:{asked_id}"
 
 
-async def _respond(bot: ResearchBot, message: discord.Message, place: Place, spot: Spot, said: str) -> None:
+async def _respond(
+    bot: ResearchClient, message: discord.Message, place: Place, spot: MessageAddress, said: str
+) -> None:
     above = message.reference.resolved if message.reference else None
     answered = job_of(above) if isinstance(above, discord.Message) and above.author == bot.user else ""
     known = await _known(bot, answered)
@@ -146,7 +147,7 @@ async def _respond(bot: ResearchBot, message: discord.Message, place: Place, spo
         await _do(bot, deed, place, spot)
 
 
-async def _do(bot: ResearchBot, deed: Deed, place: Place, spot: Spot) -> None:
+async def _do(bot: ResearchClient, deed: Deed, place: Place, spot: MessageAddress) -> None:
     """What is done at once, and what is said of it. Raises `GorkdError`."""
     asker, researcher = str(place.user_id), bot.researcher
     match deed:
@@ -157,16 +158,9 @@ async def _do(bot: ResearchBot, deed: Deed, place: Place, spot: Spot) -> None:
         case Show():
             said = bot.voice.notice(help_text())
         case ShowSources(job):
-            result = await researcher.result(job.id)
-            listed = sources_text(await researcher.sources(job.id), result.answer if result else None)
-            said = bot.voice.notice(listed)
-        case Forget(job):
-            await researcher.forget(job.id, asker, scope=job.scope)
-            bot.taking_away.hurry()
-            said = bot.voice.notice(wording.FORGOTTEN)
-        case Steer(job, steering):
-            await researcher.steer(job.id, steering, scope=job.scope)
-            said = bot.voice.notice(deed.heard)
+            said = bot.voice.notice(sources_text(*await sources_of(researcher, job.id)))
+        case Forget() | Steer():
+            said = bot.voice.notice(await obey(deed, researcher, asker, bot.taking_away))
         case _:
             return
     shown = bot.reply(spot)
@@ -175,14 +169,14 @@ async def _do(bot: ResearchBot, deed: Deed, place: Place, spot: Spot) -> None:
         await researcher.note_shown(deed.job.id, shown.shown)
 
 
-async def _known(bot: ResearchBot, job_id: str) -> ResearchJob | None:
+async def _known(bot: ResearchClient, job_id: str) -> ResearchJob | None:
     try:
         return await bot.researcher.job(job_id) if job_id else None
     except JobNotFound:
         return None
 
 
-async def _steerable(bot: ResearchBot, place: Place, thread: str, answered: str) -> ResearchJob | None:
+async def _steerable(bot: ResearchClient, place: Place, thread: str, answered: str) -> ResearchJob | None:
     """The research under way that is spoken to: the one replied to, or that the thread hangs under."""
     if answered:
         try:
@@ -194,7 +188,7 @@ async def _steerable(bot: ResearchBot, place: Place, thread: str, answered: str)
     return None if place.is_direct else await bot.researcher.under_way(thread, scope=place.scope)
 
 
-async def _job(bot: ResearchBot, place: Place, thread: str, answered: str) -> ResearchJob | None:
+async def _job(bot: ResearchClient, place: Place, thread: str, answered: str) -> ResearchJob | None:
     """The answer that is meant: the one replied to, else the conversation's last."""
     if answered:
         job = await _known(bot, answered)
@@ -212,9 +206,9 @@ async def _job_above(thread: discord.Thread) -> str:
         return ""
 
 
-async def _spot(message: discord.Message) -> Spot | None:
+async def _spot(message: discord.Message) -> MessageAddress | None:
     """Where to answer; None where the bot may not write, which is told to the author in private."""
-    spot = Spot(message.channel.id, message.author.id, question_id=message.id, can_post=True)
+    spot = MessageAddress(message.channel.id, message.author.id, question_id=message.id, can_post=True)
     if message.guild is None or not isinstance(message.channel, discord.abc.GuildChannel | discord.Thread):
         return spot
     if message.guild.me is None:  # not told yet; trying is better than saying nothing
@@ -222,7 +216,7 @@ async def _spot(message: discord.Message) -> Spot | None:
     allowed = message.channel.permissions_for(message.guild.me)
     is_thread = isinstance(message.channel, discord.Thread)
     if allowed.send_messages_in_threads if is_thread else allowed.send_messages:
-        return Spot(
+        return MessageAddress(
             message.channel.id, message.author.id, question_id=message.id, can_post=True,
             can_embed=allowed.embed_links,
         )  # fmt: skip
@@ -233,7 +227,7 @@ async def _spot(message: discord.Message) -> Spot | None:
     return None
 
 
-async def _scopes(bot: ResearchBot, event: Deleted) -> list[Scope]:
+async def _scopes(bot: ResearchClient, event: Deleted) -> list[Scope]:
     """The scopes a message in that place may have been asked in; whether a channel is open may have changed since."""
     channel = bot.get_channel(event.channel_id)
     if event.guild_id:

@@ -16,17 +16,14 @@ from adapters.chat.discord.markup import is_linkable, name_line, page_link, plai
 from adapters.chat.discord.payload import DiscordMessage, JobButton, LinkButton, Press, Row
 from adapters.chat.discord.words import word
 from adapters.chat.fitting import fit, units
-from core import wording
 from core.answer import Confidence, JobResult, ResearchAnswer
 from core.answer_files import AnswerFile
 from core.changes import AnswerChanges
-from core.deep.card import Card
-from core.evidence.limitations import short_conflicts
-from core.findings.viewing import read_view
-from core.job import JobStatus, ResearchJob
+from core.job import ResearchJob
 from core.page_links import PageLinks
-from core.refusal import refusal_in
-from core.render import is_used, marked_section, one_line
+from core.presentation import wording
+from core.presentation.card import AnswerCard, CardButton, CardPart, answer_card, progress_card
+from core.presentation.render import is_used, one_line
 from core.snapshot import Snapshot
 from core.source import Source
 
@@ -38,12 +35,18 @@ QUESTION_ROOM = 300  # a longer question is recognised by its beginning
 LINE_ROOM = 200
 LEAST_ANSWER = 600  # the answer's room; what would leave it less is left out
 LEAST_FOUND = 0.6  # of all the room, where lists and code are the answer
+PART_ROOM = 2 * LINE_ROOM
+_ROOMS = {"searched": LINE_ROOM, "advice": LINE_ROOM}  # of parts that are shorter than others
+# Parts with a place of their own; of what comes below, the first is left out last.
+_ABOVE = ("understood", "earlier", "answer", "detail", "notice", "confidence", "reasons")
+_WANTED_FIRST = ("offer", "files", "sources")
 
 COLOURS = {
     Confidence.HIGH: 0x2ECC71,
     Confidence.MEDIUM: 0xF1C40F,
     Confidence.LOW: 0xE67E22,
     Confidence.INSUFFICIENT: 0xE74C3C,
+    None: 0xE74C3C,
 }  # G-02
 EARLIER_ROOM = 1000  # of an earlier answer while it is being confirmed
 RUNNING_LIMIT = 1800  # of a progress report: with title and footer it fits a plain message
@@ -59,23 +62,21 @@ class DiscordVoice:
     links: PageLinks
 
     def progress(self, job: ResearchJob, snapshot: Snapshot, elapsed_s: float) -> DiscordMessage:
-        lines = [_asked(job), "", f"**{plain(snapshot.message, LINE_ROOM)}** …"]
-        if snapshot.card:
-            lines += _plan(snapshot.card)
-        if len(snapshot.parts) > 1:
-            lines += [f"· {plain(part, LINE_ROOM)}" for part in snapshot.parts]
-        if snapshot.queries:
-            lines.append(f"-# {wording.SEARCHING_FOR}: {plain(' · '.join(snapshot.queries), 2 * LINE_ROOM)}")
+        card = progress_card(job, snapshot, elapsed_s)
+        lines = [_asked(card.asked), "", f"**{plain(card.message, LINE_ROOM)}** …"]
+        items = card.plan.items if card.plan else ()
+        if card.plan:
+            lines += [plain(card.plan.headline, LINE_ROOM), *(plain(item.line, ITEM_ROOM) for item in items)]
+            lines += [f"-# {wording.HOW_TO_STEER}"] if items else []
+        lines += [f"· {plain(part, LINE_ROOM)}" for part in card.running]
+        if card.queries:
+            lines.append(f"-# {wording.SEARCHING_FOR}: {plain(' · '.join(card.queries), 2 * LINE_ROOM)}")
         if snapshot.earlier:
-            lines.append(prose(" ".join(snapshot.sentences.values()), EARLIER_ROOM))
-        lines += [f"· {plain(line, LINE_ROOM)}" for line in snapshot.sources[-TOP_SOURCES:]]
-        found = f" · {wording.counted(len(snapshot.sources), 'source')}" if snapshot.sources else ""
+            lines.append(prose(card.earlier, EARLIER_ROOM))
+        lines += [f"· {plain(line, LINE_ROOM)}" for line in card.places]
         embed = discord.Embed(title=f"🔍 {word('progress.title')}", colour=COLOUR_RUNNING)
-        buttons: Row = (JobButton(Press.CANCEL, job.id, wording.CANCEL),)
-        if snapshot.card and snapshot.card.items:
-            deeper = JobButton(Press.GO_DEEPER, job.id, wording.GO_DEEPER)
-            buttons = (deeper, JobButton(Press.ANSWER_NOW, job.id, wording.ANSWER_NOW), *buttons)
-        message = _message(embed, within(lines, RUNNING_LIMIT), f"{wording.duration(elapsed_s)}{found}", (buttons,))
+        row = _row(job, card.buttons if items else card.buttons[-1:])
+        message = _message(embed, within(lines, RUNNING_LIMIT), " · ".join(card.facts), (row,))
         return replace(message, page_url=self.links.link(job))
 
     def outcome(
@@ -89,27 +90,29 @@ class DiscordVoice:
         unattached: Sequence[AnswerFile] = (),
     ) -> DiscordMessage:
         """`may_offer` is False once deep research was declined below this answer (D9)."""
-        answer = result.answer if result and job.status is JobStatus.COMPLETED else None
-        if result is None or answer is None:
-            return self._failure(job, result, sources)
-        is_answered = answer.confidence is not Confidence.INSUFFICIENT
-        title = f"{'📊' if is_answered else '🔎'} {wording.title(job, result)}"
-        embed = discord.Embed(title=title, colour=COLOURS[answer.confidence])
-        offers_deep = may_offer and wording.offers_deep(job, result)
-        parts = _Answer(job, result, answer, sources, self.links.link(job), offers_deep, first_asker, unattached)
-        rows = self._rows(job, result, sources, offers_deep=offers_deep)
-        message = _composed(embed, parts, wording.footer(result, len(sources)), rows)
-        if not is_answered:
-            return replace(message, job_id=job.id)
-        name = fit(one_line(job.request.quoted or job.query), THREAD_NAME_LIMIT) or word("answer.details")
-        return replace(message, job_id=job.id, thread_name=name, details=tuple(self._details(parts)))
+        page_url, may_share = self.links.link(job), job.request.is_private
+        card = answer_card(
+            job, result, sources,
+            page_url=page_url, may_share=may_share, may_offer=may_offer, unattached=unattached,
+        )  # fmt: skip
+        embed = discord.Embed(title=card.heading, colour=COLOURS[card.level])
+        if card.outcome == "ended":
+            return replace(_ended(embed, card, job), job_id=job.id)
+        parts = _Answer(card, page_url, first_asker)
+        rows = [_row(job, buttons) for buttons in (card.buttons, (*card.renewing, *card.votes), card.offers) if buttons]
+        message = replace(_composed(embed, parts, card.footer, tuple(rows)), job_id=job.id)
+        if card.outcome == "insufficient":
+            return message
+        name = fit(one_line(card.asked.text), THREAD_NAME_LIMIT) or word("answer.details")
+        return replace(message, thread_name=name, details=tuple(parts.details()))
 
     def shared(self, job: ResearchJob, result: JobResult, sources: Sequence[Source], *, by: str) -> DiscordMessage:
         """A private answer, shown to a channel on its asker's wish."""
         message = self.outcome(job, result, sources, may_offer=False)
         message.embed.set_author(name=fit(one_line(wording.SHARED_BY.format(who=by)), LINE_ROOM))
         show = JobButton(Press.SHARED_SOURCES, job.id, wording.SHOW_SOURCES)
-        return replace(message, rows=((*self._link(job), *([show] if sources else [])),), details=())
+        link = _row(job, [CardButton("view_full_analysis", self.links.link(job))])
+        return replace(message, rows=((*link, *([show] if sources else [])),), details=())
 
     def refusal(self, sentence: str) -> DiscordMessage:
         said = plain(sentence, 1000) or wording.SOMETHING_BROKE
@@ -136,124 +139,77 @@ class DiscordVoice:
             return self.notice(word("progress.moved"))
         return self.notice(word("progress.moved_to_page", link=page_link(page_url) or page_url))
 
-    def _failure(self, job: ResearchJob, result: JobResult | None, sources: Sequence[Source]) -> DiscordMessage:
-        lines = [_asked(job), "", plain(wording.failure_sentence(job), 2 * LINE_ROOM)]
-        if sources:
-            lines += ["", f"**{wording.FOUND_SO_FAR}**:", *map(name_line, sources[:TOP_SOURCES])]
-        again = JobButton(Press.ASK_AGAIN, job.id, wording.ASK_AGAIN)
-        retry = JobButton(Press.RETRY, job.id, wording.RETRY, "primary") if wording.may_retry(job) else again
-        show = [JobButton(Press.SOURCES, job.id, wording.SHOW_SOURCES)] if sources else []
-        embed = discord.Embed(title=f"⚠️ {wording.title(job, result)}", colour=COLOUR_FAILED)
-        footer = wording.duration(result.duration_s) if result else ""
-        message = _message(embed, "\n".join(lines), footer, ((retry, *show, *self._link(job)),))
-        return replace(message, job_id=job.id)
-
-    def _rows(
-        self, job: ResearchJob, result: JobResult, sources: Sequence[Source], *, offers_deep: bool
-    ) -> tuple[Row, ...]:
-        show = [JobButton(Press.SOURCES, job.id, wording.SHOW_SOURCES)] if sources else []
-        share = [JobButton(Press.SHARE, job.id, wording.SHARE)] if job.request.is_private else []
-        again = JobButton(Press.ASK_AGAIN, job.id, wording.ASK_AGAIN)
-        improve = JobButton(Press.IMPROVE, job.id, wording.IMPROVE)
-        good = JobButton(Press.GOOD, job.id, wording.GOOD)
-        bad = JobButton(Press.BAD, job.id, wording.BAD)
-        first: Row = (*self._link(job), *show, *share, again, improve)
-        votes: Row = (*_renewing(job, result), good, bad)
-        if not offers_deep:
-            return first, votes
-        start = JobButton(Press.START, job.id, wording.START, "primary")
-        return first, votes, (start, JobButton(Press.NOT_NOW, job.id, wording.NOT_NOW))
-
-    def _link(self, job: ResearchJob) -> tuple[LinkButton, ...]:
-        url = self.links.link(job)
-        return (LinkButton(wording.VIEW_FULL_ANALYSIS, url),) if is_linkable(url) else ()
-
-    def _details(self, parts: _Answer) -> list[discord.Embed]:
-        """What a thread under the answer holds: the detail, and all sources."""
-        more = f"… {page_link(parts.page_url)}".rstrip()
-        write = prose_with_code if read_view(parts.result) else prose
-        detail = write(marked_section(parts.answer, "detail"), DESCRIPTION_LIMIT, more=more)
-        listed = sources_text(parts.sources, parts.answer, limit=DESCRIPTION_LIMIT)
-        shown = [(word("answer.details"), detail), (wording.SOURCES, listed if parts.sources else "")]
-        colour = COLOURS[parts.answer.confidence]
-        return [discord.Embed(title=title, description=text, colour=colour) for title, text in shown if text.strip()]
-
 
 @dataclass(frozen=True)
 class _Answer:
-    """The parts of an answer's text."""
+    """An answer's text, which is fitted."""
 
-    job: ResearchJob
-    result: JobResult
-    answer: ResearchAnswer
-    sources: Sequence[Source]
+    card: AnswerCard
     page_url: str
-    offers_deep: bool
     first_asker: str
-    unattached: Sequence[AnswerFile]
 
     def within(self, limit: int) -> str:
         """S003-20's text. The answer gets the room that the other parts leave; the last of them yield to it."""
-        found = read_view(self.result)
-        has_found = found is not None and found.has_any
-        name = "" if has_found else f"**{wording.ANSWER}**: "
-        before = f"{_asked(self.job)}\n{self._understood()}{self._earlier()}\n{name}"
+        card = self.card
+        name = "" if card.found else f"**{wording.ANSWER}**: "
+        before = f"{_asked(card.asked)}\n{self._understood()}{self._earlier()}\n{name}"
         view = page_link(self.page_url)
         tail = "\n\n".join(["", self._confidence(), *([view] if view else [])])
-        for part in self._optional(names_sources=not has_found):
+        for part in self._optional():
             wider = tail.removesuffix(view).rstrip("\n") + f"\n\n{part}" + (f"\n\n{view}" if view else "")
-            if limit - units(before) - units(wider) >= (limit * LEAST_FOUND if has_found else LEAST_ANSWER):
+            if limit - units(before) - units(wider) >= (limit * LEAST_FOUND if card.found else LEAST_ANSWER):
                 tail = wider
         room = limit - units(before) - units(tail)
-        if found and has_found:
-            return before + findings_text(found, self.answer, self.sources, room, more=view) + tail
+        if card.findings and card.found:
+            return before + findings_text(card.findings, card.found, room, more=view) + tail
         return before + prose(self._shown(), room, more=f"… {view}".rstrip()) + tail
+
+    def details(self) -> list[discord.Embed]:
+        """What a thread under the answer holds: the detail, and all sources."""
+        write = prose_with_code if self.card.findings else prose
+        detail = write(self.card.part("detail").text, DESCRIPTION_LIMIT, more=f"… {page_link(self.page_url)}".rstrip())
+        listed = _listed(self.card.sources, self.card.cited, DESCRIPTION_LIMIT) if self.card.sources else ""
+        shown = [(word("answer.details"), detail), (wording.SOURCES, listed)]
+        colour = COLOURS[self.card.level]
+        return [discord.Embed(title=title, description=text, colour=colour) for title, text in shown if text.strip()]
 
     def _shown(self) -> str:
         """The summary; of a checked message also what sources say of each claim, which is what was asked for."""
-        summary = marked_section(self.answer, "summary").strip() or wording.NO_ANSWER
-        return f"{summary}\n\n{marked_section(self.answer, 'detail')}" if self.job.request.quoted else summary
+        summary = self.card.part("answer").text
+        return f"{summary}\n\n{self.card.part('detail').text}" if self.card.asked.name == "message" else summary
 
     def _understood(self) -> str:
-        if not self.result.understood or self.result.understood == self.job.query:
-            return ""
-        return f"-# {plain(wording.understood_as(self.result.understood), LINE_ROOM)}\n"
-
-    def _confidence(self) -> str:
-        line = f"**{wording.CONFIDENCE}**: {wording.confidence_headline(self.answer)}"
-        reasons = plain(", ".join(self.answer.confidence_reasons), LINE_ROOM)
-        notice = f"*{plain(self.answer.notice, LINE_ROOM)}*\n" if self.answer.notice else ""
-        return notice + line + (f"\n-# {reasons}" if reasons else "")
+        said = self.card.part("understood").text
+        return f"-# {plain(said, LINE_ROOM)}\n" if said else ""
 
     def _earlier(self) -> str:
-        asker = f"<@{self.first_asker}>" if self.first_asker.isdigit() else ""
-        said = wording.earlier_answer(self.job, self.result, asker=asker, write=lambda asked: plain(asked, LINE_ROOM))
-        return f"*{said}*\n" if said else ""
+        earlier = self.card.part("earlier")
+        whom = f" <@{self.first_asker}>" if self.first_asker.isdigit() else ""
+        return f"*{earlier.label}{whom}: {plain(earlier.text, LINE_ROOM)}*\n" if earlier.text else ""
 
-    def _optional(self, *, names_sources: bool) -> list[str]:
+    def _confidence(self) -> str:
+        notice, reasons = (plain(self.card.part(name).text, LINE_ROOM) for name in ("notice", "reasons"))
+        line = f"**{wording.CONFIDENCE}**: {self.card.part('confidence').text}"
+        return (f"*{notice}*\n" if notice else "") + line + (f"\n-# {reasons}" if reasons else "")
+
+    def _optional(self) -> list[str]:
         """Most wanted first; sources only where the answer's own text does not name them."""
-        parts = [f"*{wording.OFFER_DEEP}*"] if self.offers_deep else []
-        if self.unattached:
-            parts.append(plain(wording.files_elsewhere([file.name for file in self.unattached]), 2 * LINE_ROOM))
-        shown = [source for source in self.sources if is_used(source, self.answer)][:TOP_SOURCES]
-        if shown and names_sources:
-            parts.append("\n".join([f"**{wording.SOURCES}**:", *map(source_line, shown)]))
-        if self.answer.conflicts:
-            parts.append(f"**{wording.CONFLICTS}**: {plain(short_conflicts(self.answer), 2 * LINE_ROOM)}")
-        if limitations := wording.limitations_line(wording.limitations_beside(self.answer)):
-            parts.append(f"**{wording.LIMITATIONS}**: {plain(limitations, 2 * LINE_ROOM)}")
-        if self.answer.confidence is Confidence.INSUFFICIENT:
-            searched = plain(wording.searched_beside(self.result), LINE_ROOM)
-            parts += [f"**{wording.SEARCHED}**: {searched}"] if searched else []
-            parts.append(plain(refusal_in(self.job.intent.language).advice, LINE_ROOM))
-        return parts
+        shown = {part.name: _line(part) for part in self.card.parts if part.name not in _ABOVE}
+        if self.card.cited and not self.card.found:
+            lines = map(source_line, self.card.cited[:TOP_SOURCES])
+            shown["sources"] = "\n".join([f"**{wording.SOURCES}**:", *lines])
+        return [shown.pop(name) for name in _WANTED_FIRST if name in shown] + list(shown.values())
 
 
 def sources_text(sources: Sequence[Source], answer: ResearchAnswer | None, *, limit: int = CONTENT_LIMIT) -> str:
     """All sources with their relevance, in at most `limit` characters; `…` stands for those that have no room."""
+    return _listed(sources, [source for source in sources if is_used(source, answer)], limit)
+
+
+def _listed(sources: Sequence[Source], cited: Sequence[Source], limit: int) -> str:
     lines: list[str] = []
     for source in sources:
-        used = "" if is_used(source, answer) else f" · {wording.NOT_CITED}"
+        used = "" if source in cited else f" · {wording.NOT_CITED}"
         line = f"{source_line(source)} · {wording.relevance(source)}{used}"
         if units("\n".join([*lines, line])) > limit - 2:
             return "\n".join([*lines, "…"])
@@ -261,18 +217,30 @@ def sources_text(sources: Sequence[Source], answer: ResearchAnswer | None, *, li
     return "\n".join(lines) or wording.NO_SOURCES
 
 
-def _renewing(job: ResearchJob, result: JobResult) -> Row:
-    """Below an answer that was given before, or that renews one (D12)."""
-    changed = JobButton(Press.CHANGED, job.id, wording.WHAT_CHANGED)
-    if wording.earlier_answer(job, result):
-        return JobButton(Press.REFRESH, job.id, wording.REFRESH), changed
-    return (changed,) if job.request.refreshes else ()
+def _ended(embed: discord.Embed, card: AnswerCard, job: ResearchJob) -> DiscordMessage:
+    """Failed or cancelled: why, what had been found, and what can be done (D14)."""
+    lines = [_asked(card.asked), "", plain(card.part("failure").text, 2 * LINE_ROOM)]
+    if card.sources:
+        lines += ["", f"**{wording.FOUND_SO_FAR}**:", *map(name_line, card.sources[:TOP_SOURCES])]
+    return _message(embed, "\n".join(lines), card.footer, (_row(job, card.buttons),))
 
 
-def _plan(card: Card) -> list[str]:
-    """The checklist of a research in rounds, how far it is, and how to talk to it."""
-    items = [plain(item.line, ITEM_ROOM) for item in card.items]
-    return [plain(card.headline, LINE_ROOM), *items, *([f"-# {wording.HOW_TO_STEER}"] if items else [])]
+def _row(job: ResearchJob, buttons: Sequence[CardButton]) -> Row:
+    """A link only where its address can be one."""
+    return tuple(
+        LinkButton(button.label, button.url)
+        if button.url
+        else JobButton(Press(button.name), job.id, button.label, "primary" if button.is_primary else "secondary")
+        for button in buttons
+        if button.name != "view_full_analysis" or is_linkable(button.url)
+    )
+
+
+def _line(part: CardPart) -> str:
+    if part.name == "offer":
+        return f"*{part.text}*"
+    said = plain(part.text, _ROOMS.get(part.name, PART_ROOM))
+    return f"**{part.label}**: {said}" if part.label else said
 
 
 def within(lines: Sequence[str], limit: int) -> str:
@@ -284,11 +252,9 @@ def within(lines: Sequence[str], limit: int) -> str:
     return "\n".join(kept)
 
 
-def _asked(job: ResearchJob) -> str:
-    """The question, or the message that is checked."""
-    if job.request.quoted:
-        return f"**{wording.MESSAGE}**\n> {plain(job.request.quoted, QUESTION_ROOM)}"
-    return f"**{wording.QUESTION}**: {plain(job.query, QUESTION_ROOM)}"
+def _asked(asked: CardPart) -> str:
+    said = plain(asked.text, QUESTION_ROOM)
+    return f"**{asked.label}**\n> {said}" if asked.name == "message" else f"**{asked.label}**: {said}"
 
 
 def _composed(embed: discord.Embed, parts: _Answer, footer: str, rows: tuple[Row, ...]) -> DiscordMessage:

@@ -10,12 +10,12 @@ from typing import Any, Literal
 
 import discord
 
-from adapters.chat.discord.delivery import GONE, MISSING_PERMISSIONS, PLATFORM, Spot, nonce_of
+from adapters.chat.discord.delivery import GONE, MISSING_PERMISSIONS, PLATFORM, MessageAddress, nonce_of
 from adapters.chat.discord.payload import DiscordMessage
 from adapters.chat.discord.settings import Threads
-from core import wording
 from core.delivery import Address
 from core.events import Json
+from core.presentation import wording
 
 BUSY_MESSAGES = 10  # in the last minute; with more of them a channel is busy (G-02)
 WINDOW_S = 60.0
@@ -47,7 +47,7 @@ class Traffic:
 
 
 async def spread(
-    client: discord.Client, spot: Spot, payload: DiscordMessage, traffic: Traffic, when: Threads
+    client: discord.Client, spot: MessageAddress, payload: DiscordMessage, traffic: Traffic, when: Threads
 ) -> Sequence[Address]:
     """Put the answer's details into a thread under it, where they are wanted and threads are possible.
 

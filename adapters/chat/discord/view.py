@@ -17,7 +17,7 @@ from adapters.chat.discord.payload import (
     Press,
 )
 from adapters.chat.discord.translate import Asked
-from core import wording
+from core.presentation import wording
 
 STYLES = {
     "primary": discord.ButtonStyle.primary,
@@ -96,34 +96,32 @@ def job_of(message: discord.Message | None) -> str:
     return ""
 
 
-class JobForm(discord.ui.Modal):
-    """One question about a job. Its answer is read from the interaction itself, so that it outlives a restart."""
+class TextForm(discord.ui.Modal):
+    """One question. Its answer is read from the interaction itself, so that it outlives a restart."""
 
-    def __init__(self, press: Press, job_id: str) -> None:
-        title, label, hint = _IMPROVING if press is Press.IMPROVE else _COMPLAINING
-        super().__init__(title=title, custom_id=f"{press}:{job_id}", timeout=15 * 60.0)
+    def __init__(self, custom_id: str, texts: tuple[str, str, str], *, is_required: bool = True) -> None:
+        """`texts` are the title, the label of the field, and the example that stands in it."""
+        title, label, hint = texts
+        super().__init__(title=title, custom_id=custom_id, timeout=15 * 60.0)
         field: discord.ui.TextInput[Any] = discord.ui.TextInput(
-            style=discord.TextStyle.paragraph,
-            placeholder=hint,
-            max_length=REASON_LIMIT,
-            required=press is Press.IMPROVE,
+            style=discord.TextStyle.paragraph, placeholder=hint, max_length=REASON_LIMIT, required=is_required
         )
         self.add_item(discord.ui.Label(text=label, component=field))
 
 
-class WishForm(discord.ui.Modal):
-    """What `improve` is to mind in the library; read from the interaction itself, as `JobForm`."""
+def job_form(press: Press, job_id: str) -> TextForm:
+    """What is wrong with an answer, which need not be said, or what is to be better."""
+    is_wish = press is Press.IMPROVE
+    return TextForm(f"{press}:{job_id}", _IMPROVING if is_wish else _COMPLAINING, is_required=is_wish)
 
-    def __init__(self, button: LibraryButton) -> None:
-        super().__init__(title=wording.IMPROVE_TITLE, custom_id=button.custom_id, timeout=15 * 60.0)
-        field: discord.ui.TextInput[Any] = discord.ui.TextInput(
-            style=discord.TextStyle.paragraph, placeholder=wording.IMPROVE_HINT, max_length=REASON_LIMIT
-        )
-        self.add_item(discord.ui.Label(text=wording.IMPROVE_LABEL, component=field))
+
+def wish_form(button: LibraryButton) -> TextForm:
+    """What `improve` is to mind in the library."""
+    return TextForm(button.custom_id, _IMPROVING)
 
 
 def wish_of(interaction: Asked) -> LibraryButton | None:
-    """What a submitted `WishForm` says to the library; None for any other interaction."""
+    """What a submitted `wish_form` says to the library; None for any other interaction."""
     found, rows = submitted(interaction, _LIBRARY)
     return LibraryButton(f"{found['words']} {_written(rows)}", "", found["tag"]) if found else None
 

@@ -4,24 +4,45 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from adapters.chat.slack.admins import Admins
-from adapters.chat.slack.blocks import Block, SlackMessage, sentence_message
-from adapters.chat.slack.client import FAULTS, Workspace, reason
-from adapters.chat.slack.settings_modal import (
-    given_settings,
-    log_message,
-    refusal_modal,
-    saved_modal,
-    settings_modal,
+from adapters.chat.slack.blocks import (
+    SECTION_LIMIT,
+    Block,
+    actions,
+    button,
+    context,
+    divider,
+    entry,
+    escaped,
+    header,
+    label,
+    modal,
+    plain,
+    section,
+    text_input,
 )
+from adapters.chat.slack.client import Workspace, open_view
+from adapters.chat.slack.message import SlackMessage, message, sentence_message
+from adapters.chat.slack.threads import Admins
 from adapters.chat.slack.translate import Payload, tenant_of
-from core import wording
 from core.errors import GorkdError
-from core.settings.desk import SettingsChanged, SettingsDesk
-from core.settings.fields import FIELDS, SettingsRefused, read_settings
+from core.events import Json
+from core.presentation import wording
+from core.settings.desk import KeptSettings, SettingChange, SettingsChanged, SettingsDesk
+from core.settings.fields import (
+    FIELDS,
+    GROUPS,
+    MAX_PER_MIN,
+    Field,
+    SettingsRefused,
+    read_settings,
+    unset_words,
+    write_setting,
+)
+from core.settings.tenant import Ceilings, TenantSettings
 
 LOG_LENGTH = 20
 KNOWN_WITHIN_S = 0.7  # whether somebody is an admin, before the form is acknowledged
@@ -29,6 +50,14 @@ NOT_KNOWN = "Slack has not said yet whether you are an admin; please save it aga
 NOT_OPENED = "Slack did not open the form; please try again."
 
 _log = logging.getLogger(__name__)
+SETTINGS, OPEN_SETTINGS = "settings", "open_settings"
+TITLE = "Research settings"
+OPTION_LIMIT = 75  # characters of an option (docs.slack.dev, composition objects)
+CHECKBOXES = 10  # options of one group of checkboxes; more are a menu
+INPUT_LIMIT = 3000  # characters of a text input
+SHOWN_CHANGES = 3
+VALUE_ROOM = 300  # of one value in a list of changes
+_EMPTY = "nothing"
 
 
 @dataclass(frozen=True)
@@ -53,14 +82,8 @@ class Administration:
         """Show the form, which a trigger allows for 3 s; else the sentence that says why not. Raises `StoreError`."""
         if not await self.admins.is_admin(workspace, user):
             return sentence_message(wording.SETTINGS_ADMINS_ONLY)
-        try:
-            await workspace.client.views_open(
-                trigger_id=trigger_id, view=await self._form(tenant_of(workspace.team_id))
-            )
-        except FAULTS as exc:
-            _log.warning("settings were not shown", extra={"reason": reason(exc)})
-            return sentence_message(NOT_OPENED)
-        return None
+        form = await self._form(tenant_of(workspace.team_id))
+        return None if await open_view(workspace, trigger_id, form) else sentence_message(NOT_OPENED)
 
     async def pressed(self, workspace: Workspace, body: Payload) -> None:
         """The button on somebody's App Home."""
@@ -70,12 +93,8 @@ class Administration:
             said = refused.text if refused else ""
         except GorkdError as error:
             said = error.user_message
-        if not said:
-            return
-        try:
-            await workspace.client.views_open(trigger_id=trigger_id, view=refusal_modal(said))
-        except FAULTS as exc:
-            _log.warning("a refusal was not shown", extra={"reason": reason(exc)})
+        if said:
+            await open_view(workspace, trigger_id, refusal_modal(said))
 
     async def submitted(self, workspace: Workspace, body: Payload) -> dict[str, Any]:
         """What Slack is answered: the errors by field, or what to show in place of the form."""
@@ -108,3 +127,137 @@ def _errors(refusals: dict[str, str], sentence: str, given: dict[str, str]) -> d
     shown = {key: said for key, said in refusals.items() if key in given}
     first = next(iter(given), next(iter(FIELDS)))
     return {"response_action": "errors", "errors": shown or {first: sentence}}
+
+
+def settings_modal(
+    kept: KeptSettings, ceilings: Ceilings, changes: Sequence[SettingChange], *, warning: str = ""
+) -> Block:
+    """What comes back carries the version it was filled in from."""
+    blocks = [section(f":warning: *{plain(warning, SECTION_LIMIT - 20)}*")] if warning else []
+    for group, title in GROUPS.items():
+        blocks += [header(title)]
+        for one in FIELDS.values():
+            if one.group == group and (element := _element(one, kept.settings, ceilings)):
+                blocks.append(entry(one.key, one.title, element, is_optional=not one.choices, hint=one.hint))
+        blocks.append(divider())
+    blocks.append(context("\n".join(_told(changes[:SHOWN_CHANGES])) or wording.NO_CHANGES_YET))
+    return modal(SETTINGS, TITLE, blocks, submit="Save", metadata=str(kept.version))
+
+
+def saved_modal(changes: Sequence[SettingChange]) -> Block:
+    """What has changed, in place of the form."""
+    said = wording.SETTINGS_SAVED if changes else wording.SETTINGS_UNCHANGED
+    lines = [f"*{FIELDS[change.key].title}*: {_from_to(change)}" for change in changes]
+    blocks = [section(f"{':white_check_mark: ' if changes else ''}{said}"), *map(section, lines)]
+    return modal("", TITLE, blocks, submit="", close="Close")
+
+
+def refusal_modal(sentence: str) -> Block:
+    return modal("", TITLE, [section(plain(sentence, SECTION_LIMIT))], submit="", close="Close")
+
+
+def home_entries() -> list[Block]:
+    """For the App Home, which everybody sees."""
+    return actions([button(OPEN_SETTINGS, wording.SETTINGS, "settings")])
+
+
+def log_message(changes: Sequence[SettingChange]) -> SlackMessage:
+    """Who changed what, newest first."""
+    if not changes:
+        return sentence_message(wording.NO_CHANGES_YET)
+    return message(wording.SETTINGS_LOG, [header(wording.SETTINGS_LOG), *map(section, _told(changes))])
+
+
+def given_settings(view: Mapping[str, Any]) -> tuple[int, dict[str, str]]:
+    """Of a form that was sent off: the version it was filled in from, and what it says by setting."""
+    values: Mapping[str, Mapping[str, Any]] = (view.get("state") or {}).get("values") or {}
+    version = str(view.get("private_metadata") or "")
+    given = {key: _text(block.get(key) or {}) for key, block in values.items() if key in FIELDS}
+    return int(version) if version.isdecimal() else -1, given
+
+
+def _text(state: Mapping[str, Any]) -> str:
+    """As `read_setting` takes it."""
+    if "selected_conversations" in state:
+        return " ".join(state["selected_conversations"] or ())
+    if "selected_options" in state:
+        return " ".join(option["value"] for option in state["selected_options"] or ())
+    if "selected_option" in state:
+        return str((state["selected_option"] or {}).get("value") or "")
+    return str(state.get("value") or "")
+
+
+def _element(field: Field, settings: TenantSettings, ceilings: Ceilings) -> Block | None:
+    """None for what there is nothing to choose of."""
+    value = getattr(settings, field.key)
+    if field.key == "channels":
+        element: Block = {"type": "multi_conversations_select", "placeholder": label("Everywhere", 150)}
+        element["filter"] = {"include": ["public", "private"]}
+        return {**element, **({"initial_conversations": [*value]} if value else {})}
+    if field.choices:
+        return _radio(field, write_setting(field.key, settings))
+    if field.key == "providers":
+        return _providers(value, ceilings.providers)
+    if isinstance(TenantSettings.__dataclass_fields__[field.key].default, tuple):
+        written: Block = {"initial_value": "\n".join(value)} if value else {}
+        hint = "who.int\nnature.com" if field.key == "allow_domains" else "example.com"
+        return {**text_input(INPUT_LIMIT, hint), **written}
+    return _number(field, value, ceilings)
+
+
+def _radio(field: Field, chosen: str) -> Block:
+    options = [_option(word, meaning) for word, meaning in field.choices]
+    initial = next(option for option in options if option["value"] == chosen)
+    return {"type": "radio_buttons", "options": [*options], "initial_option": initial}
+
+
+def _providers(chosen: Sequence[str], offered: Sequence[str]) -> Block | None:
+    """Those that are chosen and configured no more are offered too, so that they can be taken out."""
+    options: list[Json] = [_option(name, name) for name in dict.fromkeys([*offered, *chosen])]
+    if not options:
+        return None
+    initial = [_option(name, name) for name in chosen]
+    kind = "checkboxes" if len(options) <= CHECKBOXES else "multi_static_select"
+    return {"type": kind, "options": options, **({"initial_options": [*initial]} if initial else {})}
+
+
+def _number(field: Field, value: float | None, ceilings: Ceilings) -> Block:
+    ceiling: float | None = getattr(ceilings, field.key)
+    is_money = field.key == "monthly_usd"
+    element: Block = {"type": "number_input", "is_decimal_allowed": is_money, "min_value": "0.01" if is_money else "1"}
+    if field.group == "limits" and not is_money:
+        element["max_value"] = str(ceiling or MAX_PER_MIN)
+    elif ceiling is not None:
+        element["max_value"] = f"{ceiling:g}"
+    element["placeholder"] = label(unset_words(field, ceilings), 150)
+    return {
+        **element,
+        **({"initial_value": f"{value:g}" if not is_money else f"{value:.2f}"} if value is not None else {}),
+    }
+
+
+def _option(value: str, text: str) -> Block:
+    return {"value": value, "text": label(text, OPTION_LIMIT)}
+
+
+def _told(changes: Sequence[SettingChange]) -> list[str]:
+    return [
+        f"{wording.day(change.at)}, {_person(change.who)}: *{FIELDS[change.key].title}* {_from_to(change)}"
+        for change in changes
+        if change.key in FIELDS
+    ]
+
+
+def _person(who: str) -> str:
+    return f"<@{who}>" if who.startswith(("U", "W")) else wording.changed_by(who)
+
+
+def _from_to(change: SettingChange) -> str:
+    return f"{_value(change, change.before)} → {_value(change, change.after)}"
+
+
+def _value(change: SettingChange, text: str) -> str:
+    field = FIELDS[change.key]
+    if change.key == "channels" and text != field.unset:
+        return ", ".join(f"<#{escaped(channel)}>" for channel in text.split(", "))
+    return f"_{plain(dict(field.choices).get(text, text) or _EMPTY, VALUE_ROOM)}_"

@@ -7,19 +7,14 @@ mention and no link; every text object is `verbatim`, so that Slack makes none o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import regex
 
-from adapters.chat.fitting import fit
-from core import wording
+from adapters.chat.fitting import fit, true_link
 from core.events import Json
-from core.render import one_line
-
-if TYPE_CHECKING:
-    from adapters.chat.slack.plan import Plan
-    from adapters.chat.slack.uploads import Upload
+from core.presentation import wording
+from core.presentation.render import one_line
+from core.source import Source
 
 Block = dict[str, Json]
 
@@ -32,38 +27,10 @@ URL_LIMIT = 3000
 BLOCKS_LIMIT = 50  # of a message
 TEXT_LIMIT = 4000  # of the fallback; Slack recommends no more
 TITLE_LIMIT = 24  # of a modal
+NAME_ROOM = 300
+ADDRESS_ROOM = 600  # two of them and a quote fit into a section
 
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
-
-
-@dataclass(frozen=True)
-class SlackMessage:
-    """`text` is what notifications and screen readers get; without it an update would drop the blocks.
-
-    `threaded` goes into the message's thread, and so do its `files` and the files of what `is_answer`. `is_aside` says
-    that it is for the asker alone and no answer. `plan` is what a stream shows instead, None where only an update can
-    say it.
-    """
-
-    text: str
-    blocks: tuple[Block, ...]
-    threaded: SlackMessage | None = None
-    is_aside: bool = False
-    is_answer: bool = False
-    plan: Plan | None = None
-    files: tuple[Upload, ...] = ()
-
-    def without(self, action_id: str) -> SlackMessage:
-        """The same without a button."""
-        kept: list[Block] = []
-        for block in self.blocks:
-            elements = block.get("elements")
-            if block["type"] != "actions" or not isinstance(elements, list):
-                kept.append(block)
-                continue
-            left = [one for one in elements if isinstance(one, dict) and one.get("action_id") != action_id]
-            kept += actions(left)
-        return replace(self, blocks=tuple(kept))
 
 
 def prose(text: str) -> str:
@@ -81,15 +48,12 @@ def escaped(text: str) -> str:
     return "".join(_ENTITIES.get(char, char) for char in text)
 
 
-def message(text: str, blocks: Sequence[Block]) -> SlackMessage:
-    """`text` is untrusted and becomes the fallback."""
-    said = fit(text, TEXT_LIMIT, escaped).strip() or wording.SOMETHING_BROKE
-    return SlackMessage(said, tuple(blocks[:BLOCKS_LIMIT]))
-
-
-def sentence_message(sentence: str) -> SlackMessage:
-    """One sentence of our own, without markup."""
-    return message(sentence, [section(plain(sentence, SECTION_LIMIT))])
+def place_of(source: Source) -> str:
+    """`<https://…|nejm.org>`: the label is the address's own host."""
+    host, address = true_link(source.url)
+    if host and len(address) <= ADDRESS_ROOM:
+        return f"<{escaped(address)}|{host}>"
+    return plain(source.metadata.domain or source.metadata.provider, NAME_ROOM) or "unknown place"
 
 
 def header(text: str) -> Block:
@@ -146,6 +110,29 @@ def confirmation(title: str, text: str, *, yes: str) -> Block:
         "confirm": label(yes, 30),
         "deny": label(wording.CANCEL, 30),
     }
+
+
+def modal(
+    callback_id: str, title: str, blocks: Sequence[Block], *, submit: str, metadata: str = "", close: str = ""
+) -> Block:
+    """A form; `metadata` comes back with it. Without a `submit` it only shows something."""
+    made: Block = {"type": "modal", "title": label(title, TITLE_LIMIT)}
+    made["close"] = label(close or wording.CANCEL, TITLE_LIMIT)
+    made["blocks"] = [*blocks]
+    if submit:
+        made |= {"callback_id": callback_id, "private_metadata": metadata, "submit": label(submit, TITLE_LIMIT)}
+    return made
+
+
+def entry(name: str, said: str, element: Block, *, is_optional: bool = False, hint: str = "") -> Block:
+    """A field of a form, whose block and action have one name."""
+    made: Block = {"type": "input", "block_id": name, "optional": is_optional, "label": label(said, 150)}
+    return {**made, "element": {"action_id": name, **element}, **({"hint": label(hint, 300)} if hint else {})}
+
+
+def text_input(limit: int, hint: str, *, is_long: bool = True) -> Block:
+    made: Block = {"type": "plain_text_input", "max_length": limit, "placeholder": label(hint, 150)}
+    return {**made, "multiline": True} if is_long else made
 
 
 def thumbs(action_id: str, job_id: str) -> Block:

@@ -20,19 +20,19 @@ from slack_bolt.logger import messages
 from slack_sdk.oauth.token_rotation.async_rotator import AsyncTokenRotator
 from slack_sdk.web.async_client import AsyncWebClient
 
-from adapters.chat.connecting import PlatformAway, keep_trying, run_by_itself
-from adapters.chat.deps import ChatDeps
+from adapters.chat.connecting import ChatDeps, PlatformAway, keep_resuming, keep_trying, run_by_itself
 from adapters.chat.library import LiveTalks
 from adapters.chat.live import LiveAnswers
 from adapters.chat.reply import Pace
-from adapters.chat.resuming import keep_resuming
-from adapters.chat.slack.administering import Administration
-from adapters.chat.slack.buttons import Buttons
+from adapters.chat.slack.administering import OPEN_SETTINGS, SETTINGS, Administration, home_entries
+from adapters.chat.slack.buttons import FEEDBACK, Buttons
+from adapters.chat.slack.buttons import WISH as ANSWER_WISH
 from adapters.chat.slack.client import (
     API_TIMEOUT_S,
     FAULTS,
     NotInstalled,
     OneWorkspace,
+    StreamGate,
     TokenRefused,
     Workspaces,
     reason,
@@ -42,24 +42,18 @@ from adapters.chat.slack.desk import Desk
 from adapters.chat.slack.events import add_events_route
 from adapters.chat.slack.home import Home
 from adapters.chat.slack.inbox import Inbox, Letter
-from adapters.chat.slack.installations import Installations, InstalledWorkspaces
-from adapters.chat.slack.library import SlackLibrary
-from adapters.chat.slack.library_modals import ASK, PAPER, WISH, said_in_modal
+from adapters.chat.slack.installations import Installations, InstalledWorkspaces, hear_departure
+from adapters.chat.slack.library import ASK, PAPER, WISH, SlackLibrary, said_in_modal
 from adapters.chat.slack.library_render import IMPROVE, OPEN, SAVE, SlackLibraryVoice
-from adapters.chat.slack.modals import FEEDBACK
-from adapters.chat.slack.modals import WISH as ANSWER_WISH
 from adapters.chat.slack.oauth import InstallFlow, ShowPage, add_install_routes
 from adapters.chat.slack.poster import as_json
 from adapters.chat.slack.render import SlackVoice
 from adapters.chat.slack.sections import SECTION_COMMAND, SECTION_FORM, Sections
 from adapters.chat.slack.sessions import suggest_prompts
 from adapters.chat.slack.settings import SlackSettings
-from adapters.chat.slack.settings_modal import OPEN_SETTINGS, SETTINGS, home_entries
 from adapters.chat.slack.socket import check_app_token, keep_connected
-from adapters.chat.slack.stream import StreamGate
 from adapters.chat.slack.threads import Threads
 from adapters.chat.slack.translate import PLATFORM
-from adapters.chat.slack.uninstalling import hear_departure
 from core.departures import Tenancy
 from core.errors import SetupError
 from core.page_links import PageLinks
@@ -184,8 +178,7 @@ def build_app(desk: Desk, client: AsyncWebClient, home: Home, tenancy: Tenancy) 
         request_verification_enabled=False,
         attaching_conversation_kwargs_enabled=False,
     )
-    _add_events(app, desk)
-    _add_comings(app, desk, home, tenancy)
+    _add_events(app, desk, home, tenancy)
     _add_commands(app, desk)
     _add_buttons(app, Buttons(desk))
     _add_settings(app, desk)
@@ -194,29 +187,16 @@ def build_app(desk: Desk, client: AsyncWebClient, home: Home, tenancy: Tenancy) 
     return app
 
 
-def _add_events(app: AsyncApp, desk: Desk) -> None:
+def _add_events(app: AsyncApp, desk: Desk, home: Home, tenancy: Tenancy) -> None:
     """Events are acknowledged between middleware and listener, so what is stored first is so in the middleware."""
 
-    async def mentioned(event: Body, context: Body, next: Next) -> None:
-        await desk.heard(event, _team(context), is_mention=True)
-        await next()
+    def before(act: Callable[[Body, str], Awaitable[None]]) -> Callable[..., Awaitable[None]]:
+        async def taken(event: Body, context: Body, next: Next) -> None:
+            await act(event, _team(context))
+            await next()
 
-    async def messaged(event: Body, context: Body, next: Next) -> None:
-        await desk.heard(event, _team(context), is_mention=False)
-        await next()
+        return taken
 
-    async def done() -> None: ...
-
-    async def stopped(event: Body, context: Body, next: Next) -> None:
-        await desk.stopped(event, _team(context))
-        await next()
-
-    app.event("app_mention", middleware=[mentioned])(done)
-    app.event("message", middleware=[messaged])(done)
-    app.event("agent_session_stopped", middleware=[stopped])(done)
-
-
-def _add_comings(app: AsyncApp, desk: Desk, home: Home, tenancy: Tenancy) -> None:
     async def pane_opened(event: Body, context: Body) -> None:
         await suggest_prompts(event, _team(context), desk.workspaces)
 
@@ -232,10 +212,17 @@ def _add_comings(app: AsyncApp, desk: Desk, home: Home, tenancy: Tenancy) -> Non
 
     async def done() -> None: ...
 
+    middleware = {
+        "app_mention": before(partial(desk.heard, is_mention=True)),
+        "message": before(partial(desk.heard, is_mention=False)),
+        "agent_session_stopped": before(desk.stopped),
+        "app_uninstalled": removed,
+        "tokens_revoked": removed,
+    }
+    for name, taken in middleware.items():
+        app.event(name, middleware=[taken])(done)
     app.event("app_home_opened")(home_opened)
     app.event("assistant_thread_started")(pane_opened)  # of apps made before the agent view
-    app.event("app_uninstalled", middleware=[removed])(done)
-    app.event("tokens_revoked", middleware=[removed])(done)
 
 
 def _add_commands(app: AsyncApp, desk: Desk) -> None:
@@ -252,19 +239,14 @@ def _add_commands(app: AsyncApp, desk: Desk) -> None:
         await ack()
         await sections.commanded(command)
 
-    app.view(SECTION_FORM)(_submitting(sections))
+    @app.view(SECTION_FORM)
+    async def submitted(ack: Ack, body: Body) -> None:
+        await sections.submitted(body, ack)
 
     @app.shortcut("research_this")
     async def shortcut(ack: Ack, body: Body) -> None:
         await desk.research_this(body)
         await ack()
-
-
-def _submitting(sections: Sections) -> Callable[..., Awaitable[None]]:
-    async def submitted(ack: Ack, body: Body) -> None:
-        await sections.submitted(body, ack)
-
-    return submitted
 
 
 def _add_buttons(app: AsyncApp, buttons: Buttons) -> None:
@@ -309,6 +291,13 @@ def _add_settings(app: AsyncApp, desk: Desk) -> None:
 def _add_library(app: AsyncApp, library: SlackLibrary) -> None:
     """Acknowledged when what was said is stored."""
 
+    def stored(act: Callable[[Body], Awaitable[None]]) -> Callable[..., Awaitable[None]]:
+        async def heard(ack: Ack, body: Body) -> None:
+            await act(body)
+            await ack()
+
+        return heard
+
     @app.command("/library")
     async def commanded(ack: Ack, command: Body) -> None:
         await library.commanded(command)
@@ -317,18 +306,12 @@ def _add_library(app: AsyncApp, library: SlackLibrary) -> None:
 
     async def submitted(ack: Ack, body: Body) -> None:
         text, missing = said_in_modal(body.get("view") or {})
-        if missing:
-            await ack(response_action="errors", errors=missing)
-            return
-        await library.submitted(body, text)
-        await ack()
+        if not missing:
+            await library.submitted(body, text)
+        await (ack(response_action="errors", errors=missing) if missing else ack())
 
     async def suggest(ack: Ack, body: Body) -> None:
         await ack(options=await library.suggested(body))
-
-    async def pressed(ack: Ack, body: Body) -> None:
-        await library.pressed(body)
-        await ack()
 
     async def wishes(ack: Ack, body: Body) -> None:
         await ack()
@@ -337,7 +320,7 @@ def _add_library(app: AsyncApp, library: SlackLibrary) -> None:
     app.view(ASK)(submitted)
     app.view(WISH)(submitted)
     app.options(PAPER)(suggest)
-    app.action(re.compile(f"{OPEN}_[0-9]+|{SAVE}"))(pressed)
+    app.action(re.compile(f"{OPEN}_[0-9]+|{SAVE}"))(stored(library.pressed))
     app.action(IMPROVE)(wishes)
 
 

@@ -1,43 +1,41 @@
-"""What a click does. Each looks up its job and asks whether this person may see it here; some are its asker's alone."""
+"""What a click does, and the forms that some open. Each looks up its job and asks whether this person may see it here;
+some are its asker's alone.
+"""
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
-from adapters.chat.desk import Deed, Renew, Say, ShowSources, Steer, press, renew
-from adapters.chat.slack.blocks import SlackMessage, sentence_message
-from adapters.chat.slack.client import FAULTS, Workspace, reason
+from adapters.chat.desk import Deed, Renew, Say, ShowSources, Steer, obey, press, renew, sources_of
+from adapters.chat.slack.blocks import Block, entry, modal, text_input
+from adapters.chat.slack.client import FAULTS, Workspace, open_view, reason
 from adapters.chat.slack.desk import Desk, key_of
-from adapters.chat.slack.modals import feedback_modal, said_in_modal, wish_modal
-from adapters.chat.slack.poster import Mark, Spot, find, post, whisper
+from adapters.chat.slack.message import SlackMessage, sentence_message
+from adapters.chat.slack.poster import Mark, ThreadAddress, find, post, whisper
 from adapters.chat.slack.render import (
-    ANSWER_NOW,
-    ASK_AGAIN,
-    CANCEL,
     CHANGED,
-    DEEPER,
     IMPROVE,
     NOT_NOW,
     RATE,
-    REFRESH,
-    RETRY,
     SHARE,
-    SHOW_SOURCES,
-    START,
+    VIEW,
     all_sources_message,
     changes_message,
 )
-from adapters.chat.slack.reply import Lodging, SlackReply, shown_at
+from adapters.chat.slack.reply import SlackAddress, SlackReply, shown_at
 from adapters.chat.slack.translate import PLATFORM, Payload, is_shown
-from core import wording
 from core.errors import GorkdError, JobNotFound
+from core.feedback import MAX_REASON_CHARS
 from core.job import ResearchJob
+from core.presentation import wording
 
 _log = logging.getLogger(__name__)
+FEEDBACK, WISH, SAID = "feedback", "answer_wish", "reason"
 
 
 @dataclass(frozen=True)
@@ -97,8 +95,8 @@ class Buttons:
             RATE: self._rate,
             NOT_NOW: self._decline_deep,
         }
-        decided = (SHOW_SOURCES, ASK_AGAIN, REFRESH, RETRY, START, CANCEL, DEEPER, ANSWER_NOW)
-        return {name: partial(self._handle, name, handlers.get(name)) for name in (*decided, *handlers)}
+        names = (wording.BUTTONS.keys() - {VIEW}) | handlers.keys()  # a link is Slack's own business
+        return {name: partial(self._handle, name, handlers.get(name)) for name in names}
 
     async def explained(self, body: Payload) -> None:
         """The modal of a 👎 was sent off."""
@@ -126,10 +124,7 @@ class Buttons:
         """A trigger lives for 3 s."""
         told = {name: value for name, value in vars(click).items() if name not in ("workspace", "trigger_id")}
         view = wish_modal(json.dumps({**told, "value": job.id, "trigger_id": ""}))
-        try:
-            await click.workspace.client.views_open(trigger_id=click.trigger_id, view=view)
-        except FAULTS as exc:
-            _log.warning("could not ask what is to be better", extra={"reason": reason(exc)})
+        if not await open_view(click.workspace, click.trigger_id, view):
             await self._whisper(click, wording.FORM_NOT_OPENED)
 
     async def _handle(
@@ -153,15 +148,12 @@ class Buttons:
     async def _do(self, deed: Deed, click: Click) -> None:
         """Raises `GorkdError`."""
         match deed:
-            case Say(sentence):
-                await self._whisper(click, sentence)
             case ShowSources(job):
-                await self._show_sources(click, job)
+                await self._show(click, all_sources_message(*await sources_of(self.desk.researcher, job.id)))
             case Renew():
                 await self._renew(deed, click)
-            case Steer(job, steering):
-                await self.desk.researcher.steer(job.id, steering, scope=job.scope)
-                await self._whisper(click, deed.heard)
+            case Say() | Steer():
+                await self._whisper(click, await obey(deed, self.desk.researcher, click.user))
 
     async def _renew(self, deed: Renew, click: Click) -> None:
         """A retry takes the place of the message that told of the failure."""
@@ -192,11 +184,6 @@ class Buttons:
             raise JobNotFound(job_id)
         return job
 
-    async def _show_sources(self, click: Click, job: ResearchJob) -> None:
-        result = await self.desk.researcher.result(job.id)
-        sources = await self.desk.researcher.sources(job.id)
-        await self._show(click, all_sources_message(sources, result.answer if result else None))
-
     async def _share(self, click: Click, job: ResearchJob) -> None:
         """Into the channel itself, once an answer, by whoever asked for it."""
         result = await self.desk.researcher.result(job.id)
@@ -204,7 +191,7 @@ class Buttons:
             raise JobNotFound(job.id)
         sources = await self.desk.researcher.sources(job.id)
         shared = self.desk.voice.shared(job, result, sources, click.user)
-        client, spot, mark = click.workspace.client, Spot(click.channel), Mark(f"share:{job.id}", "shared")
+        client, spot, mark = click.workspace.client, ThreadAddress(click.channel), Mark(f"share:{job.id}", "shared")
         try:
             if not await find(client, spot, mark):
                 at = shown_at(click.workspace.team_id, click.channel, await post(client, spot, shared, mark))
@@ -224,37 +211,48 @@ class Buttons:
         await reply.edit(replace(self.desk.voice.outcome(job, result, sources, may_offer=False), threaded=None))
 
     async def _rate(self, click: Click, job: ResearchJob) -> None:
+        """The vote counts without a reason too."""
         is_good = click.value.startswith("good:")
-        if not is_good:
-            await self._ask_why(click, job)
+        is_asked = not is_good and await open_view(click.workspace, click.trigger_id, feedback_modal(job.id))
         await self.desk.researcher.rate(job.id, click.user, good=is_good, scope=job.scope)
-        if is_good:
-            await self._whisper(click, wording.THANKS)
-
-    async def _ask_why(self, click: Click, job: ResearchJob) -> None:
-        """A trigger lives for 3 s; the vote counts without a reason too."""
-        try:
-            await click.workspace.client.views_open(trigger_id=click.trigger_id, view=feedback_modal(job.id))
-        except FAULTS as exc:
-            _log.warning("could not ask what went wrong", extra={"reason": reason(exc)})
+        if not is_asked:
             await self._whisper(click, wording.THANKS)
 
     def _reply(self, click: Click, job: ResearchJob, key: str, *, thread_ts: str, ts: str = "") -> SlackReply:
-        lodging = Lodging(
+        at = SlackAddress(
             click.workspace.team_id, click.user, key, click.channel, thread_ts, ts,
             conversation=job.request.thread, response_url=click.response_url,
         )  # fmt: skip
-        return SlackReply(click.workspace, lodging)
+        return SlackReply(click.workspace, at)
 
     async def _whisper(self, click: Click, sentence: str) -> None:
         await self._show(click, sentence_message(sentence))
 
     async def _show(self, click: Click, message: SlackMessage) -> None:
         """To who clicked alone; where Slack does not let us post, through the address it gave for this click."""
-        spot = Spot(click.channel, click.root_ts if click.root_ts != click.message_ts else "")
+        spot = ThreadAddress(click.channel, click.root_ts if click.root_ts != click.message_ts else "")
         if not await whisper(click.workspace.client, spot, click.user, message):
             await self._reply_aside(click).respond(message)
 
     def _reply_aside(self, click: Click) -> SlackReply:
-        lodging = Lodging(click.workspace.team_id, click.user, "", response_url=click.response_url)
-        return SlackReply(click.workspace, lodging)
+        at = SlackAddress(click.workspace.team_id, click.user, "", response_url=click.response_url)
+        return SlackReply(click.workspace, at)
+
+
+def feedback_modal(job_id: str) -> Block:
+    """Asks what went wrong, which need not be said; what comes back carries the job's id."""
+    asked = entry(SAID, wording.WRONG_LABEL, text_input(MAX_REASON_CHARS, wording.WRONG_HINT), is_optional=True)
+    return modal(FEEDBACK, wording.WRONG_TITLE, [asked], submit=wording.SEND, metadata=job_id)
+
+
+def wish_modal(click: str) -> Block:
+    """Asks what is to be better; `click` comes back with it."""
+    asked = entry(SAID, wording.IMPROVE_LABEL, text_input(MAX_REASON_CHARS, wording.IMPROVE_HINT))
+    return modal(WISH, wording.IMPROVE_TITLE, [asked], submit=wording.SEND, metadata=click)
+
+
+def said_in_modal(view: Mapping[str, Any]) -> tuple[str, str]:
+    """What a submitted modal carries, and what was written into it."""
+    values = (view.get("state") or {}).get("values") or {}
+    said = ((values.get(SAID) or {}).get(SAID) or {}).get("value")
+    return str(view.get("private_metadata") or ""), str(said or "")

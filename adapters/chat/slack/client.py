@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from aiohttp import ClientError, ClientSession
 from slack_sdk.errors import SlackApiError
@@ -20,11 +21,11 @@ from adapters.chat.slack.settings import SCOPES, SLACK_API
 from adapters.proxies import DIRECT, Proxies
 from core.errors import GorkdError
 
-if TYPE_CHECKING:
-    from adapters.chat.slack.stream import StreamGate
-
 API_TIMEOUT_S = 10.0
 LIMITED = 429
+RATE_LIMITED = frozenset({"ratelimited", "rate_limited"})
+PASSING = frozenset({"not_in_channel", "channel_not_found", "user_not_found"})  # an invitation ends them
+STREAM_LIFE_S = 270.0  # Slack ends a stream about 5 min after its start
 LONGEST_WAIT_S = 60.0  # Slack seldom asks for more; whoever waits longer had better say so
 REPEATABLE = (
     "chat.update",
@@ -45,6 +46,26 @@ REFUSED = frozenset(  # what no other try heals: the token itself is no good (do
 )
 
 _log = logging.getLogger(__name__)
+
+
+@dataclass
+class StreamGate:
+    """What is known of a workspace: which channels take no streams, and until when Slack asks for silence."""
+
+    life_s: float = STREAM_LIFE_S
+    clock: Callable[[], float] = time.monotonic
+    refusing: set[str] = field(default_factory=set)
+    quiet_until: float = 0.0
+
+    def is_open(self, channel: str) -> bool:
+        return channel not in self.refusing and self.clock() >= self.quiet_until
+
+    def refused(self, channel: str, error: Exception) -> None:
+        """Remember it; a limit passes, and so may a refusal, but most would come again."""
+        if isinstance(error, SlackApiError) and reason(error) in RATE_LIMITED:
+            self.quiet_until = self.clock() + wait_s(error.response.headers)
+        elif was_refused(error) and reason(error) not in PASSING:
+            self.refusing.add(channel)
 
 
 @dataclass(frozen=True)
@@ -194,6 +215,16 @@ def web_client(
     )
 
 
+async def open_view(workspace: Workspace, trigger_id: str, view: Mapping[str, Any]) -> bool:
+    """Show a form, which a trigger allows for 3 s; whether Slack has done so."""
+    try:
+        await workspace.client.views_open(trigger_id=trigger_id, view=dict(view))
+    except FAULTS as exc:
+        _log.warning("form not opened", extra={"reason": reason(exc)})
+        return False
+    return True
+
+
 def reason(error: Exception) -> str:
     """Slack's own word for what went wrong, e.g. `not_in_channel`; the kind of error when the reply was lost."""
     if isinstance(error, SlackApiError):
@@ -221,3 +252,8 @@ def wait_s(headers: Mapping[str, list[str] | str]) -> float:
             first = value[0] if isinstance(value, list) else value
             return float(first) if first.replace(".", "", 1).isdigit() else 1.0
     return 1.0
+
+
+def was_refused(error: Exception) -> bool:
+    """Whether Slack said no, so that nothing was posted; a server error says nothing."""
+    return isinstance(error, SlackApiError) and error.response.status_code < 500

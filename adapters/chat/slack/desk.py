@@ -26,31 +26,33 @@ from adapters.chat.desk import (
     Steer,
     Utterance,
     hear,
+    obey,
     renew,
+    sources_of,
 )
 from adapters.chat.live import LiveAnswers
 from adapters.chat.slack import translate
 from adapters.chat.slack.administering import Administration
-from adapters.chat.slack.blocks import SlackMessage, sentence_message
 from adapters.chat.slack.client import NotInstalled, Workspace, Workspaces, reason
 from adapters.chat.slack.files import read_files
-from adapters.chat.slack.help import help_message
+from adapters.chat.slack.home import help_message
 from adapters.chat.slack.inbox import Inbox, Letter
 from adapters.chat.slack.library import SlackLibrary, may_be_words
-from adapters.chat.slack.poster import Mark, Spot, post, take_away, whisper
+from adapters.chat.slack.message import SlackMessage, sentence_message
+from adapters.chat.slack.poster import Mark, ThreadAddress, post, take_away, whisper
 from adapters.chat.slack.render import SlackVoice, all_sources_message, history_message
-from adapters.chat.slack.reply import CLOSED, GONE, LAPSED, Lodging, SlackReply, shown_at
+from adapters.chat.slack.reply import CLOSED, GONE, LAPSED, SlackAddress, SlackReply, shown_at
 from adapters.chat.slack.sessions import begin_session
 from adapters.chat.slack.threads import Threads, named
 from adapters.chat.slack.translate import Payload, Place, Said
 from adapters.chat.taking_away import TakingAway
-from core import wording
 from core.attachments import Attachment
 from core.conversation import read_reply
 from core.delivery import Address
 from core.errors import GorkdError
 from core.job import ResearchJob, ResearchRequest, Scope
 from core.modes import can_be_steered
+from core.presentation import wording
 
 if TYPE_CHECKING:
     from core.researcher import Researcher
@@ -128,7 +130,7 @@ class Desk:
         user, url = str(command["user_id"]), str(command.get("response_url") or "")
         told = await self.administration.commanded(workspace, user, str(command["trigger_id"]), word)
         if told is not None:
-            await SlackReply(workspace, Lodging(workspace.team_id, user, "", response_url=url)).respond(told)
+            await SlackReply(workspace, SlackAddress(workspace.team_id, user, "", response_url=url)).respond(told)
 
     async def research_this(self, shortcut: Payload) -> None:
         """The message shortcut. Returns when it is stored."""
@@ -153,14 +155,14 @@ class Desk:
         workspace = await self.workspaces.find(str(body["team"]))
         place = await self.threads.place(workspace, str(body["channel_id"]), str(body["user_id"]))
         key = str(body["trigger_id"])
-        lodging = self._lodging(place, key, response_url=str(body["response_url"]))
+        at = self._address(place, key, response_url=str(body["response_url"]))
         is_private = place.settings.visibility == "private"
         request = translate.read_options(str(body["text"]), place.scope, place.own_scope, is_private=is_private)
         if request.is_private and not place.is_direct:
-            lodging = replace(lodging, channel="")
-        lodging = replace(lodging, conversation=f"{translate.PLATFORM}:{lodging.channel}:{key}")
-        request = replace(request, asker=place.user_id, thread=lodging.conversation, channel=place.public_id)
-        await self._submit(request, SlackReply(workspace, lodging))
+            at = replace(at, channel="")
+        at = replace(at, conversation=f"{translate.PLATFORM}:{at.channel}:{key}")
+        request = replace(request, asker=place.user_id, thread=at.conversation, channel=place.public_id)
+        await self._submit(request, SlackReply(workspace, at))
 
     async def _open_shortcut(self, shortcut: Payload) -> None:
         """What a message says is checked, in the thread that hangs on it."""
@@ -173,12 +175,12 @@ class Desk:
         conversation = f"{translate.PLATFORM}:{channel}:{thread_ts}"
         response_url = str(shortcut.get("response_url") or "")
         key = f"check:{channel}:{ts}:{shortcut.get('trigger_id') or shortcut.get('action_ts')}"
-        lodging = self._lodging(place, key, thread_ts, conversation, response_url=response_url)
+        at = self._address(place, key, thread_ts, conversation, response_url=response_url)
         quoted = translate.text_of_message(message)
         request = ResearchRequest(
             "", place.scope, ("check",), quoted=quoted, asker=user, thread=conversation, channel=place.public_id
         )
-        await self._submit(request, SlackReply(workspace, lodging))
+        await self._submit(request, SlackReply(workspace, at))
 
     async def stopped(self, event: Payload, team_id: str) -> None:
         """Slack's own Stop: whoever Slack lets press it cancels what it was pressed on, else all in that thread."""
@@ -186,7 +188,7 @@ class Desk:
         pressed = {str(ts) for ts in event.get("streaming_message_ts") or ()}
         workspace = await self.workspaces.find(team_id, is_hurried=True)
         for delivery in await self.researcher.undelivered(translate.PLATFORM):
-            at = Lodging.read(delivery.address.data)
+            at = SlackAddress.read(delivery.address.data)
             if (at.team, at.channel) != (workspace.team_id, channel):
                 continue
             if at.ts in pressed or (not pressed and at.thread_ts == thread_ts):
@@ -199,9 +201,9 @@ class Desk:
 
     async def reopen(self, address: Address) -> SlackReply | None:
         """The message behind an address that an earlier process has kept; None where the app has been removed."""
-        lodging = Lodging.read(address.data)
+        at = SlackAddress.read(address.data)
         try:
-            return SlackReply(await self.workspaces.find(lodging.team), lodging, is_doubtful=True)
+            return SlackReply(await self.workspaces.find(at.team), at, is_doubtful=True)
         except NotInstalled:
             return None
 
@@ -272,7 +274,7 @@ class Desk:
         conversation = await self.threads.conversation(workspace, said)
         is_flat = place.settings.threads == "never" and not place.is_direct
         thread_ts = said.thread_ts or ("" if is_flat else said.ts)
-        reply = SlackReply(workspace, self._lodging(place, key, thread_ts, conversation))
+        reply = SlackReply(workspace, self._address(place, key, thread_ts, conversation))
         utterance = Utterance(
             said.text, said.user_id, is_addressed=is_asked or place.is_direct, has_files=bool(said.files)
         )
@@ -297,11 +299,11 @@ class Desk:
             await reply.edit(self.voice.refusal(error.user_message))
             return
         if request.is_private and not place.is_direct:
-            reply.lodging = replace(reply.lodging, channel="", thread_ts="")
+            reply.at = replace(reply.at, channel="", thread_ts="")
         elif place.is_direct:
-            at = reply.lodging = replace(reply.lodging, session="yes")
+            at = reply.at = replace(reply.at, session="yes")
             await begin_session(reply.client, at.channel, at.thread_ts, user=said.user_id, asked=said.text)
-        request = replace(request, asker=said.user_id, thread=reply.lodging.conversation, channel=place.public_id)
+        request = replace(request, asker=said.user_id, thread=reply.at.conversation, channel=place.public_id)
         await self._submit(request, reply, attachments)
 
     async def _last(self, place: Place, conversation: str, said: Said) -> ResearchJob | None:
@@ -329,8 +331,6 @@ class Desk:
     async def _do(self, deed: Deed, place: Place, reply: SlackReply) -> None:
         """Whatever was said but a question. Raises `GorkdError`."""
         match deed:
-            case Say(sentence):
-                await self._tell(self.voice.refusal(sentence), place, reply)
             case Show(what):
                 await self._tell(await self._history(place) if what == "history" else help_message(), place, reply)
             case Renew(job):
@@ -338,24 +338,21 @@ class Desk:
                 await self.begin(submit, reply, job.scope)
             case ShowSources(job):
                 await self._post_sources(job, reply)
-            case Forget(job):
-                await self.researcher.forget(job.id, place.user_id, scope=job.scope)
-                self.taking_away.hurry()
-                await self._tell(self.voice.refusal(wording.FORGOTTEN), place, reply)
-            case Steer(job, steering):
-                await self.researcher.steer(job.id, steering, scope=job.scope)
-                await self._tell(self.voice.refusal(deed.heard), place, reply)
+            case Say() | Forget() | Steer():
+                said = await obey(deed, self.researcher, place.user_id, self.taking_away)
+                await self._tell(self.voice.refusal(said), place, reply)
 
     async def _post_sources(self, job: ResearchJob, reply: SlackReply) -> None:
-        result = await self.researcher.result(job.id)
-        shown = all_sources_message(await self.researcher.sources(job.id), result.answer if result else None)
-        at = reply.lodging
-        ts = await post(reply.client, Spot(at.channel, at.thread_ts), shown, Mark(at.key, "sources", at.conversation))
+        shown = all_sources_message(*await sources_of(self.researcher, job.id))
+        at = reply.at
+        ts = await post(
+            reply.client, ThreadAddress(at.channel, at.thread_ts), shown, Mark(at.key, "sources", at.conversation)
+        )
         await self.researcher.note_shown(job.id, [shown_at(at.team, at.channel, ts)])
 
     async def _tell(self, message: SlackMessage, place: Place, reply: SlackReply) -> None:
         """To the asker alone where Slack lets us, else where it was said."""
-        spot = Spot(place.channel_id, reply.lodging.thread_ts)
+        spot = ThreadAddress(place.channel_id, reply.at.thread_ts)
         if place.is_direct or not await whisper(reply.client, spot, place.user_id, message):
             await reply.edit(message)
 
@@ -374,10 +371,10 @@ class Desk:
                 if await self.researcher.forget_asked(asked, scope=scope):
                     self.taking_away.hurry()
 
-    def _lodging(
+    def _address(
         self, place: Place, key: str, thread_ts: str = "", conversation: str = "", *, response_url: str = ""
-    ) -> Lodging:
-        return Lodging(
+    ) -> SlackAddress:
+        return SlackAddress(
             place.team_id, place.user_id, key, place.channel_id, thread_ts,
             conversation=conversation, response_url=response_url,
         )  # fmt: skip
@@ -385,7 +382,7 @@ class Desk:
 
 def key_of(reply: SlackReply) -> str:
     """What a job is stored under, so that the same message makes one job only."""
-    return f"{translate.PLATFORM}:{reply.lodging.team}:{reply.lodging.key}"
+    return f"{translate.PLATFORM}:{reply.at.team}:{reply.at.key}"
 
 
 def _settings_word(text: str) -> str | None:

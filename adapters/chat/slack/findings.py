@@ -1,80 +1,102 @@
-"""Ideas, implementations and reports as Slack blocks: lists with their sources, code as preformatted text. Pure."""
+"""What was found, and the claims of a checked message, as Slack blocks: each with its source. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 
 from adapters.chat.code import about, excerpt, rest_of
 from adapters.chat.fitting import fit
-from adapters.chat.slack.blocks import SECTION_LIMIT, Block, context, escaped, plain, preformatted, section
-from adapters.chat.slack.places import place_of
-from core.answer import ResearchAnswer
+from adapters.chat.slack.blocks import SECTION_LIMIT, Block, context, escaped, place_of, plain, preformatted, section
+from core.answer import Evidence
+from core.checks import CheckedClaim, Stand
 from core.findings.files import MAX_CODE_CHARS, fits_in_chat
-from core.findings.telling import TITLES
-from core.findings.viewing import FindingsView, FoundItem, OtherAnswer
-from core.render import marked_text, printable
+from core.findings.viewing import FindingsView, FoundItem
+from core.presentation import wording
+from core.presentation.card import AnswerCard, FoundEntry
 from core.source import Source
-from core.wording import counted
 
 ITEM_ROOM = 600
 ABOUT_ROOM = 400
 SHOWN_ITEMS = 10  # of a mode: three blocks each, and a message has fifty
 LONG_CODE = 400  # of code that comes as a file, its beginning
+CLAIM_ROOM = 500
+QUOTE_ROOM = 400
+SHOWN_CLAIMS = 12
+QUOTES_A_SIDE = 1  # the page has them all
+ICONS = {
+    Stand.SUPPORTED: "✅",
+    Stand.CONTRADICTED: "❌",
+    Stand.DIFFERS: "≠",
+    Stand.MIXED: "⚖️",
+    Stand.UNCONFIRMED: "◐",
+    Stand.NO_EVIDENCE: "❔",
+}
 
 
-def finding_blocks(view: FindingsView, answer: ResearchAnswer, sources: Sequence[Source]) -> list[Block]:
+def finding_blocks(card: AnswerCard) -> list[Block]:
     """Everything that was found, mode by mode in the order asked for; at most 40 blocks."""
-    by_id = {source.id: source for source in sources}
-    room = SHOWN_ITEMS // max(1, sum(bool(view.found(mode)) for mode in view.findings.modes))
-    blocks = [block for other in view.before for block in _other(other, answer)]
-    for mode in view.findings.modes:
-        if mode == "freeform":
-            blocks += _report(view, answer)
-            continue
-        found = view.found(mode)
-        blocks += [section(f"*{TITLES[mode]}*")] if found else []
-        for item in found[:room]:
-            blocks += _item(item, view, answer, by_id)
-        if len(found) > room:
-            blocks.append(context(f"and {counted(len(found) - room, 'more result')} on the page"))
-    blocks += [block for other in view.after for block in _other(other, answer)]
-    if view.unverified:
-        blocks.append(context(f"Not verified, not shown: {counted(len(view.unverified), 'result')}"))
+    blocks: list[Block] = []
+    of_mode = Counter(entry.item.mode for entry in card.found if entry.item)
+    room, shown = SHOWN_ITEMS // max(1, len(of_mode)), Counter[str]()
+    for entry in card.found:
+        mode = entry.item.mode if entry.item else ""
+        shown[mode] += 1
+        if not mode or shown[mode] <= room:
+            blocks += _entry(entry, card.findings)
+        elif shown[mode] == room + 1:
+            blocks.append(context(f"and {wording.counted(of_mode[mode] - room, 'more result')} on the page"))
     return blocks
 
 
-def _other(other: OtherAnswer, answer: ResearchAnswer) -> list[Block]:
-    """What a mode of another kind answered."""
-    text = printable(marked_text(other.summary, answer.claims)).strip() or "…"
-    return [section(f"*{plain(other.title, 80)}*"), section(fit(text, SECTION_LIMIT, escaped))]
+def _entry(entry: FoundEntry, view: FindingsView | None) -> list[Block]:
+    match entry.kind:
+        case "heading":
+            return [section(f"*{plain(entry.text, SECTION_LIMIT)}*")]
+        case "other":
+            text = fit(entry.text or "…", SECTION_LIMIT, escaped)
+            return [section(f"*{plain(entry.title, 80)}*"), section(text)]
+        case "text":
+            return [section(fit(entry.text, SECTION_LIMIT, escaped))]
+        case "note":
+            return [context(plain(entry.text, SECTION_LIMIT))]
+    return _item(entry, entry.item, view) if entry.item and view else []
 
 
-def _item(item: FoundItem, view: FindingsView, answer: ResearchAnswer, sources: Mapping[str, Source]) -> list[Block]:
+def _item(entry: FoundEntry, item: FoundItem, view: FindingsView) -> list[Block]:
     """`*1.* What it says [1]✓`, its code, and the place with what checking found."""
-    source = sources.get(item.source_id)
-    said = plain(marked_text(item.text, answer.claims), ITEM_ROOM)
-    said = said or (f"Code of {plain(source.title, 100)}" if source else "…")
+    source = entry.source
+    said = plain(entry.text, ITEM_ROOM) or (f"Code of {plain(source.title, 100)}" if source else "…")
     blocks = [section(f"*{item.number}.* {said}")]
     rest = ""
     if item.code:
-        shown = excerpt(item.code, MAX_CODE_CHARS if fits_in_chat(item.code) else LONG_CODE)
-        blocks.append(preformatted(shown.text))
-        rest = rest_of(item, shown.left_out, view)
-    place = place_of(source) if source else ""
-    said_of_it = [plain(rest, ABOUT_ROOM), place, plain(about(item), ABOUT_ROOM)]
+        code = excerpt(item.code, MAX_CODE_CHARS if fits_in_chat(item.code) else LONG_CODE)
+        blocks.append(preformatted(code.text))
+        rest = rest_of(item, code.left_out, view)
+    said_of_it = [plain(rest, ABOUT_ROOM), place_of(source) if source else "", plain(about(item), ABOUT_ROOM)]
     blocks.append(context(" · ".join(filter(None, said_of_it)) or "…"))
     return blocks
 
 
-def _report(view: FindingsView, answer: ResearchAnswer) -> list[Block]:
-    """The abstract, and what else is on the page."""
-    texts = dict(view.sections)
-    if not texts:
-        return []
-    abstract = fit(printable(marked_text(texts.get("Abstract", ""), answer.claims)).strip(), SECTION_LIMIT, escaped)
-    others = " · ".join(plain(title, 40) for title in texts if title not in ("", "Abstract"))
-    return [
-        section(f"*{TITLES['freeform']}*"),
-        *([section(abstract)] if abstract else []),
-        *([context(f"On the page: {others}")] if others else []),
-    ]
+def check_blocks(checks: Sequence[CheckedClaim], sources: Sequence[Source]) -> list[Block]:
+    by_id = {source.id: source for source in sources}
+    blocks = [section(_claim_text(check, by_id)) for check in checks[:SHOWN_CLAIMS]]
+    if len(checks) > SHOWN_CLAIMS:
+        blocks.append(context(f"and {wording.counted(len(checks) - SHOWN_CLAIMS, 'claim')} more on the page"))
+    return blocks
+
+
+def _claim_text(check: CheckedClaim, sources: dict[str, Source]) -> str:
+    """`✅ *Supported*: “…”`, then for each side the first quote with its source; within a section's limit."""
+    head = f"{ICONS[check.stand]} *{wording.STANDS[check.stand.value]}*: “{plain(check.claim, CLAIM_ROOM)}”"
+    lines = [_quote_lines(entry, sources, is_for=True) for entry in check.supporting[:QUOTES_A_SIDE]]
+    lines += [_quote_lines(entry, sources, is_for=False) for entry in check.contradicting[:QUOTES_A_SIDE]]
+    whole = "\n".join([head, *lines])
+    return whole if len(whole) < SECTION_LIMIT else head
+
+
+def _quote_lines(entry: Evidence, sources: dict[str, Source], *, is_for: bool) -> str:
+    said = wording.evidence_line(entry.quote, entry.verdict, is_for=is_for)
+    source = sources.get(entry.source_id)
+    where = f" [{source.number}] {place_of(source)}" if source else ""
+    return f"> {plain(said, QUOTE_ROOM)}{where}"

@@ -1,35 +1,25 @@
-"""What the app says of itself: the App Home of each person, and a welcome to whoever installed it."""
+"""What the app says of itself: the App Home of each person, how to ask, and a welcome to whoever installed it."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from slack_sdk.web.async_client import AsyncWebClient
 
-from adapters.chat.slack.blocks import (
-    SECTION_LIMIT,
-    Block,
-    SlackMessage,
-    context,
-    divider,
-    escaped,
-    header,
-    message,
-    plain,
-    section,
-)
+from adapters.chat.slack.blocks import SECTION_LIMIT, Block, context, divider, escaped, header, plain, section
 from adapters.chat.slack.client import FAULTS, Workspace, reason
-from adapters.chat.slack.help import help_blocks
-from adapters.chat.slack.poster import Mark, Spot, post
+from adapters.chat.slack.message import SlackMessage, message
+from adapters.chat.slack.poster import Mark, ThreadAddress, post
 from adapters.chat.slack.translate import Payload, tenant_of
-from core import wording
 from core.answer import JobResult
 from core.errors import GorkdError
-from core.help import HOW_TO_READ
+from core.help import HOW_TO_ASK, HOW_TO_READ, Typed, help_entries, mode_entries
 from core.job import JobStatus, ResearchJob, Scope
 from core.page_links import PageLinks, is_private
+from core.presentation import wording
 
 if TYPE_CHECKING:
     from core.researcher import Researcher
@@ -40,6 +30,14 @@ INVITE = "Invite me to a channel with `/invite @gorkd`; the answer comes in a th
 
 _log = logging.getLogger(__name__)
 Answered = tuple[ResearchJob, JobResult | None]
+TYPED = Typed(
+    ask="/research",
+    menu="More message shortcuts",
+    reply="write in the thread of an answer",
+    options='in the question, as in `mode:deep top_k:8 context:"for a child"`',
+    history="/research history",
+    settings="/research settings",
+)
 
 
 class Home:
@@ -101,7 +99,7 @@ async def welcome(client: AsyncWebClient, user: str, key: str) -> None:
     """To whoever installed the app, in direct messages; `key` names the installation."""
     try:
         opened = await client.conversations_open(users=user)
-        await post(client, Spot(str(opened["channel"]["id"])), welcome_message(), Mark(f"welcome:{key}"))
+        await post(client, ThreadAddress(str(opened["channel"]["id"])), welcome_message(), Mark(f"welcome:{key}"))
     except FAULTS as exc:
         _log.warning("nobody was welcomed", extra={"reason": reason(exc)})
 
@@ -135,3 +133,15 @@ async def _is_full_member(client: AsyncWebClient, user: str) -> bool:
         return False
     closed = ("is_restricted", "is_ultra_restricted", "is_stranger", "is_bot", "deleted")
     return bool(described) and not any(described.get(word) for word in closed)
+
+
+def help_blocks() -> list[Block]:
+    """What can be done, and the modes."""
+    how = "\n".join(f"*{what}* {words}" for what, words in help_entries(TYPED))
+    modes = "\n".join(f"• `{name}`: {words}" for name, words in mode_entries())
+    return [section(how), section(f"*Modes*\n{modes}")]
+
+
+def help_message() -> SlackMessage:
+    spoken = " ".join(f"{what} {words}" for what, words in help_entries(TYPED))
+    return replace(message(f"{HOW_TO_ASK}. {spoken}", [section(f"*{HOW_TO_ASK}*"), *help_blocks()]), is_aside=True)

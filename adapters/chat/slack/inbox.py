@@ -20,7 +20,7 @@ from core.errors import GorkdError
 from core.job import Scope
 
 if TYPE_CHECKING:
-    from adapters.chat.turns import ChatTurns
+    from adapters.chat.live import ChatTurns
     from core.delivery import OpenMessages
 
 INBOX = f"{PLATFORM}:inbox"  # as a platform of its own: other messages without a job are the library's

@@ -1,4 +1,4 @@
-"""The workspaces that have installed the app: slack_sdk's installation store on our records, and tokens kept fresh.
+"""The workspaces that have installed the app: slack_sdk's installation store on our records, with tokens kept fresh.
 
 Which token belongs to a team is read from the records with every event, so that an installation or its end counts
 in all processes at once; Slack itself is asked for nothing before an acknowledgement.
@@ -19,9 +19,9 @@ from slack_sdk.oauth.installation_store import Bot, Installation
 from slack_sdk.oauth.installation_store.async_installation_store import AsyncInstallationStore
 from slack_sdk.oauth.token_rotation.async_rotator import AsyncTokenRotator
 
-from adapters.chat.slack.client import FAULTS, Client, NotInstalled, Workspace, reason
-from adapters.chat.slack.stream import StreamGate
-from adapters.chat.slack.translate import tenant_of
+from adapters.chat.slack.client import FAULTS, Client, NotInstalled, StreamGate, Workspace, reason
+from adapters.chat.slack.translate import Payload, tenant_of
+from core.departures import Tenancy
 from core.errors import GorkdError, StoreError
 from core.ports import TokenStore, Turns
 
@@ -153,3 +153,22 @@ class InstalledWorkspaces:
             await self._turns.give_back(turn, holder)
         except GorkdError as error:
             _log.warning("turn not given back", extra={"turn": turn, "error": str(error)})
+
+
+async def hear_departure(body: Payload, tenancy: Tenancy) -> None:
+    """`app_uninstalled`, or `tokens_revoked`, which counts where it is the bot's. Returns when it is noted.
+
+    One that was sent before the app was installed again (Slack repeats what nobody acknowledged) says nothing any
+    more: installing has erased what was there before. Raises `StoreError`.
+    """
+    event, team_id = body.get("event") or {}, str(body.get("team_id") or "")
+    is_of_bot = event.get("type") != "tokens_revoked" or bool((event.get("tokens") or {}).get("bot"))
+    if not team_id or not is_of_bot:
+        return
+    installations = Installations(tenancy.tokens)
+    known = await installations.async_find_bot(enterprise_id=None, team_id=team_id)
+    if known is not None and int(known.installed_at) > int(body.get("event_time") or 0):
+        _log.info("the end of an earlier installation", extra={"team": team_id})
+        return
+    await tenancy.leaving.leave(tenant_of(team_id))
+    await installations.async_delete_bot(enterprise_id=None, team_id=team_id)

@@ -3,36 +3,49 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
+from typing import Any
 
 from aiohttp import ClientSession
 
 from adapters.chat.library import LiveTalks
 from adapters.chat.slack import translate
-from adapters.chat.slack.admins import Admins
-from adapters.chat.slack.blocks import Block, SlackMessage
-from adapters.chat.slack.client import FAULTS, Workspace, Workspaces, reason
+from adapters.chat.slack.blocks import LABEL_LIMIT, Block, entry, label, modal, text_input
+from adapters.chat.slack.client import Workspace, Workspaces, open_view
 from adapters.chat.slack.files import download
 from adapters.chat.slack.inbox import Inbox, Letter
-from adapters.chat.slack.library_modals import ADD, Asked, ask_modal, paper_options, wish_modal
 from adapters.chat.slack.library_render import Press
-from adapters.chat.slack.reply import Lodging, SlackReply
-from adapters.chat.slack.threads import Threads, named
+from adapters.chat.slack.message import SlackMessage
+from adapters.chat.slack.reply import SlackAddress, SlackReply
+from adapters.chat.slack.threads import Admins, Threads, named
 from adapters.chat.slack.translate import Payload, Place, Said, SlackFile
 from core.errors import GorkdError
 from core.library.adding import Incoming
 from core.library.ingest import MAX_PAPER_BYTES
+from core.library.paper import Paper
 from core.library.session import Speaker
 from core.library.states import COMMANDS, read_command
 from core.library.words import NO, YES, Addition, Words, read_addition
+from core.presentation import wording
 
 NOTED_WITHIN_S = 0.3  # what is said has been noted with its message by then
 SUGGEST_WITHIN_S = 2.0  # Slack shows nothing that comes after three
 
 _log = logging.getLogger(__name__)
+ASK, WISH = "library_ask", "library_wish"  # callback ids
+COMMAND, ARGUMENT, PAPER = "library_command", "library_argument", "library_paper"
+ADD = "add"
+OPTIONS_LIMIT = 100  # of a select
+OPTION_VALUE_LIMIT = 150
+ARGUMENT_LIMIT = 1000
+OF_A_PAPER = tuple(
+    name for name, rule in COMMANDS.items() if rule.takes_paper and name != "summarize"
+)  # of the library
+DOES = {ADD: "add a paper by arXiv id, DOI or address", **{name: rule.does for name, rule in COMMANDS.items()}}
 
 
 @dataclass(frozen=True)
@@ -77,10 +90,7 @@ class SlackLibrary:
             return
         team, user, trigger = str(command.get("team_id") or ""), str(command["user_id"]), str(command["trigger_id"])
         workspace, asked = await self.workspaces.find(team), _asked(command)
-        try:
-            await workspace.client.views_open(trigger_id=trigger, view=ask_modal(asked))
-        except FAULTS as exc:
-            _log.warning("modal not opened", extra={"reason": reason(exc)})
+        if not await open_view(workspace, trigger, ask_modal(asked)):
             await self._say(workspace, user, asked, "help", key=trigger)
 
     async def submitted(self, body: Payload, text: str) -> None:
@@ -120,10 +130,7 @@ class SlackLibrary:
         """Improve: asks what is to be better, while the trigger lives."""
         _, asked, key = _pressed(body)
         workspace = await self.workspaces.find(_id(body, "team"))
-        try:
-            await workspace.client.views_open(trigger_id=str(body.get("trigger_id") or ""), view=wish_modal(asked))
-        except FAULTS as exc:
-            _log.warning("modal not opened", extra={"reason": reason(exc)})
+        if not await open_view(workspace, str(body.get("trigger_id") or ""), wish_modal(asked)):
             await self._say(workspace, _id(body, "user"), asked, "help", key=key)
 
     async def meant(self, workspace: Workspace, said: Said, *, is_addressed: bool) -> Words | Addition | None:
@@ -187,14 +194,14 @@ class SlackLibrary:
         place = await self.threads.place(workspace, asked.channel, user)
         thread = asked.thread or _own_thread(place)
         is_admin = place.is_direct or (needs_admin and await self.admins.is_admin(workspace, user))
-        lodging = Lodging(
+        at = SlackAddress(
             place.team_id, user, key, place.channel_id, asked.thread_ts,
             conversation=thread, response_url=asked.response_url,
         )  # fmt: skip
         speaker = Speaker(
             place.scope, thread, user, is_admin=is_admin, key=f"{place.team_id}:{key}", channel=place.public_id
         )
-        return speaker, SlackReply(workspace, lodging)
+        return speaker, SlackReply(workspace, at)
 
     def _incoming(self, workspace: Workspace, file: SlackFile) -> Incoming:
         load = partial(download, file, workspace, self.session, api_url=self.api_url, max_bytes=MAX_PAPER_BYTES)
@@ -238,3 +245,81 @@ def _pressed(body: Payload) -> tuple[Press | None, Asked, str]:
 
 def _id(body: Payload, name: str) -> str:
     return str((body.get(name) or {}).get("id") or "")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Where a modal was opened, kept in it: a submission does not say. `thread` is "" for the place's own talk, `about`
+    the tag of what a button stood under.
+    """
+
+    channel: str
+    thread_ts: str = ""
+    thread: str = ""
+    response_url: str = ""
+    about: str = ""
+
+    @property
+    def metadata(self) -> str:
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def of(cls, view: Mapping[str, Any]) -> Asked:
+        kept = json.loads(str(view.get("private_metadata") or "{}"))
+        return cls(**{name: str(kept.get(name) or "") for name in cls.__dataclass_fields__})
+
+
+def ask_modal(asked: Asked) -> Block:
+    """Any command, with a paper of the library or with words."""
+    options: list[Block] = [_option(f"{name}: {does}", name) for name, does in DOES.items()]
+    research = next(option for option in options if option["value"] == "research")
+    command: Block = {"type": "static_select", "options": [*options], "initial_option": research}
+    words = text_input(ARGUMENT_LIMIT, "A question, feedback, an arXiv id, or page 3", is_long=False)
+    paper: Block = {"type": "external_select", "min_query_length": 0}
+    paper["placeholder"] = label("Find by id or title", 150)
+    blocks = [
+        entry(COMMAND, "What to do", command),
+        entry(ARGUMENT, "Words", words, is_optional=True),
+        entry(PAPER, f"Paper (for {', '.join(OF_A_PAPER[:2])} and the like)", paper, is_optional=True),
+    ]
+    return modal(ASK, "Paper library", blocks, submit="Go", metadata=asked.metadata)
+
+
+def wish_modal(asked: Asked) -> Block:
+    """What `improve` is to mind."""
+    field = entry(ARGUMENT, wording.IMPROVE_LABEL, text_input(ARGUMENT_LIMIT, wording.IMPROVE_HINT))
+    return modal(WISH, wording.IMPROVE_TITLE, [field], submit=wording.IMPROVE, metadata=asked.metadata)
+
+
+def said_in_modal(view: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
+    """What was said, as one would type it; and what is missing by block id, as Slack shows it beside the field."""
+    words = _given(view, ARGUMENT)
+    if view.get("callback_id") == WISH:
+        return f"improve {words}".strip(), {}
+    command, paper = _given(view, COMMAND), _given(view, PAPER)
+    takes_paper = command in OF_A_PAPER
+    argument = f"{paper} {words}".strip() if takes_paper else words
+    rule = COMMANDS.get(command)
+    needs = command == ADD or (rule is not None and bool(rule.argument) and rule.needs_argument)
+    if needs and not argument:
+        return "", ({PAPER: "Pick a paper, or write its number above."} if takes_paper else {ARGUMENT: "Say what."})
+    return f"{command} {argument}".strip(), {}
+
+
+def paper_options(papers: Sequence[Paper], wanted: str) -> list[Block]:
+    """Papers whose id or title has `wanted` in it; those whose id Slack cannot take are left out."""
+    wanted = wanted.casefold().strip()
+    fitting = [paper for paper in papers if wanted in f"{paper.id} {paper.title}".casefold()]
+    kept = [paper for paper in fitting if len(paper.id) <= OPTION_VALUE_LIMIT]
+    return [_option(f"{paper.id} {paper.title}", paper.id) for paper in kept[:OPTIONS_LIMIT]]
+
+
+def _given(view: Mapping[str, Any], field: str) -> str:
+    """A field's value, "" where nothing was given."""
+    values = (view.get("state") or {}).get("values") or {}
+    given: Mapping[str, Any] = (values.get(field) or {}).get(field) or {}
+    return str((given.get("selected_option") or {}).get("value") or given.get("value") or "").strip()
+
+
+def _option(text: str, value: str) -> Block:
+    return {"text": label(text, LABEL_LIMIT), "value": value}

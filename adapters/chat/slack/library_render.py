@@ -12,27 +12,24 @@ from adapters.chat.fitting import fit, last_lines, units
 from adapters.chat.slack.blocks import (
     SECTION_LIMIT,
     Block,
-    SlackMessage,
     actions,
     button,
     context,
     escaped,
     header,
     link_button,
-    message,
     plain,
     section,
-    sentence_message,
 )
+from adapters.chat.slack.message import SlackMessage, Upload, message, sentence_message
 from adapters.chat.slack.render import CANCEL, VIEW
-from adapters.chat.slack.uploads import Upload
 from core.library import wording
 from core.library.session import Said, Speaker
 from core.library.states import COMMANDS
 from core.page_links import PageLinks, PaperPlace
-from core.render import cut, one_line, printable
-from core.wording import CANCEL as CANCEL_LABEL
-from core.wording import VIEW_FULL_ANALYSIS
+from core.presentation.render import cut, one_line, printable
+from core.presentation.wording import CANCEL as CANCEL_LABEL
+from core.presentation.wording import VIEW_FULL_ANALYSIS
 
 OPEN, IMPROVE, SAVE, PDF = "library_open", "library_improve", "library_save", "library_pdf"
 MAX_SECTIONS = 12  # of a reply; three screens, and `save` gives all of it

@@ -31,10 +31,10 @@ from adapters.chat.slack.home import welcome
 from adapters.chat.slack.installations import Installations
 from adapters.chat.slack.settings import SCOPES, SlackSettings
 from adapters.chat.slack.translate import tenant_of
-from core import wording
 from core.departures import Leaving, Tenancy
 from core.errors import GorkdError
 from core.ports import OneTimeStates
+from core.presentation import wording
 
 INSTALL, REDIRECT = "/slack/install", "/slack/oauth_redirect"
 STATE_LIFE = timedelta(minutes=10)  # as long as Bolt's cookie

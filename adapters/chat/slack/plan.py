@@ -12,14 +12,14 @@ from typing import Literal
 
 from adapters.chat.fitting import fit, units
 from adapters.chat.slack.blocks import SECTION_LIMIT, Block, escaped, plain, prose, section
-from core import wording
 from core.answer import Verdict
 from core.deep.card import Card
 from core.deep.state import Coverage
 from core.events import Json
 from core.evidence.citations import MARKS
 from core.job import JobStatus
-from core.render import MARKER
+from core.presentation import wording
+from core.presentation.card import said_so_far, stage_states
 from core.snapshot import Snapshot
 
 TASK_LIMIT = 256  # characters of a task's title, details and output (docs.slack.dev, chat.appendStream)
@@ -30,7 +30,7 @@ ANSWER_ROOM = 10_000  # characters; a message holds 12,000
 
 TaskStatus = Literal["pending", "in_progress", "complete"]
 
-_STAGES = (JobStatus.PLANNING, JobStatus.SEARCHING, JobStatus.FETCHING, JobStatus.SYNTHESIZING)
+_OF_STAGE: Mapping[str, TaskStatus] = {"done": "complete", "active": "in_progress", "waiting": "pending"}
 _PASSED = frozenset(MARKS[verdict] for verdict in (Verdict.SUPPORTED, Verdict.PARTIAL, Verdict.MOVED))
 _OF_COVERAGE: Mapping[Coverage, TaskStatus] = {
     Coverage.SATISFIED: "complete",
@@ -98,11 +98,9 @@ def passed_sentences(snapshot: Snapshot) -> list[tuple[str, str]]:
     """The short answer's sentences with their marks, as far as the check has passed them and a message holds them."""
     shown: list[tuple[str, str]] = []
     room = ANSWER_ROOM
-    for sentence_id, text in snapshot.sentences.items():
-        mark = snapshot.marks.get(sentence_id, "")
-        if mark not in _PASSED or not sentence_id.startswith("summary-"):
+    for sentence_id, marked in said_so_far(snapshot, "summary-"):
+        if snapshot.marks.get(sentence_id, "") not in _PASSED:
             continue
-        marked = MARKER.sub(rf"\g<0>{mark}", text)
         room -= units(sentence_text(marked))
         if room < 0 or len(shown) == SHOWN_SENTENCES:
             break
@@ -117,15 +115,11 @@ def sentence_text(text: str) -> str:
 
 def _stage_tasks(snapshot: Snapshot) -> list[Task]:
     """Planning, searching, reading, writing: what is behind is complete, and says what came of it."""
-    names = [stage.value for stage in _STAGES]
-    now = names.index(snapshot.stage) if snapshot.stage in names else -1
-    came = {JobStatus.PLANNING: _queries(snapshot), JobStatus.FETCHING: _read(snapshot)}
-    tasks = []
-    for place, stage in enumerate(_STAGES):
-        status: TaskStatus = "complete" if place < now else "in_progress" if place == now else "pending"
-        output = came.get(stage, "") if status == "complete" else ""
-        tasks.append(Task(stage.value, wording.STATUS_MESSAGES[stage], status, output))
-    return tasks
+    came = {JobStatus.PLANNING.value: _queries(snapshot), JobStatus.FETCHING.value: _read(snapshot)}
+    return [
+        Task(name, words, _OF_STAGE[state], came.get(name, "") if state == "done" else "")
+        for name, words, state in stage_states(snapshot)
+    ]
 
 
 def _queries(snapshot: Snapshot) -> str:

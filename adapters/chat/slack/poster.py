@@ -14,9 +14,10 @@ from typing import Any, Literal
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from adapters.chat.slack.blocks import Block, SlackMessage, sentence_message
-from adapters.chat.slack.client import FAULTS, reason
-from core import wording
+from adapters.chat.slack.blocks import Block
+from adapters.chat.slack.client import FAULTS, reason, was_refused
+from adapters.chat.slack.message import SlackMessage, sentence_message
+from core.presentation import wording
 
 ATTEMPTS = 4
 PAUSE_S = 0.5  # before looking for a message whose reply was lost; doubled each time
@@ -30,7 +31,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Spot:
+class ThreadAddress:
     """A channel, and a thread in it or "" for none."""
 
     channel: str
@@ -71,7 +72,7 @@ class Mark:
         return any(str(one or "").startswith(self.task_prefix) for one in ids)
 
 
-async def post(client: AsyncWebClient, spot: Spot, message: SlackMessage, mark: Mark) -> str:
+async def post(client: AsyncWebClient, spot: ThreadAddress, message: SlackMessage, mark: Mark) -> str:
     """The new message's ts. Raises one of `FAULTS` when Slack refuses it, or did not answer in the end."""
     pause_s = PAUSE_S
     for attempt in range(1, ATTEMPTS + 1):
@@ -89,7 +90,7 @@ async def post(client: AsyncWebClient, spot: Spot, message: SlackMessage, mark: 
     raise AssertionError("the last attempt returns or raises")
 
 
-async def find(client: AsyncWebClient, spot: Spot, mark: Mark) -> str:
+async def find(client: AsyncWebClient, spot: ThreadAddress, mark: Mark) -> str:
     """The ts of the message with this mark, "" when there is none to be seen."""
     try:
         if spot.thread_ts:
@@ -166,7 +167,7 @@ async def take_away(client: AsyncWebClient, channel: str, ts: str) -> None:
         await client.chat_update(channel=channel, ts=ts, text=gone.text, blocks=as_json(gone))
 
 
-async def whisper(client: AsyncWebClient, spot: Spot, user: str, message: SlackMessage) -> bool:
+async def whisper(client: AsyncWebClient, spot: ThreadAddress, user: str, message: SlackMessage) -> bool:
     """Show it to one person only; whether Slack let us."""
     try:
         await client.chat_postEphemeral(
@@ -186,7 +187,7 @@ def as_json(message: SlackMessage) -> list[Block]:
     return [dict(block) for block in message.blocks]
 
 
-async def _post_once(client: AsyncWebClient, spot: Spot, message: SlackMessage, mark: Mark) -> str:
+async def _post_once(client: AsyncWebClient, spot: ThreadAddress, message: SlackMessage, mark: Mark) -> str:
     posted = await client.chat_postMessage(
         channel=spot.channel,
         thread_ts=spot.thread_ts or None,
@@ -197,8 +198,3 @@ async def _post_once(client: AsyncWebClient, spot: Spot, message: SlackMessage, 
         unfurl_media=False,
     )
     return str(posted["ts"])
-
-
-def was_refused(error: Exception) -> bool:
-    """Whether Slack said no, so that nothing was posted; a server error says nothing."""
-    return isinstance(error, SlackApiError) and error.response.status_code < 500

@@ -11,15 +11,16 @@ from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from adapters.chat.reply import AddressDead, FilesRefused
-from adapters.chat.slack.blocks import BLOCKS_LIMIT, SlackMessage, context, sentence_message
+from adapters.chat.slack.blocks import BLOCKS_LIMIT, context
 from adapters.chat.slack.client import FAULTS, Workspace, reason
+from adapters.chat.slack.message import SlackMessage, Upload, sentence_message
 from adapters.chat.slack.plan import Plan
-from adapters.chat.slack.poster import Mark, Part, Spot, as_json, find, post, remove, update
+from adapters.chat.slack.poster import Mark, Part, ThreadAddress, as_json, find, post, remove, update
 from adapters.chat.slack.render import SHARE, ready_message
 from adapters.chat.slack.sessions import end_session
 from adapters.chat.slack.stream import Stream
 from adapters.chat.slack.translate import PLATFORM
-from adapters.chat.slack.uploads import Upload, share, upload
+from adapters.chat.slack.uploads import share, upload
 from core.answer_files import AnswerFile
 from core.delivery import Address
 from core.events import Json
@@ -45,7 +46,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Lodging:
+class SlackAddress:
     """All that is kept of a message, to find it again after a restart.
 
     `key` marks it in Slack. `channel` "" means the direct messages of `user`, which are opened when they are
@@ -67,7 +68,7 @@ class Lodging:
     session: str = ""
 
     @classmethod
-    def read(cls, data: Mapping[str, Json]) -> Lodging:
+    def read(cls, data: Mapping[str, Json]) -> SlackAddress:
         return cls(**{name: str(data.get(name) or "") for name in cls.__dataclass_fields__})
 
 
@@ -79,13 +80,13 @@ def shown_at(team: str, channel: str, ts: str) -> Address:
 class SlackReply:
     """`is_doubtful` says that the message may have been posted by someone who died before telling."""
 
-    def __init__(self, workspace: Workspace, lodging: Lodging, *, is_doubtful: bool = False) -> None:
+    def __init__(self, workspace: Workspace, at: SlackAddress, *, is_doubtful: bool = False) -> None:
         self._workspace = workspace
         self._client = workspace.client
         self._is_doubtful = is_doubtful
         self._threaded: dict[Part, str] = {}
         self._stream: Stream | None = None
-        self.lodging = lodging
+        self.at = at
 
     @property
     def client(self) -> AsyncWebClient:
@@ -93,12 +94,12 @@ class SlackReply:
 
     @property
     def address(self) -> Address:
-        return Address(PLATFORM, dict(asdict(self.lodging)))
+        return Address(PLATFORM, dict(asdict(self.at)))
 
     @property
     def shown(self) -> Sequence[Address]:
         """The message, what hangs on it in the thread, and the files that were shared there."""
-        at = self.lodging
+        at = self.at
         stamps = [ts for ts in (at.ts, *self._threaded.values()) if ts]
         return [
             *(shown_at(at.team, at.channel, ts) for ts in stamps),
@@ -111,29 +112,33 @@ class SlackReply:
 
     async def is_posted(self) -> bool:
         """Whether the message is known to stand where it belongs, or is at least to be seen there."""
-        at = self.lodging
+        at = self.at
         self._is_doubtful = True
         is_elsewhere = not at.channel  # direct messages that are yet to be opened: not worth a look
-        return bool(at.ts) or is_elsewhere or bool(await find(self._client, Spot(at.channel, at.thread_ts), self._mark))
+        return (
+            bool(at.ts)
+            or is_elsewhere
+            or bool(await find(self._client, ThreadAddress(at.channel, at.thread_ts), self._mark))
+        )
 
     async def take(self, files: Sequence[AnswerFile | Upload], /) -> None:
         """Upload them, unless whoever kept the address had done so: what nobody shares, Slack drops again."""
-        if files and self.lodging.files:
+        if files and self.at.files:
             return
         ids = [await upload(self._client, file) for file in files]
-        self.lodging = replace(self.lodging, files=",".join(ids))
+        self.at = replace(self.at, files=",".join(ids))
 
     async def edit(self, message: SlackMessage, /) -> None:
         """Raises one of `FAULTS`, `AddressDead`, `FilesRefused`, or `StoppedByPerson`."""
         if message.plan is not None and await self._streamed(message.plan):
             return
         await self._end_stream()
-        at = self.lodging
+        at = self.at
         if message.is_aside and not at.ts and at.response_url and await self.respond(message):
             return
         if not at.ts:
             await self._settle(message)
-        if self.lodging.ts and self.lodging.ts == at.ts:
+        if self.at.ts and self.at.ts == at.ts:
             try:
                 mark = self._mark if at.streamed else None
                 await update(self._client, at.channel, at.ts, self._fitting(message), mark)
@@ -143,35 +148,35 @@ class SlackReply:
                 raise
         if message.threaded:
             await self._post_in_thread(message.threaded, "sources")
-        if message.is_answer and self.lodging.files:
-            await share(self._client, self.lodging.files.split(","), self._thread)
+        if message.is_answer and self.at.files:
+            await share(self._client, self.at.files.split(","), self._thread)
         if message.files:
             await self._attach(message)
         await self._end_session(message)
 
     async def _end_session(self, message: SlackMessage) -> None:
         """With whatever is no progress."""
-        at = self.lodging
+        at = self.at
         if at.session and message.plan is None:
-            self.lodging = replace(at, session="")
+            self.at = replace(at, session="")
             await end_session(self._client, at.channel, at.thread_ts)
 
     async def _attach(self, message: SlackMessage) -> None:
         """No picture may cost a message: without them it says so, and of another file no more than that."""
         try:
             await self.take(message.files)
-            await share(self._client, self.lodging.files.split(","), self._thread)
+            await share(self._client, self.at.files.split(","), self._thread)
         except FilesRefused as exc:
             _log.warning("message without its files", extra={"reason": str(exc)})
             told = sentence_message(NO_FILES)
             if all(file.description for file in message.files):
                 told = replace(message, blocks=(*message.blocks[: BLOCKS_LIMIT - 1], context(NO_FILES)), files=())
-            await update(self._client, self.lodging.channel, self.lodging.ts, self._fitting(told))
+            await update(self._client, self.at.channel, self.at.ts, self._fitting(told))
 
     async def repost(self, message: SlackMessage, job_id: str, /) -> None:
         """In a new message where the old one was. Raises as `edit` does."""
-        old = self.lodging
-        self.lodging = replace(old, ts="", key=f"{old.key}+", streamed="")
+        old = self.at
+        self.at = replace(old, ts="", key=f"{old.key}+", streamed="")
         self._is_doubtful, self._stream = True, None
         await self.edit(message)
         if old.streamed:
@@ -185,15 +190,15 @@ class SlackReply:
         """Whether `plan` is shown in a stream; a message that was posted, or may have been, becomes none."""
         if self._stream is not None:
             return await self._stream.show(plan)
-        at, gate = self.lodging, self._workspace.streams
+        at, gate = self.at, self._workspace.streams
         if gate is None or at.ts or self._is_doubtful:
             return False
-        spot = Spot(at.channel, at.thread_ts)
+        spot = ThreadAddress(at.channel, at.thread_ts)
         stream = await Stream.start(self._client, gate, spot, self._mark, plan, user=at.user, team=at.team)
         if stream is None:
             return False
         self._stream = stream
-        self.lodging = replace(at, ts=stream.ts, streamed="yes")
+        self.at = replace(at, ts=stream.ts, streamed="yes")
         return True
 
     async def _end_stream(self) -> None:
@@ -210,40 +215,40 @@ class SlackReply:
 
     async def _settle(self, message: SlackMessage) -> None:
         """Post it where it was asked, else in the asker's direct messages. What was found there is updated."""
-        if not self.lodging.channel:
+        if not self.at.channel:
             await self._move_to_messages()
         try:
             await self._post_or_find(message)
         except SlackApiError as exc:
             if reason(exc) in LAPSED:
                 raise
-            if reason(exc) not in CLOSED or self.lodging.channel.startswith("D"):
+            if reason(exc) not in CLOSED or self.at.channel.startswith("D"):
                 raise AddressDead(reason(exc)) from exc
-            _log.info("may not post here", extra={"channel": self.lodging.channel, "reason": reason(exc)})
+            _log.info("may not post here", extra={"channel": self.at.channel, "reason": reason(exc)})
             await self.respond(sentence_message(IN_MESSAGES))
             await self._move_to_messages()
             await self._post_or_find(message)
 
     async def _post_or_find(self, message: SlackMessage) -> None:
-        spot = Spot(self.lodging.channel, self.lodging.thread_ts)
+        spot = ThreadAddress(self.at.channel, self.at.thread_ts)
         found = await find(self._client, spot, self._mark) if self._is_doubtful else ""
         if found:
             await update(self._client, spot.channel, found, self._fitting(message), self._mark)
         ts = found or await post(self._client, spot, self._fitting(message), self._mark)
-        self.lodging = replace(self.lodging, ts=ts)
+        self.at = replace(self.at, ts=ts)
 
     async def _move_to_messages(self) -> None:
         try:
-            opened = await self._client.conversations_open(users=self.lodging.user)
+            opened = await self._client.conversations_open(users=self.at.user)
         except SlackApiError as exc:
             if reason(exc) in LAPSED:
                 raise
             raise AddressDead(reason(exc)) from exc
-        self.lodging = replace(self.lodging, channel=str(opened["channel"]["id"]), thread_ts="")
+        self.at = replace(self.at, channel=str(opened["channel"]["id"]), thread_ts="")
 
     async def _post_in_thread(self, message: SlackMessage, part: Part) -> None:
         """Once, however often it is asked for, and by whom."""
-        at = self.lodging
+        at = self.at
         mark, spot = Mark(at.key, part, at.conversation), self._thread
         may_be_there = self._is_doubtful or part in self._threaded
         self._threaded.setdefault(part, "")
@@ -252,7 +257,7 @@ class SlackReply:
 
     async def respond(self, message: SlackMessage) -> bool:
         """To the asker alone, through the address Slack gave for it; whether that was still open."""
-        url = self.lodging.response_url
+        url = self.at.response_url
         if not url:
             return False
         body = {"response_type": "ephemeral", "replace_original": False, "text": message.text}
@@ -270,12 +275,12 @@ class SlackReply:
 
     def _fitting(self, message: SlackMessage) -> SlackMessage:
         """Nobody else reads direct messages, so nothing is shared from there."""
-        return message.without(SHARE) if self.lodging.channel.startswith("D") else message
+        return message.without(SHARE) if self.at.channel.startswith("D") else message
 
     @property
-    def _thread(self) -> Spot:
-        return Spot(self.lodging.channel, self.lodging.thread_ts or self.lodging.ts)
+    def _thread(self) -> ThreadAddress:
+        return ThreadAddress(self.at.channel, self.at.thread_ts or self.at.ts)
 
     @property
     def _mark(self) -> Mark:
-        return Mark(self.lodging.key, "answer", self.lodging.conversation)
+        return Mark(self.at.key, "answer", self.at.conversation)

@@ -12,17 +12,18 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from adapters.chat.slack.blocks import TITLE_LIMIT, Block, context, label, sentence_message
-from adapters.chat.slack.client import FAULTS, Workspace, reason
+from adapters.chat.slack.blocks import Block, context, entry, label, modal
+from adapters.chat.slack.client import Workspace, open_view
 from adapters.chat.slack.desk import Desk, key_of
 from adapters.chat.slack.files import read_files
 from adapters.chat.slack.inbox import Letter
-from adapters.chat.slack.reply import Lodging, SlackReply
+from adapters.chat.slack.message import sentence_message
+from adapters.chat.slack.reply import SlackAddress, SlackReply
 from adapters.chat.slack.translate import PLATFORM, SlackFile, described_file
-from core import wording
 from core.attachments import Attachment
 from core.errors import GorkdError
 from core.job import ResearchJob, ResearchRequest
+from core.presentation import wording
 from core.section.asking import CHOICES, check_request, words_for
 
 SECTION_COMMAND, SECTION_FORM = "/section", "section"
@@ -62,12 +63,8 @@ class Sections:
         names = ("team_id", "channel_id", "user_id", "response_url")
         asked = _Asked(*(str(command.get(name) or "") for name in names))
         chosen = str(command.get("text") or "").strip().lower()
-        try:
-            await workspace.client.views_open(
-                trigger_id=str(command["trigger_id"]), view=section_modal(json.dumps(asdict(asked)), chosen)
-            )
-        except FAULTS as exc:
-            _log.warning("modal did not open", extra={"reason": reason(exc)})
+        view = section_modal(json.dumps(asdict(asked)), chosen)
+        if not await open_view(workspace, str(command["trigger_id"]), view):
             await self._tell(workspace, asked, wording.SOMETHING_BROKE)
 
     async def submitted(self, body: Mapping[str, Any], ack: Ack) -> None:
@@ -100,8 +97,8 @@ class Sections:
             await self._begin(workspace, asked, view_id, which, attachments)
 
     async def _tell(self, workspace: Workspace, asked: _Asked, sentence: str) -> None:
-        lodging = Lodging(asked.team, asked.user, "", response_url=asked.response_url)
-        await SlackReply(workspace, lodging).respond(sentence_message(sentence))
+        at = SlackAddress(asked.team, asked.user, "", response_url=asked.response_url)
+        await SlackReply(workspace, at).respond(sentence_message(sentence))
 
     async def _read(self, workspace: Workspace, which: str, files: Sequence[SlackFile]) -> list[Attachment]:
         """Raises `GorkdError` for files that cannot be read, or that no section can be begun from."""
@@ -118,11 +115,11 @@ class Sections:
         conversation = f"{PLATFORM}:{asked.channel}:{key}"
         is_private = place.settings.visibility == "private"
         shown_in = "" if is_private and not place.is_direct else place.channel_id
-        lodging = Lodging(
+        at = SlackAddress(
             place.team_id, place.user_id, key, shown_in,
             conversation=conversation, response_url=asked.response_url,
         )  # fmt: skip
-        reply = SlackReply(workspace, lodging)
+        reply = SlackReply(workspace, at)
         request = ResearchRequest(
             words_for(which),
             place.own_scope if is_private else place.scope,
@@ -146,32 +143,22 @@ def _asked_in(view: Mapping[str, Any]) -> _Asked:
 def section_modal(asked: str, chosen: str = "") -> Block:
     """`asked` comes back with what is submitted; `chosen` is the section that stands there first."""
     options: list[Block] = [{"text": label(title, 75), "value": name} for name, title in CHOICES.items()]
-    which: Block = {"type": "static_select", "action_id": WHICH, "options": [*options]}
+    which: Block = {"type": "static_select", "options": [*options]}
     initial = next((option for option in options if option["value"] == chosen), None)
     if initial is not None:
         which["initial_option"] = initial
-    return {
-        "type": "modal",
-        "callback_id": SECTION_FORM,
-        "private_metadata": asked,
-        "title": label(FORM_TITLE, TITLE_LIMIT),
-        "submit": label("Write", TITLE_LIMIT),
-        "close": label(wording.CANCEL, TITLE_LIMIT),
-        "blocks": [
-            {"type": "input", "block_id": WHICH, "label": label("Section", 150), "element": which},
-            _file_input(CONTEXT, "Context: what the paper is about", "YAML or JSON with concept.description"),
-            _file_input(EXPERIMENT, "Experiment: what was done and found", "YAML or JSON", is_optional=True),
-            context(FORM_HELP),
-        ],
-    }
+    blocks = [
+        entry(WHICH, "Section", which),
+        _file_input(CONTEXT, "Context: what the paper is about", "YAML or JSON with concept.description"),
+        _file_input(EXPERIMENT, "Experiment: what was done and found", "YAML or JSON", is_optional=True),
+        context(FORM_HELP),
+    ]
+    return modal(SECTION_FORM, FORM_TITLE, blocks, submit="Write", metadata=asked)
 
 
 def _file_input(name: str, text: str, hint: str, *, is_optional: bool = False) -> Block:
-    element: Block = {"type": "file_input", "action_id": name, "filetypes": ["yaml", "yml", "json"], "max_files": 1}
-    return {
-        "type": "input", "block_id": name, "optional": is_optional,
-        "label": label(text, 150), "hint": label(hint, 150), "element": element,
-    }  # fmt: skip
+    element: Block = {"type": "file_input", "filetypes": ["yaml", "yml", "json"], "max_files": 1}
+    return entry(name, text, element, is_optional=is_optional, hint=hint)
 
 
 def chosen_in(view: Mapping[str, Any]) -> tuple[str, list[SlackFile]]:

@@ -7,44 +7,17 @@ stream can; only a person's Stop is more than that. Nothing is ever appended twi
 from __future__ import annotations
 
 import logging
-import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
 
-from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from adapters.chat.reply import StoppedByPerson
-from adapters.chat.slack.client import FAULTS, reason, wait_s
+from adapters.chat.slack.client import FAULTS, RATE_LIMITED, StreamGate, reason, was_refused
 from adapters.chat.slack.plan import Plan
-from adapters.chat.slack.poster import Mark, Spot, find, stop_stream, was_refused
+from adapters.chat.slack.poster import Mark, ThreadAddress, find, stop_stream
 
-STREAM_LIFE_S = 270.0  # Slack ends a stream about 5 min after its start
-LIMITED = frozenset({"ratelimited", "rate_limited"})
-PASSING = frozenset({"not_in_channel", "channel_not_found", "user_not_found"})  # an invitation ends them
 STOPPED = "stopped_by_user"
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass
-class StreamGate:
-    """What is known of a workspace: which channels take no streams, and until when Slack asks for silence."""
-
-    life_s: float = STREAM_LIFE_S
-    clock: Callable[[], float] = time.monotonic
-    refusing: set[str] = field(default_factory=set)
-    quiet_until: float = 0.0
-
-    def is_open(self, channel: str) -> bool:
-        return channel not in self.refusing and self.clock() >= self.quiet_until
-
-    def refused(self, channel: str, error: Exception) -> None:
-        """Remember it; a limit passes, and so may a refusal, but most would come again."""
-        if isinstance(error, SlackApiError) and reason(error) in LIMITED:
-            self.quiet_until = self.clock() + wait_s(error.response.headers)
-        elif was_refused(error) and reason(error) not in PASSING:
-            self.refusing.add(channel)
 
 
 class Stream:
@@ -58,7 +31,15 @@ class Stream:
 
     @classmethod
     async def start(
-        cls, client: AsyncWebClient, gate: StreamGate, spot: Spot, mark: Mark, plan: Plan, *, user: str, team: str
+        cls,
+        client: AsyncWebClient,
+        gate: StreamGate,
+        spot: ThreadAddress,
+        mark: Mark,
+        plan: Plan,
+        *,
+        user: str,
+        team: str,
     ) -> Stream | None:
         """A new message in the thread of `spot`; None where Slack gives none.
 
@@ -100,7 +81,7 @@ class Stream:
         except FAULTS as exc:
             if reason(exc) == STOPPED:
                 raise StoppedByPerson(self.ts) from exc
-            if reason(exc) in LIMITED:
+            if reason(exc) in RATE_LIMITED:
                 self._gate.refused(self._channel, exc)
                 return True
             _log.info("stream goes on by updates", extra={"channel": self._channel, "reason": reason(exc)})

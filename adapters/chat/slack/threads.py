@@ -1,4 +1,4 @@
-"""Which conversation a message belongs to, and which places are open to the whole workspace.
+"""Which conversation a message belongs to, which places are open to the whole workspace, and who its admins are.
 
 A conversation is named by its channel and first message. A thread that hangs on an answer of ours belongs
 to the conversation that answer was given in; our own records tell which, else the answer's metadata does.
@@ -11,13 +11,13 @@ import logging
 import math
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from adapters.chat.slack.client import FAULTS, Workspace, reason
 from adapters.chat.slack.poster import conversation_of
-from adapters.chat.slack.reply import Lodging, shown_at
+from adapters.chat.slack.reply import SlackAddress, shown_at
 from adapters.chat.slack.translate import PLATFORM, Place, Said, is_open_channel, scopes_of
 from core.job import ResearchJob
 from core.settings.desk import SettingsDesk
@@ -92,9 +92,9 @@ class Threads:
             self._roots.put(team, channel, root_ts, value=job.request.thread)
         return job.request.thread if job else ""
 
-    async def waiting(self, workspace: Workspace, said: Said) -> Sequence[tuple[Lodging, ResearchJob]]:
+    async def waiting(self, workspace: Workspace, said: Said) -> Sequence[tuple[SlackAddress, ResearchJob]]:
         """The jobs whose answers are still to come in the thread of a message. Raises `StoreError`."""
-        found = [(Lodging.read(one.address.data), one.job) for one in await self._researcher.undelivered(PLATFORM)]
+        found = [(SlackAddress.read(one.address.data), one.job) for one in await self._researcher.undelivered(PLATFORM)]
         here, root_ts = (workspace.team_id, said.channel_id), said.thread_ts
         return [(at, job) for at, job in found if (at.team, at.channel) == here and root_ts in (at.ts, at.thread_ts)]
 
@@ -140,3 +140,26 @@ class Threads:
 
 def named(channel: str, ts: str) -> str:
     return f"{PLATFORM}:{channel}:{ts}" if ts else f"{PLATFORM}:{channel}"
+
+
+class Admins:
+    """Asks Slack once in `REMEMBERED_S` for each person."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._known: Remembered[bool] = Remembered(REMEMBERED_S, clock)
+
+    async def is_admin(self, workspace: Workspace, user: str) -> bool:
+        """Whoever cannot be looked up is none, for a minute."""
+        known = self._known.get(workspace.team_id, user)
+        if known is not None:
+            return known
+        try:
+            described: Mapping[str, Any] = (await workspace.client.users_info(user=user)).get("user") or {}
+        except FAULTS as exc:
+            _log.warning("person is taken as no admin", extra={"reason": reason(exc)})
+            self._known.put(workspace.team_id, user, value=False, life_s=FAILED_S)
+            return False
+        is_own = not described.get("team_id") or described["team_id"] == workspace.team_id  # guests of shared channels
+        is_admin = is_own and (described.get("is_admin") is True or described.get("is_owner") is True)
+        self._known.put(workspace.team_id, user, value=is_admin)
+        return is_admin

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from aiohttp import ClientSession, ClientTimeout
@@ -16,10 +15,11 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from adapters.chat.reply import FilesRefused
 from adapters.chat.slack.client import FAULTS, Client, reason
+from adapters.chat.slack.message import Upload
 from core.answer_files import AnswerFile
 
 if TYPE_CHECKING:
-    from adapters.chat.slack.poster import Spot
+    from adapters.chat.slack.poster import ThreadAddress
 
 UPLOAD_TIMEOUT_S = 20.0  # of one file
 TRIES = 2
@@ -28,15 +28,6 @@ PAUSE_S = 0.5
 ALT_LIMIT = 1000  # characters of a description (docs.slack.dev, files.getUploadURLExternal)
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Upload:
-    """A file that goes with a message. `description` is what a screen reader says of a picture, "" for other files."""
-
-    name: str
-    content: bytes
-    description: str = ""
 
 
 async def upload(client: Client, file: AnswerFile | Upload) -> str:
@@ -62,7 +53,7 @@ async def upload(client: Client, file: AnswerFile | Upload) -> str:
     raise FilesRefused(f"{file.name}: {why}")
 
 
-async def share(client: AsyncWebClient, ids: Sequence[str], spot: Spot) -> None:
+async def share(client: AsyncWebClient, ids: Sequence[str], spot: ThreadAddress) -> None:
     """Show the uploaded files in the thread, unless they stand there already. Raises `FilesRefused`."""
     why = ""
     for _ in range(TRIES):

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from core import wording
 from core.job import JobStatus
+from core.presentation import wording
 from tests.adapters.chat.slack.house import SlackHouse
 from tests.loopback import discord_data, slack_state
 from tests.loopback.discord_house import House

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from adapters.chat.desk import Ask, Deed, Forget, Nothing, Renew, Say, Show, ShowSources, Steer, Utterance, hear, press
-from core import wording
 from core.job import JobStatus, ResearchJob
+from core.presentation import wording
 from core.steering import Steering
 from tests.fakes import make_job
 

@@ -11,12 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapters.chat.live import LiveAnswers, turn_of
+from adapters.chat.connecting import keep_resuming
+from adapters.chat.live import ChatTurns, LiveAnswers, turn_of
 from adapters.chat.reply import AddressDead, FilesRefused, Pace
-from adapters.chat.resuming import keep_resuming
-from adapters.chat.turns import ChatTurns
 from adapters.records.events import SqlEventLog
-from core import wording
 from core.answer import JobResult
 from core.answer_files import AnswerFile
 from core.budget import BudgetSpent
@@ -25,6 +23,7 @@ from core.deps import Deps
 from core.errors import StoreError
 from core.events import Event, Json
 from core.job import JobStatus, ResearchJob, ResearchRequest, Scope
+from core.presentation import wording
 from core.researcher import Researcher
 from core.snapshot import Snapshot
 from core.source import Source

@@ -23,11 +23,11 @@ from core.delivery import Address
 from core.deps import Deps
 from core.job import ResearchJob, ResearchRequest, Scope
 from core.ports import ChatRequest
+from core.presentation.wording import CHECKING_EARLIER, REFRESH, WHAT_CHANGED, earlier_answer
 from core.researcher import Researcher
 from core.runner import DirectSteps, run_job
 from core.snapshot import Snapshot
 from core.source import Source
-from core.wording import CHECKING_EARLIER, REFRESH, WHAT_CHANGED, earlier_answer
 from tests.core.test_similar import ASKED, SAME, house
 from tests.fakes import FakeModel
 from tests.golden import samples

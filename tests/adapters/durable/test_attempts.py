@@ -14,7 +14,7 @@ from core.deps import Deps
 from core.errors import StaleAttempt, StoreError
 from core.events import Event
 from core.job import JobStatus, ResearchJob
-from core.progress import Progress
+from core.presentation.progress import Progress
 from core.runner import MAX_ATTEMPTS, DirectSteps, JobCancelled, run_job
 from tests.fakes import FakeSearch, hit, make_deps, make_job
 

@@ -8,7 +8,8 @@ import bibtexparser
 import pytest
 
 from adapters.web.exports import EXPORTS
-from core.render import answer_markdown, job_json
+from core.presentation.document import answer_markdown
+from core.presentation.render import job_json
 from tests.adapters.web.conformity import conforming
 from tests.adapters.web.serving import web_app
 from tests.golden import samples

@@ -14,11 +14,11 @@ import pytest
 from aiohttp.test_utils import TestClient
 
 from adapters.web.links import JobLinks
+from adapters.web.pages import MAX_ROWS, timeline_view
 from adapters.web.source_view import hint_of, passages_of, source_view
-from adapters.web.timeline import MAX_ROWS, timeline_view
-from core import wording
 from core.answer import Citation, Claim, ConfidencePart, Evidence, JobResult, RemovedSentence, Verdict
 from core.job import JobStatus, ResearchJob, Scope
+from core.presentation import wording
 from core.source import Source
 from core.steering import Steering
 from core.tracing import Exchange, TraceEntry

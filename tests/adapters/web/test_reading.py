@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.web.links import JobLinks, live_link
-from adapters.web.reading import WINDOW_CHARS, ReadingView, reading_view
+from adapters.web.source_view import WINDOW_CHARS, ReadingView, reading_view
 from core.answer import Citation, Claim, Confidence, Conflict, ConflictPosition, Evidence, ResearchAnswer, Verdict
 from tests.fakes import make_source
 

@@ -15,7 +15,7 @@ from adapters.web.settings import WebSettings
 from core.errors import GorkdError, InvalidQuery, QueueFull, SearchFailed, SetupError, StoreError
 from core.job import JobStatus, ResearchJob, Scope
 from core.page_links import LINK_LIFE
-from core.render import job_json
+from core.presentation.render import job_json
 from tests.adapters.web.conformity import conforming
 from tests.adapters.web.serving import web_app
 from tests.golden import samples

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from core.answer import Claim, Confidence, Conflict, ConflictPosition, Evidence, ResearchAnswer, Verdict
 from core.evidence.limitations import MAX_LIMITATIONS, find_limitations, short_conflicts
 from core.job import QuestionType
+from core.presentation.wording import limitations_beside
 from core.source import SearchMetadata, Source, SourceCollection, SourceKind, SourceMetadata
-from core.wording import limitations_beside
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from core.events import Event
 from core.findings.telling import Telling
 from core.job import JobStatus
-from core.progress import Progress
+from core.presentation.progress import Progress
 from core.snapshot import Snapshot
 from tests.fakes import make_deps, make_job
 

@@ -12,15 +12,14 @@ from hypothesis import strategies as st
 from adapters.chat.discord.findings import code_block, prose_with_code
 from adapters.chat.discord.render import CONTENT_LIMIT, DiscordVoice
 from adapters.chat.fitting import units
-from adapters.chat.slack.blocks import SlackMessage
+from adapters.chat.slack.message import SlackMessage
 from adapters.chat.slack.render import SlackVoice
 from adapters.web.code import highlighted
 from core.answer import JobResult
-from core.findings.document import findings_markdown
 from core.findings.files import code_files
 from core.findings.viewing import FoundItem, read_view
 from core.job import ResearchJob
-from core.render import answer_markdown
+from core.presentation.document import answer_markdown, findings_markdown
 from tests.core.findings.pages import LONG, TICKED
 from tests.core.findings.samples import SECTIONS, found, idea, implementation
 from tests.golden import samples

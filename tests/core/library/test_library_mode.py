@@ -17,7 +17,7 @@ from core.library.answer import answer_text, synthesize_research_answer, to_sour
 from core.library.pages import PageGrounder
 from core.library.paper import Index, Paper, PaperChunk
 from core.passages import Passage
-from core.progress import Progress
+from core.presentation.progress import Progress
 from core.prompts import load_prompt
 from core.runner import DirectSteps, run_job
 from core.source import SourceKind

@@ -16,8 +16,8 @@ from bots.library import library_desk
 from core.attachments import Attachment
 from core.deps import Deps
 from core.job import LOCAL, JobStatus
-from core.latex import latex_text
 from core.library.paper import Index, Paper
+from core.presentation.latex import latex_text
 from core.runner import DirectSteps, run_job
 from core.section.keys import assign_keys, bibliography
 from tests.core.section.shelves import BRIEF, FEW, add_papers

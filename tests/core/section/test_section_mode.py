@@ -18,11 +18,11 @@ from core.job import JobStatus
 from core.library.paper import StoredChunk
 from core.modes.section import MODE, NO_PAPERS
 from core.ports import ChatDelta, ChatRequest
+from core.presentation.wording import needs_model
 from core.runner import DirectSteps, run_job
 from core.section.asking import NO_BRIEF
 from core.section.evidence import KeptEvidence
 from core.section.writing import CUT_OFF, FROM_SUMMARIES, select_for_writing
-from core.wording import needs_model
 from tests.core.section.samples import BRIEF, KEYS, PAPERS, SENTENCES, Agent, items, model, shelve, written
 from tests.fakes import Died, FakeModel, Journal, make_deps, make_job
 

@@ -15,7 +15,7 @@ from discord.http import Route
 
 from adapters.chat.discord.acks import acknowledge
 from adapters.chat.discord.bot import ResearchBot
-from adapters.chat.discord.delivery import Spot, nonce_of
+from adapters.chat.discord.delivery import MessageAddress, nonce_of
 from adapters.chat.discord.help import HISTORY_LENGTH, history_message
 from adapters.chat.discord.settings import PERMISSIONS, DiscordSettings
 from adapters.chat.discord.threads import BUSY_MESSAGES, Traffic
@@ -177,9 +177,9 @@ def test_a_channel_is_busy_after_more_than_ten_messages_in_a_minute():
 
 
 def test_an_address_survives_being_stored():
-    spot = Spot(1, 2, message_id=3, token="t", token_until=4.5, can_post=True)
+    spot = MessageAddress(1, 2, message_id=3, token="t", token_until=4.5, can_post=True)
 
-    assert Spot.of(spot.to_address()) == spot
+    assert MessageAddress.of(spot.to_address()) == spot
     assert spot.to_address().expires_at is None
     assert replace(spot, can_post=False).to_address().expires_at is not None
     assert set(spot.to_address().data) == set(asdict(spot))

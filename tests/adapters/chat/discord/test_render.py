@@ -16,12 +16,12 @@ from adapters.chat.discord.payload import DiscordMessage
 from adapters.chat.discord.render import DiscordVoice, sources_text
 from adapters.chat.discord.view import view_of
 from adapters.chat.fitting import units
-from core import wording
 from core.answer import Confidence, RemovedSentence
 from core.deep.card import Card, CardItem
 from core.deep.state import Coverage
 from core.job import Scope
 from core.page_links import PageLinks
+from core.presentation import wording
 from core.snapshot import Snapshot
 from tests.golden import samples
 from tests.golden.compare import assert_golden

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from slack_bolt.async_app import AsyncApp
 from slack_sdk.errors import SlackApiError
 
-from adapters.chat.slack.blocks import sentence_message
 from adapters.chat.slack.client import OneWorkspace, web_client
 from adapters.chat.slack.events import Signatures
-from adapters.chat.slack.poster import Mark, Spot, conversation_of, find, post
-from adapters.chat.slack.reply import Lodging, SlackReply
+from adapters.chat.slack.message import sentence_message
+from adapters.chat.slack.poster import Mark, ThreadAddress, conversation_of, find, post
+from adapters.chat.slack.reply import SlackAddress, SlackReply
 from adapters.chat.slack.socket import keep_connected
 from tests.golden import samples
 from tests.loopback.slack_api import Fault
@@ -24,7 +24,7 @@ from tests.loopback.slack_state import ADA, APP_TOKEN, BOT_TOKEN, ELSEWHERE, GEN
 from tests.loopback.slack_world import SlackWorld
 
 SECRET, NOW = "8f742231b10e8888abcd99yyyzzz85a5", 1_800_000_000
-SPOT, MARK = Spot(GENERAL), Mark("C1:1.2", "answer", "slack:C1:1.2")
+SPOT, MARK = ThreadAddress(GENERAL), Mark("C1:1.2", "answer", "slack:C1:1.2")
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ async def test_refused_post_is_not_tried_again():
         client = web_client(BOT_TOKEN, api_url=f"{slack.url}/api/")
 
         with pytest.raises(SlackApiError, match="channel_not_found"):
-            await post(client, Spot(ELSEWHERE), sentence_message("Hello"), MARK)
+            await post(client, ThreadAddress(ELSEWHERE), sentence_message("Hello"), MARK)
 
         assert [call.method for call in slack.api.calls] == ["chat.postMessage"]
 
@@ -103,9 +103,12 @@ async def test_asker_is_mentioned_once_after_a_long_job():
     async with SlackWorld.open() as slack:
         workspace = await OneWorkspace(web_client(BOT_TOKEN, api_url=f"{slack.url}/api/")).find("T1")
         answer = slack.state.says("UBOT", GENERAL, "Research Complete")
-        lodging = Lodging("T1", ADA, "C1:1.2", GENERAL, ts=answer.ts)
+        at = SlackAddress("T1", ADA, "C1:1.2", GENERAL, ts=answer.ts)
         job = replace(samples.COMPLETED, request=replace(samples.COMPLETED.request, asker=ADA))
-        reply, resumed = SlackReply(workspace, lodging), SlackReply(workspace, lodging, is_doubtful=True)
+        reply, resumed = (
+            SlackReply(workspace, at),
+            SlackReply(workspace, at, is_doubtful=True),
+        )
 
         for told in (reply, reply, resumed):
             await told.ping(job)

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from core import wording
+from core.presentation import wording
 from tests.adapters.chat.slack.house import SlackHouse
 from tests.adapters.durable.outside import USUAL
 from tests.adapters.durable.processes import front

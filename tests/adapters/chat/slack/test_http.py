@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from adapters.chat.slack.library_modals import COMMAND, PAPER
+from adapters.chat.slack.library import COMMAND, PAPER
 from tests.adapters.chat.slack.house import SlackHouse, slack_house
 from tests.adapters.durable.outside import QUESTION
 from tests.loopback.slack_delivery import SignedHttp, encode, sign

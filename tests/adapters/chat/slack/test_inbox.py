@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from adapters.chat.live import ChatTurns
 from adapters.chat.slack.client import NotInstalled
 from adapters.chat.slack.inbox import INBOX, TRIES, Inbox, Letter
-from adapters.chat.turns import ChatTurns
 from adapters.records.deliveries import SqlOpenMessages
 from core.delivery import Address
 from core.errors import StoreError

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from aiohttp import ClientSession
 
-from adapters.chat.slack.library_modals import ARGUMENT, COMMAND, WISH
-from adapters.chat.slack.library_modals import PAPER as PAPER_FIELD
+from adapters.chat.slack.library import ARGUMENT, COMMAND, WISH
+from adapters.chat.slack.library import PAPER as PAPER_FIELD
 from core.library.states import COMMANDS
 from tests.adapters.chat.slack.house import PUBLIC_URL, SlackHouse
 from tests.adapters.chat.slack.test_kills import two_processes

@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 import pytest_asyncio
 
-from adapters.chat.slack.library_modals import COMMAND
+from adapters.chat.slack.library import COMMAND
 from core.settings.fields import FIELDS
 from tests import commands
 from tests.adapters.chat.slack.house import SlackHouse

@@ -9,12 +9,12 @@ import pytest
 
 from adapters.chat.slack.render import SlackVoice
 from adapters.chat.slack.translate import read_options
-from core import wording
 from core.answer import Confidence
 from core.deep.card import Card, CardItem
 from core.deep.state import Coverage
 from core.errors import InvalidQuery
 from core.job import LOCAL
+from core.presentation import wording
 from core.snapshot import Snapshot
 from tests.golden import samples
 

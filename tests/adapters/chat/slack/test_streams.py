@@ -12,10 +12,9 @@ import pytest
 from slack_sdk.errors import SlackApiError
 
 from adapters.chat.reply import AddressDead, StoppedByPerson
-from adapters.chat.slack.client import Workspace, web_client
+from adapters.chat.slack.client import StreamGate, Workspace, web_client
 from adapters.chat.slack.render import SlackVoice
-from adapters.chat.slack.reply import Lodging, SlackReply
-from adapters.chat.slack.stream import StreamGate
+from adapters.chat.slack.reply import SlackAddress, SlackReply
 from core.snapshot import Snapshot
 from tests.golden import samples
 from tests.loopback.slack_api import Fault
@@ -60,8 +59,8 @@ class Desk:
 
     def restarted(self, **changes: str) -> SlackReply:
         """What the next process makes of the address that was kept."""
-        lodging = replace(Lodging.read(self.reply.address.data), **changes)
-        return SlackReply(Workspace(TEAM, BOT, BOT_USER, self.reply.client, self.gate), lodging, is_doubtful=True)
+        at = replace(SlackAddress.read(self.reply.address.data), **changes)
+        return SlackReply(Workspace(TEAM, BOT, BOT_USER, self.reply.client, self.gate), at, is_doubtful=True)
 
     def calls(self, method: str) -> int:
         return sum(call.method == method for call in self.slack.api.calls)
@@ -79,8 +78,8 @@ async def opened_desk() -> AsyncIterator[Desk]:
         seconds = [0.0]
         gate = StreamGate(clock=lambda: seconds[0])
         client = web_client(BOT_TOKEN, api_url=f"{slack.url}/api/")
-        lodging = Lodging(TEAM, ADA, "k1", GENERAL, asked.ts, conversation="slack:c")
-        reply = SlackReply(Workspace(TEAM, BOT, BOT_USER, client, gate), lodging)
+        at = SlackAddress(TEAM, ADA, "k1", GENERAL, asked.ts, conversation="slack:c")
+        reply = SlackReply(Workspace(TEAM, BOT, BOT_USER, client, gate), at)
         yield Desk(slack, reply, gate, asked.ts, seconds)
 
 
@@ -210,7 +209,8 @@ async def test_where_slack_gives_no_stream_the_message_is_posted_and_it_is_not_a
         await desk.shows(FIRST)
         await desk.reply.edit(FINAL)
         again = SlackReply(
-            Workspace(TEAM, BOT, BOT_USER, desk.reply.client, desk.gate), replace(desk.reply.lodging, ts="", key="k2")
+            Workspace(TEAM, BOT, BOT_USER, desk.reply.client, desk.gate),
+            replace(desk.reply.at, ts="", key="k2"),
         )
         await again.edit(VOICE.progress(samples.RUNNING, SEARCHING, 0.0))
 
@@ -242,9 +242,7 @@ async def test_limit_of_starts_is_not_waited_for() -> None:
 @pytest.mark.parametrize("change", [{"thread_ts": ""}, {"ts": "1.000001"}, {"channel": ""}], ids=str)
 async def test_without_a_thread_or_in_a_message_that_stands_nothing_is_streamed(change: dict[str, str]) -> None:
     async with opened_desk() as desk:
-        own = SlackReply(
-            Workspace(TEAM, BOT, BOT_USER, desk.reply.client, desk.gate), replace(desk.reply.lodging, **change)
-        )
+        own = SlackReply(Workspace(TEAM, BOT, BOT_USER, desk.reply.client, desk.gate), replace(desk.reply.at, **change))
         if "ts" in change:
             desk.slack.state.messages[GENERAL, "1.000001"] = Message(GENERAL, "1.000001", BOT_USER, "Research Failed")
 

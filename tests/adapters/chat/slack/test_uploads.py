@@ -8,10 +8,10 @@ from contextlib import asynccontextmanager
 import pytest
 
 from adapters.chat.reply import FilesRefused
-from adapters.chat.slack.blocks import SlackMessage, message, section
+from adapters.chat.slack.blocks import section
 from adapters.chat.slack.client import OneWorkspace, Workspace, web_client
-from adapters.chat.slack.reply import Lodging, SlackReply
-from adapters.chat.slack.uploads import Upload
+from adapters.chat.slack.message import SlackMessage, Upload, message
+from adapters.chat.slack.reply import SlackAddress, SlackReply
 from core.answer_files import AnswerFile
 from tests.loopback.slack_api import Fault
 from tests.loopback.slack_state import ADA, BOT_TOKEN, GENERAL, SECRET
@@ -40,7 +40,7 @@ def shared(slack: SlackWorld, channel: str = GENERAL) -> list[tuple[str, list[st
 async def test_files_stand_in_the_thread_of_their_answer(channel: str):
     """All by one message, byte for byte, and only when the answer stands."""
     async with workspace() as (slack, team):
-        reply = SlackReply(team, Lodging("T1", ADA, "k", channel))
+        reply = SlackReply(team, SlackAddress("T1", ADA, "k", channel))
         await reply.edit(message("Searching", [section("Searching")]))
 
         await reply.take(FILES)
@@ -48,7 +48,7 @@ async def test_files_stand_in_the_thread_of_their_answer(channel: str):
         await reply.edit(ANSWER)
 
         assert seen_before == []
-        assert shared(slack, channel) == [(reply.lodging.ts, ["introduction.md", "introduction.bib"])]
+        assert shared(slack, channel) == [(reply.at.ts, ["introduction.md", "introduction.bib"])]
         assert [content for _, content in slack.state.files.values()] == [file.content for file in FILES]
 
 
@@ -56,7 +56,7 @@ async def test_files_stand_in_the_thread_of_their_answer(channel: str):
 async def test_restart_shares_the_files_once(died: str):
     """Whoever comes after goes on from the address that was kept last."""
     async with workspace() as (slack, team):
-        first = SlackReply(team, Lodging("T1", ADA, "k", GENERAL))
+        first = SlackReply(team, SlackAddress("T1", ADA, "k", GENERAL))
         await first.edit(message("Searching", [section("Searching")]))
         kept = first.address
         await first.take(FILES)
@@ -65,7 +65,7 @@ async def test_restart_shares_the_files_once(died: str):
             await first.edit(ANSWER)
 
         for _ in range(2 if died == "twice" else 1):
-            second = SlackReply(team, Lodging.read(kept.data), is_doubtful=True)
+            second = SlackReply(team, SlackAddress.read(kept.data), is_doubtful=True)
             await second.take(FILES)
             await second.edit(ANSWER)
 
@@ -76,7 +76,7 @@ async def test_restart_shares_the_files_once(died: str):
 @pytest.mark.parametrize("fault", [Fault("lost"), Fault("broken"), Fault("down")], ids=lambda fault: fault.kind)
 async def test_lost_reply_shares_nothing_twice(fault: Fault):
     async with workspace() as (slack, team):
-        reply = SlackReply(team, Lodging("T1", ADA, "k", GENERAL))
+        reply = SlackReply(team, SlackAddress("T1", ADA, "k", GENERAL))
         await reply.take(FILES)
         slack.api.faults["files.completeUploadExternal"] = fault
 
@@ -89,7 +89,7 @@ async def test_refused_upload_is_said_so():
     """Without the permission, with too large a file, or with a storage that is away: the caller is told which."""
     async with workspace() as (slack, team):
         slack.state.scopes = {"chat:write", "files:read"}
-        reply = SlackReply(team, Lodging("T1", ADA, "k", GENERAL))
+        reply = SlackReply(team, SlackAddress("T1", ADA, "k", GENERAL))
 
         with pytest.raises(FilesRefused, match="missing_scope"):
             await reply.take(FILES)
@@ -106,7 +106,7 @@ async def test_refused_upload_is_said_so():
 async def test_refused_sharing_leaves_the_answer():
     """The answer stands already; it is edited once more to say where the files are."""
     async with workspace() as (slack, team):
-        reply = SlackReply(team, Lodging("T1", ADA, "k", GENERAL))
+        reply = SlackReply(team, SlackAddress("T1", ADA, "k", GENERAL))
         await reply.take(FILES)
         slack.api.faults["files.completeUploadExternal"] = Fault("posting_to_channel_denied", times=9)
 
@@ -128,7 +128,7 @@ async def test_what_slack_does_not_take_is_not_said_to_be_there(upload: Upload, 
     async with workspace() as (slack, team):
         slack.state.scopes = {"chat:write", "files:read"}
 
-        await SlackReply(team, Lodging("T1", ADA, "k", GENERAL)).edit(
+        await SlackReply(team, SlackAddress("T1", ADA, "k", GENERAL)).edit(
             SlackMessage("Shown", (section("Shown"),), files=(upload,))
         )
 

@@ -12,8 +12,8 @@ from urllib.parse import quote
 
 import regex
 
-from core.bibliography import Name, Work
-from core.latex import latex_text
+from core.presentation.bibliography import Name, Work
+from core.presentation.latex import latex_text
 
 _BREAKING = regex.compile(r"[{}\\\s\"<>^`|]|[^\x00-\x7f]")  # no address has them as they are (RFC 3986)
 _STOP_WORDS = frozenset("a an and for from how in is of on or the to what when where which who why with".split())

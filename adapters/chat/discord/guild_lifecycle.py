@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import logging
 import secrets
-from typing import TYPE_CHECKING
 
 import aiohttp
 import discord
 
+from adapters.chat.discord.client import ResearchClient
 from adapters.chat.discord.delivery import PLATFORM
 from adapters.chat.discord.help import help_text
-from core import wording
 from core.errors import GorkdError
-
-if TYPE_CHECKING:
-    from adapters.chat.discord.bot import ResearchBot
+from core.presentation import wording
 
 UNKNOWN_GUILD, MISSING_ACCESS = 10004, 50001  # what Discord says of a server that the bot is not in
 
 _log = logging.getLogger(__name__)
 
 
-async def welcome_guild(bot: ResearchBot, guild: discord.Guild) -> None:
+async def welcome_guild(bot: ResearchClient, guild: discord.Guild) -> None:
     """How to ask, where the bot may write. A server that had removed the bot begins anew."""
     try:
         await bot.leaving.settle(_tenant(guild.id))
@@ -41,7 +38,7 @@ async def welcome_guild(bot: ResearchBot, guild: discord.Guild) -> None:
         _log.warning("nobody was welcomed", extra={"guild": guild.id, "error": str(exc)})
 
 
-async def leave_guild(bot: ResearchBot, guild: discord.Guild) -> None:
+async def leave_guild(bot: ResearchClient, guild: discord.Guild) -> None:
     """The bot was removed from a server: what runs is cancelled, and everything of it erased."""
     try:
         await bot.leaving.leave(_tenant(guild.id))
@@ -49,7 +46,7 @@ async def leave_guild(bot: ResearchBot, guild: discord.Guild) -> None:
         _log.error("a server's departure is not noted", extra={"guild": guild.id, "error": str(error)})
 
 
-async def notice_departures(bot: ResearchBot) -> None:
+async def notice_departures(bot: ResearchClient) -> None:
     """Servers that removed the bot while it was away. What Discord cannot tell for certain is asked again next time."""
     try:
         present = {_tenant(guild.id) async for guild in bot.fetch_guilds(limit=None, with_counts=False)}
@@ -60,7 +57,7 @@ async def notice_departures(bot: ResearchBot) -> None:
         _log.warning("not known whether a server has removed the bot", extra={"error": str(exc)})
 
 
-async def _is_gone(bot: ResearchBot, tenant: str) -> bool:
+async def _is_gone(bot: ResearchClient, tenant: str) -> bool:
     """Whether the bot is in that server no more. Raises what says nothing about it, as of an outage."""
     try:
         await bot.fetch_guild(int(tenant.removeprefix(f"{PLATFORM}:")), with_counts=False)
@@ -85,5 +82,5 @@ def _tenant(guild_id: int) -> str:
     return f"{PLATFORM}:{guild_id}"
 
 
-def _app(bot: ResearchBot) -> str:
+def _app(bot: ResearchClient) -> str:
     return f"{PLATFORM}:{bot.application_id}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import date
 
-from core.bibliography import Work
+from core.presentation.bibliography import Work
 
 _LINE = "\r\n"  # the format's own, whatever the machine
 

@@ -5,36 +5,33 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import discord
 
-from adapters.chat.desk import Renew, Say, ShowSources, Steer, renew
+from adapters.chat.desk import Renew, Say, ShowSources, Steer, obey, renew, sources_of
 from adapters.chat.desk import press as pressed
 from adapters.chat.discord.acks import acknowledge, open_form
+from adapters.chat.discord.client import ResearchClient
 from adapters.chat.discord.payload import DiscordMessage, JobButton, Press
 from adapters.chat.discord.render import sources_text
-from adapters.chat.discord.talking import whisper
 from adapters.chat.discord.translate import Asked, place_of_interaction
-from adapters.chat.discord.view import JobForm
+from adapters.chat.discord.view import job_form
 from adapters.chat.reply import AddressDead
-from core import wording
 from core.delivery import Address
 from core.errors import GorkdError, JobNotFound
 from core.job import ResearchJob
-
-if TYPE_CHECKING:
-    from adapters.chat.discord.bot import ResearchBot
+from core.presentation import wording
 
 _NAMED_AS = {Press.SHARE_HERE: "share"}  # the same rights
 
 _log = logging.getLogger(__name__)
 
 
-async def press_button(bot: ResearchBot, interaction: Asked, press: Press, job_id: str) -> None:
+async def press_button(bot: ResearchClient, interaction: Asked, press: Press, job_id: str) -> None:
     """Every press is acknowledged, and ends in words or an answer."""
     if press in (Press.IMPROVE, Press.BAD):
-        await open_form(interaction, JobForm(press, job_id))
+        await open_form(interaction, job_form(press, job_id))
         if press is Press.BAD:  # the vote counts although nobody says why
             await _vote(bot, interaction, job_id, good=False)
         return
@@ -47,15 +44,15 @@ async def press_button(bot: ResearchBot, interaction: Asked, press: Press, job_i
 
     async def make() -> DiscordMessage:
         if press is Press.SHARED_SOURCES:  # who shared the answer shared its sources; only a shared message has it
-            return await _listed(bot, job_id)
+            return bot.voice.notice(sources_text(*await sources_of(bot.researcher, job_id)))
         return await _told(bot, interaction, press, await _visible(bot, interaction, job_id))
 
-    shown = await whisper(bot, interaction, make, ephemeral=press is not Press.SHARE_HERE)
+    shown = await bot.whisper(interaction, make, ephemeral=press is not Press.SHARE_HERE)
     if press is Press.SHARE_HERE:
         await _note_shared(bot, job_id, shown)
 
 
-async def _note_shared(bot: ResearchBot, job_id: str, shown: Sequence[Address]) -> None:
+async def _note_shared(bot: ResearchClient, job_id: str, shown: Sequence[Address]) -> None:
     """The copy goes with the answer."""
     try:
         await bot.researcher.note_shown(job_id, shown)
@@ -63,7 +60,7 @@ async def _note_shared(bot: ResearchBot, job_id: str, shown: Sequence[Address]) 
         _log.warning("shared copy not noted", extra={"error": str(error)})
 
 
-async def submit_form(bot: ResearchBot, interaction: Asked, press: Press, job_id: str, said: str) -> None:
+async def submit_form(bot: ResearchClient, interaction: Asked, press: Press, job_id: str, said: str) -> None:
     """A form that somebody has filled in."""
     if press is Press.BAD:
 
@@ -72,7 +69,7 @@ async def submit_form(bot: ResearchBot, interaction: Asked, press: Press, job_id
             await bot.researcher.rate(job.id, str(interaction.user.id), good=False, reason=said, scope=job.scope)
             return bot.voice.notice(wording.THANKS)
 
-        await whisper(bot, interaction, thank)
+        await bot.whisper(interaction, thank)
         return
 
     async def improve(job: ResearchJob, asker: str, key: str, address: Address) -> ResearchJob:
@@ -81,7 +78,7 @@ async def submit_form(bot: ResearchBot, interaction: Asked, press: Press, job_id
     await _new_answer(bot, interaction, job_id, improve)
 
 
-async def _again(bot: ResearchBot, interaction: Asked, press: Press, job_id: str) -> None:
+async def _again(bot: ResearchClient, interaction: Asked, press: Press, job_id: str) -> None:
     async def submit(job: ResearchJob, asker: str, key: str, address: Address) -> ResearchJob:
         deed = cast("Renew", pressed(press.value, job, asker))
         # One retry, one renewal a day and one deep research an answer, however many press.
@@ -92,7 +89,7 @@ async def _again(bot: ResearchBot, interaction: Asked, press: Press, job_id: str
 
 
 async def _new_answer(
-    bot: ResearchBot,
+    bot: ResearchClient,
     interaction: Asked,
     job_id: str,
     submit: Callable[[ResearchJob, str, str, Address], Awaitable[ResearchJob]],
@@ -114,7 +111,7 @@ async def _new_answer(
         await reply.edit(bot.voice.notice(wording.ALREADY_BEGUN))
 
 
-async def _decline(bot: ResearchBot, interaction: Asked, job_id: str) -> None:
+async def _decline(bot: ResearchClient, interaction: Asked, job_id: str) -> None:
     """The offer goes, the answer stays."""
     spot = await acknowledge(interaction, in_place=True)
     if spot is None:
@@ -127,21 +124,20 @@ async def _decline(bot: ResearchBot, interaction: Asked, job_id: str) -> None:
         _log.info("offer not taken back", extra={"reason": str(error)})
 
 
-async def _told(bot: ResearchBot, interaction: Asked, press: Press, job: ResearchJob) -> DiscordMessage:
+async def _told(bot: ResearchClient, interaction: Asked, press: Press, job: ResearchJob) -> DiscordMessage:
     """What a press is answered with; the deeds are done on the way. Raises `GorkdError`."""
     match pressed(_NAMED_AS.get(press, press.value), job, str(interaction.user.id)):
         case Say(sentence):
             return bot.voice.refusal(sentence)
         case ShowSources():
-            return await _listed(bot, job.id)
-        case Steer(_, steering) as deed:
-            await bot.researcher.steer(job.id, steering, scope=job.scope)
-            return bot.voice.notice(deed.heard)
+            return bot.voice.notice(sources_text(*await sources_of(bot.researcher, job.id)))
+        case Steer() as deed:
+            return bot.voice.notice(await obey(deed, bot.researcher, str(interaction.user.id)))
         case _:
             return await _told_here(bot, interaction, press, job)
 
 
-async def _told_here(bot: ResearchBot, interaction: Asked, press: Press, job: ResearchJob) -> DiscordMessage:
+async def _told_here(bot: ResearchClient, interaction: Asked, press: Press, job: ResearchJob) -> DiscordMessage:
     """Of what only Discord asks, or only shows."""
     if press is Press.SHARE:
         confirm = JobButton(Press.SHARE_HERE, job.id, wording.SHARE, "primary")
@@ -154,7 +150,7 @@ async def _told_here(bot: ResearchBot, interaction: Asked, press: Press, job: Re
     return bot.voice.notice(wording.THANKS)
 
 
-async def _shared(bot: ResearchBot, interaction: Asked, job: ResearchJob) -> DiscordMessage:
+async def _shared(bot: ResearchClient, interaction: Asked, job: ResearchJob) -> DiscordMessage:
     result = await bot.researcher.result(job.id)
     if result is None or result.answer is None:
         raise JobNotFound(job.id)
@@ -162,12 +158,7 @@ async def _shared(bot: ResearchBot, interaction: Asked, job: ResearchJob) -> Dis
     return bot.voice.shared(job, result, sources, by=interaction.user.display_name)
 
 
-async def _listed(bot: ResearchBot, job_id: str) -> DiscordMessage:
-    result = await bot.researcher.result(job_id)
-    return bot.voice.notice(sources_text(await bot.researcher.sources(job_id), result.answer if result else None))
-
-
-async def _vote(bot: ResearchBot, interaction: Asked, job_id: str, *, good: bool) -> None:
+async def _vote(bot: ResearchClient, interaction: Asked, job_id: str, *, good: bool) -> None:
     try:
         job = await _visible(bot, interaction, job_id)
         await bot.researcher.rate(job.id, str(interaction.user.id), good=good, scope=job.scope)
@@ -175,7 +166,7 @@ async def _vote(bot: ResearchBot, interaction: Asked, job_id: str, *, good: bool
         _log.info("vote not kept", extra={"reason": str(error)})
 
 
-async def _visible(bot: ResearchBot, interaction: Asked, job_id: str) -> ResearchJob:
+async def _visible(bot: ResearchClient, interaction: Asked, job_id: str) -> ResearchJob:
     """Raises `JobNotFound` for a job that this person may not see here."""
     job = await bot.researcher.job(job_id)
     if not place_of_interaction(interaction).shows(job):

@@ -5,7 +5,7 @@ Plain text without markup; each interface adds its own. Nothing here comes from 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from core.answer import Confidence, JobResult, ResearchAnswer, Verdict
@@ -323,24 +323,26 @@ def footer(result: JobResult, source_count: int) -> str:
     return " · ".join(parts)
 
 
-def earlier_answer(
-    job: ResearchJob, result: JobResult | None, *, asker: str = "", write: Callable[[str], str] = str
-) -> str:
-    """`Answered 3 days ago for: How big is the universe?`; "" for an answer of this very job, or of a moment ago.
+def earlier_answer(job: ResearchJob, result: JobResult | None) -> str:
+    """`Answered 3 days ago for: How big is the universe?`; "" for an answer of this very job, or of a moment ago."""
+    asked, when = earlier_question(job, result)
+    return f"{when}: {asked}" if when else ""
 
-    The age is as of the repetition. `asker` is how the interface names who asked first, "" where it may not;
-    `write` puts the question into the interface's markup.
+
+def earlier_question(job: ResearchJob, result: JobResult | None) -> tuple[str, str]:
+    """The question that was answered before, and `Answered 3 days ago for`; both "" for an answer of this very job.
+
+    The age is as of the repetition.
     """
     if result is None or not result.cached_at or not result.cached_question:
-        return ""
+        return "", ""
     answered_at = datetime.fromisoformat(result.cached_at)
     seconds = ((job.completed_at or job.created_at) - answered_at).total_seconds()
     if answered_at >= job.created_at:
-        return ""
-    whom = f" {asker}" if asker else ""
+        return "", ""
     asked = " ".join(result.cached_question.split())
     asked = asked if len(asked) <= NAMED_CHARS else f"{asked[: NAMED_CHARS - 1]}…"
-    return f"Answered {age(seconds)} for{whom}: {write(asked)}"
+    return asked, f"Answered {age(seconds)} for"
 
 
 def changes_lines(changes: AnswerChanges) -> list[str]:

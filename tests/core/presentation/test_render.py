@@ -11,12 +11,12 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import wording
 from core.answer import Claim, Confidence, ConfidencePart, Evidence, JobResult, Verdict
 from core.evidence.citations import MARKS
 from core.job import JobStatus
-from core.render import (
-    answer_markdown,
+from core.presentation import wording
+from core.presentation.document import answer_markdown
+from core.presentation.render import (
     cut,
     iso_utc,
     job_json,

@@ -16,8 +16,8 @@ from core.errors import StaleAttempt, StoreError
 from core.events import EventType, Json
 from core.evidence.citations import MARKS
 from core.job import JobStatus, ResearchJob
+from core.presentation.wording import STATUS_MESSAGES, queue_message
 from core.source import Source
-from core.wording import STATUS_MESSAGES, queue_message
 
 log = logging.getLogger(__name__)
 

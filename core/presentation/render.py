@@ -1,7 +1,7 @@
-"""A job as JSON, as Markdown, and as text with verdict marks; what is safe to print.
+"""A job as JSON, and its text with verdict marks; what is safe to print.
 
-Pure functions of a job, its result and its sources, shared by every interface. JSON and Markdown
-carry no verdict marks, so that every citation grammar still parses them.
+Pure functions of a job, its result and its sources, shared by every interface. JSON carries no verdict marks, so that
+every citation grammar still parses it.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from datetime import UTC, datetime
 
 import regex
 
-from core import wording
 from core.answer import Citation, Claim, Conflict, JobResult, ResearchAnswer, Section, SynthesisMetadata, Verdict
 from core.events import Json
 from core.evidence.citations import MARKS
 from core.job import ResearchJob
+from core.presentation import wording
 from core.quality import quality_of
 from core.source import Source
 
@@ -63,26 +63,6 @@ def sources_json(job: ResearchJob, result: JobResult | None, sources: Sequence[S
         entry["word_count"] = source.metadata.word_count
         described.append(entry)
     return {"job_id": job.id, "sources": described}
-
-
-def answer_markdown(job: ResearchJob, result: JobResult, sources: Sequence[Source]) -> str:
-    """The answer as a Markdown document to keep, without verdict marks."""
-    answer = result.answer
-    parts = [f"# {one_line(job.query)}", *([_quoted(one_line(job.request.quoted))] if job.request.quoted else [])]
-    if answer is None:
-        return f"{parts[0]}\n\n{wording.failure_sentence(job)}\n"
-    if result.understood:
-        parts.append(_quoted(wording.understood_as(result.understood)))
-    notices = [_quoted(wording.earlier_answer(job, result)), _quoted(answer.notice)]
-    parts += [part for part in (*notices, answer.summary, answer.detail) if part.strip()]
-    parts.append(f"**Confidence**: {wording.confidence_sentence(answer)}")
-    parts += _markdown_list("Limitations", [one_line(limitation) for limitation in wording.limitations_beside(answer)])
-    parts += [_markdown_conflict(conflict) for conflict in answer.conflicts]
-    if sources:
-        parts.append("## Sources\n\n" + "\n".join(_markdown_source(source) for source in sources))
-    parts += _markdown_list(wording.REMOVED_HEADING, [one_line(removed.text) for removed in answer.removed])
-    parts.append(f"{job.id} · {wording.footer(result, len(sources))}")
-    return printable("\n\n".join(parts)) + "\n"
 
 
 def marked_section(answer: ResearchAnswer, section: Section, *, tag: Callable[[Claim], str] = lambda claim: "") -> str:
@@ -295,37 +275,3 @@ def _mark(numbers: str, claim: Claim) -> str:
 
 
 _WEAKNESS = [Verdict.SUPPORTED, Verdict.MOVED, Verdict.PARTIAL, Verdict.UNCHECKED, Verdict.UNSUPPORTED]
-
-
-def _quoted(notice: str) -> str:
-    return f"> {one_line(notice)}" if notice else ""
-
-
-def _markdown_list(heading: str, entries: Sequence[str]) -> list[str]:
-    return ["\n".join([f"## {heading}", "", *(f"- {entry}" for entry in entries)])] if entries else []
-
-
-def _markdown_conflict(conflict: Conflict) -> str:
-    rows = [
-        f"| {_cell(side.position)} | {_cell(side.source_id)} | {_cell(side.date)} | {_cell(side.quote)} |"
-        for side in conflict.positions
-    ]
-    head = [
-        f"## Conflict: {one_line(conflict.subject)}",
-        "",
-        "| Position | Source | Date | Quote |",
-        "|---|---|---|---|",
-    ]
-    return "\n".join([*head, *rows])
-
-
-def _cell(text: str) -> str:
-    return one_line(text).replace("|", "\\|")
-
-
-def _markdown_source(source: Source) -> str:
-    """`1. Title. domain, date. <url>`; the title's brackets are escaped so that it can form no link."""
-    name = regex.sub(r"([\\\[\]<>*_`])", r"\\\1", one_line(source.title) or source.url)
-    where = [part for part in (source.metadata.domain, iso_utc(source.metadata.published_at)) if part]
-    address = one_line(source.url).replace(" ", "%20").replace(">", "%3E").replace("<", "%3C")
-    return f"{source.number}. {'. '.join([name, ', '.join(where)] if where else [name])}. <{address}>"

@@ -1,7 +1,7 @@
 """A source as an entry of a bibliography: who wrote what, where and when, told apart as reference managers want it.
 
 What the providers give as one line (`Moore A, Lee B et al. (The Lancet)`) is taken apart here; a name that
-cannot be told from an organisation's is kept whole. core/bibtex.py and core/ris.py write the entries down.
+cannot be told from an organisation's is kept whole. bibtex.py and ris.py write the entries down.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from urllib.parse import unquote, urlsplit
 import regex
 
 from core.answer import ResearchAnswer
-from core.render import is_used, one_line
+from core.presentation.render import is_used, one_line
 from core.source import Source, SourceKind
 
 MAX_AUTHORS = 50  # a line of more is a list of something else

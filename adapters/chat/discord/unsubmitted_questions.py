@@ -11,35 +11,36 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from adapters.chat.discord.delivery import PLATFORM, DiscordReply, Spot
-from adapters.chat.placing import place
-from adapters.chat.reply import AddressDead
+from adapters.chat.discord.delivery import PLATFORM, DiscordReply, MessageAddress
+from adapters.chat.discord.render import DiscordVoice
+from adapters.chat.live import tried
+from adapters.chat.reply import Pace
 from core.delivery import Address
 from core.errors import GorkdError
 from core.job import ResearchRequest, Scope
 from core.library.wording import RESTARTED
-from core.render import one_line
+from core.presentation.render import one_line
 
 if TYPE_CHECKING:
-    from adapters.chat.discord.bot import ResearchBot
     from core.delivery import OpenMessages
+    from core.researcher import Researcher
 
-BEGUN = f"{PLATFORM}:begun"  # as a platform of its own: other messages without a job are the library's
+UNSUBMITTED = f"{PLATFORM}:begun"  # as a platform of its own: other messages without a job are the library's
 
 Reopen = Callable[[Address], Awaitable[DiscordReply | None]]
 
 _log = logging.getLogger(__name__)
 
 
-class BegunQuestions:
+class UnsubmittedQuestions:
     """Those of one bot."""
 
-    def __init__(self, kept: OpenMessages) -> None:
-        self._kept = kept
+    def __init__(self, kept: OpenMessages, researcher: Researcher, voice: DiscordVoice, pace: Pace) -> None:
+        self._kept, self._researcher, self._voice, self._pace = kept, researcher, voice, pace
         self._under_way: set[str] = set()
 
     @asynccontextmanager
-    async def storing(self, key: str, request: ResearchRequest, spot: Spot) -> AsyncIterator[None]:
+    async def storing(self, key: str, request: ResearchRequest, spot: MessageAddress) -> AsyncIterator[None]:
         """Within the block a job is made, which is stored under `key`. What is interrupted stays noted."""
         self._under_way.add(key)
         try:
@@ -53,42 +54,30 @@ class BegunQuestions:
         finally:
             self._under_way.discard(key)
 
-    async def end_left(self, bot: ResearchBot, reopen: Reopen) -> int:
+    async def end_left(self, reopen: Reopen) -> int:
         """Have asked again what an earlier process left; how many. `reopen` is that of `LiveAnswers.resume`.
 
         Raises `StoreError`.
         """
         ended = 0
-        for key, note in await self._kept.waiting(BEGUN):
+        for key, note in await self._kept.waiting(UNSUBMITTED):
             if key in self._under_way:
                 continue
             question, scope, address = _read(note)
-            is_stored = await bot.researcher.asked(key, scope=scope) is not None  # its message lives as any other
+            is_stored = await self._researcher.asked(key, scope=scope) is not None  # its message lives as any other
             reply = None if is_stored else await reopen(address)
-            if reply is not None and not await _ask_again(bot, reply, question, key):
+            said = self._voice.refusal(RESTARTED.format(said=one_line(question)))
+            if reply is not None and not await tried(reply, said, key, self._pace):
                 continue
             await self._kept.erase(key)
             ended += reply is not None
         return ended
 
 
-async def _ask_again(bot: ResearchBot, reply: DiscordReply, question: str, key: str) -> bool:
-    """Whether it is said, or there is no place left to say it."""
-    said = bot.voice.refusal(RESTARTED.format(said=one_line(question)))
-    try:
-        await place(reply, said, key, bot.pace, may_repost=False)
-    except AddressDead:
-        _log.warning("no place is left to have a question asked again")
-    except Exception:  # noqa: BLE001 -- whatever Discord raised; it is tried again at the next start
-        _log.warning("a question is not asked again yet", exc_info=True)
-        return False
-    return True
-
-
-def _note(request: ResearchRequest, spot: Spot) -> Address:
+def _note(request: ResearchRequest, spot: MessageAddress) -> Address:
     at = spot.to_address()
     said = {"asked": request.query, "tenant": request.scope.tenant, "visibility": request.scope.visibility}
-    return replace(at, platform=BEGUN, data={**at.data, **said})
+    return replace(at, platform=UNSUBMITTED, data={**at.data, **said})
 
 
 def _read(note: Address) -> tuple[str, Scope, Address]:

@@ -13,8 +13,8 @@ from core.deps import Deps
 from core.errors import StaleAttempt, StoreError
 from core.events import Event, EventType
 from core.job import JobStatus, ResearchJob
-from core.progress import Progress
-from core.wording import STATUS_MESSAGES
+from core.presentation.progress import Progress
+from core.presentation.wording import STATUS_MESSAGES
 from tests.fakes import NOW, Ledger, make_deps, make_job, make_source
 from tests.records import MemoryTables
 

@@ -1,0 +1,313 @@
+"""A job as a card: which parts it has, in which words and order, and which buttons stand under it.
+
+Built once and printed everywhere: Discord fits it into an embed, Slack makes blocks of it, the page, the terminal and
+a document print it. Values alone: nothing is escaped, marked up or cut here, and text may be anybody's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from core.answer import Confidence, JobResult, ResearchAnswer
+from core.answer_files import AnswerFile
+from core.checks import CheckedClaim, read_checks
+from core.deep.card import Card as ResearchPlanCard
+from core.evidence.citations import MARKS
+from core.evidence.limitations import short_conflicts
+from core.findings.telling import TITLES
+from core.findings.viewing import FindingsView, FoundItem, OtherAnswer, read_view
+from core.job import JobStatus, ResearchJob
+from core.presentation import wording
+from core.presentation.render import MARKER, cut, is_used, marked_section, marked_text, one_line, printable
+from core.refusal import refusal_in
+from core.snapshot import Snapshot
+from core.source import Source
+
+Outcome = Literal["answered", "insufficient", "ended"]
+ICONS: Mapping[Outcome, str] = {"answered": "📊", "insufficient": "🔎", "ended": "⚠️"}
+STAGES = (JobStatus.PLANNING, JobStatus.SEARCHING, JobStatus.FETCHING, JobStatus.SYNTHESIZING)
+TITLE_CHARS = 40  # of a report's section where it is only named
+SHOWN_PLACES = 3  # of the sources of a running job, the latest
+_WEAKNESS = ["", "✓", "↪", "◐", "?", "✗"]
+
+
+@dataclass(frozen=True)
+class CardPart:
+    """One part: `name` tells it from the others, `label` heads it, "" where it needs no heading."""
+
+    name: str
+    text: str
+    label: str = ""
+
+    @property
+    def line(self) -> str:
+        return f"{self.label}: {self.text}" if self.label and self.text else self.text
+
+
+@dataclass(frozen=True)
+class CardButton:
+    """`name` says what it does and is its id on every platform; with a `url` it is a link instead."""
+
+    name: str
+    url: str = ""
+    is_primary: bool = False
+
+    @property
+    def label(self) -> str:
+        return wording.BUTTONS[self.name]
+
+
+@dataclass(frozen=True)
+class FoundEntry:
+    """A line of what was found, `text` with its marks; `item` and `source` are of an `item` alone.
+
+    A heading begins a mode; `other` is the short answer of a mode of another kind, which `title` names; `note` is
+    small print. Something else `begins` than what stands before it.
+    """
+
+    kind: Literal["heading", "item", "text", "note", "other"]
+    text: str
+    title: str = ""
+    begins: bool = False
+    item: FoundItem | None = None
+    source: Source | None = None
+
+
+@dataclass(frozen=True)
+class AnswerCard:
+    """How a job ended. `parts` are in their order; `label` of the part `earlier` wants who asked first behind it.
+
+    `found` stands in place of the answer's text where there is any; `cited_marks` are the verdict of each source that
+    the answer cites, by its id: those of the sentences shown count first, and of them the weakest.
+    """
+
+    outcome: Outcome
+    title: str
+    level: Confidence | None
+    asked: CardPart
+    parts: tuple[CardPart, ...]
+    sources: tuple[Source, ...]
+    footer: str
+    buttons: tuple[CardButton, ...]
+    renewing: tuple[CardButton, ...] = ()
+    votes: tuple[CardButton, ...] = ()
+    offers: tuple[CardButton, ...] = ()
+    answer: ResearchAnswer | None = None
+    findings: FindingsView | None = None
+    found: tuple[FoundEntry, ...] = ()
+    checks: tuple[CheckedClaim, ...] = ()
+    cited: tuple[Source, ...] = ()
+    uncited: tuple[Source, ...] = ()
+    limitations: tuple[str, ...] = ()
+    cited_marks: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def heading(self) -> str:
+        return f"{ICONS[self.outcome]} {self.title}"
+
+    def part(self, name: str) -> CardPart:
+        """An empty one where the card has none."""
+        return next((part for part in self.parts if part.name == name), CardPart(name, ""))
+
+
+@dataclass(frozen=True)
+class ProgressCard:
+    """How far a running job is. `facts` are for small print; `plan` is the checklist of a research in rounds."""
+
+    asked: CardPart
+    message: str
+    earlier: str
+    running: tuple[str, ...]
+    queries: tuple[str, ...]
+    places: tuple[str, ...]
+    plan: ResearchPlanCard | None
+    facts: tuple[str, ...]
+    buttons: tuple[CardButton, ...]
+
+
+def answer_card(
+    job: ResearchJob,
+    result: JobResult | None,
+    sources: Sequence[Source],
+    *,
+    page_url: str = "",
+    may_share: bool = False,
+    may_offer: bool = True,
+    unattached: Sequence[AnswerFile] = (),
+) -> AnswerCard:
+    """`may_offer` is False once deep research was declined below this answer (D9). Of `unattached` files it is said
+    where they are.
+    """
+    answer = result.answer if result and job.status is JobStatus.COMPLETED else None
+    show = [CardButton("show_sources")] if sources else []
+    view, again = CardButton("view_full_analysis", page_url), CardButton("ask_again")
+    if result is None or answer is None:
+        retry = CardButton("retry", is_primary=True) if wording.may_retry(job) else again
+        return AnswerCard(
+            outcome="ended",
+            title=wording.title(job, result),
+            level=None,
+            asked=asked_part(job),
+            parts=(CardPart("failure", wording.failure_sentence(job)),),
+            sources=tuple(sources),
+            footer=wording.duration(result.duration_s) if result else "",
+            buttons=(retry, *show, view),
+            uncited=tuple(sources),
+        )
+    offers_deep = may_offer and wording.offers_deep(job, result)
+    share = [CardButton("share")] if may_share else []
+    findings = read_view(result)
+    has_found = findings is not None and findings.has_any
+    return AnswerCard(
+        outcome="insufficient" if answer.confidence is Confidence.INSUFFICIENT else "answered",
+        title=wording.title(job, result),
+        level=answer.confidence,
+        asked=asked_part(job),
+        parts=_parts(job, result, answer, offers_deep=offers_deep, unattached=unattached),
+        sources=tuple(sources),
+        footer=wording.footer(result, len(sources)),
+        buttons=(view, *show, *share, again, CardButton("improve")),
+        renewing=_renewing(job, result),
+        votes=(CardButton("good"), CardButton("bad")),
+        offers=(CardButton("start_deep", is_primary=True), CardButton("not_now")) if offers_deep else (),
+        answer=answer,
+        findings=findings,
+        found=_found(findings, answer, {source.id: source for source in sources}) if findings and has_found else (),
+        checks=tuple(read_checks(result)),
+        cited=tuple(source for source in sources if is_used(source, answer)),
+        uncited=tuple(source for source in sources if not is_used(source, answer)),
+        limitations=wording.limitations_beside(answer),
+        cited_marks=_cited_marks(answer),
+    )
+
+
+def progress_card(job: ResearchJob, snapshot: Snapshot, elapsed_s: float) -> ProgressCard:
+    steer = [CardButton("go_deeper"), CardButton("answer_now")] if snapshot.card else []
+    found = [wording.counted(len(snapshot.sources), "source")] if snapshot.sources else []
+    return ProgressCard(
+        asked=asked_part(job),
+        message=snapshot.message,
+        earlier=" ".join(snapshot.sentences.values()) if snapshot.earlier else "",
+        running=snapshot.parts if len(snapshot.parts) > 1 else (),
+        queries=snapshot.queries,
+        places=snapshot.sources[-SHOWN_PLACES:],
+        plan=snapshot.card,
+        facts=(wording.duration(elapsed_s), *found),
+        buttons=(*steer, CardButton("cancel")),
+    )
+
+
+def stage_states(snapshot: Snapshot) -> list[tuple[str, str, str]]:
+    """Each stage's name, its words, and whether it is `done`, `active` or `waiting`."""
+    names = [stage.value for stage in STAGES]
+    at = names.index(snapshot.stage) if snapshot.stage in names else -1
+    states = ["done" if number < at else "active" if number == at else "waiting" for number in range(len(names))]
+    return [
+        (name, wording.STATUS_MESSAGES[stage], state) for name, stage, state in zip(names, STAGES, states, strict=True)
+    ]
+
+
+def said_so_far(snapshot: Snapshot, section: str) -> list[tuple[str, str]]:
+    """Id and text of each sentence of the section, with its mark behind each bracket."""
+    return [
+        (sentence_id, MARKER.sub(rf"\g<0>{snapshot.marks.get(sentence_id, '')}", text))
+        for sentence_id, text in snapshot.sentences.items()
+        if sentence_id.startswith(section)
+    ]
+
+
+def asked_part(job: ResearchJob) -> CardPart:
+    """The question, or the message that is checked."""
+    if job.request.quoted:
+        return CardPart("message", job.request.quoted, wording.MESSAGE)
+    return CardPart("question", job.query, wording.QUESTION)
+
+
+def understood_part(job: ResearchJob, result: JobResult | None) -> CardPart:
+    """What a follow-up was taken to ask."""
+    understood = one_line(result.understood) if result else ""
+    is_other = understood not in ("", job.query)
+    return CardPart("understood", wording.understood_as(understood) if is_other else "")
+
+
+def first_quotes(answer: ResearchAnswer | None) -> dict[str, str]:
+    """What is shown of a source, by its id: the first quote that is cited, else what it says in a conflict."""
+    if answer is None:
+        return {}
+    sides = {side.source_id: side.quote for conflict in answer.conflicts for side in conflict.positions if side.quote}
+    return sides | {one.source_id: one.quote for one in reversed(answer.citations) if one.quote}
+
+
+def _parts(
+    job: ResearchJob,
+    result: JobResult,
+    answer: ResearchAnswer,
+    *,
+    offers_deep: bool,
+    unattached: Sequence[AnswerFile],
+) -> tuple[CardPart, ...]:
+    is_insufficient = answer.confidence is Confidence.INSUFFICIENT
+    elsewhere = wording.files_elsewhere([file.name for file in unattached]) if unattached else ""
+    limitations = wording.limitations_line(wording.limitations_beside(answer))
+    parts = [
+        understood_part(job, result),
+        CardPart("earlier", *wording.earlier_question(job, result)),
+        CardPart("answer", marked_section(answer, "summary").strip() or wording.NO_ANSWER, wording.ANSWER),
+        CardPart("detail", marked_section(answer, "detail")),
+        CardPart("notice", answer.notice),
+        CardPart("confidence", wording.confidence_headline(answer), wording.CONFIDENCE),
+        CardPart("reasons", ", ".join(answer.confidence_reasons)),
+        CardPart("conflicts", short_conflicts(answer) if answer.conflicts else "", wording.CONFLICTS),
+        CardPart("limitations", limitations, wording.LIMITATIONS),
+        CardPart("files", elsewhere),
+        CardPart("searched", wording.searched_beside(result) if is_insufficient else "", wording.SEARCHED),
+        CardPart("advice", refusal_in(job.intent.language).advice if is_insufficient else ""),
+        CardPart("offer", wording.OFFER_DEEP if offers_deep else ""),
+    ]
+    return tuple(part for part in parts if part.text)
+
+
+def _renewing(job: ResearchJob, result: JobResult) -> tuple[CardButton, ...]:
+    """Below an answer that was given before, or that renews one (D12)."""
+    changed = CardButton("what_changed")
+    if wording.earlier_answer(job, result):
+        return CardButton("refresh"), changed
+    return (changed,) if job.request.refreshes else ()
+
+
+def _cited_marks(answer: ResearchAnswer) -> dict[str, str]:
+    marks: dict[str, str] = {}
+    shown = [claim for claim in answer.claims if claim.id.startswith("summary-")]
+    of_summary = [(entry.source_id, entry.verdict) for claim in shown for entry in claim.evidence]
+    of_detail = [(citation.source_id, citation.verdict) for citation in answer.citations]
+    for source_id, verdict in [*of_summary, *(one for one in of_detail if one[0] not in dict(of_summary))]:
+        marks[source_id] = max(marks.get(source_id, ""), MARKS[verdict], key=_WEAKNESS.index)
+    return marks
+
+
+def _found(view: FindingsView, answer: ResearchAnswer, sources: Mapping[str, Source]) -> tuple[FoundEntry, ...]:
+    """Mode by mode in the order asked for, between what modes of other kinds answered before and after."""
+    entries = [_other(other, answer) for other in view.before]
+    for mode in view.findings.modes:
+        found = view.found(mode)
+        report = dict(view.sections) if mode == "freeform" else {}
+        entries += [FoundEntry("heading", TITLES[mode], begins=True)] if found or report else []
+        entries += [
+            FoundEntry("item", marked_text(item.text, answer.claims), item=item, source=sources.get(item.source_id))
+            for item in found
+        ]
+        abstract = printable(marked_text(report.get("Abstract", ""), answer.claims)).strip()
+        others = " · ".join(cut(one_line(title), TITLE_CHARS) for title in report if title not in ("", "Abstract"))
+        entries += [FoundEntry("text", abstract)] if abstract else []
+        entries += [FoundEntry("note", f"On the page: {others}")] if others else []
+    entries += [replace(_other(other, answer), begins=True) for other in view.after]
+    if view.unverified:
+        said = f"Not verified, not shown: {wording.counted(len(view.unverified), 'result')}"
+        entries.append(FoundEntry("note", said, begins=True))
+    return tuple(entries)
+
+
+def _other(other: OtherAnswer, answer: ResearchAnswer) -> FoundEntry:
+    return FoundEntry("other", printable(marked_text(other.summary, answer.claims)).strip(), title=other.title)

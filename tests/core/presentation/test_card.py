@@ -1,0 +1,151 @@
+"""A job as a card: which parts and buttons it has in which state, whatever prints it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+
+from core.answer import Confidence, JobResult
+from core.answer_files import AnswerFile
+from core.checks import CheckedClaim, checks_json
+from core.deep.card import Card, CardItem
+from core.deep.state import Coverage
+from core.job import JobError, ResearchJob
+from core.presentation import wording
+from core.presentation.card import AnswerCard, CardButton, answer_card, first_quotes, progress_card
+from core.snapshot import Snapshot
+from tests.core.findings.samples import found, idea, implementation
+from tests.golden import samples
+from tests.golden.strategies import outcomes
+
+PAGE = "https://gorkd.test/jobs/1"
+REPEATED = replace(
+    samples.RESULT, cached_at="2026-03-11T11:00:00+00:00", cached_question="What is the height of the lighthouse?"
+)
+UNSURE = replace(samples.RESULT, answer=replace(samples.ANSWER, confidence=Confidence.LOW))
+REFRESHED = replace(samples.COMPLETED, request=replace(samples.COMPLETED.request, refreshes="job_old"))
+REFUSED = replace(samples.FAILED, error=JobError("INVALID_QUERY", "That is no question.", retryable=False))
+
+
+def buttons_of(card: AnswerCard) -> list[str]:
+    return [button.name for button in (*card.buttons, *card.renewing, *card.votes, *card.offers)]
+
+
+def card_of(job: ResearchJob, result: JobResult | None) -> AnswerCard:
+    return answer_card(job, result, samples.SOURCES, page_url=PAGE)
+
+
+@pytest.mark.parametrize(
+    ("job", "result", "expected"),
+    [
+        (samples.COMPLETED, samples.RESULT, ["ask_again", "improve", "good", "bad"]),
+        (samples.COMPLETED, REPEATED, ["ask_again", "improve", "refresh", "what_changed", "good", "bad"]),
+        (REFRESHED, samples.RESULT, ["ask_again", "improve", "what_changed", "good", "bad"]),
+        (samples.COMPLETED, UNSURE, ["ask_again", "improve", "good", "bad", "start_deep", "not_now"]),
+    ],
+    ids=["answered", "answered before", "renewed", "unsure"],
+)
+def test_an_answer_has_the_buttons_of_its_state(job: ResearchJob, result: JobResult, expected: list[str]) -> None:
+    """D9, D12: Start where a model wrote what is not sure; Refresh below what was answered before."""
+    assert buttons_of(card_of(job, result)) == ["view_full_analysis", "show_sources", *expected]
+
+
+@pytest.mark.parametrize(
+    ("job", "first"),
+    [
+        (samples.FAILED, CardButton("retry", is_primary=True)),
+        (REFUSED, CardButton("ask_again")),
+        (samples.CANCELLED, CardButton("ask_again")),
+    ],
+    ids=["may work when tried again", "never works", "cancelled"],
+)
+def test_what_ended_without_an_answer_can_be_asked_again(job: ResearchJob, first: CardButton) -> None:
+    """D14: Retry only where the same may work."""
+    card = card_of(job, JobResult(answer=None))
+
+    assert (card.outcome, card.level) == ("ended", None)
+    assert card.buttons == (first, CardButton("show_sources"), CardButton("view_full_analysis", PAGE))
+    assert [part.name for part in card.parts] == ["failure"]
+
+
+def test_nothing_is_offered_or_shared_that_may_not_be() -> None:
+    declined = answer_card(samples.COMPLETED, UNSURE, [], may_offer=False)
+    shared = answer_card(samples.COMPLETED, UNSURE, [], may_share=True)
+
+    assert declined.offers == ()
+    assert declined.part("offer").text == ""
+    assert "share" not in buttons_of(declined)
+    assert "share" in buttons_of(shared)
+    assert "show_sources" not in buttons_of(shared)
+
+
+def test_parts_come_in_one_order_and_empty_ones_not_at_all() -> None:
+    whole = answer_card(samples.COMPLETED, REPEATED, [], unattached=[AnswerFile("a.py", "text/plain", "x")])
+    insufficient = card_of(samples.INSUFFICIENT, samples.INSUFFICIENT_RESULT)
+
+    assert [part.name for part in whole.parts] == [
+        "earlier", "answer", "detail", "confidence", "reasons", "conflicts", "limitations", "files",
+    ]  # fmt: skip
+    assert [part.name for part in insufficient.parts] == ["answer", "confidence", "limitations", "searched", "advice"]
+    assert whole.part("earlier").line == "Answered 3 days ago for: What is the height of the lighthouse?"
+    assert insufficient.heading == f"🔎 {wording.TITLE_INSUFFICIENT}"
+
+
+def test_sources_are_cited_with_the_weakest_mark_of_the_sentences_shown() -> None:
+    card = card_of(samples.COMPLETED, samples.RESULT)
+
+    assert [source.id for source in card.cited] == ["src_1", "src_2", "src_3"]
+    assert [source.id for source in card.uncited] == ["src_4"]
+    assert card.cited_marks == {"src_1": "✓", "src_2": "◐", "src_3": "↪"}
+    assert first_quotes(samples.ANSWER)["src_3"] == "counting the helipad added in 1980"
+
+
+def test_what_was_found_stands_in_the_order_asked_for() -> None:
+    """Ideas, implementations, report; each result with its source, the report as its abstract."""
+    sections = [("Abstract", "Towers [1]."), ("Introduction", "Long ago.")]
+    job, result = found([idea(1), implementation(1, "x = 1"), idea(2)], sections=sections)
+
+    card = answer_card(job, result, samples.SOURCES)
+
+    assert [(entry.kind, entry.item.number if entry.item else entry.text) for entry in card.found] == [
+        ("heading", "Ideas"), ("item", 1), ("item", 2),
+        ("heading", "Implementations"), ("item", 1),
+        ("heading", "Report"), ("text", "Towers [1]."), ("note", "On the page: Introduction"),
+    ]  # fmt: skip
+    assert [entry.source.id for entry in card.found if entry.source] == ["src_1", "src_1", "src_2"]
+
+
+def test_claims_of_a_checked_message_come_along() -> None:
+    request = replace(samples.COMPLETED.request, quoted="It is tall.", modes=("check",))
+    result = replace(samples.RESULT, details=checks_json([CheckedClaim("It is tall.")]))
+
+    card = answer_card(replace(samples.COMPLETED, request=request), result, samples.SOURCES)
+
+    assert (card.asked.name, card.asked.text, card.asked.label) == ("message", "It is tall.", wording.MESSAGE)
+    assert [check.claim for check in card.checks] == ["It is tall."]
+
+
+def test_a_running_job_can_be_cancelled_and_one_with_a_plan_steered() -> None:
+    plan = Card("q", (CardItem("1", "Height", Coverage.PARTIAL),), 1, 10, 3, "1–3 minutes")
+    sources = tuple(f"{number}.example – A" for number in range(5))
+
+    plain = progress_card(samples.RUNNING, Snapshot(message="Reading", sources=sources, parts=("one",)), 4.2)
+    steered = progress_card(samples.RUNNING, Snapshot(card=plan), 4.2)
+
+    assert [button.name for button in plain.buttons] == ["cancel"]
+    assert [button.name for button in steered.buttons] == ["go_deeper", "answer_now", "cancel"]
+    assert (plain.places, plain.running, plain.facts) == (sources[-3:], (), ("4.2 s", "5 sources"))
+
+
+@given(outcomes())
+def test_every_job_makes_a_card_whose_buttons_have_words(outcome: tuple[ResearchJob, JobResult | None, list]) -> None:
+    """No part without a text, no name twice, and every source either cited or not."""
+    card = answer_card(*outcome)
+
+    names = [part.name for part in card.parts]
+    assert len(set(names)) == len(names)
+    assert all(part.text for part in card.parts)
+    assert all(button.label for button in (*card.buttons, *card.renewing, *card.votes, *card.offers))
+    assert len(card.cited) + len(card.uncited) == len(outcome[2]) == len(card.sources)
