@@ -22,8 +22,7 @@ from adapters.llm.web_search import build_web_search
 from adapters.metrics import PrometheusRecorder
 from adapters.pages import WebPages
 from adapters.queue import InProcessQueue
-from adapters.search import build_providers, close_providers, warm_up_providers
-from adapters.search.rates import shared_rates
+from adapters.search import build_providers, close_providers, shared_rates, warm_up_providers
 from bots.config import BotSettings, default_files, secrets_in
 from bots.observing import observed
 from bots.records import Records, open_records
@@ -317,7 +316,7 @@ def _open_deps(
     tunables = _tunables(settings)
     providers = build_providers(env, data_dir=settings.data, default_files=default_files(), search=tunables.search)
     stack.push_async_callback(close_providers, providers)
-    rates = shared_rates(env, tunables.search)
+    rates = shared_rates(env)
     pages = WebPages.from_env(env)
     stack.push_async_callback(pages.aclose)
     model, embedder, web_model = build_chat(env), build_embeddings(env), build_web_search(env)

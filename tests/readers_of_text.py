@@ -27,7 +27,7 @@ from adapters.logs import Redactor
 from adapters.pages.charset import decode_page
 from adapters.pages.html import extract_html
 from adapters.pages.robots import RobotsRules
-from adapters.search import keywords as search_keywords
+from adapters.search import queries as search_queries
 from adapters.search.hits import clean_line, clean_text, is_web_address, strip_tags
 from adapters.web.code import highlighted
 from adapters.web.preview import discord_markdown, mrkdwn
@@ -260,7 +260,7 @@ READERS: Mapping[str, Reader] = {
     "parse_intent": lambda text: parse_intent(text[:2_000]),
     "normalise_question": normalise_question,
     "keywords": keywords,
-    "keywords of a search": search_keywords.keywords,
+    "keywords of a search": search_queries.keywords,
     "question_terms": question_terms,
     "split_claims": split_claims,
     "read_reply": read_reply,

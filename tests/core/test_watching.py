@@ -7,10 +7,9 @@ import asyncio
 import pytest
 
 from adapters.store.memory import MemoryRateLimits
-from core.config import CallRate
 from core.errors import ModelUnavailable, PageStatus, ProviderTimeout, StoreError
 from core.job import LOCAL
-from core.limited import LimitedSearch
+from core.limited import CallRate, LimitedSearch
 from core.llm import complete
 from core.ports import ChatRequest, warm_up
 from core.source import SearchQuery

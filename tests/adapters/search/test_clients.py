@@ -1,4 +1,4 @@
-"""The turnstile before a provider: rates, and leaving alone what is down."""
+"""The turnstile before a provider: rates, and leaving alone what is down; the one GET of the keyless ones."""
 
 from __future__ import annotations
 
@@ -6,12 +6,19 @@ import asyncio
 
 import pytest
 
-from adapters.search.gate import MAX_CLOSED_S, UNREACHABLE_FOR_S, Gate, Rate
-from adapters.search.settings import Access
+from adapters.search.clients import MAX_CLOSED_S, UNREACHABLE_FOR_S, Gate, GetClient
+from adapters.search.service import Service, Surroundings, TimeLimits
 from core.errors import ProviderRateLimited, ProviderUnavailable
+from core.limited import CallRate
+from tests.loopback.search_faults import Fault
+from tests.loopback.search_world import SearchWorld
 
-ACCESS = Access("somewhere", "Somewhere", url_variable="SOMEWHERE_URL")
+SERVICE = Service("somewhere", "Somewhere", url_variable="SOMEWHERE_URL")
 DOWN = ProviderUnavailable("somewhere", "could not be reached", user_message="Somewhere is down.")
+WIKIPEDIA = Service("wikipedia", "Wikipedia", url_variable="WIKIPEDIA_BASE_URL", domain="127.0.0.1", at_once=2)
+AROUND = Surroundings(
+    limits=TimeLimits(search_s=10, connect_s=0.5), rates={"wikipedia": CallRate(1000, 1.0, burst=1000)}
+)
 
 
 class Watch:
@@ -26,7 +33,7 @@ class Watch:
 
 async def test_calls_within_the_rate_pass_at_once() -> None:
     """A burst as large as the rate is what the rate allows (S003-08)."""
-    gate = Gate(ACCESS, Rate(calls=5, period_s=60))
+    gate = Gate(SERVICE, CallRate(5, 60, burst=1))
 
     async with asyncio.timeout(1):
         await asyncio.gather(*(gate.turn() for _ in range(5)))
@@ -34,7 +41,7 @@ async def test_calls_within_the_rate_pass_at_once() -> None:
 
 async def test_a_call_above_the_rate_waits_for_its_turn() -> None:
     """Ten calls at twenty in a second, after the first twenty, take half a second."""
-    gate = Gate(ACCESS, Rate(calls=20, period_s=1.0))
+    gate = Gate(SERVICE, CallRate(20, 1.0, burst=1))
     loop = asyncio.get_running_loop()
     started = loop.time()
 
@@ -45,7 +52,7 @@ async def test_a_call_above_the_rate_waits_for_its_turn() -> None:
 
 async def test_a_wait_longer_than_allowed_is_refused_at_once() -> None:
     """The question has no time to stand in line; it is told when to come back."""
-    gate = Gate(ACCESS, Rate(calls=1, period_s=3.0, max_wait_s=3.0))
+    gate = Gate(SERVICE, CallRate(1, 3.0, burst=1, max_wait_s=3.0))
     await gate.turn()
     patient = asyncio.create_task(gate.turn())
     await asyncio.sleep(0)
@@ -61,7 +68,7 @@ async def test_a_wait_longer_than_allowed_is_refused_at_once() -> None:
 
 async def test_those_who_wait_learn_at_once_that_the_provider_is_down() -> None:
     """Without network nobody waits for a turn at a dead server."""
-    gate = Gate(ACCESS, Rate(calls=1, period_s=3.0))
+    gate = Gate(SERVICE, CallRate(1, 3.0, burst=1))
     await gate.turn()
     waiting = asyncio.create_task(gate.turn())
     await asyncio.sleep(0)
@@ -77,7 +84,7 @@ async def test_those_who_wait_learn_at_once_that_the_provider_is_down() -> None:
 async def test_what_could_not_be_reached_is_tried_again_after_a_while() -> None:
     """Long enough for the rest of a question, short enough for the next one."""
     watch = Watch()
-    gate = Gate(ACCESS, None, clock=watch)
+    gate = Gate(SERVICE, None, clock=watch)
     gate.note(DOWN, is_unreachable=True)
 
     watch.now += UNREACHABLE_FOR_S - 0.1
@@ -92,7 +99,7 @@ async def test_what_could_not_be_reached_is_tried_again_after_a_while() -> None:
 async def test_a_provider_that_answered_a_moment_ago_is_not_taken_for_dead() -> None:
     """On a busy machine a connection may come too late; that must not cost the other questions their results."""
     watch = Watch()
-    gate = Gate(ACCESS, None, clock=watch)
+    gate = Gate(SERVICE, None, clock=watch)
     gate.note_reached()
 
     watch.now += UNREACHABLE_FOR_S - 1
@@ -119,7 +126,7 @@ async def test_a_limited_provider_is_left_alone_as_long_as_it_asked(
 ) -> None:
     """Bounded, so that a mistaken header costs a minute and not a day."""
     watch = Watch()
-    gate = Gate(ACCESS, None, clock=watch)
+    gate = Gate(SERVICE, None, clock=watch)
 
     gate.note(ProviderRateLimited("somewhere", "too many", retry_after_s=retry_after_s))
 
@@ -131,9 +138,24 @@ async def test_a_limited_provider_is_left_alone_as_long_as_it_asked(
 
 async def test_other_errors_leave_the_gate_open() -> None:
     """A single bad answer says nothing of the next."""
-    gate = Gate(ACCESS, None)
+    gate = Gate(SERVICE, None)
 
     returned = gate.note(DOWN)
 
     assert returned is DOWN
     assert not gate.is_closed
+
+
+async def test_waiting_for_others_is_not_connecting() -> None:
+    """Sixteen calls, two at once, wait longer than the time to connect; that is no dead server."""
+    async with SearchWorld([], faults={"wikipedia": Fault(body=b"{}")}, latency_s=0.1) as world:
+        url = world.base_url("wikipedia")
+        api = GetClient(WIKIPEDIA, AROUND, url)
+        loop = asyncio.get_running_loop()
+        started = loop.time()
+
+        bodies = await asyncio.gather(*(api.get(url, {}) for _ in range(16)))
+
+        await api.aclose()
+    assert bodies == [b"{}"] * 16
+    assert loop.time() - started >= 0.8  # no more than two at once
