@@ -38,7 +38,7 @@ from core.embedding import RememberingEmbeddings
 from core.evidence.authority import read_kinds
 from core.forgetting import Archive, Forgotten, Retention, Whose, forget, keep_sweeping, keep_sweeping_tenants
 from core.heartbeats import Heartbeats
-from core.job import TERMINAL_STATUSES, JobError, JobStatus
+from core.job import TERMINAL_STATUSES, JobError, JobStatus, Tenant
 from core.library.conversations import Conversations
 from core.limited import LimitedSearch
 from core.limits import RateLimits
@@ -172,7 +172,7 @@ def _ceilings(admission: Admission, settings: BotSettings, deps: Deps) -> Callab
     is_priced = all(cost_usd(ModelUsage(), model.name, prices) is not None for model in _models(deps))
 
     def ceilings(tenant: str) -> Ceilings:
-        quota = admission.quotas.get(tenant.partition(":")[0])
+        quota = admission.quotas.get(Tenant.read(tenant).platform)
         return Ceilings(
             providers=admission.providers,
             user_per_min=quota.user_per_min if quota else None,

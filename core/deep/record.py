@@ -16,6 +16,7 @@ from core.deep.state import DeepState
 from core.deep.steering import Stop
 from core.errors import StoreError
 from core.events import Json
+from core.job import Tenant
 from core.trace import ToolTraces, trace_id_of
 from core.work import Work
 
@@ -44,13 +45,13 @@ class Record:
             "context": request.context,
             "max_iterations": request.max_iterations,
         }
-        platform, _, place = scope.tenant.partition(":")
+        tenant = Tenant.read(scope.tenant)
         creating = self.traces.create_trace(
             TOOL_NAME,
-            request.asker or platform,
+            request.asker or tenant.platform,
             params,
             scope=scope,
-            org_id=place if place and not place.startswith("user:") else None,
+            org_id=tenant.account if tenant.account and not tenant.is_person else None,
             trace_id=self.id,
         )
         await self._try(creating)
