@@ -17,7 +17,7 @@ from core.answer import ModelUsage
 from core.errors import ModelGarbled, ToolsUnsupported
 from core.events import Json
 from core.growing_json import parse_object
-from core.llm import ask, estimate_usage, retry_once, strict
+from core.llm import ask, complete, retry_once, strict
 from core.ports import ChatModel, ChatRequest, Tool, ToolCall, ToolTurn
 from core.terms import terms
 
@@ -61,7 +61,7 @@ class Ending:
 
 
 async def run_agent(
-    ask: Callable[[Sequence[ToolTurn]], Awaitable[Move]],
+    decide_next: Callable[[Sequence[ToolTurn]], Awaitable[Move]],
     act: Callable[[str], Awaitable[str]],
     *,
     asked: Sequence[str],
@@ -69,13 +69,13 @@ async def run_agent(
 ) -> Ending:
     """Ask, do what was called for, and ask again; at most `max_calls` calls are done, and twice as many asked for.
 
-    `asked` are the queries that were searched for before. Raises what `ask` and `act` raise.
+    `asked` are the queries that were searched for before. Raises what `decide_next` and `act` raise.
     """
     turns: list[ToolTurn] = []
     known, refused = list(asked), list[Refusal]()
     done = 0
     while done < max_calls and len(turns) < 2 * max_calls:
-        move = await ask(turns)
+        move = await decide_next(turns)
         if not move.calls:
             return Ending(move.said or "the agent has enough", tuple(refused))
         results: list[str] = []
@@ -120,15 +120,11 @@ async def decide(model: ChatModel, request: ChatRequest) -> Move:
 
 
 async def _by_tools(model: ChatModel, request: ChatRequest) -> Move:
-    text, calls, usage = "", tuple[ToolCall, ...](), None
-    async for delta in model.stream(request):
-        text += delta.text
-        calls += delta.calls
-        usage = delta.usage or usage
-    queries = tuple(_query_of(call.arguments) for call in calls)
-    if not calls and (query := _query_of(text)):  # a model that writes its call down instead of making it
-        calls, queries = (_written_call(request.tools[0], len(request.turns), text),), (query,)
-    return Move(calls, queries, "" if calls else text.strip(), usage or estimate_usage(request, text))
+    answer = await complete(model, request)
+    calls, queries = answer.calls, tuple(_query_of(call.arguments) for call in answer.calls)
+    if not calls and (query := _query_of(answer.text)):  # a model that writes its call down instead of making it
+        calls, queries = (_written_call(request.tools[0], len(request.turns), answer.text),), (query,)
+    return Move(calls, queries, "" if calls else answer.text.strip(), answer.usage)
 
 
 async def _by_structure(model: ChatModel, request: ChatRequest) -> Move:

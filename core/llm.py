@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from core.answer import ModelUsage, Section
-from core.errors import GorkdError, ModelGarbled, ModelRateLimited, ModelUnavailable
+from core.errors import GorkdError, ModelGarbled, ModelRateLimited, ModelTimeout, ModelUnavailable
 from core.events import Json
 from core.growing_json import PartialJson, named, read_object
-from core.ports import ChatDelta, ChatModel, ChatRequest
+from core.ports import ChatDelta, ChatModel, ChatRequest, ToolCall
 from core.prices import SEARCH, Prices
 
 T = TypeVar("T")
@@ -37,6 +37,28 @@ def strict(properties: Mapping[str, Json]) -> dict[str, Json]:
     }
 
 
+@dataclass
+class Heard:
+    """What has come of an answer until now, as `ChatDelta` has it; none of it is lost, however the answer ends."""
+
+    text: str = ""
+    usage: ModelUsage | None = None
+    calls: tuple[ToolCall, ...] = ()
+    is_cut: bool = False
+    notes: tuple[str, ...] = ()
+
+    def take(self, delta: ChatDelta) -> None:
+        self.text += delta.text
+        self.usage = delta.usage or self.usage
+        self.calls += delta.calls
+        self.is_cut = delta.is_cut or self.is_cut
+        self.notes += delta.notes
+
+    def cost(self, request: ChatRequest) -> ModelUsage:
+        """As the endpoint says; estimated where it does not."""
+        return self.usage or estimate_usage(request, self.text)
+
+
 @dataclass(frozen=True)
 class Completion:
     """`is_cut` says that it ends where the limit of tokens was."""
@@ -44,28 +66,39 @@ class Completion:
     text: str
     usage: ModelUsage
     is_cut: bool = False
+    calls: tuple[ToolCall, ...] = ()
 
 
-async def complete(model: ChatModel, request: ChatRequest) -> Completion:
-    """The whole answer of one call. Usage is estimated when the model reports none. Raises `ModelError`."""
-    pieces: list[str] = []
-    usage: ModelUsage | None = None
-    is_cut = False
+async def complete(
+    model: ChatModel,
+    request: ChatRequest,
+    *,
+    heard: Heard | None = None,
+    hear: Callable[[ChatDelta], None] | None = None,
+) -> Completion:
+    """The whole answer of one call, which `heard` has as far as it came; `hear` is told of all that comes.
+
+    Usage is estimated when the model reports none. Raises `ModelError`.
+    """
+    heard = heard or Heard()
     async for delta in model.stream(request):
-        pieces.append(delta.text)
-        usage, is_cut = delta.usage or usage, delta.is_cut or is_cut
-    text = "".join(pieces)
-    return Completion(text, usage or estimate_usage(request, text), is_cut)
+        heard.take(delta)
+        if hear is not None:
+            hear(delta)
+    return Completion(heard.text, heard.cost(request), heard.is_cut, heard.calls)
 
 
 @dataclass(frozen=True)
 class Told(Generic[T]):
-    """What was read of an answer; `value` is None where nothing could be, and `text` is what stood there instead."""
+    """What was read of an answer. Where nothing could be, `value` is None, `unread` the error that this is, and
+    `text` what stood there instead.
+    """
 
     value: T | None
     text: str
     usage: tuple[ModelUsage, ...]
     is_cut: bool = False
+    unread: ModelGarbled | None = None
 
 
 async def ask(
@@ -73,15 +106,20 @@ async def ask(
     request: ChatRequest,
     read: Callable[[Mapping[str, Json]], T | None],
     *,
-    remaining_s: Callable[[], float] = lambda: math.inf,
+    within_s: float = math.inf,
+    is_once: bool = False,
+    hear: Callable[[ChatDelta], None] | None = None,
 ) -> Told[T]:
     """What `read` takes from the object that the model answers with, None where it is of no use.
 
     Asked once more after a retryable error, with the schema in words after an answer that could not be read, and for
-    twice as many tokens after one that was cut; then what is complete of it will do. Raises `ModelError` only where
-    the model did not answer: whoever asks has a last resort for an answer that cannot be read.
+    twice as many tokens after one that was cut; then what is complete of it will do, as it will at once where it
+    `is_once`. `hear` is told of all that comes. Raises `ModelError` only where the model did not answer, or not
+    `within_s`: whoever asks has a last resort for an answer that cannot be read.
     """
     attempt, heard, usage = request, Completion("", ModelUsage()), list[ModelUsage]()
+    loop = asyncio.get_running_loop()
+    ends_at = loop.time() + within_s
 
     def value_of(text: str, *, takes_part: bool) -> T | None:
         fields = read_object(text, request.schema, takes_part=takes_part)
@@ -89,10 +127,10 @@ async def ask(
 
     async def once() -> T:
         nonlocal attempt, heard
-        takes_part = attempt is not request
+        takes_part = is_once or attempt is not request
         tried, attempt = attempt, asked_in_words(request)
         tried = replace(tried, accepts=lambda text: value_of(text, takes_part=takes_part) is not None)
-        heard = await complete(model, tried)
+        heard = await complete(model, tried, hear=hear)
         usage.append(heard.usage)
         value = value_of(heard.text, takes_part=takes_part)
         if value is None:
@@ -100,11 +138,17 @@ async def ask(
             raise ModelGarbled(f"no {request.schema_name} in {len(heard.text)} characters", user_message=UNREADABLE)
         return value
 
+    value, unread = None, None
     try:
-        value = await retry_once(once, remaining_s=remaining_s)
-    except ModelGarbled:
-        return Told(value_of(heard.text, takes_part=True), heard.text, tuple(usage), heard.is_cut)
-    return Told(value, heard.text, tuple(usage), heard.is_cut)
+        async with asyncio.timeout_at(None if within_s == math.inf else ends_at):
+            value = await retry_once(once, remaining_s=lambda: 0.0 if is_once else ends_at - loop.time())
+    except TimeoutError as exc:
+        late = f"no {request.purpose} in {within_s:.0f} s"
+        raise ModelTimeout(late, user_message="The model took too long.") from exc
+    except ModelGarbled as exc:
+        value = value_of(heard.text, takes_part=True)
+        unread = exc if value is None else None
+    return Told(value, heard.text, tuple(usage), heard.is_cut, unread)
 
 
 UNREADABLE = "The model's answer could not be read; please try again."
@@ -228,18 +272,13 @@ class AnswerStream:
     """Turns the deltas of a structured answer into its sections as they grow, and finally into a draft."""
 
     def __init__(self) -> None:
-        self.usage: ModelUsage | None = None
+        self.heard = Heard()
         self._json = PartialJson()
         self._shown: dict[Section, SectionUpdate] = {}
 
-    @property
-    def text(self) -> str:
-        """All that came."""
-        return self._json.text
-
     def feed(self, delta: ChatDelta) -> list[SectionUpdate]:
         """The sections that changed, with all of their text so far."""
-        self.usage = delta.usage or self.usage
+        self.heard.take(delta)
         if not self._json.feed(delta.text):
             return []
         fields = _answer_fields(self._json.value)

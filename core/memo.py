@@ -5,27 +5,17 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import TypeVar
 
-from core.answer import ModelUsage
 from core.codec import decode, encode
 from core.errors import StoreError
 from core.growing_json import read_object
-from core.ports import ChatDelta, ChatModel, ChatRequest, JobMemo, ToolCall
+from core.llm import Heard, complete
+from core.ports import ChatDelta, ChatModel, ChatRequest, JobMemo
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class KeptAnswer:
-    text: str
-    usage: ModelUsage | None
-    calls: tuple[ToolCall, ...] = ()
-    is_cut: bool = False
-    notes: tuple[str, ...] = ()
 
 
 async def remembered(memo: JobMemo, job_id: str, key: str, kind: type[T], pay: Callable[[], Awaitable[T]]) -> T:
@@ -50,7 +40,7 @@ class RememberingModel:
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
         key = f"model:{request.purpose}:{_digest(request)}"
-        kept = await _find(self._memo, self._job_id, key, KeptAnswer)
+        kept = await _find(self._memo, self._job_id, key, Heard)
         if kept is not None:
             yield ChatDelta(kept.text, kept.usage, kept.calls, kept.is_cut, kept.notes)
             return
@@ -66,22 +56,16 @@ class RememberingModel:
 
     async def _read(self, request: ChatRequest, key: str, deltas: asyncio.Queue[ChatDelta | None]) -> None:
         """To its end, and keep it: whoever judges the sentences meanwhile is slower than the model."""
-        heard = KeptAnswer("", None)
-        pieces: list[str] = []
+        heard = Heard()
         try:
-            async for delta in self._model.stream(request):
-                pieces.append(delta.text)
-                usage, is_cut = delta.usage or heard.usage, delta.is_cut or heard.is_cut
-                heard = KeptAnswer("", usage, heard.calls + delta.calls, is_cut, heard.notes + delta.notes)
-                deltas.put_nowait(delta)
-            heard = replace(heard, text="".join(pieces))
+            await complete(self._model, request, heard=heard, hear=deltas.put_nowait)
             if _is_accepted(request, heard):
                 await _keep(self._memo, self._job_id, key, heard)
         finally:
             deltas.put_nowait(None)
 
 
-def _is_accepted(request: ChatRequest, heard: KeptAnswer) -> bool:
+def _is_accepted(request: ChatRequest, heard: Heard) -> bool:
     """As whoever asked says; else an object where one was asked for, and anything at all where none was."""
     if request.accepts is not None:
         return request.accepts(heard.text)

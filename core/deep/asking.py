@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from core.answer import ModelUsage
 from core.deps import Deps
-from core.errors import ModelError, ModelGarbled, ModelTimeout
+from core.errors import ModelError
 from core.events import Json
-from core.llm import UNREADABLE, ask
+from core.llm import ask
 from core.ports import ChatRequest
 from core.render import one_line
 from core.wording import needs_model
@@ -26,7 +25,7 @@ class Said:
     usage: tuple[ModelUsage, ...]
 
 
-async def ask_model(
+async def ask_step(
     deps: Deps, purpose: str, *, system: str, user: str, schema_name: str, schema: Mapping[str, Json], within_s: float
 ) -> Said:
     """Without fields where the answer could not be read twice: every step has rules for what it was not told.
@@ -35,26 +34,18 @@ async def ask_model(
     """
     if deps.model is None:
         raise ModelError("no model is configured", user_message=needs_model("Deep research"))
-    model, settings = deps.model, deps.settings.deep
+    settings = deps.settings.deep
     timeout_s = min(settings.step_timeout_s, within_s)
     request = ChatRequest(
         purpose, system, user, schema_name, schema, settings.max_step_tokens, timeout_s, temperature=0.0
     )
-    ends_at = asyncio.get_running_loop().time() + within_s
-
-    def remaining_s() -> float:
-        return ends_at - asyncio.get_running_loop().time()
-
     try:
-        async with asyncio.timeout_at(ends_at):
-            told = await ask(model, request, dict, remaining_s=remaining_s)
-    except TimeoutError as exc:
-        raise ModelTimeout(f"no {purpose} in {within_s:.0f} s", user_message="The model took too long.") from exc
+        told = await ask(deps.model, request, dict, within_s=within_s)
     except ModelError as exc:
         deps.count_error(purpose, exc)
         raise
-    if told.value is None:
-        deps.count_error(purpose, ModelGarbled(f"no {schema_name} could be read", user_message=UNREADABLE))
+    if told.unread:
+        deps.count_error(purpose, told.unread)
     return Said(told.value or {}, told.usage)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from core.deep.asking import ask_model, line, number
+from core.deep.asking import ask_step, line, number
 from core.deep.framing import checklist_frame, facts_frame, question_frame
 from core.deep.state import Completeness, Coverage, DeepState, ItemCheck
 from core.deps import Deps
@@ -23,7 +23,7 @@ async def check_completeness(state: DeepState, deps: Deps, *, within_s: float) -
     if not state.facts or state.to_check == state.checked:
         return Completeness()
     known = facts_frame(state.facts, max_tokens=2 * deps.settings.deep.max_known_tokens)
-    said = await ask_model(
+    said = await ask_step(
         deps,
         "coverage",
         system=load_prompt("check_completeness").substitute(),

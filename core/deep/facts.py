@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from rapidfuzz import fuzz
 
 from core.answer import Evidence, Verdict
-from core.deep.asking import ask_model, line, listed, number
+from core.deep.asking import ask_step, line, listed, number
 from core.deep.framing import checklist_frame, facts_frame, question_frame
 from core.deep.state import DeepState, Fact, NewFacts
 from core.deps import Deps
@@ -52,7 +52,7 @@ async def process_results(state: DeepState, sources: Sequence[Source], deps: Dep
     settings = deps.settings.deep
     known = facts_frame(state.facts, max_tokens=settings.max_known_tokens)
     parts = [format_sources(readable, passages), question_frame(state), known, checklist_frame(state.needed)]
-    said = await ask_model(
+    said = await ask_step(
         deps,
         "facts",
         system=load_prompt("process_results").substitute(

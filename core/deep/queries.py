@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from core.deep.asking import ask_model, listed, strings
+from core.deep.asking import ask_step, listed, strings
 from core.deep.framing import checklist_frame, facts_frame, queries_frame, question_frame
 from core.deep.pubmed_syntax import checked_pubmed_query
 from core.deep.state import DeepState, RoundQueries
@@ -25,7 +25,7 @@ async def generate_queries(state: DeepState, deps: Deps, *, within_s: float) -> 
     """
     known = facts_frame(state.facts, max_tokens=deps.settings.deep.max_known_tokens)
     parts = [question_frame(state), known, queries_frame(state), checklist_frame(state.needed)]
-    said = await ask_model(
+    said = await ask_step(
         deps,
         "queries",
         system=load_prompt("generate_queries").substitute(today=deps.clock().date().isoformat()),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.conversation import needs_context, standalone_by_rules, turns_behind
-from core.deep.asking import Said, ask_model, line, listed, strings
+from core.deep.asking import Said, ask_step, line, listed, strings
 from core.deep.state import RefinedQuestion
 from core.deps import Deps
 from core.events import Json
@@ -23,7 +23,7 @@ async def refine_question(job: ResearchJob, deps: Deps, *, within_s: float) -> R
     """
     settings = deps.settings.deep
     turns = await turns_behind(job, deps)
-    said = await ask_model(
+    said = await ask_step(
         deps,
         "refine",
         system=load_prompt("refine_question").substitute(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from core.answer import ModelUsage
 from core.errors import ModelError, WebSearchUnavailable
@@ -18,7 +18,7 @@ from core.findings.results import ResearchMode
 from core.findings.rounds import LEAST_ROUND_S, NO_TIME, after_rounds, search_again
 from core.findings.telling import Telling
 from core.job import JobStatus
-from core.llm import estimate_usage, retry_once
+from core.llm import Heard, complete, retry_once
 from core.memo import remembered
 from core.ports import ChatModel, ChatRequest, SearchedText, WebSearchModel
 from core.source import SearchMetadata, SearchPlan, SearchQuery, Source, all_searches
@@ -122,43 +122,30 @@ async def _search_and_write(work: Work, model: WebSearchModel, mode: ResearchMod
     )
 
 
-@dataclass
-class _Heard:
-    """What has come of an answer that may break off."""
-
-    pieces: list[str] = field(default_factory=list)
-    usage: ModelUsage | None = None
-    notes: tuple[str, ...] = ()
-    is_cut: bool = False
-
-
 async def _write(mode: ResearchMode, model: ChatModel, request: ChatRequest, *, left_s: float) -> Draft:
     """The text with its usage; of an answer that breaks off twice, what had come. Raises `ModelError` for nothing."""
-    heard = _Heard()
+    heard = Heard()
     spent: list[ModelUsage] = []
 
     async def once() -> None:
         nonlocal heard
-        heard = _Heard()
+        heard = Heard()
         try:
-            async for delta in model.stream(request):
-                heard.pieces.append(delta.text)
-                heard.usage, heard.is_cut = delta.usage or heard.usage, delta.is_cut or heard.is_cut
-                heard.notes += delta.notes
+            await complete(model, request, heard=heard)
         finally:
-            spent.append(heard.usage or estimate_usage(request, "".join(heard.pieces)))
+            spent.append(heard.cost(request))
 
     ends_at = asyncio.get_running_loop().time() + left_s
     notes: tuple[str, ...] = ()
     try:
         await retry_once(once, remaining_s=lambda: ends_at - asyncio.get_running_loop().time())
     except ModelError as exc:
-        if not "".join(heard.pieces).strip():
+        if not heard.text.strip():
             raise
         log.warning("going on with a broken-off answer", extra={"error": str(exc)})
         notes = (BROKE_OFF,)
     notes = (*notes, *heard.notes, *([CUT_OFF] if heard.is_cut and not notes else []))
-    return Draft(mode, "".join(heard.pieces), usage=tuple(spent), notes=notes)
+    return Draft(mode, heard.text, usage=tuple(spent), notes=notes)
 
 
 class OwnSearch:

@@ -24,7 +24,7 @@ from core.growing_json import whole_number
 from core.injection import masked
 from core.library.funnel import Shelves
 from core.library.paper import Index, PaperChunk, SearchResult, StoredChunk
-from core.llm import UNREADABLE, ask, strict
+from core.llm import ask, strict
 from core.ports import ChatModel, ChatRequest
 from core.prompts import load_prompt
 from core.section.usage import Phase, PhaseUsage
@@ -268,9 +268,8 @@ async def _ask(
 
     async with search.limit:
         told = await ask(search.model, request(), read)
-    if told.value is None:
-        unread = ModelGarbled(f"no {phase.value} could be read", user_message=UNREADABLE)
-        search.deps.count_error("evidence", unread)
+    if told.unread:
+        search.deps.count_error("evidence", told.unread)
     return told.value or {}, told.usage
 
 

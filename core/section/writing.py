@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from core.answer import ModelUsage, RemovedSentence
-from core.errors import ModelError, ModelGarbled
+from core.errors import ModelError
 from core.events import Json, rows
 from core.evidence.citations import strip_markers
 from core.evidence.judge import Judging
@@ -116,8 +116,8 @@ class Writer:
         if (prose := read_prose(told.text)) is not None:
             return prose.text
         self._note = FROM_SUMMARIES
-        unread = ModelGarbled("no prose in the answer", user_message="The model wrote nothing for this section.")
-        self.work.deps.count_error("section", unread)
+        if told.unread:
+            self.work.deps.count_error("section", told.unread)
         return "\n\n".join(map(self._from_evidence, self.evidence))
 
     def _from_evidence(self, entry: KeptEvidence) -> str:

@@ -377,7 +377,7 @@ def test_usage_of_the_stream_is_kept():
     updates = stream.feed(ChatDelta(usage=ModelUsage(3, 4)))
 
     assert updates == []
-    assert stream.usage == ModelUsage(3, 4)
+    assert stream.heard.usage == ModelUsage(3, 4)
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ class Foreign(MemoryJobMemo):
     """A memo whose entries another version of gorkd wrote."""
 
     async def get(self, job_id: str, key: str) -> str | None:
-        return json.dumps({"v": 99, "type": "KeptAnswer", "value": {}})
+        return json.dumps({"v": 99, "type": "Heard", "value": {}})
 
 
 async def test_answer_that_is_kept_is_not_paid_for_again() -> None:
