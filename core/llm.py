@@ -119,23 +119,25 @@ async def ask(
     """
     attempt, heard, usage = request, Completion("", ModelUsage()), list[ModelUsage]()
     loop = asyncio.get_running_loop()
-    ends_at = loop.time() + within_s
+    ends_at, tries = loop.time() + within_s, 0
 
-    def value_of(text: str, *, takes_part: bool) -> T | None:
-        fields = read_object(text, request.schema, takes_part=takes_part)
+    def value_of(text: str) -> T | None:
+        fields = read_object(text, request.schema, takes_part=is_once or tries > 1)
         return None if fields is None else read(fields)
 
     async def once() -> T:
-        nonlocal attempt, heard
-        takes_part = is_once or attempt is not request
-        tried, attempt = attempt, asked_in_words(request)
-        tried = replace(tried, accepts=lambda text: value_of(text, takes_part=takes_part) is not None)
-        heard = await complete(model, tried, hear=hear)
-        usage.append(heard.usage)
-        value = value_of(heard.text, takes_part=takes_part)
-        if value is None:
-            attempt = with_more_tokens(request) if heard.is_cut else attempt
-            raise ModelGarbled(f"no {request.schema_name} in {len(heard.text)} characters", user_message=UNREADABLE)
+        nonlocal attempt, heard, tries
+        tries += 1
+        tried, attempt = attempt, request
+        try:
+            heard = await complete(model, replace(tried, accepts=lambda text: value_of(text) is not None), hear=hear)
+            usage.append(heard.usage)
+            value = value_of(heard.text)
+            if value is None:
+                raise ModelGarbled(f"no {request.schema_name} in {len(heard.text)} characters", user_message=UNREADABLE)
+        except ModelGarbled:
+            attempt = with_more_tokens(request) if heard.is_cut else asked_in_words(request)
+            raise
         return value
 
     value, unread = None, None
@@ -146,7 +148,8 @@ async def ask(
         late = f"no {request.purpose} in {within_s:.0f} s"
         raise ModelTimeout(late, user_message="The model took too long.") from exc
     except ModelGarbled as exc:
-        value = value_of(heard.text, takes_part=True)
+        tries += 1  # there is no other: what is complete of it will do
+        value = value_of(heard.text)
         unread = exc if value is None else None
     return Told(value, heard.text, tuple(usage), heard.is_cut, unread)
 

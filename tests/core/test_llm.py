@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -13,7 +15,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from core.answer import ModelUsage
-from core.errors import GorkdError, ModelGarbled, ModelRateLimited, ModelRejected, ModelUnavailable
+from core.errors import GorkdError, ModelGarbled, ModelRateLimited, ModelRejected, ModelTimeout, ModelUnavailable
+from core.events import Json
 from core.growing_json import PartialJson, parse_object
 from core.llm import (
     MAX_RETRY_WAIT_S,
@@ -21,10 +24,12 @@ from core.llm import (
     DraftAnswer,
     DraftCitation,
     SectionUpdate,
+    ask,
     complete,
     cost_usd,
     estimate_tokens,
     retry_once,
+    strict,
 )
 from core.ports import ChatDelta, ChatRequest
 
@@ -78,6 +83,76 @@ async def test_usage_nobody_reports_is_estimated():
     assert completion.usage.is_estimated
     assert completion.usage.prompt_tokens == estimate_tokens(REQUEST.system) + estimate_tokens(REQUEST.user)
     assert completion.usage.completion_tokens == estimate_tokens("young swan")
+
+
+class Asked:
+    """A model that gives one answer a request, in order, and keeps what it was asked; None is one that never comes."""
+
+    name = "asked"
+
+    def __init__(self, *answers: ChatDelta | GorkdError | None) -> None:
+        self._answers = list(answers)
+        self.requests: list[ChatRequest] = []
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+        self.requests.append(request)
+        answer = self._answers.pop(0)
+        if answer is None:
+            await asyncio.Event().wait()
+        elif isinstance(answer, GorkdError):
+            raise answer
+        else:
+            yield answer
+
+
+NUMBER = replace(REQUEST, schema_name="number", schema=strict({"n": {"type": "integer"}, "why": {"type": "string"}}))
+WHOLE, PART = ChatDelta('{"n": 3, "why": "so"}'), ChatDelta('{"n": 3, "wh')
+CUT = replace(PART, is_cut=True)
+
+
+def number_of(fields: Mapping[str, Json]) -> int | None:
+    value = fields.get("n")
+    return value if isinstance(value, int) else None
+
+
+@pytest.mark.parametrize(
+    ("answers", "is_once", "value", "asked"),
+    [
+        pytest.param([WHOLE], False, 3, [(9, False)], id="read at once"),
+        pytest.param([ChatDelta("three"), WHOLE], False, 3, [(9, False), (9, True)], id="no object: in words"),
+        pytest.param([ChatDelta('{"m": 1}'), PART], False, 3, [(9, False), (9, True)], id="the second in part"),
+        pytest.param([CUT, WHOLE], False, 3, [(9, False), (18, False)], id="cut: more room"),
+        pytest.param([ModelGarbled("empty"), WHOLE], False, 3, [(9, False), (9, True)], id="an empty answer: in words"),
+        pytest.param([ChatDelta("a"), ChatDelta("b")], False, None, [(9, False), (9, True)], id="twice nothing"),
+        pytest.param([PART], True, 3, [(9, False)], id="once: a part will do"),
+        pytest.param([ChatDelta("three")], True, None, [(9, False)], id="once: nothing is nothing"),
+    ],
+)
+async def test_a_model_is_asked_as_what_it_said_before_tells(answers, is_once, value, asked):
+    """One way for all that is asked of a model: in words after no object, with more room after a cut (S003-23)."""
+    model = Asked(*answers)
+
+    told = await ask(model, NUMBER, number_of, is_once=is_once)
+
+    assert told.value == value
+    assert [(request.max_tokens, request.in_words) for request in model.requests] == asked
+    assert (told.unread is None) == (value is not None)
+    assert len(told.usage) == sum(isinstance(answer, ChatDelta) for answer in answers)
+
+
+async def test_whoever_listens_hears_all_that_comes():
+    """Of the second try too, so that searches may begin while a plan is still being written."""
+    heard: list[str] = []
+
+    await ask(Asked(ChatDelta("three"), WHOLE), NUMBER, number_of, hear=lambda delta: heard.append(delta.text))
+
+    assert heard == ["three", WHOLE.text]
+
+
+async def test_an_answer_that_does_not_come_in_time_is_a_timeout():
+    """S003-24: of both tries together."""
+    with pytest.raises(ModelTimeout, match="no answer in"):
+        await ask(Asked(None), NUMBER, number_of, within_s=0.01)
 
 
 class Flaky:
