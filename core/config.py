@@ -22,6 +22,7 @@ class SearchSettings:
 
     provider_timeout_s: float = 10.0  # S003-08
     connect_timeout_s: float = 2.0  # an unreachable provider must not cost the answer its five seconds
+    again_after_s: float = 2.0  # pause before all are asked once more where no provider could be reached
     straggler_s: float = 1.5  # what a provider or a page that is later than the others may cost
     results_per_query: int = 10  # what providers return by default
     fetch_timeout_s: float = 10.0

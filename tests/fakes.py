@@ -29,7 +29,7 @@ from adapters.store.memory_library import MemoryLibrary
 from core.answer import ModelUsage
 from core.attachments import Attachment, AttachmentUnreadable
 from core.codec import decode, encode
-from core.config import Settings
+from core.config import SearchSettings, Settings
 from core.deps import Deps
 from core.errors import FetchError, PageStatus, StoreError
 from core.job import LOCAL, JobStatus, ResearchJob, ResearchRequest, Scope
@@ -44,6 +44,7 @@ from core.watching import Tracer, open_tracer
 T = TypeVar("T")
 
 NOW = datetime(2026, 6, 1, 12, 0, tzinfo=UTC)
+AT_ONCE = Settings(search=SearchSettings(again_after_s=0.0))  # no test waits for an outage to end
 
 
 def now() -> datetime:
@@ -274,7 +275,7 @@ def make_deps(
         recorder=Ledger(),
         clock=clock,
         new_id=lambda: f"job_{next(ids)}",
-        settings=settings or Settings(),
+        settings=settings or AT_ONCE,
         model=model,
     )
 

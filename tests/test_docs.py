@@ -29,7 +29,7 @@ from tests.fakes import make_job
 from tests.golden import samples
 
 ROOT = Path(__file__).resolve().parent.parent
-DOCS = sorted([ROOT / "README.md", ROOT / "SECURITY.md", *ROOT.glob("docs/**/*.md")])
+DOCS = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *ROOT.glob("docs/**/*.md")])
 TESTS = sorted(ROOT.glob("tests/**/*.py"))
 
 VARIABLE = re.compile(
@@ -158,11 +158,13 @@ def test_the_usage_of_every_command_is_plain():
     assert {name: line for name, line in usages.items() if re.search(r"\[\[|\{[a-z]", line)} == {}
 
 
-async def test_the_smallest_provider_and_mode_of_the_page_on_architecture_work():
-    """What a developer copies from there is a provider and a mode as it stands."""
-    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    provider, mode = ({}, {})
-    for code, names in zip(re.findall(r"```python\n(.*?)```", page, re.DOTALL), (provider, mode), strict=True):
+async def test_what_contributors_copy_works():
+    """The smallest provider, mode and language of CONTRIBUTING.md are one as they stand."""
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    provider, mode, language = ({}, {}, {})
+    for code, names in zip(
+        re.findall(r"```python\n(.*?)```", page, re.DOTALL), (provider, mode, language), strict=True
+    ):
         exec(code, names)
     almanac = provider["build"]({"ALMANAC_API_KEY": "a"}, None)
 
@@ -172,6 +174,33 @@ async def test_the_smallest_provider_and_mode_of_the_page_on_architecture_work()
     assert provider["build"]({}, None) is None
     assert [hit.title for hit in hits] == ["Tides at Brest"]
     assert result.answer.summary == "You asked: Tides?"
+    assert language["swedish"].summary(["a"], ["b"]).endswith('Sökte efter "a" i b.')
+
+
+def test_every_decision_is_listed_with_its_title():
+    """Each record of docs/adr says whether it holds, and architecture.md lists all of them, in order."""
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    records = sorted((ROOT / "docs" / "adr").glob("*.md"))
+    titles = [path.read_text(encoding="utf-8").partition("\n")[0].lstrip("# ") for path in records]
+
+    listed = re.findall(r"^- \[(.*)\]\(adr/(.*)\)$", page, re.MULTILINE)
+
+    assert listed == [(title, path.name) for title, path in zip(titles, records, strict=True)]
+    assert [path.name for path in records if "**State.**" not in path.read_text(encoding="utf-8")] == []
+
+
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/architecture.md", "docs/style.md"])
+def test_every_file_that_a_page_names_exists(page: str):
+    """A path in a page of those who change the code leads somewhere: from the root, or by its last part."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    named = set(re.findall(r"`((?:[\w.-]+/)+[\w.-]*)`", text))
+
+    known = {
+        str(path.relative_to(ROOT)) for floor in ("adapters", "bots", "core") for path in ROOT.glob(f"{floor}/**/*")
+    }
+    ends = {f"/{path}".rstrip("/") for path in named if not (ROOT / path).exists()}
+
+    assert {end for end in ends if not any(f"/{path}".endswith(end) for path in known)} == set()
 
 
 def test_requirements_are_told_apart_and_have_a_state():

@@ -31,7 +31,8 @@ from core.source import SearchHit, SearchQuery
 if TYPE_CHECKING:
     import httpx
 
-UNREACHABLE_FOR_S = 15.0  # the rest of a question's calls fail at once, the next question tries again
+UNREACHABLE_FOR_S = 1.5  # the rest of a question's calls fail at once; the question itself is tried again after 2 s
+REACHED_FOR_S = 15.0  # so long after an answer a lost connection is a busy machine's, and closes nothing
 MAX_CLOSED_S = 60.0  # a server that asks for a longer silence is tried once a minute
 UNLIMITED_AT_ONCE = 64  # towards a host without a published limit; twenty questions at once need about that
 POLL_S = 0.05  # how soon a waiting caller notices that the provider is down
@@ -354,14 +355,14 @@ class Gate:
 
     def note(self, error: ProviderError, *, is_unreachable: bool = False) -> ProviderError:
         """Remembers an error that concerns the next calls too, and returns it to be raised."""
-        if is_unreachable and self._clock() >= self._reached_at + UNREACHABLE_FOR_S:
+        if is_unreachable and self._clock() >= self._reached_at + REACHED_FOR_S:
             self._close(error, UNREACHABLE_FOR_S)
         elif isinstance(error, ProviderRateLimited) and error.retry_after_s:
             self._close(error, min(error.retry_after_s, MAX_CLOSED_S))
         return error
 
     def note_reached(self) -> None:
-        """The server answered, with whatever: a connection that fails in the next moments is a busy machine's."""
+        """The server answered, with whatever."""
         self._reached_at = self._clock()
 
     def _close(self, error: ProviderError, seconds: float) -> None:

@@ -369,6 +369,7 @@ def _stems(text: str) -> frozenset[str]:
 
 def _open(text: str, start: int = 0, end: int = 0) -> str:
     """The sentence, with what stands at a place left open."""
-    opened = f"{text[:start].rstrip()} … {text[end:].lstrip(' %')}" if end else text
-    begin = max(0, start - _MAX_SUBJECT_CHARS // 2)
-    return shorten(opened[begin:].rstrip(".。 "), _MAX_SUBJECT_CHARS, placeholder="…")
+    opened = (f"{text[:start].rstrip()} … {text[end:].lstrip(' %')}" if end else text).rstrip(".。 ")
+    if len(opened) > _MAX_SUBJECT_CHARS and start > _MAX_SUBJECT_CHARS // 2:  # then from a word before the value on
+        opened = f"… {opened[start - _MAX_SUBJECT_CHARS // 2 :].partition(' ')[2]}"
+    return shorten(opened, _MAX_SUBJECT_CHARS, placeholder="…")

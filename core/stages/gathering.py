@@ -57,6 +57,10 @@ class Gathering:
             self.asked_at[self._searches[key]] = asyncio.get_running_loop().time()
         return self._searches[key]
 
+    def forget_failed_searches(self) -> None:
+        """They are begun anew when they are asked for again."""
+        self._searches = {key: task for key, task in self._searches.items() if not task.done() or not task.exception()}
+
     def page(self, url: str) -> asyncio.Task[Page]:
         key = canonical_url(url)
         if key not in self._pages:

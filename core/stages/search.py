@@ -18,6 +18,7 @@ from core.errors import (
     ProviderError,
     ProviderRateLimited,
     ProviderTimeout,
+    ProviderUnavailable,
     SearchFailed,
 )
 from core.ranking import Candidate, coverage_of, rank_sources
@@ -58,12 +59,19 @@ async def collect_sources(
 
     A collection without sources is an answer: nothing relevant was found. `on_fetching` hears how
     many results there are before pages are read, `on_source` each source as soon as it is read.
+    Where no provider could be reached, all are asked once more after a moment, since most outages are as short.
     What is not there in time is left out: a late provider is a failed one, a late page its extract. Once most is there
     the rest is late soon; it joins the next round of the same `gathering`.
     """
     ends_at = asyncio.get_running_loop().time() + within_s
     searching = _Searching(gathering, plan)
     await searching.run(within_s)
+    again_after_s = gathering.deps.settings.search.again_after_s
+    if searching.is_outage() and ends_at - asyncio.get_running_loop().time() > 2 * again_after_s:
+        await asyncio.sleep(again_after_s)
+        gathering.forget_failed_searches()
+        searching = _Searching(gathering, plan)
+        await searching.run(ends_at - asyncio.get_running_loop().time())
     hits, failures, used = searching.outcome()
     hits = [*hits, *gathering.joined()]
     if not used and not given and not earlier:
@@ -131,6 +139,11 @@ class _Searching:
                 return
             if now() >= ends_at:
                 return
+
+    def is_outage(self) -> bool:
+        """Whether all calls failed and at least one only since its service could not be reached."""
+        errors = [call.exception() if call.done() else None for call in self._calls]
+        return all(errors) and any(isinstance(error, ProviderUnavailable) for error in errors)
 
     def outcome(self) -> tuple[list[SearchHit], dict[str, str], tuple[str, ...]]:
         """The hits, why providers gave nothing, and who answered."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -12,6 +12,7 @@ from core.config import SearchSettings, Settings
 from core.deps import Deps
 from core.errors import (
     PageTooLarge,
+    ProviderError,
     ProviderRateLimited,
     ProviderRejected,
     ProviderTimeout,
@@ -108,6 +109,48 @@ async def test_when_every_provider_fails_the_search_has_failed() -> None:
         await collect(deps, "a", "b", within_s=0.05)
 
     assert failure.value.retryable
+
+
+@dataclass
+class Recovering(FakeSearch):
+    """Fails as often as `failures` says, and answers from then on."""
+
+    failures: int = 1
+
+    async def search(self, query: SearchQuery, *, limit: int, scope: Scope) -> Sequence[SearchHit]:
+        found = await FakeSearch(self.name, self.hits).search(query, limit=limit, scope=scope)
+        self.asked.append(query)
+        if len(self.asked) <= self.failures and self.error:
+            raise self.error
+        return found
+
+
+AWAY = ProviderUnavailable("a", "could not be reached")
+
+
+async def test_an_outage_of_a_moment_fails_nobody() -> None:
+    """S003-23: where no provider could be reached, all are asked once more."""
+    found_later = Recovering("a", [hit("https://a.example/1", PURR, is_complete=True)], error=AWAY)
+
+    found = await collect(make_deps(search=[found_later]), "a")
+
+    assert [source.url for source in found.sources] == ["https://a.example/1"]
+    assert found.search_metadata.failures == {}
+
+
+@pytest.mark.parametrize(
+    ("error", "times"),
+    [(AWAY, 2), (ProviderRejected("a", "key refused"), 1), (ProviderRateLimited("a", "too many requests"), 1)],
+    ids=["unreachable", "key-refused", "too-many"],
+)
+async def test_an_outage_is_tried_once_more_and_a_refusal_is_not(error: ProviderError, times: int) -> None:
+    """S003-23: what will not change in a moment costs nobody that moment."""
+    failing = FakeSearch("a", error=error)
+
+    with pytest.raises(SearchFailed):
+        await collect(make_deps(search=[failing]), "a")
+
+    assert len(failing.asked) == times
 
 
 async def test_no_result_is_an_answer_not_a_failure() -> None:

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from adapters.search.clients import MAX_CLOSED_S, UNREACHABLE_FOR_S, Gate, GetClient
+from adapters.search.clients import MAX_CLOSED_S, REACHED_FOR_S, UNREACHABLE_FOR_S, Gate, GetClient
 from adapters.search.service import Service, Surroundings, TimeLimits
 from core.errors import ProviderRateLimited, ProviderUnavailable
 from core.limited import CallRate
@@ -102,7 +102,7 @@ async def test_a_provider_that_answered_a_moment_ago_is_not_taken_for_dead() -> 
     gate = Gate(SERVICE, None, clock=watch)
     gate.note_reached()
 
-    watch.now += UNREACHABLE_FOR_S - 1
+    watch.now += REACHED_FOR_S - 1
     gate.note(DOWN, is_unreachable=True)
     was_closed_early = gate.is_closed
     watch.now += 2

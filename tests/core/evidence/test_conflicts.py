@@ -403,3 +403,26 @@ def test_what_is_known_to_differ_is_named_in_looser_words_too() -> None:
     assert find_difference(*pair) is None
     assert named is not None
     assert (named.first, named.second) == ("3 °C", "6 °C")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "subject"),
+    [
+        (
+            "On hot afternoons the rooms below green roofs were about {} °C cooler than rooms below bitumen roofs.",
+            "On hot afternoons the rooms below green roofs were about … °C cooler than rooms below bitumen roofs",
+        ),
+        (
+            "On hot afternoons of the second summer the rooms below the green roofs were about {} °C cooler than the "
+            "rooms below the roofs that had nothing but bitumen.",
+            "… the rooms below the green roofs were about … °C cooler than the rooms below the roofs that had…",
+        ),
+    ],
+    ids=["whole", "around-the-value"],
+)
+def test_what_a_conflict_is_about_reads_as_a_sentence(sentence: str, subject: str) -> None:
+    """No word is cut in two, and nothing is left out that there is room for."""
+    difference = name_difference(sentence.format(3), sentence.format(6))
+
+    assert difference is not None
+    assert difference.subject == subject
