@@ -319,7 +319,8 @@ def _open_deps(
     rates = shared_rates(env)
     pages = WebPages.from_env(env)
     stack.push_async_callback(pages.aclose)
-    model, embedder, web_model = build_chat(env), build_embeddings(env), build_web_search(env)
+    model, web_model = build_chat(env), build_web_search(env)
+    embedder = build_embeddings(env, patience=settings.patience)
     models, check_model = build_mode_chats(env, MODES), build_check(env)
     for vendor in (model, *set(models.values()), embedder, web_model, check_model):
         if vendor is not None:

@@ -125,8 +125,9 @@ def _example(schema: Json) -> Json:
 def simpler(dialect: Dialect, exc: openai.APIStatusError) -> Dialect | None:
     """The dialect without what the endpoint names as the reason of its refusal; None when that is something else."""
     said = str(exc).lower()
-    # llama-cpp-python answers 500 to what it cannot validate.
-    if exc.status_code not in {400, 404, 422, 501} and not (exc.status_code == 500 and _NOT_VALID.search(said)):
+    # llama-cpp-python answers 500 to what it cannot validate; a gateway's page may hold any word.
+    is_named = exc.status_code >= 500 and not isinstance(exc.body, str) and _REFUSAL.search(said)
+    if exc.status_code not in {400, 404, 422, 501} and not is_named:
         return None
     most = _MOST.search(said)
     if most and not dialect.most_tokens and int(most[1]) > 0:
@@ -141,7 +142,11 @@ def simpler(dialect: Dialect, exc: openai.APIStatusError) -> Dialect | None:
     return replace(dialect, output=weaker) if weaker else None
 
 
-_NOT_VALID = re.compile("validation error|unsupported|not supported|literal_error|extra_forbidden|unexpected keyword")
+_REFUSAL = re.compile(
+    "validation error|unsupported|not supported|literal_error|extra_forbidden|unexpected keyword|response_format"
+    "|json_schema|json_object|structured output|m(?:ax|in)items|stream_options|include_usage|max_completion_tokens"
+    r"|temperature|reasoning_effort|\btools\b|tool_choice"
+)
 # By what of a dialect is given up, how endpoints name it; the most telling first.
 REFUSALS = {
     "bounds": re.compile("maxitems|minitems"),

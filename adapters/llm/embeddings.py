@@ -38,17 +38,17 @@ _TOO_MANY = re.compile(
 )
 
 
-def build_embeddings(env: Mapping[str, str]) -> OpenAIEmbeddings | None:
+def build_embeddings(env: Mapping[str, str], *, patience: float = 1.0) -> OpenAIEmbeddings | None:
     """The model that `GORKD_EMBEDDING_MODEL` names; None when it is not set.
 
     It lives at `GORKD_EMBEDDING_BASE_URL` with `GORKD_EMBEDDING_API_KEY`, by default where the chat
-    model lives. The chat endpoint's key is not sent to another host. Raises `SetupError` on an
-    address or key that cannot be one.
+    model lives. The chat endpoint's key is not sent to another host. Each request may take `patience` times as long
+    as usual. Raises `SetupError` on an address or key that cannot be one.
     """
     endpoint = second_endpoint(
         env, model="GORKD_EMBEDDING_MODEL", url="GORKD_EMBEDDING_BASE_URL", key="GORKD_EMBEDDING_API_KEY"
     )
-    return OpenAIEmbeddings(endpoint) if endpoint else None
+    return OpenAIEmbeddings(endpoint, timeout_s=patience * TIMEOUT_S, text_s=patience * TEXT_S) if endpoint else None
 
 
 class OpenAIEmbeddings:

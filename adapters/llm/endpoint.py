@@ -129,6 +129,7 @@ def second_endpoint(env: Mapping[str, str], *, model: str, url: str, key: str) -
         url_setting=url_setting,
         key_setting=key_setting,
         proxies=Proxies.from_env(env),
+        context_tokens=context_tokens(env),
         **tuning(env),
     )
 

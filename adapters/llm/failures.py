@@ -93,6 +93,16 @@ def safe_cause(exc: Exception, endpoint: Endpoint) -> Exception | None:
     return exc
 
 
+def was_dropped(exc: openai.APIConnectionError) -> bool:
+    """Whether the connection was closed before a word of an answer: the request was read by nobody.
+
+    llama.cpp's server closes kept connections while others wait, without announcing it.
+    """
+    import httpx2
+
+    return isinstance(exc.__cause__, httpx2.RemoteProtocolError) and "without sending" in str(exc.__cause__)
+
+
 def unavailable(endpoint: Endpoint, message: str, *, wait_s: float | None = None) -> ModelUnavailable:
     return ModelUnavailable(
         message,

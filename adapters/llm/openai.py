@@ -27,7 +27,7 @@ from adapters.llm.endpoint import (
     timeout,
     tuning,
 )
-from adapters.llm.failures import SLOW, call_failures, model_error, safe_cause, wrong_page
+from adapters.llm.failures import SLOW, call_failures, model_error, safe_cause, was_dropped, wrong_page
 from adapters.llm.reading import Answer, Piece, read_piece
 from adapters.llm.thinking import Thoughts
 from adapters.llm.window import Fitted, Window
@@ -49,6 +49,7 @@ DEFAULT_MODEL = "gpt-5.4-mini"
 STALL_S = 20.0  # between two pieces of an answer that has begun; busy endpoints pause for seconds, not for this long
 NO_TOOLS = "This model takes no tools."
 MAX_REFUSALS = 9  # ways in which an endpoint may differ, hence calls until all are known
+MAX_DROPPED = 2  # times in a row that a call may meet a connection which the endpoint has just closed
 MAX_FITS = 3  # shorter prompts in a row that may be too long still
 
 
@@ -249,14 +250,21 @@ class OpenAIChat:
         """Asked without the SDK's types: building its object of every token took two fifths of the time of reading."""
         import openai
 
-        return await client.post(
-            "/chat/completions",
-            cast_to=object,
-            body=request_body(self._endpoint, request, self.dialect),
-            options={"timeout": timeout(request.timeout_s)},
-            stream=True,
-            stream_cls=openai.AsyncStream[object],
-        )
+        dropped = 0
+        while True:
+            try:
+                return await client.post(
+                    "/chat/completions",
+                    cast_to=object,
+                    body=request_body(self._endpoint, request, self.dialect),
+                    options={"timeout": timeout(request.timeout_s)},
+                    stream=True,
+                    stream_cls=openai.AsyncStream[object],
+                )
+            except openai.APIConnectionError as exc:
+                dropped += 1
+                if dropped > MAX_DROPPED or not was_dropped(exc):
+                    raise
 
     async def _pieces(self, opened: openai.AsyncStream[object]) -> AsyncGenerator[Piece, None]:
         """The stream's chunks; of an endpoint that does not stream, the whole completion as one."""

@@ -16,10 +16,10 @@ from typing import Final, Literal, Protocol
 import regex
 
 from core.answer import Evidence, ModelUsage
-from core.errors import ModelError
+from core.errors import ModelError, ModelGarbled
 from core.events import Json
 from core.growing_json import named, whole_number
-from core.llm import ask, complete, strict
+from core.llm import Completion, ask, complete, estimate_usage, strict
 from core.ports import ChatModel, ChatRequest
 from core.prompts import load_prompt
 
@@ -154,7 +154,7 @@ class JsonJudge:
     ) -> tuple[dict[int, Judgement], tuple[ModelUsage, ...]]:
         request = replace(request_rulings(pairs, timeout_s=timeout_s), in_words=in_words)
         request = replace(request, accepts=lambda text: bool(read_rulings(text, len(pairs))))
-        completion = await complete(self.model, request)
+        completion = await _completed(self.model, request)
         return read_rulings(completion.text, len(pairs)), (_spent(self.model, completion.usage),)
 
 
@@ -212,7 +212,7 @@ class PairwiseJudge:
         )
         usage: list[ModelUsage] = []
         for _ in range(2):
-            completion = await complete(self.model, request)
+            completion = await _completed(self.model, request)
             usage.append(_spent(self.model, completion.usage))
             if word := _YES_OR_NO.search(completion.text):
                 return word.group().lower() == "yes", usage
@@ -266,6 +266,14 @@ def _yes_or_no(fields: Mapping[str, Json]) -> AnswerRuling | None:
     word = str(fields.get("answers")).strip().lower()
     answers = {"yes": True, "true": True, "no": False, "false": False}.get(word)
     return None if answers is None else AnswerRuling(answers, _reason(fields.get("reason")))
+
+
+async def _completed(model: ChatModel, request: ChatRequest) -> Completion:
+    """As `complete`; an answer that is none is an empty one, which is asked for once more as any garbled one is."""
+    try:
+        return await complete(model, request)
+    except ModelGarbled:
+        return Completion("", estimate_usage(request, ""))
 
 
 def _spent(model: ChatModel, usage: ModelUsage) -> ModelUsage:
@@ -348,27 +356,27 @@ class Judging:
     call_timeout_s: float = 20.0
     usage: list[ModelUsage] = field(default_factory=list)
     failures: list[ModelError] = field(default_factory=list)
+    _rulings: dict[Pair, asyncio.Future[Judgement | None]] = field(default_factory=dict)
     _waiting: list[tuple[Pair, asyncio.Future[Judgement | None]]] = field(default_factory=list)
     _calls: set[asyncio.Task[None]] = field(default_factory=set)
     _timer: asyncio.TimerHandle | None = None
     _gate: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(CALLS_AT_ONCE))
 
     async def rule(self, pairs: Sequence[Pair]) -> list[Judgement | None]:
-        """A judgement for each pair, in their order."""
+        """A judgement for each pair, in their order. A pair that was asked about before is not asked about again."""
         if self.judge is None or not pairs or self.left_s() <= 0:
             return [None] * len(pairs)
         loop = asyncio.get_running_loop()
-        futures = [loop.create_future() for _ in pairs]
-        self._waiting += zip(pairs, futures, strict=True)
+        new = {pair: loop.create_future() for pair in pairs if pair not in self._rulings}
+        self._rulings |= new
+        self._waiting += new.items()
         if len(self._waiting) >= PAIRS_A_CALL:
             self._start()
         elif self._timer is None:
             self._timer = loop.call_later(LINGER_S, self._start)
-        try:
-            async with asyncio.timeout(max(self.left_s(), 0.01)):
-                return list(await asyncio.gather(*futures))
-        except TimeoutError:
-            return [future.result() if future.done() and not future.cancelled() else None for future in futures]
+        futures = [self._rulings[pair] for pair in pairs]
+        await asyncio.wait(set(futures), timeout=max(self.left_s(), 0.01))
+        return [future.result() if future.done() else None for future in futures]
 
     async def answers(self, question: str, text: str) -> AnswerRuling:
         """Whether `text` answers `question`; open where nobody could be asked."""
@@ -417,6 +425,8 @@ class Judging:
         except ModelError as exc:
             self.failures.append(exc)
         finally:
-            for (_, future), judgement in zip(batch, said, strict=True):
+            for (pair, future), judgement in zip(batch, said, strict=True):
+                if judgement is None:
+                    self._rulings.pop(pair, None)  # whoever says the same later may be luckier
                 if not future.done():
                     future.set_result(judgement)

@@ -86,13 +86,27 @@ def _check_numbers(pair: Comparison) -> Iterator[Veto]:
                 yield Veto("numbers", Force.DOUBTS, f"the source says {said.text} there, not {number.text}")
         elif _may_be(pair, number):
             continue
-        elif said is not None:
-            alike = is_year_token(number) == is_year_token(said)
-            alike = alike and _dimension(pair.claim, number) == _dimension(pair.home, said)
-            force = pair.force([number]) if alike else Force.DOUBTS
-            yield Veto("numbers", force, f"the source says {said.text}, not {number.text}")
+        elif (said := said or _counting_same(pair, number)) is not None:
+            yield Veto("numbers", _force_of(pair, number, said), f"the source says {said.text}, not {number.text}")
         elif not is_loose(number.text):
             yield Veto("numbers", Force.DOUBTS, f"the source does not give {number.text}")
+
+
+def _counting_same(pair: Comparison, number: Token) -> Token | None:
+    """The home's number before the word that the claim has behind its own: 42 metres, where the claim has 58 metres."""
+    counted = _counted(pair.claim, number)
+    there = pair.partner.get(counted) if counted is not None else None
+    return next((other for other in pair.home.numbers if there and _counted(pair.home, other) == there), None)
+
+
+def _force_of(pair: Comparison, number: Token, said: Token) -> Force:
+    """Contradicts where the numbers are of one kind and nothing else differs; of years, in short sentences too."""
+    is_year = is_year_token(number)
+    if is_year is not is_year_token(said) or _dimension(pair.claim, number) != _dimension(pair.home, said):
+        return Force.DOUBTS
+    is_short = is_year and len(pair.partner) == MIN_KEPT - 1 and set(pair.missing) == {number}
+    unit = _counted(pair.claim, number) if _dimension(pair.claim, number) else None  # two hours for 45 minutes
+    return Force.CONTRADICTS if is_short else pair.force([number, *([unit] if unit else [])])
 
 
 def _is_of_another(pair: Comparison, number: Token, said: Token) -> bool:

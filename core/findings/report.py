@@ -79,7 +79,7 @@ def split_sections(text: str) -> list[tuple[str, str]]:
     ]
     starts = [found.start() for found, _ in marks]
     sections = [("", text[: starts[0] if starts else len(text)].strip())]
-    for (found, title), end in zip(marks, [*starts[1:], len(text)], strict=True):
+    for (found, title), end in zip(marks, [*starts, len(text)][1:], strict=True):
         sections.append((title, text[found.end() : end].strip()))
     return [(title, body) for title, body in sections if title or body]
 

@@ -14,6 +14,7 @@ EMPTY = (
     "The library is empty; add papers with `gorkd library add FOLDER`, or in a chat with “add to library” and a file."
 )
 NO_PAPERS = '❌ No papers found relevant to query: "{query}". Try refining your search terms.'
+BY_WORDS = "The embedding model did not answer, so papers were found by their words alone."
 NO_CONTENT = "❌ No detailed content found in the selected papers. Papers may not be properly indexed."
 SUGGEST_REBUILD = "Run `rebuild-index` to index the papers anew."
 SYNTHESIS_FAILED = "❌ Failed to synthesize research answer: {reason}"

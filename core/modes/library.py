@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import TypeVar
 
 from core.answer import Confidence, JobResult, ResearchAnswer
 from core.errors import GorkdError, ModelError
@@ -20,14 +21,17 @@ from core.modes.mode import Mode
 from core.source import Source
 from core.work import Work
 
+T = TypeVar("T")
+
 MENDING_S = 5.0  # a shelf; of making vectors that are missing, while somebody waits for an answer
 
 
 @dataclass(frozen=True)
 class Selected:
-    """Stage 1: ids of papers, best first."""
+    """Stage 1: ids of papers, best first; found `by_words` where the embedding model did not answer."""
 
     paper_ids: tuple[str, ...]
+    by_words: bool = False
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,7 @@ class Gathered:
 
     spans: dict[str, tuple[tuple[int, int], ...]]
     paper_ids: tuple[str, ...]
+    by_words: bool = False
 
 
 class NothingIndexed(GorkdError):
@@ -63,6 +68,8 @@ async def run(work: Work) -> JobResult:
             sources.append(source)
             cited[source.id] = papers[paper_id]
     answer = await work.steps.run("synthesize", partial(_synthesize, work, sources, gathered, cited), ResearchAnswer)
+    if gathered.by_words:
+        answer = replace(answer, limitations=(wording.BY_WORDS, *answer.limitations))
     return _result(work, answer, sources, cited)
 
 
@@ -71,18 +78,21 @@ async def _select(work: Work, shelves: Shelves) -> Selected:
     with work.deps.stage("search"):
         for shelf in shelves.scopes:
             await mend(work.deps.library, shelves.embedder, shelf, within_s=MENDING_S)
-        found = await select_papers(shelves, work.job.query)
+        found, by_words = await _found(work, shelves, lambda shelves: select_papers(shelves, work.job.query))
     if found:
         message = wording.FOUND_PAPERS.format(papers=len(found))
         await work.progress.status(JobStatus.SEARCHING, message=message, data={"papers": [*found]})
-    return Selected(tuple(found))
+    return Selected(tuple(found), by_words)
 
 
 async def _gather(work: Work, shelves: Shelves, selected: Selected) -> Gathered:
     ids = selected.paper_ids
     await work.progress.status(JobStatus.FETCHING, message=wording.STAGE_2.format(papers=len(ids)))
     with work.deps.stage("search"):
-        results = await search_content_index_filtered(shelves, work.job.query, ids)
+        shelves = replace(shelves, embedder=None) if selected.by_words else shelves
+        results, by_words = await _found(
+            work, shelves, lambda shelves: search_content_index_filtered(shelves, work.job.query, ids)
+        )
         sources = await _sources(shelves, results)
         await work.deps.sources.put(work.job, sources)
     message = wording.FOUND_CHUNKS.format(chunks=len(results))
@@ -94,7 +104,21 @@ async def _gather(work: Work, shelves: Shelves, selected: Selected) -> Gathered:
         f"src_{number}": tuple((entry.chunk.start, entry.chunk.end) for entry in results if entry.chunk.paper.id == id)
         for number, id in enumerate(found, start=1)
     }
-    return Gathered(spans, tuple(found))
+    return Gathered(spans, tuple(found), by_words or selected.by_words)
+
+
+async def _found(work: Work, shelves: Shelves, search: Callable[[Shelves], Awaitable[list[T]]]) -> tuple[list[T], bool]:
+    """What the search finds, by words alone where the embedding model does not answer, and whether that was so.
+
+    Raises `ModelError` where words find nothing: nobody can tell then whether there is anything.
+    """
+    try:
+        return await search(shelves), False
+    except ModelError as exc:
+        work.deps.count_error("search", exc)
+        if not (found := await search(replace(shelves, embedder=None))):
+            raise
+        return found, True
 
 
 async def _sources(shelves: Shelves, results: Sequence[SearchResult]) -> list[Source]:

@@ -20,10 +20,11 @@ from core.library.funnel import Shelves
 from core.library.paper import Paper, shelves_of
 from core.modes.mode import Mode
 from core.ports import ChatModel
+from core.render import cut, one_line
 from core.section.asking import NO_BRIEF, is_order
 from core.section.brief import Brief, PaperConcept, is_brief, read_brief
 from core.section.document import Document, DocumentPart, document_files
-from core.section.evidence import KeptEvidence
+from core.section.evidence import KeptEvidence, Searched
 from core.section.gathering import TIME_IS_UP, Gathering
 from core.section.keys import assign_keys
 from core.section.prose import BRIEF_ID
@@ -31,13 +32,17 @@ from core.section.sections import PLANS, Section, possible_sections, sections_in
 from core.section.writing import Writer, Written, select_for_writing
 from core.source import Source, SourceKind, SourceMetadata, SourceScores
 from core.stages.synthesize import UNCHECKED_NOTICE, usage_metadata
+from core.wording import counted
 from core.work import Work
 
 NO_PAPERS = "The paper library is empty; add papers with `gorkd library add`, then ask again."
 NO_MATERIAL = "{title} is left out: the context has none of {fields}."
 NO_EMBEDDER = "No embedding model is set: BM25's rank stands for the vector score."
 OUT_OF_TIME = "{title}: the search for evidence ended early, since its time was up."
+BY_WORDS = "The embedding model did not answer; {count} of {all} searches went by words alone."
 NOT_JUDGED = "{count} of {all} passages could not be judged by the model and were left out."
+
+MAX_NAMED, MAX_TITLE_CHARS = 5, 80  # papers that were left out
 
 
 class EmptyLibrary(GorkdError):
@@ -199,12 +204,27 @@ class _Draft:
         searches = [search for part in self.parts for search in part.searches]
         if unjudged := sum(search.unjudged for search in searches):
             notes.append(NOT_JUDGED.format(count=unjudged, all=sum(search.candidates for search in searches)))
+        if by_words := sum(search.by_words for search in searches):
+            notes.append(BY_WORDS.format(count=by_words, all=len(searches)))
+        notes += self._left_out(searches)
         late = [PLANS[part.section].title for part in self.parts if part.ending == TIME_IS_UP]
         notes += [OUT_OF_TIME.format(title=title) for title in late]
         if unknown := dict.fromkeys(key for part in self.parts for key in part.written.unknown_keys):
             notes.append(f"Removed, since no paper has such a key: {', '.join(unknown)}.")
         notes += dict.fromkeys(part.written.note for part in self.parts if part.written.note)
         return tuple(notes)
+
+    def _left_out(self, searches: Sequence[Searched]) -> list[str]:
+        """The papers that were found and not used, so that nobody takes them for never found."""
+        found = dict.fromkeys(entry.paper_id for search in searches for entry in search.found)
+        papers = [self.library[paper_id] for paper_id in found if paper_id in self.library]
+        left_out = [cut(one_line(paper.title), MAX_TITLE_CHARS) for paper in papers if paper.id not in self.found]
+        if not left_out:
+            return []
+        more = [f"{len(left_out) - MAX_NAMED} more"] if len(left_out) > MAX_NAMED else []
+        share = f"{len(left_out)} of {counted(len(papers), 'found paper')} {'was' if len(left_out) == 1 else 'were'}"
+        named = "; ".join([*left_out[:MAX_NAMED], *more])
+        return [f"{share} left out, for bearing least on what was searched for: {named}."]
 
 
 async def _keys(papers: dict[str, Paper]) -> KeyTable:

@@ -25,7 +25,7 @@ from core.injection import masked
 from core.library.funnel import Shelves
 from core.library.paper import Index, PaperChunk, SearchResult, StoredChunk
 from core.llm import ask, strict
-from core.ports import ChatModel, ChatRequest
+from core.ports import ChatModel, ChatRequest, Vector
 from core.prompts import load_prompt
 from core.section.usage import Phase, PhaseUsage
 from core.stages.prompting import fenced
@@ -75,7 +75,10 @@ class KeptEvidence:
 
 @dataclass(frozen=True)
 class Searched:
-    """One search: how many candidates were looked at, how many of them could not be judged, and the best."""
+    """One search: how many candidates were looked at, how many of them could not be judged, and the best.
+
+    It went `by_words` alone where the embedding model did not answer.
+    """
 
     query: str
     is_custom: bool
@@ -83,6 +86,7 @@ class Searched:
     candidates: int
     unjudged: int
     usage: tuple[PhaseUsage, ...]
+    by_words: bool = False
 
 
 @dataclass(frozen=True)
@@ -130,7 +134,8 @@ async def search_evidence(
     `StoreError`.
     """
     settings = deps.settings.section
-    candidates = await _candidates(query, shelves, settings.top_k_initial, known)
+    vector = await _vector(query, shelves, deps)
+    candidates = await _candidates(query, vector, shelves, settings.top_k_initial, known)
     search = _Search(job_id, query, deps, model, asyncio.Semaphore(settings.concurrent_calls))
     kept = {entry.chunk.chunk_id: await _kept(search, entry.chunk) for entry in candidates}
     judged = {chunk_id: judgement for chunk_id, judgement in kept.items() if judgement is not None}
@@ -143,9 +148,9 @@ async def search_evidence(
         _evidence(entry, judged[entry.chunk.chunk_id], query) for entry in candidates if entry.chunk.chunk_id in judged
     ]
     best = select_final(found, settings)
-    return Searched(
-        query, is_custom, tuple(map(KeptEvidence.of, best)), len(candidates), len(candidates) - len(found), usage
-    )
+    kept_best = tuple(map(KeptEvidence.of, best))
+    by_words = vector is None and shelves.embedder is not None
+    return Searched(query, is_custom, kept_best, len(candidates), len(candidates) - len(found), usage, by_words)
 
 
 def select_final(found: Sequence[Evidence], settings: SectionSettings) -> list[Evidence]:
@@ -158,12 +163,22 @@ def select_final(found: Sequence[Evidence], settings: SectionSettings) -> list[E
     ]
 
 
-async def _candidates(query: str, shelves: Shelves, top_k: int, known: Collection[str]) -> list[SearchResult]:
+async def _vector(query: str, shelves: Shelves, deps: Deps) -> Vector | None:
+    """None without an embedding model, and where it does not answer."""
+    try:
+        return (await shelves.embedder.embed([query]))[0] if shelves.embedder else None
+    except ModelError as exc:
+        deps.count_error("evidence", exc)
+        return None
+
+
+async def _candidates(
+    query: str, vector: Vector | None, shelves: Shelves, top_k: int, known: Collection[str]
+) -> list[SearchResult]:
     limit = top_k + len(known)  # all that are known may be among the first
-    if shelves.embedder is None:
+    if vector is None:
         found = await shelves.library.matching(shelves.scopes, Index.CONTENT, query, limit=limit)
     else:
-        (vector,) = await shelves.embedder.embed([query])
         found = await shelves.library.nearest(shelves.scopes, Index.CONTENT, vector, limit=limit)
         by_words = await shelves.library.matching(shelves.scopes, Index.CONTENT, query, limit=limit)
         found += [entry for entry in by_words if entry.chunk.embedding is None]

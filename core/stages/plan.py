@@ -29,7 +29,8 @@ from core.stages.given import without_addresses
 from core.stages.intake import parse_intent, read_query
 from core.stages.prompting import asked, format_earlier, said_before
 from core.stages.similar import EarlierAnswer, instant_answer
-from core.terms import STOPWORDS
+from core.terms import STOPWORDS, forms_of, terms
+from core.text.language import detect_language
 
 MAX_QUERIES = 4  # the question itself and up to three variations
 MAX_ENTITIES = 8
@@ -95,11 +96,12 @@ async def plan_research(
     if deps.model is None:
         return by_rules
     request = _plan_request(job, deps, turns, earlier, timeout_s=timeout_s)
+    told = _Told.to_plan(job, turns)
     growing = PartialJson()
 
     def start_searches(delta: ChatDelta) -> None:
         if growing.feed(delta.text) and not growing.value.get("same_as"):
-            for query in _finished_queries(growing.value, job.intent)[: MAX_QUERIES - 1]:
+            for query in _finished_queries(growing.value, told)[: MAX_QUERIES - 1]:
                 gathering.start_early(by_rules.search.providers, query)
 
     try:
@@ -108,7 +110,8 @@ async def plan_research(
             raise planned.unread
         answer = planned.value or {}
         refined = replace(
-            _read_plan(answer, by_rules, job if turns else None), same_as=_read_same_as(answer.get("same_as"), earlier)
+            _read_plan(answer, by_rules, told, job if turns else None),
+            same_as=_read_same_as(answer.get("same_as"), earlier),
         )
         providers = {*by_rules.search.providers, *_providers(job, deps, refined.intent)}
     except ModelError as exc:
@@ -229,11 +232,42 @@ def _plan_request(
     )
 
 
-def _read_plan(answer: Mapping[str, Json], by_rules: ResearchPlan, follow_up: ResearchJob | None) -> ResearchPlan:
+@dataclass(frozen=True)
+class _Told:
+    """The stems of all that the model was told: the question, its context, what was said before; and its intent."""
+
+    stems: frozenset[str]
+    intent: QueryIntent
+
+    @classmethod
+    def to_plan(cls, job: ResearchJob, turns: Sequence[Turn]) -> _Told:
+        request = job.request
+        said = [request.query, request.context, request.feedback, *(f"{turn.question} {turn.answer}" for turn in turns)]
+        return cls(frozenset(terms(" ".join(said))), job.intent)
+
+    def near(self, queries: Sequence[str]) -> list[str]:
+        """Without noise, as small models plan it: what shares no word with all that was said.
+
+        Kept is what is in another language, and other words for the same beside a query that shares some.
+        """
+        shared = [text for text in queries if self._shares(text)]
+        return [
+            text
+            for text in queries
+            if text in shared or (shared and len(terms(text)) > 1) or detect_language(text) != self.intent.language
+        ]
+
+    def _shares(self, text: str) -> bool:
+        return any(forms_of(term, self.stems, self.intent.language) for term in terms(text))
+
+
+def _read_plan(
+    answer: Mapping[str, Json], by_rules: ResearchPlan, told: _Told, follow_up: ResearchJob | None
+) -> ResearchPlan:
     """The model's plan where it is usable, the rules' where it is not. The question as asked stays the first query."""
     distinct: dict[str, SearchQuery] = {}
     by_rules = _with_question(answer, by_rules, follow_up) if follow_up else by_rules
-    for query in (by_rules.search.queries[0], *_read_queries(answer, by_rules.intent)):
+    for query in (by_rules.search.queries[0], *_read_queries(answer, by_rules.intent, told)):
         distinct.setdefault(query.text.casefold(), query)
     queries = list(distinct.values())
     if len(queries) == 1:
@@ -283,14 +317,15 @@ def _read_same_as(value: Json, earlier: Sequence[EarlierAnswer]) -> str:
     return named.get(str(value).strip(), "")
 
 
-def _finished_queries(growing: Mapping[str, Json], by_rules: QueryIntent) -> list[SearchQuery]:
+def _finished_queries(growing: Mapping[str, Json], told: _Told) -> list[SearchQuery]:
     """Of a plan that is still being written, the queries that are whole: all but the last, unless more follows."""
-    is_whole = list(growing)[-1:] != ["queries"]
-    queries = _read_queries(growing, by_rules)
-    return queries if is_whole else queries[:-1]
+    texts = growing.get("queries")
+    if list(growing)[-1:] == ["queries"] and isinstance(texts, list):
+        growing = {**growing, "queries": texts[:-1]}
+    return _read_queries(growing, told.intent, told)
 
 
-def _read_queries(answer: Mapping[str, Json], by_rules: QueryIntent) -> list[SearchQuery]:
+def _read_queries(answer: Mapping[str, Json], by_rules: QueryIntent, told: _Told) -> list[SearchQuery]:
     """The model's queries; where it sets no filter, those that its reading of the question demands."""
     recency, content_type = answer.get("recency"), answer.get("content")
     filters = _filters(_read_intent(answer, by_rules)) if "type" in answer else SearchFilters()
@@ -300,7 +335,7 @@ def _read_queries(answer: Mapping[str, Json], by_rules: QueryIntent) -> list[Sea
     if content_type in get_args(ContentType) and content_type != "general":
         filters = replace(filters, content_type=cast("ContentType", content_type))
     texts = [text[:MAX_QUERY_TEXT_CHARS] for text in _lines(answer.get("queries"))]
-    return [SearchQuery(text, filters) for text in texts]
+    return [SearchQuery(text, filters) for text in told.near(texts)]
 
 
 def _read_intent(answer: Mapping[str, Json], by_rules: QueryIntent) -> QueryIntent:

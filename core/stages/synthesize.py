@@ -17,6 +17,7 @@ from core.answer import (
     Confidence,
     Evidence,
     ModelUsage,
+    RemovedSentence,
     ResearchAnswer,
     SynthesisMetadata,
     Verdict,
@@ -30,7 +31,7 @@ from core.evidence.conflicts import Contradiction, find_conflicts, read_statemen
 from core.evidence.grounding import VERBATIM, Grounder
 from core.evidence.judge import AnswerRuling, Judging
 from core.evidence.limitations import find_limitations
-from core.evidence.quoting import Quotation, cited, quote_answer
+from core.evidence.quoting import Quotation, QuotedAnswer, cited, quote_answer
 from core.evidence.structure import Grounded, Judged, assemble
 from core.job import ResearchJob
 from core.llm import UNREADABLE, DraftAnswer, asked_in_words, cost_usd, retry_once, with_more_tokens
@@ -47,6 +48,8 @@ log = logging.getLogger(__name__)
 QUOTED_NOTICE = "quoted from the sources; no model is configured"
 LATE_NOTICE = "quoted from the sources; the model did not answer in time"
 UNREAD_NOTICE = "quoted from the sources; the model's answer could not be read"
+UNCONFIRMED_NOTICE = "quoted from the sources; the model's own sentences could not be confirmed"
+SILENT_NOTICE = "quoted from the sources; the model itself gave no answer"
 CUT_OFF = "The model's answer was cut off at its length limit; its end is missing."
 NOT_DIRECT = "This is near the question, but may not answer it"
 UNCHECKED_NOTICE = "citations unchecked"
@@ -69,6 +72,7 @@ class Draft:
     unanswered: str = ""
     cap: Confidence | None = None
     limitations: tuple[str, ...] = ()
+    removed: tuple[RemovedSentence, ...] = ()  # of another draft, in whose place this one stands
 
     @property
     def is_checked(self) -> bool:
@@ -110,6 +114,7 @@ async def answer_question(
     else:
         script = script or partial(answer_script, job, found.sources, deps)
         draft = await _write(job, found.sources, deps, deps.model, progress, prepare=script, ends_at=ends_at)
+        draft = await _quote_instead(job, found.sources, draft, progress)
     draft.stopped_because = draft.stopped_because or stopped_because
     answer = conclude(job, found, deps, draft)
     metadata = usage_metadata(deps, [*usage, *draft.all_usage], seconds=perf_counter() - started)
@@ -118,6 +123,36 @@ async def answer_question(
 
 async def _quote(job: ResearchJob, sources: Sequence[Source], progress: Progress, *, notice: str) -> Draft:
     quoted = await asyncio.to_thread(quote_answer, job.query, sources)
+    return await _show_quoted(quoted, sources, progress, notice=notice)
+
+
+async def _quote_instead(job: ResearchJob, sources: Sequence[Source], draft: Draft, progress: Progress) -> Draft:
+    """Quotes in the place of a draft of which nothing is left, where they answer, also for the judge; else the draft.
+
+    Where the model says nothing the sources may well not tell: then only what answers directly is quoted.
+    """
+    left = _grounded(draft)
+    if left.citations or draft.writing is None or draft.judging is None:
+        return draft
+    quoted = await asyncio.to_thread(quote_answer, job.query, sources)
+    if not quoted.summary or quoted.unanswered or not (quoted.is_direct or left.removed):
+        return draft
+    said = " ".join(entry.text for entry in quoted.summary)
+    if (await draft.judging.answers(job.query, said)).answers is False:
+        return draft
+    await draft.writing.take_back()
+    notice = UNCONFIRMED_NOTICE if left.removed else SILENT_NOTICE
+    instead = await _show_quoted(quoted, sources, progress, notice=notice)
+    return replace(
+        instead,
+        usage=draft.all_usage,
+        stopped_because=draft.stopped_because,
+        limitations=draft.writing.notes,
+        removed=left.removed,
+    )
+
+
+async def _show_quoted(quoted: QuotedAnswer, sources: Sequence[Source], progress: Progress, *, notice: str) -> Draft:
     judged = [_verbatim("summary", place, entry, sources) for place, entry in enumerate(quoted.summary)]
     judged += [_verbatim("detail", place, entry, sources) for place, entry in enumerate(quoted.detail)]
     for entry in judged:
@@ -311,7 +346,7 @@ def conclude(job: ResearchJob, found: SourceCollection, deps: Deps, draft: Draft
         claims=tuple(replace(claim, strength=report.per_claim[claim.id]) for claim in grounded.claims),
         limitations=limitations,
         conflicts=conflicts,
-        removed=grounded.removed,
+        removed=(*draft.removed, *grounded.removed),
         notice=draft.shown_notice,
         stopped_because=draft.stopped_because,
     )

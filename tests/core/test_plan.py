@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.conversation import Turn
 from core.errors import ModelUnavailable
 from core.job import QueryIntent, QuestionType, TimeConstraint
 from core.llm import estimate_tokens
@@ -138,6 +139,74 @@ async def test_a_model_refines_the_intent_and_words_the_queries() -> None:
     assert found.intent.question_type is QuestionType.EXPLANATION
     assert found.intent.entities == ("cats",)
     assert len(model.asked) == len(found.usage) == 1
+
+
+@pytest.mark.parametrize(
+    ("question", "queries", "kept"),
+    [
+        pytest.param("How tall is the Orlen lighthouse?", ["nwit"], 0, id="no word"),
+        pytest.param("How tall is the Orlen lighthouse?", ["story"], 0, id="a word"),
+        pytest.param("How tall is the Orlen lighthouse?", ["jsc", "aceb-aceb", "jsc jsc"], 0, id="in a row"),
+        pytest.param("How tall is the Orlen lighthouse?", ["coral reef history"], 0, id="of something else"),
+        pytest.param("Which elections were held in 2019?", ["polls 2019"], 1, id="a number"),
+        pytest.param("How tall is the Orlen lighthouse?", ["Orlen"], 1, id="a name"),
+        pytest.param("Why do leaves photosynthesise?", ["photosynthesis"], 1, id="a word's kin"),
+        pytest.param("How are heart attacks treated?", ["heart", "myocardial infarction therapy"], 2, id="the field's"),
+        pytest.param("Wie hoch ist der Leuchtturm in der Bucht?", ["lighthouse height metres"], 1, id="translated"),
+        pytest.param(
+            "Wie hoch ist der Leuchtturm in der Bucht?", ["Wie man ein Brot in der Form backt"], 0, id="German"
+        ),
+        pytest.param("猫はなぜ喉を鳴らすのですか", ["why cats purr"], 1, id="from another script"),
+    ],
+)
+async def test_a_planned_query_that_has_nothing_to_do_with_the_question_is_not_asked(
+    question: str, queries: list[str], kept: int
+) -> None:
+    """S003-05: small models plan noise; it would be searched, and told as what was searched for."""
+    found, _ = await plan({**GOOD, "language": "", "queries": queries, "recency": "day"}, question)
+
+    asked = [query.text for query in found.search.queries]
+    assert asked[0] == question
+    assert [text for text in asked if text in queries] == queries[:kept]
+    by_rules = plan_by_rules(make_job(question), make_deps(search=providers())).search
+    assert kept or found.search.queries == by_rules.queries
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"context": "We spoke of the ferry from Lisk."},
+        {"feedback": "Say more of the ferries."},
+        {"turns": [Turn("Which ferry sails from Lisk?", "The Teal [1].")]},
+    ],
+    ids=["context", "feedback", "conversation"],
+)
+async def test_a_planned_query_may_be_about_what_was_said_beside_the_question(said: dict[str, Any]) -> None:
+    """S003-05: the model was told it."""
+    model = FakeModel({"plan": json.dumps({**GOOD, "queries": ["ferry timetable"]})})
+    deps = make_deps(search=providers(), model=model)
+    turns = said.pop("turns", ())
+    job = make_job("When does it sail in winter?", **said)
+    gathering = Gathering(job, deps)
+
+    found = await plan_research(job, gathering, deps, timeout_s=30, turns=turns)
+    await gathering.aclose()
+
+    assert "ferry timetable" in [query.text for query in found.search.queries]
+
+
+async def test_noise_is_not_searched_while_the_plan_is_still_being_written() -> None:
+    """S003-05: a search that has begun is paid."""
+    model = FakeModel({"plan": json.dumps({**GOOD, "queries": ["nwit", "qkv", "xzz"]})})
+    deps = make_deps(search=providers(), model=model)
+    job = make_job(QUESTION)
+    gathering = Gathering(job, deps)
+
+    await plan_research(job, gathering, deps, timeout_s=30)
+    await gathering.aclose()
+
+    asked = {query.text for provider in deps.providers.values() for query in provider.asked}  # type: ignore[attr-defined]
+    assert asked <= {QUESTION, "cats purr"}
 
 
 async def test_the_refined_intent_adds_the_provider_it_needs() -> None:

@@ -18,9 +18,11 @@ from core.job import JobStatus, ResearchRequest
 from core.modes.quick import MODE as QUICK
 from core.researcher import Researcher
 from core.runner import DirectSteps, run_job
-from core.stages.synthesize import LATE_NOTICE, QUOTED_NOTICE
+from core.stages.synthesize import LATE_NOTICE, QUOTED_NOTICE, SILENT_NOTICE, UNCONFIRMED_NOTICE
 from tests.core.cats import PLAN, PURR, QUESTION, cat_search, final, research, written
 from tests.fakes import FakeModel, FakeSearch, Idle, Ledger, hit, make_deps
+
+NOTHING_HOLDS = json.dumps({"verdicts": [{"item": 1, "verdict": "unsupported", "reason": "not there"}]})
 
 
 async def test_a_question_becomes_a_cited_answer_and_every_stage_is_told() -> None:
@@ -182,14 +184,55 @@ async def test_pages_that_were_found_and_left_out_are_named_where_nothing_answer
     ]
 
 
-async def test_a_model_that_finds_no_answer_makes_it_insufficient() -> None:
-    """D11: sources were read, none answers; nothing is made up."""
-    deps = make_deps(search=[cat_search()], model=FakeModel({"plan": PLAN, "answer": written("")}))
+@pytest.mark.parametrize(
+    ("answer", "notice"),
+    [
+        ("", SILENT_NOTICE),
+        ("Purring was invented by the Romans in 12 BC to calm soldiers [1].", UNCONFIRMED_NOTICE),
+        ("58.558019811111118 [1]", UNCONFIRMED_NOTICE),
+    ],
+    ids=["empty", "all is cut", "noise"],
+)
+async def test_a_source_that_answers_is_quoted_where_nothing_of_the_models_answer_is_left(
+    answer: str, notice: str
+) -> None:
+    """S003-14, S003-23: no worse than without a model, said honestly; what was cut is listed and not shown."""
+    model = FakeModel({"plan": PLAN, "answer": written(answer), "check": NOTHING_HOLDS})
 
-    done = final(await research(deps))
+    events = await research(make_deps(search=[cat_search()], model=model))
+
+    done = final(events)
+    assert "the muscles of the larynx twitch" in done["answer"]["summary"]
+    assert done["answer"]["notice"] == notice
+    assert notice.startswith("quoted from the sources; the model")
+    assert [row["text"] for row in done["answer"]["removed"]] == ([answer.replace(" [1]", "")] if answer else [])
+    shown = {event.data["id"]: event.data["text"] for event in events if event.type == "answer"}
+    assert all(text.partition(" [1]")[0] in PURR for text in shown.values())
+    assert done["metadata"]["tokens"] > sum(len(call.user) // 4 for call in model.calls("answer"))
+
+
+@pytest.mark.parametrize("answer", ["", "Cats sleep on the roof at night [1]."], ids=["empty", "all is cut"])
+async def test_a_model_that_finds_no_answer_makes_it_insufficient(answer: str) -> None:
+    """D11: sources were read, none answers; nothing is made up, nothing near is quoted."""
+    model = FakeModel({"plan": PLAN, "answer": written(answer), "check": NOTHING_HOLDS})
+    deps = make_deps(search=[cat_search()], model=model)
+
+    done = final(await research(deps, "Where do purring cats sleep at night?"))
 
     assert done["answer"]["confidence"] == "insufficient"
+    assert done["answer"]["notice"] == ""
     assert len(done["sources"]) == 1
+    assert len(done["answer"]["removed"]) == (1 if answer else 0)
+
+
+async def test_a_quote_of_which_the_judge_says_that_it_does_not_answer_is_not_shown() -> None:
+    """D23: the writer found no answer and the judge says the quote is none: it is insufficient."""
+    no = json.dumps({"answers": "no", "reason": "it says something else"})
+    model = FakeModel({"plan": PLAN, "answer": written(""), "answers": no})
+
+    done = final(await research(make_deps(search=[cat_search()], model=model)))
+
+    assert done["answer"]["confidence"] == "insufficient"
 
 
 async def test_a_question_that_has_no_answer_is_told_so_in_its_own_language() -> None:

@@ -226,6 +226,14 @@ async def test_a_section_written_twice_counts_as_it_was_written_last() -> None:
     assert {text for text in last.values() if text} == {f"{ADULTS} [2]."}
 
 
+async def test_a_sentence_that_the_writer_repeats_is_judged_and_shown_once() -> None:
+    """S003-14: small models write in circles."""
+    writing, events = await write([answer(f"{DEATHS} [2]. " * 4 + f"{ADULTS} [2].")])
+
+    assert [event["text"] for event in events] == [f"{DEATHS} [2].", f"{ADULTS} [2]."]
+    assert len(writing.judged) == 2
+
+
 @pytest.mark.parametrize("source_id", ["src_2", "2", "[2]", "[src_2]"])
 async def test_given_citations_have_regular_ids(source_id: str) -> None:
     """The writer's own ids come in several spellings."""

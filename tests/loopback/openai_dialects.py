@@ -29,9 +29,11 @@ class Spoken:
     rejects: frozenset[str] = frozenset()
     said: Mapping[str, Any] = field(default_factory=dict)
     azure: str = ""
+    status: int = 400  # of a refusal
 
     def speak(self, world: OpenAIWorld) -> None:
         world.rejects, world.said, world.azure = set(self.rejects), dict(self.said), self.azure
+        world.reject_status = self.status
         if self.azure:
             world.url = world.url.removesuffix("/v1") + f"/openai/deployments/loop-1?api-version={self.azure}"
         world.respond = lambda call: self.bend(call, right_answer(call))
@@ -181,7 +183,7 @@ DIALECTS: Mapping[str, Spoken | Callable[[], Spoken]] = {
     "prose alone": Spoken(in_prose),
     "nothing readable": Spoken(no_words),
     "refuses json_schema": Spoken(as_it_is, frozenset({"response_format.json_schema"})),
-    "llama-cpp-python": Spoken(as_it_is, frozenset({"response_format.json_schema", "stream_options"})),
+    "llama-cpp-python": Spoken(as_it_is, frozenset({"response_format.json_schema", "stream_options"}), status=500),
     "fenced": Spoken(fenced),
     "wrapped": Spoken(wrapped),
     "no usage": Spoken(lambda call, right: Fault(text=right, usage=None)),

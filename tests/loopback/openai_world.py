@@ -399,6 +399,8 @@ def _unanswered_call(messages: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _error(fault: Fault) -> web.Response:
+    if fault.raw is not None:
+        return web.Response(body=fault.raw, status=fault.status, headers={"Content-Type": fault.content_type})
     body = {"error": {"message": fault.message, "type": fault.kind, "param": None, "code": fault.code}}
     return web.json_response(body, status=fault.status, headers=fault.headers)
 

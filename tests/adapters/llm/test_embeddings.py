@@ -330,3 +330,12 @@ def test_hashing_embedder_puts_paraphrases_nearer_than_strangers():
     first, paraphrase, stranger = map(hashed_vector, TEXTS)
 
     assert float(first @ paraphrase) > 2 * max(0.2, float(first @ stranger))
+
+
+def test_patience_gives_a_slow_model_more_time():
+    """`GORKD_PATIENCE` holds for every call of a model, those for vectors too."""
+    usual, patient = (build_embeddings({**CHAT, "GORKD_EMBEDDING_MODEL": "small"}, patience=by) for by in (1.0, 3.0))
+
+    assert usual is not None
+    assert patient is not None
+    assert patient.time_for(5) == 3 * usual.time_for(5)

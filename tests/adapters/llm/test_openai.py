@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from adapters.llm.endpoint import Endpoint
-from adapters.llm.openai import DEFAULT_MODEL, OpenAIChat, build_chat, build_mode_chats
+from adapters.llm.openai import DEFAULT_MODEL, OpenAIChat, build_chat, build_check, build_mode_chats
 from core.errors import ModelGarbled, ModelRejected, ModelTimeout, ModelUnavailable, SetupError
 from core.growing_json import parse_object
 from core.llm import AnswerStream, complete
@@ -116,6 +116,58 @@ async def test_what_the_endpoint_cannot_do_is_left_out_and_remembered(rejects, a
     assert first.text == second.text == ANSWER
     assert {name: world.calls[0].body.get(name) for name in accepted} == accepted
     assert 0 < refusals == len(world.refused)
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "message", "is_twice"),
+    [
+        pytest.param(
+            "response_format",
+            500,
+            "1 validation error:\n {'type': 'literal_error', 'loc': ('body', 'response_format', 'type'), 'msg': "
+            "\"Input should be 'text' or 'json_object'\", 'input': 'json_schema'}",
+            True,
+            id="llama-cpp-python",
+        ),
+        pytest.param("response_format", 500, "Cannot use json_schema with this backend", True, id="json_schema"),
+        pytest.param("stream_options", 502, "stream_options: unknown field", False, id="usage"),
+        pytest.param("temperature", 503, "This model takes no temperature", False, id="temperature"),
+    ],
+)
+async def test_server_error_that_names_what_was_asked_for_is_a_refusal_of_that(name, status, message, is_twice):
+    """D6: local servers answer 5xx to what they cannot validate; without it they answer."""
+
+    def respond(call):
+        return Fault(status=status, kind="internal_server_error", message=message) if name in call.body else ANSWER
+
+    async with openai_world(respond) as world:
+        model = chat(world)
+        request = replace(REQUEST, temperature=0.0)
+        answers = [(await complete(model, request)).text for _ in range(2)]
+        await model.aclose()
+
+    assert answers == [ANSWER, ANSWER]
+    assert [name in call.body for call in world.calls] == [True, *([True] if is_twice else []), False, False]
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault(status=503, message="The service is overloaded"),
+        Fault(status=502, raw=b"<html>Bad gateway: our tools and the temperature of json_schema</html>"),
+    ],
+    ids=["words", "a page"],
+)
+async def test_server_error_that_names_nothing_leaves_the_dialect_as_it_is(fault):
+    """A gateway that is down for a moment costs no structured output for good."""
+    async with openai_world(fault) as world:
+        model = chat(world)
+        with pytest.raises(ModelUnavailable):
+            await complete(model, replace(REQUEST, temperature=0.0))
+        await model.aclose()
+
+    assert model.dialect.output == "json_schema"
+    assert model.dialect.refused == frozenset()
 
 
 @pytest.mark.parametrize("rejects", [{"response_format.json_schema"}, {"response_format"}])
@@ -278,6 +330,38 @@ async def test_slow_first_token_is_no_stall():
         assert await answer_of(world, stall_s=0.2) == ANSWER
 
 
+@pytest.mark.parametrize(("drops", "is_answered"), [(1, True), (2, True), (9, False)])
+async def test_connection_that_was_closed_meanwhile_is_opened_anew(drops, is_answered):
+    """llama.cpp's server closes a kept connection just as the next request is on its way, which it never reads."""
+    asked: list[str] = []
+
+    async def serve(reader, writer):
+        try:
+            head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        except asyncio.IncompleteReadError:
+            return  # the client went
+        if head.startswith("POST"):
+            await reader.readexactly(int(head.lower().partition("content-length: ")[2].split()[0]))
+            asked.append(head)
+        body = _chunk(ANSWER) + b'data: {"choices": [{"finish_reason": "stop"}]}\n\ndata: [DONE]\n\n'
+        status = b"200 OK\r\nContent-Type: text/event-stream" if head.startswith("POST") else b"404 Not Found"
+        if not head.startswith("POST") or len(asked) > drops:
+            writer.write(b"HTTP/1.1 %s\r\nContent-Length: %d\r\nConnection: close\r\n\r\n" % (status, len(body)) + body)
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1")
+    port = server.sockets[0].getsockname()[1]
+    model = OpenAIChat(Endpoint(model="small", base_url=f"http://127.0.0.1:{port}/v1"))
+    async with server:
+        answered = await asyncio.gather(complete(model, REQUEST), return_exceptions=True)
+        await model.aclose()
+
+    assert [getattr(answer, "text", type(answer)) for answer in answered] == [
+        ANSWER if is_answered else ModelUnavailable
+    ]
+    assert len(asked) == (drops + 1 if is_answered else 3)
+
+
 async def test_cancelling_drops_the_call():
     """`CancelledError` passes, and the endpoint is not left writing for nobody."""
     async with openai_world(Fault(text=ANSWER, hang_after=2)) as world:
@@ -430,3 +514,13 @@ async def test_answer_that_goes_in_circles_is_given_up(unit):
     async with openai_world(text) as world:
         with pytest.raises(ModelGarbled, match="repeats itself"):
             await answer_of(world)
+
+
+def test_window_that_is_set_is_the_checking_models_too():
+    """N-01: whoever sets it serves both, and the smaller of two models needs it most."""
+    model = build_check(
+        {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1", "GORKD_CHECK_MODEL": "m", "GORKD_CONTEXT_TOKENS": "4096"}
+    )
+
+    assert model is not None
+    assert model.window.tokens == 4096

@@ -11,12 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.answer import ModelUsage
-from core.errors import ModelTimeout, ModelUnavailable
+from core.errors import ModelGarbled, ModelTimeout, ModelUnavailable
 from core.evidence.judge import (
     MAX_CLAIM_CHARS,
     MAX_PASSAGE_CHARS,
     PAIRS_A_CALL,
     AnswerRuling,
+    Dialect,
     JsonJudge,
     Judgement,
     Judging,
@@ -134,6 +135,36 @@ async def test_what_was_garbled_is_asked_once_more_and_then_left_open() -> None:
     assert len(rulings.usage) == 2
 
 
+@pytest.mark.parametrize("dialect", ["json", "pairwise"])
+async def test_an_empty_verdict_is_a_garbled_one(dialect: Dialect) -> None:
+    """S003-23: it is asked once more, the others stand, and the model is none that cannot be reached."""
+    yes = answer(row(1, "supported")) if dialect == "json" else "Yes"
+    empty = ModelGarbled("empty answer (finish_reason 'stop')")
+    slept, flew = FakeModel({"check": [empty, yes]}), FakeModel({"check": empty})
+
+    again = await judge_of(slept, dialect).judge([SLEEP], timeout_s=5.0)
+    never = await judge_of(flew, dialect).judge([FLY], timeout_s=5.0)
+
+    assert again.judgements == (Judgement(Ruling.SUPPORTED),)
+    assert never.judgements == (None,)
+    assert len(slept.calls("check")) == len(flew.calls("check")) == 2
+
+
+async def test_an_empty_verdict_on_one_pair_leaves_those_on_others() -> None:
+    """S003-23: asked pair by pair, each pair has its own answer."""
+    model = FakeModel({"check": lambda request: _yes_but("fly", request)})
+
+    rulings = await PairwiseJudge(model).judge([SLEEP, FLY, SLEEP], timeout_s=5.0)
+
+    assert rulings.judgements == (Judgement(Ruling.SUPPORTED), None, Judgement(Ruling.SUPPORTED))
+
+
+def _yes_but(word: str, request: ChatRequest) -> str:
+    if word in request.user:
+        raise ModelGarbled("empty answer (finish_reason 'stop')")
+    return "Yes"
+
+
 @pytest.mark.parametrize(
     ("said", "answers"),
     [('{"answers": "yes", "reason": ""}', True), ('{"answers": "no", "reason": "no date"}', False), ("Hm.", None)],
@@ -236,6 +267,36 @@ async def test_pairs_are_judged_together_in_small_calls_and_keep_their_order() -
     assert [entry[0] and entry[0].reason for entry in said] == [pair.claim for pair in pairs]
     assert judge.batches == [PAIRS_A_CALL, 3]
     assert len(judging.usage) == 2
+    await judging.aclose()
+
+
+async def test_the_same_pair_is_judged_once() -> None:
+    """N-02: small models repeat their sentences, and each verdict costs seconds."""
+    judge = Slow()
+    judge.may_answer.set()
+    judging = Judging(judge, lambda: 5.0)
+
+    first = await judging.rule([SLEEP, SLEEP, FLY])
+    again = await judging.rule([FLY, SLEEP])
+    await judging.aclose()
+
+    assert [entry and entry.reason for entry in [*first, *again]] == [
+        pair.claim for pair in (SLEEP, SLEEP, FLY, FLY, SLEEP)
+    ]
+    assert judge.batches == [2]
+
+
+async def test_who_gives_up_waiting_leaves_the_verdict_to_others() -> None:
+    """N-02: one sentence that is taken back costs its twin nothing."""
+    judge = Slow()
+    judging = Judging(judge, lambda: 5.0)
+    first, twin = (asyncio.create_task(judging.rule([SLEEP])) for _ in range(2))
+    await asyncio.sleep(0)
+
+    first.cancel()
+    judge.may_answer.set()
+
+    assert [entry and entry.reason for entry in await twin] == [SLEEP.claim]
     await judging.aclose()
 
 

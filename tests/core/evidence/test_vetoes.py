@@ -20,6 +20,13 @@ COUNCIL = "The council of Lund rejected the petition of the Harbour guild."
 CONTRADICTED: list[tuple[str, str, str]] = [
     ("number", "The toll bridge at Lund carries two railway tracks and is 421 metres long.", BRIDGE),
     ("year", "Voss was born in Malmo in 1872.", "Voss was born in Malmo in 1871."),
+    ("year alone", "In 1999 the lamp was automated.", "The keeper left in 1984, when the lamp was automated."),
+    (
+        "number elsewhere in its sentence",
+        "The Orlen lighthouse is 58 metres tall.",
+        "The Orlen lighthouse stands on the mole of Orlen harbour and is 42 metres tall.",
+    ),
+    ("in another unit", "The ferry to Lund takes two hours.", "The ferry to Lund takes 45 minutes and sails at noon."),
     ("unit", "The ship carries 40 tonnes of grain each year.", "The ship carries 40 pounds of grain each year."),
     ("currency", "The new harbour cost $40 million in total.", "The new harbour cost €40 million in total."),
     ("month", "The school in Lund opened in March 1931.", "The school in Lund opened in June 1931."),

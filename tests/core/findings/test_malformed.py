@@ -100,6 +100,17 @@ async def test_an_implementation_without_code_says_so() -> None:
     assert done["result"]["items"][0]["remarks"] == [{"text": "it has no code", "kind": "doubt"}]
 
 
+@pytest.mark.parametrize(
+    "report", [f"{FIRST[:-1]} ({A}).", f"## Thoughts\n\n{FIRST[:-1]} ({A})."], ids=["prose", "other"]
+)
+async def test_a_report_without_its_sections_is_shown_as_it_is(report: str) -> None:
+    """S004-13: small models forget the headings; what the pages carry of it is still an answer."""
+    done = await outcome("freeform", report)
+
+    assert done["status"] == "completed"
+    assert f"({A})" in done["result"]["findings"]["report"]["content"]
+
+
 async def test_a_whole_report_has_nothing_to_be_said_against() -> None:
     """S004-13: five sections, three to five sentences of abstract, addresses that are sources."""
     done = await outcome("freeform", f"Notes.\n<research_result>\n{REPORT}\n</research_result>")

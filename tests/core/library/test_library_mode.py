@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from core.answer import Confidence, Verdict
-from core.errors import ModelUnavailable
+from core.errors import ModelTimeout, ModelUnavailable
 from core.events import Event
 from core.job import LOCAL, JobStatus, Scope
 from core.library import wording
@@ -191,6 +192,52 @@ async def test_without_a_model_the_papers_are_quoted_with_their_pages() -> None:
 
     assert f"{CAUSE} [2401.00001v1, page 2]." in result.details["query_result"]["content"]
     assert all(citation.page for citation in result.answer.citations)
+
+
+class Away:
+    """An `EmbeddingModel` that answers only the first `answers` calls."""
+
+    name = "away"
+
+    def __init__(self, answers: int = 0) -> None:
+        self._left = answers
+
+    async def embed(self, texts):
+        self._left -= 1
+        if self._left < 0:
+            raise ModelTimeout("late", user_message="The model did not answer in time.")
+        return [np.ones(4, dtype=np.float32) / 2 for _ in texts]
+
+
+@pytest.mark.parametrize("answers", [0, 1])
+async def test_papers_are_found_by_their_words_where_the_embedding_model_is_away(answers: int) -> None:
+    """S000-32, S003-23: a weaker search, said so, rather than none."""
+    embedder = Away(answers)
+    deps = replace(
+        make_deps(model=FakeModel({"answer": written(f"{CAUSE} [2401.00001v1, page 2].")})), embedder=embedder
+    )
+    await shelve(deps.library, TIDES, YEAST)
+    job = await deps.jobs.save(make_job(QUESTION, modes=("library",)))
+
+    await run_job(job.id, deps, DirectSteps())
+
+    result = await deps.jobs.result(job.id)
+    assert (await deps.jobs.get(job.id)).status is JobStatus.COMPLETED
+    assert result.answer.summary.startswith(CAUSE)
+    assert wording.BY_WORDS in result.answer.limitations
+
+
+async def test_nothing_found_is_a_failure_where_the_embedding_model_is_away() -> None:
+    """D11: "no papers found" would not be true."""
+    deps = replace(make_deps(model=FakeModel({})), embedder=Away())
+    await shelve(deps.library, TIDES)
+    job = await deps.jobs.save(make_job("Zylophone quixotry?", modes=("library",)))
+
+    await run_job(job.id, deps, DirectSteps())
+
+    failed = await deps.jobs.get(job.id)
+    assert failed.status is JobStatus.FAILED
+    assert failed.error.message == "The model did not answer in time."
 
 
 async def test_another_workspace_sees_nothing_of_a_library() -> None:

@@ -13,6 +13,7 @@ from core.answer import Verdict
 from core.attachments import Attachment
 from core.chunking import SectionType
 from core.config import SectionSettings
+from core.errors import ModelTimeout
 from core.job import JobStatus
 from core.library.paper import StoredChunk
 from core.modes.section import MODE, NO_PAPERS
@@ -300,6 +301,48 @@ async def test_first_search_ends_with_its_time_and_with_what_was_judged_by_then(
     assert view(result)["section_text"] == MOON
     assert result.answer.stopped_because == "its time was up"
     assert "3 of 5 passages could not be judged by the model and were left out." in result.answer.limitations
+
+
+async def test_papers_that_were_found_and_left_out_are_named() -> None:
+    """S001-33, D11: what the model scored with nothing is not taken for never found."""
+
+    def scores(call: ChatRequest) -> str:
+        told = enumerate(items(call), start=1)
+        return json.dumps({"items": [{"number": at, "score": 0.8 * (SENTENCES[1] not in text)} for at, text in told]})
+
+    _, _, result = await written(model(MOON, scores=scores))
+    _, _, crowded = await written(model(MOON), section=SectionSettings(max_evidence=2))
+    _, _, whole = await written(model(MOON))
+
+    (note,) = [entry for entry in result.answer.limitations if "left out" in entry]
+    assert note.startswith("1 of ")
+    assert note.endswith(f": {PAPERS[1].title}.")
+    assert [entry[:5] for entry in crowded.answer.limitations if "left out" in entry] in (["3 of "], ["4 of "])
+    assert not any("left out" in entry for entry in whole.answer.limitations)
+
+
+class Away:
+    """An `EmbeddingModel` that does not answer."""
+
+    name = "away"
+
+    async def embed(self, texts):
+        raise ModelTimeout("late", user_message="The model did not answer in time.")
+
+
+async def test_search_goes_by_words_where_the_embedding_model_does_not_answer() -> None:
+    """S001-16, S003-23: a section is not lost to it, and says so."""
+    deps = replace(make_deps(model=model(MOON)), embedder=Away())
+    await shelve(deps.library)
+    job = await deps.jobs.save(make_job("Write the introduction", modes=("section",), attachments=("paper.yaml",)))
+    await deps.attachments.put(job, [Attachment("paper.yaml", "application/yaml", "paper.yaml", BRIEF)])
+
+    await run_job(job.id, deps, DirectSteps())
+
+    result = await deps.jobs.result(job.id)
+    assert (await deps.jobs.get(job.id)).status is JobStatus.COMPLETED
+    assert view(result)["section_text"] == MOON
+    assert "The embedding model did not answer; 1 of 1 searches went by words alone." in result.answer.limitations
 
 
 async def test_sections_of_one_document_share_what_was_paid_for() -> None:
