@@ -38,7 +38,7 @@ from core.answer_key import normalise_question
 from core.bibliography import names_in
 from core.chunking import chunk_text
 from core.conversation import Turn, needs_context, read_reply, standalone_by_rules
-from core.deep.pubmed_syntax import checked_pubmed_query, plain_words
+from core.deep.searching import checked_pubmed_query, plain_words
 from core.evidence.alignment import align
 from core.evidence.answering import expected_answer
 from core.evidence.authority import registrable_domain

@@ -1,20 +1,23 @@
-"""One call to the model as a value: asked once more after a slip, read as JSON, with what it cost."""
+"""One call of deep research to the model: what it is shown of the state, fenced and cut to a budget, and its answer."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from core.answer import ModelUsage
+from core.deep.state import ChecklistItem, DeepState, Fact
 from core.deps import Deps
 from core.errors import ModelError
 from core.events import Json
-from core.llm import ask
+from core.llm import ask, estimate_tokens
 from core.ports import ChatRequest
 from core.render import one_line
+from core.stages.prompting import fenced
 from core.wording import needs_model
 
 MAX_LINE_CHARS = 400  # of a single entry of an answer; longer ones are a model gone astray
+MAX_SHOWN_QUERIES = 20  # earlier ones; older ones are not repeated by chance
 
 
 @dataclass(frozen=True)
@@ -73,3 +76,53 @@ def number(value: Json) -> int:
 def strings(most: int) -> dict[str, Json]:
     """The schema of a list of at most `most` strings; without a bound small models go on for ever."""
     return {"type": "array", "items": {"type": "string"}, "maxItems": most}
+
+
+def question_frame(state: DeepState) -> str:
+    """The refined question, its boundaries, and what the asker wished since."""
+    refined = state.refined
+    scope = [f"In scope: {'; '.join(refined.in_scope)}"] if refined.in_scope else []
+    scope += [f"Out of scope: {'; '.join(refined.out_of_scope)}"] if refined.out_of_scope else []
+    parts = [_frame("question", refined.question)]
+    parts += [_frame("scope", "\n".join(scope))] if scope else []
+    parts += [_frame("wishes", "\n".join(f"- {wish}" for wish in state.constraints))] if state.constraints else []
+    return "\n".join(parts)
+
+
+def checklist_frame(items: Iterable[ChecklistItem], *, with_coverage: bool = False) -> str:
+    """`1. description`, with what is still missing; with coverage also how far it is covered."""
+    return _frame("checklist", "\n".join(_item_line(item, with_coverage=with_coverage) for item in items))
+
+
+def facts_frame(facts: Sequence[Fact], *, max_tokens: int) -> str:
+    """`F3 [source 2, items 1, 4]: …`; of too many the newest."""
+    lines: list[str] = []
+    for fact in reversed(facts):
+        line = _fact_line(fact)
+        max_tokens -= estimate_tokens(line) + 1
+        if max_tokens < 0:
+            break
+        lines.append(line)
+    return _frame("facts", "\n".join(reversed(lines)) or "none yet")
+
+
+def queries_frame(state: DeepState) -> str:
+    """Earlier queries with how many new facts came of their round."""
+    lines = [f"- {query} ({round_.new_facts} new facts)" for round_ in state.rounds for query in round_.queries]
+    return _frame("queries", "\n".join(lines[-MAX_SHOWN_QUERIES:])) if lines else ""
+
+
+def _item_line(item: ChecklistItem, *, with_coverage: bool) -> str:
+    coverage = f" [{item.coverage.value}]" if with_coverage else ""
+    missing = f" (still missing: {item.missing})" if item.missing else ""
+    return f"{item.id}.{coverage} {item.description}{missing}"
+
+
+def _fact_line(fact: Fact) -> str:
+    source = fact.evidence.source_id.removeprefix("src_")
+    about = f"source {source}" + (f", items {', '.join(fact.items)}" if fact.items else "")
+    return f"F{fact.number} [{about}]: {fact.text}"
+
+
+def _frame(tag: str, text: str) -> str:
+    return f"<{tag}>\n{fenced(text)}\n</{tag}>"

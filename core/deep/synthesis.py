@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import zip_longest
 
 from core.answer import ResearchAnswer
-from core.deep.framing import checklist_frame, facts_frame, question_frame
+from core.deep.asking import checklist_frame, facts_frame, question_frame
 from core.deep.searching import known_sources
 from core.deep.state import Coverage, DeepState
 from core.llm import estimate_tokens

@@ -20,7 +20,7 @@ from core import wording
 from core.answer import Confidence, JobResult, ResearchAnswer
 from core.answer_files import AnswerFile
 from core.changes import AnswerChanges
-from core.deep.card import Card
+from core.deep.viewing import Card
 from core.evidence.limitations import short_conflicts
 from core.findings.viewing import read_view
 from core.job import JobStatus, ResearchJob

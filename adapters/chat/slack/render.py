@@ -39,7 +39,7 @@ from core.answer import Confidence, JobResult, ResearchAnswer
 from core.answer_files import AnswerFile
 from core.changes import AnswerChanges
 from core.checks import read_checks
-from core.deep.card import Card
+from core.deep.viewing import Card
 from core.evidence.citations import MARKS
 from core.evidence.limitations import short_conflicts
 from core.findings.viewing import read_view

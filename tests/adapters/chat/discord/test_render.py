@@ -18,8 +18,8 @@ from adapters.chat.discord.view import view_of
 from adapters.chat.fitting import units
 from core import wording
 from core.answer import Confidence, RemovedSentence
-from core.deep.card import Card, CardItem
 from core.deep.state import Coverage
+from core.deep.viewing import Card, CardItem
 from core.job import Scope
 from core.page_links import PageLinks
 from core.snapshot import Snapshot

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from core.deep.estimate import USUAL, estimate_from, usual_duration
+from core.deep.telling import USUAL, estimate_from, usual_duration
 from core.job import LOCAL
 from core.trace import ToolTrace, TraceStatus
 from tests.core.deep.making import deep_deps, research

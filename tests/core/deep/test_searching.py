@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.deep.pubmed_syntax import check_pubmed_query, checked_pubmed_query, plain_words
+from core.deep.searching import check_pubmed_query, checked_pubmed_query, plain_words
 from tests.loopback.pubmed_query import search
 
 
