@@ -13,8 +13,8 @@ from adapters.web.prose import Cite, claim_tag, prose
 from adapters.web.source_view import place_of
 from core.answer import ResearchAnswer
 from core.findings.code import CodeBlock, Remark
-from core.findings.standing import OTHER_LEVEL, level_name
-from core.findings.telling import TITLES
+from core.findings.results import TITLES
+from core.findings.source_priority import OTHER_LEVEL, level_name
 from core.findings.viewing import FindingsView, FoundItem, OtherAnswer
 from core.render import marked_text, one_line, printable
 from core.source import Source

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from core.answer import JobResult
 from core.findings.composing import NOT_VERIFIED, code_parts, unverified_line
-from core.findings.telling import TITLES
+from core.findings.results import TITLES
 from core.findings.viewing import FindingsView, FoundItem, OtherAnswer, read_view
 from core.job import ResearchJob
 from core.render import answer_markdown, one_line

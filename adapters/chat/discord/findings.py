@@ -14,9 +14,8 @@ from adapters.chat.code import about, excerpt, pieces_of, rest_of, shares
 from adapters.chat.discord.markup import plain, prose, source_link
 from adapters.chat.fitting import units
 from core.answer import ResearchAnswer
-from core.findings.files import FENCE
-from core.findings.telling import TITLES
-from core.findings.viewing import FindingsView, FoundItem, OtherAnswer
+from core.findings.results import TITLES
+from core.findings.viewing import FENCE, FindingsView, FoundItem, OtherAnswer
 from core.render import marked_text
 from core.source import Source
 from core.wording import counted

@@ -9,9 +9,8 @@ from adapters.chat.fitting import fit
 from adapters.chat.slack.blocks import SECTION_LIMIT, Block, context, escaped, plain, preformatted, section
 from adapters.chat.slack.places import place_of
 from core.answer import ResearchAnswer
-from core.findings.files import MAX_CODE_CHARS, fits_in_chat
-from core.findings.telling import TITLES
-from core.findings.viewing import FindingsView, FoundItem, OtherAnswer
+from core.findings.results import TITLES
+from core.findings.viewing import MAX_CODE_CHARS, FindingsView, FoundItem, OtherAnswer, fits_in_chat
 from core.render import marked_text, printable
 from core.source import Source
 from core.wording import counted

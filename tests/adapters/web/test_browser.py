@@ -19,8 +19,7 @@ from playwright.async_api import Browser, Page, expect
 from adapters.pages.pdf import extract_pdf
 from core import wording
 from core.events import Event, Json
-from core.findings.results import ALL_MODES
-from core.findings.telling import TITLES
+from core.findings.results import ALL_MODES, TITLES
 from core.job import LOCAL, JobStatus, ResearchJob, Scope
 from core.steering import Steering
 from tests.adapters.web.serving import web_app
