@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from core.config import SearchSettings
 from core.library.desk import LibraryDesk
 from core.library.ingest import Ingestion
+from core.library.pages import PaperViews
 from core.library.paper import Library
-from core.library.pictures import PaperViews
 from core.library.session import LibraryTalks
 
 if TYPE_CHECKING:

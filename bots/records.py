@@ -49,8 +49,8 @@ from core.errors import SetupError
 from core.feedback import Ratings
 from core.forgetting import Ages, Archive, Register
 from core.heartbeats import Heartbeats
-from core.library.conversations import Conversations
 from core.library.paper import Library
+from core.library.states import Conversations
 from core.limits import RateLimits, SingleFlight
 from core.page_links import EndedSessions, LinkRevocations
 from core.ports import (

@@ -39,7 +39,7 @@ from core.evidence.authority import read_kinds
 from core.forgetting import Archive, Forgotten, Retention, Whose, forget, keep_sweeping, keep_sweeping_tenants
 from core.heartbeats import Heartbeats
 from core.job import TERMINAL_STATUSES, JobError, JobStatus, Tenant
-from core.library.conversations import Conversations
+from core.library.states import Conversations
 from core.limited import LimitedSearch
 from core.limits import RateLimits
 from core.llm import cost_usd

@@ -62,8 +62,8 @@ from core.findings.report import split_sections
 from core.growing_json import PartialJson, parse_object
 from core.injection import instructions_in
 from core.latex import latex_text
-from core.library.dating import published_of
-from core.library.references import cited_papers
+from core.library.ingest import published_of
+from core.library.paper import cited_papers
 from core.library.states import read_command
 from core.library.talk import slug
 from core.library.words import read_addition, read_words

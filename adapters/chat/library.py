@@ -20,9 +20,8 @@ from core import wording
 from core.delivery import Address
 from core.errors import GorkdError
 from core.library import wording as library_wording
-from core.library.adding import Incoming
 from core.library.session import LibraryTalks, Said, Speaker, Tell, waiting_at
-from core.library.words import Addition
+from core.library.words import Addition, Incoming
 from core.render import one_line
 
 _log = logging.getLogger(__name__)

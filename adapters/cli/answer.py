@@ -20,7 +20,7 @@ from core import wording
 from core.answer import Conflict, JobResult, ResearchAnswer
 from core.evidence.citations import MARKS
 from core.job import ResearchJob
-from core.library.references import content_of
+from core.library.paper import content_of
 from core.render import cut, is_used, marked_section, marks_legend, one_line, printable
 from core.source import Source
 

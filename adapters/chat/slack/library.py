@@ -22,11 +22,10 @@ from adapters.chat.slack.reply import Lodging, SlackReply
 from adapters.chat.slack.threads import Threads
 from adapters.chat.slack.translate import Payload, Place, Said, SlackFile
 from core.errors import GorkdError
-from core.library.adding import Incoming
 from core.library.ingest import MAX_PAPER_BYTES
 from core.library.session import Speaker
 from core.library.states import COMMANDS, read_command
-from core.library.words import NO, YES, Addition, Words, read_addition
+from core.library.words import NO, YES, Addition, Incoming, Words, read_addition
 
 ACK_WITHIN_S = 1.0  # of the three that Slack waits; what is researched is stored long before
 SUGGEST_WITHIN_S = 2.0  # Slack shows nothing that comes after three

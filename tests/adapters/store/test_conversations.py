@@ -11,8 +11,7 @@ from adapters.store.library import SqlConversations
 from adapters.store.memory_library import MemoryConversations
 from core.forgetting import Whose
 from core.job import Scope
-from core.library.conversations import Conversations
-from core.library.states import Conversation, State
+from core.library.states import Conversation, Conversations, State
 from tests.adapters.store.samples import CHANNEL, NOON
 
 SHOWN = Conversation(

@@ -10,7 +10,7 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from adapters.store.memory_library import MemoryLibrary
 from core.job import LOCAL, Scope
-from core.library.pictures import PaperViews
+from core.library.pages import PaperViews
 from core.page_links import PaperPlace
 from tests.adapters.web.serving import web_app
 from tests.core.cats import written

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.library.dating import published_of
+from core.library.ingest import published_of
 
 LATEST = 2026
 years = st.integers(1900, LATEST)
