@@ -184,8 +184,8 @@ async def _vendor_probes(env: Mapping[str, str], settings: BotSettings, stack: A
     from bots.config import default_files
     from core.budget import Budget
     from core.config import Settings
+    from core.llm.prices import read_prices
     from core.modes import MODES
-    from core.prices import read_prices
 
     probes: list[Probe] = []
     try:

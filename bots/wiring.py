@@ -42,11 +42,10 @@ from core.job import TERMINAL_STATUSES, JobError, JobStatus, Tenant
 from core.library.states import Conversations
 from core.limited import LimitedSearch
 from core.limits import RateLimits
-from core.llm import cost_usd
+from core.llm.prices import cost_usd, read_prices
 from core.modes import MODES
 from core.page_links import EndedSessions, LinkRevocations
 from core.ports import WEB_SEARCH, ChatModel, JobQueue, warm_up
-from core.prices import read_prices
 from core.quotas import Quota
 from core.readiness import Readiness
 from core.researcher import Researcher

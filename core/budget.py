@@ -13,8 +13,7 @@ from core import wording
 from core.answer import ModelUsage
 from core.errors import GorkdError, SetupError
 from core.job import ResearchRequest
-from core.llm import cost_usd
-from core.prices import Prices
+from core.llm.prices import Prices, cost_usd
 
 OPERATOR = "whoever runs gorkd"
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Literal, TypeVar
 
 from core.freshness import Lifetime
-from core.prices import Prices
+from core.llm.prices import Prices
 from core.source import SourceKind
 
 T = TypeVar("T", bound="SynthesisSettings | DeepSettings | SectionSettings | FindingsSettings")
@@ -39,7 +39,7 @@ class SearchSettings:
 
 @dataclass(frozen=True)
 class SynthesisSettings:
-    """Stage 4. Tokens are estimated (core/llm.py)."""
+    """Stage 4. Tokens are estimated (core/llm/prices.py)."""
 
     max_prompt_tokens: int = 7000  # leaves room below 8k for prompt, schema and estimate error
     max_answer_tokens: int = 1500
@@ -101,7 +101,7 @@ class ReuseSettings:
 
 @dataclass(frozen=True)
 class DeepSettings:
-    """Deep research. Times in seconds, tokens estimated (core/llm.py)."""
+    """Deep research. Times in seconds, tokens estimated (core/llm/prices.py)."""
 
     max_runtime_s: float = 600.0  # S002-14
     write_reserve_s: float = 100.0  # of it, kept for the answer: two tries of the model and the check
@@ -146,7 +146,7 @@ class SectionSettings:
 
 @dataclass(frozen=True)
 class FindingsSettings:
-    """Ideas, implementations, reports. Times in seconds, tokens estimated (core/llm.py)."""
+    """Ideas, implementations, reports. Times in seconds, tokens estimated (core/llm/prices.py)."""
 
     deadline_s: float = 180.0  # a search by the model itself takes one to two minutes, seldom three
     model_timeout_s: float = 140.0  # of one mode's call

@@ -15,7 +15,7 @@ from core.evidence.citations import strip_markers
 from core.evidence.grounding import Grounder, as_told
 from core.evidence.judge import AnswerRuling, Judgement, Judging
 from core.evidence.structure import ITEM, Judged, assemble, is_lead, leans
-from core.llm import SECTIONS, AnswerStream, DraftAnswer, is_answer, read_prose
+from core.llm.drafts import SECTIONS, AnswerStream, DraftAnswer, is_answer, read_prose
 from core.ports import ChatModel, ChatRequest
 from core.progress import Progress
 from core.sentences import Sentence, may_end, split_sentences

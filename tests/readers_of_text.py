@@ -68,7 +68,7 @@ from core.library.states import read_command
 from core.library.talk import slug
 from core.library.words import read_addition, read_words
 from core.links import without_addresses, without_foreign_links
-from core.llm import estimate_tokens
+from core.llm.prices import estimate_tokens
 from core.markers import Grammar, brackets
 from core.modes import read_modes
 from core.modes.check import split_claims

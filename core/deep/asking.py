@@ -10,7 +10,8 @@ from core.deep.state import ChecklistItem, DeepState, Fact
 from core.deps import Deps
 from core.errors import ModelError
 from core.events import Json
-from core.llm import ask, estimate_tokens
+from core.llm.ask_model import ask_model
+from core.llm.prices import estimate_tokens
 from core.ports import ChatRequest
 from core.render import one_line
 from core.stages.prompting import fenced
@@ -43,7 +44,7 @@ async def ask_step(
         purpose, system, user, schema_name, schema, settings.max_step_tokens, timeout_s, temperature=0.0
     )
     try:
-        told = await ask(deps.model, request, dict, within_s=within_s)
+        told = await ask_model(deps.model, request, dict, within_s=within_s)
     except ModelError as exc:
         deps.count_error(purpose, exc)
         raise

@@ -10,7 +10,7 @@ from core.deep.state import Completeness, Coverage, DeepState, ItemCheck, Refine
 from core.deps import Deps
 from core.events import Json, rows
 from core.job import ResearchJob
-from core.llm import strict
+from core.llm.ask_model import strict
 from core.prompts import load_prompt
 from core.stages.prompting import asked, said_before
 

@@ -25,7 +25,7 @@ from core.evidence.quoting import quote_answer
 from core.evidence.verbatim import find_verbatim, verify_quote
 from core.evidence.vetoes import Force, find_vetoes
 from core.freshness import lifetime_of
-from core.llm import strict
+from core.llm.ask_model import strict
 from core.passages import Passage, select_passages
 from core.prompts import load_prompt
 from core.quality import is_retracted, pmid_of

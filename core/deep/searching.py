@@ -19,7 +19,7 @@ from core.deps import Deps
 from core.errors import SearchFailed
 from core.events import Json
 from core.evidence.independence import owner
-from core.llm import strict
+from core.llm.ask_model import strict
 from core.prompts import load_prompt
 from core.quality import pmid_of
 from core.source import SearchFilters, SearchMetadata, SearchPlan, SearchQuery, Source

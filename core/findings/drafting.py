@@ -20,8 +20,9 @@ from core.findings.parsing import read_output
 from core.findings.report import SECTIONS, split_sections
 from core.findings.results import Draft, Drafts, ResearchMode, Telling
 from core.job import JobStatus, ResearchJob
-from core.llm import Heard, complete, estimate_tokens, retry_once
-from core.memo import remembered
+from core.llm.ask_model import Heard, complete, retry_once
+from core.llm.memo import remembered
+from core.llm.prices import estimate_tokens
 from core.passages import select_passages
 from core.ports import ChatModel, ChatRequest, SearchedText, WebSearchModel
 from core.prompts import load_prompt

@@ -22,7 +22,8 @@ from core.job import Scope
 from core.library.indexing import index_paper, mend
 from core.library.paper import ARXIV_ID, Library, Paper
 from core.library.wording import REWRITING_NEEDS_MODEL
-from core.llm import ask, read_prose, strict
+from core.llm.ask_model import ask_model, strict
+from core.llm.drafts import read_prose
 from core.ports import ChatModel, ChatRequest, Clock, EmbeddingModel
 from core.prompts import load_prompt
 from core.stages.prompting import fenced
@@ -218,7 +219,7 @@ class Ingestion:
             return _abstract(text)
         record = PaperRecord(title=paper.title)
         request = _summary_request(record, text, earlier=paper.summary if feedback else "", feedback=feedback)
-        told = await ask(self.model, request, _with_summary)
+        told = await ask_model(self.model, request, _with_summary)
         summary = str(told.value["summary"]).strip() if told.value else _summary_in_prose(told.text)
         if not summary:
             raise ModelGarbled("no summary", user_message="The model's summary could not be read; please try again.")
@@ -243,7 +244,7 @@ class Ingestion:
         if self.model is None:
             return known, known.abstract
         try:
-            read = await ask(self.model, _summary_request(known, text), _with_summary)
+            read = await ask_model(self.model, _summary_request(known, text), _with_summary)
         except ModelError:
             return known, known.abstract
         if read.value is None:

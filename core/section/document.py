@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import regex
 
-from core.agent import Refusal
 from core.answer import Claim, JobResult
 from core.answer_files import AnswerFile
 from core.events import Json
 from core.evidence.citations import parse_markers
 from core.latex import latex_text
 from core.library.paper import Paper
+from core.llm.agent import Refusal
 from core.markers import Grammar, KeyRef
 from core.section.evidence import KeptEvidence, Searched
 from core.section.keys import author_years, bibliography

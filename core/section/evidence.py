@@ -24,7 +24,7 @@ from core.growing_json import whole_number
 from core.injection import masked
 from core.library.funnel import Shelves
 from core.library.paper import Index, PaperChunk, SearchResult, StoredChunk
-from core.llm import ask, strict
+from core.llm.ask_model import ask_model, strict
 from core.ports import ChatModel, ChatRequest, Vector
 from core.prompts import load_prompt
 from core.section.usage import Phase, PhaseUsage
@@ -282,7 +282,7 @@ async def _ask(
         return found or None
 
     async with search.limit:
-        told = await ask(search.model, request(), read)
+        told = await ask_model(search.model, request(), read)
     if told.unread:
         search.deps.count_error("evidence", told.unread)
     return told.value or {}, told.usage

@@ -19,7 +19,7 @@ from core.errors import InvalidQuery, ModelError
 from core.events import Json
 from core.growing_json import PartialJson
 from core.job import QueryIntent, QuestionType, ResearchJob, TimeConstraint
-from core.llm import ask
+from core.llm.ask_model import ask_model
 from core.ports import ChatDelta, ChatRequest, ProviderStrength
 from core.prompts import load_prompt
 from core.render import one_line
@@ -105,7 +105,7 @@ async def plan_research(
                 gathering.start_early(by_rules.search.providers, query)
 
     try:
-        planned = await ask(deps.model, request, dict, is_once=True, hear=start_searches)
+        planned = await ask_model(deps.model, request, dict, is_once=True, hear=start_searches)
         if planned.unread:
             raise planned.unread
         answer = planned.value or {}

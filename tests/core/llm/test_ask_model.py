@@ -18,19 +18,9 @@ from core.answer import ModelUsage
 from core.errors import GorkdError, ModelGarbled, ModelRateLimited, ModelRejected, ModelTimeout, ModelUnavailable
 from core.events import Json
 from core.growing_json import PartialJson, parse_object
-from core.llm import (
-    MAX_RETRY_WAIT_S,
-    AnswerStream,
-    DraftAnswer,
-    DraftCitation,
-    SectionUpdate,
-    ask,
-    complete,
-    cost_usd,
-    estimate_tokens,
-    retry_once,
-    strict,
-)
+from core.llm.ask_model import MAX_RETRY_WAIT_S, ask_model, complete, retry_once, strict
+from core.llm.drafts import AnswerStream, DraftAnswer, DraftCitation, SectionUpdate
+from core.llm.prices import cost_usd, estimate_tokens
 from core.ports import ChatDelta, ChatRequest
 
 REQUEST = ChatRequest("answer", "Cite every claim.", "What is a cygnet?", "answer", {}, max_tokens=9, timeout_s=1.0)
@@ -132,7 +122,7 @@ async def test_a_model_is_asked_as_what_it_said_before_tells(answers, is_once, v
     """One way for all that is asked of a model: in words after no object, with more room after a cut (S003-23)."""
     model = Asked(*answers)
 
-    told = await ask(model, NUMBER, number_of, is_once=is_once)
+    told = await ask_model(model, NUMBER, number_of, is_once=is_once)
 
     assert told.value == value
     assert [(request.max_tokens, request.in_words) for request in model.requests] == asked
@@ -144,7 +134,7 @@ async def test_whoever_listens_hears_all_that_comes():
     """Of the second try too, so that searches may begin while a plan is still being written."""
     heard: list[str] = []
 
-    await ask(Asked(ChatDelta("three"), WHOLE), NUMBER, number_of, hear=lambda delta: heard.append(delta.text))
+    await ask_model(Asked(ChatDelta("three"), WHOLE), NUMBER, number_of, hear=lambda delta: heard.append(delta.text))
 
     assert heard == ["three", WHOLE.text]
 
@@ -152,7 +142,7 @@ async def test_whoever_listens_hears_all_that_comes():
 async def test_an_answer_that_does_not_come_in_time_is_a_timeout():
     """S003-24: of both tries together."""
     with pytest.raises(ModelTimeout, match="no answer in"):
-        await ask(Asked(None), NUMBER, number_of, within_s=0.01)
+        await ask_model(Asked(None), NUMBER, number_of, within_s=0.01)
 
 
 class Flaky:

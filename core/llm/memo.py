@@ -11,7 +11,7 @@ from typing import TypeVar
 from core.codec import decode, encode
 from core.errors import StoreError
 from core.growing_json import read_object
-from core.llm import Heard, complete
+from core.llm.ask_model import Heard, complete
 from core.ports import ChatDelta, ChatModel, ChatRequest, JobMemo
 
 log = logging.getLogger(__name__)

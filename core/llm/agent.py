@@ -17,7 +17,7 @@ from core.answer import ModelUsage
 from core.errors import ModelGarbled, ToolsUnsupported
 from core.events import Json
 from core.growing_json import parse_object
-from core.llm import ask, complete, retry_once, strict
+from core.llm.ask_model import ask_model, complete, retry_once, strict
 from core.ports import ChatModel, ChatRequest, Tool, ToolCall, ToolTurn
 from core.terms import terms
 
@@ -139,7 +139,7 @@ async def _by_structure(model: ChatModel, request: ChatRequest) -> Move:
         tools=(),
         turns=(),
     )
-    told = await ask(model, asked, _decision)
+    told = await ask_model(model, asked, _decision)
     spent = _together(told.usage)
     if told.value is None:
         return Move(said=UNREAD, usage=spent)

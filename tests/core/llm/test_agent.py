@@ -9,7 +9,7 @@ import pytest
 
 from adapters.llm.endpoint import Endpoint
 from adapters.llm.openai import OpenAIChat
-from core.agent import Ending, Move, decide, refusal, run_agent
+from core.llm.agent import Ending, Move, decide, refusal, run_agent
 from core.ports import ChatRequest, Tool, ToolCall, ToolTurn
 from tests.loopback.openai_world import ChatCall, Fault, OpenAIWorld, openai_world
 

@@ -12,8 +12,8 @@ import pytest
 
 from adapters.store.memory import MemoryJobMemo
 from core.errors import StoreError
-from core.llm import asked_in_words, complete, with_more_tokens
-from core.memo import RememberingModel, remembered
+from core.llm.ask_model import asked_in_words, complete, with_more_tokens
+from core.llm.memo import RememberingModel, remembered
 from core.ports import ChatDelta, ChatRequest
 from tests.fakes import FakeModel
 
