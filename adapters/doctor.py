@@ -24,9 +24,9 @@ from core.errors import SetupError
 from core.events import Json
 from core.growing_json import parse_object
 from core.job import LOCAL
-from core.llm import complete, cost_usd
+from core.llm.ask_model import complete
+from core.llm.prices import AS_OF, Prices, cost_usd
 from core.ports import ChatModel, ChatRequest, EmbeddingModel, SearchProvider
-from core.prices import AS_OF, Prices
 from core.source import SearchQuery
 
 MODEL_TIMEOUT_S = 15.0

@@ -6,10 +6,11 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
 
+from core.config import SearchSettings
 from core.library.desk import LibraryDesk
 from core.library.ingest import Ingestion
+from core.library.pages import PaperViews
 from core.library.paper import Library
-from core.library.pictures import PaperViews
 from core.library.session import LibraryTalks
 
 if TYPE_CHECKING:
@@ -22,12 +23,12 @@ def library_desk(env: Mapping[str, str], library: Library, stack: AsyncExitStack
     from adapters.llm.openai import build_chat
     from adapters.pages import WebPages
     from adapters.pages.papers import PaperFiles, PapersElsewhere
-    from adapters.search.arxiv import ArxivSearch, ArxivSettings
-    from adapters.search.settings import read_settings, user_agent
+    from adapters.search import arxiv as arxiv_search
+    from adapters.search import surroundings
     from bots.wiring import utc_now
 
     pages, files = WebPages.from_env(env), PaperFiles()
-    arxiv = ArxivSearch(base_url=read_settings(ArxivSettings, env).base_url, agent=user_agent(env))
+    arxiv = arxiv_search.build(env, surroundings(env, SearchSettings()))
     model, embedder = build_chat(env), build_embeddings(env)
     for part in (pages, files, arxiv, model, embedder):
         if part is not None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from adapters.logs import Redactor
 from core.deps import Deps
-from core.library.watched import WatchedLibrary
+from core.library.funnel import WatchedLibrary
 from core.tracing import TraceLog
 from core.watching import WatchedModel, WatchedPages, WatchedRecorder, WatchedSearch, WatchedWebSearch, open_tracer
 

@@ -181,12 +181,11 @@ async def _vendor_probes(env: Mapping[str, str], settings: BotSettings, stack: A
     from adapters.llm.embeddings import build_embeddings
     from adapters.llm.openai import build_chat, build_mode_chats
     from adapters.search import build_providers, close_providers
-    from adapters.search.rates import shared_rates
     from bots.config import default_files
     from core.budget import Budget
     from core.config import Settings
+    from core.llm.prices import read_prices
     from core.modes import MODES
-    from core.prices import read_prices
 
     probes: list[Probe] = []
     try:
@@ -205,9 +204,9 @@ async def _vendor_probes(env: Mapping[str, str], settings: BotSettings, stack: A
     except SetupError as exc:
         probes.append(_broken("embeddings", exc))
     try:
-        search = Settings().search
-        shared_rates(env, search)  # refuses what no process would start with
-        providers = build_providers(env, data_dir=settings.data, default_files=default_files(), search=search)
+        providers = build_providers(
+            env, data_dir=settings.data, default_files=default_files(), search=Settings().search
+        )
         stack.push_async_callback(close_providers, providers)
         probes += [doctor.search_probe(provider) for provider in providers.values()]
     except SetupError as exc:

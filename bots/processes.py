@@ -22,7 +22,7 @@ from adapters.web.settings import TRUSTS_LOCAL, WebSettings
 from bots.config import BotSettings
 from bots.wiring import GRACE_S, House, open_house, utc_now
 from core.errors import SetupError
-from core.library.pictures import PaperViews
+from core.library.pages import PaperViews
 from core.page_links import PageLinks
 
 if TYPE_CHECKING:

@@ -45,8 +45,8 @@ from core.errors import SetupError
 from core.feedback import Ratings
 from core.forgetting import Archive, Register
 from core.heartbeats import Heartbeats
-from core.library.conversations import Conversations
 from core.library.paper import Library
+from core.library.states import Conversations
 from core.limits import RateLimits, SingleFlight
 from core.page_links import Revocations
 from core.ports import (

@@ -22,8 +22,7 @@ from adapters.llm.web_search import build_web_search
 from adapters.metrics import PrometheusRecorder
 from adapters.pages import WebPages
 from adapters.queue import InProcessQueue
-from adapters.search import build_providers, close_providers, warm_up_providers
-from adapters.search.rates import shared_rates
+from adapters.search import build_providers, close_providers, shared_rates, warm_up_providers
 from bots.config import BotSettings, default_files, secrets_in
 from bots.observing import observed
 from bots.records import Records, open_records
@@ -39,16 +38,15 @@ from core.embedding import RememberingEmbeddings
 from core.evidence.authority import read_kinds
 from core.forgetting import Archive, Forgotten, Retention, Whose, forget, keep_sweeping, keep_sweeping_tenants
 from core.heartbeats import Heartbeats
-from core.job import TERMINAL_STATUSES, JobError, JobStatus
-from core.library.conversations import Conversations
+from core.job import TERMINAL_STATUSES, JobError, JobStatus, Tenant
+from core.library.states import Conversations
 from core.limited import LimitedSearch
 from core.limits import RateLimits
-from core.llm import cost_usd
+from core.llm.prices import cost_usd, read_prices
 from core.modes import MODES
 from core.page_links import Revocations
 from core.ports import WEB_SEARCH, ChatModel, JobQueue, warm_up
 from core.presentation.wording import SOMETHING_BROKE
-from core.prices import read_prices
 from core.quotas import Quota
 from core.readiness import Readiness
 from core.rehearsal import rehearse
@@ -181,7 +179,7 @@ def _ceilings(admission: Admission, settings: BotSettings, deps: Deps) -> Callab
     is_priced = all(cost_usd(ModelUsage(), model.name, prices) is not None for model in _models(deps))
 
     def ceilings(tenant: str) -> Ceilings:
-        quota = admission.quotas.get(tenant.partition(":")[0])
+        quota = admission.quotas.get(Tenant.read(tenant).platform)
         return Ceilings(
             providers=admission.providers,
             user_per_min=quota.user_per_min if quota else None,
@@ -325,7 +323,7 @@ def _open_deps(
     tunables = _tunables(settings)
     providers = build_providers(env, data_dir=settings.data, default_files=default_files(), search=tunables.search)
     stack.push_async_callback(close_providers, providers)
-    rates = shared_rates(env, tunables.search)
+    rates = shared_rates(env)
     pages = WebPages.from_env(env)
     stack.push_async_callback(pages.aclose)
     model, web_model = build_chat(env), build_web_search(env)

@@ -12,9 +12,8 @@ from typing import Protocol
 from core.answer import ModelUsage
 from core.errors import GorkdError, SetupError
 from core.job import ResearchRequest
-from core.llm import cost_usd
+from core.llm.prices import Prices, cost_usd
 from core.presentation import wording
-from core.prices import Prices
 
 OPERATOR = "whoever runs gorkd"
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from core.llm import estimate_tokens
+from core.llm.prices import estimate_tokens
 from core.sentences import split_sentences
 
 MIN_TOKENS, MAX_TOKENS, OVERLAP_TOKENS = 300, 500, 100  # S001-04

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Literal, TypeVar
 
 from core.freshness import Lifetime
-from core.prices import Prices
+from core.llm.prices import Prices
 from core.source import SourceKind
 
 T = TypeVar("T", bound="SynthesisSettings | DeepSettings | SectionSettings | FindingsSettings")
@@ -17,25 +17,8 @@ MAX_QUERY_CHARS = 1999  # code points after NFC; "< 2000 chars" (S003-01)
 
 
 @dataclass(frozen=True)
-class CallRate:
-    """At most `calls` in any `period_s` seconds, `burst` (1…`calls`) of them at once; who would wait longer is refused.
-
-    The bucket gains `per_second` tokens, so that a burst and what follows it stay within `calls`.
-    """
-
-    calls: int
-    period_s: float
-    burst: int
-    max_wait_s: float = 3.0  # of the ten seconds that a provider has
-
-    @property
-    def per_second(self) -> float:
-        return (self.calls + 1 - self.burst) / self.period_s
-
-
-@dataclass(frozen=True)
 class SearchSettings:
-    """Stage 3. Times in seconds. `rates` are for all processes together, and for the services' own hosts."""
+    """Stage 3. Times in seconds."""
 
     provider_timeout_s: float = 10.0  # S003-08
     connect_timeout_s: float = 2.0  # an unreachable provider must not cost the answer its five seconds
@@ -52,24 +35,11 @@ class SearchSettings:
     )
     embedding_timeout_s: float = 10.0  # of all sources together; without it words alone rank them
     trusted_ranks: int = 3  # of each query's results, that no words drop where a model reads them
-    rates: dict[str, CallRate] = field(
-        default_factory=lambda: {
-            "tavily": CallRate(100, 60.0, burst=20),  # of a development key (docs.tavily.com, rate limits)
-            "exa": CallRate(10, 1.0, burst=5),  # queries a second (docs.exa.ai, rate limits)
-            "searxng": CallRate(
-                30, 10.0, burst=15
-            ),  # an instance of one's own; the engines behind it suspend who asks more
-            "wikipedia": CallRate(40, 2.0, burst=20),  # no limit is published; far below what a browser's page causes
-            "pubmed": CallRate(3, 1.0, burst=2),  # NBK25497, "Usage Guidelines"
-            "arxiv": CallRate(1, 3.0, burst=1, max_wait_s=0.0),  # info.arxiv.org, API terms of use
-        }
-    )
-    pubmed_rate_with_key: CallRate = CallRate(10, 1.0, burst=5)  # NBK25497, "Usage Guidelines"
 
 
 @dataclass(frozen=True)
 class SynthesisSettings:
-    """Stage 4. Tokens are estimated (core/llm.py)."""
+    """Stage 4. Tokens are estimated (core/llm/prices.py)."""
 
     max_prompt_tokens: int = 7000  # leaves room below 8k for prompt, schema and estimate error
     max_answer_tokens: int = 1500
@@ -131,7 +101,7 @@ class ReuseSettings:
 
 @dataclass(frozen=True)
 class DeepSettings:
-    """Deep research. Times in seconds, tokens estimated (core/llm.py)."""
+    """Deep research. Times in seconds, tokens estimated (core/llm/prices.py)."""
 
     max_runtime_s: float = 600.0  # S002-14
     write_reserve_s: float = 100.0  # of it, kept for the answer: two tries of the model and the check
@@ -176,7 +146,7 @@ class SectionSettings:
 
 @dataclass(frozen=True)
 class FindingsSettings:
-    """Ideas, implementations, reports. Times in seconds, tokens estimated (core/llm.py)."""
+    """Ideas, implementations, reports. Times in seconds, tokens estimated (core/llm/prices.py)."""
 
     deadline_s: float = 180.0  # a search by the model itself takes one to two minutes, seldom three
     model_timeout_s: float = 140.0  # of one mode's call

@@ -168,7 +168,7 @@ async def _read_turns(job: ResearchJob, jobs: JobStore) -> tuple[Turn, ...]:
 def _is_direct(job: ResearchJob) -> bool:
     """Whether its conversation is all that one person writes in private, not a thread."""
     request = job.request
-    return job.scope.visibility.startswith("user:") and not request.channel and request.thread.count(":") == 1
+    return job.scope.is_one_persons and not request.channel and request.thread.count(":") == 1
 
 
 def _shares_words(turn: Turn, earlier: Turn) -> bool:

@@ -9,10 +9,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from core.settings.policy import EVERYTHING, SourcePolicy
 
+PERSON = "user:"  # before a person's id, in tenants and visibilities
 MAX_ROUNDS = 20  # of research that goes in rounds (S002-03)
 Depth = Literal["light", "deep"]
 Importance = Literal["normal", "high"]
@@ -44,16 +45,55 @@ class QuestionType(StrEnum):
     CURRENT_EVENT = "current_event"
 
 
+class Tenant(NamedTuple):
+    """Whose a job is, parted: an `account` (workspace, server) of a `platform`, or a person's who has none there.
+
+    It is kept as text: `<platform>:<account>` or `<platform>:user:<account>`, on this machine alone `local`.
+    """
+
+    platform: str
+    account: str = ""
+    is_person: bool = False
+
+    @classmethod
+    def read(cls, text: str) -> Tenant:
+        platform, _, account = text.partition(":")
+        person = account.removeprefix(PERSON)
+        return cls(platform, person, is_person=person != account)
+
+    def __str__(self) -> str:
+        account = f"{PERSON if self.is_person else ''}{self.account}"
+        return f"{self.platform}:{account}" if account else self.platform
+
+
 @dataclass(frozen=True)
 class Scope:
     """Who may see what a job leaves behind.
 
-    `tenant` is `local`, `discord:<guild>`, `discord:user:<id>` or `slack:<team>`; `visibility` is
-    `workspace`, `channel:<id>` or `user:<id>`.
+    `tenant` is the text of a `Tenant`; `visibility` is `workspace`, `channel:<id>` or `user:<id>`.
     """
 
     tenant: str
     visibility: str
+
+    @property
+    def platform(self) -> str:
+        return Tenant.read(self.tenant).platform
+
+    @property
+    def account(self) -> str:
+        """The platform's id of the workspace or server, or of the person who has none there; "" on this machine."""
+        return Tenant.read(self.tenant).account
+
+    @property
+    def is_one_persons(self) -> bool:
+        """Whether one person alone sees it."""
+        return self.visibility.startswith(PERSON)
+
+
+def personal(user_id: str) -> str:
+    """The visibility of what one person alone sees; also how such a person's own tenant ends, after the platform."""
+    return f"{PERSON}{user_id}"
 
 
 LOCAL = Scope(tenant="local", visibility="workspace")
@@ -63,8 +103,8 @@ LOCAL = Scope(tenant="local", visibility="workspace")
 class ResearchRequest:
     """What the asker said. `top_k` is 1…20 and counts items in the modes that list them.
 
-    `thread` is the conversation it belongs to (`discord:<channel>`, `slack:<channel>:<ts>`), valid in its
-    scope; `basis` an earlier job of the scope whose sources this one starts from; `feedback` what is to be
+    `thread` is the conversation it belongs to (`<platform>:<channel>` with `:<thread>`, where it is one), valid
+    in its scope; `basis` an earlier job of the scope whose sources this one starts from; `feedback` what is to be
     better than in that job; `quoted` a message whose claims are to be checked; `attachments` the names of
     the files that came along, whose texts are kept by job (core/attachments.py); `refreshes` the job whose
     repeated answer is to be renewed. `channel` is the platform's id of where it was asked, of a thread its

@@ -10,8 +10,8 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 
-from core.config import CallRate
 from core.errors import ProviderError, ProviderRateLimited
 from core.job import Scope
 from core.limits import RateLimits
@@ -25,6 +25,23 @@ log = logging.getLogger(__name__)
 REST_S = 30.0  # long enough that a time-out is paid by one question of many, short enough to find it well again
 MAX_REST_S = 60.0  # of a provider that asks for a longer silence
 STORE_WAIT_S = 1.0  # a store that takes longer counts as away; a token takes it milliseconds
+
+
+@dataclass(frozen=True)
+class CallRate:
+    """At most `calls` in any `period_s` seconds, `burst` (1…`calls`) of them at once; who would wait longer is refused.
+
+    The bucket gains `per_second` tokens, so that a burst and what follows it stay within `calls`.
+    """
+
+    calls: int
+    period_s: float
+    burst: int
+    max_wait_s: float = 3.0  # of the ten seconds that a provider has
+
+    @property
+    def per_second(self) -> float:
+        return (self.calls + 1 - self.burst) / self.period_s
 
 
 class LimitedSearch:

@@ -40,12 +40,11 @@ async def check_quota(
 ) -> None:
     """Takes one question from the asker's quota, then from the workspace's. Raises `QuotaExceeded`.
 
-    `quotas` are the operator's by platform (the first word of a tenant); a platform that has none is not limited.
+    `quotas` are the operator's by platform; a platform that has none is not limited.
     `own` may say less for its tenant alone. The asker comes first, so that one who asks too often uses up nothing of
     the others'.
     """
-    tenant = request.scope.tenant
-    platform = tenant.partition(":")[0]
+    tenant, platform = request.scope.tenant, request.scope.platform
     quota = quotas.get(platform)
     if request.asker and own.user_per_min is not None:
         await _take(limits, f"quota:{tenant}:user:{request.asker}", own.user_per_min)

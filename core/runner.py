@@ -19,7 +19,7 @@ from core.answer import JobResult
 from core.deps import Deps
 from core.errors import GorkdError, JobNotFound, StaleAttempt, StoreError, TookTooLong
 from core.job import TERMINAL_STATUSES, JobError, JobStatus, ResearchJob
-from core.memo import RememberingModel
+from core.llm.memo import RememberingModel
 from core.modes import find_modes
 from core.ports import Steps
 from core.presentation.progress import Progress

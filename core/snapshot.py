@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from types import MappingProxyType
 
-from core.deep.card import Card, read_card
+from core.deep.viewing import Card, read_card
 from core.events import Event, Json
 from core.job import JobStatus
 from core.presentation.render import one_line

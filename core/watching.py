@@ -17,7 +17,7 @@ from time import perf_counter
 from core.answer import ModelUsage
 from core.errors import FetchError, GorkdError, ProviderError, StoreError, WebSearchUnavailable
 from core.job import Depth, Scope
-from core.llm import cost_usd, estimate_usage
+from core.llm.prices import Prices, cost_usd, estimate_usage
 from core.ports import (
     WEB_SEARCH,
     ChatDelta,
@@ -32,7 +32,6 @@ from core.ports import (
     WebSearchModel,
     warm_up,
 )
-from core.prices import Prices
 from core.source import Page, SearchHit, SearchQuery
 from core.telemetry import Measurement, job_id_var
 from core.tracing import Exchange, TraceEntry, TraceLog

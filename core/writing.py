@@ -15,7 +15,7 @@ from core.evidence.citations import strip_markers
 from core.evidence.grounding import Grounder, as_told
 from core.evidence.judge import AnswerRuling, Judgement, Judging
 from core.evidence.structure import ITEM, Judged, assemble, is_lead, leans
-from core.llm import SECTIONS, AnswerStream, DraftAnswer, estimate_usage, is_answer, read_prose
+from core.llm.drafts import SECTIONS, AnswerStream, DraftAnswer, is_answer, read_prose
 from core.ports import ChatModel, ChatRequest
 from core.presentation.progress import Progress
 from core.sentences import Sentence, may_end, split_sentences
@@ -76,18 +76,17 @@ class Writing:
     async def write(self, model: ChatModel, request: ChatRequest) -> None:
         """Stream one call to its end. Raises `ModelError`; what was judged until then stays."""
         stream = AnswerStream()
-        self.is_cut, self.notes = False, ()
         self.judging.hurry(is_on=False)
         try:
             async for delta in model.stream(replace(request, accepts=is_answer)):
-                self.is_cut, self.notes = delta.is_cut or self.is_cut, (*self.notes, *delta.notes)
                 for update in stream.feed(delta):
                     await self._take(update.section, update.text, is_final=update.is_final)
         finally:
             self.draft = stream.finish()
-            self.usage = stream.usage or estimate_usage(request, stream.text)
+            heard, self.usage = stream.heard, stream.heard.cost(request)
+            self.is_cut, self.notes = heard.is_cut, heard.notes
             if not (self.draft.is_complete or self.judged):
-                prose = read_prose(stream.text)
+                prose = read_prose(heard.text)
                 self.prose = replace(prose, is_complete=not self.is_cut) if prose else self.prose
         await self._take_all(self.draft)
 

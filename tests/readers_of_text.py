@@ -27,7 +27,7 @@ from adapters.logs import Redactor
 from adapters.pages.charset import decode_page
 from adapters.pages.html import extract_html
 from adapters.pages.robots import RobotsRules
-from adapters.search import keywords as search_keywords
+from adapters.search import queries as search_queries
 from adapters.search.hits import clean_line, clean_text, is_web_address, strip_tags
 from adapters.web.code import highlighted
 from adapters.web.preview import discord_markdown, mrkdwn
@@ -37,7 +37,7 @@ from core.answer import Claim, Evidence, Verdict
 from core.answer_key import normalise_question
 from core.chunking import chunk_text
 from core.conversation import Turn, needs_context, read_reply, standalone_by_rules
-from core.deep.pubmed_syntax import checked_pubmed_query, plain_words
+from core.deep.searching import checked_pubmed_query, plain_words
 from core.evidence.alignment import align
 from core.evidence.answering import expected_answer
 from core.evidence.authority import registrable_domain
@@ -60,13 +60,13 @@ from core.findings.parsing import parse_research_result, read_output
 from core.findings.report import split_sections
 from core.growing_json import PartialJson, parse_object
 from core.injection import instructions_in
-from core.library.dating import published_of
-from core.library.references import cited_papers
+from core.library.ingest import published_of
+from core.library.paper import cited_papers
 from core.library.states import read_command
 from core.library.talk import slug
 from core.library.words import read_addition, read_words
 from core.links import without_addresses, without_foreign_links
-from core.llm import estimate_tokens
+from core.llm.prices import estimate_tokens
 from core.markers import Grammar, brackets
 from core.modes import read_modes
 from core.modes.check import split_claims
@@ -92,7 +92,8 @@ from core.terms import question_terms, terms, words
 from core.text.language import detect_language
 from core.urls import ascii_host, canonical_url, is_web_url
 from core.writing import is_settled
-from tests.fakes import LOCAL, make_source
+from tests.bots.test_ready import LOCAL
+from tests.fakes import make_source
 
 Reader = Callable[[str], object]
 _PROSE = "The tide at [1] rises because the Moon pulls at the sea (see https://a.example/b). "
@@ -260,7 +261,7 @@ READERS: Mapping[str, Reader] = {
     "parse_intent": lambda text: parse_intent(text[:2_000]),
     "normalise_question": normalise_question,
     "keywords": keywords,
-    "keywords of a search": search_keywords.keywords,
+    "keywords of a search": search_queries.keywords,
     "question_terms": question_terms,
     "split_claims": split_claims,
     "read_reply": read_reply,

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from adapters.chat.fitting import fit, units
 from core.findings.code import split_fences
-from core.findings.files import code_files, code_name
-from core.findings.standing import OTHER_LEVEL, level_name
-from core.findings.viewing import FindingsView, FoundItem
+from core.findings.source_priority import OTHER_LEVEL, level_name
+from core.findings.viewing import FindingsView, FoundItem, code_files, code_name
 from core.presentation import wording
 from core.presentation.render import printable
 

@@ -19,9 +19,8 @@ from adapters.chat.reply import Pace, Reply
 from core.delivery import Address
 from core.errors import GorkdError
 from core.library import wording as library_wording
-from core.library.adding import Incoming
 from core.library.session import LibraryTalks, Said, Speaker, Tell, waiting_at
-from core.library.words import Addition
+from core.library.words import Addition, Incoming
 from core.presentation import wording
 from core.presentation.render import one_line
 

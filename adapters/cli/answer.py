@@ -19,7 +19,7 @@ from rich.text import Text
 from core.answer import Conflict, JobResult, ResearchAnswer
 from core.evidence.citations import MARKS
 from core.job import ResearchJob
-from core.library.references import content_of
+from core.library.paper import content_of
 from core.presentation import wording
 from core.presentation.card import AnswerCard, answer_card
 from core.presentation.render import cut, marked_section, marks_legend, one_line, printable

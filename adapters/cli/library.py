@@ -20,8 +20,7 @@ from core.job import ResearchJob, Scope
 from core.library import wording as library_wording
 from core.library.desk import LibraryDesk
 from core.library.ingest import MAX_PAPER_BYTES, Ingested
-from core.library.paper import Paper
-from core.library.references import format_reference, in_order
+from core.library.paper import Paper, format_reference, in_order
 from core.modes.library import papers_view
 from core.presentation import wording
 from core.presentation.render import one_line, printable

@@ -35,7 +35,7 @@ from adapters.proxies import Proxies
 from core.answer import ModelUsage
 from core.errors import ModelError, ModelGarbled, ModelTimeout, PromptTooLong, SetupError, ToolsUnsupported
 from core.growing_json import read_object
-from core.llm import estimate_usage
+from core.llm.prices import estimate_usage
 from core.ports import ChatDelta, ChatRequest
 
 if TYPE_CHECKING:

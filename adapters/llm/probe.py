@@ -28,7 +28,8 @@ from core.events import Json
 from core.evidence.judge import Dialect, Judgement, Pair, PairwiseJudge, Ruling, SupportJudge, judge_of
 from core.growing_json import read_object
 from core.library.calibration import STAGE_1, STAGE_2, measure
-from core.llm import asked_in_words, estimate_usage, strict
+from core.llm.ask_model import asked_in_words, strict
+from core.llm.prices import estimate_usage
 from core.ports import ChatRequest, EmbeddingModel, Tool
 
 CALL_S = 60.0  # a model that must first be loaded takes a third of it

@@ -18,7 +18,7 @@ from adapters.llm.openai import chat_endpoint
 from adapters.llm.reading import attribute, read_usage
 from core.errors import ModelGarbled, ModelTimeout, WebSearchUnavailable
 from core.job import Depth
-from core.llm import estimate_usage
+from core.llm.prices import estimate_usage
 from core.ports import ChatRequest, FoundPage, SearchedText
 
 if TYPE_CHECKING:

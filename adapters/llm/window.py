@@ -20,7 +20,7 @@ from adapters.llm.failures import call_failures
 from adapters.llm.reading import attribute
 from core.answer import ModelUsage
 from core.errors import PromptTooLong
-from core.llm import estimate_tokens
+from core.llm.prices import estimate_tokens
 from core.ports import ChatRequest
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from adapters.records.sql import LISTED, POSITION, Dialect, Sql, Tables
 from adapters.records.traces import naive
 from core.errors import StoreError
 from core.forgetting import Filed, Whose
-from core.job import TERMINAL_STATUSES
+from core.job import TERMINAL_STATUSES, personal
 
 TOMBSTONES_KEPT = timedelta(days=1)  # no worker still runs a job after a day
 SCRUB_WITHIN_S = 40.0  # forgetting takes 60 s at most
@@ -66,8 +66,8 @@ class SqlArchive:
         position = POSITION[self._tables.dialect]
         condition = "id = :job" if whose.job_id else "tenant = :tenant"
         if whose.user_id and not whose.job_id:
-            condition = f"""({position}(job, :asker) > 0 OR visibility = 'user:' || :user
-                OR tenant = 'discord:user:' || :user) AND {_WHERE_TENANT}"""
+            condition = f"""({position}(job, :asker) > 0 OR visibility = :own OR {_own_tenant(self._tables.dialect)})
+                AND {_WHERE_TENANT}"""
         rows = await self._tables.rows(f"SELECT id, status FROM jobs WHERE {condition}", values)  # noqa: S608 -- our words
         return [Filed(job_id, status in TERMINAL_STATUSES) for job_id, status in rows]
 
@@ -185,11 +185,15 @@ def _delete_user(sql: Sql, whose: Whose) -> int:
         gone += sql.execute(f"DELETE FROM {table} WHERE {column} = :user AND {_WHERE_TENANT}", values)  # noqa: S608
     theirs = f"{POSITION[sql.dialect]}( :line || asker || :line, :line || :user || :line) > 0"
     gone += sql.execute(f"DELETE FROM conversations WHERE {theirs} AND {_WHERE_TENANT}", values)  # noqa: S608
-    for column, value in (("visibility", f"user:{whose.user_id}"), ("tenant", f"discord:user:{whose.user_id}")):
+    for column, is_own in (("visibility", "visibility = :own"), ("tenant", _own_tenant(sql.dialect))):
         for table in _tables_with(sql, column):
-            delete = f'DELETE FROM "{table}" WHERE {column} = :value AND {_WHERE_TENANT}'  # noqa: S608
-            gone += sql.execute(delete, {**values, "value": value})
+            gone += sql.execute(f'DELETE FROM "{table}" WHERE {is_own} AND {_WHERE_TENANT}', values)  # noqa: S608
     return gone
+
+
+def _own_tenant(dialect: Dialect) -> str:
+    """Whether a tenant is the person's own on its platform: it ends as the visibility of what is theirs alone."""
+    return f"{POSITION[dialect]}(tenant || :line, ':' || :own || :line) > 0"
 
 
 def _delete_tenant(sql: Sql, tenant: str) -> int:
@@ -212,4 +216,5 @@ def _tables_with(sql: Sql, column: str) -> list[str]:
 def _values(whose: Whose) -> dict[str, str]:
     # As the codec writes it; in a question the quotes would be escaped.
     asker = f'"asker":{json.dumps(whose.user_id, ensure_ascii=False)}'
-    return {"job": whose.job_id, "user": whose.user_id, "tenant": whose.tenant, "asker": asker, "line": "\n"}
+    user, own = whose.user_id, personal(whose.user_id)
+    return {"job": whose.job_id, "user": user, "own": own, "tenant": whose.tenant, "asker": asker, "line": "\n"}

@@ -23,7 +23,7 @@ from adapters.records.limits import MemoryRateLimits, MemorySingleFlight
 from adapters.records.sql import digest
 from core.errors import SetupError, StoreError
 from core.forgetting import Whose
-from core.job import Scope
+from core.job import Scope, personal
 from core.limits import take_token
 from core.ports import Clock, Recorder
 from core.telemetry import Measurement
@@ -414,11 +414,12 @@ class RedisArchive:
         if not keys:
             return 0
         values = await self._redis.mget(keys)
-        places = _places_of(whose)
+        place = _place_of(whose)
         doomed = [
             key
             for key, value in zip(keys, values, strict=True)
-            if not job_ids.isdisjoint(_JOB_ID.findall(str(value or ""))) or key.removeprefix(prefix).startswith(places)
+            if not job_ids.isdisjoint(_JOB_ID.findall(str(value or "")))
+            or (place and place.match(key.removeprefix(prefix)))
         ]
         for key, value in zip(keys, values, strict=True):
             vector = _VECTOR.search(str(value or "")) if key in doomed else None
@@ -427,9 +428,8 @@ class RedisArchive:
         return int(await self._redis.unlink(*doomed)) if doomed else 0
 
 
-def _places_of(whose: Whose) -> tuple[str, ...]:
-    """How the names of keys begin that hold nothing but what is `whose`."""
-    if whose.user_id:
-        own = f"discord:user:{whose.user_id}:"
-        return (f"{whose.tenant}:user:{whose.user_id}:",) if whose.tenant else (own,)
-    return (f"{whose.tenant}:",) if whose.tenant else ()
+def _place_of(whose: Whose) -> re.Pattern[str] | None:
+    """How the names of keys begin that hold nothing but what is `whose`: with its tenant, or a person's own."""
+    own = re.escape(personal(whose.user_id)) + ":" if whose.user_id else ""
+    tenant = re.escape(whose.tenant) if whose.tenant else "[^:]+"
+    return re.compile(f"{tenant}:{own}") if whose.user_id or whose.tenant else None

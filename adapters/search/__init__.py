@@ -1,4 +1,4 @@
-"""The places gorkd can search. A new one is a file here with a `build` function, and its name in `PROVIDERS`."""
+"""The places gorkd can search. A new one is a file here with a `SERVICE` and a `build`, and its name in `PROVIDERS`."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Protocol, cast, runtime_checkable
 
 from adapters.proxies import Proxies
-from adapters.search.settings import Surroundings
+from adapters.search.service import Service, Surroundings, TimeLimits, rates_of, user_agent
 from core.config import SearchSettings
 from core.errors import ProviderError, SetupError
+from core.limited import CallRate
 from core.ports import SearchProvider, warm_up
 
 log = logging.getLogger(__name__)
@@ -26,11 +27,14 @@ PROVIDERS = (  # each is a module of this package; the order is that of the defa
     "arxiv",
     "files",
 )
-_NEEDS = {"files": "a folder in GORKD_FILES", "searxng": "an instance's address in SEARXNG_BASE_URL"}
 
 
-class Builder(Protocol):
-    def __call__(self, env: Mapping[str, str], around: Surroundings) -> SearchProvider | None:
+class ProviderModule(Protocol):
+    """What a provider's file holds."""
+
+    SERVICE: Service
+
+    def build(self, env: Mapping[str, str], around: Surroundings) -> SearchProvider | None:
         """None when the provider lacks what it needs, e.g. its key. Raises `SetupError`."""
         ...
 
@@ -47,18 +51,33 @@ def build_providers(
 
     Raises `SetupError` on an unknown name, and on a named provider that lacks its key or folder.
     """
-    around = Surroundings(data_dir, tuple(default_files), search, proxies=Proxies.from_env(env))
-    named = list(dict.fromkeys(name.strip().lower() for name in env.get("GORKD_PROVIDERS", "").split(",")))
-    named = [name for name in named if name]
+    words = (word.strip().lower() for word in env.get("GORKD_PROVIDERS", "").split(","))
+    named = list(dict.fromkeys(word for word in words if word))
+    around = replace(
+        surroundings(env, search), data_dir=data_dir, default_files=tuple(default_files), is_named=bool(named)
+    )
     built: dict[str, SearchProvider] = {}
     for name in named or PROVIDERS:
-        provider = _builder(name)(env, replace(around, is_named=bool(named)))
+        module = _module(name)
+        provider = module.build(env, around)
         if provider is not None:
             built[name] = provider
         elif named:
-            need = _NEEDS.get(name, f"{name.upper()}_API_KEY")
+            need = module.SERVICE.needs or module.SERVICE.key_variable
             raise SetupError(f"GORKD_PROVIDERS names {name}, which needs {need}")
     return built
+
+
+def surroundings(env: Mapping[str, str], search: SearchSettings) -> Surroundings:
+    """What the environment says to every provider. Raises `SetupError`."""
+    return Surroundings(
+        limits=TimeLimits.of(search), proxies=Proxies.from_env(env), rates=shared_rates(env), agent=user_agent(env)
+    )
+
+
+def shared_rates(env: Mapping[str, str]) -> dict[str, CallRate]:
+    """How often all processes together may ask each provider that has a limit. Raises `SetupError`."""
+    return rates_of((_module(name).SERVICE for name in PROVIDERS), env)
 
 
 async def warm_up_providers(providers: Mapping[str, SearchProvider]) -> None:
@@ -77,7 +96,7 @@ async def close_providers(providers: Mapping[str, SearchProvider]) -> None:
             await provider.aclose()
 
 
-def _builder(name: str) -> Builder:
+def _module(name: str) -> ProviderModule:
     if name not in PROVIDERS:
         raise SetupError(f"GORKD_PROVIDERS names {name!r}; known are {', '.join(PROVIDERS)}")
-    return cast(Builder, import_module(f"{__name__}.{name}").build)
+    return cast(ProviderModule, import_module(f"{__name__}.{name}"))

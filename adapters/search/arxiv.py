@@ -7,39 +7,30 @@ question cannot wait for that: one request a search, and a search that comes too
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterable, Mapping, Sequence
 from xml.etree.ElementTree import Element
 
 from pydantic import BaseModel, Field
 
-from adapters.proxies import DIRECT, Proxies
+from adapters.search.clients import GetClient, OnlineSearch
 from adapters.search.faults import deadline, garbled
-from adapters.search.gate import Gate, Rate
-from adapters.search.hits import admits, name_authors, parse_time, tidy
-from adapters.search.http import ApiClient
-from adapters.search.keywords import keywords
-from adapters.search.recency import reach
-from adapters.search.settings import (
-    DEFAULT_LIMITS,
-    Access,
-    Surroundings,
-    TimeLimits,
-    WebAddress,
-    is_public,
-    read_settings,
-    user_agent,
-    with_path,
-)
-from adapters.search.xml import parse_xml, text_of
+from adapters.search.hits import name_authors, parse_time, parse_xml, text_of
+from adapters.search.queries import admits, keywords, reach
+from adapters.search.service import Service, Surroundings, WebAddress, read_settings, with_path
 from core.errors import ProviderRejected
-from core.job import Scope
 from core.library.ingest import PaperRecord
-from core.ports import Clock, ProviderStrength
+from core.limited import CallRate
+from core.ports import ProviderStrength
 from core.source import SearchFilters, SearchHit, SearchQuery, SourceKind
 
-ACCESS = Access("arxiv", "arXiv", url_variable="ARXIV_BASE_URL")
-RATE = Rate(calls=1, period_s=3.0, max_wait_s=0.0, at_once=1)
+SERVICE = Service(
+    "arxiv",
+    "arXiv",
+    url_variable="ARXIV_BASE_URL",
+    domain="arxiv.org",
+    rate=CallRate(1, 3.0, burst=1, max_wait_s=0.0),  # info.arxiv.org, API terms of use
+    at_once=1,
+)
 API_PATH = "/api/query"
 PUBLIC = f"https://export.arxiv.org{API_PATH}"
 PUBLIC_SITE = "https://arxiv.org"
@@ -57,50 +48,37 @@ class ArxivSettings(BaseModel):
 
 
 def build(env: Mapping[str, str], around: Surroundings) -> ArxivSearch:
-    settings = read_settings(ArxivSettings, env)
-    return ArxivSearch(base_url=settings.base_url, agent=user_agent(env), limits=around.limits, proxies=around.proxies)
+    return ArxivSearch(read_settings(ArxivSettings, env).base_url, around)
 
 
-class ArxivSearch:
-    """`base_url` is the address of the query script, or an origin. A mirror sets no rate limit that we know."""
+class ArxivSearch(OnlineSearch):
+    """`base_url` is the address of the query script, or an origin."""
 
-    name = ACCESS.name
+    service = SERVICE
     strength: ProviderStrength = "scholarly"
 
-    def __init__(
-        self,
-        *,
-        agent: str,
-        base_url: str = PUBLIC,
-        limits: TimeLimits = DEFAULT_LIMITS,
-        proxies: Proxies = DIRECT,
-        clock: Clock = lambda: datetime.now(UTC),
-    ) -> None:
+    def __init__(self, base_url: str, around: Surroundings) -> None:
         self._url = with_path(base_url, API_PATH)
-        self._limits = limits
-        self._clock = clock
-        gate = Gate(ACCESS, RATE if is_public(self._url, "arxiv.org") else None)
-        self._api = ApiClient(
-            ACCESS, gate, limits, agent=agent, proxies=proxies, attempts=1
-        )  # a second one would wait three seconds
+        self._clock = around.clock
+        self._api = GetClient(SERVICE, around, self._url, attempts=1)  # a second one would wait three seconds
+        super().__init__(self._api, around)
 
     @property
     def site(self) -> str:
         """Where the papers lie, at `/pdf/{id}`: arXiv's own site, else beside the script that answers for it."""
-        return PUBLIC_SITE if is_public(self._url, "arxiv.org") else self._url.removesuffix(API_PATH)
+        return PUBLIC_SITE if SERVICE.is_at_home(self._url) else self._url.removesuffix(API_PATH)
 
-    async def search(self, query: SearchQuery, *, limit: int, scope: Scope) -> Sequence[SearchHit]:
+    async def find(self, query: SearchQuery, limit: int) -> Iterable[SearchHit]:
         words = keywords(query.text, most=MAX_KEYWORDS)
-        if limit < 1 or not words or not admits("https://arxiv.org/", query.filters):
+        if not words or not admits("https://arxiv.org/", query.filters):
             return []
-        async with deadline(ACCESS, self._limits.search_s):
-            entries = await self._find(words, limit, query.filters)
-        return tidy((hit for hit in map(_hit, entries) if hit is not None), limit=limit, filters=query.filters)
+        entries = await self._entries(words, limit, query.filters)
+        return [hit for entry in entries if (hit := _hit(entry))]
 
     async def look_up(self, arxiv_id: str) -> PaperRecord | None:
         """What arXiv's catalogue says of a paper; None for an id it does not know. Raises `ProviderError`."""
-        async with deadline(ACCESS, self._limits.search_s):
-            root = parse_xml(ACCESS, await self._api.get(self._url, {"id_list": arxiv_id, "max_results": "1"}))
+        async with deadline(SERVICE, self._search_s):
+            root = parse_xml(SERVICE, await self._api.get(self._url, {"id_list": arxiv_id, "max_results": "1"}))
         entry = root.find(f"{ATOM}entry")
         return _record(entry) if entry is not None else None
 
@@ -109,14 +87,11 @@ class ArxivSearch:
         words = keywords(query, most=MAX_KEYWORDS)
         if not words:
             return []
-        async with deadline(ACCESS, self._limits.search_s):
-            entries = await self._find(words, limit, SearchFilters())
+        async with deadline(SERVICE, self._search_s):
+            entries = await self._entries(words, limit, SearchFilters())
         return [record for entry in entries if (record := _record(entry))]
 
-    async def aclose(self) -> None:
-        await self._api.aclose()
-
-    async def _find(self, words: Sequence[str], limit: int, filters: SearchFilters) -> list[Element]:
+    async def _entries(self, words: Sequence[str], limit: int, filters: SearchFilters) -> list[Element]:
         operator = " AND " if len(words) <= MAX_REQUIRED_WORDS else " OR "
         search_query = operator.join(f'all:"{word}"' for word in words)
         span = reach(filters.recency)
@@ -125,13 +100,13 @@ class ArxivSearch:
             search_query = f"({search_query}) AND submittedDate:[{now - span:%Y%m%d%H%M} TO {now:%Y%m%d%H%M}]"
         parameters = {"search_query": search_query, "start": "0", "max_results": str(min(limit, MAX_RESULTS))}
         parameters |= {"sortBy": "relevance", "sortOrder": "descending"}
-        root = parse_xml(ACCESS, await self._api.get(self._url, parameters))
+        root = parse_xml(SERVICE, await self._api.get(self._url, parameters))
         if root.tag != f"{ATOM}feed":
-            raise garbled(ACCESS, f"not an Atom feed but <{root.tag[:40]}>")
+            raise garbled(SERVICE, f"not an Atom feed but <{root.tag[:40]}>")
         entries = root.findall(f"{ATOM}entry")
         for entry in entries:
             if "arxiv.org/api/errors" in text_of(entry.find(f"{ATOM}id")):
-                raise ProviderRejected(ACCESS.name, text_of(entry.find(f"{ATOM}summary"))[:200] or "refused the query")
+                raise ProviderRejected(SERVICE.name, text_of(entry.find(f"{ATOM}summary"))[:200] or "refused the query")
         return entries
 
 
@@ -158,7 +133,7 @@ def _hit(entry: Element) -> SearchHit | None:
     if record is None or not record.abstract:
         return None
     return SearchHit(
-        provider=ACCESS.name,
+        provider=SERVICE.name,
         url=_VERSION.sub("", record.url),  # the page of all versions, as others link it
         title=record.title,
         text=record.abstract,

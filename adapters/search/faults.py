@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-from adapters.search.settings import Access
+from adapters.search.service import Service
 from core.errors import (
     ProviderError,
     ProviderGarbled,
@@ -39,23 +39,23 @@ _MEANT = (  # what an error in a successful answer is about, and the status that
 QUOTA_STATUSES = frozenset({402, 432, 433})  # 432 and 433: Tavily's plan and pay-as-you-go limits
 
 
-def status_error(access: Access, status: int, *, retry_after: str | None = None, detail: str = "") -> ProviderError:
+def status_error(service: Service, status: int, *, retry_after: str | None = None, detail: str = "") -> ProviderError:
     """The error for an HTTP `status` that is not success. `detail` is what the server said, for the log."""
     reason = f"{_WORDS.get(status, 'server error' if status >= 500 else 'refused')} (HTTP {status})"
     plain, reason = reason, f"{reason}: {detail}" if detail else reason
     if status == 429:
         wait_s = parse_retry_after(retry_after, now=datetime.now(UTC))
-        return too_many(access, reason, retry_after_s=wait_s, plain=plain, hint=access.hints.get(429, ""))
+        return too_many(service, reason, retry_after_s=wait_s, plain=plain, hint=service.hints.get(429, ""))
     if status >= 500:
-        return broken(access, reason, plain=plain)
-    check = access.key_variable if status in {400, 401, 403, *QUOTA_STATUSES} else access.url_variable
+        return broken(service, reason, plain=plain)
+    check = service.key_variable if status in {400, 401, 403, *QUOTA_STATUSES} else service.url_variable
     said = "says that the plan's quota is used up" if status in QUOTA_STATUSES else "refused the request"
-    mend = access.hints.get(status) or f"check {check or access.url_variable}"
-    user_message = f"{access.label} {said} (HTTP {status}); {mend}."
-    return ProviderRejected(access.name, reason, user_message=user_message, plain=plain)
+    mend = service.hints.get(status) or f"check {check or service.url_variable}"
+    user_message = f"{service.label} {said} (HTTP {status}); {mend}."
+    return ProviderRejected(service.name, reason, user_message=user_message, plain=plain)
 
 
-def error_in_answer(access: Access, body: bytes) -> ProviderError | None:
+def error_in_answer(service: Service, body: bytes) -> ProviderError | None:
     """The error that a successful answer speaks of instead of results; None where it has results or names no error.
 
     `{"results": [], "error": "…"}` and `{"detail": {"error": "…"}}` are how services and proxies say it.
@@ -69,38 +69,40 @@ def error_in_answer(access: Access, body: bytes) -> ProviderError | None:
         return None
     for pattern, status in _MEANT:
         if pattern.search(said):
-            return status_error(access, status, detail=f"in an answer that was successful: {said}")
-    return broken(access, f"answered with an error: {said}", plain="answered with an error")
+            return status_error(service, status, detail=f"in an answer that was successful: {said}")
+    return broken(service, f"answered with an error: {said}", plain="answered with an error")
 
 
 def too_many(
-    access: Access, reason: str, *, retry_after_s: float | None, plain: str, hint: str = ""
+    service: Service, reason: str, *, retry_after_s: float | None, plain: str, hint: str = ""
 ) -> ProviderRateLimited:
     mend = hint or "wait, or lower its rate in GORKD_SEARCH_RATES"
-    user_message = f"{access.label} is asked too often ({reason}); {mend}."
-    return ProviderRateLimited(access.name, reason, retry_after_s=retry_after_s, user_message=user_message, plain=plain)
+    user_message = f"{service.label} is asked too often ({reason}); {mend}."
+    return ProviderRateLimited(
+        service.name, reason, retry_after_s=retry_after_s, user_message=user_message, plain=plain
+    )
 
 
-def broken(access: Access, reason: str, *, plain: str) -> ProviderUnavailable:
-    user_message = f"{access.label} has trouble of its own ({reason}); if it stays so, check {access.url_variable}."
-    return ProviderUnavailable(access.name, reason, user_message=user_message, plain=plain)
+def broken(service: Service, reason: str, *, plain: str) -> ProviderUnavailable:
+    user_message = f"{service.label} has trouble of its own ({reason}); if it stays so, check {service.url_variable}."
+    return ProviderUnavailable(service.name, reason, user_message=user_message, plain=plain)
 
 
-def garbled(access: Access, reason: str) -> ProviderGarbled:
-    user_message = f"{access.label} gave an answer that cannot be read; check {access.url_variable}."
-    return ProviderGarbled(access.name, reason, user_message=user_message, plain="gave an answer that cannot be read")
+def garbled(service: Service, reason: str) -> ProviderGarbled:
+    user_message = f"{service.label} gave an answer that cannot be read; check {service.url_variable}."
+    return ProviderGarbled(service.name, reason, user_message=user_message, plain="gave an answer that cannot be read")
 
 
-def unreachable(access: Access, why: str) -> ProviderUnavailable:
+def unreachable(service: Service, why: str) -> ProviderUnavailable:
     """For a server that no connection could be made to."""
-    user_message = f"{access.label} could not be reached; check the network and {access.url_variable}."
+    user_message = f"{service.label} could not be reached; check the network and {service.url_variable}."
     reason = f"could not be reached ({why})"
-    return ProviderUnavailable(access.name, reason, user_message=user_message, plain="could not be reached")
+    return ProviderUnavailable(service.name, reason, user_message=user_message, plain="could not be reached")
 
 
-def too_late(access: Access, reason: str) -> ProviderTimeout:
-    user_message = f"{access.label} is too slow ({reason}); check the network and {access.url_variable}."
-    return ProviderTimeout(access.name, reason, user_message=user_message, plain="no answer in time")
+def too_late(service: Service, reason: str) -> ProviderTimeout:
+    user_message = f"{service.label} is too slow ({reason}); check the network and {service.url_variable}."
+    return ProviderTimeout(service.name, reason, user_message=user_message, plain="no answer in time")
 
 
 def _said(answer: dict[str, object]) -> str:
@@ -132,10 +134,10 @@ def parse_retry_after(value: str | None, *, now: datetime) -> float | None:
 
 
 @asynccontextmanager
-async def deadline(access: Access, timeout_s: float) -> AsyncIterator[None]:
+async def deadline(service: Service, timeout_s: float) -> AsyncIterator[None]:
     """Bounds one whole search; raises `ProviderTimeout` when the time is up."""
     try:
         async with asyncio.timeout(timeout_s):
             yield
     except TimeoutError as exc:
-        raise too_late(access, f"no answer in {timeout_s:g} s") from exc
+        raise too_late(service, f"no answer in {timeout_s:g} s") from exc

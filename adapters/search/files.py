@@ -1,28 +1,50 @@
 """Local files by BM25: an index in SQLite's FTS5 that follows the files, one hit a file with its whole text.
 
-Only for the tenants it is told to serve, because an operator's files are nobody else's.
+Only for the tenants it is told to serve, because an operator's files are nobody else's. The index holds nothing that
+the files do not: when the database is damaged or of another layout it is thrown away and built anew.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
-from collections.abc import Mapping, Sequence
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 
+import sqlite_utils
 from pydantic import BaseModel, Field
 
+from adapters.search.documents import MAX_FILE_BYTES, Document, Unreadable, list_files, read_document
 from adapters.search.faults import deadline
-from adapters.search.file_index import FileIndex
-from adapters.search.keywords import keywords
-from adapters.search.settings import DEFAULT_LIMITS, Access, Surroundings, TimeLimits, read_settings
-from core.errors import SetupError
+from adapters.search.queries import keywords
+from adapters.search.service import DEFAULT_LIMITS, Service, Surroundings, TimeLimits, read_settings
+from core.errors import ProviderUnavailable, SetupError
 from core.job import LOCAL, Scope
 from core.ports import ProviderStrength
 from core.source import SearchHit, SearchQuery, SourceKind
 
-ACCESS = Access("files", "Local file search", url_variable="GORKD_FILES")
+log = logging.getLogger(__name__)
+
+SERVICE = Service("files", "Local file search", url_variable="GORKD_FILES", needs="a folder in GORKD_FILES")
 INDEX_NAME = "files.db"
+LAYOUT = 1  # `user_version` of the database; another one means: build anew
+INDEXING_S = 6.0  # of one question's time; a big folder is indexed over several questions
+REFRESH_S = 2.0  # between looks at the disk; the queries of one question share a look
+BUSY_MS = 5_000  # how long to wait for another process that writes the index
+PASSAGE_CHARS = 1200  # one to three paragraphs: small enough that a match says something about its place
+PASSAGES_PER_HIT = 20  # read from the index for each file wanted
+TITLE_WEIGHT = 2.0  # a word in the title counts like two in the text
+NEXT_PASSAGES = (0.3, 0.1)  # what a file's second and third passage add to its best one
+_DAMAGE = frozenset(  # ERROR: a table is missing
+    {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_CORRUPT_VTAB, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR}
+)
 
 
 class FilesSettings(BaseModel):
@@ -50,7 +72,7 @@ def parse_paths(text: str) -> list[Path]:
 class FileSearch:
     """`tenants` are the tenants that may ask; None means all."""
 
-    name = ACCESS.name
+    name = SERVICE.name
     strength: ProviderStrength = "files"
 
     def __init__(
@@ -70,7 +92,7 @@ class FileSearch:
         words = keywords(query.text)
         if limit < 1 or not words or query.filters.include_domains or not self._serves(scope):
             return []
-        async with deadline(ACCESS, self._limits.search_s):
+        async with deadline(SERVICE, self._limits.search_s):
             return await asyncio.to_thread(self._search, words, limit)
 
     async def warm_up(self) -> None:
@@ -86,7 +108,7 @@ class FileSearch:
     def _search(self, words: Sequence[str], limit: int) -> list[SearchHit]:
         return [
             SearchHit(
-                provider=ACCESS.name,
+                provider=SERVICE.name,
                 url=file.path.as_uri(),
                 title=file.title,
                 text=file.text,
@@ -96,3 +118,225 @@ class FileSearch:
             )
             for rank, file in enumerate(self._index.search(words, limit))
         ]
+
+
+@dataclass(frozen=True)
+class FoundFile:
+    path: Path
+    title: str
+    text: str
+
+
+class FileIndex:
+    """Follows what changes on disk, ranks files by their best passages. Blocking; threads take turns.
+
+    `path` is the database's; files are looked for below `roots`, at most every `refresh_s` seconds.
+    """
+
+    def __init__(
+        self,
+        roots: Sequence[Path],
+        path: Path,
+        *,
+        refresh_s: float = REFRESH_S,
+        indexing_s: float = INDEXING_S,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._roots = [root.resolve() for root in roots]
+        self._path = path
+        self._refresh_s = refresh_s
+        self._indexing_s = indexing_s
+        self._clock = clock
+        self._refresh_at = 0.0
+        self._database: sqlite_utils.Database | None = None
+        self._turn = threading.RLock()  # closing a connection that another thread uses crashes the process
+
+    def search(self, words: Sequence[str], limit: int) -> list[FoundFile]:
+        """The best `limit` files with any of `words`, best first. Raises `ProviderUnavailable`."""
+        with self._turn:
+            return self._search_mending(words, limit)
+
+    def close(self) -> None:
+        with self._turn:
+            database, self._database = self._database, None
+            if database is not None:
+                database.close()
+
+    def _search_mending(self, words: Sequence[str], limit: int) -> list[FoundFile]:
+        try:
+            return self._search(words, limit)
+        except sqlite3.DatabaseError as exc:
+            self.close()
+            if getattr(exc, "sqlite_errorcode", None) not in _DAMAGE:  # locked, full, read-only: a new file is no cure
+                raise self._unusable(exc) from exc
+            log.warning("index %s is damaged (%s); building it anew", self._path, exc)
+        self._throw_away()
+        try:
+            return self._search(words, limit)
+        except sqlite3.DatabaseError as exc:
+            self.close()
+            raise self._unusable(exc) from exc
+
+    def _search(self, words: Sequence[str], limit: int) -> list[FoundFile]:
+        database = self._open()
+        if self._clock() >= self._refresh_at and self._refresh(database):
+            self._refresh_at = self._clock() + self._refresh_s
+        paths = _rank_files(self._matches(database, words, limit * PASSAGES_PER_HIT))[:limit]
+        return [file for path in paths for file in _load(database, path)]
+
+    def _open(self) -> sqlite_utils.Database:
+        if self._database is None:
+            try:
+                self._path.parent.mkdir(parents=True, exist_ok=True)
+            except OSError as exc:
+                raise self._unusable(exc) from exc
+            connection = sqlite3.connect(self._path, timeout=BUSY_MS / 1000, check_same_thread=False)
+            self._database = sqlite_utils.Database(connection)
+            self._database.execute("pragma synchronous = normal")  # what a power cut loses is built again
+            _lay_out(self._database)
+            self._refresh_at = 0.0
+        return self._database
+
+    def _unusable(self, error: Exception) -> ProviderUnavailable:
+        user_message = f"Local file search cannot use its index {self._path}; check GORKD_DATA."
+        return ProviderUnavailable("files", f"index {self._path}: {error}", user_message=user_message)
+
+    def _throw_away(self) -> None:
+        self.close()
+        for suffix in ("", "-wal", "-shm", "-journal"):
+            with suppress(OSError):
+                Path(f"{self._path}{suffix}").unlink(missing_ok=True)
+
+    def _refresh(self, database: sqlite_utils.Database) -> bool:
+        """Index what is new or changed below the roots, forget what is gone; False when time ran out before the end."""
+        ends_at = self._clock() + self._indexing_s
+        known = {str(row["path"]): row for row in database.query("select path, mtime_ns, size, hash from files")}
+        present: set[str] = set()
+        for path in list_files(self._roots):
+            try:
+                stat, row = path.stat(), known.get(str(path))
+                if row is None or (row["mtime_ns"], row["size"]) != (stat.st_mtime_ns, stat.st_size):
+                    if self._clock() >= ends_at:
+                        log.warning("%d files are indexed so far; the next question goes on", len(present))
+                        return False
+                    self._update(database, path, stat, old_hash=str(row["hash"]) if row else "")
+                present.add(str(path))
+            except OSError as exc:
+                log.warning("file %s is skipped: %s", path, exc.strerror)
+        for gone in known.keys() - present:
+            if self._is_ours(gone):
+                with _writing(database):
+                    _forget(database, gone)
+        return True
+
+    def _update(self, database: sqlite_utils.Database, path: Path, stat: os.stat_result, *, old_hash: str) -> None:
+        """A file that gives no text is remembered too, so that it is read and reported once."""
+        content = path.read_bytes() if stat.st_size <= MAX_FILE_BYTES else b""
+        digest = sha256(content).hexdigest()
+        record = {"path": str(path), "mtime_ns": stat.st_mtime_ns, "size": stat.st_size, "hash": digest}
+        if content and old_hash == digest:
+            database.table("files").update(str(path), record)
+            return
+        try:
+            if stat.st_size > MAX_FILE_BYTES:
+                raise Unreadable(f"over {MAX_FILE_BYTES} bytes")
+            document = read_document(path, content)
+        except Unreadable as exc:
+            log.warning("file %s is skipped: %s", path, exc)
+            document = Document("", "")
+        with _writing(database):
+            _forget(database, str(path))
+            _remember(database, record, document)
+
+    def _is_ours(self, path: str) -> bool:
+        """Other processes may keep other folders in the same index."""
+        return any(root == Path(path) or root in Path(path).parents for root in self._roots)
+
+    def _matches(self, database: sqlite_utils.Database, words: Sequence[str], most: int) -> Iterator[tuple[str, float]]:
+        """(path, score > 0) of the best passages, best first. FTS5's bm25 is smaller when better."""
+        expression = " OR ".join('"' + word.replace('"', '""') + '"' for word in words)
+        within = " OR ".join("path = ? OR (path >= ? AND path < ?)" for _ in self._roots)
+        bounds = [text for root in self._roots for text in (str(root), f"{root}/", f"{root}0")]  # "0" follows "/"
+        rows = database.execute(
+            f"""select passages.path, -bm25(passages_fts, {TITLE_WEIGHT}, 1.0) as score
+            from passages_fts join passages on passages.id = passages_fts.rowid
+            where passages_fts match ? and ({within}) order by score desc limit ?""",  # noqa: S608  # only "?" vary
+            [expression, *bounds, most],
+        )
+        return ((str(path), float(score)) for path, score in rows)
+
+
+@contextmanager
+def _writing(database: sqlite_utils.Database) -> Iterator[None]:
+    """One transaction that has the write lock from its start, so that two processes take turns."""
+    database.execute("begin immediate")
+    try:
+        yield
+    except BaseException:
+        database.rollback()
+        raise
+    database.commit()
+
+
+def _lay_out(database: sqlite_utils.Database) -> None:
+    if _layout_of(database) == LAYOUT:
+        return
+    database.enable_wal()
+    with _writing(database):
+        if _layout_of(database) == LAYOUT:  # another process was faster
+            return
+        for table in ("passages_fts", "passages", "files"):
+            database.table(table).drop(ignore=True)
+        columns = {"path": str, "mtime_ns": int, "size": int, "hash": str, "title": str, "text": str}
+        database.table("files").create(columns, pk="path")
+        passages = database.table("passages").create({"id": int, "path": str, "title": str, "text": str}, pk="id")
+        passages.create_index(["path"])
+        passages.enable_fts(["title", "text"], tokenize="porter unicode61", create_triggers=True)
+        database.execute(f"pragma user_version = {LAYOUT}")
+
+
+def _layout_of(database: sqlite_utils.Database) -> int:
+    return int(database.execute("pragma user_version").fetchone()[0])
+
+
+def _forget(database: sqlite_utils.Database, path: str) -> None:
+    database.table("passages").delete_where("path = ?", [path])
+    database.table("files").delete_where("path = ?", [path])
+
+
+def _remember(database: sqlite_utils.Database, record: dict[str, object], document: Document) -> None:
+    database.table("files").insert({**record, "title": document.title, "text": document.text})
+    database.table("passages").insert_all(
+        {"path": record["path"], "title": document.title, "text": passage} for passage in _passages(document.text)
+    )
+
+
+def _passages(text: str) -> Iterator[str]:
+    """Whole paragraphs up to `PASSAGE_CHARS`; a longer paragraph is cut."""
+    passage = ""
+    for paragraph in text.replace("\f", "\n\n").split("\n\n"):
+        for start in range(0, len(paragraph), PASSAGE_CHARS):
+            piece = paragraph[start : start + PASSAGE_CHARS]
+            if passage and len(passage) + len(piece) > PASSAGE_CHARS:
+                yield passage
+                passage = ""
+            passage = f"{passage}\n\n{piece}".strip()
+    if passage:
+        yield passage
+
+
+def _rank_files(matches: Iterator[tuple[str, float]]) -> list[str]:
+    """Paths by their best passage, with a little for the next two."""
+    weights = (1.0, *NEXT_PASSAGES)
+    counts: dict[str, int] = {}
+    scores: dict[str, float] = {}
+    for path, score in matches:
+        place = counts.get(path, 0)
+        counts[path] = place + 1
+        scores[path] = scores.get(path, 0.0) + (score * weights[place] if place < len(weights) else 0.0)
+    return sorted(scores, key=lambda path: (-scores[path], path))
+
+
+def _load(database: sqlite_utils.Database, path: str) -> Iterator[FoundFile]:
+    for row in database.query("select title, text from files where path = ?", [path]):
+        yield FoundFile(Path(path), str(row["title"]), str(row["text"]))

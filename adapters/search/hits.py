@@ -12,11 +12,13 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TypeVar
 from urllib.parse import urlsplit
+from xml.etree import ElementTree  # entities are refused below, and it never opens what a DTD names
 
 from pydantic import BaseModel, ValidationError
 
 from adapters.search.faults import garbled
-from adapters.search.settings import Access
+from adapters.search.queries import admits
+from adapters.search.service import Service
 from core.source import SearchFilters, SearchHit
 
 MAX_URL_CHARS = 2048  # Discord's limit for a link; a longer one could never be shown
@@ -37,24 +39,24 @@ _URL_FORBIDDEN = re.compile(r"[\s\x00-\x20\x7f-\x9f<>\"\\^`{|}]")
 Item = TypeVar("Item", bound=BaseModel)
 
 
-def parse_json(access: Access, body: bytes) -> object:
+def parse_json(service: Service, body: bytes) -> object:
     """Raises `ProviderGarbled` on anything that is not JSON, nests too deep or has absurd numbers."""
     try:
         value: object = json.loads(body)
     except (ValueError, RecursionError) as exc:
-        raise garbled(access, f"not JSON: {body[:40]!r}") from exc
+        raise garbled(service, f"not JSON: {body[:40]!r}") from exc
     return value
 
 
-def parse_answer(access: Access, model: type[Item], value: object) -> Item:
+def parse_answer(service: Service, model: type[Item], value: object) -> Item:
     """Raises `ProviderGarbled` when the whole has not the model's shape."""
     try:
         return model.model_validate(value)
     except ValidationError as exc:
-        raise garbled(access, f"unexpected shape: {exc.errors(include_input=False)[0]['msg']}") from exc
+        raise garbled(service, f"unexpected shape: {exc.errors(include_input=False)[0]['msg']}") from exc
 
 
-def parse_items(access: Access, model: type[Item], values: Sequence[object]) -> list[Item]:
+def parse_items(service: Service, model: type[Item], values: Sequence[object]) -> list[Item]:
     """The items that have the model's shape; a bad one is left out. Raises `ProviderGarbled` when all are bad."""
     items: list[Item] = []
     for value in values:
@@ -63,8 +65,36 @@ def parse_items(access: Access, model: type[Item], values: Sequence[object]) -> 
         except ValidationError:
             continue
     if values and not items:
-        raise garbled(access, f"none of {len(values)} results has the expected shape")
+        raise garbled(service, f"none of {len(values)} results has the expected shape")
     return items
+
+
+def parse_xml(service: Service, body: bytes) -> ElementTree.Element:
+    """The root element. Raises `ProviderGarbled` on bad XML and on any declaration of entities.
+
+    Only UTF-8 is read, so that no other encoding can hide a declaration.
+    """
+    try:
+        text = body.decode("utf-8-sig")
+    except UnicodeDecodeError as exc:
+        raise garbled(service, "XML that is not UTF-8") from exc
+    if "<!ENTITY" in text or _has_internal_subset(text):
+        raise garbled(service, "XML that declares entities")
+    try:
+        return ElementTree.fromstring(text)  # noqa: S314  # see above
+    except (ElementTree.ParseError, ValueError) as exc:
+        raise garbled(service, f"not XML: {text[:40]!r}") from exc
+
+
+def text_of(element: ElementTree.Element | None) -> str:
+    """All text within, tags such as <i> taken off, on one line; "" for None."""
+    return "" if element is None else " ".join("".join(element.itertext()).split())
+
+
+def _has_internal_subset(text: str) -> bool:
+    """Whether the document type brings declarations of its own, between brackets."""
+    start = text.find("<!DOCTYPE")
+    return start >= 0 and "[" in text[start : text.find(">", start)]
 
 
 def tidy(hits: Iterable[SearchHit], *, limit: int, filters: SearchFilters) -> list[SearchHit]:
@@ -92,14 +122,6 @@ def is_web_address(url: str) -> bool:
         return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.username is None and parts.port != 0
     except ValueError:
         return False
-
-
-def admits(url: str, filters: SearchFilters) -> bool:
-    """Whether the address is allowed by the query's domains; a domain covers its subdomains."""
-    host = (urlsplit(url).hostname or "").lower()
-    if any(is_within(host, domain) for domain in filters.exclude_domains):
-        return False
-    return not filters.include_domains or any(is_within(host, domain) for domain in filters.include_domains)
 
 
 def clean_text(text: str) -> str:
@@ -138,9 +160,3 @@ def name_authors(names: Sequence[str], *, most: int = 3) -> str | None:
     """`A, B, C et al.`; None when nobody is named."""
     named = [name for name in names if name]
     return (", ".join(named[:most]) + (" et al." if len(named) > most else "")) or None
-
-
-def is_within(host: str, domain: str) -> bool:
-    """Whether `host` is `domain` or below it."""
-    domain = domain.lower().removeprefix("www.").strip(".")
-    return bool(domain) and (host == domain or host.endswith("." + domain))

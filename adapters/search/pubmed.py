@@ -6,40 +6,31 @@ Two round trips: esearch gives ids, efetch their records (Entrez Programming Uti
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from xml.etree.ElementTree import Element
 
 from pydantic import BaseModel, Field
 
-from adapters.proxies import DIRECT, Proxies
-from adapters.search.faults import deadline, garbled
-from adapters.search.gate import Gate, Rate
-from adapters.search.hits import admits, name_authors, parse_answer, parse_json, tidy
-from adapters.search.http import ApiClient
-from adapters.search.keywords import keywords
-from adapters.search.recency import reach
-from adapters.search.settings import (
-    DEFAULT_LIMITS,
-    Access,
-    ApiKey,
-    Surroundings,
-    TimeLimits,
-    WebAddress,
-    is_public,
-    read_settings,
-    user_agent,
-    with_path,
-)
-from adapters.search.xml import parse_xml, text_of
+from adapters.search.clients import GetClient, OnlineSearch
+from adapters.search.faults import garbled
+from adapters.search.hits import name_authors, parse_answer, parse_json, parse_xml, text_of
+from adapters.search.queries import admits, keywords, reach
+from adapters.search.service import ApiKey, Service, Surroundings, WebAddress, read_settings, with_path
 from core.errors import ProviderRejected
-from core.job import Scope
+from core.limited import CallRate
 from core.ports import ProviderStrength
 from core.source import SearchFilters, SearchHit, SearchQuery, SourceKind
 
-ACCESS = Access("pubmed", "PubMed", url_variable="PUBMED_BASE_URL", key_variable="NCBI_API_KEY")
-RATE = Rate(calls=3, period_s=1, max_wait_s=4)  # NBK25497, "Usage Guidelines"
-RATE_WITH_KEY = Rate(calls=10, period_s=1)  # ditto
+SERVICE = Service(
+    "pubmed",
+    "PubMed",
+    url_variable="PUBMED_BASE_URL",
+    key_variable="NCBI_API_KEY",
+    domain="nih.gov",
+    rate=CallRate(3, 1.0, burst=2, max_wait_s=4.0),  # NBK25497, "Usage Guidelines"
+    rate_with_key=CallRate(10, 1.0, burst=5),  # ditto
+)
 API_PATH = "/entrez/eutils"
 PUBLIC = f"https://eutils.ncbi.nlm.nih.gov{API_PATH}"
 PAGE = "https://pubmed.ncbi.nlm.nih.gov/{}/"
@@ -64,69 +55,49 @@ class PubmedSettings(BaseModel):
 
 def build(env: Mapping[str, str], around: Surroundings) -> PubmedSearch:
     settings = read_settings(PubmedSettings, env)
-    return PubmedSearch(
-        base_url=settings.base_url,
-        api_key=settings.api_key.get_secret_value() if settings.api_key else "",
-        agent=user_agent(env),
-        limits=around.limits,
-        proxies=around.proxies,
-    )
+    key = settings.api_key.get_secret_value() if settings.api_key else ""
+    return PubmedSearch(settings.base_url, around, api_key=key)
 
 
-class PubmedSearch:
+class PubmedSearch(OnlineSearch):
     """`base_url` is the folder of esearch.fcgi, or an origin; the key triples the public service's rate limit."""
 
-    name = ACCESS.name
+    service = SERVICE
     strength: ProviderStrength = "scholarly"
 
-    def __init__(
-        self,
-        *,
-        agent: str,
-        base_url: str = PUBLIC,
-        api_key: str = "",
-        limits: TimeLimits = DEFAULT_LIMITS,
-        proxies: Proxies = DIRECT,
-    ) -> None:
+    def __init__(self, base_url: str, around: Surroundings, *, api_key: str = "") -> None:
         self._url = with_path(base_url, API_PATH)
         self._always = {"db": "pubmed", "tool": TOOL} | ({"api_key": api_key} if api_key else {})
-        self._limits = limits
-        rate = RATE_WITH_KEY if api_key else RATE
-        gate = Gate(ACCESS, rate if is_public(self._url, "nih.gov") else None)
-        self._api = ApiClient(ACCESS, gate, limits, agent=agent, proxies=proxies)
+        self._api = GetClient(SERVICE, around, self._url)
+        super().__init__(self._api, around)
 
-    async def search(self, query: SearchQuery, *, limit: int, scope: Scope) -> Sequence[SearchHit]:
+    async def find(self, query: SearchQuery, limit: int) -> Iterable[SearchHit]:
         words = keywords(_UNTAGGED.sub(" ", query.text) if query.is_verbatim else query.text, most=MAX_KEYWORDS)
-        if limit < 1 or not words or not admits(PAGE.format(1), query.filters):
+        if not words or not admits(PAGE.format(1), query.filters):
             return []
         most = min(limit + SPARE, MAX_RECORDS)
-        async with deadline(ACCESS, self._limits.search_s):
-            ids = await self._find(query.text if query.is_verbatim else " ".join(words), most, query.filters)
-            if not ids and len(words) > 2:  # no record has them all: any of them, best first
-                ids = await self._find(" OR ".join(words), most, query.filters)
-            hits = await self._read(ids) if ids else []
-        return tidy(hits, limit=limit, filters=query.filters)
+        ids = await self._ids(query.text if query.is_verbatim else " ".join(words), most, query.filters)
+        if not ids and len(words) > 2:  # no record has them all: any of them, best first
+            ids = await self._ids(" OR ".join(words), most, query.filters)
+        return await self._read(ids) if ids else []
 
-    async def aclose(self) -> None:
-        await self._api.aclose()
-
-    async def _find(self, term: str, most: int, filters: SearchFilters) -> list[str]:
+    async def _ids(self, term: str, most: int, filters: SearchFilters) -> list[str]:
         span = reach(filters.recency)
         parameters = {"term": term, "retmode": "json", "retmax": str(most), "sort": "relevance"}
         if span is not None:
             parameters |= {"datetype": "pdat", "reldate": str(span.days)}
         body = await self._api.get(f"{self._url}/esearch.fcgi", {**self._always, **parameters})
-        result = parse_answer(ACCESS, _Answer, parse_json(ACCESS, body)).esearchresult
+        result = parse_answer(SERVICE, _Answer, parse_json(SERVICE, body)).esearchresult
         if result.error:
-            raise ProviderRejected(ACCESS.name, f"esearch: {result.error[:200]}")
+            raise ProviderRejected(SERVICE.name, f"esearch: {result.error[:200]}")
         return [pmid for pmid in result.idlist if pmid.isascii() and pmid.isdigit()]
 
     async def _read(self, ids: Sequence[str]) -> list[SearchHit]:
         parameters = {"id": ",".join(ids), "retmode": "xml", "rettype": "abstract"}
         body = await self._api.get(f"{self._url}/efetch.fcgi", {**self._always, **parameters})
-        root = parse_xml(ACCESS, body)
+        root = parse_xml(SERVICE, body)
         if root.tag != "PubmedArticleSet":
-            raise garbled(ACCESS, f"efetch gave <{root.tag[:40]}>")
+            raise garbled(SERVICE, f"efetch gave <{root.tag[:40]}>")
         found = {pmid: hit for pmid, hit in map(_read_record, root.iterfind("PubmedArticle")) if hit is not None}
         return [found[pmid] for pmid in ids if pmid in found]  # efetch does not keep the ranking
 
@@ -151,7 +122,7 @@ def _read_record(record: Element) -> tuple[str, SearchHit | None]:
     is_retracted = kinds & RETRACTIONS or record.find(_RETRACTED_IN) is not None
     mark = f"{RETRACTED} " if is_retracted else ""
     hit = SearchHit(
-        provider=ACCESS.name,
+        provider=SERVICE.name,
         url=PAGE.format(pmid),
         title=mark + text_of(article.find("ArticleTitle")).removesuffix("."),
         text=mark + abstract,

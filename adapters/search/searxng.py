@@ -2,40 +2,31 @@
 
 Its JSON is off by default and its limiter takes programs for intruders; both are told with the line to change. An
 empty answer is believed only where every engine behind it answered (docs.searxng.org, Search API). How often it
-is asked is the operator's to say (`rates` in core/config.py, GORKD_SEARCH_RATES): the instance is theirs.
+is asked is the operator's to say (GORKD_SEARCH_RATES): the instance is theirs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from pydantic import BaseModel, Field
 
-from adapters.proxies import DIRECT, Proxies
-from adapters.search.faults import deadline
-from adapters.search.gate import Gate
-from adapters.search.hits import clean_line, parse_answer, parse_items, parse_json, parse_time, tidy
-from adapters.search.http import ApiClient
-from adapters.search.settings import (
-    DEFAULT_LIMITS,
-    Access,
-    Surroundings,
-    TimeLimits,
-    WebAddress,
-    read_settings,
-    user_agent,
-    with_path,
-)
+from adapters.search.clients import GetClient, OnlineSearch
+from adapters.search.hits import clean_line, parse_answer, parse_items, parse_json, parse_time
+from adapters.search.queries import shorten
+from adapters.search.service import Service, Surroundings, WebAddress, read_settings, with_path
 from core.errors import ProviderError, ProviderUnavailable
-from core.job import Scope
+from core.limited import CallRate
 from core.ports import ProviderStrength
 from core.source import SearchHit, SearchQuery
 from core.text.language import language_of
 
-ACCESS = Access(
+SERVICE = Service(
     "searxng",
     "SearXNG",
     url_variable="SEARXNG_BASE_URL",
+    needs="an instance's address in SEARXNG_BASE_URL",
+    rate=CallRate(30, 10.0, burst=15),  # an instance of one's own; the engines behind it suspend who asks more
     hints={
         403: "at SEARXNG_BASE_URL JSON is switched off: add `json` to `search.formats` in its settings.yml",
         429: "its limiter allows programs four searches an hour: let this machine pass with "
@@ -58,38 +49,28 @@ class SearxngSettings(BaseModel):
 def build(env: Mapping[str, str], around: Surroundings) -> SearxngSearch | None:
     """None without an address: there is no instance that everybody may ask."""
     settings = read_settings(SearxngSettings, env)
-    if settings.base_url is None:
-        return None
-    return SearxngSearch(settings.base_url, agent=user_agent(env), limits=around.limits, proxies=around.proxies)
+    return SearxngSearch(settings.base_url, around) if settings.base_url else None
 
 
-class SearxngSearch:
+class SearxngSearch(OnlineSearch):
     """`base_url` is the instance's address, with its path where it has one."""
 
-    name = ACCESS.name
+    service = SERVICE
     strength: ProviderStrength = "factual"
 
-    def __init__(
-        self, base_url: str, *, agent: str, limits: TimeLimits = DEFAULT_LIMITS, proxies: Proxies = DIRECT
-    ) -> None:
+    def __init__(self, base_url: str, around: Surroundings) -> None:
         self._url = with_path(base_url.removesuffix(API_PATH), "") + API_PATH
-        self._limits = limits
-        self._api = ApiClient(ACCESS, Gate(ACCESS, None), limits, agent=agent, proxies=proxies)
+        self._api = GetClient(SERVICE, around, self._url)
+        super().__init__(self._api, around)
 
-    async def search(self, query: SearchQuery, *, limit: int, scope: Scope) -> Sequence[SearchHit]:
-        text = " ".join(query.text.split())[:MAX_QUERY_CHARS]
-        if limit < 1 or not text:
-            return []
-        async with deadline(ACCESS, self._limits.search_s):
-            found = await self._page(query, text, 1)
-            for number in range(2, MAX_PAGES + 1):
-                if not found or len(found) >= limit:
-                    break
-                found += await self._more(query, text, number)
-        return tidy(found, limit=limit, filters=query.filters)
-
-    async def aclose(self) -> None:
-        await self._api.aclose()
+    async def find(self, query: SearchQuery, limit: int) -> Iterable[SearchHit]:
+        text = shorten(query.text, MAX_QUERY_CHARS)
+        found = await self._page(query, text, 1)
+        for number in range(2, MAX_PAGES + 1):
+            if not found or len(found) >= limit:
+                break
+            found += await self._more(query, text, number)
+        return found
 
     async def _more(self, query: SearchQuery, text: str, number: int) -> list[SearchHit]:
         """A further page; that it cannot be had costs nothing of what is there."""
@@ -100,9 +81,9 @@ class SearxngSearch:
 
     async def _page(self, query: SearchQuery, text: str, number: int) -> list[SearchHit]:
         body = await self._api.get(self._url, _parameters(query, text, number))
-        answer = parse_answer(ACCESS, _Answer, parse_json(ACCESS, body))
+        answer = parse_answer(SERVICE, _Answer, parse_json(SERVICE, body))
         boxes = [_Result(url=box.id, title=box.infobox, content=box.content) for box in _boxes(answer)]
-        results = [*parse_items(ACCESS, _Result, answer.results), *boxes]
+        results = [*parse_items(SERVICE, _Result, answer.results), *boxes]
         if not results and answer.unresponsive_engines and number == 1:
             raise _silent(answer.unresponsive_engines)
         return [_hit(result) for result in results]
@@ -132,7 +113,7 @@ def _silent(engines: Sequence[object]) -> ProviderUnavailable:
         named.append(clean_line(": ".join(words))[:80] or "one without a name")
     reason = f"nothing found, and {len(engines)} of its engines did not answer ({', '.join(named)})"
     return ProviderUnavailable(
-        ACCESS.name,
+        SERVICE.name,
         reason,
         user_message=f"SearXNG: {reason}; its page /stats says more, and settings.yml switches other engines on.",
         plain="its engines did not answer",
@@ -162,12 +143,12 @@ class _Box(BaseModel):
 
 def _boxes(answer: _Answer) -> list[_Box]:
     boxes = [box for box in answer.infoboxes if isinstance(box, dict) and isinstance(box.get("id"), str)]
-    return parse_items(ACCESS, _Box, boxes)
+    return parse_items(SERVICE, _Box, boxes)
 
 
 def _hit(result: _Result) -> SearchHit:
     return SearchHit(
-        provider=ACCESS.name,
+        provider=SERVICE.name,
         url=result.url,
         title=result.title or "",
         text=result.content or "",

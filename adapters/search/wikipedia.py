@@ -11,35 +11,28 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from pydantic import BaseModel, Field
 
-from adapters.proxies import DIRECT, Proxies
-from adapters.search.faults import deadline, garbled
-from adapters.search.gate import Gate, Rate
-from adapters.search.hits import admits, parse_answer, parse_items, parse_json, parse_time, tidy
-from adapters.search.http import ApiClient
-from adapters.search.keywords import keywords
-from adapters.search.settings import (
-    DEFAULT_LIMITS,
-    Access,
-    Surroundings,
-    TimeLimits,
-    WebAddress,
-    is_public,
-    read_settings,
-    user_agent,
-    with_path,
-)
+from adapters.search.clients import GetClient, OnlineSearch
+from adapters.search.faults import garbled
+from adapters.search.hits import parse_answer, parse_items, parse_json, parse_time
+from adapters.search.queries import admits, keywords
+from adapters.search.service import Service, Surroundings, WebAddress, read_settings, with_path
 from core.errors import ProviderError, ProviderRateLimited, ProviderRejected
-from core.job import Scope
+from core.limited import CallRate
 from core.ports import ProviderStrength
 from core.source import SearchFilters, SearchHit, SearchQuery, SourceKind
 from core.text.language import language_of, small_words
 
-ACCESS = Access("wikipedia", "Wikipedia", url_variable="WIKIPEDIA_BASE_URL")
-RATE = Rate(calls=40, period_s=2.0)  # no fixed limit is published; far below what a browser's page causes
+SERVICE = Service(
+    "wikipedia",
+    "Wikipedia",
+    url_variable="WIKIPEDIA_BASE_URL",
+    domain="wikipedia.org",
+    rate=CallRate(40, 2.0, burst=20),  # no limit is published; far below what a browser's page causes
+)
 API_PATH = "/w/api.php"
 MAX_ARTICLES = 5  # an encyclopedia's sixth match is rarely on the topic, and each costs a request
 MAX_BESIDE = 2  # English counterparts of the first articles
@@ -51,43 +44,30 @@ _HEADING = re.compile(r"^(={2,6}) ?([^\n]*?[^\s=]) ?\1$", re.MULTILINE)  # one s
 
 
 class WikipediaSettings(BaseModel):
-    base_url: WebAddress | None = Field(default=None, alias="WIKIPEDIA_BASE_URL")
+    base_url: WebAddress = Field(default=PUBLIC, alias="WIKIPEDIA_BASE_URL")
 
 
 def build(env: Mapping[str, str], around: Surroundings) -> WikipediaSearch:
-    settings = read_settings(WikipediaSettings, env)
-    return WikipediaSearch(
-        base_url=settings.base_url, agent=user_agent(env), limits=around.limits, proxies=around.proxies
-    )
+    return WikipediaSearch(read_settings(WikipediaSettings, env).base_url, around)
 
 
-class WikipediaSearch:
-    """`base_url` is the address of api.php, or an origin; `{language}` may stand in it. None is the public one."""
+class WikipediaSearch(OnlineSearch):
+    """`base_url` is the address of api.php, or an origin; `{language}` may stand in it."""
 
-    name = ACCESS.name
+    service = SERVICE
     strength: ProviderStrength = "reference"
 
-    def __init__(
-        self,
-        *,
-        agent: str,
-        base_url: str | None = None,
-        limits: TimeLimits = DEFAULT_LIMITS,
-        proxies: Proxies = DIRECT,
-    ) -> None:
-        self._url = with_path(base_url or PUBLIC, API_PATH)
-        self._limits = limits
-        gate = Gate(ACCESS, RATE if is_public(self._url, "wikipedia.org") else None)
-        self._api = ApiClient(ACCESS, gate, limits, agent=agent, proxies=proxies)
+    def __init__(self, base_url: str, around: Surroundings) -> None:
+        self._url = with_path(base_url, API_PATH)
+        self._api = GetClient(SERVICE, around, self._url)
+        super().__init__(self._api, around)
 
-    async def search(self, query: SearchQuery, *, limit: int, scope: Scope) -> Sequence[SearchHit]:
+    async def find(self, query: SearchQuery, limit: int) -> Iterable[SearchHit]:
         language = self._language(query)
         words = [word for word in keywords(query.text) if word not in small_words(language)] or keywords(query.text)
-        if limit < 1 or not words:
+        if not words:
             return []
-        async with deadline(ACCESS, self._limits.search_s):
-            hits = await self._search(words[:MAX_KEYWORDS], min(limit, MAX_ARTICLES), language, query.filters)
-        return tidy(hits, limit=limit, filters=query.filters)
+        return await self._search(words[:MAX_KEYWORDS], min(limit, MAX_ARTICLES), language, query.filters)
 
     def _language(self, query: SearchQuery) -> str:
         """English where the address is that of one wiki."""
@@ -123,9 +103,6 @@ class WikipediaSearch:
         )
         return [*own, *(hit for hit in english if hit is not None)]
 
-    async def aclose(self) -> None:
-        await self._api.aclose()
-
     async def _find(self, terms: str, most: int, language: str) -> list[_Page]:
         """The articles that match, best first, without disambiguation pages."""
         parameters = {
@@ -140,7 +117,7 @@ class WikipediaSearch:
         }
         if language != ENGLISH:
             parameters |= {"prop": f"{parameters['prop']}|langlinks", "lllang": ENGLISH, "lllimit": "max"}
-        pages = parse_items(ACCESS, _Page, await self._query(parameters, language))
+        pages = parse_items(SERVICE, _Page, await self._query(parameters, language))
         articles = [page for page in pages if not page.is_disambiguation and page.fullurl]
         return sorted(articles, key=lambda page: page.index)[:most]
 
@@ -162,7 +139,7 @@ class WikipediaSearch:
 
     async def _extract(self, page: _Page, language: str) -> str:
         extracts = parse_items(
-            ACCESS, _Extract, await self._query({**_EXTRACTS, "pageids": str(page.pageid)}, language)
+            SERVICE, _Extract, await self._query({**_EXTRACTS, "pageids": str(page.pageid)}, language)
         )
         return extracts[0].extract if extracts else ""
 
@@ -171,7 +148,7 @@ class WikipediaSearch:
         about = {"prop": f"{_EXTRACTS['prop']}|info|revisions", "inprop": "url", "rvprop": "timestamp"}
         try:
             pages = await self._query({**_EXTRACTS, **about, "titles": title}, ENGLISH)
-            (page,), (text,) = parse_items(ACCESS, _Page, pages), parse_items(ACCESS, _Extract, pages)
+            (page,), (text,) = parse_items(SERVICE, _Page, pages), parse_items(SERVICE, _Extract, pages)
         except (ProviderError, ValueError):
             return None
         return _hit(page, text.extract) if text.extract else None
@@ -180,16 +157,16 @@ class WikipediaSearch:
         """The `pages` of one `action=query` call; none when nothing matched."""
         always = {"action": "query", "format": "json", "formatversion": "2"}
         answer = parse_answer(
-            ACCESS,
+            SERVICE,
             _Answer,
-            parse_json(ACCESS, await self._api.get(self._url.format(language=language), {**always, **parameters})),
+            parse_json(SERVICE, await self._api.get(self._url.format(language=language), {**always, **parameters})),
         )
         if answer.error is not None and answer.error.code == "ratelimited":
-            raise ProviderRateLimited(ACCESS.name, f"API error ratelimited: {answer.error.info[:200]}")
+            raise ProviderRateLimited(SERVICE.name, f"API error ratelimited: {answer.error.info[:200]}")
         if answer.error is not None:
-            raise ProviderRejected(ACCESS.name, f"API error {answer.error.code}: {answer.error.info[:200]}")
+            raise ProviderRejected(SERVICE.name, f"API error {answer.error.code}: {answer.error.info[:200]}")
         if answer.query is None and answer.batchcomplete is None:
-            raise garbled(ACCESS, "not an answer of the MediaWiki API")
+            raise garbled(SERVICE, "not an answer of the MediaWiki API")
         return answer.query.pages if answer.query else []
 
 
@@ -238,7 +215,7 @@ class _Extract(BaseModel):
 
 def _hit(page: _Page, text: str) -> SearchHit:
     return SearchHit(
-        provider=ACCESS.name,
+        provider=SERVICE.name,
         url=page.fullurl,
         title=page.title,
         text=_HEADING.sub(lambda found: f"{'#' * len(found[1])} {found[2]}", text),  # as Markdown, like other sources

@@ -18,7 +18,7 @@ from adapters.web.links import RETRY
 from core.attachments import MAX_ATTACHMENTS
 from core.errors import InvalidQuery, QueueFull
 from core.events import Json
-from core.job import LOCAL, Depth, JobStatus, ResearchJob, ResearchRequest, Scope
+from core.job import LOCAL, Depth, JobStatus, ResearchJob, ResearchRequest, Scope, personal
 from core.modes import DEFAULT_MODE, read_modes
 from core.modes.options import DEPTH, ROUNDS, TOP_K
 from core.presentation.render import job_json, sources_json
@@ -206,7 +206,7 @@ def _refuse_reuse(job: ResearchJob | None, digest: str) -> None:
 def _own_scope(request: web.Request, asker: str) -> Scope:
     """A private question's: for whoever has this token, or for whoever sits at this machine."""
     mac = hmac.digest(request.app[LINKS].keys[-1], b"asker" + asker.encode(), hashlib.sha256)
-    return Scope(LOCAL.tenant, f"user:{mac.hex()[:32]}")
+    return Scope(LOCAL.tenant, personal(mac.hex()[:32]))
 
 
 def _json(document: dict[str, Json]) -> web.Response:

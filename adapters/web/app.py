@@ -31,7 +31,7 @@ from adapters.web.limits import (
 from adapters.web.monitor import Ready, add_health_routes
 from adapters.web.prose import quoted
 from adapters.web.settings import WebSettings
-from core.library.pictures import PaperViews
+from core.library.pages import PaperViews
 from core.limits import RateLimits
 from core.page_links import PageLinks, Revocations
 from core.presentation.render import printable

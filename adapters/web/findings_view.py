@@ -14,8 +14,8 @@ from adapters.web.source_view import place_of
 from core.answer import JobResult, ResearchAnswer
 from core.events import Json
 from core.findings.code import CodeBlock, Remark
-from core.findings.standing import OTHER_LEVEL, level_name
-from core.findings.telling import TITLES
+from core.findings.results import TITLES
+from core.findings.source_priority import OTHER_LEVEL, level_name
 from core.findings.viewing import FindingsView, FoundItem, OtherAnswer
 from core.presentation.render import cut, marked_text, one_line, printable
 from core.source import Source

@@ -13,8 +13,8 @@ from adapters.web.source_view import passages_of
 from core.errors import GorkdError, JobNotFound
 from core.job import ResearchJob
 from core.library.ingest import PaperUnreadable
+from core.library.pages import PaperViews
 from core.library.paper import Paper, shelves_of
-from core.library.pictures import PaperViews
 from core.page_links import PaperPlace, is_private
 from core.source import Source
 

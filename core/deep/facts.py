@@ -1,32 +1,50 @@
-"""Step 3c: facts from what a round found, each bound to the words of the source that say it (S002-10)."""
+"""Step 3c: facts, each bound to the words of the source that say it: from what a round found, and from earlier jobs.
+
+A fact comes with the source it stands in and the day it was read. One of an earlier job that is older than its kind of
+question allows is looked up again, and dropped when its words no longer stand there.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rapidfuzz import fuzz
 
 from core.answer import Evidence, Verdict
-from core.deep.asking import ask_model, line, listed, number
-from core.deep.framing import checklist_frame, facts_frame, question_frame
+from core.deep.asking import ask_step, checklist_frame, facts_frame, line, listed, number, question_frame
+from core.deep.searching import PUBMED, known_sources
 from core.deep.state import DeepState, Fact, NewFacts
 from core.deps import Deps
+from core.errors import FetchError, GorkdError, ProviderError
 from core.events import Json, rows
+from core.evidence.alignment import Force
 from core.evidence.passages import EvidenceIndex
 from core.evidence.quoting import quote_answer
 from core.evidence.verbatim import find_verbatim, verify_quote
-from core.evidence.vetoes import Force, find_vetoes
-from core.llm import strict
+from core.evidence.vetoes import find_vetoes
+from core.freshness import lifetime_of
+from core.llm.ask_model import strict
 from core.passages import Passage, select_passages
 from core.prompts import load_prompt
-from core.quality import is_retracted
-from core.source import Source
+from core.quality import is_retracted, pmid_of
+from core.source import SearchHit, SearchQuery, Source, SourceKind
+from core.stages.gathering import make_source
 from core.stages.prompting import format_sources, passage_tokens
+from core.terms import terms
+from core.trace import ToolTrace, trace_id_of
+from core.urls import canonical_url
+from core.work import Work
+
+log = logging.getLogger(__name__)
 
 NEVER_IN_FACTS = frozenset({"numbers", "dates", "units", "names", "negation", "opposites", "roles"})  # rules' doubts
 SAME_FACT = 90.0  # rapidfuzz token-set ratio 0…100 of two facts of one source
+
+MIN_SHARED = 2  # informative words that an earlier fact has in common with the new question
+MIN_SHARE = 0.25  # of the new question's words
 
 
 @dataclass(frozen=True)
@@ -52,7 +70,7 @@ async def process_results(state: DeepState, sources: Sequence[Source], deps: Dep
     settings = deps.settings.deep
     known = facts_frame(state.facts, max_tokens=settings.max_known_tokens)
     parts = [format_sources(readable, passages), question_frame(state), known, checklist_frame(state.needed)]
-    said = await ask_model(
+    said = await ask_step(
         deps,
         "facts",
         system=load_prompt("process_results").substitute(
@@ -153,3 +171,112 @@ def _bind_to(text: str, quote: str, index: EvidenceIndex) -> Evidence | None:
     verdict = Verdict.SUPPORTED if find_verbatim(text, source.content) else Verdict.UNCHECKED
     reasons = tuple(veto.reason for veto in vetoes)
     return replace(evidence, verdict=verdict, page=source.page_at(evidence.start), reasons=reasons)
+
+
+@dataclass(frozen=True)
+class EarlierFact:
+    """A fact as an earlier job left it. `shared` counts the informative words it has in common with the question."""
+
+    text: str
+    quote: str
+    source_id: str
+    job_id: str
+    shared: int
+
+
+async def earlier_facts(work: Work, state: DeepState, traces: Sequence[ToolTrace], *, within_s: float) -> NewFacts:
+    """What bears on the question, numbered as this job's own; their sources are kept with the job."""
+    if work.job.request.is_fresh:
+        return NewFacts(last_number=state.last_number)
+    wanted = relevant_facts(state, traces, own=trace_id_of(work.job.id), most=work.deps.settings.deep.max_earlier_facts)
+    known = await known_sources(work, state.last_number)
+    sources: dict[str, Source] = {canonical_url(source.url): source for source in known}
+    facts: list[Fact] = []
+    try:
+        async with asyncio.timeout(within_s):
+            offered = await asyncio.gather(*(_still_true(work, fact) for fact in wanted))
+    except TimeoutError:
+        log.info("earlier facts could not be looked up in time")
+        return NewFacts(last_number=state.last_number)
+    for fact, source in zip(wanted, offered, strict=True):
+        if source is None:
+            continue
+        numbered = replace(source, id=f"src_{len(sources) + 1}")
+        kept = sources.setdefault(canonical_url(source.url), numbered)
+        evidence = await asyncio.to_thread(bind_fact, fact.text, fact.quote, kept)
+        if evidence is not None:
+            day = kept.read_at.date().isoformat()
+            facts.append(Fact(len(state.facts) + len(facts) + 1, fact.text, (), evidence, learned_on=day))
+    if not facts:
+        return NewFacts(last_number=state.last_number)
+    await work.deps.sources.put(work.job, list(sources.values()))
+    return NewFacts(tuple(facts), last_number=len(sources))
+
+
+def relevant_facts(state: DeepState, traces: Sequence[ToolTrace], *, own: str, most: int) -> list[EarlierFact]:
+    """Those that share most with the refined question and its checklist, each once; newer jobs first among equals."""
+    asked = frozenset(terms(" ".join([state.refined.question, *state.refined.key_terms])))
+    found: dict[str, EarlierFact] = {}
+    for trace in traces:
+        job_id = trace.state.get("job_id")
+        if trace.id == own or not isinstance(job_id, str):
+            continue
+        for row in _evidence_of(trace):
+            fact = _reread(row, job_id, asked)
+            if fact.shared >= max(MIN_SHARED, MIN_SHARE * len(asked)):
+                found.setdefault(fact.text.casefold(), fact)
+    return sorted(found.values(), key=lambda fact: -fact.shared)[:most]
+
+
+def _evidence_of(trace: ToolTrace) -> Sequence[Mapping[str, Json]]:
+    knowledge = trace.state.get("knowledge_base")
+    return rows(knowledge.get("evidence")) if isinstance(knowledge, dict) else []
+
+
+def _reread(row: Mapping[str, Json], job_id: str, asked: frozenset[str]) -> EarlierFact:
+    text = line(row.get("fact"))
+    quote = row.get("quote")
+    shared = len(asked.intersection(terms(text))) if text else 0
+    return EarlierFact(text, quote if isinstance(quote, str) else "", line(row.get("source_id")), job_id, shared)
+
+
+async def _still_true(work: Work, fact: EarlierFact) -> Source | None:
+    """The source as it may be cited now: as it was read then while that is fresh, else read again."""
+    try:
+        stored = await work.deps.sources.sources(fact.job_id)
+        source = next((source for source in stored if source.id == fact.source_id), None)
+        if source is None or source.metadata.kind is SourceKind.LOCAL:  # local files change unseen
+            return None
+        now = work.deps.clock()
+        lifetime = lifetime_of(work.job.query, work.job.intent, now=now)
+        if now - source.read_at > work.deps.settings.cache.ttl[lifetime]:
+            source = await _read_again(work, source)
+    except (FetchError, ProviderError):
+        return None
+    except GorkdError as exc:
+        work.deps.count_error("known", exc)
+        return None
+    if source is None or is_retracted(source):
+        return None
+    if not work.job.request.policy.permits(source.url, source.metadata.kind):
+        return None
+    return source if verify_quote(fact.quote, source.trusted_content) else None
+
+
+async def _read_again(work: Work, source: Source) -> Source | None:
+    pmid = pmid_of(source.url)
+    if pmid and PUBMED in work.deps.providers:
+        hits = await work.gathering.search(PUBMED, SearchQuery(f"{pmid}[uid]", only=(PUBMED,), is_verbatim=True))
+        hit = next((hit for hit in hits if pmid_of(hit.url) == pmid), None)
+        return await asyncio.to_thread(make_source, work.gathering, hit, hit.text) if hit else None
+    page = await work.gathering.page(source.url)
+    about = source.metadata
+    hit = SearchHit(
+        provider=about.provider,
+        url=source.url,
+        title=page.title or source.title,
+        published_at=page.published_at or about.published_at,
+        author=page.author or about.author,
+        kind=about.kind,
+    )
+    return await asyncio.to_thread(make_source, work.gathering, hit, page.text)

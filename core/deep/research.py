@@ -15,19 +15,14 @@ from typing import TypeVar
 from core.answer import JobResult, ResearchAnswer
 from core.budget import BudgetSpent
 from core.conversation import may_lean
-from core.deep.completeness import check_completeness
-from core.deep.estimate import estimate_from
-from core.deep.facts import process_results
-from core.deep.known import earlier_facts
-from core.deep.output import TOOL_NAME, tool_output
-from core.deep.queries import generate_queries
-from core.deep.record import Record
-from core.deep.refine import refine_question
-from core.deep.searching import execute_searches, keep_given, known_sources
+from core.deep.checklist import check_completeness, refine_question
+from core.deep.facts import earlier_facts, process_results
+from core.deep.output import TOOL_NAME, Record, tool_output
+from core.deep.searching import execute_searches, generate_queries, keep_given, known_sources
 from core.deep.state import Completeness, DeepState, NewFacts, RefinedQuestion, RoundQueries, RoundSources
 from core.deep.steering import Limits, RoundStart, Stop, decide, heed, unless_hurried
 from core.deep.synthesis import considered, gathered, synthesize_answer
-from core.deep.telling import FIRST_ROUND_SHARE, REFINED_SHARE, Teller, share_of
+from core.deep.telling import FIRST_ROUND_SHARE, REFINED_SHARE, Teller, estimate_from, share_of
 from core.errors import ModelError, StoreError
 from core.steering import Steering
 from core.trace import ToolTrace

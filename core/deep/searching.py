@@ -1,27 +1,150 @@
-"""Step 3b: a round's searches, all at once, and the pages behind them read whole (S002-09)."""
+"""Steps 3a and 3b: what a round searches for, in PubMed and on the web (S002-08), and the pages behind it (S002-09).
+
+PubMed queries are checked before they are sent: one that PubMed would misread is sent as plain words instead, after
+its help (pubmed.ncbi.nlm.nih.gov/help, "Search field tags" and "Boolean operators").
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
-from core.deep.pubmed_syntax import plain_words
+import regex
+
+from core.deep.asking import ask_step, checklist_frame, facts_frame, listed, queries_frame, question_frame, strings
 from core.deep.state import DeepState, RoundQueries, RoundSources
+from core.deps import Deps
 from core.errors import SearchFailed
+from core.events import Json
 from core.evidence.independence import owner
+from core.llm.ask_model import strict
+from core.prompts import load_prompt
 from core.quality import pmid_of
 from core.source import SearchFilters, SearchMetadata, SearchPlan, SearchQuery, Source
 from core.stages.gathering import Gathering
 from core.stages.given import read_given
-from core.stages.plan import awake, foreign
+from core.stages.plan import MAX_QUERY_TEXT_CHARS, awake, foreign, keywords
 from core.stages.search import collect_sources
 from core.urls import canonical_url
 from core.work import Work
 
+MAX_CHARS = 400  # of one query; longer ones come from a model gone astray
+FIELDS = frozenset(
+    """ad aid all au auid ti tiab title abstract cn cois crdt dcom ed edat date dp pdat pl la lang language lid lr majr
+    mesh mh mhda nm ot pa pg pmid uid pt ps pubn py rn sb sh si ta journal tt tw vi ip is ir isbn jid gr fau 1au lastau
+    affiliation author subset filter""".split()
+) | frozenset(
+    {
+        "all fields", "title/abstract", "mesh terms", "mesh major topic", "mesh subheading", "publication type",
+        "date - publication", "publication date", "text word", "text words", "pharmacological action", "author - first",
+        "author - last", "supplementary concept", "other term", "mesh:noexp", "mh:noexp", "majr:noexp",
+    }
+)  # fmt: skip
+_TOKEN = regex.compile(r'"[^"]*"|\[[^\[\]]*\]|[()]|[^\s()\[\]"]+|["\[\]]')
+_OPERATORS = frozenset({"AND", "OR", "NOT"})
+_NEAR = regex.compile(r"(?:ti|title|tiab|title/abstract|ad|affiliation):~\d{1,3}")
+MAX_PER_KIND = 2
+_SCHEMA: Mapping[str, Json] = strict({"pubmed": strings(MAX_PER_KIND), "web": strings(MAX_PER_KIND)})
 PUBMED = "pubmed"
 MIN_RELEVANCE = 0.03  # 0…1; far below a quick answer's, since a round's queries speak of several things
 MAX_DOCUMENTS = 1000  # more than a job ever finds
+
+
+def check_pubmed_query(query: str) -> str:
+    """Why PubMed would not understand the query; "" when it would."""
+    if len(query) > MAX_CHARS:
+        return "too long"
+    tokens = _TOKEN.findall(query)
+    if not any(_kind(token) == "term" for token in tokens):
+        return "no search term"
+    for reason, is_broken in (
+        ("a quotation mark or bracket is not closed", any(token in {'"', "[", "]"} for token in tokens)),
+        ("parentheses do not match", not _is_balanced(tokens)),
+        ("an unknown field", any(not _is_field(token) for token in tokens if token.startswith("["))),
+        ("an operator without a term on both sides", not _is_joined(tokens)),
+    ):
+        if is_broken:
+            return reason
+    return ""
+
+
+def plain_words(query: str) -> str:
+    """The terms of a query without syntax, as PubMed's own mapping of words understands them."""
+    terms = [token.strip('"') for token in _TOKEN.findall(query) if _kind(token) == "term"]
+    words = [regex.sub(r"[^\w\s'./:-]|\*", " ", term) for term in terms if term not in {'"', "[", "]"}]
+    return " ".join(word for word in " ".join(words).split() if word not in _OPERATORS)[:MAX_CHARS]
+
+
+def checked_pubmed_query(query: str) -> str:
+    """The query itself when PubMed understands it, its plain words when not; "" when nothing is left."""
+    query = " ".join(query.split())
+    return query if not check_pubmed_query(query) else plain_words(query)
+
+
+def _kind(token: str) -> str:
+    if token in _OPERATORS:
+        return "operator"
+    return {"(": "(", ")": ")", "[": "field"}.get(token[0], "term")
+
+
+def _is_field(token: str) -> bool:
+    name = token.strip("[]").strip().lower()
+    return name in FIELDS or _NEAR.fullmatch(name) is not None
+
+
+def _is_balanced(tokens: list[str]) -> bool:
+    depth = 0
+    for token in tokens:
+        depth += {"(": 1, ")": -1}.get(token, 0)
+        if depth < 0:
+            return False
+    return depth == 0
+
+
+def _is_joined(tokens: list[str]) -> bool:
+    """Operators stand between terms or groups, fields right behind a term, and no group is empty."""
+    kinds = ["(", *(_kind(token) for token in tokens), ")"]
+    wrong = {
+        ("(", "operator"), ("operator", ")"), ("operator", "operator"), ("(", ")"), ("(", "field"),
+        ("operator", "field"), ("field", "field"), (")", "field"),
+    }  # fmt: skip
+    return not any(pair in wrong for pair in pairwise(kinds))
+
+
+async def generate_queries(state: DeepState, deps: Deps, *, within_s: float) -> RoundQueries:
+    """From the question, what is known and what is still needed. Raises `ModelError`.
+
+    PubMed's are checked for its syntax; a query that was made before is not made again.
+    """
+    known = facts_frame(state.facts, max_tokens=deps.settings.deep.max_known_tokens)
+    parts = [question_frame(state), known, queries_frame(state), checklist_frame(state.needed)]
+    said = await ask_step(
+        deps,
+        "queries",
+        system=load_prompt("generate_queries").substitute(today=deps.clock().date().isoformat()),
+        user="\n".join(part for part in parts if part),
+        schema_name="queries",
+        schema=_SCHEMA,
+        within_s=within_s,
+    )
+    made = {query.casefold() for round_ in state.rounds for query in round_.queries}
+    pubmed = [checked_pubmed_query(query) for query in listed(said.fields.get("pubmed"), most=MAX_PER_KIND)]
+    web = [query[:MAX_QUERY_TEXT_CHARS] for query in listed(said.fields.get("web"), most=MAX_PER_KIND)]
+    queries = RoundQueries(
+        tuple(query for query in pubmed if query and query.casefold() not in made),
+        tuple(query for query in web if query.casefold() not in made),
+        said.usage,
+    )
+    return queries if queries.pubmed or queries.web else RoundQueries(web=_by_rule(state), usage=said.usage)
+
+
+def _by_rule(state: DeepState) -> tuple[str, ...]:
+    """For a model that had nothing new to ask: the words of what is needed, one item after the other."""
+    needed = state.needed
+    item = needed[len(state.rounds) % len(needed)] if needed else None
+    return (keywords(f"{item.missing or item.description} {' '.join(state.refined.key_terms[:2])}"),) if item else ()
 
 
 async def execute_searches(work: Work, state: DeepState, queries: RoundQueries, *, within_s: float) -> RoundSources:

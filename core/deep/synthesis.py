@@ -7,10 +7,10 @@ from dataclasses import replace
 from itertools import zip_longest
 
 from core.answer import ResearchAnswer
-from core.deep.framing import checklist_frame, facts_frame, question_frame
+from core.deep.asking import checklist_frame, facts_frame, question_frame
 from core.deep.searching import known_sources
 from core.deep.state import Coverage, DeepState
-from core.llm import estimate_tokens
+from core.llm.prices import estimate_tokens
 from core.passages import Passage, split_passages
 from core.ports import ChatRequest
 from core.prompts import load_prompt

@@ -14,6 +14,7 @@ import regex
 from rapidfuzz import fuzz
 
 from core.answer import Citation, Claim, Evidence, Section, Verdict
+from core.evidence.alignment import Force
 from core.evidence.citations import keep_markers, parse_markers, rewrite_markers, strip_markers
 from core.evidence.conflicts import contrary_passages
 from core.evidence.judge import MAX_PASSAGE_CHARS, Asked, Judgement, Pair, Ruling
@@ -30,7 +31,7 @@ from core.evidence.structure import (
     without_bullet,
 )
 from core.evidence.verbatim import find_verbatim, verify_quote
-from core.evidence.vetoes import Force, find_vetoes
+from core.evidence.vetoes import find_vetoes
 from core.injection import instructions_in, is_instruction, mask
 from core.links import without_addresses, without_foreign_links
 from core.markers import Grammar

@@ -20,7 +20,8 @@ from core.answer import Evidence, ModelUsage
 from core.errors import ControlFailed, ModelError, ModelGarbled
 from core.events import Json
 from core.growing_json import named, whole_number
-from core.llm import Completion, ask, complete, estimate_usage, strict
+from core.llm.ask_model import Completion, ask_model, complete, strict
+from core.llm.prices import estimate_usage
 from core.ports import ChatModel, ChatRequest
 from core.prompts import load_prompt
 from core.text.language import Cue
@@ -148,7 +149,7 @@ class JsonJudge:
             timeout_s=timeout_s,
             temperature=0.0,
         )
-        told = await ask(self.model, request, _yes_or_no)
+        told = await ask_model(self.model, request, _yes_or_no)
         spent = tuple(_spent(self.model, usage) for usage in told.usage)
         return AnswerRuling(None, usage=spent) if told.value is None else replace(told.value, usage=spent)
 

@@ -13,13 +13,13 @@ from core.evidence.structure import Judged
 from core.findings.judging import JudgedItem
 from core.findings.report import NOTHING_CONFIRMED, SECTIONS, JudgedReport, section_text
 from core.findings.results import (
+    TITLES,
     IdeaResult,
     ImplementationResult,
     ResearchFindings,
     ResearchMode,
     ResearchReport,
 )
-from core.findings.telling import TITLES
 from core.findings.viewing import FoundItem
 from core.markers import Grammar
 from core.presentation.render import cut, one_line

@@ -1,6 +1,7 @@
 """The first step of the three modes: for each a text by the model, from its own web search or from ours.
 
-Modes run at once. What is paid for is kept by key, so that a step that runs again does not pay twice.
+Modes run at once. At depth `deep` a model's own search has a second round, which is told what the first found. What is
+paid for is kept by key, so that a step that runs again does not pay twice.
 """
 
 from __future__ import annotations
@@ -8,28 +9,49 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from string import Template
 
 from core.answer import ModelUsage
+from core.deps import Deps
 from core.errors import ModelError, WebSearchUnavailable
-from core.findings.asking import sources_request, web_search_request
-from core.findings.drafts import Draft, Drafts
-from core.findings.results import ResearchMode
-from core.findings.rounds import LEAST_ROUND_S, NO_TIME, after_rounds, search_again
-from core.findings.telling import Telling
-from core.job import JobStatus
-from core.llm import estimate_usage, retry_once
-from core.memo import remembered
+from core.findings.opening import addresses_in
+from core.findings.parsing import read_output
+from core.findings.report import SECTIONS, split_sections
+from core.findings.results import Draft, Drafts, ResearchMode, Telling
+from core.job import JobStatus, ResearchJob
+from core.llm.ask_model import Heard, complete, retry_once
+from core.llm.memo import remembered
+from core.llm.prices import estimate_tokens
+from core.passages import select_passages
 from core.ports import ChatModel, ChatRequest, SearchedText, WebSearchModel
+from core.presentation.render import cut, one_line
 from core.presentation.wording import counted
+from core.prompts import load_prompt
 from core.source import SearchMetadata, SearchPlan, SearchQuery, Source, all_searches
 from core.stages.gathering import Gathering
 from core.stages.given import read_given
 from core.stages.plan import MAX_QUERY_TEXT_CHARS, keywords, plan_by_rules
+from core.stages.prompting import asked, fenced, format_sources, language_name, passage_tokens
 from core.stages.search import collect_sources
+from core.urls import canonical_url
 from core.work import Work
 
 log = logging.getLogger(__name__)
+
+BY_WEB_SEARCH = "Use the web_search tool: search several times with different words, and open what you find."
+BY_SOURCES = (
+    'The search has been done for you: what was found stands between `<source id="N">` tags, each with its address. '
+    "Use these sources and no others."
+)
+_DEPTHS = {
+    "light": "light (one round of search will do)",
+    "deep": "deep (several rounds of search; read more pages, and follow what they refer to)",
+}
+LEAST_ROUND_S = 30.0  # a model's search takes one to three minutes; in less than half of that it brings nothing
+NO_TIME = "No time was left for a second round of search."
+MAX_KNOWN_CHARS = 24_000  # of the first round's text: a whole report with its analysis
+MAX_MISSING = 12
 
 NOT_OFFERED = "searching by our own means; the model's endpoint offers no web search"
 NOT_USED = "searching by our own means; the model did not search by itself"
@@ -40,6 +62,114 @@ _FLAVOURS: dict[ResearchMode, tuple[str, str]] = {
     "implementation": ("example code", "official documentation tutorial"),
     "freeform": ("survey paper", "comparison trade-offs"),
 }  # of each mode's own search, and of its next round at depth `deep`
+
+
+def web_search_request(
+    job: ResearchJob, mode: ResearchMode, deps: Deps, *, again: str = "", timeout_s: float
+) -> ChatRequest:
+    """For a model that searches by itself; `again` is what its second round is told."""
+    user = "\n\n".join(filter(None, [asked(job), again]))
+    return _request(job, mode, deps, searching=BY_WEB_SEARCH, user=user, timeout_s=timeout_s)
+
+
+def sources_request(
+    job: ResearchJob, mode: ResearchMode, sources: Sequence[Source], deps: Deps, *, timeout_s: float
+) -> ChatRequest:
+    """For a model that reads what our own search found, cut to the prompt's budget by relevance."""
+    addresses = "\n".join(f"Source {source.number}: {fenced(source.url)}" for source in sources)
+    frame = estimate_tokens(_system(job, mode, deps, BY_SOURCES)) + estimate_tokens(asked(job) + addresses)
+    budget = deps.settings.findings.max_prompt_tokens - frame - 60 * len(sources)  # tokens of a block's own tags
+    passages = select_passages(sources, job.query, max_tokens=max(budget, 500), count_tokens=passage_tokens)
+    user = f"{format_sources(sources, passages)}\n\nAddresses of the sources:\n{addresses}\n\n{asked(job)}"
+    return _request(job, mode, deps, searching=BY_SOURCES, user=user, timeout_s=timeout_s)
+
+
+def _request(
+    job: ResearchJob, mode: ResearchMode, deps: Deps, *, searching: str, user: str, timeout_s: float
+) -> ChatRequest:
+    settings = deps.settings.findings
+    return ChatRequest(
+        purpose=mode,
+        system=_system(job, mode, deps, searching),
+        user=user,
+        schema_name="",
+        schema={},
+        max_tokens=settings.max_answer_tokens,
+        timeout_s=min(settings.model_timeout_s, timeout_s),
+    )
+
+
+def _system(job: ResearchJob, mode: ResearchMode, deps: Deps, searching: str) -> str:
+    top_k = str(job.request.top_k)
+    return load_prompt("research_envelope").substitute(
+        query=fenced(" ".join(job.query.split())),
+        search_instructions=searching,
+        mode=mode,
+        top_k=top_k,
+        depth=_DEPTHS[job.request.depth],
+        today=deps.clock().date().isoformat(),
+        language=language_name(job.intent.language),
+        mode_instructions=_instructions(mode).substitute(top_k=top_k),
+    )
+
+
+def _instructions(mode: ResearchMode) -> Template:
+    if mode == "idea":
+        return load_prompt("idea")
+    return load_prompt("implementation") if mode == "implementation" else load_prompt("freeform")
+
+
+def search_again(first: SearchedText, mode: ResearchMode, top_k: int) -> str:
+    """What the second round is told beside the question."""
+    return load_prompt("search_again").substitute(
+        known=fenced(first.text[:MAX_KNOWN_CHARS]),
+        missing="\n".join(f"- {fenced(line)}" for line in missing_in(first, mode, top_k)),
+    )
+
+
+def missing_in(first: SearchedText, mode: ResearchMode, top_k: int) -> list[str]:
+    """What a text lacks of what its mode demands, by what can be told before any page is opened."""
+    output = read_output(first.text, mode)
+    missing: list[str] = []
+    if mode == "freeform":
+        bodies = dict(split_sections(output.report))
+        missing += [f"the section {title}" for title in SECTIONS if not bodies.get(title)]
+        cited = addresses_in(output.report)
+    else:
+        lacking = top_k - len(output.items)
+        missing += [f"{lacking} more of the {top_k} results"] if lacking > 0 else []
+        missing += [
+            f"where this is said: {cut(one_line(item.content), 120)}" for item in output.items if not item.source
+        ]
+        cited = [item.source for item in output.items if item.source]
+    listed = {canonical_url(page.url) for page in first.pages}
+    missing += [
+        f"a page that your search did find, instead of {url}" for url in cited if canonical_url(url) not in listed
+    ]
+    standing = "a second, independent source for what only one says, and sources of higher standing"
+    return [*missing[: MAX_MISSING - 1], standing]
+
+
+def after_rounds(mode: ResearchMode, first: SearchedText, second: SearchedText) -> Draft:
+    """The second text, unless the first holds more; what was found and paid for in both."""
+    text = second.text if _holds(second.text, mode) >= _holds(first.text, mode) else first.text
+    pages = {page.url: page for page in (*second.pages, *first.pages)}
+    return Draft(
+        mode,
+        text,
+        tuple(pages.values()),
+        tuple(dict.fromkeys([*first.queries, *second.queries])),
+        (first.usage, second.usage),
+        by_web_search=True,
+    )
+
+
+def _holds(text: str, mode: ResearchMode) -> int:
+    """Its results, or the report's sections."""
+    output = read_output(text, mode)
+    if mode == "freeform":
+        return sum(bool(body) for title, body in split_sections(output.report) if title)
+    return sum(bool(item.source) for item in output.items)
 
 
 async def draft_all(work: Work, model: ChatModel, modes: Sequence[ResearchMode], telling: Telling) -> Drafts:
@@ -122,43 +252,30 @@ async def _search_and_write(work: Work, model: WebSearchModel, mode: ResearchMod
     )
 
 
-@dataclass
-class _Heard:
-    """What has come of an answer that may break off."""
-
-    pieces: list[str] = field(default_factory=list)
-    usage: ModelUsage | None = None
-    notes: tuple[str, ...] = ()
-    is_cut: bool = False
-
-
 async def _write(mode: ResearchMode, model: ChatModel, request: ChatRequest, *, left_s: float) -> Draft:
     """The text with its usage; of an answer that breaks off twice, what had come. Raises `ModelError` for nothing."""
-    heard = _Heard()
+    heard = Heard()
     spent: list[ModelUsage] = []
 
     async def once() -> None:
         nonlocal heard
-        heard = _Heard()
+        heard = Heard()
         try:
-            async for delta in model.stream(request):
-                heard.pieces.append(delta.text)
-                heard.usage, heard.is_cut = delta.usage or heard.usage, delta.is_cut or heard.is_cut
-                heard.notes += delta.notes
+            await complete(model, request, heard=heard)
         finally:
-            spent.append(heard.usage or estimate_usage(request, "".join(heard.pieces)))
+            spent.append(heard.cost(request))
 
     ends_at = asyncio.get_running_loop().time() + left_s
     notes: tuple[str, ...] = ()
     try:
         await retry_once(once, remaining_s=lambda: ends_at - asyncio.get_running_loop().time())
     except ModelError as exc:
-        if not "".join(heard.pieces).strip():
+        if not heard.text.strip():
             raise
         log.warning("going on with a broken-off answer", extra={"error": str(exc)})
         notes = (BROKE_OFF,)
     notes = (*notes, *heard.notes, *([CUT_OFF] if heard.is_cut and not notes else []))
-    return Draft(mode, "".join(heard.pieces), usage=tuple(spent), notes=notes)
+    return Draft(mode, heard.text, usage=tuple(spent), notes=notes)
 
 
 class OwnSearch:

@@ -26,7 +26,7 @@ from core.findings.code import (
 from core.findings.opening import Opened, with_plain_addresses
 from core.findings.parsing import ReadItem
 from core.findings.results import ResearchMode
-from core.findings.standing import FARM_LEVEL, level_name, source_level
+from core.findings.source_priority import FARM_LEVEL, level_name, source_level
 from core.presentation.wording import counted
 from core.sentences import split_sentences
 from core.source import Source

@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 import regex
 
 from core.errors import FetchError
-from core.findings.drafts import Drafts
 from core.findings.parsing import ReadOutput
-from core.findings.results import ResearchMode
+from core.findings.results import Drafts, ResearchMode
 from core.ports import WEB_SEARCH
 from core.ranking import Candidate, rank_sources
 from core.source import SearchHit, Source

@@ -16,13 +16,11 @@ from core.evidence.grounding import Grounder
 from core.evidence.judge import Judging
 from core.findings.composing import Composed, findings_of, placed, sections_of, texts_of, view_of
 from core.findings.drafting import draft_all
-from core.findings.drafts import Drafts
 from core.findings.judging import find_corroborators, judge_item, rank_items, settle_item
 from core.findings.opening import Opened, open_addresses
 from core.findings.parsing import ReadOutput, read_output
 from core.findings.report import judge_report
-from core.findings.results import ALL_MODES, ResearchMode
-from core.findings.telling import TITLES, Telling
+from core.findings.results import ALL_MODES, TITLES, Drafts, ResearchMode, Telling
 from core.findings.viewing import findings_json
 from core.job import JobStatus
 from core.ports import WEB_SEARCH, ChatModel

@@ -1,4 +1,7 @@
-"""What three modes find (S004): ideas, implementations, a report, and the object that holds what was asked for."""
+"""What three modes find (S004): ideas, implementations, a report, and the object that holds what was asked for.
+
+Also the drafts that they begin with, and how far each mode is while they run at once.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from core.answer import ModelUsage
 from core.events import Json, rows
 from core.findings.code import dependencies_of, first_code, prose_of
+from core.job import JobStatus, furthest_behind
+from core.ports import FoundPage
+from core.presentation.progress import Progress
+from core.source import SearchMetadata
 
 ResearchMode = Literal["idea", "implementation", "freeform"]
 ResearchModeInput = ResearchMode | Sequence[ResearchMode]
 ALL_MODES: tuple[ResearchMode, ...] = ("idea", "implementation", "freeform")
 DEFAULT_TOP_K = 5
+TITLES: dict[ResearchMode, str] = {"idea": "Ideas", "implementation": "Implementations", "freeform": "Report"}
 
 
 @dataclass(frozen=True)
@@ -152,3 +161,42 @@ def read_findings(value: Json) -> ResearchFindings | None:
 
 def _pairs(value: Json) -> list[tuple[str, str]]:
     return [(str(row.get("source") or ""), str(row.get("content") or "")) for row in rows(value)]
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What the model wrote for one mode. `pages` are what its own search gave; `failure` says why there is no text."""
+
+    mode: ResearchMode
+    text: str = ""
+    pages: tuple[FoundPage, ...] = ()
+    queries: tuple[str, ...] = ()
+    usage: tuple[ModelUsage, ...] = ()
+    by_web_search: bool = False
+    failure: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Drafts:
+    """All drafts in the order asked for, and what our own search did; its sources are in the source store."""
+
+    drafts: tuple[Draft, ...]
+    metadata: SearchMetadata = field(default_factory=SearchMetadata)
+    considered: int = 0
+
+
+class Telling:
+    """The job's status is that of the mode that is furthest behind."""
+
+    def __init__(self, progress: Progress, modes: Sequence[ResearchMode]) -> None:
+        self._progress = progress
+        self._doing: dict[ResearchMode, tuple[str, JobStatus]] = dict.fromkeys(modes, ("starting", JobStatus.SEARCHING))
+
+    async def doing(self, mode: ResearchMode, what: str, status: JobStatus) -> None:
+        """One mode has come further; the others' lines are told again."""
+        self._doing[mode] = (what, status)
+        stage = furthest_behind(status for _, status in self._doing.values())
+        parts: list[Json] = [f"{TITLES[name]}: {said}" for name, (said, _) in self._doing.items()]
+        line = f"{TITLES[mode]}: {what}"
+        await self._progress.status(stage, message=line, data={"line": line, "parts": parts, "mode": mode})

@@ -13,7 +13,7 @@ from core.injection import instructions_in
 from core.job import ResearchJob
 from core.library.pages import PageGrounder, page_markers
 from core.library.paper import PAPER_SCHEME, Paper, PaperChunk
-from core.llm import estimate_tokens
+from core.llm.prices import estimate_tokens
 from core.passages import Passage
 from core.ports import ChatRequest
 from core.presentation.progress import Progress

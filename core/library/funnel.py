@@ -2,26 +2,28 @@
 
 With an embedder the cosine decides, and beside it the words: a chunk that has most of what is asked is found too,
 also where it has no vector yet. Without one BM25 ranks, and the cut-offs, which mean cosines, become limits on the
-rank.
+rank. Each search is noted in the trace of the running job.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.errors import ModelError
+from core.errors import ModelError, StoreError
 from core.job import Scope
 from core.library.calibration import STAGE_1, STAGE_2, Cosines, DefaultCutoff, measure
 from core.library.paper import Index, Library, SearchResult
-from core.library.watched import note_search
 from core.ports import EmbeddingModel, Vector
 from core.terms import terms
 from core.text.language import detect_language, rarity
+from core.tracing import TraceEntry
+from core.watching import GIVEN_UP, Tracer
 
 _WORD = re.compile(r"\w{3,}")
 POOL = 4  # candidates for each result: what diversity may choose from
@@ -203,3 +205,52 @@ def _share_of_words(found: Sequence[SearchResult]) -> Callable[[SearchResult, Se
         return len(a & b) / len(a | b) if a | b else 0.0
 
     return share
+
+
+class WatchedLibrary:
+    """A `Library`."""
+
+    def __init__(self, library: Library, tracer: Tracer) -> None:
+        self._library = library
+        self._tracer = tracer
+        self.put = library.put
+        self.remove = library.remove
+        self.papers = library.papers
+        self.text = library.text
+        self.file = library.file
+
+    async def nearest(
+        self, shelves: Sequence[Scope], index: Index, vector: Vector, *, limit: int, papers: Sequence[str] | None = None
+    ) -> list[SearchResult]:
+        search = self._library.nearest(shelves, index, vector, limit=limit, papers=papers)
+        return await self._noted(f"{index} by similarity, at most {limit}", search)
+
+    async def matching(
+        self, shelves: Sequence[Scope], index: Index, query: str, *, limit: int, papers: Sequence[str] | None = None
+    ) -> list[SearchResult]:
+        search = self._library.matching(shelves, index, query, limit=limit, papers=papers)
+        return await self._noted(f"{index} by words (BM25), the best {limit}, no similarity: {query}", search)
+
+    def note(self, how: str, found: int) -> None:
+        """What was decided about a search."""
+        self._tracer.note(TraceEntry("search", "library", self._tracer.now(), 0.0, "done", how, found))
+
+    async def _noted(self, how: str, search: Awaitable[list[SearchResult]]) -> list[SearchResult]:
+        started = perf_counter()
+        outcome, found = GIVEN_UP, list[SearchResult]()
+        try:
+            found = await search
+            outcome = "done"
+        except StoreError:
+            outcome = "the store failed"
+            raise
+        finally:
+            seconds = perf_counter() - started
+            self._tracer.note(TraceEntry("search", "library", self._tracer.now(), seconds, outcome, how, len(found)))
+        return found
+
+
+def note_search(library: Library, how: str, found: int) -> None:
+    """In the trace of the running job; nothing where the library is not watched."""
+    if isinstance(library, WatchedLibrary):
+        library.note(how, found)

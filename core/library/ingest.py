@@ -1,4 +1,7 @@
-"""A file becomes a paper on a shelf: read, named, summarised, cut, embedded, stored; the same file is one paper."""
+"""A file becomes a paper on a shelf: read, named, dated, summarised, cut, embedded, stored; the same file is one paper.
+
+When it was published is told from its arXiv id or what its first page prints.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +19,36 @@ from core.chunking import SectionType, chunk_text
 from core.errors import GorkdError, InvalidQuery, ModelError, ModelGarbled
 from core.events import Json
 from core.job import Scope
-from core.library.dating import published_of
 from core.library.indexing import index_paper, mend
 from core.library.paper import ARXIV_ID, Library, Paper
 from core.library.wording import REWRITING_NEEDS_MODEL
-from core.llm import ask, read_prose, strict
+from core.llm.ask_model import ask_model, strict
+from core.llm.drafts import read_prose
 from core.ports import ChatModel, ChatRequest, Clock, EmbeddingModel
 from core.prompts import load_prompt
 from core.stages.prompting import fenced
 from core.terms import STOPWORDS
 
+FIRST_YEAR = 1900
+ARXIV_BEGAN = 91  # 1991; ids hold two digits of the year
+_ID = re.compile(r"(?:[a-z-]+(?:\.[A-Z]{2})?/)?(\d{2})(0[1-9]|1[0-2])(?:\d{3}|\.\d{4,5})(?:v\d+)?")
+_YEAR = r"((?:19|20)\d{2})\b"
+_MONTH = r"(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]*\.?"
+_DAY = r"\d{1,2}(?:st|nd|rd|th)?"
+_DATE = rf"(?:[\s,:]*(?:online|on|date|{_DAY}|{_MONTH})\b\.?){{0,5}}[\s,:]*\b{_YEAR}"
+_BESIDE = r"[^\w\n]*"  # on its own line: across lines it would be looked for from each of them
+_SIGNS = tuple(
+    re.compile(pattern, re.IGNORECASE | re.MULTILINE)
+    for pattern in (
+        rf"(?:^|[.;|]\s*)(?:first )?publi(?:shed|cation){_DATE}",
+        rf"(?:©|\(c\)|\bcopyright\b(?:\s*©)?)[\s:,]*{_YEAR}",
+        rf"\bvol(?:ume|\.)\s*\d+[\s,:;|()a-z.\d–-]{{0,40}}?\b{_YEAR}",
+        rf"(?:^|[.;|]\s*)accepted(?: for publication)?{_DATE}",
+        rf"(?:^|[.;|]\s*)received{_DATE}",
+        rf"^{_BESIDE}(?:{_DAY}\s+)?{_MONTH}\s+(?:{_DAY},?\s+)?{_YEAR}{_BESIDE}$",
+    )
+)  # the surest first
+_LINE_START = re.compile(r"^[#*>\s]+", re.MULTILINE)
 MAX_PAPER_BYTES = 100_000_000
 MAX_SUMMARY_SOURCE_CHARS = 24_000  # of a paper: its beginning and its end hold what a summary needs
 ARXIV_ABSTRACTS = "https://arxiv.org/abs/"
@@ -43,6 +66,21 @@ _SUMMARY_SCHEMA = strict(
         "summary": {"type": "string"},
     }
 )
+
+
+def published_of(paper_id: str, text: str, *, latest: int) -> str:
+    """A month for an arXiv id, else a year from the first page; "" where neither tells. `latest` is this year."""
+    found = _ID.fullmatch(paper_id) if ARXIV_ID.fullmatch(paper_id) else None
+    if found:
+        century = 19 if int(found[1]) >= ARXIV_BEGAN else 20
+        year = f"{century}{found[1]}"
+        return f"{year}-{found[2]}" if int(year) <= latest else ""
+    page = _LINE_START.sub("", text.partition("\f")[0])
+    for sign in _SIGNS:
+        years = [year for year in sign.findall(page) if FIRST_YEAR <= int(year) <= latest]
+        if years:
+            return str(years[0])
+    return ""
 
 
 class PaperUnreadable(GorkdError):
@@ -181,7 +219,7 @@ class Ingestion:
             return _abstract(text)
         record = PaperRecord(title=paper.title)
         request = _summary_request(record, text, earlier=paper.summary if feedback else "", feedback=feedback)
-        told = await ask(self.model, request, _with_summary)
+        told = await ask_model(self.model, request, _with_summary)
         summary = str(told.value["summary"]).strip() if told.value else _summary_in_prose(told.text)
         if not summary:
             raise ModelGarbled("no summary", user_message="The model's summary could not be read; please try again.")
@@ -206,7 +244,7 @@ class Ingestion:
         if self.model is None:
             return known, known.abstract
         try:
-            read = await ask(self.model, _summary_request(known, text), _with_summary)
+            read = await ask_model(self.model, _summary_request(known, text), _with_summary)
         except ModelError:
             return known, known.abstract
         if read.value is None:

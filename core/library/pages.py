@@ -1,16 +1,18 @@
-"""Page citations: `[PAPER_ID, page N]` checked against the text of that page, and put right where they are wrong."""
+"""Pages of papers: citations `[PAPER_ID, page N]` put right by their text; and pictures with what is cited marked."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 from core.answer import Citation, Evidence, Section, Verdict
 from core.evidence.citations import Marker, parse_markers, rewrite_markers
 from core.evidence.grounding import Grounder
 from core.evidence.judge import Judgement
 from core.evidence.structure import Judged
-from core.library.paper import Paper
+from core.job import ResearchJob, Scope
+from core.library.paper import Library, Paper, shelves_of
 from core.markers import Grammar, PageRef
 from core.passages import Passage
 from core.source import Source
@@ -120,3 +122,32 @@ def _page_near(before: str, source_id: str, citations: Sequence[Citation]) -> in
     ]
     found = [(at, page) for at, page in places if at >= 0]
     return max(found)[1] if found else (places[0][1] if places else None)
+
+
+class PagePainter(Protocol):
+    async def paint(self, file: bytes, page: int, quote: str) -> bytes:
+        """Page `page`, from 1, of a PDF as PNG, `quote` marked where it stands. Raises `PaperUnreadable`."""
+        ...
+
+
+@dataclass(frozen=True)
+class PaperViews:
+    """What can be shown of the papers that a job or somebody in a scope has read."""
+
+    library: Library
+    painter: PagePainter
+
+    async def papers_of(self, job: ResearchJob, sources: Sequence[Source]) -> dict[str, Paper]:
+        """By id of the source, the paper that it was; without those that were none or have left the library since."""
+        hashes = {source.content_hash: source.id for source in sources if source.metadata.provider == "library"}
+        papers = await self.library.papers(shelves_of(job.scope)) if hashes else []
+        return {hashes[paper.content_hash]: paper for paper in papers if paper.content_hash in hashes}
+
+    async def file(self, shelves: Sequence[Scope], paper: Paper) -> bytes:
+        """Its PDF; b"" where there is none."""
+        return await self.library.file(shelves, paper.id)
+
+    async def picture(self, shelves: Sequence[Scope], paper: Paper, page: int, quote: str) -> bytes:
+        """PNG; b"" for a paper without pages. Raises `PaperUnreadable`, `StoreError`."""
+        file = await self.file(shelves, paper) if 1 <= page <= paper.pages else b""
+        return await self.painter.paint(file, page, quote) if file else b""

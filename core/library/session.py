@@ -15,15 +15,23 @@ from core.errors import GorkdError, JobNotFound
 from core.events import Event
 from core.job import JobStatus, ResearchJob, ResearchRequest, Scope
 from core.library import wording
-from core.library.adding import Added, Incoming
-from core.library.conversations import Conversations
 from core.library.desk import LibraryDesk
 from core.library.ingest import MAX_PAPER_BYTES, Ingested, PaperUnreadable
+from core.library.pages import PaperViews
 from core.library.paper import Paper, shelves_of
-from core.library.pictures import PaperViews
-from core.library.states import Conversation, State
+from core.library.states import Conversation, Conversations, State
 from core.library.talk import Reply, Researched, Talk
-from core.library.words import ALSO_OF_ANSWERS, MAX_ADDED, Addition, Words, is_going_on, read_addition, read_words
+from core.library.words import (
+    ALSO_OF_ANSWERS,
+    MAX_ADDED,
+    Added,
+    Addition,
+    Incoming,
+    Words,
+    is_going_on,
+    read_addition,
+    read_words,
+)
 from core.ports import Clock
 from core.presentation.render import one_line
 from core.presentation.wording import failure_sentence

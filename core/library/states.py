@@ -1,18 +1,20 @@
 """The conversation with a library as a state machine (S000-28 … S000-30, S000-50): what may be said when, and what
-follows. Pure.
+follows; and where it is kept between two messages.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from enum import StrEnum
 from hashlib import sha256
+from typing import Protocol
 
 from core.errors import InvalidQuery
+from core.job import Scope
 from core.library.desk import pick
-from core.library.paper import ARXIV_ID, Paper
-from core.library.references import arxiv_order
+from core.library.paper import ARXIV_ID, Paper, arxiv_order
 
 MAX_HISTORY = 20
 
@@ -200,3 +202,15 @@ def _hint(rule: CommandRule) -> str:
     if State.SUMMARIZED in rule.states and len(rule.states) == 1:
         return "show a paper first, for example with `summary <id>`"
     return "ask something first, for example with `research <query>`"
+
+
+class Conversations(Protocol):
+    """Each method raises `StoreError`."""
+
+    async def get(self, scope: Scope, thread: str) -> Conversation | None:
+        """None for a thread that has none."""
+        ...
+
+    async def put(self, scope: Scope, thread: str, conversation: Conversation, *, asker: str, at: datetime) -> None:
+        """Add or replace. It is forgotten with the job whose answer it shows, and with everybody who spoke in it."""
+        ...

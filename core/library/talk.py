@@ -16,8 +16,7 @@ from core.library import wording
 from core.library.desk import LibraryDesk
 from core.library.funnel import Shelves, search_content_index
 from core.library.ingest import PaperRecord
-from core.library.paper import Paper, SearchResult, find_papers
-from core.library.references import arxiv_order, format_reference, in_order
+from core.library.paper import Paper, SearchResult, arxiv_order, find_papers, format_reference, in_order
 from core.library.states import (
     COMMANDS,
     Command,

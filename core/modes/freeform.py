@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from core.config import FindingsSettings
-from core.findings.files import finding_files
 from core.findings.research import conduct
+from core.findings.viewing import finding_files
 from core.modes.mode import Mode
 from core.modes.options import DEPTH
 

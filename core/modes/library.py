@@ -15,8 +15,7 @@ from core.library import wording
 from core.library.answer import answer_text, synthesize_research_answer, to_source
 from core.library.funnel import Shelves, papers_of, search_content_index_filtered, select_papers
 from core.library.indexing import mend
-from core.library.paper import Paper, PaperChunk, SearchResult, shelves_of
-from core.library.references import format_research_result, names_no_page
+from core.library.paper import Paper, PaperChunk, SearchResult, format_research_result, names_no_page, shelves_of
 from core.modes.mode import Mode
 from core.source import Source
 from core.work import Work

@@ -16,7 +16,7 @@ from core.deps import Deps
 from core.errors import GorkdError, StaleAttempt, StoreError, TookTooLong
 from core.events import EventType, Json
 from core.job import JobStatus, ResearchJob, furthest_behind
-from core.memo import RememberingModel, remembered
+from core.llm.memo import RememberingModel, remembered
 from core.modes.merging import Part, merge, own_results
 from core.modes.mode import Mode
 from core.ports import SourceStore

@@ -13,10 +13,10 @@ from typing import Literal
 from core.answer import Confidence, JobResult, ResearchAnswer
 from core.answer_files import AnswerFile
 from core.checks import CheckedClaim, read_checks
-from core.deep.card import Card as ResearchPlanCard
+from core.deep.viewing import Card as ResearchPlanCard
 from core.evidence.citations import MARKS
 from core.evidence.limitations import short_conflicts
-from core.findings.telling import TITLES
+from core.findings.results import TITLES
 from core.findings.viewing import FindingsView, FoundItem, OtherAnswer, read_view
 from core.job import JobStatus, ResearchJob
 from core.presentation import wording

@@ -8,7 +8,7 @@ import regex
 
 from core.answer import Conflict, JobResult
 from core.findings.composing import NOT_VERIFIED, code_parts, unverified_line
-from core.findings.telling import TITLES
+from core.findings.results import TITLES
 from core.findings.viewing import FindingsView, FoundItem, OtherAnswer
 from core.job import ResearchJob
 from core.presentation import wording

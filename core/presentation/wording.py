@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 from core.answer import Confidence, JobResult, ResearchAnswer, Verdict
 from core.changes import AnswerChanges
-from core.job import JobStatus, ResearchJob
+from core.job import JobStatus, ResearchJob, Tenant
 from core.source import Source
 
 NAMED_CHARS = 150  # of an earlier question where it is named
@@ -208,7 +208,7 @@ def changed_by(who: str) -> str:
 def settings_command(tenant: str) -> str:
     """What an admin of this tenant types to see and change its settings."""
     commands = {"slack": "/research settings", "discord": "/research-settings"}
-    return commands.get(tenant.partition(":")[0], f"gorkd settings set --tenant {tenant}")
+    return commands.get(Tenant.read(tenant).platform, f"gorkd settings set --tenant {tenant}")
 
 
 def not_answered_here(tenant: str) -> str:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import regex
 
-from core.agent import Refusal
 from core.answer import Claim, JobResult
 from core.answer_files import AnswerFile
 from core.events import Json
 from core.evidence.citations import parse_markers
 from core.library.paper import Paper
+from core.llm.agent import Refusal
 from core.markers import Grammar, KeyRef
 from core.presentation.latex import latex_text
 from core.presentation.wording import counted

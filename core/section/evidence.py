@@ -24,7 +24,7 @@ from core.growing_json import whole_number
 from core.injection import masked
 from core.library.funnel import Shelves
 from core.library.paper import Index, PaperChunk, SearchResult, StoredChunk
-from core.llm import UNREADABLE, ask, strict
+from core.llm.ask_model import ask_model, strict
 from core.ports import ChatModel, ChatRequest, Vector
 from core.prompts import load_prompt
 from core.section.usage import Phase, PhaseUsage
@@ -282,10 +282,9 @@ async def _ask(
         return found or None
 
     async with search.limit:
-        told = await ask(search.model, request(), read)
-    if told.value is None:
-        unread = ModelGarbled(f"no {phase.value} could be read", user_message=UNREADABLE)
-        search.deps.count_error("evidence", unread)
+        told = await ask_model(search.model, request(), read)
+    if told.unread:
+        search.deps.count_error("evidence", told.unread)
     return told.value or {}, told.usage
 
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from core.agent import Move, Refusal, decide, run_agent
 from core.answer import ModelUsage
 from core.errors import ModelTimeout
 from core.job import JobStatus
 from core.library.funnel import Shelves
-from core.llm import strict
+from core.llm.agent import Move, Refusal, decide, run_agent
+from core.llm.ask_model import strict
 from core.ports import ChatModel, ChatRequest, Tool, ToolTurn
 from core.prompts import load_prompt
 from core.section.brief import Brief

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from core.answer import ModelUsage, RemovedSentence
-from core.errors import ModelError, ModelGarbled
+from core.errors import ModelError
 from core.events import Json, rows
 from core.evidence.citations import strip_markers
 from core.evidence.judge import Judging
@@ -16,7 +16,8 @@ from core.growing_json import whole_number
 from core.injection import masked
 from core.library.answer import passages_of
 from core.library.paper import Paper
-from core.llm import ask, read_answer, read_prose, strict
+from core.llm.ask_model import ask_model, strict
+from core.llm.drafts import read_answer, read_prose
 from core.markers import Grammar
 from core.passages import Passage
 from core.ports import ChatModel, ChatRequest
@@ -104,7 +105,7 @@ class Writer:
 
     async def _draft(self) -> str:
         """The model's text, also in plain prose; of a model that wrote nothing readable, what the evidence says."""
-        told = await ask(self.model, self._request(), lambda fields: _text(fields.get("text")))
+        told = await ask_model(self.model, self._request(), lambda fields: _text(fields.get("text")))
         for usage in told.usage:
             self._pay(Phase.PROSE, usage)
         if told.value:
@@ -116,8 +117,8 @@ class Writer:
         if (prose := read_prose(told.text)) is not None:
             return prose.text
         self._note = FROM_SUMMARIES
-        unread = ModelGarbled("no prose in the answer", user_message="The model wrote nothing for this section.")
-        self.work.deps.count_error("section", unread)
+        if told.unread:
+            self.work.deps.count_error("section", told.unread)
         return "\n\n".join(map(self._from_evidence, self.evidence))
 
     def _from_evidence(self, entry: KeptEvidence) -> str:
@@ -188,7 +189,7 @@ class Writer:
             timeout_s=self._settings.call_timeout_s,
         )
         try:
-            told = await ask(self.model, request, lambda fields: rows(fields.get("items")) or None)
+            told = await ask_model(self.model, request, lambda fields: rows(fields.get("items")) or None)
         except ModelError as exc:
             self.work.deps.count_error("rephrase", exc)
             return {}

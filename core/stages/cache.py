@@ -39,7 +39,7 @@ async def may_repeat(job: ResearchJob, deps: Deps) -> bool:
 
 def is_hidden(job: ResearchJob) -> bool:
     """Asked in private in an open place: it neither shows its answer to others nor tells of theirs."""
-    return job.request.is_private and not job.scope.visibility.startswith("user:")
+    return job.request.is_private and not job.scope.is_one_persons
 
 
 async def cached_result(job: ResearchJob, deps: Deps) -> JobResult | None:

@@ -21,7 +21,7 @@ from core.errors import FetchError, ProviderTimeout, SiteExcluded
 from core.evidence.authority import kind_of
 from core.injection import instructions_in
 from core.job import ResearchJob
-from core.memo import remembered
+from core.llm.memo import remembered
 from core.passages import passage_terms
 from core.source import Page, SearchHit, SearchQuery, Source, SourceKind, SourceMetadata
 from core.stages.reuse import reused_hits, reused_page

@@ -15,12 +15,12 @@ from core.answer import ModelUsage
 from core.answer_key import normalise_question
 from core.conversation import Turn, needs_context, standalone_by_rules
 from core.deps import Deps
-from core.errors import InvalidQuery, ModelError, ModelGarbled
+from core.errors import InvalidQuery, ModelError
 from core.events import Json
-from core.growing_json import PartialJson, read_object
+from core.growing_json import PartialJson
 from core.job import QueryIntent, QuestionType, ResearchJob, TimeConstraint
-from core.llm import UNREADABLE, estimate_usage
-from core.ports import ChatRequest, ProviderStrength
+from core.llm.ask_model import ask_model
+from core.ports import ChatDelta, ChatRequest, ProviderStrength
 from core.presentation.render import one_line
 from core.prompts import load_prompt
 from core.source import ContentType, Recency, SearchFilters, SearchPlan, SearchQuery
@@ -97,16 +97,18 @@ async def plan_research(
         return by_rules
     request = _plan_request(job, deps, turns, earlier, timeout_s=timeout_s)
     told = _Told.to_plan(job, turns)
-    growing, usage = PartialJson(), None
+    growing = PartialJson()
+
+    def start_searches(delta: ChatDelta) -> None:
+        if growing.feed(delta.text) and not growing.value.get("same_as"):
+            for query in _finished_queries(growing.value, told)[: MAX_QUERIES - 1]:
+                gathering.start_early(by_rules.search.providers, query)
+
     try:
-        async for delta in deps.model.stream(request):
-            usage = delta.usage or usage
-            if growing.feed(delta.text) and not growing.value.get("same_as"):
-                for query in _finished_queries(growing.value, told)[: MAX_QUERIES - 1]:
-                    gathering.start_early(by_rules.search.providers, query)
-        answer = read_object(growing.text, request.schema, takes_part=True)
-        if answer is None:
-            raise ModelGarbled(f"no plan in {len(growing.text)} characters", user_message=UNREADABLE)
+        planned = await ask_model(deps.model, request, dict, is_once=True, hear=start_searches)
+        if planned.unread:
+            raise planned.unread
+        answer = planned.value or {}
         refined = replace(
             _read_plan(answer, by_rules, told, job if turns else None),
             same_as=_read_same_as(answer.get("same_as"), earlier),
@@ -117,7 +119,7 @@ async def plan_research(
         return by_rules
     # What the rules chose is being asked already; the refined intent may add to it.
     search = replace(refined.search, providers=tuple(name for name in deps.providers if name in providers))
-    return replace(refined, search=search, usage=(usage or estimate_usage(request, growing.text),))
+    return replace(refined, search=search, usage=planned.usage)
 
 
 def plan_by_rules(job: ResearchJob, deps: Deps, *, turns: Sequence[Turn] = ()) -> ResearchPlan:

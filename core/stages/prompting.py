@@ -13,7 +13,7 @@ from core.events import Json
 from core.evidence.grounding import Grounder
 from core.injection import instructions_in, mask
 from core.job import ResearchJob
-from core.llm import estimate_tokens
+from core.llm.prices import estimate_tokens
 from core.passages import Passage, select_passages
 from core.ports import ChatRequest
 from core.prompts import load_prompt

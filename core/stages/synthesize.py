@@ -34,7 +34,9 @@ from core.evidence.limitations import find_limitations
 from core.evidence.quoting import Quotation, QuotedAnswer, cited, quote_answer
 from core.evidence.structure import Grounded, Judged, assemble
 from core.job import ResearchJob
-from core.llm import UNREADABLE, DraftAnswer, asked_in_words, cost_usd, retry_once, with_more_tokens
+from core.llm.ask_model import UNREADABLE, asked_in_words, retry_once, with_more_tokens
+from core.llm.drafts import DraftAnswer
+from core.llm.prices import cost_usd
 from core.markers import Grammar
 from core.ports import ChatModel, ChatRequest
 from core.presentation.progress import Progress

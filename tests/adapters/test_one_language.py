@@ -27,7 +27,7 @@ from adapters.cli.answer import print_answer
 from adapters.cli.app import build_app
 from adapters.web.api import Question
 from core.answer import Confidence, JobResult, Verdict
-from core.deep.card import read_card
+from core.deep.viewing import read_card
 from core.errors import GorkdError, InvalidQuery, JobNotFound, QueueFull, SearchFailed, StoreError
 from core.evidence.citations import MARKS
 from core.help import help_entries

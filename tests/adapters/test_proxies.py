@@ -32,7 +32,7 @@ from core.answer_files import AnswerFile
 from core.config import SearchSettings
 from core.errors import AddressBlocked, GorkdError, SetupError
 from core.job import LOCAL
-from core.llm import complete
+from core.llm.ask_model import complete
 from core.ports import ChatRequest
 from core.source import SearchQuery
 from tests.adapters.durable.outside import PAGES, QUESTION

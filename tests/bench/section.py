@@ -22,7 +22,7 @@ from tests.bench.conditions import Conditions, Pace
 from tests.bench.table import Goal, Row, format_table
 from tests.core.section.samples import BRIEF, Hashing, shelve
 from tests.fakes import make_deps, make_job
-from tests.loopback.openai_world import tokenise
+from tests.loopback.openai_responders import tokenise
 from tests.records import memory_library
 
 PORT = 8197

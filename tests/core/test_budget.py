@@ -13,8 +13,7 @@ from core.answer import ModelUsage
 from core.budget import Budget, BudgetSpent, Spent, check_budget, month_of, require_price
 from core.errors import SetupError
 from core.job import ResearchRequest, Scope
-from core.llm import cost_usd
-from core.prices import LIST_PRICES, read_prices
+from core.llm.prices import LIST_PRICES, cost_usd, read_prices
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 TEAM = Scope("slack:T1", "channel:C1")

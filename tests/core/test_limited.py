@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.records.limits import MemoryRateLimits
-from core.config import CallRate, SearchSettings
 from core.errors import ProviderRateLimited
 from core.job import LOCAL
-from core.limited import LimitedSearch
+from core.limited import CallRate, LimitedSearch
 from core.source import SearchQuery
 from tests.fakes import FakeSearch, Ledger, hit
 
@@ -107,12 +106,3 @@ def test_a_burst_and_what_follows_stay_within_the_published_calls(calls: int, pe
     given_out = rate.burst + rate.per_second * period_s
 
     assert given_out <= calls + 1.000001  # the last one comes exactly when the period is over
-
-
-@pytest.mark.parametrize("name", sorted(SearchSettings().rates))
-def test_defaults_are_rates_that_a_bucket_can_keep(name: str):
-    """A burst of at least one and at most the calls of a period."""
-    rate = SearchSettings().rates[name]
-
-    assert 1 <= rate.burst <= rate.calls
-    assert 0 <= rate.max_wait_s < SearchSettings().provider_timeout_s

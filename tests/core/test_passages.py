@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.llm import estimate_tokens
+from core.llm.prices import estimate_tokens
 from core.passages import PASSAGE_CHARS, select_passages, split_passages
 from core.source import Source, SourceScores
 from tests.fakes import make_source

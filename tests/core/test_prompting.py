@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from core.injection import instructions_in
 from core.job import QueryIntent, QuestionType
-from core.llm import estimate_tokens
+from core.llm.prices import estimate_tokens
 from core.ports import ChatRequest
 from core.source import Source
 from core.stages.prompting import answer_request, choose_passages, fenced

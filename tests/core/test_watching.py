@@ -7,11 +7,10 @@ import asyncio
 import pytest
 
 from adapters.records.limits import MemoryRateLimits
-from core.config import CallRate
 from core.errors import ModelUnavailable, PageStatus, ProviderTimeout, StoreError
 from core.job import LOCAL
-from core.limited import LimitedSearch
-from core.llm import complete
+from core.limited import CallRate, LimitedSearch
+from core.llm.ask_model import complete
 from core.ports import ChatRequest, warm_up
 from core.source import SearchQuery
 from core.telemetry import Measurement, job_id_var

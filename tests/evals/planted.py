@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
+from core.evidence.alignment import Force, Veto
 from core.evidence.passages import EvidenceIndex
 from core.evidence.verbatim import find_verbatim, verify_quote
-from core.evidence.vetoes import Force, Veto, find_vetoes
+from core.evidence.vetoes import find_vetoes
 from core.evidence.words import tokenize
 from core.sentences import split_sentences
 from core.source import Source

@@ -21,7 +21,7 @@ from bots.previews import chat_previews
 from bots.wiring import utc_now
 from core.job import LOCAL, ResearchRequest
 from core.library.ingest import Ingestion, PaperRecord
-from core.library.pictures import PaperViews
+from core.library.pages import PaperViews
 from core.usage import Usage
 from tests.adapters.web.site import Site, open_site
 from tests.fakes import KeptUsage

@@ -11,7 +11,7 @@ import discord
 
 from adapters.chat.discord.words import word
 from core.attachments import MAX_ATTACHMENT_BYTES, MAX_ATTACHMENTS, Attachment, AttachmentUnreadable
-from core.library.adding import Incoming
+from core.library.words import Incoming
 from core.presentation.render import one_line
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ import regex
 from adapters.chat.code import about, excerpt, pieces_of, rest_of, shares
 from adapters.chat.discord.markup import plain, prose, source_link
 from adapters.chat.fitting import units
-from core.findings.files import FENCE
-from core.findings.viewing import FindingsView, FoundItem
+from core.findings.viewing import FENCE, FindingsView, FoundItem
 from core.presentation.card import FoundEntry
 from core.presentation.wording import counted
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import discord
 
-from core.job import ResearchJob, Scope
+from core.job import ResearchJob, Scope, Tenant, personal
 from core.settings.tenant import DEFAULTS, TenantSettings
 
 Asked = discord.Interaction[discord.Client]
@@ -40,14 +40,14 @@ class Place:
     def scope(self) -> Scope:
         """Unknown means the channel; a direct message is the user's own."""
         if self.is_direct:
-            return Scope(self._tenant, f"user:{self.user_id}")
+            return Scope(self._tenant, personal(str(self.user_id)))
         is_shared = bool(self.guild_id) and self.is_open and self.settings.visibility == "workspace"
         return Scope(self._tenant, "workspace" if is_shared else f"channel:{self.audience_id or self.channel_id}")
 
     @property
     def own_scope(self) -> Scope:
         """Of what only this person is to see."""
-        return Scope(self._tenant, f"user:{self.user_id}")
+        return Scope(self._tenant, personal(str(self.user_id)))
 
     def shows(self, job: ResearchJob) -> bool:
         """Whether this person may see the job here: asked in this channel, in the open, or by this person alone."""
@@ -59,7 +59,7 @@ class Place:
 
     @property
     def _tenant(self) -> str:
-        return f"discord:{self.guild_id}" if self.guild_id else f"discord:user:{self.user_id}"
+        return str(Tenant("discord", str(self.guild_id or self.user_id), is_person=not self.guild_id))
 
 
 def place_of_message(message: discord.Message) -> Place:

@@ -10,8 +10,7 @@ from adapters.chat.fitting import fit
 from adapters.chat.slack.blocks import SECTION_LIMIT, Block, context, escaped, place_of, plain, preformatted, section
 from core.answer import Evidence
 from core.checks import CheckedClaim, Stand
-from core.findings.files import MAX_CODE_CHARS, fits_in_chat
-from core.findings.viewing import FindingsView, FoundItem
+from core.findings.viewing import MAX_CODE_CHARS, FindingsView, FoundItem, fits_in_chat
 from core.presentation import wording
 from core.presentation.card import AnswerCard, FoundEntry
 from core.source import Source

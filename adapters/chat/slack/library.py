@@ -24,12 +24,11 @@ from adapters.chat.slack.reply import SlackAddress, SlackReply
 from adapters.chat.slack.threads import Admins, Threads, named
 from adapters.chat.slack.translate import Payload, Place, Said, SlackFile
 from core.errors import GorkdError
-from core.library.adding import Incoming
 from core.library.ingest import MAX_PAPER_BYTES
 from core.library.paper import Paper
 from core.library.session import Speaker
 from core.library.states import COMMANDS, read_command
-from core.library.words import NO, YES, Addition, Words, read_addition
+from core.library.words import NO, YES, Addition, Incoming, Words, read_addition
 from core.presentation import wording
 
 NOTED_WITHIN_S = 0.3  # what is said has been noted with its message by then

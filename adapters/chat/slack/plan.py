@@ -13,8 +13,8 @@ from typing import Literal
 from adapters.chat.fitting import fit, units
 from adapters.chat.slack.blocks import SECTION_LIMIT, Block, escaped, plain, prose, section
 from core.answer import Verdict
-from core.deep.card import Card
 from core.deep.state import Coverage
+from core.deep.viewing import Card
 from core.events import Json
 from core.evidence.citations import MARKS
 from core.job import JobStatus

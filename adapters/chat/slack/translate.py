@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from core.job import ResearchJob, ResearchRequest, Scope
+from core.job import ResearchJob, ResearchRequest, Scope, Tenant, personal
 from core.modes import read_modes
 from core.modes.options import ASKED, DEPTH, ROUNDS, TOP_K
 from core.settings.tenant import DEFAULTS, TenantSettings
@@ -23,8 +23,7 @@ _YES = ("yes", "true", "on", "1")
 
 
 def tenant_of(team_id: str) -> str:
-    """`slack:<team>`."""
-    return f"{PLATFORM}:{team_id}"
+    return str(Tenant(PLATFORM, team_id))
 
 
 @dataclass(frozen=True)
@@ -60,12 +59,12 @@ class Place:
 
     @property
     def own_scope(self) -> Scope:
-        return Scope(self.tenant, f"user:{self.user_id}")
+        return Scope(self.tenant, personal(self.user_id))
 
 
 def is_shown(job: ResearchJob, channel_id: str, user_id: str) -> bool:
     """Whether this person may see a job of their workspace there: one's own, asked there, or in the open."""
-    visible = ("workspace", f"channel:{channel_id}", f"user:{user_id}")
+    visible = ("workspace", f"channel:{channel_id}", personal(user_id))
     return job.request.asker == user_id or job.scope.visibility in visible
 
 

@@ -17,13 +17,12 @@ from adapters.records.deliveries import SqlOpenMessages
 from adapters.records.library import SqlConversations
 from core.delivery import Address
 from core.job import JobStatus, Scope
-from core.library.adding import Incoming
 from core.library.desk import LibraryDesk
 from core.library.ingest import MAX_PAPER_BYTES, Ingestion
-from core.library.pictures import PaperViews
+from core.library.pages import PaperViews
 from core.library.session import LibraryTalks, Said, Speaker
 from core.library.states import State
-from core.library.words import Addition, Words
+from core.library.words import Addition, Incoming, Words
 from core.ports import JobStore
 from core.researcher import Researcher
 from core.runner import DirectSteps, run_job

@@ -17,7 +17,8 @@ from adapters.chat.live import LiveAnswers
 from adapters.chat.slack.render import SlackVoice
 from adapters.cli.answer import print_answer
 from adapters.queue import InProcessQueue
-from adapters.web.view import JobLinks, job_view
+from adapters.web.links import JobLinks
+from adapters.web.view import job_view
 from core.answer import JobResult
 from core.delivery import Address
 from core.deps import Deps

@@ -15,7 +15,8 @@ from adapters.llm.endpoint import Endpoint, second_endpoint
 from adapters.llm.openai import build_check
 from core.errors import ModelError, ModelGarbled, ModelRateLimited, ModelRejected, ModelTimeout, ModelUnavailable
 from core.ports import Vector
-from tests.loopback.openai_world import Fault, OpenAIWorld, hashed_vector, openai_world
+from tests.loopback.openai_responders import hashed_vector
+from tests.loopback.openai_world import Fault, OpenAIWorld, openai_world
 
 TEXTS = ["The cygnet is a young swan.", "A young swan is called a cygnet.", "Interest rates rose in March."]
 

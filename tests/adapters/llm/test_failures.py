@@ -23,7 +23,7 @@ from core.errors import (
     ModelUnavailable,
     PromptTooLong,
 )
-from core.llm import complete
+from core.llm.ask_model import complete
 from tests.adapters.llm.test_openai import ANSWER, REQUEST
 from tests.loopback.openai_world import Fault, openai_world
 from tests.shared_data import shared_data

@@ -11,10 +11,18 @@ from adapters.llm.endpoint import Endpoint
 from adapters.llm.openai import OpenAIChat
 from core.errors import ModelError
 from core.growing_json import parse_object
-from core.llm import complete
+from core.llm.ask_model import complete
 from core.ports import ChatRequest
-from tests.loopback.openai_responders import ChatCall, in_turn, question_in, sources_in
-from tests.loopback.openai_world import GullibleModel, OpenAIWorld, Respond, openai_world, schema_problems, tokenise
+from tests.loopback.openai_responders import (
+    ChatCall,
+    GullibleModel,
+    Respond,
+    in_turn,
+    question_in,
+    sources_in,
+    tokenise,
+)
+from tests.loopback.openai_world import OpenAIWorld, openai_world, schema_problems
 from tests.shared_data import shared_data
 
 STRINGS = {"type": "array", "items": {"type": "string"}}

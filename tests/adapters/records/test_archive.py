@@ -111,11 +111,15 @@ async def test_exactly_what_was_meant_is_forgotten(house: House, whose: Whose, e
 async def test_private_places_of_a_user_are_theirs_whoever_asked(house: House) -> None:
     """Direct messages are scoped to the person, on either platform."""
     await house.ask(1, asker="", scope=Scope("slack:T1", "user:U1"))
-    await house.ask(2, asker="", scope=Scope("discord:user:U1", "user:U1"))
+    await house.ask(2, asker="", scope=Scope("discord:user:U1", "channel:2"))
+    await house.ask(3, asker="", scope=Scope("discord:user:U12", "user:U12"))
 
     filed = await house.archive.jobs_of(Whose(user_id="U1"))
+    await house.archive.erase(Whose(user_id="U1"), [])
 
     assert {job.job_id for job in filed} == {"job_1", "job_2"}
+    assert [job.job_id for job in await house.archive.jobs_of(Whose(user_id="U12"))] == ["job_3"]
+    assert await house.archive.jobs_of(Whose(user_id="U1")) == []
 
 
 async def test_what_a_workspace_spent_stays_true_without_saying_who(house: House) -> None:
@@ -294,6 +298,20 @@ async def test_redis_forgets_the_same(redis: Redis, redis_url: str, clock, wish,
     kept = [key async for key in redis.scan_iter("gorkd:*")]
     assert len(kept) == 3 * len(left)
     assert {key.removeprefix("gorkd:events:") for key in kept if "events" in key} == left
+
+
+async def test_redis_forgets_a_persons_own_places(redis: Redis, redis_url: str) -> None:
+    """Whatever platform they are on; those of somebody whose id begins alike stay."""
+    archive = RedisArchive(redis_url)
+    for place in ("discord:user:7:user:7", "discord:user:71:user:71", "discord:1:channel:7"):
+        await redis.set(f"gorkd:answer:{place}:0f", "{}")
+
+    gone = await archive.erase(Whose(user_id="7"), [])
+    await archive.aclose()
+
+    kept = {key async for key in redis.scan_iter("gorkd:answer:*")}
+    assert gone == 1
+    assert kept == {"gorkd:answer:discord:user:71:user:71:0f", "gorkd:answer:discord:1:channel:7:0f"}
 
 
 async def test_a_redis_that_is_away_is_told() -> None:

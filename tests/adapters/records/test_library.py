@@ -20,9 +20,8 @@ from core.chunking import SectionType
 from core.codec import encode
 from core.forgetting import Whose
 from core.job import Scope
-from core.library.conversations import Conversations
 from core.library.paper import Index, Library, Paper, PaperChunk, SearchResult, StoredChunk
-from core.library.states import Conversation, State
+from core.library.states import Conversation, Conversations, State
 from tests.adapters.records.samples import CHANNEL, NOON
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)

@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from adapters.search.arxiv import ACCESS, RATE, ArxivSearch
-from adapters.search.gate import Gate
+from adapters.search.arxiv import SERVICE, ArxivSearch
+from adapters.search.clients import Gate
+from adapters.search.service import Surroundings
 from core.errors import ProviderRateLimited, ProviderRejected
 from core.job import LOCAL
 from core.source import SearchFilters, SearchHit, SearchQuery, SourceKind
@@ -28,7 +29,7 @@ PREPRINT = Document(
 
 
 async def ask(world: SearchWorld, question: str, *, filters: SearchFilters = NO_FILTERS) -> list[SearchHit]:
-    arxiv = ArxivSearch(agent="gorkd/test", base_url=world.base_url("arxiv"), clock=lambda: NOW)
+    arxiv = ArxivSearch(world.base_url("arxiv"), Surroundings(clock=lambda: NOW))
     try:
         return list(await arxiv.search(SearchQuery(question, filters), limit=5, scope=LOCAL))
     finally:
@@ -103,7 +104,7 @@ async def test_an_error_in_the_feed_is_a_refusal() -> None:
 
 async def test_a_search_within_three_seconds_of_another_is_refused_at_once() -> None:
     """arXiv's terms; the question goes on without it (S003-08)."""
-    gate = Gate(ACCESS, RATE)
+    gate = Gate(SERVICE, SERVICE.rate)
     await gate.turn()
 
     async with asyncio.timeout(0.5):

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
 from adapters.search.exa import ExaSearch, build
-from adapters.search.settings import Surroundings
+from adapters.search.service import Surroundings
 from core.errors import ProviderRejected
 from core.job import LOCAL
 from core.source import ContentType, Recency, SearchFilters, SearchQuery
@@ -23,7 +22,7 @@ NEW = Document("https://new.test/tides", "New tides", "tides", published_at=date
 
 
 def make_exa(world: SearchWorld) -> ExaSearch:
-    return ExaSearch(EXA_KEY, base_url=world.base_url("exa"), clock=lambda: NOW)
+    return ExaSearch(EXA_KEY, world.base_url("exa"), Surroundings(clock=lambda: NOW))
 
 
 async def test_a_result_becomes_a_hit_without_text() -> None:
@@ -92,6 +91,6 @@ def test_without_a_key_there_is_no_exa(monkeypatch: pytest.MonkeyPatch) -> None:
     """The SDK would read the process's own environment."""
     monkeypatch.setenv("EXA_API_KEY", "from-the-process")
 
-    built = build({}, Surroundings(data_dir=Path()))
+    built = build({}, Surroundings())
 
     assert built is None

@@ -13,8 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from adapters.search.documents import MAX_FILE_BYTES
-from adapters.search.file_index import FileIndex
-from adapters.search.files import FileSearch, parse_paths
+from adapters.search.files import FileIndex, FileSearch, parse_paths
 from core.errors import ProviderUnavailable
 from core.job import LOCAL, Scope
 from core.source import SearchFilters, SearchHit, SearchQuery, SourceKind

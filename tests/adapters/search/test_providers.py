@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import sqlite3
 import sys
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 
 import adapters.search
-from adapters.search import PROVIDERS, build_providers
-from adapters.search.settings import is_public, user_agent, with_path
+from adapters.search import PROVIDERS, build_providers, shared_rates
 from core.config import SearchSettings
-from core.errors import SetupError
+from core.errors import ProviderRateLimited, SetupError
 from core.job import LOCAL, Scope
+from core.limited import CallRate
 from core.ports import SearchProvider
 from core.source import SearchQuery
 
@@ -76,11 +79,69 @@ def test_a_wrong_setting_is_one_clear_sentence(env: dict[str, str], words: list[
 
 
 def test_every_module_with_a_builder_is_in_the_table() -> None:
-    """A new provider is one file and one line; this finds a file without its line."""
+    """A new provider is one file and one word; this finds a file without its word."""
     folder = Path(adapters.search.__file__).parent
     modules = {path.stem for path in folder.glob("*.py") if "\ndef build(" in path.read_text(encoding="utf-8")}
 
     assert modules == set(PROVIDERS)
+
+
+@pytest.fixture
+def with_the_almanac(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its file, as if it lay in adapters/search, and its one word."""
+    monkeypatch.setattr(adapters.search, "__path__", [*adapters.search.__path__, str(Path(__file__).parent)])
+    monkeypatch.setattr(adapters.search, "PROVIDERS", (*PROVIDERS, "almanac"))
+
+
+@pytest.mark.usefixtures("with_the_almanac")
+async def test_a_new_provider_is_its_file_and_one_word(tmp_path: Path) -> None:
+    """Searched by default, with time limits and errors as all others; `almanac.py` beside this is all of it."""
+    async with loopback_almanac([200, 429]) as url:
+        providers = build({"ALMANAC_BASE_URL": url}, tmp_path)
+
+        hits = await providers["almanac"].search(SearchQuery("high tides"), limit=5, scope=LOCAL)
+        with pytest.raises(ProviderRateLimited) as caught:
+            await providers["almanac"].search(SearchQuery("high tides"), limit=5, scope=LOCAL)
+
+        await adapters.search.close_providers(providers)
+    assert list(providers) == [*KEYLESS, "almanac"]
+    assert [(hit.provider, hit.url, hit.title, hit.rank) for hit in hits] == [
+        ("almanac", "https://almanac.test/high", "Of high", 0),
+        ("almanac", "https://almanac.test/tides", "Of tides", 1),
+    ]
+    assert caught.value.retry_after_s == 7
+    assert "The almanac is asked too often" in caught.value.user_message
+
+
+@pytest.mark.usefixtures("with_the_almanac")
+def test_a_new_provider_brings_its_own_limit(tmp_path: Path) -> None:
+    """It holds at its own host, what the operator says everywhere; without its address there is none (S003-08)."""
+    at_home = shared_rates({"ALMANAC_BASE_URL": "https://www.almanac.test"})
+    at_a_mirror = shared_rates({"ALMANAC_BASE_URL": "http://127.0.0.1:1"})
+    as_told = shared_rates({"ALMANAC_BASE_URL": "http://127.0.0.1:1", "GORKD_SEARCH_RATES": "almanac=5/1"})
+
+    with pytest.raises(SetupError, match="almanac, which needs an address in ALMANAC_BASE_URL"):
+        build({"GORKD_PROVIDERS": "almanac"}, tmp_path)
+
+    assert at_home["almanac"] == CallRate(2, 1.0, burst=1)
+    assert "almanac" not in at_a_mirror
+    assert as_told["almanac"].calls == 5
+
+
+@asynccontextmanager
+async def loopback_almanac(statuses: Sequence[int]) -> AsyncIterator[str]:
+    """Answers with a page for each word; a status for each request, in order."""
+    left = iter(statuses)
+
+    async def answer(request: web.Request) -> web.Response:
+        words = request.query["words"].split()
+        pages = [{"address": f"https://almanac.test/{word}", "title": f"Of {word}"} for word in words]
+        return web.json_response({"pages": pages}, status=next(left), headers={"Retry-After": "7"})
+
+    app = web.Application()
+    app.router.add_get("/find", answer)
+    async with TestServer(app) as server:
+        yield str(server.make_url("/find"))
 
 
 async def test_files_serve_other_tenants_only_when_the_operator_names_them(tmp_path: Path) -> None:
@@ -114,49 +175,3 @@ async def test_warming_up_reads_the_folders_and_asks_nobody(tmp_path: Path) -> N
     assert index.execute("select count(*) from files").fetchone() == (1,)
     assert {"tavily", "exa_py"} <= set(sys.modules)
     index.close()
-
-
-@pytest.mark.parametrize(
-    ("url", "expected"),
-    [
-        ("http://a.test", "http://a.test/w/api.php"),
-        ("http://a.test/", "http://a.test/w/api.php"),
-        ("http://a.test/wiki/api.php", "http://a.test/wiki/api.php"),
-    ],
-)
-def test_a_bare_origin_gets_the_services_path(url: str, expected: str) -> None:
-    """A base URL may be the origin or the whole address."""
-    assert with_path(url, "/w/api.php") == expected
-
-
-@pytest.mark.parametrize(
-    ("url", "expected"),
-    [
-        ("https://export.arxiv.org/api/query", True),
-        ("https://arxiv.org", True),
-        ("https://notarxiv.org", False),
-        ("http://127.0.0.1:80/arxiv.org", False),
-    ],
-)
-def test_published_limits_hold_for_the_services_own_host(url: str, expected: bool) -> None:
-    """A mirror has limits of its own, which nobody published."""
-    assert is_public(url, "arxiv.org") is expected
-
-
-@pytest.mark.parametrize(
-    ("public_url", "contact"),
-    [
-        ("https://gorkd.example", "https://gorkd.example"),
-        ("", "self-hosted"),
-        ("https://x.test/\r\nX-Evil: 1", "self-hosted"),
-        ("https://bücher.test", "self-hosted"),
-    ],
-    ids=["given", "not given", "header injection", "not ASCII"],
-)
-def test_the_user_agent_names_the_program_and_its_operator(public_url: str, contact: str) -> None:
-    """The keyless services ask for a name and a way to reach the operator."""
-    agent = user_agent({"GORKD_PUBLIC_URL": public_url})
-
-    assert agent.startswith("gorkd/")
-    assert contact in agent
-    assert agent.isprintable()

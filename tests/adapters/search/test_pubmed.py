@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 import pytest
 
 from adapters.search.pubmed import PubmedSearch
+from adapters.search.service import Surroundings
 from core.errors import ProviderGarbled, ProviderRejected
 from core.job import LOCAL
 from core.source import SearchFilters, SearchHit, SearchQuery, SourceKind
@@ -33,7 +34,7 @@ TRIAL = Document(
 async def ask(
     world: SearchWorld, question: str, *, limit: int = 5, filters: SearchFilters = NO_FILTERS, key: str = ""
 ) -> list[SearchHit]:
-    pubmed = PubmedSearch(agent="gorkd/test", base_url=world.base_url("pubmed"), api_key=key)
+    pubmed = PubmedSearch(world.base_url("pubmed"), Surroundings(), api_key=key)
     try:
         return list(await pubmed.search(SearchQuery(question, filters), limit=limit, scope=LOCAL))
     finally:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
-from adapters.search.settings import Surroundings
+from adapters.search.service import Surroundings
 from adapters.search.tavily import MAX_QUERY_CHARS, TavilySearch, build
 from core.errors import SetupError
 from core.job import LOCAL
@@ -21,7 +20,7 @@ NEAP = Document("https://neap.test/moon", "Neap tides", "Neap tides follow the q
 
 
 def make_tavily(world: SearchWorld) -> TavilySearch:
-    tavily = build(world.env("tavily"), Surroundings(data_dir=Path()))
+    tavily = build(world.env("tavily"), Surroundings())
     assert tavily is not None
     return tavily
 
@@ -79,7 +78,7 @@ def test_without_a_key_there_is_no_tavily(monkeypatch: pytest.MonkeyPatch) -> No
     """The SDK would go on without a key, and read the process's own environment for one."""
     monkeypatch.setenv("TAVILY_API_KEY", "from-the-process")
 
-    built = build({"TAVILY_API_KEY": "  "}, Surroundings(data_dir=Path()))
+    built = build({"TAVILY_API_KEY": "  "}, Surroundings())
 
     assert built is None
 
@@ -97,7 +96,7 @@ def test_without_a_key_there_is_no_tavily(monkeypatch: pytest.MonkeyPatch) -> No
 def test_wrong_settings_name_their_variable_and_not_the_key(env: dict[str, str], named: str) -> None:
     """An operator reads which variable to mend; a secret is in no message."""
     with pytest.raises(SetupError) as caught:
-        build(env, Surroundings(data_dir=Path()))
+        build(env, Surroundings())
 
     assert named in str(caught.value)
     assert "tvly" not in str(caught.value)

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from adapters.search.service import Surroundings
 from adapters.search.wikipedia import MAX_ARTICLES, WikipediaSearch
 from core.errors import ProviderError, ProviderRateLimited
 from core.evidence.independence import same_voice
@@ -32,7 +33,7 @@ TIDE = Document(
 async def ask(
     world: SearchWorld, question: str, *, limit: int = 5, filters: SearchFilters = NO_FILTERS
 ) -> list[SearchHit]:
-    wikipedia = WikipediaSearch(agent=AGENT, base_url=world.base_url("wikipedia"))
+    wikipedia = WikipediaSearch(world.base_url("wikipedia"), Surroundings(agent=AGENT))
     try:
         return list(await wikipedia.search(SearchQuery(question, filters), limit=limit, scope=LOCAL))
     finally:

@@ -26,7 +26,7 @@ from core.deps import Deps
 from core.errors import ModelUnavailable
 from core.findings.results import ALL_MODES
 from core.job import LOCAL, ResearchJob, ResearchRequest, Scope
-from core.library.pictures import PaperViews
+from core.library.pages import PaperViews
 from core.page_links import PageLinks
 from core.ports import ChatDelta, ChatRequest, ProviderStrength
 from core.researcher import Researcher

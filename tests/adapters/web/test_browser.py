@@ -18,8 +18,7 @@ from playwright.async_api import Browser, Page, expect
 
 from adapters.pages.pdf import extract_pdf
 from core.events import Event, Json
-from core.findings.results import ALL_MODES
-from core.findings.telling import TITLES
+from core.findings.results import ALL_MODES, TITLES
 from core.job import LOCAL, JobStatus, ResearchJob, Scope
 from core.presentation import wording
 from core.steering import Steering

@@ -9,7 +9,7 @@ import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
 from core.job import LOCAL, Scope
-from core.library.pictures import PaperViews
+from core.library.pages import PaperViews
 from core.page_links import PaperPlace
 from tests.adapters.web.serving import web_app
 from tests.core.cats import written

@@ -9,10 +9,9 @@ from dataclasses import replace
 
 import pytest
 
-from core.deep.completeness import check_completeness
+from core.deep.checklist import check_completeness, refine_question
 from core.deep.facts import process_results
-from core.deep.queries import generate_queries
-from core.deep.refine import refine_question
+from core.deep.searching import generate_queries
 from core.deep.state import ChecklistItem, Coverage, DeepState, RefinedQuestion, Round
 from core.errors import ModelTimeout
 from core.ports import ChatDelta, ChatRequest

@@ -34,7 +34,7 @@ from core.evidence.judge import (
     read_rulings,
     request_rulings,
 )
-from core.llm import estimate_tokens
+from core.llm.prices import estimate_tokens
 from core.ports import ChatRequest
 from tests.fakes import FakeModel, is_control
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.evidence.vetoes import Force, find_vetoes, says_same
+from core.evidence.alignment import Force
+from core.evidence.vetoes import find_vetoes, says_same
 
 TOWNS = "In 1950 the Lund works employed 80 smiths, whereas the Ystad works employed 35 smiths."
 LIVES = "Voss was born in Malmo in 1871 and Hart was born in Bergen in 1868."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.events import Event
-from core.findings.telling import Telling
+from core.findings.results import Telling
 from core.job import JobStatus
 from core.presentation.progress import Progress
 from core.snapshot import Snapshot

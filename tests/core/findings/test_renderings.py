@@ -16,8 +16,7 @@ from adapters.chat.slack.message import SlackMessage
 from adapters.chat.slack.render import SlackVoice
 from adapters.web.code import highlighted
 from core.answer import JobResult
-from core.findings.files import code_files
-from core.findings.viewing import FoundItem, read_view
+from core.findings.viewing import FoundItem, code_files, read_view
 from core.job import ResearchJob
 from core.presentation.document import answer_markdown, findings_markdown
 from tests.core.findings.pages import LONG, TICKED

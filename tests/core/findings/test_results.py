@@ -13,7 +13,7 @@ from core.findings.results import (
     normalise_modes,
     read_findings,
 )
-from core.findings.standing import level_of
+from core.findings.source_priority import level_of
 
 CODE = "```python\nimport json\nimport yaml\nimport torch\n```"
 FOUND = ImplementationResult("https://a.example", f"Loads a file.\n\n{CODE}\n\nDependencies: pip install pyyaml")

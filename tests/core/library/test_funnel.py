@@ -16,6 +16,7 @@ from core.job import LOCAL
 from core.library.calibration import STAGE_1, STAGE_2, Cosines, calibration_pairs, measure
 from core.library.funnel import (
     Shelves,
+    WatchedLibrary,
     papers_of,
     search_content_index_filtered,
     search_summary_index,
@@ -24,7 +25,6 @@ from core.library.funnel import (
 )
 from core.library.indexing import index_paper
 from core.library.paper import Index, PaperChunk, SearchResult
-from core.library.watched import WatchedLibrary
 from tests.core.library.samples import TEXTS, TIDES, YEAST, shelve
 from tests.fakes import MemoryTraceLog, tracing
 from tests.records import memory_library

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from core.chunking import SectionType
 from core.errors import ModelTimeout, ModelUnavailable
 from core.job import LOCAL, Scope
-from core.library.adding import Added
 from core.library.desk import LibraryDesk
 from core.library.indexing import mend
 from core.library.ingest import Ingestion, PaperRecord, PaperUnreadable
 from core.library.paper import Index, Paper
+from core.library.words import Added
 from core.runner import DirectSteps, run_job
 from core.section.keys import assign_keys
 from tests.core.library.samples import ABSTRACT, PAPER, Finder, Reader

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from core.library.references import HEADING, cited_papers, format_reference, format_research_result
+from core.library.paper import HEADING, cited_papers, format_reference, format_research_result
 from tests.core.library.samples import TIDES, YEAST
 
 

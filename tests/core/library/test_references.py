@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 
 from core.library.funnel import search_content_index_filtered, search_summary_index
-from core.library.references import format_research_result
+from core.library.paper import format_research_result
 from tests.core.library.samples import TIDES, YEAST
 
 ANSWER = "Yeast ferments [2402.00002v1, page 2]. Tides rise [2401.00001v1, page 1] and fall [2401.00001v1, page 3]."

@@ -10,8 +10,8 @@ from hypothesis import given
 from core.answer import Confidence, JobResult
 from core.answer_files import AnswerFile
 from core.checks import CheckedClaim, checks_json
-from core.deep.card import Card, CardItem
 from core.deep.state import Coverage
+from core.deep.viewing import Card, CardItem
 from core.job import JobError, ResearchJob
 from core.presentation import wording
 from core.presentation.card import AnswerCard, CardButton, answer_card, first_quotes, progress_card

@@ -14,7 +14,7 @@ from core.errors import ModelUnavailable
 from core.job import LOCAL
 from core.library.funnel import Shelves
 from core.library.paper import Index, PaperChunk
-from core.memo import RememberingModel
+from core.llm.memo import RememberingModel
 from core.section.evidence import NEUTRAL_SCORE, Evidence, Searched, search_evidence, select_final
 from tests.core.section.samples import PAPERS, Hashing, items, model, shelve, summaries
 from tests.fakes import FakeModel, make_deps, make_job

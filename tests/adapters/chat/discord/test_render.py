@@ -17,8 +17,8 @@ from adapters.chat.discord.render import DiscordVoice, sources_text
 from adapters.chat.discord.view import view_of
 from adapters.chat.fitting import units
 from core.answer import Confidence, RemovedSentence
-from core.deep.card import Card, CardItem
 from core.deep.state import Coverage
+from core.deep.viewing import Card, CardItem
 from core.job import Scope
 from core.page_links import PageLinks
 from core.presentation import wording

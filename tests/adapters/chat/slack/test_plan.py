@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from adapters.chat.slack.blocks import actions, button
 from adapters.chat.slack.plan import Plan, passed_sentences, read_plan, sentence_text
 from adapters.chat.slack.poster import Mark
-from core.deep.card import Card, CardItem
 from core.deep.state import Coverage
+from core.deep.viewing import Card, CardItem
 from core.job import JobStatus
 from core.snapshot import Snapshot
 from tests.golden.strategies import texts

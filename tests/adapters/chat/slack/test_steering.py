@@ -10,8 +10,8 @@ import pytest
 from adapters.chat.slack.render import SlackVoice
 from adapters.chat.slack.translate import read_options
 from core.answer import Confidence
-from core.deep.card import Card, CardItem
 from core.deep.state import Coverage
+from core.deep.viewing import Card, CardItem
 from core.errors import InvalidQuery
 from core.job import LOCAL
 from core.presentation import wording

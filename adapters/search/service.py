@@ -1,0 +1,189 @@
+"""What a provider declares of its service (who it is, where it is at home, how often it may be asked), and what it is
+built from: time limits, proxies, the environment.
+
+Each provider keeps its own small settings model beside its code and reads it here from the mapping it is handed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Annotated, TypeVar
+from urllib.parse import urlsplit, urlunsplit
+
+from pydantic import AfterValidator, BaseModel, SecretStr, ValidationError
+
+from adapters.proxies import DIRECT, Proxies
+from core.config import SearchSettings
+from core.errors import SetupError
+from core.limited import CallRate
+from core.ports import Clock
+
+MARGIN = 0.9  # of a time limit, so that our own error arrives before the caller gives up
+TURNS_TO_CONNECT = 20  # of the event loop: about ten with a name to look up, and some are longer than others
+RATES = "GORKD_SEARCH_RATES"
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class Service:
+    """All that is particular to one service but its code.
+
+    `name` is the word in `GORKD_PROVIDERS`, `label` the one people read. `url_variable` moves it elsewhere;
+    `key_variable` is "" where the service knows no key. `rate` is the published limit (`rate_with_key`, where a key
+    changes it), which holds below `domain`; of a service without one for all processes together, wherever it
+    runs. `at_once` are the calls that
+    one process has under way together. `needs` says what a provider without it lacks; "" is its key. `hints` are
+    what to do about an HTTP status, where this service means something special.
+    """
+
+    name: str
+    label: str
+    url_variable: str
+    key_variable: str = ""
+    domain: str = ""
+    rate: CallRate | None = None
+    rate_with_key: CallRate | None = None
+    at_once: int = 8
+    needs: str = ""
+    hints: Mapping[int, str] = field(default_factory=dict)
+
+    def published_rate(self, env: Mapping[str, str]) -> CallRate | None:
+        """None at a mirror: its limits nobody published."""
+        url = env.get(self.url_variable, "").strip()
+        if url and self.domain and not self.is_at_home(url):
+            return None
+        has_key = bool(env.get(self.key_variable, "").strip())
+        return (self.rate_with_key if has_key else None) or self.rate
+
+    def is_at_home(self, url: str) -> bool:
+        """Whether `url` is the service's own host, below `domain`."""
+        host = urlsplit(url).hostname or ""
+        return bool(self.domain) and (host == self.domain or host.endswith("." + self.domain))
+
+
+def rates_of(services: Iterable[Service], env: Mapping[str, str]) -> dict[str, CallRate]:
+    """The rate of each service that has one: what the operator set in `GORKD_SEARCH_RATES`, else what is published.
+
+    Raises `SetupError` when the setting cannot be read.
+    """
+    known = {service.name: service for service in services}
+    rates = {name: rate for name, service in known.items() if (rate := service.published_rate(env)) is not None}
+    for entry in filter(None, map(str.strip, env.get(RATES, "").split(","))):
+        name, rate = _read_rate(entry)
+        if name not in known or rate is None:
+            raise SetupError(f"{RATES}: {entry!r} is no rate; write for example tavily=100/60 for 100 calls a minute.")
+        rates[name] = rate
+    return rates
+
+
+def _read_rate(entry: str) -> tuple[str, CallRate | None]:
+    """`tavily=100/60`: calls in so many seconds, a fifth of them at once."""
+    name, _, rate = entry.partition("=")
+    calls, _, seconds = rate.partition("/")
+    try:
+        count, period_s = int(calls), float(seconds)
+    except ValueError:
+        count, period_s = 0, 0.0
+    is_rate = count >= 1 and math.isfinite(period_s) and period_s > 0
+    return name.strip(), CallRate(count, period_s, burst=max(count // 5, 1)) if is_rate else None
+
+
+@dataclass(frozen=True)
+class TimeLimits:
+    """Seconds for one whole search and for reaching the server at all."""
+
+    search_s: float = 10.0 * MARGIN
+    connect_s: float = 2.0 * MARGIN
+
+    @classmethod
+    def of(cls, search: SearchSettings) -> TimeLimits:
+        return cls(search.provider_timeout_s * MARGIN, search.connect_timeout_s * MARGIN)
+
+    async def to_connect_s(self) -> float:
+        """`connect_s` at rest. A loop that is late itself may not say of a server that it was late, so it waits for
+        as many of its turns as connecting takes.
+        """
+        loop = asyncio.get_running_loop()
+        began_at = loop.time()
+        await asyncio.sleep(0)
+        return min(self.connect_s + TURNS_TO_CONNECT * (loop.time() - began_at), self.search_s)
+
+
+DEFAULT_LIMITS = TimeLimits()
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What a provider is built from besides its own settings.
+
+    `default_files` are the folders that local search reads when `GORKD_FILES` is not set; `is_named` says that the
+    operator listed the provider in `GORKD_PROVIDERS`; `rates` are by a service's name; `agent` names the program.
+    """
+
+    data_dir: Path = Path()
+    default_files: Sequence[Path] = ()
+    limits: TimeLimits = DEFAULT_LIMITS
+    is_named: bool = False
+    proxies: Proxies = DIRECT
+    rates: Mapping[str, CallRate] = field(default_factory=dict)
+    agent: str = "gorkd"
+    clock: Clock = lambda: datetime.now(UTC)
+
+    def rate_at(self, service: Service, url: str) -> CallRate | None:
+        """What one process keeps to by itself: None at a mirror."""
+        return self.rates.get(service.name) if service.is_at_home(url) else None
+
+
+def read_settings(model: type[Model], env: Mapping[str, str]) -> Model:
+    """The model's own variables out of `env`, blank ones counting as unset. Raises `SetupError`."""
+    wanted = {str(field.alias) for field in model.model_fields.values()}
+    given = {name: env[name].strip() for name in wanted if env.get(name, "").strip()}
+    try:
+        return model.model_validate(given)
+    except ValidationError as exc:
+        problems = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in exc.errors(include_input=False))
+        raise SetupError(f"search settings: {problems}") from exc
+
+
+def user_agent(env: Mapping[str, str]) -> str:
+    """Names the program and where its operator can be found, as the keyless services ask callers to do."""
+    try:
+        release = version("gorkd")
+    except PackageNotFoundError:
+        release = "0"
+    contact = env.get("GORKD_PUBLIC_URL", "").strip()
+    if not (contact.isascii() and contact.isprintable() and contact):
+        contact = "self-hosted research assistant"
+    return f"gorkd/{release} ({contact})"
+
+
+def with_path(url: str, default_path: str) -> str:
+    """`url` without a trailing slash; a bare origin gets the path of the public service."""
+    parts = urlsplit(url)
+    path = parts.path.rstrip("/") or default_path
+    return urlunsplit((parts.scheme, parts.netloc, path, parts.query, ""))
+
+
+def _check_url(url: str) -> str:
+    parts = urlsplit(url)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise ValueError(f"{url!r} is not an http(s) address")
+    return url.rstrip("/")
+
+
+def _check_key(key: SecretStr) -> SecretStr:
+    text = key.get_secret_value()
+    if not text.isascii() or not text.isprintable() or " " in text:
+        raise ValueError("the key has characters that no key has; copy it again")
+    return key
+
+
+WebAddress = Annotated[str, AfterValidator(_check_url)]
+ApiKey = Annotated[SecretStr, AfterValidator(_check_key)]

@@ -1,0 +1,191 @@
+"""One question to a language model: the call, what is read of its answer, the second try, what it cost.
+
+Whatever asks a model for an object asks here; the model comes in as a port.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
+
+from core.answer import ModelUsage
+from core.errors import GorkdError, ModelGarbled, ModelRateLimited, ModelTimeout, ModelUnavailable
+from core.events import Json
+from core.growing_json import read_object
+from core.llm.prices import estimate_usage
+from core.ports import ChatDelta, ChatModel, ChatRequest, ToolCall
+
+T = TypeVar("T")
+MAX_RETRY_WAIT_S = 10.0  # told to wait longer than this, failing now is kinder than a silent pause
+
+
+def strict(properties: Mapping[str, Json]) -> dict[str, Json]:
+    """A JSON schema of an object with exactly these fields, as structured output wants it."""
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "required": list(properties),
+        "properties": dict(properties),
+    }
+
+
+@dataclass
+class Heard:
+    """What has come of an answer until now, as `ChatDelta` has it; none of it is lost, however the answer ends."""
+
+    text: str = ""
+    usage: ModelUsage | None = None
+    calls: tuple[ToolCall, ...] = ()
+    is_cut: bool = False
+    notes: tuple[str, ...] = ()
+
+    def take(self, delta: ChatDelta) -> None:
+        self.text += delta.text
+        self.usage = delta.usage or self.usage
+        self.calls += delta.calls
+        self.is_cut = delta.is_cut or self.is_cut
+        self.notes += delta.notes
+
+    def cost(self, request: ChatRequest) -> ModelUsage:
+        """As the endpoint says; estimated where it does not."""
+        return self.usage or estimate_usage(request, self.text)
+
+
+@dataclass(frozen=True)
+class Completion:
+    """`is_cut` says that it ends where the limit of tokens was."""
+
+    text: str
+    usage: ModelUsage
+    is_cut: bool = False
+    calls: tuple[ToolCall, ...] = ()
+
+
+async def complete(
+    model: ChatModel,
+    request: ChatRequest,
+    *,
+    heard: Heard | None = None,
+    hear: Callable[[ChatDelta], None] | None = None,
+) -> Completion:
+    """The whole answer of one call, which `heard` has as far as it came; `hear` is told of all that comes.
+
+    Usage is estimated when the model reports none. Raises `ModelError`.
+    """
+    heard = heard or Heard()
+    async for delta in model.stream(request):
+        heard.take(delta)
+        if hear is not None:
+            hear(delta)
+    return Completion(heard.text, heard.cost(request), heard.is_cut, heard.calls)
+
+
+@dataclass(frozen=True)
+class Told(Generic[T]):
+    """What was read of an answer. Where nothing could be, `value` is None, `unread` the error that this is, and
+    `text` what stood there instead.
+    """
+
+    value: T | None
+    text: str
+    usage: tuple[ModelUsage, ...]
+    is_cut: bool = False
+    unread: ModelGarbled | None = None
+
+
+async def ask_model(
+    model: ChatModel,
+    request: ChatRequest,
+    read: Callable[[Mapping[str, Json]], T | None],
+    *,
+    within_s: float = math.inf,
+    is_once: bool = False,
+    hear: Callable[[ChatDelta], None] | None = None,
+) -> Told[T]:
+    """What `read` takes from the object that the model answers with, None where it is of no use.
+
+    Asked once more after a retryable error, with the schema in words after an answer that could not be read, and for
+    twice as many tokens after one that was cut; then what is complete of it will do, as it will at once where it
+    `is_once`. `hear` is told of all that comes. Raises `ModelError` only where the model did not answer, or not
+    `within_s`: whoever asks has a last resort for an answer that cannot be read.
+    """
+    attempt, heard, usage = request, Completion("", ModelUsage()), list[ModelUsage]()
+    loop = asyncio.get_running_loop()
+    ends_at, tries = loop.time() + within_s, 0
+
+    def value_of(text: str) -> T | None:
+        fields = read_object(text, request.schema, takes_part=is_once or tries > 1)
+        return None if fields is None else read(fields)
+
+    async def once() -> T:
+        nonlocal attempt, heard, tries
+        tries += 1
+        tried, attempt = attempt, request
+        try:
+            heard = await complete(model, replace(tried, accepts=lambda text: value_of(text) is not None), hear=hear)
+            usage.append(heard.usage)
+            value = value_of(heard.text)
+            if value is None:
+                raise ModelGarbled(f"no {request.schema_name} in {len(heard.text)} characters", user_message=UNREADABLE)
+        except ModelGarbled:
+            attempt = with_more_tokens(request) if heard.is_cut else asked_in_words(request)
+            raise
+        return value
+
+    value, unread = None, None
+    try:
+        async with asyncio.timeout_at(None if within_s == math.inf else ends_at):
+            value = await retry_once(once, remaining_s=lambda: 0.0 if is_once else ends_at - loop.time())
+    except TimeoutError as exc:
+        late = f"no {request.purpose} in {within_s:.0f} s"
+        raise ModelTimeout(late, user_message="The model took too long.") from exc
+    except ModelGarbled as exc:
+        tries += 1  # there is no other: what is complete of it will do
+        value = value_of(heard.text)
+        unread = exc if value is None else None
+    return Told(value, heard.text, tuple(usage), heard.is_cut, unread)
+
+
+UNREADABLE = "The model's answer could not be read; please try again."
+
+
+def asked_in_words(request: ChatRequest) -> ChatRequest:
+    """The same with its schema stated in the prompt, which a model follows whose endpoint ignores schemas."""
+    return replace(request, in_words=True)
+
+
+def with_more_tokens(request: ChatRequest) -> ChatRequest:
+    """The same for an answer that was cut at its limit."""
+    return replace(request, max_tokens=2 * request.max_tokens)
+
+
+async def retry_once(
+    call: Callable[[], Awaitable[T]],
+    *,
+    delay_s: float = 0.5,
+    remaining_s: Callable[[], float] = lambda: math.inf,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> T:
+    """`call()`, and once more after a retryable error (S003-23); then its error stands.
+
+    Waits `delay_s`, or as long as a rate limit asks. There is no second try when that is more than
+    `MAX_RETRY_WAIT_S` or than what `remaining_s()` leaves of the job's time.
+    """
+    try:
+        return await call()
+    except GorkdError as exc:
+        wait_s = _wait_before_retry_s(exc, delay_s)
+        if not exc.retryable or wait_s > MAX_RETRY_WAIT_S or wait_s >= remaining_s():
+            raise
+    await sleep(wait_s)
+    return await call()
+
+
+def _wait_before_retry_s(exc: GorkdError, delay_s: float) -> float:
+    if isinstance(exc, ModelGarbled):
+        return 0.0  # it answered: there is nothing to wait for
+    asked_s = exc.retry_after_s if isinstance(exc, ModelRateLimited | ModelUnavailable) else None
+    return delay_s if asked_s is None else max(asked_s, delay_s)

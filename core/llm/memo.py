@@ -1,0 +1,103 @@
+"""What a job has paid for is kept by key, so that a step that runs again after a crash does not pay twice."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from hashlib import sha256
+from typing import TypeVar
+
+from core.codec import decode, encode
+from core.errors import StoreError
+from core.growing_json import read_object
+from core.llm.ask_model import Heard, complete
+from core.ports import ChatDelta, ChatModel, ChatRequest, JobMemo
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+
+async def remembered(memo: JobMemo, job_id: str, key: str, kind: type[T], pay: Callable[[], Awaitable[T]]) -> T:
+    """What is kept under `key`, else what `pay` gives, kept. A memo that fails costs a repetition, never the step."""
+    kept = await _find(memo, job_id, key, kind)
+    if kept is not None:
+        return kept
+    value = await pay()
+    await _keep(memo, job_id, key, value)
+    return value
+
+
+class RememberingModel:
+    """A model whose accepted answers are kept for the job; what was interrupted or of no use is asked for again."""
+
+    def __init__(self, model: ChatModel, memo: JobMemo, job_id: str) -> None:
+        self._model, self._memo, self._job_id = model, memo, job_id
+
+    @property
+    def name(self) -> str:
+        return self._model.name
+
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
+        key = f"model:{request.purpose}:{_digest(request)}"
+        kept = await _find(self._memo, self._job_id, key, Heard)
+        if kept is not None:
+            yield ChatDelta(kept.text, kept.usage, kept.calls, kept.is_cut, kept.notes)
+            return
+        deltas: asyncio.Queue[ChatDelta | None] = asyncio.Queue()
+        reading = asyncio.create_task(self._read(request, key, deltas))
+        try:
+            while (delta := await deltas.get()) is not None:
+                yield delta
+            await reading
+        finally:
+            reading.cancel()
+            await asyncio.gather(reading, return_exceptions=True)
+
+    async def _read(self, request: ChatRequest, key: str, deltas: asyncio.Queue[ChatDelta | None]) -> None:
+        """To its end, and keep it: whoever judges the sentences meanwhile is slower than the model."""
+        heard = Heard()
+        try:
+            await complete(self._model, request, heard=heard, hear=deltas.put_nowait)
+            if _is_accepted(request, heard):
+                await _keep(self._memo, self._job_id, key, heard)
+        finally:
+            deltas.put_nowait(None)
+
+
+def _is_accepted(request: ChatRequest, heard: Heard) -> bool:
+    """As whoever asked says; else an object where one was asked for, and anything at all where none was."""
+    if request.accepts is not None:
+        return request.accepts(heard.text)
+    if request.schema and not request.tools:
+        return read_object(heard.text, request.schema) is not None
+    return bool(heard.text.strip() or heard.calls)
+
+
+async def _find(memo: JobMemo, job_id: str, key: str, kind: type[T]) -> T | None:
+    """None also where the memo fails, or has what another version wrote."""
+    try:
+        text = await memo.get(job_id, key)
+        return None if text is None else decode(text, kind)
+    except StoreError as exc:
+        log.warning("memo not read", extra={"entry": _entry(key), "error": str(exc)})
+        return None
+
+
+async def _keep(memo: JobMemo, job_id: str, key: str, value: object) -> None:
+    try:
+        await memo.put(job_id, key, encode(value))
+    except StoreError as exc:
+        log.warning("memo not kept", extra={"entry": _entry(key), "error": str(exc)})
+
+
+def _entry(key: str) -> str:
+    """`search`, `page`, `model`: what a key says more is what somebody asked."""
+    return key.partition(":")[0]
+
+
+def _digest(request: ChatRequest) -> str:
+    said = [text for turn in request.turns for text in (*(call.arguments for call in turn.calls), *turn.results)]
+    asked = (request.system, request.user, request.schema_name, str(request.max_tokens), str(request.in_words))
+    parts = (*asked, *said)
+    return sha256("\x1f".join(parts).encode("utf-8", "replace")).hexdigest()
