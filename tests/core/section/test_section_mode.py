@@ -377,6 +377,14 @@ async def test_section_whose_text_cannot_be_read_is_made_of_what_the_evidence_sa
     assert FROM_SUMMARIES in result.answer.limitations
 
 
+async def test_sentence_that_the_writer_repeats_is_shown_once() -> None:
+    """S003-14: small models write in circles."""
+    _, _, result = await written(model(f"{MOON} {MOON} {MOON} {WIND} {MOON}"))
+
+    assert view(result)["section_text"] == f"{MOON} {WIND}"
+    assert len(result.answer.claims) == 2
+
+
 async def test_section_that_was_cut_ends_with_its_last_whole_sentence() -> None:
     _, _, result = await written(model("", section=json.dumps({"text": f"{MOON} The sun adds half as mu"})[:-2]))
 
