@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from core.answer import ModelUsage, RemovedSentence
 from core.errors import ModelError, ModelGarbled
@@ -31,7 +31,7 @@ from core.sentences import split_sentences
 from core.source import Source
 from core.stages.prompting import WRITING_TEMPERATURE, fenced, language_name
 from core.work import Work
-from core.writing import before_of, is_repeated, settle
+from core.writing import before_of, settle
 
 _MAX_PROSE_TOKENS = 2500
 _TOKENS_A_SENTENCE = 120
@@ -88,10 +88,12 @@ class Writer:
         grounder = await asyncio.to_thread(self._grounder)
         judged: list[Judged] = []
         end = 0
-        for place, (sentence, text) in enumerate(zip(sentences, texts, strict=True), start=self.first_place):
+        for at, (sentence, text) in enumerate(zip(sentences, texts, strict=True)):
             gap = draft[end : sentence.start]
             end = sentence.end
-            if text and not is_repeated(replace(sentence, text=text), judged):
+            is_repeated = sentence.asserts and text in texts[:at]  # small models write in circles
+            if text and not is_repeated:
+                place = self.first_place + at
                 before = before_of(judged, "detail", text, gap)
                 judged.append(grounder.propose("detail", place, text, gap=gap, asserts=sentence.asserts, before=before))
         judged, is_checked = await self._settled(judged, grounder)
