@@ -78,6 +78,7 @@ class Answer:
     has_thought: bool = False
     is_begun: bool = False
     looked_at: int = 0
+    end: str = ""  # of all that came, thoughts and what is held back included
 
     @property
     def is_all_thought(self) -> bool:
@@ -106,6 +107,7 @@ class Answer:
         Raises `ModelGarbled` when the answer outgrows any answer.
         """
         self.texts.append(text)
+        self.end = (self.end + piece.text)[-4 * LOOK_EVERY :]
         self.is_begun = self.is_begun or bool(piece.text)
         self.has_thought = self.has_thought or piece.is_thought
         self.length += len(piece.text)
@@ -123,7 +125,7 @@ class Answer:
             raise ModelGarbled(f"more than {MAX_ANSWER_CHARS} characters of answer", user_message=GARBLED)
         if self.length >= self.looked_at + LOOK_EVERY:
             self.looked_at = self.length
-            if repeats_itself("".join(self.texts[-LOOK_EVERY * 4 :])):
+            if repeats_itself(self.end):
                 raise ModelGarbled("the model repeats itself without end", user_message=GARBLED)
 
     def check_ending(self, endpoint: Endpoint) -> None:

@@ -82,7 +82,9 @@ async def process_results(state: DeepState, sources: Sequence[Source], deps: Dep
         within_s=within_s,
     )
     found = [_read(row) for row in rows(said.fields.get("facts"))][: settings.max_facts_per_round]
-    if not said.fields:
+    known_ids = {source.id for source in readable}
+    is_noise = bool(found) and not any(entry.text and entry.source_id in known_ids for entry in found)
+    if not said.fields or is_noise:
         found = await asyncio.to_thread(_quoted, state, readable)
     facts = await asyncio.to_thread(_bind, state, found, readable)
     return NewFacts(facts=tuple(facts), usage=said.usage)
@@ -109,7 +111,7 @@ def _read(row: Mapping[str, Json]) -> _Found:
 
 
 def _quoted(state: DeepState, sources: Sequence[Source]) -> list[_Found]:
-    """For a model that gave nothing readable: sentences of the sources that answer the question, as they stand."""
+    """For a model that gave nothing readable, or nothing of any source: sentences that answer, as they stand."""
     quoted = quote_answer(state.refined.question, sources)
     return [_Found(entry.text, (), entry.source_id, entry.text) for entry in (*quoted.summary, *quoted.detail)]
 

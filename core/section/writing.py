@@ -89,10 +89,12 @@ class Writer:
         grounder = await asyncio.to_thread(self._grounder)
         judged: list[Judged] = []
         end = 0
-        for place, (sentence, text) in enumerate(zip(sentences, texts, strict=True), start=self.first_place):
+        for at, (sentence, text) in enumerate(zip(sentences, texts, strict=True)):
             gap = draft[end : sentence.start]
             end = sentence.end
-            if text:
+            is_repeated = sentence.asserts and text in texts[:at]  # small models write in circles
+            if text and not is_repeated:
+                place = self.first_place + at
                 before = before_of(judged, "detail", text, gap)
                 judged.append(grounder.propose("detail", place, text, gap=gap, asserts=sentence.asserts, before=before))
         judged, is_checked = await self._settled(judged, grounder)

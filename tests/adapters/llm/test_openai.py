@@ -364,6 +364,16 @@ async def test_connection_that_was_closed_meanwhile_is_opened_anew(drops, is_ans
     assert len(asked) == (drops + 1 if is_answered else 3)
 
 
+@pytest.mark.parametrize("begins", ['{"summary": "', ""], ids=["in JSON", "in prose where JSON was asked for"])
+async def test_answer_that_goes_in_circles_is_not_read_to_its_end(begins):
+    """S003-23: a small model writes on until its tokens are used up, a minute for nothing."""
+    async with openai_world(
+        begins + "It is written in a formal style, but it is not what you asked for. " * 60
+    ) as world:
+        with pytest.raises(ModelGarbled, match="repeats itself"):
+            await answer_of(world)
+
+
 async def test_cancelling_drops_the_call():
     """`CancelledError` passes, and the endpoint is not left writing for nobody."""
     async with openai_world(Fault(text=ANSWER, hang_after=2)) as world:

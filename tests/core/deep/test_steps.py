@@ -114,15 +114,33 @@ async def test_an_answer_that_cannot_be_read_is_asked_for_once_more():
     assert (refined.question, refined.checklist, len(refined.usage)) == (QUESTION, (QUESTION,), 2)
 
 
-async def test_facts_that_cannot_be_read_are_quoted_instead():
-    """N-05: a model that answers no JSON costs the wording of the facts, not the round."""
-    deps = deep_deps(model=scripted(facts="I found a lot."))
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "I found a lot.",
+        '{"facts": [{"fact": "4", "items": ["4"], "source": "127.0.0.8", "quote": "5"}]}',
+        '{"facts": [{"fact": "", "items": [], "source": "1", "quote": ""}]}',
+    ],
+    ids=["no JSON", "noise", "empty"],
+)
+async def test_facts_that_cannot_be_read_are_quoted_instead(answer: str):
+    """N-05: a model that answers no JSON, or noise, costs the wording of the facts, not the round."""
+    deps = deep_deps(model=scripted(facts=answer))
     source = make_source(1, page_text(SOUND[0]))
 
     found = await process_results(replace(STATE, last_number=1), [source], deps, within_s=5)
 
     assert found.facts
     assert all(fact.evidence.quote in source.content and not fact.items for fact in found.facts)
+
+
+async def test_no_facts_are_no_facts():
+    """S002-10: a model that finds nothing in the pages is believed."""
+    source = make_source(1, page_text(SOUND[0]))
+
+    found = await process_results(STATE, [source], deep_deps(model=scripted(facts='{"facts": []}')), within_s=5)
+
+    assert found.facts == ()
 
 
 async def test_coverage_that_cannot_be_read_leaves_the_items_as_they_were():

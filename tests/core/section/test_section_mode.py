@@ -377,6 +377,18 @@ async def test_section_whose_text_cannot_be_read_is_made_of_what_the_evidence_sa
     assert FROM_SUMMARIES in result.answer.limitations
 
 
+async def test_sentence_that_the_writer_repeats_is_judged_and_shown_once() -> None:
+    """S003-14: small models write in circles."""
+    circling, plain = model(f"{MOON} {MOON} {MOON} {WIND} {MOON}"), model(f"{MOON} {WIND}")
+
+    _, _, result = await written(circling)
+    await written(plain)
+
+    assert view(result)["section_text"] == f"{MOON} {WIND}"
+    asked, once = ([call.user.count("<claim>") for call in chat.calls("check")] for chat in (circling, plain))
+    assert asked == once
+
+
 async def test_section_that_was_cut_ends_with_its_last_whole_sentence() -> None:
     _, _, result = await written(model("", section=json.dumps({"text": f"{MOON} The sun adds half as mu"})[:-2]))
 
