@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
-from adapters.chat.slack.client import NotInstalled
+from adapters.chat.slack.client import FAULTS, NotInstalled
 from adapters.chat.slack.threads import Remembered
 from adapters.chat.slack.translate import PLATFORM, Payload, tenant_of
 from core.delivery import Address
@@ -126,7 +126,7 @@ class Inbox:
             await self.openers[letter.kind](letter.body)
         except NotInstalled:
             _log.info("letter of a team that has removed the app")
-        except GorkdError as error:
+        except (GorkdError, *FAULTS) as error:  # records or Slack are away, which passes
             _log.warning("letter not opened yet", extra={"kind": letter.kind, "error": str(error)})
             return
         except Exception:  # noqa: BLE001 -- a chat's process boundary: nobody waits for this task

@@ -93,6 +93,7 @@ async def test_what_a_process_left_is_opened_by_the_next():
     ("error", "times", "opened"),
     [
         pytest.param(StoreError("away"), 2 * TRIES, 2 * TRIES + 1, id="records that are away for long"),
+        pytest.param(TimeoutError(), 2 * TRIES, 2 * TRIES + 1, id="a Slack that is away for long"),
         pytest.param(RuntimeError("odd"), 1, 2, id="what broke once"),
         pytest.param(RuntimeError("odd"), 2 * TRIES, TRIES, id="what always breaks"),
         pytest.param(NotInstalled("T1"), 2, 1, id="a team that has gone"),
