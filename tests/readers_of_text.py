@@ -60,6 +60,7 @@ from core.findings.parsing import parse_research_result, read_output
 from core.findings.report import split_sections
 from core.growing_json import PartialJson, parse_object
 from core.injection import instructions_in
+from core.job import LOCAL
 from core.library.ingest import published_of
 from core.library.paper import cited_papers
 from core.library.states import read_command
@@ -92,7 +93,6 @@ from core.terms import question_terms, terms, words
 from core.text.language import detect_language
 from core.urls import ascii_host, canonical_url, is_web_url
 from core.writing import is_settled
-from tests.bots.test_ready import LOCAL
 from tests.fakes import make_source
 
 Reader = Callable[[str], object]
