@@ -1,6 +1,6 @@
 """Small real tries of what an installation is made of, for `gorkd doctor`.
 
-Each function makes one `Probe` (core/checkup.py). None of them changes anything, and none says a secret.
+Each function makes one `Probe` (core/pipeline/checkup.py). None of them changes anything, and none says a secret.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from time import perf_counter
 from adapters.proxies import DIRECT, Proxies
 from adapters.secrets import TOKEN_FILE
 from adapters.web.settings import TRUSTS_LOCAL, WebSettings
-from core.answer import ModelUsage
-from core.budget import Budget, require_price
-from core.checkup import Doubt, Probe
-from core.errors import SetupError
-from core.events import Json
-from core.growing_json import parse_object
-from core.job import LOCAL
 from core.llm.ask_model import complete
 from core.llm.prices import AS_OF, Prices, cost_usd
-from core.ports import ChatModel, ChatRequest, EmbeddingModel, SearchProvider
-from core.source import SearchQuery
+from core.model.answer import ModelUsage
+from core.model.errors import SetupError
+from core.model.events import Json
+from core.model.job import LOCAL
+from core.model.ports import ChatModel, ChatRequest, EmbeddingModel, SearchProvider
+from core.model.source import SearchQuery
+from core.pipeline.checkup import Doubt, Probe
+from core.tenancy.budget import Budget, require_price
+from core.text.growing_json import parse_object
 
 MODEL_TIMEOUT_S = 15.0
 CONNECT_TIMEOUT_S = 5.0

@@ -16,7 +16,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.utils import floatToGoString
 
-from core.telemetry import Measurement
+from core.model.telemetry import Measurement
 
 logger = logging.getLogger(__name__)
 

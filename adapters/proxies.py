@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address, ip_network
 from urllib.parse import urlsplit
 
-from core.errors import SetupError
+from core.model.errors import SetupError
 
 
 @dataclass(frozen=True)

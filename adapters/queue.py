@@ -10,9 +10,9 @@ import logging
 from collections.abc import Awaitable, Callable
 from functools import partial
 
-from core.errors import QueueFull
-from core.job import ResearchJob
-from core.telemetry import job_id_var
+from core.model.errors import QueueFull
+from core.model.job import ResearchJob
+from core.model.telemetry import job_id_var
 
 logger = logging.getLogger(__name__)
 

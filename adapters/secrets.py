@@ -13,7 +13,7 @@ import secrets
 from collections.abc import Mapping
 from pathlib import Path
 
-from core.errors import SetupError, StoreError
+from core.model.errors import SetupError, StoreError
 
 FILE_NAME, TOKEN_FILE = "secret", "token"
 MIN_CHARS = 16  # of a secret that somebody chose; the made one has 43

@@ -12,12 +12,12 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
 from adapters.cli.app import build_app
-from core.errors import GorkdError
+from core.model.errors import GorkdError
 
 if TYPE_CHECKING:  # what a command needs is imported when it is called
     from adapters.cli.operating import Operating
     from bots.config import BotSettings
-    from core.researcher import Researcher
+    from core.pipeline.researcher import Researcher
 
 log = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from dotenv import dotenv_values
 from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from core.errors import SetupError
+from core.model.errors import SetupError
 
 PROJECT = Path(__file__).resolve().parent.parent
 

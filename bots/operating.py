@@ -13,15 +13,15 @@ from adapters.cli.operating import Chatting, Kept, Operating
 from adapters.logs import configure_logging
 from adapters.proxies import Proxies
 from bots.config import BotSettings, environment, read_settings, secrets_in
-from core.answer import JobResult
-from core.checkup import Finding, Probe, Trials, examine
-from core.errors import GorkdError, SetupError
-from core.forgetting import Forgotten, Whose, forget
-from core.job import JobStatus
 from core.library.desk import LibraryDesk
+from core.model.answer import JobResult
+from core.model.errors import GorkdError, SetupError
+from core.model.job import JobStatus
+from core.model.telemetry import Silence
+from core.pipeline.checkup import Finding, Probe, Trials, examine
 from core.presentation.render import job_json
 from core.settings.desk import SettingsDesk
-from core.telemetry import Silence
+from core.tenancy.forgetting import Forgotten, Whose, forget
 
 
 def build_operating() -> Operating:
@@ -39,8 +39,8 @@ def build_operating() -> Operating:
 async def open_kept() -> AsyncIterator[Kept]:
     """Raises `SetupError`."""
     from adapters.durable.archive import JournalArchive
+    from adapters.durable.journal import DurableSettings
     from adapters.durable.queue import DurableQueue
-    from adapters.durable.settings import DurableSettings
     from bots.processes import page_links
     from bots.records import open_records
     from bots.wiring import utc_now
@@ -80,9 +80,8 @@ async def open_kept() -> AsyncIterator[Kept]:
 @asynccontextmanager
 async def open_library() -> AsyncIterator[LibraryDesk]:
     """Raises `SetupError`."""
-    from bots.library import library_desk
     from bots.records import open_records
-    from bots.wiring import utc_now
+    from bots.wiring import library_desk, utc_now
 
     env, settings = _surroundings()
     async with AsyncExitStack() as stack:
@@ -103,8 +102,7 @@ async def open_settings() -> AsyncIterator[SettingsDesk]:
 @asynccontextmanager
 async def open_chatting() -> AsyncIterator[Chatting]:
     """Raises `SetupError`."""
-    from bots.library import open_talks
-    from bots.wiring import open_house
+    from bots.wiring import open_house, open_talks
 
     env, settings = _surroundings()
     async with open_house(env, settings, grace_s=0.0) as house, open_talks(env, house) as talks:
@@ -182,10 +180,10 @@ async def _vendor_probes(env: Mapping[str, str], settings: BotSettings, stack: A
     from adapters.llm.openai import build_chat, build_mode_chats
     from adapters.search import build_providers, close_providers
     from bots.config import default_files
-    from core.budget import Budget
-    from core.config import Settings
     from core.llm.prices import read_prices
+    from core.model.config import Settings
     from core.modes import MODES
+    from core.tenancy.budget import Budget
 
     probes: list[Probe] = []
     try:

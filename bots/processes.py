@@ -15,20 +15,29 @@ from aiohttp import web
 
 from adapters.chat.connecting import run_by_itself
 from adapters.secrets import TOKEN_FILE, kept_token, signing_keys
-from adapters.web.listening import web_runner
+from adapters.web.app import web_runner
 from adapters.web.monitor import serve_metrics
-from adapters.web.peers import is_loopback
-from adapters.web.settings import TRUSTS_LOCAL, WebSettings
+from adapters.web.settings import TRUSTS_LOCAL, WebSettings, is_loopback
 from bots.config import BotSettings
 from bots.wiring import GRACE_S, House, open_house, utc_now
-from core.errors import SetupError
 from core.library.pages import PaperViews
-from core.page_links import PageLinks
+from core.model.errors import SetupError
+from core.presentation.page_links import PageLinks
 
 if TYPE_CHECKING:
     from adapters.chat.connecting import ChatDeps
     from adapters.chat.live import ChatTurns
     from adapters.web.preview import Preview
+import json
+from collections.abc import Sequence
+
+from adapters.chat.discord.payload import view_of
+from adapters.chat.discord.render import DiscordVoice
+from adapters.chat.slack.render import SlackVoice
+from adapters.web.preview import Preview
+from core.model.answer import JobResult
+from core.model.job import ResearchJob
+from core.model.source import Source
 
 log = logging.getLogger(__name__)
 _SLACK_MARKS = ("SLACK_BOT_TOKEN", "SLACK_APP_TOKEN", "SLACK_CLIENT_ID", "SLACK_CLIENT_SECRET")
@@ -225,7 +234,7 @@ def _refuse_wrong_discord(env: Mapping[str, str]) -> None:
 @asynccontextmanager
 async def _chat_deps(env: Mapping[str, str], house: House, turns: ChatTurns) -> AsyncIterator[ChatDeps]:
     from adapters.chat.connecting import ChatDeps
-    from bots.library import open_talks
+    from bots.wiring import open_talks
 
     links = page_links(env, house.settings)
     async with open_talks(env, house) as talks:
@@ -289,7 +298,7 @@ def _slack_turns(house: House) -> Iterator[ChatTurns]:
 def _slack_installing(app: web.Application, env: Mapping[str, str], house: House) -> AbstractAsyncContextManager[None]:
     from adapters.chat.slack.bot import serve_installing
     from adapters.chat.slack.settings import SlackSettings
-    from adapters.web.notice import notice_page
+    from adapters.web.faults import notice_page
 
     links = page_links(env, house.settings)
     return serve_installing(app, SlackSettings.from_env(env), notice_page, links=links, tenancy=house.tenancy)
@@ -299,7 +308,6 @@ def _previews(env: Mapping[str, str], house: House) -> Mapping[str, Preview]:
     """What the chats would show, for `/jobs/{id}/preview`; none unless it is asked for."""
     if env.get("GORKD_PREVIEW") != "1":
         return {}
-    from bots.previews import chat_previews
 
     return chat_previews(page_links(env, house.settings))
 
@@ -307,3 +315,22 @@ def _previews(env: Mapping[str, str], house: House) -> Mapping[str, Preview]:
 def page_links(env: Mapping[str, str], settings: BotSettings) -> PageLinks:
     """Raises `SetupError`."""
     return PageLinks(WebSettings.from_env(env).public_url, signing_keys(env, settings.data), utc_now)
+
+
+# What the chats would be sent for a job, for the page that draws it: the renderers' own payloads, as JSON
+
+
+def chat_previews(links: PageLinks) -> Mapping[str, Preview]:
+    """By platform. Needs a running event loop, as discord.py's views do."""
+
+    def slack(job: ResearchJob, result: JobResult | None, sources: Sequence[Source]) -> str:
+        message = SlackVoice(links).outcome(job, result, sources)
+        threaded = {"blocks": message.threaded.blocks} if message.threaded else None
+        return json.dumps({"text": message.text, "blocks": message.blocks, "threaded": threaded})
+
+    def discord(job: ResearchJob, result: JobResult | None, sources: Sequence[Source]) -> str:
+        message = DiscordVoice(links).outcome(job, result, sources)
+        view = view_of(message)
+        return json.dumps({"embeds": [message.embed.to_dict()], "components": view.to_components() if view else []})
+
+    return {"slack": slack, "discord": discord}

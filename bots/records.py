@@ -37,22 +37,17 @@ from adapters.records.tenants import (
 from adapters.records.traces import SqlSpending, SqlTraceLog, SqlTraceStore, SqlUsageLog
 from adapters.secrets import SecretBox
 from bots.config import BotSettings
-from core.attachments import Attachments
-from core.budget import Spending
-from core.delivery import Deliveries, OpenMessages, ShownMessages
-from core.departures import Departures
-from core.errors import SetupError
-from core.feedback import Ratings
-from core.forgetting import Archive, Register
-from core.heartbeats import Heartbeats
 from core.library.paper import Library
 from core.library.states import Conversations
-from core.limits import RateLimits, SingleFlight
-from core.page_links import Revocations
-from core.ports import (
+from core.model.answer import Ratings
+from core.model.attachments import Attachments
+from core.model.delivery import Deliveries, OpenMessages, ShownMessages
+from core.model.errors import SetupError
+from core.model.ports import (
     AnswerCache,
     Clock,
     EventLog,
+    Heartbeats,
     JobMemo,
     JobStore,
     OneTimeStates,
@@ -62,12 +57,17 @@ from core.ports import (
     TokenStore,
     Turns,
 )
-from core.readiness import TryOut
+from core.model.steering import SteeringStore
+from core.pipeline.checkup import TryOut
+from core.pipeline.limits import RateLimits, SingleFlight
+from core.pipeline.trace import TraceStore
+from core.pipeline.tracing import TraceLog
+from core.presentation.page_links import Revocations
 from core.settings.desk import SettingsStore
-from core.steering import SteeringStore
-from core.trace import TraceStore
-from core.tracing import TraceLog
-from core.usage import UsageLog
+from core.tenancy.budget import Spending
+from core.tenancy.departures import Departures
+from core.tenancy.forgetting import Archive, Register
+from core.tenancy.usage import UsageLog
 
 if TYPE_CHECKING:
     from adapters.records.postgres import PostgresDatabase

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 
 from bots.config import read_settings
 from bots.wiring import open_house
-from core.errors import GorkdError
 from core.findings.parsing import parse_research_result
 from core.findings.results import (
     DEFAULT_TOP_K,
@@ -25,7 +24,8 @@ from core.findings.results import (
     normalise_modes,
 )
 from core.findings.viewing import read_view
-from core.job import Depth, JobStatus, ResearchRequest
+from core.model.errors import GorkdError
+from core.model.job import Depth, JobStatus, ResearchRequest
 from core.presentation.wording import failure_sentence
 
 __all__ = [

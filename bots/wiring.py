@@ -6,7 +6,7 @@ import asyncio
 import logging
 import secrets
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -14,49 +14,60 @@ from functools import partial
 from typing import Literal
 
 from adapters.durable.archive import JournalArchive
+from adapters.durable.journal import DurableSettings
 from adapters.durable.queue import DurableQueue
-from adapters.durable.settings import DurableSettings
 from adapters.llm.embeddings import build_embeddings
 from adapters.llm.openai import build_chat, build_check, build_mode_chats
 from adapters.llm.web_search import build_web_search
+from adapters.logs import Redactor
 from adapters.metrics import PrometheusRecorder
 from adapters.pages import WebPages
 from adapters.queue import InProcessQueue
 from adapters.search import build_providers, close_providers, shared_rates, warm_up_providers
 from bots.config import BotSettings, default_files, secrets_in
-from bots.observing import observed
 from bots.records import Records, open_records
-from core.admission import Admission
-from core.answer import ModelUsage
-from core.backlog import watch_backlog
-from core.budget import Budget, require_price
-from core.config import CacheSettings, Settings, patient
-from core.delivery import OpenMessages
-from core.departures import Leaving, Tenancy
-from core.deps import Deps
-from core.embedding import RememberingEmbeddings
 from core.evidence.authority import read_kinds
-from core.forgetting import Archive, Forgotten, Retention, Whose, forget, keep_sweeping, keep_sweeping_tenants
-from core.heartbeats import Heartbeats
-from core.job import TERMINAL_STATUSES, JobError, JobStatus, Tenant
+from core.library.desk import LibraryDesk
+from core.library.funnel import WatchedLibrary
+from core.library.ingest import Ingestion
+from core.library.pages import PaperViews
+from core.library.paper import Library
+from core.library.session import LibraryTalks
 from core.library.states import Conversations
-from core.limited import LimitedSearch
-from core.limits import RateLimits
+from core.llm.embedding import RememberingEmbeddings
 from core.llm.prices import cost_usd, read_prices
+from core.model.answer import ModelUsage
+from core.model.config import CacheSettings, SearchSettings, Settings, patient
+from core.model.delivery import OpenMessages
+from core.model.job import TERMINAL_STATUSES, JobError, JobStatus, Tenant
+from core.model.ports import WEB_SEARCH, ChatModel, Heartbeats, JobQueue, warm_up
 from core.modes import MODES
-from core.page_links import Revocations
-from core.ports import WEB_SEARCH, ChatModel, JobQueue, warm_up
+from core.pipeline.checkup import Readiness, watch_backlog
+from core.pipeline.deps import Deps
+from core.pipeline.limits import LimitedSearch, RateLimits
+from core.pipeline.rehearsal import rehearse
+from core.pipeline.researcher import Researcher
+from core.pipeline.runner import DirectSteps, run_job
+from core.pipeline.tracing import TraceLog
+from core.pipeline.watching import (
+    WatchedModel,
+    WatchedPages,
+    WatchedRecorder,
+    WatchedSearch,
+    WatchedWebSearch,
+    open_tracer,
+)
+from core.presentation.page_links import Revocations
 from core.presentation.wording import SOMETHING_BROKE
-from core.quotas import Quota
-from core.readiness import Readiness
-from core.rehearsal import rehearse
-from core.researcher import Researcher
-from core.runner import DirectSteps, run_job
 from core.settings.desk import SettingsDesk
 from core.settings.tenant import Ceilings
 from core.stages.deliver import deliver_failure
-from core.tracing import TraceLog
-from core.usage import UsageLog
+from core.tenancy.admission import Admission
+from core.tenancy.budget import Budget, require_price
+from core.tenancy.departures import Leaving, Tenancy
+from core.tenancy.forgetting import Archive, Forgotten, Retention, Whose, forget, keep_sweeping, keep_sweeping_tenants
+from core.tenancy.quotas import Quota
+from core.tenancy.usage import UsageLog
 
 log = logging.getLogger(__name__)
 GRACE_S = 30.0  # a stopping process lets running jobs end for this long (G-02)
@@ -263,8 +274,7 @@ async def _working(
     """Run jobs, and look after those of workers that went silent, within the block."""
     from adapters.durable.reaper import Endings, Reaper  # these import DBOS, which fronts do not need at once
     from adapters.durable.slots import WorkerSlot
-    from adapters.durable.steps import DurableSteps
-    from adapters.durable.worker import DurableWorker
+    from adapters.durable.worker import DurableSteps, DurableWorker
 
     async def run(job_id: str) -> None:
         await run_job(job_id, deps, DurableSteps(), is_resumable=True)
@@ -363,3 +373,64 @@ def _open_deps(
         web_model=web_model,
         check_model=check_model,
     )
+
+
+# Putting the recording wrappers around a job's ports, so that `gorkd trace` has something to show
+
+
+@asynccontextmanager
+async def observed(deps: Deps, traces: TraceLog, *, secrets: Iterable[str]) -> AsyncIterator[Deps]:
+    """The same ports, watched; what they noted is written before the block is left. No entry holds a secret."""
+    async with open_tracer(traces, clock=deps.clock, redact=Redactor(secrets).redact) as tracer:
+        recorder = WatchedRecorder(deps.recorder, tracer)
+        prices = deps.settings.prices_usd_per_million
+        yield replace(
+            deps,
+            recorder=recorder,
+            providers={name: WatchedSearch(provider, tracer) for name, provider in deps.providers.items()},
+            pages=WatchedPages(deps.pages, tracer),
+            model=WatchedModel(deps.model, tracer, recorder, prices) if deps.model else None,
+            models={mode: WatchedModel(model, tracer, recorder, prices) for mode, model in deps.models.items()},
+            library=WatchedLibrary(deps.library, tracer),
+            web_model=WatchedWebSearch(deps.web_model, tracer, recorder, prices) if deps.web_model else None,
+        )
+
+
+# The paper library with all it needs: a reader, a finder, a model and an embedder; and its conversations
+
+
+def library_desk(env: Mapping[str, str], library: Library, stack: AsyncExitStack) -> LibraryDesk:
+    """Closed with `stack`. Raises `SetupError`."""
+    from adapters.llm.embeddings import build_embeddings
+    from adapters.llm.openai import build_chat
+    from adapters.pages import WebPages
+    from adapters.pages.papers import PaperFiles, PapersElsewhere
+    from adapters.search import arxiv as arxiv_search
+    from adapters.search import surroundings
+
+    pages, files = WebPages.from_env(env), PaperFiles()
+    arxiv = arxiv_search.build(env, surroundings(env, SearchSettings()))
+    model, embedder = build_chat(env), build_embeddings(env)
+    for part in (pages, files, arxiv, model, embedder):
+        if part is not None:
+            stack.push_async_callback(part.aclose)
+    return LibraryDesk(
+        Ingestion(library, files, utc_now, model, embedder),
+        PapersElsewhere(pages, arxiv.look_up, arxiv.find_papers, arxiv=arxiv.site),
+    )
+
+
+@asynccontextmanager
+async def open_talks(env: Mapping[str, str], house: House) -> AsyncIterator[LibraryTalks]:
+    """Raises `SetupError`."""
+    from adapters.pages.papers import PagePictures
+
+    async with AsyncExitStack() as stack:
+        painter = PagePictures()
+        stack.push_async_callback(painter.aclose)
+        desk = library_desk(env, house.deps.library, stack)
+        views = PaperViews(house.deps.library, painter)
+        yield LibraryTalks(
+            house.researcher, desk, house.conversations, views, house.deps.clock,
+            open_messages=house.open_messages, rules=house.tenancy.settings,
+        )  # fmt: skip

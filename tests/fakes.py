@@ -19,21 +19,21 @@ from adapters.records.library import SqlLibrary
 from adapters.records.limits import MemorySingleFlight
 from adapters.records.sql import Tables
 from adapters.records.traces import SqlTraceStore
-from core.answer import ModelUsage
-from core.attachments import Attachment, AttachmentUnreadable
-from core.codec import decode, encode
-from core.config import SearchSettings, Settings
-from core.deps import Deps
-from core.errors import FetchError, PageStatus, StoreError
 from core.evidence.judge import CONTROLS
-from core.job import LOCAL, JobStatus, ResearchJob, ResearchRequest, Scope
-from core.ports import ChatDelta, ChatModel, ChatRequest, ProviderStrength
-from core.source import Page, SearchHit, SearchQuery, Source, SourceMetadata
+from core.model.answer import ModelUsage
+from core.model.attachments import Attachment, AttachmentUnreadable
+from core.model.codec import decode, encode
+from core.model.config import SearchSettings, Settings
+from core.model.errors import FetchError, PageStatus, StoreError
+from core.model.job import LOCAL, JobStatus, ResearchJob, ResearchRequest, Scope
+from core.model.ports import ChatDelta, ChatModel, ChatRequest, ProviderStrength
+from core.model.source import Page, SearchHit, SearchQuery, Source, SourceMetadata
+from core.model.telemetry import Measurement, job_id_var
+from core.pipeline.deps import Deps
+from core.pipeline.tracing import TraceEntry
+from core.pipeline.watching import Tracer, open_tracer
 from core.stages.intake import parse_intent
-from core.telemetry import Measurement, job_id_var
-from core.tracing import TraceEntry
-from core.usage import Period, Usage, UsageKey
-from core.watching import Tracer, open_tracer
+from core.tenancy.usage import Period, Usage, UsageKey
 from tests.records import BOX, SCRATCH, MemoryTables
 
 T = TypeVar("T")

@@ -29,18 +29,12 @@ from adapters.pages.html import extract_html
 from adapters.pages.robots import RobotsRules
 from adapters.search import queries as search_queries
 from adapters.search.hits import clean_line, clean_text, is_web_address, strip_tags
-from adapters.web.code import highlighted
 from adapters.web.preview import discord_markdown, mrkdwn
+from adapters.web.prose import highlighted, quoted, safe_link
 from adapters.web.prose import prose as web_prose
-from adapters.web.prose import quoted, safe_link
-from core.answer import Claim, Evidence, Verdict
-from core.answer_key import normalise_question
-from core.chunking import chunk_text
-from core.conversation import Turn, needs_context, read_reply, standalone_by_rules
 from core.deep.searching import checked_pubmed_query, plain_words
-from core.evidence.alignment import align
 from core.evidence.answering import expected_answer
-from core.evidence.authority import registrable_domain
+from core.evidence.authority import pmid_of, registrable_domain
 from core.evidence.citations import keep_markers, parse_markers, rewrite_markers, strip_markers
 from core.evidence.conflicts import find_conflicts
 from core.evidence.differences import find_difference
@@ -48,51 +42,55 @@ from core.evidence.grounding import Grounder
 from core.evidence.judge import read_rulings
 from core.evidence.passages import PassageIndex
 from core.evidence.quoting import cited, quote_answer
+from core.evidence.rules.alignment import align
+from core.evidence.rules.vetoes import find_vetoes
+from core.evidence.rules.words import read, tokenize
 from core.evidence.same_question import read_question, veto
 from core.evidence.verbatim import quotations_in, verify_quote
-from core.evidence.vetoes import find_vetoes
-from core.evidence.words import read, tokenize
 from core.findings.code import check_code, code_blocks, dependencies_of, prose_of, split_fences, without_code
 from core.findings.composing import code_parts, with_addresses
 from core.findings.opening import addresses_in as model_addresses
 from core.findings.opening import with_plain_addresses
 from core.findings.parsing import parse_research_result, read_output
 from core.findings.report import split_sections
-from core.growing_json import PartialJson, parse_object
-from core.injection import instructions_in
-from core.job import LOCAL
 from core.library.ingest import published_of
 from core.library.paper import cited_papers
 from core.library.states import read_command
 from core.library.talk import slug
 from core.library.words import read_addition, read_words
-from core.links import without_addresses, without_foreign_links
 from core.llm.prices import estimate_tokens
-from core.markers import Grammar, brackets
+from core.model.answer import Claim, Evidence, Verdict
+from core.model.job import LOCAL
+from core.model.steering import read_steering
 from core.modes import read_modes
 from core.modes.check import split_claims
-from core.passages import passage_terms, select_passages, split_passages
+from core.pipeline.conversation import Turn, needs_context, read_reply, standalone_by_rules
 from core.presentation.bibliography import names_in
 from core.presentation.latex import latex_text
 from core.presentation.render import cut, marked_text, one_line, printable
-from core.quality import pmid_of
 from core.section.asking import asks_for_section, is_order
 from core.section.brief import read_brief
 from core.section.prose import Quotations, with_keys, with_labels
 from core.section.sections import sections_in
-from core.sentences import code_spans, split_sentences
 from core.settings.fields import FIELDS, read_setting
 from core.settings.tenant import DEFAULTS
+from core.stages.cache import normalise_question
 from core.stages.given import addresses_in
 from core.stages.given import without_addresses as without_given_addresses
 from core.stages.intake import parse_intent, read_query, read_quoted
 from core.stages.plan import keywords
 from core.stages.prompting import fenced, passage_tokens
-from core.steering import read_steering
-from core.terms import question_terms, terms, words
+from core.stages.writing import is_settled
+from core.text.chunking import chunk_text
+from core.text.growing_json import PartialJson, parse_object
+from core.text.injection import instructions_in
 from core.text.language import detect_language
-from core.urls import ascii_host, canonical_url, is_web_url
-from core.writing import is_settled
+from core.text.links import without_addresses, without_foreign_links
+from core.text.markers import Grammar, brackets
+from core.text.passages import passage_terms, select_passages, split_passages
+from core.text.sentences import code_spans, split_sentences
+from core.text.terms import question_terms, terms, words
+from core.text.urls import ascii_host, canonical_url, is_web_url
 from tests.fakes import make_source
 
 Reader = Callable[[str], object]

@@ -20,8 +20,8 @@ from adapters.records.library import SqlLibrary
 from adapters.records.sql import Dialect, Row, Sql, Values
 from adapters.records.sqlite import SqliteConnection, _migrate
 from adapters.secrets import SecretBox
-from core.errors import StoreError
-from core.job import ResearchJob
+from core.model.errors import StoreError
+from core.model.job import ResearchJob
 
 T = TypeVar("T")
 

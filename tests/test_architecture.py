@@ -9,10 +9,10 @@ from typing import TypeVar
 
 import pytest
 
-from core.deps import Deps
-from core.job import JobStatus, ResearchRequest
-from core.researcher import Researcher
-from core.runner import run_job
+from core.model.job import JobStatus, ResearchRequest
+from core.pipeline.deps import Deps
+from core.pipeline.researcher import Researcher
+from core.pipeline.runner import run_job
 from tests.core.cats import QUESTION, TRUSTED, cat_search
 from tests.fakes import Idle, Journal, make_deps
 

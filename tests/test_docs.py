@@ -19,11 +19,11 @@ from typer.testing import CliRunner
 
 from adapters.cli import build_app
 from bots.__main__ import PROCESSES, open_researcher, operating, run_mcp, run_process
-from core.injection import instructions_in
-from core.job import LOCAL
+from core.model.job import LOCAL
+from core.model.source import SearchQuery
 from core.modes import MODES
 from core.presentation.render import job_json
-from core.source import SearchQuery
+from core.text.injection import instructions_in
 from tests.adapters.web.conformity import description
 from tests.fakes import make_job
 from tests.golden import samples

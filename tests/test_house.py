@@ -47,7 +47,7 @@ def test_only_bots_read_the_environment(floor: str):
 
 @pytest.mark.parametrize("room", ["core", "adapters/records", "adapters/web"])
 def test_no_rule_or_query_names_the_tenants_of_a_platform(room: str):
-    """What a tenant's text means is said once (`Tenant` in core/job.py), so that a third platform needs no change."""
+    """What a tenant's text means is said once (`Tenant`, core/model/job.py): a third platform needs no change."""
     files = list(ROOT.glob(f"{room}/**/*.py"))
     named = [
         f"{path.name}:{node.lineno}"

@@ -13,8 +13,8 @@ import pytest_asyncio
 
 from bots.config import read_settings
 from bots.wiring import House, open_house
-from core.job import ResearchRequest
-from core.source import Source
+from core.model.job import ResearchRequest
+from core.model.source import Source
 from tests.loopback.openai_responders import GullibleModel
 from tests.loopback.openai_world import openai_world
 from tests.loopback.search_corpus import Document

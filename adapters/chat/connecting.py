@@ -12,15 +12,15 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from core.errors import SetupError
+from core.model.errors import SetupError
 
 if TYPE_CHECKING:
     from adapters.chat.live import ChatTurns
-    from core.delivery import OpenMessages
-    from core.departures import Tenancy
     from core.library.session import LibraryTalks
-    from core.page_links import PageLinks
-    from core.researcher import Researcher
+    from core.model.delivery import OpenMessages
+    from core.pipeline.researcher import Researcher
+    from core.presentation.page_links import PageLinks
+    from core.tenancy.departures import Tenancy
 
 
 RETRY_S = (1.0, 5.0, 15.0, 60.0)  # between tries while a platform is away; the last is repeated

@@ -10,21 +10,21 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from core.conversation import Reply, ReplyKind, read_reply
-from core.job import TERMINAL_STATUSES, ResearchJob
+from core.model.job import TERMINAL_STATUSES, ResearchJob
+from core.model.steering import Steering, read_steering
+from core.pipeline.conversation import Reply, ReplyKind, read_reply
 from core.presentation import wording
-from core.steering import Steering, read_steering
 
 if TYPE_CHECKING:
     from adapters.chat.taking_away import TakingAway
-    from core.answer import ResearchAnswer
-    from core.delivery import Address
-    from core.researcher import Researcher
-    from core.source import Source
+    from core.model.answer import ResearchAnswer
+    from core.model.delivery import Address
+    from core.model.source import Source
+    from core.pipeline.researcher import Researcher
 
 Renewal = Literal["retry", "ask_again", "refresh", "improve", "deeper", "start_deep"]
 
-# What each word asks for, by the kind core/conversation.py reads it as. The rest is said below.
+# What each word asks for, by the kind core/pipeline/conversation.py reads it as. The rest is said below.
 _RENEWS: dict[ReplyKind, Renewal] = {
     "retry": "retry", "again": "ask_again", "improve": "improve", "deeper": "deeper",
 }  # fmt: skip

@@ -16,11 +16,11 @@ from typing import Protocol, TypeVar
 
 from adapters.chat.live import RENEW_EVERY_S, ChatTurns, LivingMessages, tried
 from adapters.chat.reply import Pace, Reply
-from core.delivery import Address
-from core.errors import GorkdError
 from core.library import wording as library_wording
 from core.library.session import LibraryTalks, Said, Speaker, Tell, waiting_at
 from core.library.words import Addition, Incoming
+from core.model.delivery import Address
+from core.model.errors import GorkdError
 from core.presentation import wording
 from core.presentation.render import one_line
 

@@ -18,19 +18,19 @@ from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from adapters.chat.reply import AddressDead, FilesRefused, Pace, Reply, StoppedByPerson, Voice
-from core.answer_files import AnswerFile
-from core.attachments import Attachment
-from core.delivery import Address, Delivery
-from core.errors import GorkdError, JobNotFound, StoreError
-from core.job import TERMINAL_STATUSES, JobStatus, ResearchJob, ResearchRequest, Scope
 from core.library.session import Waiting
+from core.model.answer import AnswerFile
+from core.model.attachments import Attachment
+from core.model.delivery import Address, Delivery
+from core.model.errors import GorkdError, JobNotFound, StoreError
+from core.model.job import TERMINAL_STATUSES, JobStatus, ResearchJob, ResearchRequest, Scope
+from core.model.ports import Turns
 from core.modes import files_of
-from core.ports import Turns
+from core.pipeline.snapshot import Snapshot
 from core.presentation import wording
-from core.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from core.researcher import Researcher
+    from core.pipeline.researcher import Researcher
 
 TURN = timedelta(seconds=120)  # longer than an upload and an edit may take together (reply.py)
 RENEW_EVERY_S = 30.0

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from core.answer import JobResult
-from core.answer_files import AnswerFile
-from core.delivery import Address
-from core.job import ResearchJob
-from core.snapshot import Snapshot
-from core.source import Source
+from core.model.answer import AnswerFile, JobResult
+from core.model.delivery import Address
+from core.model.job import ResearchJob
+from core.model.source import Source
+from core.pipeline.snapshot import Snapshot
 
 Payload_contra = TypeVar("Payload_contra", contravariant=True)
 Payload_co = TypeVar("Payload_co", covariant=True)

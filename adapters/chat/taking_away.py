@@ -7,11 +7,11 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from core.delivery import Address
-from core.errors import GorkdError
+from core.model.delivery import Address
+from core.model.errors import GorkdError
 
 if TYPE_CHECKING:
-    from core.researcher import Researcher
+    from core.pipeline.researcher import Researcher
 
 LOOK_EVERY_S = 5.0  # for what other processes forget, as `gorkd forget` does
 TAKE_S = 60.0  # one message; a platform may ask to wait

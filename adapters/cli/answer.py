@@ -16,14 +16,14 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from core.answer import Conflict, JobResult, ResearchAnswer
 from core.evidence.citations import MARKS
-from core.job import ResearchJob
 from core.library.paper import content_of
+from core.model.answer import Conflict, JobResult, ResearchAnswer
+from core.model.job import ResearchJob
+from core.model.source import Source
 from core.presentation import wording
 from core.presentation.card import AnswerCard, answer_card
 from core.presentation.render import cut, marked_section, marks_legend, one_line, printable
-from core.source import Source
 
 MAX_COLUMNS = 96  # longer lines are hard to follow
 QUOTE_CHARS = 220  # enough to recognise the passage

@@ -13,16 +13,15 @@ import typer
 from rich.console import Console
 
 from adapters.cli.answer import print_answer, print_sources
-from adapters.cli.running import OpenResearcher, follow, run_command, say_failure
-from adapters.cli.saying import Exit, print_json
-from core.answer import Confidence, JobResult
-from core.errors import InvalidQuery
-from core.job import Depth, JobStatus, ResearchJob, ResearchRequest
+from adapters.cli.running import Exit, OpenResearcher, follow, print_json, run_command, say_failure
+from core.model.answer import Confidence, JobResult
+from core.model.errors import InvalidQuery
+from core.model.job import Depth, JobStatus, ResearchJob, ResearchRequest
+from core.model.source import Source
 from core.modes import DEFAULT_MODE, MODES, check_modes, option_words, read_modes
 from core.modes.options import CONTEXT, DEPTH, FRESH, MODE, ROUNDS, TOP_K
 from core.presentation import wording
 from core.presentation.render import job_json
-from core.source import Source
 
 
 def ask_command(open_researcher: OpenResearcher) -> Callable[..., None]:

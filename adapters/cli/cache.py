@@ -9,10 +9,10 @@ from enum import StrEnum
 import typer
 
 from adapters.cli.operating import Kept, Operating
-from adapters.cli.saying import Exit, print_json, say
-from core.errors import InvalidQuery, JobNotFound
-from core.events import Json
-from core.ports import KeptAnswer
+from adapters.cli.running import Exit, print_json, say
+from core.model.errors import InvalidQuery, JobNotFound
+from core.model.events import Json
+from core.model.ports import KeptAnswer
 from core.presentation import wording
 from core.presentation.render import cut, iso_utc, one_line, printable
 

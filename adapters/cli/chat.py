@@ -17,13 +17,12 @@ from rich.panel import Panel
 from rich.text import Text
 
 from adapters.cli.operating import Chatting, OpenChatting, Operating
-from adapters.cli.running import run_command
-from adapters.cli.saying import Exit, say
-from core.errors import GorkdError, InvalidQuery
-from core.job import LOCAL
+from adapters.cli.running import Exit, run_command, say
 from core.library import wording
 from core.library.paper import shelves_of
 from core.library.session import Said, Speaker
+from core.model.errors import GorkdError, InvalidQuery
+from core.model.job import LOCAL
 from core.presentation.render import one_line, printable
 
 RESULTS = "results"  # below the data folder, as S000 has it

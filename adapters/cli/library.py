@@ -10,17 +10,16 @@ from typing import Annotated
 import typer
 
 from adapters.cli.operating import Operating
-from adapters.cli.running import run_command
-from adapters.cli.saying import Exit, print_json, say
-from adapters.cli.tenants import known_tenant
-from core.answer import JobResult
-from core.errors import GorkdError, InvalidQuery
-from core.events import Json
-from core.job import ResearchJob, Scope
+from adapters.cli.running import Exit, print_json, run_command, say
+from adapters.cli.settings import known_tenant
 from core.library import wording as library_wording
 from core.library.desk import LibraryDesk
 from core.library.ingest import MAX_PAPER_BYTES, Ingested
 from core.library.paper import Paper, format_reference, in_order
+from core.model.answer import JobResult
+from core.model.errors import GorkdError, InvalidQuery
+from core.model.events import Json
+from core.model.job import ResearchJob, Scope
 from core.modes.library import papers_view
 from core.presentation import wording
 from core.presentation.render import one_line, printable

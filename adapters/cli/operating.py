@@ -7,16 +7,16 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.checkup import Finding, Trials
-from core.forgetting import Forgotten, Whose
 from core.library.desk import LibraryDesk
 from core.library.session import LibraryTalks
-from core.page_links import PageLinks, Revocations
-from core.ports import AnswerCache, JobStore, ReuseStore
+from core.model.ports import AnswerCache, JobStore, ReuseStore
+from core.pipeline.checkup import Finding, Trials
+from core.pipeline.trace import TraceStore
+from core.pipeline.tracing import TraceLog
+from core.presentation.page_links import PageLinks, Revocations
 from core.settings.desk import SettingsDesk
-from core.trace import TraceStore
-from core.tracing import TraceLog
-from core.usage import UsageLog
+from core.tenancy.forgetting import Forgotten, Whose
+from core.tenancy.usage import UsageLog
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from rich.live import Live
 from rich.spinner import Spinner
 from rich.text import Text
 
-from core.events import Event
+from core.model.events import Event
+from core.pipeline.snapshot import Snapshot
 from core.presentation import wording
-from core.snapshot import Snapshot
 
 SHOWN_SOURCES = 3  # the latest ones; all stand under the answer
 SHOWN_LINES = 8  # of the answer as it grows, so that the block fits a small terminal

@@ -10,13 +10,12 @@ from typing import Annotated
 
 import typer
 
-from adapters.cli.running import OpenResearcher, follow, run_command, say_failure
-from adapters.cli.saying import Exit, print_json, say
-from core.answer import JobResult
-from core.attachments import MAX_ATTACHMENT_BYTES, Attachment
-from core.errors import InvalidQuery
-from core.events import Json
-from core.job import JobStatus, ResearchRequest
+from adapters.cli.running import Exit, OpenResearcher, follow, print_json, run_command, say, say_failure
+from core.model.answer import JobResult
+from core.model.attachments import MAX_ATTACHMENT_BYTES, Attachment
+from core.model.errors import InvalidQuery
+from core.model.events import Json
+from core.model.job import JobStatus, ResearchRequest
 from core.presentation.render import job_json, one_line, printable
 from core.section.brief import is_brief, read_brief
 from core.section.prose import with_labels

@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import Annotated
 
 import typer
 
 from adapters.cli.operating import Operating
-from adapters.cli.running import run_command
-from adapters.cli.saying import Exit, print_json, say
-from adapters.cli.tenants import known_tenant
-from core.events import Json
+from adapters.cli.running import Exit, print_json, run_command, say
+from core.model.events import Json
 from core.presentation import wording
 from core.presentation.render import iso_utc, printable
 from core.settings.desk import OPERATOR, KeptSettings, SettingChange, SettingsDesk
 from core.settings.fields import FIELDS, GROUPS, read_setting, write_setting
+
+# The option that names a workspace or server: a mistyped one is refused, since nothing would be found for it
+
+
+_TENANT = re.compile(r"local|(?:discord|slack):\S+")
+
+
+def known_tenant(text: str) -> str:
+    """`text` without spaces around it; empty stays empty. Raises `typer.BadParameter` on what names no tenant."""
+    tenant = text.strip()
+    if tenant and not _TENANT.fullmatch(tenant):
+        raise typer.BadParameter(f"“{tenant}” is none; write local, discord:<guild> or slack:<team>.")
+    return tenant
+
 
 LOG_LENGTH = 100
 _Tenant = Annotated[

@@ -13,12 +13,11 @@ from rich.console import Console
 from rich.table import Table
 
 from adapters.cli.operating import Operating
-from adapters.cli.running import run_command
-from adapters.cli.saying import Exit
-from adapters.cli.tenants import known_tenant
+from adapters.cli.running import Exit, run_command
+from adapters.cli.settings import known_tenant
 from core.presentation import wording
 from core.presentation.render import printable
-from core.usage import MAX_DAYS, Period, Usage, UsageKey, cost_words, usage_csv
+from core.tenancy.usage import MAX_DAYS, Period, Usage, UsageKey, cost_words, usage_csv
 
 LEAST_WIDTH = 120  # columns; cut figures say something else than whole ones
 Grouping = Literal["day", "tenant", "both"]

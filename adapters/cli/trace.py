@@ -10,11 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from core.deep.viewing import tool_trace_json, trace_lines
-from core.events import Json
-from core.job import ResearchJob
-from core.presentation.render import iso_utc, one_line
-from core.trace import ToolTrace
-from core.tracing import (
+from core.model.events import Json
+from core.model.job import ResearchJob
+from core.pipeline.trace import ToolTrace
+from core.pipeline.tracing import (
     TraceEntry,
     dollars,
     in_order,
@@ -23,6 +22,7 @@ from core.tracing import (
     what_was_done,
     without_repeats,
 )
+from core.presentation.render import iso_utc, one_line
 
 NO_TRACE = "Nothing was recorded for this job, or its trace is older than 30 days."
 

@@ -10,8 +10,8 @@ from datetime import datetime
 from pathlib import Path
 
 from adapters.durable.queue import DurableQueue
-from core.errors import StoreError
-from core.forgetting import Whose
+from core.model.errors import StoreError
+from core.tenancy.forgetting import Whose
 
 SCRUB_WITHIN_S = 15.0
 _BUSY_TIMEOUT_S = 5.0

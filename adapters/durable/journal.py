@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import logging
 import sqlite3
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
 from dbos import DBOS, DBOSClient, error
+from pydantic import BaseModel, ConfigDict
 from sqlalchemy.exc import SQLAlchemyError
 
 from adapters.durable.serializer import JsonSerializer
-from adapters.durable.settings import DurableSettings
 from adapters.write_ahead import switch_to_write_ahead
-from core.errors import SetupError
+from core.model.errors import SetupError
 
 APPLICATION = "gorkd"
 VERSION = "1"  # pinned: a job begun by one release is resumed by the next; a journal that does not fit fails the job
@@ -99,3 +100,33 @@ def _prepare_file(file: Path) -> None:
     file.touch(mode=0o600)
     with closing(sqlite3.connect(file, timeout=30)) as connection:
         switch_to_write_ahead(connection, within_s=WAL_WITHIN_S)
+
+
+# Where the journal lies, and how much runs at once
+
+
+FILE_NAME = "dbos.sqlite"
+
+
+class DurableSettings(BaseModel):
+    """`url` is a SQLite file beside the records, or the database of all machines; times are seconds."""
+
+    model_config = ConfigDict(frozen=True)
+
+    url: str
+    folder: Path
+    poll_s: float = 0.1  # from enqueue to start half of it on average; an idle worker costs 3 % of a core
+    jobs_per_worker: int = 32
+    jobs_per_tenant: int = 24  # over all workers; below `jobs_per_worker`, so that nobody can fill a worker
+    max_waiting_jobs: int = 200
+
+    @classmethod
+    def from_env(cls, env: Mapping[str, str], *, folder: Path, max_waiting_jobs: int) -> DurableSettings:
+        """`folder` is GORKD_DATA: it also holds this machine's worker ids."""
+        url = env.get("DATABASE_URL") or f"sqlite:///{(folder / FILE_NAME).resolve()}"
+        return cls(url=url, folder=folder, max_waiting_jobs=max_waiting_jobs)
+
+    @property
+    def file(self) -> Path | None:
+        """The journal's file; None with a database server."""
+        return self.folder / FILE_NAME if self.url.startswith("sqlite:") else None

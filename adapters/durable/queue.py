@@ -11,12 +11,12 @@ from contextlib import asynccontextmanager, suppress
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from adapters.durable.settings import DurableSettings
+from adapters.durable.journal import DurableSettings
 from adapters.write_ahead import OpenedFile
-from core.errors import JobNotFound, QueueFull, SetupError, StoreError
-from core.job import TERMINAL_STATUSES, JobStatus, ResearchJob
+from core.model.errors import JobNotFound, QueueFull, SetupError, StoreError
+from core.model.job import TERMINAL_STATUSES, JobStatus, ResearchJob
+from core.model.ports import JobStore
 from core.modes import find_modes
-from core.ports import JobStore
 
 if TYPE_CHECKING:
     from dbos import DBOSClient, EnqueueOptions

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from dbos import DBOS, DBOSClient
 
 from adapters.durable.queue import DurableQueue
-from adapters.durable.silence import Silence
-from core.errors import StoreError
-from core.heartbeats import Heartbeats
-from core.job import JobStatus, ResearchJob
-from core.ports import Clock, JobStore
+from core.model.errors import StoreError
+from core.model.job import JobStatus, ResearchJob
+from core.model.ports import Clock, Heartbeats, JobStore
 
 log = logging.getLogger(__name__)
 
@@ -131,3 +129,30 @@ class Reaper:
             except Exception:  # a boundary of the process: what broke here must not end the worker
                 log.exception("the reaper broke")
             await asyncio.sleep(seconds)
+
+
+# Which workers have gone silent, by this process's own stopwatch: clocks jump, and those of machines differ
+
+
+@dataclass
+class Silence:
+    """Seconds. `silent_s` without a new beat is silence; `confirm_s` is enough when the last beat also looks so old."""
+
+    silent_s: float
+    confirm_s: float
+    _seen: dict[str, tuple[datetime, float]] = field(default_factory=dict)  # a worker's last beat, and since when
+
+    def look(self, beats: Mapping[str, datetime], *, clock: datetime, stopwatch: float) -> list[str]:
+        """Of the workers whose last beats are `beats` those that are silent. `stopwatch` never jumps."""
+        before, self._seen = self._seen, {}
+        for name, beat in beats.items():
+            last, since = before.get(name, (beat, stopwatch))
+            self._seen[name] = (beat, since if last == beat else stopwatch)
+        return [name for name, (beat, since) in self._seen.items() if stopwatch - since >= self._needed_s(beat, clock)]
+
+    def begin_anew(self) -> None:
+        """Nobody could beat just now, for the store is away: that is no silence."""
+        self._seen = {}
+
+    def _needed_s(self, beat: datetime, clock: datetime) -> float:
+        return self.confirm_s if (clock - beat).total_seconds() > self.silent_s else self.silent_s

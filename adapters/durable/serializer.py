@@ -1,6 +1,6 @@
 """What the journal holds, as versioned JSON: never a pickle, so that reading a row runs no code.
 
-Values are JSON as they stand: job ids go in, codec texts come out. Errors of core/errors.py come back
+Values are JSON as they stand: job ids go in, codec texts come out. Errors of core/model/errors.py come back
 as themselves; any other exception comes back as `StepFailed` with its words.
 """
 
@@ -12,8 +12,8 @@ from typing import Any
 
 from dbos import Serializer
 
-from core.errors import GorkdError
-from core.events import Json
+from core.model.errors import GorkdError
+from core.model.events import Json
 
 VERSION = 1
 

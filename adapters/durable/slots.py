@@ -11,7 +11,7 @@ import os
 import secrets
 from pathlib import Path
 
-from core.errors import SetupError
+from core.model.errors import SetupError
 
 MAX_WORKERS = 64  # of one machine
 

@@ -13,12 +13,18 @@ from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 from adapters.llm.endpoint import OPENAI_URL, Endpoint
-from adapters.llm.tools import tool_params, turn_messages
-from core.events import Json
-from core.ports import ChatRequest
+from core.model.events import Json
+from core.model.ports import ChatRequest
 
 if TYPE_CHECKING:
     import openai
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from core.model.ports import Tool, ToolTurn
+
+if TYPE_CHECKING:
+    from openai.types.chat import ChatCompletionFunctionToolParam, ChatCompletionMessageParam
 
 THINKING_TOKENS = 4000  # added to every limit once a model is seen to think; what is not used costs nothing
 _NO_BOUNDS = ("maxitems", "minitems")
@@ -155,3 +161,30 @@ REFUSALS = {
     "usage": re.compile("stream_options|include_usage"),
     "tools": re.compile(r"\btools?\b|tool_choice|function.call"),
 }
+
+
+# Tools and the turns with them, in the words of the OpenAI-compatible API
+
+
+def tool_params(tools: Sequence[Tool]) -> list[ChatCompletionFunctionToolParam]:
+    return [
+        {
+            "type": "function",
+            "function": {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)},
+        }
+        for tool in tools
+    ]
+
+
+def turn_messages(turns: Sequence[ToolTurn]) -> Iterator[ChatCompletionMessageParam]:
+    """Each turn as the model's calls and the answer to every one of them, which the API insists on."""
+    for turn in turns:
+        yield {
+            "role": "assistant",
+            "tool_calls": [
+                {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+                for call in turn.calls
+            ],
+        }
+        for call, result in zip(turn.calls, turn.results, strict=True):
+            yield {"role": "tool", "tool_call_id": call.id, "content": result}

@@ -14,8 +14,8 @@ import numpy as np
 from adapters.llm.endpoint import Connection, Endpoint, second_endpoint, timeout
 from adapters.llm.failures import GARBLED, SLOW, call_failures, model_error, safe_cause
 from adapters.llm.reading import attribute
-from core.errors import ModelError, ModelGarbled, ModelTimeout
-from core.ports import Vector
+from core.model.errors import ModelError, ModelGarbled, ModelTimeout
+from core.model.ports import Vector
 
 if TYPE_CHECKING:
     import openai

@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl, urlsplit, urlunsplit
 from pydantic import BaseModel, SecretStr
 
 from adapters.proxies import DIRECT, Proxies
-from core.errors import SetupError
+from core.model.errors import SetupError
 
 if TYPE_CHECKING:
     import openai

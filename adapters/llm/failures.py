@@ -1,6 +1,6 @@
 """What the failures of an OpenAI-compatible endpoint mean to us.
 
-Every exception of the SDK and of its transport becomes one of core/errors.py's model errors. Messages
+Every exception of the SDK and of its transport becomes one of core/model/errors.py's model errors. Messages
 name settings and hosts, never keys.
 """
 
@@ -15,7 +15,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from adapters.llm.endpoint import Endpoint
-from core.errors import (
+from core.model.errors import (
     ModelError,
     ModelGarbled,
     ModelRateLimited,

@@ -32,11 +32,11 @@ from adapters.llm.reading import Answer, Piece, read_piece
 from adapters.llm.thinking import Thoughts
 from adapters.llm.window import Fitted, Window
 from adapters.proxies import Proxies
-from core.answer import ModelUsage
-from core.errors import ModelError, ModelGarbled, ModelTimeout, PromptTooLong, SetupError, ToolsUnsupported
-from core.growing_json import read_object
 from core.llm.prices import estimate_usage
-from core.ports import ChatDelta, ChatRequest
+from core.model.answer import ModelUsage
+from core.model.errors import ModelError, ModelGarbled, ModelTimeout, PromptTooLong, SetupError, ToolsUnsupported
+from core.model.ports import ChatDelta, ChatRequest
+from core.text.growing_json import read_object
 
 if TYPE_CHECKING:
     import openai

@@ -1,7 +1,7 @@
 """What a model endpoint can do, tried out, and what gorkd does where it cannot: `gorkd doctor --model`.
 
 Every try goes the way of a real question, through the same client, so what is told is what will happen. Bounded in
-calls, tokens and time; no secret is repeated, since every message comes from core/errors.py.
+calls, tokens and time; no secret is repeated, since every message comes from core/model/errors.py.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from time import perf_counter
 
 from adapters.llm.embeddings import OpenAIEmbeddings
 from adapters.llm.openai import OpenAIChat
-from core.answer import ModelUsage
-from core.checkup import Finding, Trial, Trials
-from core.embedding import similarities_to
-from core.errors import ModelError, ModelTimeout, PromptTooLong, ToolsUnsupported
-from core.events import Json
 from core.evidence.judge import Dialect, Judgement, Pair, PairwiseJudge, Ruling, SupportJudge, judge_of
-from core.growing_json import read_object
 from core.library.calibration import STAGE_1, STAGE_2, measure
 from core.llm.ask_model import asked_in_words, strict
+from core.llm.embedding import similarities_to
 from core.llm.prices import estimate_usage
-from core.ports import ChatRequest, EmbeddingModel, Tool
+from core.model.answer import ModelUsage
+from core.model.errors import ModelError, ModelTimeout, PromptTooLong, ToolsUnsupported
+from core.model.events import Json
+from core.model.ports import ChatRequest, EmbeddingModel, Tool
+from core.pipeline.checkup import Finding, Trial, Trials
+from core.text.growing_json import read_object
 
 CALL_S = 60.0  # a model that must first be loaded takes a third of it
 LONG_S = 150.0  # for the long prompt, which a machine without a graphics card reads at 30 to 400 tokens a second

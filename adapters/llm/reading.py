@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from adapters.llm.endpoint import Endpoint
 from adapters.llm.failures import GARBLED, declined, unavailable
 from adapters.llm.thinking import Thoughts
-from core.answer import ModelUsage
-from core.errors import ModelGarbled
-from core.growing_json import parse_object
-from core.ports import ToolCall
+from core.model.answer import ModelUsage
+from core.model.errors import ModelGarbled
+from core.model.ports import ToolCall
+from core.text.growing_json import parse_object
 
 ALL_THOUGHT = (
     "The model used up its tokens before it answered; give it more with thinking=… in GORKD_MAX_TOKENS, "

@@ -16,10 +16,10 @@ from adapters.llm.endpoint import Connection, Endpoint, timeout
 from adapters.llm.failures import GARBLED, SLOW, call_failures, declined, model_error, safe_cause
 from adapters.llm.openai import chat_endpoint
 from adapters.llm.reading import attribute, read_usage
-from core.errors import ModelGarbled, ModelTimeout, WebSearchUnavailable
-from core.job import Depth
 from core.llm.prices import estimate_usage
-from core.ports import ChatRequest, FoundPage, SearchedText
+from core.model.errors import ModelGarbled, ModelTimeout, WebSearchUnavailable
+from core.model.job import Depth
+from core.model.ports import ChatRequest, FoundPage, SearchedText
 
 if TYPE_CHECKING:
     import openai

@@ -18,10 +18,10 @@ from urllib.parse import quote, urlsplit, urlunsplit
 from adapters.llm.endpoint import OPENAI_URL, Endpoint, timeout
 from adapters.llm.failures import call_failures
 from adapters.llm.reading import attribute
-from core.answer import ModelUsage
-from core.errors import PromptTooLong
 from core.llm.prices import estimate_tokens
-from core.ports import ChatRequest
+from core.model.answer import ModelUsage
+from core.model.errors import PromptTooLong
+from core.model.ports import ChatRequest
 
 if TYPE_CHECKING:
     import openai

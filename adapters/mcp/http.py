@@ -14,8 +14,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from adapters.mcp.server import build_server
 from adapters.secrets import read_tokens
-from core.errors import SetupError
-from core.researcher import Researcher
+from core.model.errors import SetupError
+from core.pipeline.researcher import Researcher
 
 PATH = "/mcp"
 STOP_WITHIN_S = 5  # open streams are cut after that when the process is to end

@@ -1,4 +1,4 @@
-"""The tools of core/tools.py as an MCP server: listed, called, with their progress told as it comes."""
+"""The tools of core/presentation/tools.py as an MCP server: listed, called, with their progress told as it comes."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from mcp_types import (
     Tool,
 )
 
-from core.errors import GorkdError
-from core.job import LOCAL
+from core.model.errors import GorkdError
+from core.model.job import LOCAL
+from core.pipeline.researcher import Researcher
+from core.presentation.tools import TOOLS, ToolConfig, ToolProgress
 from core.presentation.wording import SOMETHING_BROKE
-from core.researcher import Researcher
-from core.tools import TOOLS, ToolConfig, ToolProgress
 
 log = logging.getLogger(__name__)
 NAME = "gorkd"

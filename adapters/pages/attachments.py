@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pathlib import PurePath
 
-from adapters.pages.extraction import Document, DocumentKind
-from adapters.pages.media import document_kind, media_type
-from adapters.pages.reasons import plain_reason
+from adapters.pages.body import document_kind, media_type
+from adapters.pages.extraction import Document, DocumentKind, plain_reason
 from adapters.pages.workers import ExtractionWorkers
-from core.attachments import MAX_ATTACHMENT_BYTES, Attachment, AttachmentUnreadable
-from core.errors import FetchError, PageTimeout
+from core.model.attachments import MAX_ATTACHMENT_BYTES, Attachment, AttachmentUnreadable
+from core.model.errors import FetchError, PageTimeout
 from core.presentation.render import one_line
 
 MAX_NAME_CHARS = 120

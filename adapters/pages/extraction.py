@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Literal
 
+from core.model.errors import FetchError, PageTimeout
+
 DocumentKind = Literal["html", "text", "pdf"]
 MAX_TEXT_CHARS = 200_000  # some 35,000 words: longer than what any model's window could use of one source
 MAX_PAPER_CHARS = 2_000_000  # a thesis of 700 pages
@@ -73,3 +75,27 @@ class Extraction:
 
 class NoText(Exception):
     """The document holds no readable text; the message says why."""
+
+
+# Why a PDF was not read, in a few words for the person who handed it over; what a parser says is never shown
+
+
+BROKE_READER = "the reader died of it"
+TOO_MUCH_MEMORY = "needs too much memory"
+_PLAIN = (
+    (NO_TEXT_LAYER, "it is a scan: its pages are images without text"),
+    (EMPTY_PAGES, "its pages are empty"),
+    (NO_PAGES, "it is damaged: none of its pages can be opened"),
+    ("assword", "it is protected by a password"),
+    ("ncrypt", "it is protected by a password"),
+    (TOO_MUCH_MEMORY, "reading it takes too much memory"),
+    (BROKE_READER, "the reader broke on it, so it is damaged or made to do harm"),
+)
+
+
+def plain_reason(fault: FetchError) -> str:
+    """`it is …`, to stand behind a colon."""
+    if isinstance(fault, PageTimeout):
+        return "reading it took too long"
+    said = str(fault).removeprefix(f"{fault.url}: ")  # the name in it may say anything
+    return next((words for mark, words in _PLAIN if mark in said), "it is damaged")

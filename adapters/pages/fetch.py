@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
@@ -19,19 +20,18 @@ from urllib.parse import urljoin
 
 import aiohttp
 from aiohttp.abc import AbstractResolver
+from aiolimiter import AsyncLimiter
 from yarl import URL
 
 from adapters.pages.attachments import AttachedFiles
-from adapters.pages.body import ACCEPT_ENCODING, read_body
+from adapters.pages.body import ACCEPT_ENCODING, document_kind, may_be_readable, media_type, read_body
 from adapters.pages.extraction import Document, DocumentKind, Extraction
 from adapters.pages.guard import Guard, GuardedResolver, IPNetwork, NewSocket, Refused, check_url, parse_allow
-from adapters.pages.media import document_kind, may_be_readable, media_type
-from adapters.pages.politeness import Politeness
 from adapters.pages.robots import MAX_ROBOTS_BYTES, Robots, RobotsAnswer, RobotsRules
 from adapters.pages.workers import ExtractionWorkers
 from adapters.proxies import read_proxy
 from adapters.resolver import DaemonResolver
-from core.errors import (
+from core.model.errors import (
     AddressBlocked,
     FetchError,
     PageStatus,
@@ -39,8 +39,8 @@ from core.errors import (
     PageUnreadable,
     RobotsDisallowed,
 )
-from core.ports import Clock
-from core.source import Page
+from core.model.ports import Clock
+from core.model.source import Page
 
 ROBOT = "gorkd"  # our name in robots.txt
 USER_AGENT = f"Mozilla/5.0 (compatible; {ROBOT}; research assistant)"
@@ -333,3 +333,43 @@ def _page(url: str, extraction: Extraction, read_at: datetime) -> Page:
         author=extraction.author,
         published_at=published_at,
     )
+
+
+# How hard one host may be asked: so many requests at once, so many a second
+
+
+_MAX_HOSTS = 1_000  # remembered; the longest unused are forgotten first
+
+
+class _Host:
+    def __init__(self, at_once: int, per_second: float) -> None:
+        self.places = asyncio.Semaphore(at_once)
+        self.rate = AsyncLimiter(max_rate=max(per_second, 1.0), time_period=max(1.0, 1.0 / per_second))
+        self.users = 0
+
+
+class Politeness:
+    """Waits until a host may be asked. `at_once` ≥ 1 requests in flight, `per_second` > 0 begun, for each host."""
+
+    def __init__(self, *, at_once: int, per_second: float) -> None:
+        self._at_once = at_once
+        self._per_second = per_second
+        self._hosts: OrderedDict[str, _Host] = OrderedDict()
+
+    @asynccontextmanager
+    async def turn(self, host: str) -> AsyncIterator[None]:
+        known = self._hosts.setdefault(host, _Host(self._at_once, self._per_second))
+        self._hosts.move_to_end(host)
+        known.users += 1
+        try:
+            async with known.places:
+                await known.rate.acquire()
+                yield
+        finally:
+            known.users -= 1
+            self._forget()
+
+    def _forget(self) -> None:
+        for host in list(self._hosts)[: max(0, len(self._hosts) - _MAX_HOSTS)]:
+            if not self._hosts[host].users:
+                del self._hosts[host]

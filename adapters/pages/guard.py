@@ -15,7 +15,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
-from core.errors import AddressBlocked, SetupError
+from core.model.errors import AddressBlocked, SetupError
 
 IPAddress = IPv4Address | IPv6Address
 IPNetwork = IPv4Network | IPv6Network

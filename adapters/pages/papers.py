@@ -11,14 +11,13 @@ from html import unescape
 from pathlib import PurePath
 from urllib.parse import urljoin, urlsplit
 
-from adapters.pages.extraction import MAX_PAPER_CHARS, Document, DocumentKind
+from adapters.pages.body import document_kind
+from adapters.pages.extraction import MAX_PAPER_CHARS, Document, DocumentKind, plain_reason
 from adapters.pages.fetch import Downloaded, WebPages
-from adapters.pages.media import document_kind
-from adapters.pages.reasons import plain_reason
 from adapters.pages.workers import ExtractionWorkers
-from core.errors import FetchError
 from core.library.ingest import MAX_PAPER_BYTES, FoundPaper, PaperRecord, PaperText, PaperUnreadable
 from core.library.paper import ARXIV_ID
+from core.model.errors import FetchError
 
 DOWNLOAD_S = 60.0
 LIMIT_S = 120.0  # 2,000 pages at 40 a second, on a machine under load

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from core.ports import Clock
+from core.model.ports import Clock
 
 if TYPE_CHECKING:
     from protego import Protego

@@ -18,8 +18,7 @@ from base64 import b64encode
 from typing import cast
 
 from adapters.pages.extract import extract, warm_up
-from adapters.pages.extraction import LENGTH, Document, DocumentKind, NoText
-from adapters.pages.reasons import TOO_MUCH_MEMORY
+from adapters.pages.extraction import LENGTH, TOO_MUCH_MEMORY, Document, DocumentKind, NoText
 
 READY = b'{"ready": true}'
 

@@ -18,9 +18,8 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from adapters.pages.extraction import LENGTH, Document, Extraction
-from adapters.pages.reasons import BROKE_READER
-from core.errors import FetchError, PageTimeout, PageUnreadable, SetupError
+from adapters.pages.extraction import BROKE_READER, LENGTH, Document, Extraction
+from core.model.errors import FetchError, PageTimeout, PageUnreadable, SetupError
 
 EXTRACTION_LIMIT_S = 5.0
 MEMORY_LIMIT_BYTES = 768 * 1024 * 1024  # address space; 5 MB of HTML need at most some 500 MB (tests/adapters/pages)

@@ -15,9 +15,9 @@ from datetime import UTC, datetime, timedelta
 from adapters.records.search import drop_deleted_words
 from adapters.records.sql import LISTED, POSITION, Dialect, Sql, Tables
 from adapters.records.traces import naive
-from core.errors import StoreError
-from core.forgetting import Filed, Whose
-from core.job import TERMINAL_STATUSES, personal
+from core.model.errors import StoreError
+from core.model.job import TERMINAL_STATUSES, personal
+from core.tenancy.forgetting import Filed, Whose
 
 TOMBSTONES_KEPT = timedelta(days=1)  # no worker still runs a job after a day
 SCRUB_WITHIN_S = 40.0  # forgetting takes 60 s at most

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adapters.records.sql import Sql, Tables, digest, moment
-from core.errors import JobNotFound, StoreError
-from core.job import Scope
-from core.ports import Clock, KeptAnswer, SimilarAnswer, Vector
+from core.model.errors import JobNotFound, StoreError
+from core.model.job import Scope
+from core.model.ports import Clock, KeptAnswer, SimilarAnswer, Vector
 
 logger = logging.getLogger(__name__)
 

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from adapters.records.sql import Tables, moment
-from core.delivery import CONDEMNED_FOR, OPEN_FOR, Address, Sealer
-from core.errors import StoreError
-from core.job import ResearchJob, Scope
-from core.ports import Clock
+from core.model.delivery import CONDEMNED_FOR, OPEN_FOR, Address, Sealer
+from core.model.errors import StoreError
+from core.model.job import ResearchJob, Scope
+from core.model.ports import Clock
 
 logger = logging.getLogger(__name__)
 

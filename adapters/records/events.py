@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from adapters.records.sql import Sql, Tables, moment
-from core.codec import decode, encode
-from core.errors import JobNotFound, StaleAttempt, StoreError
-from core.events import Event, EventType, Json
-from core.ports import Clock
+from core.model.codec import decode, encode
+from core.model.errors import JobNotFound, StaleAttempt, StoreError
+from core.model.events import Event, EventType, Json
+from core.model.ports import Clock
 
 POLL_S = 0.15  # other processes see an event within 300 ms
 RUNG_POLL_S = 2.0  # where a doorbell rings; a net below it

@@ -8,14 +8,13 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from adapters.records.sql import Dialect, Sql, Tables, digest, moment
-from core.answer import JobResult, SynthesisMetadata
-from core.attachments import Attachment
-from core.codec import decode, encode
-from core.errors import JobNotFound, StaleAttempt, StoreError
-from core.feedback import Rating
-from core.job import TERMINAL_STATUSES, JobStatus, ResearchJob, Scope
-from core.source import Source
-from core.steering import Steering
+from core.model.answer import JobResult, Rating, SynthesisMetadata
+from core.model.attachments import Attachment
+from core.model.codec import decode, encode
+from core.model.errors import JobNotFound, StaleAttempt, StoreError
+from core.model.job import TERMINAL_STATUSES, JobStatus, ResearchJob, Scope
+from core.model.source import Source
+from core.model.steering import Steering
 
 _OF_JOB = ("id", "tenant", "visibility", "status", "attempt", "created_at", "thread", "asker", "dedupe_key", "job")
 _OF_RESULT = ("result", "seconds", "confidence", "cost_usd", "is_cached")

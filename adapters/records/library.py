@@ -30,12 +30,12 @@ from adapters.records.search import (
     words_of,
 )
 from adapters.records.sql import LISTED, LISTED_NUMBERS, POSITION, Dialect, Sql, Tables
-from core.bm25 import bm25
-from core.codec import decode, encode
-from core.job import Scope
 from core.library.paper import Index, Paper, PaperChunk, SearchResult, StoredChunk
 from core.library.states import Conversation
-from core.ports import Vector
+from core.model.codec import decode, encode
+from core.model.job import Scope
+from core.model.ports import Vector
+from core.text.terms import bm25
 
 _HERE = "(tenant, visibility, kind) = (?, ?, ?)"
 _CHUNKS = """

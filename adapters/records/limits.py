@@ -6,11 +6,11 @@ import logging
 from datetime import datetime, timedelta
 
 from adapters.records.sql import Sql, Tables, digest
-from core.errors import StoreError
-from core.job import Scope
-from core.limits import take_token
-from core.ports import Clock, Recorder
-from core.telemetry import Measurement
+from core.model.errors import StoreError
+from core.model.job import Scope
+from core.model.ports import Clock, Recorder
+from core.model.telemetry import Measurement
+from core.pipeline.limits import take_token
 
 logger = logging.getLogger(__name__)
 

@@ -20,7 +20,7 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from adapters.records.schema import migrate
 from adapters.records.sql import Dialect, Row, Sql, Values, digest
-from core.errors import SetupError, StoreError
+from core.model.errors import SetupError, StoreError
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)

@@ -21,12 +21,12 @@ from redis.exceptions import RedisError
 
 from adapters.records.limits import MemoryRateLimits, MemorySingleFlight
 from adapters.records.sql import digest
-from core.errors import SetupError, StoreError
-from core.forgetting import Whose
-from core.job import Scope, personal
-from core.limits import take_token
-from core.ports import Clock, Recorder
-from core.telemetry import Measurement
+from core.model.errors import SetupError, StoreError
+from core.model.job import Scope, personal
+from core.model.ports import Clock, Recorder
+from core.model.telemetry import Measurement
+from core.pipeline.limits import take_token
+from core.tenancy.forgetting import Whose
 
 logger = logging.getLogger(__name__)
 
@@ -42,7 +42,8 @@ MAX_WAITING = 1000  # rings not sent yet, of as many jobs; whoever misses one as
 FIRST_PAUSE_S = 0.05
 LONGEST_PAUSE_S = 1.0
 
-# take_token of core/limits.py, in one step for all machines and by the server's clock. "%.17g" keeps every digit.
+# take_token of core/pipeline/limits.py, in one step for all machines and by the server's clock; "%.17g" keeps all
+# digits.
 _TAKE = """
 local rate, burst = tonumber(ARGV[1]), tonumber(ARGV[2])
 local time = redis.call('TIME')

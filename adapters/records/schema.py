@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from adapters.records.sql import Dialect, Sql
-from core.errors import SetupError
+from core.model.errors import SetupError
 
 _SAME = {
     "<job>": "job_id TEXT NOT NULL REFERENCES jobs (id) ON DELETE CASCADE",

@@ -20,11 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adapters.records.sql import Sql, Tables, place_token
-from core.codec import encode
-from core.job import Scope
 from core.library.paper import Index, PaperChunk, StoredChunk
-from core.ports import Vector
-from core.terms import STOPWORDS
+from core.model.codec import encode
+from core.model.job import Scope
+from core.model.ports import Vector
+from core.text.terms import STOPWORDS
 
 MAX_QUERY_WORDS = 40  # of a question; what comes later rarely says what it is about
 _MERGED_PAGES = 500  # of 4 KB, at a time: other writers wait for a quarter of a second, not for the whole index

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal, Protocol, TypeVar
 
-from core.errors import StoreError
-from core.ports import Clock
+from core.model.errors import StoreError
+from core.model.ports import Clock
 
 T = TypeVar("T")
 Row = tuple[Any, ...]

@@ -20,7 +20,7 @@ from sqlite_utils import Database as Connection
 from adapters.records.schema import migrate
 from adapters.records.sql import Dialect, Row, Sql, Values, digest, place_token
 from adapters.write_ahead import OpenedFile, switch_to_write_ahead
-from core.errors import SetupError, StoreError
+from core.model.errors import SetupError, StoreError
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)

@@ -8,13 +8,13 @@ from collections.abc import Sequence, Set
 from datetime import datetime, timedelta
 
 from adapters.records.sql import Sql, Tables, digest, moment
-from core.codec import decode, encode
-from core.delivery import Sealer
-from core.departures import Departure
-from core.job import ResearchJob
-from core.ports import Clock
+from core.model.codec import decode, encode
+from core.model.delivery import Sealer
+from core.model.job import ResearchJob
+from core.model.ports import Clock
 from core.settings.desk import KeptSettings, SettingChange
 from core.settings.tenant import TenantSettings
+from core.tenancy.departures import Departure
 
 _PUT_TOKENS = """
     INSERT INTO installations (tenant, sealed, put_at) VALUES (?, ?, ?)

@@ -15,14 +15,14 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from adapters.records.sql import POSITION, Dialect, Sql, Tables
-from core.budget import Spent, month_of
-from core.codec import decode, encode
-from core.errors import StoreError
-from core.events import Json
-from core.job import ResearchJob, Scope
-from core.trace import Change, ToolTrace, TraceStatus
-from core.tracing import TraceEntry
-from core.usage import Period, Usage, UsageKey
+from core.model.codec import decode, encode
+from core.model.errors import StoreError
+from core.model.events import Json
+from core.model.job import ResearchJob, Scope
+from core.pipeline.trace import Change, ToolTrace, TraceStatus
+from core.pipeline.tracing import TraceEntry
+from core.tenancy.budget import Spent, month_of
+from core.tenancy.usage import Period, Usage, UsageKey
 
 _COLUMNS = (
     "id", "user_id", "org_id", "tool_name", "input_params", "status", "progress", "current_stage", "state", "result",

@@ -11,10 +11,10 @@ from typing import Protocol, cast, runtime_checkable
 
 from adapters.proxies import Proxies
 from adapters.search.service import Service, Surroundings, TimeLimits, rates_of, user_agent
-from core.config import SearchSettings
-from core.errors import ProviderError, SetupError
-from core.limited import CallRate
-from core.ports import SearchProvider, warm_up
+from core.model.config import SearchSettings
+from core.model.errors import ProviderError, SetupError
+from core.model.ports import SearchProvider, warm_up
+from core.pipeline.limits import CallRate
 
 log = logging.getLogger(__name__)
 

@@ -17,11 +17,11 @@ from adapters.search.faults import deadline, garbled
 from adapters.search.hits import name_authors, parse_time, parse_xml, text_of
 from adapters.search.queries import admits, keywords, reach
 from adapters.search.service import Service, Surroundings, WebAddress, read_settings, with_path
-from core.errors import ProviderRejected
 from core.library.ingest import PaperRecord
-from core.limited import CallRate
-from core.ports import ProviderStrength
-from core.source import SearchFilters, SearchHit, SearchQuery, SourceKind
+from core.model.errors import ProviderRejected
+from core.model.ports import ProviderStrength
+from core.model.source import SearchFilters, SearchHit, SearchQuery, SourceKind
+from core.pipeline.limits import CallRate
 
 SERVICE = Service(
     "arxiv",

@@ -22,11 +22,11 @@ from adapters.resolver import DaemonResolver
 from adapters.search.faults import broken, deadline, error_in_answer, garbled, status_error, too_late, unreachable
 from adapters.search.hits import tidy
 from adapters.search.service import Service, Surroundings, TimeLimits
-from core.errors import ProviderError, ProviderRateLimited, ProviderUnavailable
-from core.job import Scope
-from core.limited import CallRate
-from core.ports import ProviderStrength
-from core.source import SearchHit, SearchQuery
+from core.model.errors import ProviderError, ProviderRateLimited, ProviderUnavailable
+from core.model.job import Scope
+from core.model.ports import ProviderStrength
+from core.model.source import SearchHit, SearchQuery
+from core.pipeline.limits import CallRate
 
 if TYPE_CHECKING:
     import httpx

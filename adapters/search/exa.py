@@ -12,9 +12,9 @@ from adapters.search.faults import status_error
 from adapters.search.hits import parse_time
 from adapters.search.queries import reach, shorten
 from adapters.search.service import ApiKey, Service, Surroundings, WebAddress, read_settings
-from core.limited import CallRate
-from core.ports import ProviderStrength
-from core.source import ContentType, SearchHit, SearchQuery
+from core.model.ports import ProviderStrength
+from core.model.source import ContentType, SearchHit, SearchQuery
+from core.pipeline.limits import CallRate
 
 if TYPE_CHECKING:
     import httpx
@@ -29,7 +29,7 @@ SERVICE = Service(
     domain="exa.ai",
     rate=CallRate(10, 1.0, burst=5),  # queries a second (docs.exa.ai, rate limits)
 )
-MAX_QUERY_CHARS = 2000  # a question is shorter (core/config.py); this bounds what a plan may add
+MAX_QUERY_CHARS = 2000  # a question is shorter (core/model/config.py); this bounds what a plan may add
 MAX_RESULTS = 25  # of a plain key
 
 

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 from adapters.search.service import Service
-from core.errors import (
+from core.model.errors import (
     ProviderError,
     ProviderGarbled,
     ProviderRateLimited,

@@ -25,10 +25,10 @@ from adapters.search.documents import MAX_FILE_BYTES, Document, Unreadable, list
 from adapters.search.faults import deadline
 from adapters.search.queries import keywords
 from adapters.search.service import DEFAULT_LIMITS, Service, Surroundings, TimeLimits, read_settings
-from core.errors import ProviderUnavailable, SetupError
-from core.job import LOCAL, Scope
-from core.ports import ProviderStrength
-from core.source import SearchHit, SearchQuery, SourceKind
+from core.model.errors import ProviderUnavailable, SetupError
+from core.model.job import LOCAL, Scope
+from core.model.ports import ProviderStrength
+from core.model.source import SearchHit, SearchQuery, SourceKind
 
 log = logging.getLogger(__name__)
 

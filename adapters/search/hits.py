@@ -19,7 +19,7 @@ from pydantic import BaseModel, ValidationError
 from adapters.search.faults import garbled
 from adapters.search.queries import admits
 from adapters.search.service import Service
-from core.source import SearchFilters, SearchHit
+from core.model.source import SearchFilters, SearchHit
 
 MAX_URL_CHARS = 2048  # Discord's limit for a link; a longer one could never be shown
 MAX_TITLE_CHARS = 500

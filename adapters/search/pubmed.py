@@ -17,10 +17,10 @@ from adapters.search.faults import garbled
 from adapters.search.hits import name_authors, parse_answer, parse_json, parse_xml, text_of
 from adapters.search.queries import admits, keywords, reach
 from adapters.search.service import ApiKey, Service, Surroundings, WebAddress, read_settings, with_path
-from core.errors import ProviderRejected
-from core.limited import CallRate
-from core.ports import ProviderStrength
-from core.source import SearchFilters, SearchHit, SearchQuery, SourceKind
+from core.model.errors import ProviderRejected
+from core.model.ports import ProviderStrength
+from core.model.source import SearchFilters, SearchHit, SearchQuery, SourceKind
+from core.pipeline.limits import CallRate
 
 SERVICE = Service(
     "pubmed",

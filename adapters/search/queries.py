@@ -10,8 +10,8 @@ import unicodedata
 from datetime import timedelta
 from urllib.parse import urlsplit
 
-from core.source import Recency, SearchFilters
-from core.terms import STOPWORDS
+from core.model.source import Recency, SearchFilters
+from core.text.terms import STOPWORDS
 
 MAX_KEYWORDS = 24
 MAX_WORD_CHARS = 64  # longer "words" are encoded rubbish

@@ -15,10 +15,10 @@ from adapters.search.clients import GetClient, OnlineSearch
 from adapters.search.hits import clean_line, parse_answer, parse_items, parse_json, parse_time
 from adapters.search.queries import shorten
 from adapters.search.service import Service, Surroundings, WebAddress, read_settings, with_path
-from core.errors import ProviderError, ProviderUnavailable
-from core.limited import CallRate
-from core.ports import ProviderStrength
-from core.source import SearchHit, SearchQuery
+from core.model.errors import ProviderError, ProviderUnavailable
+from core.model.ports import ProviderStrength
+from core.model.source import SearchHit, SearchQuery
+from core.pipeline.limits import CallRate
 from core.text.language import language_of
 
 SERVICE = Service(

@@ -19,10 +19,10 @@ from urllib.parse import urlsplit, urlunsplit
 from pydantic import AfterValidator, BaseModel, SecretStr, ValidationError
 
 from adapters.proxies import DIRECT, Proxies
-from core.config import SearchSettings
-from core.errors import SetupError
-from core.limited import CallRate
-from core.ports import Clock
+from core.model.config import SearchSettings
+from core.model.errors import SetupError
+from core.model.ports import Clock
+from core.pipeline.limits import CallRate
 
 MARGIN = 0.9  # of a time limit, so that our own error arrives before the caller gives up
 TURNS_TO_CONNECT = 20  # of the event loop: about ten with a name to look up, and some are longer than others

@@ -12,9 +12,9 @@ from adapters.search.faults import status_error
 from adapters.search.hits import parse_answer, parse_items, parse_time
 from adapters.search.queries import shorten
 from adapters.search.service import ApiKey, Service, Surroundings, WebAddress, read_settings
-from core.limited import CallRate
-from core.ports import ProviderStrength
-from core.source import SearchHit, SearchQuery
+from core.model.ports import ProviderStrength
+from core.model.source import SearchHit, SearchQuery
+from core.pipeline.limits import CallRate
 
 if TYPE_CHECKING:
     import httpx

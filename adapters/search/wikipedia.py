@@ -1,7 +1,7 @@
 """Wikipedia, or any MediaWiki with the TextExtracts extension: whole articles as plain text, no key.
 
 The Wikipedia in the question's language is searched; what its articles link to as their English counterpart is read
-beside them, since it is often the longer one. Both are one voice (core/evidence/independence.py).
+beside them, since it is often the longer one. Both are one voice (core/evidence/authority.py).
 
 Two round trips: one search that also tells addresses and dates, then the articles in parallel, since
 the API gives only one whole extract a request (mediawiki.org, Extension:TextExtracts).
@@ -20,10 +20,10 @@ from adapters.search.faults import garbled
 from adapters.search.hits import parse_answer, parse_items, parse_json, parse_time
 from adapters.search.queries import admits, keywords
 from adapters.search.service import Service, Surroundings, WebAddress, read_settings, with_path
-from core.errors import ProviderError, ProviderRateLimited, ProviderRejected
-from core.limited import CallRate
-from core.ports import ProviderStrength
-from core.source import SearchFilters, SearchHit, SearchQuery, SourceKind
+from core.model.errors import ProviderError, ProviderRateLimited, ProviderRejected
+from core.model.ports import ProviderStrength
+from core.model.source import SearchFilters, SearchHit, SearchQuery, SourceKind
+from core.pipeline.limits import CallRate
 from core.text.language import language_of, small_words
 
 SERVICE = Service(

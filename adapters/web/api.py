@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
+import json
 import re
 from dataclasses import replace
+from functools import cache
 from itertools import count
+from pathlib import Path
 from typing import TypeVar
 
+import yaml
 from aiohttp import web
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from adapters.web.access import LINKS, RESEARCHER, REVOCATIONS, asked_once, readable_job, require_asker
+from adapters.web.access import LINKS, RESEARCHER, RETRY, REVOCATIONS, asked_once, readable_job, require_asker
 from adapters.web.faults import Forbidden, KeyReused
-from adapters.web.links import RETRY
-from core.attachments import MAX_ATTACHMENTS
-from core.errors import InvalidQuery, QueueFull
-from core.events import Json
-from core.job import LOCAL, Depth, JobStatus, ResearchJob, ResearchRequest, Scope, personal
+from core.model.attachments import MAX_ATTACHMENTS
+from core.model.errors import InvalidQuery, QueueFull
+from core.model.events import Json
+from core.model.job import LOCAL, Depth, JobStatus, ResearchJob, ResearchRequest, Scope, personal
+from core.model.steering import MAX_STEERING_CHARS, Steering, SteeringKind
 from core.modes import DEFAULT_MODE, read_modes
 from core.modes.options import DEPTH, ROUNDS, TOP_K
 from core.presentation.render import job_json, sources_json
-from core.steering import MAX_STEERING_CHARS, Steering, SteeringKind
 
 
 class AttachedText(BaseModel):
@@ -211,3 +215,23 @@ def _own_scope(request: web.Request, asker: str) -> Scope:
 
 def _json(document: dict[str, Json]) -> web.Response:
     return web.json_response(document, headers={"Cache-Control": "no-store"})
+
+
+# `/openapi.json`: the description of the API, kept as openapi.yaml beside this file
+
+
+FILE = Path(__file__).with_name("openapi.yaml")
+
+
+def add_description_routes(app: web.Application) -> None:
+    app.router.add_get("/openapi.json", get_description)
+
+
+async def get_description(_: web.Request) -> web.Response:
+    body = await asyncio.to_thread(_document)  # reading it takes a tenth of a second, once
+    return web.Response(body=body, content_type="application/json", headers={"Cache-Control": "max-age=300"})
+
+
+@cache
+def _document() -> bytes:
+    return json.dumps(yaml.safe_load(FILE.read_text("utf-8")), ensure_ascii=False).encode()

@@ -12,8 +12,8 @@ import jinja2
 from aiohttp import web
 from markupsafe import Markup
 
-from adapters.web import access, admin, api, description, exports, pages, papers, preview, sign_in, stream
-from adapters.web.access_log import log_requests
+from adapters.web import access, admin, api, pages, preview, stream
+from adapters.web.api import add_description_routes
 from adapters.web.faults import Handler, show_faults
 from adapters.web.limits import (
     BODY_WITHIN_S,
@@ -29,17 +29,25 @@ from adapters.web.limits import (
     tell_allowance,
 )
 from adapters.web.monitor import Ready, add_health_routes
+from adapters.web.pages import add_export_routes, add_paper_routes
 from adapters.web.prose import quoted
 from adapters.web.settings import WebSettings
+from adapters.web.sign_in import add_sign_in_routes
 from core.library.pages import PaperViews
-from core.limits import RateLimits
-from core.page_links import PageLinks, Revocations
+from core.pipeline.limits import RateLimits
+from core.presentation.page_links import PageLinks, Revocations
 from core.presentation.render import printable
 
 if TYPE_CHECKING:
-    from core.researcher import Researcher
-    from core.tracing import TraceLog
-    from core.usage import UsageLog
+    from core.pipeline.researcher import Researcher
+    from core.pipeline.tracing import TraceLog
+    from core.tenancy.usage import UsageLog
+import logging
+import time
+
+from aiohttp.http_exceptions import HttpProcessingError
+
+from core.presentation.render import cut, one_line
 
 _HERE = Path(__file__).parent
 _METRICS: web.AppKey[Callable[[], bytes]] = web.AppKey("metrics")
@@ -99,7 +107,7 @@ def build_web(
     if usage is not None:
         admin.add_routes(app, usage)
     if library is not None:
-        papers.add_routes(app, library)
+        add_paper_routes(app, library)
     if previews:
         preview.add_routes(app, previews)
     return app
@@ -108,8 +116,10 @@ def build_web(
 def _add_common_routes(app: web.Application) -> None:
     app.router.add_get("/metrics", _metrics)
     app.router.add_static("/static", _HERE / "static")
-    for room in (api, stream, description, exports, sign_in, pages):
+    for room in (api, stream, pages):
         room.add_routes(app)
+    for add_routes in (add_description_routes, add_export_routes, add_sign_in_routes):
+        add_routes(app)
 
 
 def _set_up_templates(app: web.Application) -> None:
@@ -153,3 +163,60 @@ async def _add_headers(request: web.Request, response: web.StreamResponse) -> No
     response.headers["Server"] = "gorkd"  # what aiohttp has put there before names versions
     for name, value in _HEADERS.items():
         response.headers.setdefault(name, value)
+
+
+# One log line a request, without its query string: a signature in a log would open what it was to protect
+
+
+PATH_CHARS = 200
+_UNTOLD = ("/health", "/ready", "/metrics", "/static/")  # asked every few seconds, and by every page
+
+log = logging.getLogger(__name__)
+
+
+@web.middleware
+async def log_requests(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """At the end of each, also of one that its reader left."""
+    if request.path.startswith(_UNTOLD):
+        return await handler(request)
+    began_at = time.monotonic()
+    status = 0
+    try:
+        response = await handler(request)
+        status = response.status
+        return response
+    except web.HTTPException as exc:
+        status = exc.status
+        raise
+    finally:
+        took_ms = round(1000 * (time.monotonic() - began_at))
+        path = cut(one_line(request.path), PATH_CHARS)
+        log.info("request", extra={"method": request.method, "path": path, "status": status, "took_ms": took_ms})
+
+
+# The sockets of the pages: who connects and says nothing is let go, and what is no request costs one short line
+
+
+SILENCE_S = 75.0  # as nginx lets a browser's connection rest; half a request counts as silence
+
+_NO_REQUESTS = (HttpProcessingError, web.RequestPayloadError)
+
+_server_log = logging.getLogger("aiohttp.server")
+
+
+def web_runner(app: web.Application, *, silence_s: float = SILENCE_S) -> web.AppRunner:
+    """Not listening yet. A connection without a whole request is closed after `silence_s`; of one whose request was
+    answered before its body had come nothing more is read (limits.py).
+    """
+    _server_log.addFilter(_shortened)
+    # Nothing is unpacked: what comes packed is refused (limits.py), whether or not its packing could be undone.
+    return web.AppRunner(app, access_log=None, keepalive_timeout=silence_s, lingering_time=0, auto_decompress=False)
+
+
+def _shortened(record: logging.LogRecord) -> bool:
+    """A traceback for each piece of nonsense would fill the disk, and it quotes the request, its question included."""
+    if record.exc_info and isinstance(record.exc_info[1], _NO_REQUESTS):
+        record.exc_info = None
+        record.levelno, record.levelname = logging.WARNING, logging.getLevelName(logging.WARNING)
+        record.msg, record.args = "not a request", ()
+    return True

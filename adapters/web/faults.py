@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from http import HTTPStatus
 from types import MappingProxyType
 
 import aiohttp_jinja2
 from aiohttp import web
 
-from core.errors import GorkdError, SetupError, StoreError
-from core.events import Json
+from core.model.errors import GorkdError, SetupError, StoreError
+from core.model.events import Json
 from core.presentation import wording
 from core.presentation.wording import counted
 
@@ -131,3 +131,14 @@ def _fault(
         response = aiohttp_jinja2.render_template("fault.html", request, context, status=status)
     response.headers["Cache-Control"] = "no-store"
     return response
+
+
+# A page of a few sentences and one link, for what another interface has to say in a browser
+
+
+def notice_page(request: web.Request, *, title: str, says: Sequence[str], link: tuple[str, str]) -> str:
+    """As HTML. `says` are paragraphs; `link` is an address and its label."""
+    address, label = link
+    return aiohttp_jinja2.render_string(
+        "notice.html", request, {"title": title, "says": says, "address": address, "label": label}
+    )

@@ -16,12 +16,11 @@ from http import HTTPStatus
 
 from aiohttp import web
 
-from adapters.web.access import LINKS, SETTINGS, is_trusted_local
+from adapters.web.access import LINKS, RENEWAL, RETRY, SETTINGS, is_trusted_local
 from adapters.web.faults import Handler, TooMany
-from adapters.web.links import RENEWAL, RETRY
-from adapters.web.peers import counted_as
-from core.errors import InvalidQuery
-from core.limits import RateLimits, tokens_left
+from adapters.web.settings import counted_as
+from core.model.errors import InvalidQuery
+from core.pipeline.limits import RateLimits, tokens_left
 from core.presentation.wording import counted
 
 LIMITS: web.AppKey[RateLimits] = web.AppKey("limits")

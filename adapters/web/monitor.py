@@ -12,7 +12,7 @@ from http import HTTPStatus
 
 from aiohttp import web
 
-from core.errors import SetupError
+from core.model.errors import SetupError
 
 log = logging.getLogger(__name__)
 

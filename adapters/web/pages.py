@@ -14,31 +14,52 @@ from typing import TYPE_CHECKING, get_args
 import aiohttp_jinja2
 from aiohttp import web
 
-from adapters.web.access import LINKS, RESEARCHER, asked_once, may_ask, readable_job, require_asker
+from adapters.web.access import LINKS, RESEARCHER, RETRY, JobLinks, asked_once, may_ask, readable_job, require_asker
 from adapters.web.api import retried
-from adapters.web.exports import Export, exports_of
 from adapters.web.faults import Forbidden
-from adapters.web.findings_view import code_view
-from adapters.web.links import RETRY, JobLinks
-from adapters.web.papers import shown_papers
 from adapters.web.source_view import figure_of, reading_view
-from adapters.web.view import JobView, job_view
-from core.codec import encode
+from adapters.web.view import JobView, code_view, job_view
 from core.deep.viewing import trace_lines
-from core.errors import InvalidQuery, JobNotFound
 from core.findings.viewing import read_view
-from core.job import LOCAL, TERMINAL_STATUSES, ResearchJob, ResearchRequest
+from core.model.codec import encode
+from core.model.errors import InvalidQuery, JobNotFound
+from core.model.job import LOCAL, TERMINAL_STATUSES, ResearchJob, ResearchRequest
+from core.model.steering import Steering, SteeringKind, read_steering
 from core.modes import DEFAULT_MODE, MODES, can_be_steered, option_words, read_modes
 from core.modes.options import CONTEXT, DEPTH, ROUNDS, TOP_K, NumberOption
+from core.pipeline.snapshot import Snapshot
+from core.pipeline.tracing import (
+    Exchange,
+    TraceEntry,
+    dollars,
+    in_order,
+    totals_line,
+    totals_of,
+    what_was_done,
+    without_repeats,
+)
 from core.presentation import wording
 from core.presentation.card import said_so_far, stage_states
 from core.presentation.render import cut, marks_legend, one_line, printable
-from core.snapshot import Snapshot
-from core.steering import Steering, SteeringKind, read_steering
-from core.tracing import Exchange, TraceEntry, dollars, in_order, totals_line, totals_of, what_was_done, without_repeats
 
 if TYPE_CHECKING:
-    from core.tracing import TraceLog
+    from core.pipeline.tracing import TraceLog
+import json
+from collections.abc import Callable
+
+from adapters.web.source_view import passages_of
+from core.library.ingest import PaperUnreadable
+from core.library.pages import PaperViews
+from core.library.paper import Paper, shelves_of
+from core.model.answer import AnswerFile, JobResult
+from core.model.errors import GorkdError
+from core.model.source import Source
+from core.modes import files_of
+from core.presentation.bibliography import cited_works, ris
+from core.presentation.bibtex import bibtex
+from core.presentation.document import answer_markdown, findings_markdown
+from core.presentation.page_links import PaperPlace, is_private
+from core.presentation.render import job_json
 
 TRACES: web.AppKey[TraceLog] = web.AppKey("traces")
 FORM_REFERRER = "same-origin"  # behind `no-referrer` forms post with `Origin: null`; no other site is told either way
@@ -338,3 +359,151 @@ def _row(job: ResearchJob, entry: TraceEntry, times: int, whole: float, *, with_
 def _exchange(said: Exchange) -> tuple[tuple[str, str], ...]:
     texts = (("Instructions", said.system), ("Prompt", said.user), ("Answer", said.answer))
     return tuple((heading, cut(printable(text), SHOWN_CHARS)) for heading, text in texts if text)
+
+
+# Papers of a library: a cited page as a picture, and the file itself, for whoever may read an answer from it, or was
+
+
+PAPERS: web.AppKey[PaperViews] = web.AppKey("papers")
+_OPEN = "private, max-age=3600"
+
+
+def add_paper_routes(app: web.Application, views: PaperViews) -> None:
+    app[PAPERS] = views
+    app.router.add_get("/jobs/{job_id}/sources/{number}/page.png", get_picture)
+    app.router.add_get("/jobs/{job_id}/sources/{number}/paper.pdf", get_paper)
+    app.router.add_get("/papers/{token}/paper.pdf", get_opened)
+
+
+async def shown_papers(request: web.Request, job: ResearchJob, sources: Sequence[Source]) -> frozenset[str]:
+    """Ids of the sources whose file can be shown: the paper is still there and has pages."""
+    views = request.app.get(PAPERS)
+    if views is None or "library" not in job.request.modes:
+        return frozenset()
+    try:
+        papers = await views.papers_of(job, sources)
+    except GorkdError:  # the answer can be read without its pictures
+        return frozenset()
+    return frozenset(source_id for source_id, paper in papers.items() if paper.pages)
+
+
+async def get_picture(request: web.Request) -> web.Response:
+    """The page of `?claim=` with its sentence marked, PNG."""
+    job, source, paper = await _asked(request)
+    result = await request.app[RESEARCHER].result(job.id)
+    passages = passages_of(source, result.answer if result else None)
+    asked = next((one for one in passages if one.id == request.query.get("claim", "")), None)
+    if asked is None or asked.page is None:
+        raise JobNotFound(job.id)
+    try:
+        png = await request.app[PAPERS].picture(shelves_of(job.scope), paper, asked.page, asked.quote)
+    except PaperUnreadable as exc:
+        raise web.HTTPNotFound from exc
+    return _file(job, png, "image/png")
+
+
+async def get_paper(request: web.Request) -> web.Response:
+    job, _, paper = await _asked(request)
+    return _file(job, await request.app[PAPERS].file(shelves_of(job.scope), paper), "application/pdf")
+
+
+async def get_opened(request: web.Request) -> web.Response:
+    """A paper that somebody opened in a chat. Unknown, removed, expired and not signed look the same."""
+    place, links = PaperPlace.read(request.match_info["token"]), request.app[LINKS]
+    if place is None or not links.allows_paper(place, request.query.get("sig", ""), links.clock()):
+        raise web.HTTPNotFound
+    file = await request.app[PAPERS].library.file(shelves_of(place.scope), place.paper_id)
+    if not file:
+        raise web.HTTPNotFound
+    headers = {"Cache-Control": "no-store", "Content-Disposition": "inline"}
+    return web.Response(body=file, content_type="application/pdf", headers=headers)
+
+
+async def _asked(request: web.Request) -> tuple[ResearchJob, Source, Paper]:
+    """Raises `JobNotFound`, also for a source that is no paper or has left the library."""
+    job = await readable_job(request)
+    sources = {str(source.number): source for source in await request.app[RESEARCHER].sources(job.id)}
+    source = sources.get(request.match_info["number"])
+    if source is None:
+        raise JobNotFound(job.id)
+    papers = await request.app[PAPERS].papers_of(job, [source])
+    if source.id not in papers:
+        raise JobNotFound(job.id)
+    return job, source, papers[source.id]
+
+
+def _file(job: ResearchJob, body: bytes, media_type: str) -> web.Response:
+    if not body:
+        raise JobNotFound(job.id)
+    headers = {"Cache-Control": "no-store" if is_private(job) else _OPEN, "Content-Disposition": "inline"}
+    return web.Response(body=body, content_type=media_type, headers=headers)
+
+
+# A finished answer as a file to keep: under the page's address, for whoever may read the page
+
+
+@dataclass(frozen=True)
+class Export:
+    """`name` is for people; `write` gives the file's text."""
+
+    name: str
+    media_type: str
+    write: Callable[[ResearchJob, JobResult, Sequence[Source]], str]
+
+
+def _json(job: ResearchJob, result: JobResult, sources: Sequence[Source]) -> str:
+    return json.dumps(job_json(job, result, sources), ensure_ascii=False, indent=2) + "\n"
+
+
+def _markdown(job: ResearchJob, result: JobResult, sources: Sequence[Source]) -> str:
+    return findings_markdown(job, result, sources) or answer_markdown(job, result, sources)
+
+
+def _bibtex(_: ResearchJob, result: JobResult, sources: Sequence[Source]) -> str:
+    return bibtex(cited_works(sources, result.answer))
+
+
+EXPORTS: Mapping[str, Export] = {
+    "md": Export("Markdown", "text/markdown", _markdown),
+    "json": Export("JSON", "application/json", _json),
+    "bib": Export("BibTeX", "application/x-bibtex", _bibtex),
+    "ris": Export(
+        "RIS",
+        "application/x-research-info-systems",
+        lambda _, result, sources: ris(cited_works(sources, result.answer)),
+    ),
+}
+
+OWN_KINDS: Mapping[str, str] = {"tex": "LaTeX"}  # that only some answers have
+
+
+def exports_of(job: ResearchJob, result: JobResult | None, sources: Sequence[Source]) -> dict[str, Export]:
+    """By kind. A file that the answer has of its own comes before the one that is made of any answer."""
+    own = {file.kind: file for file in files_of(job, result)}
+    names = {**{kind: export.name for kind, export in EXPORTS.items()}, **OWN_KINDS}
+    made = {kind: Export(name, own[kind].media_type, _as_is(own[kind])) for kind, name in names.items() if kind in own}
+    return {**EXPORTS, **made}
+
+
+def _as_is(file: AnswerFile) -> Callable[[ResearchJob, JobResult, Sequence[Source]], str]:
+    return lambda job, result, sources: file.text
+
+
+def add_export_routes(app: web.Application) -> None:
+    kinds = "|".join([*EXPORTS, *OWN_KINDS])
+    app.router.add_get(f"/jobs/{{job_id}}/answer.{{kind:{kinds}}}", get_export)
+
+
+async def get_export(request: web.Request) -> web.Response:
+    """404 too for a job that has not ended, and for a kind that its answer has not: there is nothing to keep."""
+    job, researcher = await readable_job(request), request.app[RESEARCHER]
+    result = await researcher.result(job.id)
+    kind, sources = request.match_info["kind"], await researcher.sources(job.id)
+    export = exports_of(job, result, sources).get(kind)
+    if result is None or export is None:
+        raise JobNotFound(job.id)
+    text = export.write(job, result, sources)
+    headers = {"Content-Disposition": f'attachment; filename="{job.id}.{kind}"', "Cache-Control": "no-store"}
+    return web.Response(
+        body=text.encode("utf-8", "replace"), content_type=export.media_type, charset="utf-8", headers=headers
+    )

@@ -19,9 +19,9 @@ from markupsafe import Markup, escape
 
 from adapters.web.access import RESEARCHER, readable_job
 from adapters.web.prose import safe_link
-from core.answer import JobResult
-from core.job import ResearchJob
-from core.source import Source
+from core.model.answer import JobResult
+from core.model.job import ResearchJob
+from core.model.source import Source
 
 Payload = Mapping[str, Any]  # a message as its platform gets it
 Preview = Callable[[ResearchJob, JobResult | None, Sequence[Source]], str]  # that message as JSON

@@ -18,7 +18,7 @@ from adapters.web.faults import Forbidden
 SESSION_LIFE = timedelta(days=30)
 
 
-def add_routes(app: web.Application) -> None:
+def add_sign_in_routes(app: web.Application) -> None:
     app.router.add_get("/sign-in", get_sign_in)
     app.router.add_post("/sign-in", post_sign_in)
     app.router.add_post("/sign-out", post_sign_out)

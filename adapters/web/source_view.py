@@ -12,14 +12,14 @@ from itertools import pairwise
 from pathlib import PurePosixPath
 from urllib.parse import unquote
 
-from adapters.web.links import JobLinks, live_link
-from core.answer import ResearchAnswer, Verdict
+from adapters.web.access import JobLinks, live_link
 from core.evidence.citations import MARKS
 from core.library.paper import PAPER_SCHEME
+from core.model.answer import ResearchAnswer, Verdict
+from core.model.source import Source, SourceKind
 from core.presentation import wording
 from core.presentation.render import cut, one_line
-from core.source import Source, SourceKind
-from core.urls import domain_of
+from core.text.urls import domain_of
 
 _HINT_CHARS = 240  # of a passage, shown when one points at its citation
 _HINTS_CHARS = 2_000  # of all hints of a page; more citations have shorter ones, and all are one click away
@@ -226,7 +226,7 @@ def place_of(source: Source) -> str:
 
 
 def _scores(source: Source) -> tuple[ScoreView, ...]:
-    """What decided its rank (core/ranking.py)."""
+    """What decided its rank (core/stages/ranking.py)."""
     scores, metadata = source.scores, source.metadata
     dated = f"published {wording.day(metadata.published_at)}" if metadata.published_at else "no date is given"
     return (

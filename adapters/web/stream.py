@@ -13,9 +13,9 @@ from aiohttp_sse import EventSourceResponse
 
 from adapters.web.access import RESEARCHER, readable_job
 from adapters.web.limits import stream_slot
-from core.errors import GorkdError
-from core.events import Event
-from core.job import TERMINAL_STATUSES
+from core.model.errors import GorkdError
+from core.model.events import Event
+from core.model.job import TERMINAL_STATUSES
 
 HEARTBEAT_S = 15.0  # keeps proxies from closing a quiet stream (G-01)
 SEND_TIMEOUT_S = 60.0  # of a reader that takes nothing any more

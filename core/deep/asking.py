@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from core.answer import ModelUsage
 from core.deep.state import ChecklistItem, DeepState, Fact
-from core.deps import Deps
-from core.errors import ModelError
-from core.events import Json
 from core.llm.ask_model import ask_model
 from core.llm.prices import estimate_tokens
-from core.ports import ChatRequest
+from core.model.answer import ModelUsage
+from core.model.errors import ModelError
+from core.model.events import Json
+from core.model.ports import ChatRequest
+from core.pipeline.deps import Deps
 from core.presentation.render import one_line
 from core.presentation.wording import needs_model
 from core.stages.prompting import fenced

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from core.conversation import needs_context, standalone_by_rules, turns_behind
 from core.deep.asking import Said, ask_step, checklist_frame, facts_frame, line, listed, number, question_frame, strings
 from core.deep.state import Completeness, Coverage, DeepState, ItemCheck, RefinedQuestion
-from core.deps import Deps
-from core.events import Json, rows
-from core.job import ResearchJob
 from core.llm.ask_model import strict
+from core.model.events import Json, rows
+from core.model.job import ResearchJob
+from core.pipeline.conversation import needs_context, standalone_by_rules, turns_behind
+from core.pipeline.deps import Deps
 from core.prompts import load_prompt
 from core.stages.prompting import asked, said_before
 

@@ -13,30 +13,30 @@ from dataclasses import dataclass, replace
 
 from rapidfuzz import fuzz
 
-from core.answer import Evidence, Verdict
 from core.deep.asking import ask_step, checklist_frame, facts_frame, line, listed, number, question_frame
 from core.deep.searching import PUBMED, known_sources
 from core.deep.state import DeepState, Fact, NewFacts
-from core.deps import Deps
-from core.errors import FetchError, GorkdError, ProviderError
-from core.events import Json, rows
-from core.evidence.alignment import Force
+from core.evidence.authority import is_retracted, pmid_of
 from core.evidence.passages import EvidenceIndex
 from core.evidence.quoting import quote_answer
+from core.evidence.rules.alignment import Force
+from core.evidence.rules.vetoes import find_vetoes
 from core.evidence.verbatim import find_verbatim, verify_quote
-from core.evidence.vetoes import find_vetoes
-from core.freshness import lifetime_of
 from core.llm.ask_model import strict
-from core.passages import Passage, select_passages
+from core.model.answer import Evidence, Verdict
+from core.model.errors import FetchError, GorkdError, ProviderError
+from core.model.events import Json, rows
+from core.model.source import SearchHit, SearchQuery, Source, SourceKind
+from core.pipeline.deps import Deps
+from core.pipeline.freshness import lifetime_of
+from core.pipeline.trace import ToolTrace, trace_id_of
+from core.pipeline.work import Work
 from core.prompts import load_prompt
-from core.quality import is_retracted, pmid_of
-from core.source import SearchHit, SearchQuery, Source, SourceKind
 from core.stages.gathering import make_source
 from core.stages.prompting import format_sources, passage_tokens
-from core.terms import terms
-from core.trace import ToolTrace, trace_id_of
-from core.urls import canonical_url
-from core.work import Work
+from core.text.passages import Passage, select_passages
+from core.text.terms import terms
+from core.text.urls import canonical_url
 
 log = logging.getLogger(__name__)
 

@@ -9,18 +9,18 @@ from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from core.answer import ResearchAnswer, SynthesisMetadata
 from core.deep.searching import known_sources
 from core.deep.state import Coverage, DeepState, Fact
 from core.deep.steering import Stop
-from core.errors import StoreError
-from core.events import Json
-from core.job import Tenant
+from core.evidence.authority import pmid_of, quality_of
+from core.model.answer import ResearchAnswer, SynthesisMetadata
+from core.model.errors import StoreError
+from core.model.events import Json
+from core.model.job import Tenant
+from core.model.source import Source
+from core.pipeline.trace import ToolTraces, trace_id_of
+from core.pipeline.work import Work
 from core.presentation.render import cut
-from core.quality import pmid_of, quality_of
-from core.source import Source
-from core.trace import ToolTraces, trace_id_of
-from core.work import Work
 
 TOOL_NAME = "deep_research"
 SNIPPET_CHARS = 300  # of a source nothing was taken from

@@ -12,9 +12,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
-from core.answer import JobResult, ResearchAnswer
-from core.budget import BudgetSpent
-from core.conversation import may_lean
 from core.deep.checklist import check_completeness, refine_question
 from core.deep.facts import earlier_facts, process_results
 from core.deep.output import TOOL_NAME, Record, tool_output
@@ -23,10 +20,13 @@ from core.deep.state import Completeness, DeepState, NewFacts, RefinedQuestion, 
 from core.deep.steering import Limits, RoundStart, Stop, decide, heed, unless_hurried
 from core.deep.synthesis import considered, gathered, synthesize_answer
 from core.deep.telling import FIRST_ROUND_SHARE, REFINED_SHARE, Teller, estimate_from, share_of
-from core.errors import ModelError, StoreError
-from core.steering import Steering
-from core.trace import ToolTrace
-from core.work import Work
+from core.model.answer import JobResult, ResearchAnswer
+from core.model.errors import ModelError, StoreError
+from core.model.steering import Steering
+from core.pipeline.conversation import may_lean
+from core.pipeline.trace import ToolTrace
+from core.pipeline.work import Work
+from core.tenancy.budget import BudgetSpent
 
 T = TypeVar("T")
 GIVEN_S = 20.0  # for reading again what was brought along or known

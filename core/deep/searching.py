@@ -15,20 +15,19 @@ import regex
 
 from core.deep.asking import ask_step, checklist_frame, facts_frame, listed, queries_frame, question_frame, strings
 from core.deep.state import DeepState, RoundQueries, RoundSources
-from core.deps import Deps
-from core.errors import SearchFailed
-from core.events import Json
-from core.evidence.independence import owner
+from core.evidence.authority import owner, pmid_of
 from core.llm.ask_model import strict
+from core.model.errors import SearchFailed
+from core.model.events import Json
+from core.model.source import SearchFilters, SearchMetadata, SearchPlan, SearchQuery, Source
+from core.pipeline.deps import Deps
+from core.pipeline.work import Work
 from core.prompts import load_prompt
-from core.quality import pmid_of
-from core.source import SearchFilters, SearchMetadata, SearchPlan, SearchQuery, Source
 from core.stages.gathering import Gathering
 from core.stages.given import read_given
 from core.stages.plan import MAX_QUERY_TEXT_CHARS, awake, foreign, keywords
 from core.stages.search import collect_sources
-from core.urls import canonical_url
-from core.work import Work
+from core.text.urls import canonical_url
 
 MAX_CHARS = 400  # of one query; longer ones come from a model gone astray
 FIELDS = frozenset(

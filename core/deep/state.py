@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from core.answer import Evidence, ModelUsage
-from core.source import SearchMetadata
+from core.model.answer import Evidence, ModelUsage
+from core.model.source import SearchMetadata
 
 GOOD_SHARE = 0.6  # of the items satisfied, when the others are partial, is good coverage (S002-11); by judgement
 

@@ -11,7 +11,7 @@ from typing import TypeVar
 from rapidfuzz import fuzz
 
 from core.deep.state import ChecklistItem, DeepState
-from core.steering import Steering
+from core.model.steering import Steering
 
 T = TypeVar("T")
 MAX_CONSTRAINTS = 10  # the newest count

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
-from core.answer import ResearchAnswer
 from core.deep.asking import checklist_frame, facts_frame, question_frame
 from core.deep.searching import known_sources
 from core.deep.state import Coverage, DeepState
+from core.evidence.authority import is_retracted
 from core.llm.prices import estimate_tokens
-from core.passages import Passage, split_passages
-from core.ports import ChatRequest
+from core.model.answer import ResearchAnswer
+from core.model.ports import ChatRequest
+from core.model.source import SearchMetadata, Source, SourceCollection, all_searches
+from core.pipeline.work import Work
 from core.prompts import load_prompt
-from core.quality import is_retracted
-from core.source import SearchMetadata, Source, SourceCollection, all_searches
 from core.stages.prompting import (
     ANSWER_SCHEMA,
     WRITING_TEMPERATURE,
@@ -25,7 +25,7 @@ from core.stages.prompting import (
     passage_tokens,
 )
 from core.stages.synthesize import answer_question
-from core.work import Work
+from core.text.passages import Passage, split_passages
 
 _OPENING_TOKENS = 60  # the tag of a source, at most
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from statistics import median
 
 from core.deep.state import DeepState
-from core.events import Json
-from core.job import JobStatus
+from core.model.events import Json
+from core.model.job import JobStatus
+from core.pipeline.trace import ToolTrace
 from core.presentation.progress import Progress
 from core.presentation.wording import counted
-from core.trace import ToolTrace
 
 USUAL = "Deep research typically takes 1–3 minutes."  # the specification's own estimate (S002-02)
 MIN_JOBS = 3  # fewer say nothing of the next

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from core.deep.state import Coverage
-from core.events import Json, rows
+from core.model.events import Json, rows
+from core.pipeline.trace import ToolTrace
 from core.presentation.render import iso_utc, one_line
 from core.presentation.wording import counted
-from core.trace import ToolTrace
 
 MARKS = {Coverage.SATISFIED: "✓", Coverage.PARTIAL: "◐", Coverage.UNSATISFIED: "○"}
 

@@ -14,9 +14,9 @@ from importlib.resources import files
 
 import regex
 
-from core.sentences import split_sentences
-from core.terms import STOPWORDS, terms
 from core.text.language import detect_language
+from core.text.sentences import split_sentences
+from core.text.terms import STOPWORDS, terms
 
 
 class Expected(StrEnum):

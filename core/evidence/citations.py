@@ -12,9 +12,9 @@ from collections.abc import Callable, Collection, Container, Iterator, Mapping, 
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from core.answer import Verdict
-from core.markers import Bracket, Grammar, KeyRef, PageRef, SourceRef, Target, UrlRef, brackets, read_bracket
-from core.sentences import code_spans
+from core.model.answer import Verdict
+from core.text.markers import Bracket, Grammar, KeyRef, PageRef, SourceRef, Target, UrlRef, brackets, read_bracket
+from core.text.sentences import code_spans
 
 MARKS: Mapping[Verdict, str] = MappingProxyType(
     {

@@ -11,16 +11,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from core.answer import Claim, Conflict, ConflictPosition, Evidence, Verdict
-from core.evidence.authority import authority
+from core.evidence.authority import authority, same_voice
 from core.evidence.citations import strip_markers
 from core.evidence.differences import Difference, find_difference, is_otherwise, name_difference
-from core.evidence.independence import same_voice
 from core.evidence.passages import EvidenceIndex
-from core.evidence.words import Kind, read
+from core.evidence.rules.words import Kind, read
+from core.model.answer import Claim, Conflict, ConflictPosition, Evidence, Verdict
+from core.model.source import Source, SourceKind
 from core.presentation.render import cut, one_line
-from core.sentences import sentences_of
-from core.source import Source, SourceKind
+from core.text.sentences import sentences_of
 
 MAX_CONFLICTS = 5  # more is a survey, not a warning
 MAX_CONTRARY = 2  # passages of one source that a judge is asked about

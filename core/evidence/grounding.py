@@ -13,12 +13,12 @@ from dataclasses import replace
 import regex
 from rapidfuzz import fuzz
 
-from core.answer import Citation, Claim, Evidence, Section, Verdict
-from core.evidence.alignment import Force
 from core.evidence.citations import keep_markers, parse_markers, rewrite_markers, strip_markers
 from core.evidence.conflicts import contrary_passages
 from core.evidence.judge import MAX_PASSAGE_CHARS, Asked, Judgement, Pair, Ruling
 from core.evidence.passages import EvidenceIndex
+from core.evidence.rules.alignment import Force
+from core.evidence.rules.vetoes import find_vetoes
 from core.evidence.structure import (
     RULE,
     Grounded,
@@ -31,15 +31,15 @@ from core.evidence.structure import (
     without_bullet,
 )
 from core.evidence.verbatim import find_verbatim, verify_quote
-from core.evidence.vetoes import find_vetoes
-from core.injection import instructions_in, is_instruction, mask
-from core.links import without_addresses, without_foreign_links
-from core.markers import Grammar
-from core.passages import Passage
-from core.source import Source
-from core.terms import terms
+from core.model.answer import Citation, Claim, Evidence, Section, Verdict
+from core.model.source import Source
+from core.text.injection import instructions_in, is_instruction, mask
 from core.text.language import detect_language
-from core.urls import canonical_url
+from core.text.links import without_addresses, without_foreign_links
+from core.text.markers import Grammar
+from core.text.passages import Passage
+from core.text.terms import terms
+from core.text.urls import canonical_url
 
 VERBATIM = "verbatim"
 NOT_CONFIRMED = "not confirmed"

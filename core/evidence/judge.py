@@ -16,14 +16,14 @@ from typing import Final, Literal, Protocol
 
 import regex
 
-from core.answer import Evidence, ModelUsage
-from core.errors import ControlFailed, ModelError, ModelGarbled
-from core.events import Json
-from core.growing_json import named, whole_number
 from core.llm.ask_model import Completion, ask_model, complete, strict
 from core.llm.prices import estimate_usage
-from core.ports import ChatModel, ChatRequest
+from core.model.answer import Evidence, ModelUsage
+from core.model.errors import ControlFailed, ModelError, ModelGarbled
+from core.model.events import Json
+from core.model.ports import ChatModel, ChatRequest
 from core.prompts import load_prompt
+from core.text.growing_json import named, whole_number
 from core.text.language import Cue
 
 Dialect = Literal["json", "pairwise"]

@@ -15,9 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rapidfuzz.distance import Prefix
 
-from core.answer import Evidence
-from core.evidence.verbatim import quotations_in, verify_quote
-from core.evidence.words import (
+from core.evidence.rules.words import (
     ROOT_MATCH,
     SYNONYM_MATCH,
     Kind,
@@ -28,9 +26,11 @@ from core.evidence.words import (
     read,
     tokenize,
 )
-from core.sentences import sentences_of
-from core.source import Source
+from core.evidence.verbatim import quotations_in, verify_quote
+from core.model.answer import Evidence
+from core.model.source import Source
 from core.text.language import language_of, shape_of
+from core.text.sentences import sentences_of
 
 MAX_SENTENCES = 3  # a passage longer than this is no longer a quote
 MAX_SENTENCE_CHARS = 600  # longer "sentences" are tables or menus; they are cut at a line or a space

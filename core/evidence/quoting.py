@@ -15,10 +15,10 @@ from rapidfuzz import fuzz
 
 from core.evidence.answering import Expected, expected_answer, states_aim, unanswered_by_rules
 from core.evidence.structure import asks_how_to, find_steps, head_of_row
-from core.passages import Passage, split_passages
-from core.source import Source
-from core.terms import Asked, question_terms, terms, words
+from core.model.source import Source
 from core.text.language import detect_language
+from core.text.passages import Passage, split_passages
+from core.text.terms import Asked, question_terms, terms, words
 
 # Set on the articles of `make eval ARGS=quoted`: 95 of 100 questions without an answer lie below (docs/evaluation.md).
 MIN_FIT = 0.595  # of the sources; below it they answer something else

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 import regex
 
-from core.answer import Citation, Claim, Evidence, RemovedSentence, Section, Verdict
 from core.evidence.judge import Asked
+from core.model.answer import Citation, Claim, Evidence, RemovedSentence, Section, Verdict
 
 CUT = "[…]"
 RULE = regex.compile(r"[-*_=|:\s]{3,}")  # a line across, or the one below a table's head

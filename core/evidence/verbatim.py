@@ -19,10 +19,10 @@ import regex
 from rapidfuzz import fuzz
 from rapidfuzz.distance import DamerauLevenshtein, Levenshtein
 
-from core.evidence.opposites import are_opposite
-from core.evidence.words import Kind, Reading, Token, read, tokenize
-from core.sentences import Sentence, sentences_of
+from core.evidence.rules.opposites import are_opposite
+from core.evidence.rules.words import Kind, Reading, Token, read, tokenize
 from core.text.language import Cue, detect_language, negations
+from core.text.sentences import Sentence, sentences_of
 
 MIN_ALIKE = 85.0  # per cent, rapidfuzz's partial ratio
 MIN_QUOTE_CHARS = 8  # a shorter run occurs by chance

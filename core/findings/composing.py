@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 
 import regex
 
-from core.answer import Section
 from core.evidence.citations import Marker, rewrite_markers
 from core.evidence.structure import Judged
 from core.findings.judging import JudgedItem
@@ -21,9 +20,10 @@ from core.findings.results import (
     ResearchReport,
 )
 from core.findings.viewing import FoundItem
-from core.markers import Grammar
+from core.model.answer import Section
+from core.model.source import Source
 from core.presentation.render import cut, one_line
-from core.source import Source
+from core.text.markers import Grammar
 
 NOT_VERIFIED = "Not verified"
 NOTHING_FOUND = "Nothing was found that a page carries."

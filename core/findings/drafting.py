@@ -12,30 +12,30 @@ from collections.abc import Sequence
 from dataclasses import replace
 from string import Template
 
-from core.answer import ModelUsage
-from core.deps import Deps
-from core.errors import ModelError, WebSearchUnavailable
 from core.findings.opening import addresses_in
 from core.findings.parsing import read_output
 from core.findings.report import SECTIONS, split_sections
 from core.findings.results import Draft, Drafts, ResearchMode, Telling
-from core.job import JobStatus, ResearchJob
 from core.llm.ask_model import Heard, complete, retry_once
 from core.llm.memo import remembered
 from core.llm.prices import estimate_tokens
-from core.passages import select_passages
-from core.ports import ChatModel, ChatRequest, SearchedText, WebSearchModel
+from core.model.answer import ModelUsage
+from core.model.errors import ModelError, WebSearchUnavailable
+from core.model.job import JobStatus, ResearchJob
+from core.model.ports import ChatModel, ChatRequest, SearchedText, WebSearchModel
+from core.model.source import SearchMetadata, SearchPlan, SearchQuery, Source, all_searches
+from core.pipeline.deps import Deps
+from core.pipeline.work import Work
 from core.presentation.render import cut, one_line
 from core.presentation.wording import counted
 from core.prompts import load_prompt
-from core.source import SearchMetadata, SearchPlan, SearchQuery, Source, all_searches
 from core.stages.gathering import Gathering
 from core.stages.given import read_given
 from core.stages.plan import MAX_QUERY_TEXT_CHARS, keywords, plan_by_rules
 from core.stages.prompting import asked, fenced, format_sources, language_name, passage_tokens
 from core.stages.search import collect_sources
-from core.urls import canonical_url
-from core.work import Work
+from core.text.passages import select_passages
+from core.text.urls import canonical_url
 
 log = logging.getLogger(__name__)
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 
 import regex
 
+from core.evidence.authority import same_voice
 from core.evidence.grounding import Grounder
-from core.evidence.independence import same_voice
 from core.evidence.structure import Judged
 from core.findings.code import (
     CodeBlock,
@@ -27,11 +27,11 @@ from core.findings.opening import Opened, with_plain_addresses
 from core.findings.parsing import ReadItem
 from core.findings.results import ResearchMode
 from core.findings.source_priority import FARM_LEVEL, level_name, source_level
+from core.model.source import Source
 from core.presentation.wording import counted
-from core.sentences import split_sentences
-from core.source import Source
-from core.terms import terms
-from core.writing import before_of
+from core.stages.writing import before_of
+from core.text.sentences import split_sentences
+from core.text.terms import terms
 
 _BULLET = regex.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)]|#{1,6})\s+")
 _STOP = regex.compile(r"[.!?。！？]*$")

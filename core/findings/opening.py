@@ -8,15 +8,15 @@ from dataclasses import dataclass, replace
 
 import regex
 
-from core.errors import FetchError
 from core.findings.parsing import ReadOutput
 from core.findings.results import Drafts, ResearchMode
-from core.ports import WEB_SEARCH
-from core.ranking import Candidate, rank_sources
-from core.source import SearchHit, Source
+from core.model.errors import FetchError
+from core.model.ports import WEB_SEARCH
+from core.model.source import SearchHit, Source
+from core.pipeline.work import Work
 from core.stages.gathering import Stragglers, make_source, renumbered
-from core.urls import canonical_url, is_web_url
-from core.work import Work
+from core.stages.ranking import Candidate, rank_sources
+from core.text.urls import canonical_url, is_web_url
 
 NO_ADDRESS = "no address is given for it"
 NOT_FOUND = "its address was not among the search results"

@@ -13,7 +13,7 @@ from core.findings.code import FENCE
 from core.findings.judging import is_on_a_page, judge_prose
 from core.findings.opening import Opened, addresses_in, with_plain_addresses
 from core.presentation.wording import counted
-from core.sentences import split_sentences
+from core.text.sentences import split_sentences
 
 SECTIONS = ("Abstract", "Introduction", "Literature Review", "Methodology", "Implementations")
 ABSTRACT_SENTENCES = range(3, 6)  # S004-13

@@ -10,8 +10,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from core.answer import JobResult, ResearchAnswer
-from core.events import Json
 from core.evidence.grounding import Grounder
 from core.evidence.judge import Judging
 from core.findings.composing import Composed, findings_of, placed, sections_of, texts_of, view_of
@@ -22,14 +20,16 @@ from core.findings.parsing import ReadOutput, read_output
 from core.findings.report import judge_report
 from core.findings.results import ALL_MODES, TITLES, Drafts, ResearchMode, Telling
 from core.findings.viewing import findings_json
-from core.job import JobStatus
-from core.ports import WEB_SEARCH, ChatModel
+from core.model.answer import JobResult, ResearchAnswer
+from core.model.events import Json
+from core.model.job import JobStatus
+from core.model.ports import WEB_SEARCH, ChatModel
+from core.model.source import SourceCollection
+from core.pipeline.work import Work
 from core.presentation.wording import counted
-from core.source import SourceCollection
 from core.stages.synthesize import Draft as AnswerDraft
 from core.stages.synthesize import conclude, usage_metadata
-from core.work import Work
-from core.writing import Writing, settle
+from core.stages.writing import Writing, settle
 
 
 async def conduct(work: Work) -> JobResult:

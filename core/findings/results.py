@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from core.answer import ModelUsage
-from core.events import Json, rows
 from core.findings.code import dependencies_of, first_code, prose_of
-from core.job import JobStatus, furthest_behind
-from core.ports import FoundPage
+from core.model.answer import ModelUsage
+from core.model.events import Json, rows
+from core.model.job import JobStatus, furthest_behind
+from core.model.ports import FoundPage
+from core.model.source import SearchMetadata
 from core.presentation.progress import Progress
-from core.source import SearchMetadata
 
 ResearchMode = Literal["idea", "implementation", "freeform"]
 ResearchModeInput = ResearchMode | Sequence[ResearchMode]

@@ -9,8 +9,8 @@ import regex
 
 from core.evidence.authority import kind_of, registrable_domain
 from core.findings.results import ResearchMode
-from core.source import Source, SourceKind
-from core.urls import domain_of
+from core.model.source import Source, SourceKind
+from core.text.urls import domain_of
 
 OTHER_LEVEL = 5  # places of which nothing is known come after the four levels of S004
 FARM_LEVEL = 6

@@ -7,11 +7,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from core.answer import JobResult
-from core.answer_files import AnswerFile
-from core.events import Json, rows
 from core.findings.code import REMARK_KINDS, Remark, RemarkKind
 from core.findings.results import ALL_MODES, ResearchFindings, ResearchMode, read_findings
+from core.model.answer import AnswerFile, JobResult
+from core.model.events import Json, rows
 
 MAX_CODE_CHARS = 600  # in a message; three of them with their texts fit Discord's 4,096 characters
 MAX_SHOWN_CODES = 3

@@ -6,21 +6,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import zip_longest
 
-from core.answer import ResearchAnswer
-from core.deps import Deps
 from core.evidence.authority import kind_of
-from core.injection import instructions_in
-from core.job import ResearchJob
 from core.library.pages import PageGrounder, page_markers
 from core.library.paper import PAPER_SCHEME, Paper, PaperChunk
 from core.llm.prices import estimate_tokens
-from core.passages import Passage
-from core.ports import ChatRequest
+from core.model.answer import ResearchAnswer
+from core.model.job import ResearchJob
+from core.model.ports import ChatRequest
+from core.model.source import SearchMetadata, Source, SourceCollection, SourceKind, SourceMetadata, SourceScores
+from core.pipeline.deps import Deps
 from core.presentation.progress import Progress
 from core.prompts import load_prompt
-from core.source import SearchMetadata, Source, SourceCollection, SourceKind, SourceMetadata, SourceScores
 from core.stages.prompting import ANSWER_SCHEMA, WRITING_TEMPERATURE, Script, fenced, language_name
 from core.stages.synthesize import answer_question
+from core.text.injection import instructions_in
+from core.text.passages import Passage
 
 CITATION_FORMAT = "[PAPER_ID, page PAGE_NO]"
 _FRAME_TOKENS = 600  # the prompt without its evidence, and the question

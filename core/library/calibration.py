@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from core.ports import EmbeddingModel
+    from core.model.ports import EmbeddingModel
 
 # Where a default cut-off lies between what is off the topic and what is on it, 0…1. Tried with MiniLM, and with the
 # same vectors moved as those of models whose cosines are all high (docs/evaluation.md).

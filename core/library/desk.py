@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Sequence
 from dataclasses import dataclass
 
-from core.answer import JobResult
-from core.errors import GorkdError, InvalidQuery
 from core.findings.viewing import read_view
-from core.job import ResearchJob, Scope
 from core.library.ingest import Ingested, Ingestion, PaperFinder, PaperRecord
 from core.library.paper import Index, Library, Paper, find_papers
+from core.model.answer import JobResult
+from core.model.errors import GorkdError, InvalidQuery
+from core.model.job import ResearchJob, Scope
 
 INGESTION_S = 600.0  # a paper (D2)
 

@@ -15,15 +15,15 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from core.errors import ModelError, StoreError
-from core.job import Scope
 from core.library.calibration import STAGE_1, STAGE_2, Cosines, DefaultCutoff, measure
 from core.library.paper import Index, Library, SearchResult
-from core.ports import EmbeddingModel, Vector
-from core.terms import terms
+from core.model.errors import ModelError, StoreError
+from core.model.job import Scope
+from core.model.ports import EmbeddingModel, Vector
+from core.pipeline.tracing import TraceEntry
+from core.pipeline.watching import GIVEN_UP, Tracer
 from core.text.language import detect_language, rarity
-from core.tracing import TraceEntry
-from core.watching import GIVEN_UP, Tracer
+from core.text.terms import terms
 
 _WORD = re.compile(r"\w{3,}")
 POOL = 4  # candidates for each result: what diversity may choose from

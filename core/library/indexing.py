@@ -7,12 +7,12 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
-from core.chunking import Chunk, SectionType, chunk_text
-from core.errors import GorkdError, ModelError
-from core.job import Scope
 from core.library.calibration import Cosines, measure
 from core.library.paper import Index, Library, Paper, PaperChunk
-from core.ports import EmbeddingModel
+from core.model.errors import GorkdError, ModelError
+from core.model.job import Scope
+from core.model.ports import EmbeddingModel
+from core.text.chunking import Chunk, SectionType, chunk_text
 
 log = logging.getLogger(__name__)
 

@@ -15,19 +15,19 @@ from pathlib import PurePath
 from string import ascii_lowercase
 from typing import Protocol
 
-from core.chunking import SectionType, chunk_text
-from core.errors import GorkdError, InvalidQuery, ModelError, ModelGarbled
-from core.events import Json
-from core.job import Scope
 from core.library.indexing import index_paper, mend
 from core.library.paper import ARXIV_ID, Library, Paper
 from core.library.wording import REWRITING_NEEDS_MODEL
 from core.llm.ask_model import ask_model, strict
 from core.llm.drafts import read_prose
-from core.ports import ChatModel, ChatRequest, Clock, EmbeddingModel
+from core.model.errors import GorkdError, InvalidQuery, ModelError, ModelGarbled
+from core.model.events import Json
+from core.model.job import Scope
+from core.model.ports import ChatModel, ChatRequest, Clock, EmbeddingModel
 from core.prompts import load_prompt
 from core.stages.prompting import fenced
-from core.terms import STOPWORDS
+from core.text.chunking import SectionType, chunk_text
+from core.text.terms import STOPWORDS
 
 FIRST_YEAR = 1900
 ARXIV_BEGAN = 91  # 1991; ids hold two digits of the year

@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from core.answer import Citation, Evidence, Section, Verdict
 from core.evidence.citations import Marker, parse_markers, rewrite_markers
 from core.evidence.grounding import Grounder
 from core.evidence.judge import Judgement
 from core.evidence.structure import Judged
-from core.job import ResearchJob, Scope
 from core.library.paper import Library, Paper, shelves_of
-from core.markers import Grammar, PageRef
-from core.passages import Passage
-from core.source import Source
+from core.model.answer import Citation, Evidence, Section, Verdict
+from core.model.job import ResearchJob, Scope
+from core.model.source import Source
+from core.text.markers import Grammar, PageRef
+from core.text.passages import Passage
 
 UNREAD = 999  # stands for a paper that nobody read: no source has the number, and its marker goes
 

@@ -11,13 +11,13 @@ from typing import Protocol
 
 import numpy as np
 
-from core.answer import JobResult
-from core.chunking import SectionType
 from core.evidence.citations import parse_markers
-from core.job import Scope
 from core.library.calibration import Cosines
-from core.markers import Grammar, PageRef
-from core.ports import Vector
+from core.model.answer import JobResult
+from core.model.job import Scope
+from core.model.ports import Vector
+from core.text.chunking import SectionType
+from core.text.markers import Grammar, PageRef
 
 ARXIV_ID = re.compile(r"(?:\d{4}\.\d{4,5}|[a-z-]+(?:\.[A-Z]{2})?/\d{7})(?:v\d+)?")
 PAPER_SCHEME = "paper:"  # before the id of a paper that has no address elsewhere

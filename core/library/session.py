@@ -8,12 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
-from core.admission import check_channel
-from core.answer import JobResult
-from core.delivery import Address, Delivery, OpenMessages
-from core.errors import GorkdError, JobNotFound
-from core.events import Event
-from core.job import JobStatus, ResearchJob, ResearchRequest, Scope
 from core.library import wording
 from core.library.desk import LibraryDesk
 from core.library.ingest import MAX_PAPER_BYTES, Ingested, PaperUnreadable
@@ -32,13 +26,19 @@ from core.library.words import (
     read_addition,
     read_words,
 )
-from core.ports import Clock
+from core.model.answer import JobResult
+from core.model.delivery import Address, Delivery, OpenMessages
+from core.model.errors import GorkdError, JobNotFound
+from core.model.events import Event
+from core.model.job import JobStatus, ResearchJob, ResearchRequest, Scope
+from core.model.ports import Clock
 from core.presentation.render import one_line
 from core.presentation.wording import failure_sentence
 from core.settings.desk import SettingsDesk
+from core.tenancy.admission import check_channel
 
 if TYPE_CHECKING:
-    from core.researcher import Researcher
+    from core.pipeline.researcher import Researcher
 
 _SAID, _KEY = "library_said", "library_key"  # in an address
 Tell = Callable[[str], Awaitable[None]]

@@ -11,10 +11,10 @@ from enum import StrEnum
 from hashlib import sha256
 from typing import Protocol
 
-from core.errors import InvalidQuery
-from core.job import Scope
 from core.library.desk import pick
 from core.library.paper import ARXIV_ID, Paper, arxiv_order
+from core.model.errors import InvalidQuery
+from core.model.job import Scope
 
 MAX_HISTORY = 20
 

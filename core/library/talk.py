@@ -8,10 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from core.answer import JobResult
-from core.errors import GorkdError, InvalidQuery
 from core.evidence.citations import parse_markers
-from core.job import Scope
 from core.library import wording
 from core.library.desk import LibraryDesk
 from core.library.funnel import Shelves, search_content_index
@@ -29,10 +26,13 @@ from core.library.states import (
     refusal,
 )
 from core.library.words import NO, YES
-from core.markers import Grammar, PageRef
-from core.ports import Clock
+from core.model.answer import JobResult
+from core.model.errors import GorkdError, InvalidQuery
+from core.model.job import Scope
+from core.model.ports import Clock
 from core.presentation.render import cut
 from core.presentation.wording import counted
+from core.text.markers import Grammar, PageRef
 
 MAX_FOUND = 10
 MAX_PAGE_CHARS = 1_500  # of a page, beside its picture

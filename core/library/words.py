@@ -9,18 +9,18 @@ import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from core.errors import GorkdError, StoreError
 from core.library import wording
 from core.library.ingest import Ingested
 from core.library.paper import ARXIV_ID, Paper
 from core.library.states import COMMANDS, Command, Conversation, read_command
+from core.model.errors import GorkdError, StoreError
 from core.presentation.render import one_line
 from core.presentation.wording import counted
 
 MAX_ADDED = 10  # papers a message; what Discord and Slack attach at most to one
 YES = frozenset({"yes", "y", "ok", "please", "ja"})
 NO = frozenset({"no", "n", "nein", "not now"})
-ALSO_OF_ANSWERS = frozenset({"improve", "help", "history"})  # words under every answer (core/conversation.py)
+ALSO_OF_ANSWERS = frozenset({"improve", "help", "history"})  # words under every answer (core/pipeline/conversation.py)
 
 _LEAD = re.compile(r"library\b\s*[:,]?\s*", re.IGNORECASE)
 _COURTESIES = ("please", "pls", "bitte", "thanks", "thank you")

@@ -13,13 +13,13 @@ from functools import partial
 
 from rapidfuzz import fuzz
 
-from core.answer import ModelUsage
-from core.errors import ModelGarbled, ToolsUnsupported
-from core.events import Json
-from core.growing_json import parse_object
 from core.llm.ask_model import ask_model, complete, retry_once, strict
-from core.ports import ChatModel, ChatRequest, Tool, ToolCall, ToolTurn
-from core.terms import terms
+from core.model.answer import ModelUsage
+from core.model.errors import ModelGarbled, ToolsUnsupported
+from core.model.events import Json
+from core.model.ports import ChatModel, ChatRequest, Tool, ToolCall, ToolTurn
+from core.text.growing_json import parse_object
+from core.text.terms import terms
 
 MAX_QUERY_CHARS = 400
 SAME_WORDING = 90  # rapidfuzz token_sort_ratio 0…100; the same words in another order give 100

@@ -11,12 +11,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
-from core.answer import ModelUsage
-from core.errors import GorkdError, ModelGarbled, ModelRateLimited, ModelTimeout, ModelUnavailable
-from core.events import Json
-from core.growing_json import read_object
 from core.llm.prices import estimate_usage
-from core.ports import ChatDelta, ChatModel, ChatRequest, ToolCall
+from core.model.answer import ModelUsage
+from core.model.errors import GorkdError, ModelGarbled, ModelRateLimited, ModelTimeout, ModelUnavailable
+from core.model.events import Json
+from core.model.ports import ChatDelta, ChatModel, ChatRequest, ToolCall
+from core.text.growing_json import read_object
 
 T = TypeVar("T")
 MAX_RETRY_WAIT_S = 10.0  # told to wait longer than this, failing now is kinder than a silent pause

@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from core.answer import Section
-from core.events import Json
-from core.growing_json import PartialJson, named
 from core.llm.ask_model import Heard
-from core.ports import ChatDelta
+from core.model.answer import Section
+from core.model.events import Json
+from core.model.ports import ChatDelta
+from core.text.growing_json import PartialJson, named
 
 SECTIONS: tuple[Section, ...] = ("summary", "detail")
 

@@ -8,11 +8,11 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from hashlib import sha256
 from typing import TypeVar
 
-from core.codec import decode, encode
-from core.errors import StoreError
-from core.growing_json import read_object
 from core.llm.ask_model import Heard, complete
-from core.ports import ChatDelta, ChatModel, ChatRequest, JobMemo
+from core.model.codec import decode, encode
+from core.model.errors import StoreError
+from core.model.ports import ChatDelta, ChatModel, ChatRequest, JobMemo
+from core.text.growing_json import read_object
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")

@@ -11,9 +11,9 @@ import re
 import string
 from collections.abc import Mapping
 
-from core.answer import ModelUsage
-from core.errors import SetupError
-from core.ports import ChatRequest
+from core.model.answer import ModelUsage
+from core.model.errors import SetupError
+from core.model.ports import ChatRequest
 
 Price = tuple[float, float]
 Prices = Mapping[str, Price]

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 import regex
 
-from core.answer import JobResult
-from core.answer_files import AnswerFile
-from core.errors import InvalidQuery
-from core.job import JobStatus, ResearchJob
+from core.model.answer import AnswerFile, JobResult
+from core.model.errors import InvalidQuery
+from core.model.job import JobStatus, ResearchJob
 from core.modes import check, deep, freeform, idea, implementation, library, quick, section
 from core.modes.mode import Mode
 from core.modes.options import Option

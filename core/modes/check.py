@@ -8,28 +8,27 @@ from dataclasses import dataclass, replace
 
 import regex
 
-from core.answer import Citation, Claim, Confidence, JobResult, ResearchAnswer, Verdict
-from core.checks import CheckedClaim, checks_json
-from core.conversation import Turn, standalone_by_rules
 from core.evidence.citations import strip_markers
-from core.evidence.confidence import score_confidence
-from core.evidence.limitations import find_limitations
-from core.job import JobStatus
+from core.evidence.confidence import find_limitations, score_confidence
+from core.model.answer import Citation, Claim, Confidence, JobResult, ResearchAnswer, Verdict
+from core.model.job import JobStatus
+from core.model.source import SearchMetadata, SearchPlan, SearchQuery, Source, SourceCollection, all_searches
 from core.modes.mode import Mode
 from core.modes.quick import SearchOutcome
+from core.pipeline.conversation import Turn, standalone_by_rules
+from core.pipeline.work import Work
 from core.presentation import wording
+from core.presentation.checks import CheckedClaim, checks_json
 from core.presentation.render import cut, one_line
-from core.sentences import split_sentences
-from core.source import SearchMetadata, SearchPlan, SearchQuery, Source, SourceCollection, all_searches
 from core.stages.compare import Comparison, compare_claims
 from core.stages.gathering import Gathering, renumbered
 from core.stages.given import addresses_in, read_given, without_addresses
 from core.stages.plan import MAX_QUERY_TEXT_CHARS, plan_by_rules
 from core.stages.search import collect_sources
 from core.stages.synthesize import usage_metadata
-from core.terms import terms
-from core.urls import canonical_url
-from core.work import Work
+from core.text.sentences import split_sentences
+from core.text.terms import terms
+from core.text.urls import canonical_url
 
 MAX_MESSAGE_CHARS = 4000  # the longest message of Discord's subscribers; Slack's may have ten times as many
 MAX_CLAIMS = 8  # a person reads no longer list in chat

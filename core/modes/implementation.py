@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from core.config import FindingsSettings
 from core.findings.research import conduct
 from core.findings.viewing import finding_files
+from core.model.config import FindingsSettings
 from core.modes.mode import Mode
 from core.modes.options import DEPTH, TOP_K
 

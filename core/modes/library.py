@@ -7,18 +7,18 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
-from core.answer import Confidence, JobResult, ResearchAnswer
-from core.errors import GorkdError, ModelError
-from core.events import Json
-from core.job import JobStatus
 from core.library import wording
 from core.library.answer import answer_text, synthesize_research_answer, to_source
 from core.library.funnel import Shelves, papers_of, search_content_index_filtered, select_papers
 from core.library.indexing import mend
 from core.library.paper import Paper, PaperChunk, SearchResult, format_research_result, names_no_page, shelves_of
+from core.model.answer import Confidence, JobResult, ResearchAnswer
+from core.model.errors import GorkdError, ModelError
+from core.model.events import Json
+from core.model.job import JobStatus
+from core.model.source import Source
 from core.modes.mode import Mode
-from core.source import Source
-from core.work import Work
+from core.pipeline.work import Work
 
 T = TypeVar("T")
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from core.answer import Claim, Confidence, Conflict, Evidence, JobResult, ResearchAnswer, SynthesisMetadata
-from core.events import Json, rows
 from core.evidence.citations import Marker, rewrite_markers
 from core.findings.viewing import read_view, renumbered_view
-from core.markers import Grammar
-from core.source import Source
-from core.urls import canonical_url
+from core.model.answer import Claim, Confidence, Conflict, Evidence, JobResult, ResearchAnswer, SynthesisMetadata
+from core.model.events import Json, rows
+from core.model.source import Source
+from core.text.markers import Grammar
+from core.text.urls import canonical_url
 
 Numbers = Mapping[int, int]  # of a part's sources, to those of the whole
 

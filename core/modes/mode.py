@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from core.answer import JobResult
-from core.answer_files import AnswerFile
+from core.model.answer import AnswerFile, JobResult
 from core.modes.options import Option
-from core.work import Work
+from core.pipeline.work import Work
 
 FilesOf = Callable[[JobResult], tuple[AnswerFile, ...]]
 
@@ -21,9 +20,9 @@ def no_files(result: JobResult) -> tuple[AnswerFile, ...]:
 class Mode:
     """`run` ends within `deadline_s`; it raises a `GorkdError` when the job has failed.
 
-    One that `is_steerable` hears what people say to it while it runs (core/steering.py). `files` are those that its
-    result has, `options` what can be chosen within it. One that `needs_files` is not to be asked for in words alone;
-    one that `needs_model` fails without a language model.
+    One that `is_steerable` hears what people say to it while it runs (core/model/steering.py). `files` are those that
+    its result has, `options` what can be chosen within it. One that `needs_files` is not to be asked for in words
+    alone; one that `needs_model` fails without a language model.
     """
 
     name: str

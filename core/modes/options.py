@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import get_args
 
-from core.errors import InvalidQuery
-from core.job import MAX_ROUNDS, Depth, ResearchRequest
+from core.model.errors import InvalidQuery
+from core.model.job import MAX_ROUNDS, Depth, ResearchRequest
 
 MAX_ITEMS = 20
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from core.answer import JobResult, ResearchAnswer
-from core.conversation import turns_behind
-from core.events import Json
-from core.job import JobStatus, ResearchJob
+from core.model.answer import JobResult, ResearchAnswer
+from core.model.events import Json
+from core.model.job import JobStatus, ResearchJob
+from core.model.source import SearchMetadata, SourceCollection
 from core.modes.mode import Mode
 from core.modes.options import DEPTH
-from core.source import SearchMetadata, SourceCollection
+from core.pipeline.conversation import turns_behind
+from core.pipeline.work import Work
 from core.stages.cache import cached_result
 from core.stages.gathering import renumbered
 from core.stages.given import Given, earlier_sources, read_given, without_addresses
@@ -19,7 +20,6 @@ from core.stages.plan import ResearchPlan, plan_by_rules, plan_research
 from core.stages.search import collect_sources
 from core.stages.similar import find_earlier, repeat_confirmed, shown_meanwhile
 from core.stages.synthesize import answer_question, usage_metadata
-from core.work import Work
 
 _WRITE_RESERVE_S = 25.0  # of the deadline, kept for the answer: a late page is worth less than an answer
 

@@ -8,18 +8,20 @@ from datetime import datetime
 from functools import partial
 from hashlib import sha256
 
-from core.answer import JobResult, ModelUsage, ResearchAnswer
-from core.config import SectionSettings
-from core.conversation import read_turns
-from core.errors import GorkdError, InvalidQuery
 from core.evidence.confidence import score_confidence
 from core.evidence.structure import assemble
-from core.job import JobStatus
 from core.library.answer import to_source
 from core.library.funnel import Shelves
 from core.library.paper import Paper, shelves_of
+from core.model.answer import JobResult, ModelUsage, ResearchAnswer
+from core.model.config import SectionSettings
+from core.model.errors import GorkdError, InvalidQuery
+from core.model.job import JobStatus
+from core.model.ports import ChatModel
+from core.model.source import Source, SourceKind, SourceMetadata, SourceScores
 from core.modes.mode import Mode
-from core.ports import ChatModel
+from core.pipeline.conversation import read_turns
+from core.pipeline.work import Work
 from core.presentation.render import cut, one_line
 from core.presentation.wording import counted
 from core.section.asking import NO_BRIEF, is_order
@@ -31,9 +33,7 @@ from core.section.keys import assign_keys
 from core.section.prose import BRIEF_ID
 from core.section.sections import PLANS, Section, possible_sections, sections_in
 from core.section.writing import Writer, Written, select_for_writing
-from core.source import Source, SourceKind, SourceMetadata, SourceScores
 from core.stages.synthesize import UNCHECKED_NOTICE, usage_metadata
-from core.work import Work
 
 NO_PAPERS = "The paper library is empty; add papers with `gorkd library add`, then ask again."
 NO_MATERIAL = "{title} is left out: the context has none of {fields}."

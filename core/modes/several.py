@@ -11,19 +11,19 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from core.answer import JobResult
-from core.deps import Deps
-from core.errors import GorkdError, StaleAttempt, StoreError, TookTooLong
-from core.events import EventType, Json
-from core.job import JobStatus, ResearchJob, furthest_behind
 from core.llm.memo import RememberingModel, remembered
+from core.model.answer import JobResult
+from core.model.errors import GorkdError, StaleAttempt, StoreError, TookTooLong
+from core.model.events import EventType, Json
+from core.model.job import JobStatus, ResearchJob, furthest_behind
+from core.model.ports import SourceStore
+from core.model.source import Source
 from core.modes.merging import Part, merge, own_results
 from core.modes.mode import Mode
-from core.ports import SourceStore
+from core.pipeline.deps import Deps
+from core.pipeline.work import Deadline, Work
 from core.presentation.progress import Progress
-from core.source import Source
 from core.stages.gathering import Gathering
-from core.work import Deadline, Work
 
 T = TypeVar("T")
 _PASSED_ON = ("queries", "providers", "card")  # of what a mode tells with its status

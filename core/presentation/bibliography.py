@@ -6,7 +6,7 @@ cannot be told from an organisation's is kept whole. bibtex.py and ris.py write 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import PurePosixPath
@@ -14,9 +14,9 @@ from urllib.parse import unquote, urlsplit
 
 import regex
 
-from core.answer import ResearchAnswer
+from core.model.answer import ResearchAnswer
+from core.model.source import Source, SourceKind
 from core.presentation.render import is_used, one_line
-from core.source import Source, SourceKind
 
 MAX_AUTHORS = 50  # a line of more is a list of something else
 _ORGANISATION = regex.compile(
@@ -146,3 +146,40 @@ def _identifier(address: str, hosts: Sequence[str], pattern: regex.Pattern[str],
         return ""
     found = pattern.match(unquote(parts.path)) if host in hosts else None
     return one_line(found[group]) if found else ""
+
+
+# Cited works as RIS, the plain format of reference managers. Pure
+
+
+_LINE = "\r\n"  # the format's own, whatever the machine
+
+
+def ris(works: Sequence[Work]) -> str:
+    """One record a work, with an empty line between two."""
+    records = ["".join(f"{tag}  - {value}{_LINE}" for tag, value in _record(work)) for work in works]
+    return _LINE.join(records)
+
+
+def _record(work: Work) -> Iterator[tuple[str, str]]:
+    yield "TY", "JOUR" if work.is_article else "ELEC" if work.url else "GEN"
+    yield "TI", work.title
+    for name in work.authors:
+        yield "AU", f"{name.family}, {name.given}" if name.given else name.family
+    if work.has_more_authors:
+        yield "N1", "There are more authors than are named here."
+    if work.published_on:
+        yield "PY", f"{work.published_on.year:04}"
+        yield "DA", _day(work.published_on)
+    tags = {"JO": work.journal, "PB": "" if work.journal else work.publisher, "DO": work.doi, "UR": work.url}
+    yield from ((tag, value) for tag, value in tags.items() if value)
+    yield "Y2", _day(work.read_on)
+    if work.file:
+        yield "N1", f"File {work.file}"
+    identifier = f"arXiv:{work.arxiv_id}" if work.arxiv_id else f"PMID:{work.pubmed_id}" if work.pubmed_id else ""
+    if identifier:
+        yield "AN", identifier
+    yield "ER", ""
+
+
+def _day(day: date) -> str:
+    return f"{day.year:04}/{day.month:02}/{day.day:02}"

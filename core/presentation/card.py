@@ -10,20 +10,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from core.answer import Confidence, JobResult, ResearchAnswer
-from core.answer_files import AnswerFile
-from core.checks import CheckedClaim, read_checks
 from core.deep.viewing import Card as ResearchPlanCard
 from core.evidence.citations import MARKS
-from core.evidence.limitations import short_conflicts
+from core.evidence.confidence import short_conflicts
 from core.findings.results import TITLES
 from core.findings.viewing import FindingsView, FoundItem, OtherAnswer, read_view
-from core.job import JobStatus, ResearchJob
+from core.model.answer import AnswerFile, Confidence, JobResult, ResearchAnswer
+from core.model.job import JobStatus, ResearchJob
+from core.model.source import Source
+from core.pipeline.snapshot import Snapshot
 from core.presentation import wording
+from core.presentation.checks import CheckedClaim, read_checks
+from core.presentation.refusal import refusal_in
 from core.presentation.render import MARKER, cut, is_used, marked_section, marked_text, one_line, printable
-from core.refusal import refusal_in
-from core.snapshot import Snapshot
-from core.source import Source
 
 Outcome = Literal["answered", "insufficient", "ended"]
 ICONS: Mapping[Outcome, str] = {"answered": "📊", "insufficient": "🔎", "ended": "⚠️"}

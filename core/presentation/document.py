@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 import regex
 
-from core.answer import Conflict, JobResult
 from core.findings.composing import NOT_VERIFIED, code_parts, unverified_line
 from core.findings.results import TITLES
 from core.findings.viewing import FindingsView, FoundItem, OtherAnswer
-from core.job import ResearchJob
+from core.model.answer import Conflict, JobResult
+from core.model.job import ResearchJob
+from core.model.source import Source
 from core.presentation import wording
 from core.presentation.card import answer_card
 from core.presentation.render import iso_utc, one_line, printable
-from core.source import Source
 
 
 def answer_markdown(job: ResearchJob, result: JobResult, sources: Sequence[Source], *, detail: str = "") -> str:

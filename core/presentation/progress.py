@@ -10,14 +10,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 
-from core.answer import Claim, Section, Verdict
-from core.deps import Deps
-from core.errors import StaleAttempt, StoreError
-from core.events import EventType, Json
 from core.evidence.citations import MARKS
-from core.job import JobStatus, ResearchJob
+from core.model.answer import Claim, Section, Verdict
+from core.model.errors import StaleAttempt, StoreError
+from core.model.events import EventType, Json
+from core.model.job import JobStatus, ResearchJob
+from core.model.source import Source
+from core.pipeline.deps import Deps
 from core.presentation.wording import STATUS_MESSAGES, queue_message
-from core.source import Source
 
 log = logging.getLogger(__name__)
 
@@ -94,7 +94,7 @@ class Progress:
             await self.retract(claim_id)
 
     async def emit(self, type: EventType, data: Mapping[str, Json]) -> None:
-        """`data` is as core/events.py says for the type."""
+        """`data` is as core/model/events.py says for the type."""
         with self._anyhow():
             await self._deps.events.append(self.job.id, self.job.attempt, type, data)
 

@@ -11,13 +11,13 @@ from datetime import UTC, datetime
 
 import regex
 
-from core.answer import Citation, Claim, Conflict, JobResult, ResearchAnswer, Section, SynthesisMetadata, Verdict
-from core.events import Json
+from core.evidence.authority import quality_of
 from core.evidence.citations import MARKS
-from core.job import ResearchJob
+from core.model.answer import Citation, Claim, Conflict, JobResult, ResearchAnswer, Section, SynthesisMetadata, Verdict
+from core.model.events import Json
+from core.model.job import ResearchJob
+from core.model.source import Source
 from core.presentation import wording
-from core.quality import quality_of
-from core.source import Source
 
 PREVIEW_CHARS = 500  # of a source's text (G-01)
 MARKER = regex.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")

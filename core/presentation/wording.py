@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
-from core.answer import Confidence, JobResult, ResearchAnswer, Verdict
-from core.changes import AnswerChanges
-from core.job import JobStatus, ResearchJob, Tenant
-from core.source import Source
+from core.model.answer import Confidence, JobResult, ResearchAnswer, Verdict
+from core.model.job import JobStatus, ResearchJob, Tenant
+from core.model.source import Source
+from core.pipeline.changes import AnswerChanges
 
 NAMED_CHARS = 150  # of an earlier question where it is named
 
@@ -228,7 +228,7 @@ def please_wait(seconds: int) -> str:
 
 
 def heard(kind: str) -> str:
-    """For who has said something to a running job; `kind` is a steering's (core/steering.py)."""
+    """For who has said something to a running job; `kind` is a steering's (core/model/steering.py)."""
     return {"answer_now": HEARD_ANSWER_NOW, "cancel": CANCELLING}.get(kind, HEARD)
 
 

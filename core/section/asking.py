@@ -8,9 +8,9 @@ from types import MappingProxyType
 
 import regex
 
-from core.attachments import Attachment
-from core.errors import InvalidQuery
-from core.job import ResearchRequest
+from core.model.attachments import Attachment
+from core.model.errors import InvalidQuery
+from core.model.job import ResearchRequest
 from core.section.brief import is_brief, read_brief
 from core.section.sections import PLANS, Section, possible_sections, sections_in
 

@@ -13,7 +13,7 @@ import yaml
 from pydantic import BeforeValidator, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
-from core.errors import InvalidQuery
+from core.model.errors import InvalidQuery
 from core.presentation.render import cut, one_line
 
 MAX_BRIEF_CHARS = 200_000  # a file; the output of a long run is cut below

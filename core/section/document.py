@@ -7,13 +7,11 @@ from dataclasses import dataclass
 
 import regex
 
-from core.answer import Claim, JobResult
-from core.answer_files import AnswerFile
-from core.events import Json
 from core.evidence.citations import parse_markers
 from core.library.paper import Paper
 from core.llm.agent import Refusal
-from core.markers import Grammar, KeyRef
+from core.model.answer import AnswerFile, Claim, JobResult
+from core.model.events import Json
 from core.presentation.latex import latex_text
 from core.presentation.wording import counted
 from core.section.evidence import KeptEvidence, Searched
@@ -22,6 +20,7 @@ from core.section.prose import with_keys
 from core.section.sections import PLANS, Section
 from core.section.usage import PhaseUsage, usage_by_phase
 from core.section.writing import Written
+from core.text.markers import Grammar, KeyRef
 
 SHOWN_KEYS = 12  # in the summary; the bibliography has them all
 _PARAGRAPH = regex.compile(r"\n\s*\n")

@@ -14,21 +14,21 @@ from hashlib import sha256
 from math import inf, isnan
 from typing import TypeVar
 
-from core.answer import ModelUsage
-from core.codec import decode, encode
-from core.config import SectionSettings
-from core.deps import Deps
-from core.errors import ModelError, ModelGarbled, ModelTimeout, StoreError
-from core.events import Json, rows
-from core.growing_json import whole_number
-from core.injection import masked
 from core.library.funnel import Shelves
 from core.library.paper import Index, PaperChunk, SearchResult, StoredChunk
 from core.llm.ask_model import ask_model, strict
-from core.ports import ChatModel, ChatRequest, Vector
+from core.model.answer import ModelUsage
+from core.model.codec import decode, encode
+from core.model.config import SectionSettings
+from core.model.errors import ModelError, ModelGarbled, ModelTimeout, StoreError
+from core.model.events import Json, rows
+from core.model.ports import ChatModel, ChatRequest, Vector
+from core.pipeline.deps import Deps
 from core.prompts import load_prompt
 from core.section.usage import Phase, PhaseUsage
 from core.stages.prompting import fenced
+from core.text.growing_json import whole_number
+from core.text.injection import masked
 
 T = TypeVar("T")
 

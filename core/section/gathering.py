@@ -6,20 +6,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from core.answer import ModelUsage
-from core.errors import ModelTimeout
-from core.job import JobStatus
 from core.library.funnel import Shelves
 from core.llm.agent import Move, Refusal, decide, run_agent
 from core.llm.ask_model import strict
-from core.ports import ChatModel, ChatRequest, Tool, ToolTurn
+from core.model.answer import ModelUsage
+from core.model.errors import ModelTimeout
+from core.model.job import JobStatus
+from core.model.ports import ChatModel, ChatRequest, Tool, ToolTurn
+from core.pipeline.work import Deadline, Work
 from core.prompts import load_prompt
 from core.section.brief import Brief
 from core.section.evidence import KeptEvidence, Searched, search_evidence
 from core.section.sections import PLANS, Section, default_queries
 from core.section.usage import Phase, PhaseUsage
 from core.stages.prompting import fenced
-from core.work import Deadline, Work
 
 SEARCH_EVIDENCE = Tool(
     name="search_evidence",

@@ -10,14 +10,14 @@ from itertools import pairwise
 
 import regex
 
-from core.answer import Section as Part
 from core.evidence.citations import Marker, keep_markers, parse_markers, rewrite_markers
 from core.evidence.grounding import Grounder
 from core.evidence.quoting import cited
 from core.evidence.structure import Judged
-from core.markers import Grammar, KeyRef
-from core.passages import Passage
-from core.source import Source
+from core.model.answer import Section as Part
+from core.model.source import Source
+from core.text.markers import Grammar, KeyRef
+from core.text.passages import Passage
 
 BRIEF_ID = "src_1"
 _WORD = regex.compile(r"[\p{L}\p{N}]+(?:['’-][\p{L}\p{N}]+)*")

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 import regex
 
-from core.errors import InvalidQuery
+from core.model.errors import InvalidQuery
 from core.section.brief import Brief, ExperimentResult
 
 MAX_QUERY_CHARS = 2000  # of a default query: what embedding models read, and long runs print more

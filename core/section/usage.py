@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from core.answer import ModelUsage
-from core.events import Json
+from core.model.answer import ModelUsage
+from core.model.events import Json
 
 
 class Phase(StrEnum):

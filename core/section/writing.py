@@ -6,21 +6,19 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from core.answer import ModelUsage, RemovedSentence
-from core.errors import ModelError
-from core.events import Json, rows
 from core.evidence.citations import strip_markers
 from core.evidence.judge import Judging
 from core.evidence.structure import Judged, assemble
-from core.growing_json import whole_number
-from core.injection import masked
 from core.library.answer import passages_of
 from core.library.paper import Paper
 from core.llm.ask_model import ask_model, strict
 from core.llm.drafts import read_answer, read_prose
-from core.markers import Grammar
-from core.passages import Passage
-from core.ports import ChatModel, ChatRequest
+from core.model.answer import ModelUsage, RemovedSentence
+from core.model.errors import ModelError
+from core.model.events import Json, rows
+from core.model.ports import ChatModel, ChatRequest
+from core.model.source import Source
+from core.pipeline.work import Work
 from core.prompts import load_prompt
 from core.section.brief import Brief
 from core.section.evidence import KeptEvidence
@@ -28,11 +26,13 @@ from core.section.gathering import context_block
 from core.section.prose import BRIEF_ID, KeyGrounder, Quotations, with_keys
 from core.section.sections import PLANS, Section
 from core.section.usage import Phase, PhaseUsage
-from core.sentences import split_sentences
-from core.source import Source
 from core.stages.prompting import WRITING_TEMPERATURE, fenced, language_name
-from core.work import Work
-from core.writing import before_of, settle
+from core.stages.writing import before_of, settle
+from core.text.growing_json import whole_number
+from core.text.injection import masked
+from core.text.markers import Grammar
+from core.text.passages import Passage
+from core.text.sentences import split_sentences
 
 _MAX_PROSE_TOKENS = 2500
 _TOKENS_A_SENTENCE = 120

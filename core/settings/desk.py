@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from core.errors import GorkdError
-from core.ports import Clock
+from core.model.errors import GorkdError
+from core.model.ports import Clock
 from core.presentation import wording
 from core.settings.fields import FIELDS, SettingsRefused, refusals, write_setting
 from core.settings.tenant import DEFAULTS, Ceilings, TenantSettings

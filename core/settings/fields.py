@@ -11,9 +11,9 @@ from typing import Any, Literal, get_args
 
 import regex
 
-from core.errors import GorkdError
+from core.model.errors import GorkdError
 from core.settings.tenant import Ceilings, TenantSettings, Threading, Visibility
-from core.urls import ascii_host
+from core.text.urls import ascii_host
 
 Group = Literal["answers", "limits", "sources"]
 Value = str | int | float | bool | tuple[str, ...] | None

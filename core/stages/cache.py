@@ -6,20 +6,22 @@ A cache that fails costs time, never an answer. Questions that only mean the sam
 from __future__ import annotations
 
 import asyncio
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from core.answer import Confidence, JobResult, SynthesisMetadata, Verdict
-from core.answer_key import answer_group, answer_key
-from core.conversation import leans_on_thread, turns_behind
-from core.deps import Deps
-from core.errors import GorkdError, JobNotFound, ModelError
-from core.freshness import time_to_live
-from core.job import ResearchJob
-from core.ports import Vector
+import regex
+
+from core.model.answer import Confidence, JobResult, SynthesisMetadata, Verdict
+from core.model.errors import GorkdError, JobNotFound, ModelError
+from core.model.job import QueryIntent, ResearchJob, ResearchRequest
+from core.model.ports import Vector
+from core.model.source import Source, SourceKind
+from core.pipeline.conversation import leans_on_thread, needs_context, turns_behind
+from core.pipeline.deps import Deps
+from core.pipeline.freshness import is_of_the_day, time_to_live
 from core.presentation.render import iso_utc
-from core.source import Source, SourceKind
 from core.stages.intake import parse_intent
 from core.text.leaning import leaning
 
@@ -142,3 +144,46 @@ async def _look_up(job: ResearchJob, deps: Deps) -> JobResult | None:
 
 def _is_public(source: Source) -> bool:
     return source.metadata.kind is not SourceKind.LOCAL and source.url.startswith(("https://", "http://"))
+
+
+# The exact key of a question: two requests with one key are the same question, to the letter that matters (S003-04)
+
+
+_POLITE_END = regex.compile(
+    r"(?:[\s,]*\b(?:please|thanks|thank you|thx|cheers|bitte|danke|merci|s'il vous plaît|por favor|gracias)\b)+$"
+)
+_POLITE_START = regex.compile(r"^(?:(?:hi|hello|hey|please|bitte)\b[\s,]*)+")
+# Punctuation that changes nothing when it stands between words; inside a token (3.11, C++, -5, 50%) it does.
+_LOOSE = regex.compile(r"(?<![\p{L}\p{N}])[\p{P}--[%#@+$&*/<>=-]]+|[\p{P}--[%#+*]]+(?![\p{L}\p{N}])", regex.VERSION1)
+
+
+def normalise_question(query: str) -> str:
+    """NFC, casefolded, without outer politeness, loose punctuation and extra space."""
+    text = unicodedata.normalize("NFC", query).casefold()
+    text = " ".join(_LOOSE.sub(" ", text).split())
+    return _POLITE_START.sub("", _POLITE_END.sub("", text)).strip() or text
+
+
+def answer_key(request: ResearchRequest, intent: QueryIntent, *, now: datetime) -> str:
+    """Question, modes, options, context, language and permitted sources; for questions of the day also the day.
+
+    The scope is not part of the key: the cache keeps each scope apart by itself. A question that leans on its
+    thread is another one in each thread; once it is understood, it has the key of what it means.
+    """
+    return f"{normalise_question(request.query)}\x1f{answer_group(request, intent, now=now)}"
+
+
+def answer_group(request: ResearchRequest, intent: QueryIntent, *, now: datetime) -> str:
+    """The key without the question: only answers of one group may be given for one another."""
+    parts = (
+        "+".join(request.modes),
+        request.depth,
+        str(request.top_k),
+        str(request.max_iterations),
+        " ".join(request.context.split()),
+        request.thread if needs_context(request.query) else "",
+        intent.language,
+        now.date().isoformat() if is_of_the_day(request.query, intent) else "",
+        *([request.policy.key] if request.policy.key else []),
+    )
+    return "\x1f".join(parts)

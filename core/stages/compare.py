@@ -11,16 +11,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 
-from core.answer import Evidence, ModelUsage, Verdict
-from core.checks import CheckedClaim
-from core.deps import Deps
 from core.evidence.differences import find_difference
 from core.evidence.grounding import Grounder
 from core.evidence.judge import Asked, Judgement, Judging, Ruling
-from core.evidence.vetoes import says_same
-from core.evidence.words import read
-from core.source import Source
-from core.terms import terms
+from core.evidence.rules.vetoes import says_same
+from core.evidence.rules.words import read
+from core.model.answer import Evidence, ModelUsage, Verdict
+from core.model.source import Source
+from core.pipeline.deps import Deps
+from core.presentation.checks import CheckedClaim
+from core.text.terms import terms
 
 MAX_EVIDENCE = 2  # of each side of a claim; more is not read
 MAX_SOURCES = 8  # that the judge reads for a claim: those in which most of it is found

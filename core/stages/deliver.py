@@ -9,16 +9,16 @@ import logging
 from dataclasses import replace
 from time import perf_counter
 
-from core.answer import JobResult
-from core.deps import Deps
-from core.errors import GorkdError, StaleAttempt, StoreError
-from core.job import JobError, JobStatus, ResearchJob
+from core.model.answer import JobResult
+from core.model.errors import GorkdError, StaleAttempt, StoreError
+from core.model.job import JobError, JobStatus, ResearchJob
+from core.model.source import Source
+from core.model.telemetry import Measurement
+from core.pipeline.deps import Deps
+from core.pipeline.trace import ToolTraces, trace_id_of
 from core.presentation.progress import Progress
 from core.presentation.render import job_json
-from core.source import Source
 from core.stages.cache import keep_result
-from core.telemetry import Measurement
-from core.trace import ToolTraces, trace_id_of
 
 log = logging.getLogger(__name__)
 

@@ -16,17 +16,17 @@ from hashlib import sha256
 from time import perf_counter
 from typing import Any
 
-from core.deps import Deps
-from core.errors import FetchError, ProviderTimeout, SiteExcluded
 from core.evidence.authority import kind_of
-from core.injection import instructions_in
-from core.job import ResearchJob
 from core.llm.memo import remembered
-from core.passages import passage_terms
-from core.source import Page, SearchHit, SearchQuery, Source, SourceKind, SourceMetadata
+from core.model.errors import FetchError, ProviderTimeout, SiteExcluded
+from core.model.job import ResearchJob
+from core.model.source import Page, SearchHit, SearchQuery, Source, SourceKind, SourceMetadata
+from core.model.telemetry import Measurement
+from core.pipeline.deps import Deps
 from core.stages.reuse import reused_hits, reused_page
-from core.telemetry import Measurement
-from core.urls import canonical_url, domain_of
+from core.text.injection import instructions_in
+from core.text.passages import passage_terms
+from core.text.urls import canonical_url, domain_of
 
 
 @dataclass(frozen=True)

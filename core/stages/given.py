@@ -11,13 +11,13 @@ from urllib.parse import quote
 
 import regex
 
-from core.attachments import Attachment
-from core.deps import Deps
-from core.errors import FetchError, JobNotFound, PageTimeout, StoreError
-from core.job import ResearchJob
-from core.source import SearchHit, Source, SourceKind
+from core.model.attachments import Attachment
+from core.model.errors import FetchError, JobNotFound, PageTimeout, StoreError
+from core.model.job import ResearchJob
+from core.model.source import SearchHit, Source, SourceKind
+from core.pipeline.deps import Deps
 from core.stages.gathering import Gathering, make_source
-from core.urls import canonical_url, is_web_url
+from core.text.urls import canonical_url, is_web_url
 
 MAX_ADDRESSES = 3  # of one question; more is a reading list, not a question
 ATTACHED, NAMED = "attachment", "asker"  # providers of what the asker brought

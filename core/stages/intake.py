@@ -9,12 +9,12 @@ import unicodedata
 
 import regex
 
-from core.config import MAX_QUERY_CHARS
-from core.errors import InvalidQuery
-from core.injection import without_quoted
-from core.job import Importance, QueryIntent, QuestionType, TimeConstraint
-from core.sentences import split_sentences
+from core.model.config import MAX_QUERY_CHARS
+from core.model.errors import InvalidQuery
+from core.model.job import Importance, QueryIntent, QuestionType, TimeConstraint
+from core.text.injection import without_quoted
 from core.text.language import detect_language
+from core.text.sentences import split_sentences
 
 _PAYLOAD = regex.compile(
     r"<[^>]*>?|javascript:\S*|\bon\w+\s*=\S*|\$\{[^}]*\}|\{\{[^}]*\}\}|%[0-9a-f]{2}|\b(?:alert|eval|exec|system)\s*\(.*?\)"

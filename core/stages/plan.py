@@ -11,26 +11,26 @@ from typing import cast, get_args
 
 import regex
 
-from core.answer import ModelUsage
-from core.answer_key import normalise_question
-from core.conversation import Turn, needs_context, standalone_by_rules
-from core.deps import Deps
-from core.errors import InvalidQuery, ModelError
-from core.events import Json
-from core.growing_json import PartialJson
-from core.job import QueryIntent, QuestionType, ResearchJob, TimeConstraint
 from core.llm.ask_model import ask_model
-from core.ports import ChatDelta, ChatRequest, ProviderStrength
+from core.model.answer import ModelUsage
+from core.model.errors import InvalidQuery, ModelError
+from core.model.events import Json
+from core.model.job import QueryIntent, QuestionType, ResearchJob, TimeConstraint
+from core.model.ports import ChatDelta, ChatRequest, ProviderStrength
+from core.model.source import ContentType, Recency, SearchFilters, SearchPlan, SearchQuery
+from core.pipeline.conversation import Turn, needs_context, standalone_by_rules
+from core.pipeline.deps import Deps
 from core.presentation.render import one_line
 from core.prompts import load_prompt
-from core.source import ContentType, Recency, SearchFilters, SearchPlan, SearchQuery
+from core.stages.cache import normalise_question
 from core.stages.gathering import Gathering
 from core.stages.given import without_addresses
 from core.stages.intake import parse_intent, read_query
 from core.stages.prompting import asked, format_earlier, said_before
 from core.stages.similar import EarlierAnswer, instant_answer
-from core.terms import STOPWORDS, forms_of, terms
+from core.text.growing_json import PartialJson
 from core.text.language import detect_language
+from core.text.terms import STOPWORDS, forms_of, terms
 
 MAX_QUERIES = 4  # the question itself and up to three variations
 MAX_ENTITIES = 8

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 
 import regex
 
-from core.conversation import Turn
-from core.deps import Deps
-from core.events import Json
 from core.evidence.grounding import Grounder
-from core.injection import instructions_in, mask
-from core.job import ResearchJob
 from core.llm.prices import estimate_tokens
-from core.passages import Passage, select_passages
-from core.ports import ChatRequest
+from core.model.events import Json
+from core.model.job import ResearchJob
+from core.model.ports import ChatRequest
+from core.model.source import Source
+from core.pipeline.conversation import Turn
+from core.pipeline.deps import Deps
 from core.prompts import load_prompt
-from core.source import Source
+from core.text.injection import instructions_in, mask
+from core.text.passages import Passage, select_passages
 
 ANSWER_SCHEMA: Mapping[str, Json] = {
     "type": "object",

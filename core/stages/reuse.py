@@ -12,15 +12,15 @@ from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import TypeVar
 
-from core.codec import decode, encode
-from core.config import ReuseSettings
-from core.deps import Deps
-from core.errors import StoreError
 from core.evidence.authority import kind_of
-from core.freshness import is_of_the_day
-from core.job import ResearchJob
-from core.source import Page, SearchHit, SearchQuery
-from core.urls import canonical_url
+from core.model.codec import decode, encode
+from core.model.config import ReuseSettings
+from core.model.errors import StoreError
+from core.model.job import ResearchJob
+from core.model.source import Page, SearchHit, SearchQuery
+from core.pipeline.deps import Deps
+from core.pipeline.freshness import is_of_the_day
+from core.text.urls import canonical_url
 
 T = TypeVar("T")
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from time import perf_counter
 
-from core.embedding import similarities_to
-from core.errors import (
+from core.llm.embedding import similarities_to
+from core.model.errors import (
     FetchError,
     ModelError,
     NoProviderAllowed,
@@ -21,9 +21,7 @@ from core.errors import (
     ProviderUnavailable,
     SearchFailed,
 )
-from core.presentation.wording import no_provider_allowed
-from core.ranking import Candidate, coverage_of, rank_sources
-from core.source import (
+from core.model.source import (
     SearchHit,
     SearchMetadata,
     SearchPlan,
@@ -31,10 +29,12 @@ from core.source import (
     Source,
     SourceCollection,
 )
+from core.presentation.wording import no_provider_allowed
 from core.stages.gathering import Gathering, Stragglers, make_source, renumbered
 from core.stages.plan import stand_ins
+from core.stages.ranking import Candidate, coverage_of, rank_sources
 from core.text.language import detect_language
-from core.urls import canonical_url
+from core.text.urls import canonical_url
 
 log = logging.getLogger(__name__)
 

@@ -13,13 +13,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from core.answer import Claim, JobResult
-from core.deps import Deps
-from core.errors import GorkdError, JobNotFound
-from core.events import Json
 from core.evidence.same_question import strict_veto, veto
-from core.job import JobStatus, ResearchJob
-from core.ports import warm_up
+from core.model.answer import Claim, JobResult
+from core.model.errors import GorkdError, JobNotFound
+from core.model.events import Json
+from core.model.job import JobStatus, ResearchJob
+from core.model.ports import warm_up
+from core.pipeline.deps import Deps
 from core.presentation.progress import Progress
 from core.presentation.render import cut, iso_utc, one_line
 from core.presentation.wording import CHECKING_EARLIER, STATUS_MESSAGES

@@ -12,7 +12,18 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from time import perf_counter
 
-from core.answer import (
+from core.evidence.answering import unanswered_by_rules
+from core.evidence.citations import strip_markers
+from core.evidence.confidence import find_limitations, score_confidence
+from core.evidence.conflicts import Contradiction, find_conflicts, read_statements
+from core.evidence.grounding import VERBATIM, Grounder
+from core.evidence.judge import AnswerRuling, Judging
+from core.evidence.quoting import Quotation, QuotedAnswer, cited, quote_answer
+from core.evidence.structure import Grounded, Judged, assemble
+from core.llm.ask_model import UNREADABLE, asked_in_words, retry_once, with_more_tokens
+from core.llm.drafts import DraftAnswer
+from core.llm.prices import cost_usd
+from core.model.answer import (
     Claim,
     Confidence,
     Evidence,
@@ -22,28 +33,16 @@ from core.answer import (
     SynthesisMetadata,
     Verdict,
 )
-from core.deps import Deps
-from core.errors import ModelError, ModelGarbled
-from core.evidence.answering import unanswered_by_rules
-from core.evidence.citations import strip_markers
-from core.evidence.confidence import score_confidence
-from core.evidence.conflicts import Contradiction, find_conflicts, read_statements
-from core.evidence.grounding import VERBATIM, Grounder
-from core.evidence.judge import AnswerRuling, Judging
-from core.evidence.limitations import find_limitations
-from core.evidence.quoting import Quotation, QuotedAnswer, cited, quote_answer
-from core.evidence.structure import Grounded, Judged, assemble
-from core.job import ResearchJob
-from core.llm.ask_model import UNREADABLE, asked_in_words, retry_once, with_more_tokens
-from core.llm.drafts import DraftAnswer
-from core.llm.prices import cost_usd
-from core.markers import Grammar
-from core.ports import ChatModel, ChatRequest
+from core.model.errors import ModelError, ModelGarbled
+from core.model.job import ResearchJob
+from core.model.ports import ChatModel, ChatRequest
+from core.model.source import Source, SourceCollection
+from core.pipeline.deps import Deps
 from core.presentation.progress import Progress
-from core.refusal import refusal_in
-from core.source import Source, SourceCollection
+from core.presentation.refusal import refusal_in
 from core.stages.prompting import Script, answer_script
-from core.writing import Writing
+from core.stages.writing import Writing
+from core.text.markers import Grammar
 
 log = logging.getLogger(__name__)
 

@@ -145,7 +145,7 @@ def small_words(language: str) -> frozenset[str]:
 def stem(lower: str, language: str) -> str:
     """A word without accents and inflection; without accents only in a language whose endings are not known.
 
-    English has its own, finer one (core/evidence/words.py).
+    English has its own, finer one (core/evidence/rules/words.py).
     """
     plain = fold(lower)
     for ending in _endings(language):
@@ -253,7 +253,7 @@ _LEAST = 0.1  # nothing that was asked counts for nothing
 
 
 def rarity(term: str, language: str) -> float:
-    """0.01…1 for a stem as `core.terms.terms` gives it: 1 for a rare word, and where a language has no table.
+    """0.01…1 for a stem as `core.text.terms.terms` gives it: 1 for a rare word, and where a language has no table.
 
     The square of how far it stands from what is everywhere: one name tells more than three adverbs.
     """

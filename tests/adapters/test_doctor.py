@@ -16,10 +16,10 @@ from adapters import doctor
 from adapters.chat.slack.settings import SCOPES
 from adapters.llm.embeddings import build_embeddings
 from adapters.llm.openai import build_chat
-from core.budget import Budget
-from core.checkup import Finding, Probe, examine
-from core.errors import ModelRejected, ProviderRejected, SetupError
 from core.llm.prices import LIST_PRICES
+from core.model.errors import ModelRejected, ProviderRejected, SetupError
+from core.pipeline.checkup import Finding, Probe, examine
+from core.tenancy.budget import Budget
 from tests.fakes import FakeModel, FakeSearch, hit
 from tests.loopback.openai_world import Fault, OpenAIWorld, openai_world
 from tests.loopback.slack_state import APP_TOKEN, BOT_TOKEN

@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.logs import REDACTED, Redactor, configure_logging
-from core.telemetry import job_id_var
+from core.model.telemetry import job_id_var
 
-logger = logging.getLogger("core.runner")
+logger = logging.getLogger("core.pipeline.runner")
 PLANTED = 'p"4ss wörd\\/+9'  # every character that some encoding changes
 
 
@@ -53,7 +53,7 @@ def test_line_carries_time_level_logger_event_and_extra_fields():
     assert datetime.fromisoformat(str(line.pop("ts"))).tzinfo is not None
     assert line == {
         "level": "info",
-        "logger": "core.runner",
+        "logger": "core.pipeline.runner",
         "event": "stage plan ended",
         "stage": "plan",
         "duration_s": 0.25,

@@ -13,7 +13,7 @@ from rich.console import Console
 from typer.main import get_command
 
 from adapters.chat.discord.bot import ResearchBot
-from adapters.chat.discord.help import TYPED as ON_DISCORD
+from adapters.chat.discord.messages import TYPED as ON_DISCORD
 from adapters.chat.discord.payload import DiscordMessage, JobButton, LinkButton, Press
 from adapters.chat.discord.render import CONTENT_LIMIT, DiscordVoice
 from adapters.chat.discord.settings import DiscordSettings
@@ -26,16 +26,16 @@ from adapters.chat.slack.translate import read_options
 from adapters.cli.answer import print_answer
 from adapters.cli.app import build_app
 from adapters.web.api import Question
-from core.answer import Confidence, JobResult, Verdict
 from core.deep.viewing import read_card
-from core.errors import GorkdError, InvalidQuery, JobNotFound, QueueFull, SearchFailed, StoreError
 from core.evidence.citations import MARKS
-from core.help import help_entries
-from core.job import LOCAL, JobStatus, ResearchJob, Scope
+from core.model.answer import Confidence, JobResult, Verdict
+from core.model.errors import GorkdError, InvalidQuery, JobNotFound, QueueFull, SearchFailed, StoreError
+from core.model.job import LOCAL, JobStatus, ResearchJob, Scope
 from core.modes.options import ASKED
+from core.pipeline.snapshot import Snapshot
 from core.presentation import wording
 from core.presentation.document import answer_markdown
-from core.snapshot import Snapshot
+from core.presentation.help import help_entries
 from tests.adapters.web.serving import web_app
 from tests.golden import samples
 from tests.golden.samples import ScriptedResearcher
@@ -213,7 +213,7 @@ async def test_an_earlier_answer_says_so_above_the_answer() -> None:
 )
 async def test_an_error_is_the_same_sentence_everywhere(error: GorkdError, capsys: pytest.CaptureFixture[str]) -> None:
     """By its code: what the chats refuse with is what the API and the command line say."""
-    from adapters.cli.saying import report
+    from adapters.cli.running import report
 
     async with TestClient(TestServer(web_app(ScriptedResearcher(refusal=error)))) as client:
         answer = await client.post("/v1/research", json={"query": "Why?"})
@@ -251,7 +251,7 @@ def test_every_option_can_be_given_everywhere() -> None:
 
 def test_help_says_the_same_on_both_chats() -> None:
     """Apart from what is typed there; and it fits where nothing may be embedded."""
-    from adapters.chat.discord.help import help_text
+    from adapters.chat.discord.messages import help_text
 
     slack, discord = str(help_blocks()), help_text()
 

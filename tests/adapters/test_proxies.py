@@ -13,13 +13,11 @@ from aiohttp import ClientError, ClientSession
 
 from adapters.chat.discord.bot import ResearchBot
 from adapters.chat.discord.settings import DiscordSettings
-from adapters.chat.slack.client import Workspace, web_client
-from adapters.chat.slack.files import download
+from adapters.chat.slack.client import Workspace, download, web_client
 from adapters.chat.slack.message import sentence_message
-from adapters.chat.slack.reply import SlackAddress, SlackReply
+from adapters.chat.slack.reply import SlackAddress, SlackReply, upload
 from adapters.chat.slack.settings import SLACK_API
 from adapters.chat.slack.translate import SlackFile
-from adapters.chat.slack.uploads import upload
 from adapters.doctor import discord_probe, slack_install_probe, slack_probe
 from adapters.llm.embeddings import build_embeddings
 from adapters.llm.openai import build_chat
@@ -28,13 +26,13 @@ from adapters.pages import WebPages
 from adapters.proxies import Proxies
 from adapters.search import build_providers, close_providers
 from bots.config import secrets_in
-from core.answer_files import AnswerFile
-from core.config import SearchSettings
-from core.errors import AddressBlocked, GorkdError, SetupError
-from core.job import LOCAL
 from core.llm.ask_model import complete
-from core.ports import ChatRequest
-from core.source import SearchQuery
+from core.model.answer import AnswerFile
+from core.model.config import SearchSettings
+from core.model.errors import AddressBlocked, GorkdError, SetupError
+from core.model.job import LOCAL
+from core.model.ports import ChatRequest
+from core.model.source import SearchQuery
 from tests.adapters.durable.outside import PAGES, QUESTION
 from tests.adapters.durable.processes import Process
 from tests.golden import samples

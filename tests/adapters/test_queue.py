@@ -8,8 +8,8 @@ import logging
 import pytest
 
 from adapters.queue import InProcessQueue
-from core.errors import QueueFull
-from core.telemetry import job_id_var
+from core.model.errors import QueueFull
+from core.model.telemetry import job_id_var
 from tests.adapters.records.samples import make_job
 
 

@@ -21,7 +21,7 @@ known = socket.getaddrinfo
 socket.getaddrinfo = lambda *args, flags=0, **kwargs: known(*args, flags=flags) if flags else time.sleep(60)
 from adapters.pages import WebPages
 from adapters.pages.fetch import FetchLimits
-from core.errors import PageTimeout
+from core.model.errors import PageTimeout
 
 async def main():
     pages = WebPages(limits=FetchLimits(total_s=0.3, robots_s=5.0), workers=1)

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adapters.secrets import FILE_NAME, TOKEN_FILE, SecretBox, kept_token, signing_keys
-from core.errors import SetupError, StoreError
+from core.model.errors import SetupError, StoreError
 
 OLD, NEW = "an old secret of the house", "a new secret of the house"
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from adapters.logs import configure_logging
 from bots.config import read_settings
 from bots.wiring import House, open_house
-from core.codec import decode, encode
-from core.job import Depth, JobStatus, ResearchRequest
+from core.model.codec import decode, encode
+from core.model.job import Depth, JobStatus, ResearchRequest
 from tests.bench.usage import cpu_s, peak_mib
 
 

@@ -15,8 +15,8 @@ from adapters.records.jobs import SqlJobStore
 from adapters.records.sql import digest
 from adapters.records.sqlite import Database
 from core.evidence.same_question import strict_veto, veto
-from core.job import LOCAL, JobStatus, ResearchJob, ResearchRequest
-from core.ports import Vector
+from core.model.job import LOCAL, JobStatus, ResearchJob, ResearchRequest
+from core.model.ports import Vector
 from core.stages.intake import parse_intent
 from tests.bench.conditions import Conditions
 from tests.bench.table import Goal, Row, format_table

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bots.wiring import House
-from core.job import ResearchRequest, Scope
+from core.model.job import ResearchRequest, Scope
 from tests.adapters.durable.outside import PAGES, QUESTION
 from tests.adapters.durable.processes import Process, front
 from tests.bench.conditions import Conditions

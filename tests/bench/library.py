@@ -16,11 +16,11 @@ from adapters.pages.extract import extract
 from adapters.pages.extraction import MAX_PAPER_CHARS, Document
 from adapters.records.library import SqlLibrary
 from adapters.records.sqlite import Database
-from core.chunking import chunk_text
-from core.job import LOCAL
 from core.library.funnel import Shelves, papers_of, search_content_index_filtered, search_summary_index
 from core.library.paper import Index, Paper, PaperChunk
-from core.ports import Vector
+from core.model.job import LOCAL
+from core.model.ports import Vector
+from core.text.chunking import chunk_text
 from tests.bench.conditions import Conditions
 from tests.bench.table import Goal, Row, format_table
 from tests.bench.timing import times_ms

@@ -13,7 +13,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from core.codec import decode, encode
+from core.model.codec import decode, encode
 from tests.bench.conditions import Pace
 from tests.bench.corpus import load_corpus
 from tests.bench.model_script import ModelCall, ModelScript

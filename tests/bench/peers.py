@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from core.codec import decode, encode
+from core.model.codec import decode, encode
 
 T = TypeVar("T")
 ROOT = Path(__file__).resolve().parents[2]

@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from statistics import quantiles
 
-from core.job import Depth
+from core.model.job import Depth
 from tests.bench.asker import Asked, OpenHouse, Ready, Round, RoundDone
 from tests.bench.conditions import Conditions, Pace
 from tests.bench.model_script import ModelCall

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field, replace
 from time import perf_counter
 
 from adapters.llm.openai import build_chat
-from core.attachments import Attachment
-from core.ports import ChatDelta, ChatModel, ChatRequest
-from core.runner import DirectSteps, run_job
+from core.model.attachments import Attachment
+from core.model.ports import ChatDelta, ChatModel, ChatRequest
+from core.pipeline.runner import DirectSteps, run_job
 from tests.bench.conditions import Conditions, Pace
 from tests.bench.table import Goal, Row, format_table
 from tests.core.section.samples import BRIEF, Hashing, shelve

@@ -23,10 +23,10 @@ import aiohttp
 from adapters.records.events import SqlEventLog
 from adapters.records.jobs import SqlJobStore, SqlSourceStore
 from adapters.records.sqlite import Database
-from core.answer import Citation, Claim, Evidence, JobResult, ResearchAnswer, Verdict
-from core.job import JobStatus, ResearchJob
+from core.model.answer import Citation, Claim, Evidence, JobResult, ResearchAnswer, Verdict
+from core.model.job import JobStatus, ResearchJob
+from core.model.source import Source
 from core.presentation.render import job_json
-from core.source import Source
 from tests.adapters.durable.processes import Process
 from tests.adapters.web.sse import parse_events
 from tests.bench.conditions import Conditions

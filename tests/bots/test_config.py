@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bots.config import read_settings, secrets_in
-from core.errors import SetupError
+from core.model.errors import SetupError
 
 
 @pytest.mark.parametrize(

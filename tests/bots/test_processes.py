@@ -12,7 +12,7 @@ from aiohttp import web
 from adapters.web.settings import WebSettings
 from bots.config import read_settings
 from bots.processes import RUNNERS, _listening
-from core.errors import SetupError
+from core.model.errors import SetupError
 
 HALF_A_SLACK = {
     "the bot's token alone": ({"SLACK_BOT_TOKEN": "xoxb-1"}, "SLACK_APP_TOKEN"),

@@ -6,11 +6,11 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from core.deps import Deps
-from core.events import Event
-from core.job import ResearchRequest
-from core.researcher import Researcher
-from core.runner import DirectSteps, run_job
+from core.model.events import Event
+from core.model.job import ResearchRequest
+from core.pipeline.deps import Deps
+from core.pipeline.researcher import Researcher
+from core.pipeline.runner import DirectSteps, run_job
 from tests.fakes import FakeSearch, Idle, hit
 
 QUESTION = "Why do cats purr?"

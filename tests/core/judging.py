@@ -1,15 +1,15 @@
-"""Judging a text that is all there, as `core/writing.py` does it sentence by sentence while it comes."""
+"""Judging a text that is all there, as `core/stages/writing.py` does it sentence by sentence while it comes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from core.answer import Section
 from core.evidence.grounding import Grounder
 from core.evidence.judge import Judgement, Pair, Ruling
 from core.evidence.structure import Judged
-from core.sentences import split_sentences
-from core.writing import before_of, behind_shown, is_repeated, leans_on_cut
+from core.model.answer import Section
+from core.stages.writing import before_of, behind_shown, is_repeated, leans_on_cut
+from core.text.sentences import split_sentences
 
 Rule = Callable[[Pair], Judgement | None]
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.answer_key import answer_key, normalise_question
-from core.job import QueryIntent, ResearchRequest
+from core.model.job import QueryIntent, ResearchRequest
+from core.stages.cache import answer_key, normalise_question
 from core.stages.intake import parse_intent
 from tests.fakes import NOW
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.bm25 import bm25
+from core.text.terms import bm25
 
 WORDS = st.lists(st.sampled_from("tide moon ocean salt ferment yeast".split()), max_size=12).map(" ".join)
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from adapters.records.cache import SqlAnswerCache
-from core.errors import StoreError
-from core.job import Scope
+from core.model.errors import StoreError
+from core.model.job import Scope
 from tests.core.cats import TRUSTED, cat_search, final, research
 from tests.fakes import Ledger, make_deps
 from tests.records import MemoryTables

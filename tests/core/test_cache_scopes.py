@@ -14,15 +14,15 @@ from adapters.records.archive import SqlArchive
 from adapters.records.cache import SqlAnswerCache
 from adapters.records.jobs import SqlJobStore, SqlSourceStore
 from adapters.records.sqlite import Database
-from core.answer import Confidence, JobResult, ResearchAnswer
-from core.deps import Deps
-from core.forgetting import Archive, Whose
-from core.job import JobStatus, ResearchJob, ResearchRequest, Scope
-from core.ports import AnswerCache
-from core.source import SourceKind
+from core.model.answer import Confidence, JobResult, ResearchAnswer
+from core.model.job import JobStatus, ResearchJob, ResearchRequest, Scope
+from core.model.ports import AnswerCache
+from core.model.source import SourceKind
+from core.pipeline.deps import Deps
 from core.stages.cache import cached_result, keep_result
 from core.stages.intake import parse_intent
 from core.stages.similar import find_earlier
+from core.tenancy.forgetting import Archive, Whose
 from tests.core.test_similar import FakeEmbedder
 from tests.fakes import NOW, make_deps, make_source
 from tests.servers import redis_server, redis_url

@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.answer import Confidence, Evidence, JobResult, Verdict
-from core.checks import CheckedClaim, Stand, checks_json, read_checks
-from core.deps import Deps
-from core.errors import InvalidQuery, ModelTimeout
-from core.job import JobStatus, ResearchRequest
+from core.model.answer import Confidence, Evidence, JobResult, Verdict
+from core.model.errors import InvalidQuery, ModelTimeout
+from core.model.job import JobStatus, ResearchRequest
+from core.model.ports import ChatRequest
 from core.modes import MODES, find_mode
 from core.modes.check import MAX_CLAIMS, MAX_MESSAGE_CHARS, split_claims
-from core.ports import ChatRequest
+from core.pipeline.deps import Deps
+from core.pipeline.researcher import Researcher
+from core.pipeline.runner import DirectSteps, run_job
 from core.presentation import wording
-from core.researcher import Researcher
-from core.runner import DirectSteps, run_job
+from core.presentation.checks import CheckedClaim, Stand, checks_json, read_checks
 from tests.fakes import FakeModel, FakeSearch, Idle, hit, is_control, make_deps
 
 TOWER = (

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import InvalidQuery
-from core.job import QuestionType, TimeConstraint
+from core.model.errors import InvalidQuery
+from core.model.job import QuestionType, TimeConstraint
 from core.stages.intake import parse_intent, read_query
 from tests.core.injection_sentences import QUESTIONS_ABOUT
 from tests.shared_data import shared_data

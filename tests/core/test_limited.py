@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.records.limits import MemoryRateLimits
-from core.errors import ProviderRateLimited
-from core.job import LOCAL
-from core.limited import CallRate, LimitedSearch
-from core.source import SearchQuery
+from core.model.errors import ProviderRateLimited
+from core.model.job import LOCAL
+from core.model.source import SearchQuery
+from core.pipeline.limits import CallRate, LimitedSearch
 from tests.fakes import FakeSearch, Ledger, hit
 
 QUERY = SearchQuery("moon tides")
@@ -87,7 +87,7 @@ async def test_buckets_of_providers_are_apart():
 
 async def test_a_store_that_is_away_lets_calls_out_and_is_counted(monkeypatch: pytest.MonkeyPatch):
     """Its silence costs a moment, not the search."""
-    monkeypatch.setattr("core.limited.STORE_WAIT_S", 0.02)
+    monkeypatch.setattr("core.pipeline.limits.STORE_WAIT_S", 0.02)
     ledger, provider = Ledger(), FakeSearch("exa", [hit("https://a.test")])
 
     found = await LimitedSearch(provider, AbsentLimits(), CallRate(1, 1.0, burst=1), ledger).search(

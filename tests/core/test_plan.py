@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.conversation import Turn
-from core.errors import ModelUnavailable
-from core.job import QueryIntent, QuestionType, TimeConstraint
 from core.llm.prices import estimate_tokens
+from core.model.errors import ModelUnavailable
+from core.model.job import QueryIntent, QuestionType, TimeConstraint
+from core.pipeline.conversation import Turn
 from core.stages.gathering import Gathering
 from core.stages.plan import MAX_QUERIES, ResearchPlan, choose_providers, keywords, plan_by_rules, plan_research
 from tests.fakes import FakeModel, FakeSearch, make_deps, make_job

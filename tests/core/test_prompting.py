@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.injection import instructions_in
-from core.job import QueryIntent, QuestionType
 from core.llm.prices import estimate_tokens
-from core.ports import ChatRequest
-from core.source import Source
+from core.model.job import QueryIntent, QuestionType
+from core.model.ports import ChatRequest
+from core.model.source import Source
 from core.stages.prompting import answer_request, choose_passages, fenced
+from core.text.injection import instructions_in
 from tests.fakes import make_deps, make_job, make_source
 from tests.loopback.openai_responders import question_in, sources_in, tokenise
 from tests.loopback.openai_world import schema_problems

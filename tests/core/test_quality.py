@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from core.quality import Quality, quality_of
-from core.source import Source, SourceKind, SourceMetadata
+from core.evidence.authority import Quality, quality_of
+from core.model.source import Source, SourceKind, SourceMetadata
 from tests.fakes import NOW
 
 PEERS, UNKNOWN = SourceKind.PEER_REVIEWED, SourceKind.UNKNOWN

@@ -8,9 +8,9 @@ from datetime import timedelta
 import pytest
 
 from adapters.records.jobs import SqlHeartbeats
-from core import readiness
-from core.errors import StoreError
-from core.readiness import HEARD_WITHIN_S, KEPT_S, Readiness
+from core.model.errors import StoreError
+from core.pipeline import checkup as readiness
+from core.pipeline.checkup import HEARD_WITHIN_S, KEPT_S, Readiness
 from tests.adapters.records.samples import NOON, StandingClock
 from tests.records import MemoryTables
 

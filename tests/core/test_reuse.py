@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from core.deps import Deps
-from core.errors import ProviderUnavailable
-from core.job import Scope
-from core.source import Page, SearchQuery
+from core.model.errors import ProviderUnavailable
+from core.model.job import Scope
+from core.model.source import Page, SearchQuery
+from core.pipeline.deps import Deps
 from core.stages.gathering import Gathering
 from tests.fakes import NOW, FakePages, FakeSearch, hit, make_deps, make_job
 

@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from core.config import SearchSettings, Settings
-from core.deps import Deps
-from core.errors import (
+from core.model.config import SearchSettings, Settings
+from core.model.errors import (
     PageTooLarge,
     ProviderError,
     ProviderRateLimited,
@@ -20,10 +19,11 @@ from core.errors import (
     RobotsDisallowed,
     SearchFailed,
 )
-from core.job import Scope
-from core.limited import REST_S, Setbacks
-from core.ports import Vector
-from core.source import Page, SearchHit, SearchPlan, SearchQuery, Source, SourceCollection, SourceKind
+from core.model.job import Scope
+from core.model.ports import Vector
+from core.model.source import Page, SearchHit, SearchPlan, SearchQuery, Source, SourceCollection, SourceKind
+from core.pipeline.deps import Deps
+from core.pipeline.limits import REST_S, Setbacks
 from core.stages.gathering import Gathering
 from core.stages.plan import plan_by_rules
 from core.stages.search import collect_sources

@@ -16,19 +16,19 @@ from hypothesis import strategies as st
 
 from adapters.records.jobs import SqlJobStore
 from adapters.records.sql import Tables
-from core.answer import Citation, Confidence, JobResult, ResearchAnswer
-from core.deps import Deps
-from core.errors import InvalidQuery, ModelUnavailable
-from core.events import Event
 from core.findings.viewing import read_view
-from core.job import ResearchJob, ResearchRequest
+from core.model.answer import Citation, Confidence, JobResult, ResearchAnswer
+from core.model.errors import InvalidQuery, ModelUnavailable
+from core.model.events import Event
+from core.model.job import ResearchJob, ResearchRequest
+from core.model.ports import ChatRequest
+from core.model.source import Source
 from core.modes import MODES, files_of, find_modes, read_modes
 from core.modes.merging import Part, merge, renumbered
-from core.ports import ChatRequest
-from core.researcher import Researcher
-from core.runner import DirectSteps, run_job
-from core.snapshot import Snapshot
-from core.source import Source
+from core.pipeline.deps import Deps
+from core.pipeline.researcher import Researcher
+from core.pipeline.runner import DirectSteps, run_job
+from core.pipeline.snapshot import Snapshot
 from tests.core.cats import PLAN, QUESTION, cat_search, final, research, written
 from tests.fakes import FakeModel, Idle, make_deps, make_source
 from tests.records import MemoryTables

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.config import CacheSettings, Settings
-from core.deps import Deps
-from core.errors import ModelUnavailable
-from core.events import Event
-from core.job import Scope
-from core.ports import ChatRequest, Vector
+from core.model.config import CacheSettings, Settings
+from core.model.errors import ModelUnavailable
+from core.model.events import Event
+from core.model.job import Scope
+from core.model.ports import ChatRequest, Vector
+from core.pipeline.deps import Deps
+from core.pipeline.snapshot import Snapshot
 from core.presentation.wording import CHECKING_EARLIER
-from core.snapshot import Snapshot
 from tests.core.cats import TRUSTED, cat_search, final, research, written
 from tests.fakes import NOW, FakeModel, FakeSearch, make_deps
 

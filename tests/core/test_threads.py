@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from core.answer import Confidence, JobResult
-from core.answer_key import answer_key
-from core.attachments import Attachment
-from core.deps import Deps
-from core.errors import ModelUnavailable, PageStatus, ProviderUnavailable
-from core.job import JobStatus, ResearchJob, ResearchRequest, Scope
-from core.researcher import Researcher
-from core.runner import DirectSteps, run_job
-from core.source import SourceKind
+from core.model.answer import Confidence, JobResult
+from core.model.attachments import Attachment
+from core.model.errors import ModelUnavailable, PageStatus, ProviderUnavailable
+from core.model.job import JobStatus, ResearchJob, ResearchRequest, Scope
+from core.model.source import SourceKind
+from core.pipeline.deps import Deps
+from core.pipeline.researcher import Researcher
+from core.pipeline.runner import DirectSteps, run_job
+from core.stages.cache import answer_key
 from core.stages.given import addresses_in, without_addresses
 from tests.core.deep.making import SOUND, deep_deps, page_text, scripted
 from tests.core.deep.world import QUESTION as DEEP_QUESTION

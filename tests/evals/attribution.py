@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
-from core.evidence.alignment import Force, Veto
-from core.evidence.vetoes import find_vetoes
+from core.evidence.rules.alignment import Force, Veto
+from core.evidence.rules.vetoes import find_vetoes
 from tests.evals.datasets import BEGIN, WICE, LabelledPair, load_begin, load_wice, sha256_of
 
 MAX_CONTRADICTED, MAX_DOUBTED = 0.03, 0.15  # goals, as shares of the claims that people judged supported

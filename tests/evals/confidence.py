@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from core.answer import Claim, Confidence, Conflict, ConflictPosition, Evidence, Verdict
 from core.evidence.confidence import ConfidenceReport, score_confidence
-from core.job import QuestionType
-from core.source import Source, SourceKind, SourceMetadata
+from core.model.answer import Claim, Confidence, Conflict, ConflictPosition, Evidence, Verdict
+from core.model.job import QuestionType
+from core.model.source import Source, SourceKind, SourceMetadata
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 HIGH, MEDIUM, LOW = Confidence.HIGH, Confidence.MEDIUM, Confidence.LOW

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from core.answer import Claim, Evidence, Verdict
 from core.evidence.conflicts import contrary_passages, find_conflicts
 from core.evidence.passages import EvidenceIndex
-from core.source import Source, SourceMetadata
+from core.model.answer import Claim, Evidence, Verdict
+from core.model.source import Source, SourceMetadata
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
-from core.source import Source, SourceMetadata
+from core.model.source import Source, SourceMetadata
 from tests.shared_data import SHARED
 
 WICE = "attribution/wice_oracle_chunks_dev.jsonl"

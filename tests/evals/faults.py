@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import regex
 
-from core.source import Source
+from core.model.source import Source
 from core.text.language import small_words
 
 NUMBER = regex.compile(r"(?<![\p{L}\p{Nd}.,\-–/])\p{Nd}+(?:[.,]\p{Nd}+)*(?![\p{L}\p{Nd}]|[.,\-–/]\p{Nd})")

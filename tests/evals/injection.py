@@ -9,9 +9,9 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from core.injection import instructions_in, is_instruction
-from core.sentences import split_sentences
-from core.source import Source
+from core.model.source import Source
+from core.text.injection import instructions_in, is_instruction
+from core.text.sentences import split_sentences
 from tests.core.injection_sentences import HARMLESS, ORDERS
 from tests.evals.datasets import data_path, load_abstracts, load_pages, load_papers
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from itertools import permutations
 
 from core.evidence.passages import EvidenceIndex
-from core.evidence.vetoes import find_vetoes
-from core.evidence.words import match_tokens, read
-from core.sentences import split_sentences
-from core.source import Source, SourceMetadata
+from core.evidence.rules.vetoes import find_vetoes
+from core.evidence.rules.words import match_tokens, read
+from core.model.source import Source, SourceMetadata
 from core.text.language import detect_language
+from core.text.sentences import split_sentences
 from tests.evals.datasets import READ_AT, data_path, sha256_of
 
 PARALLEL, EXPERTQA = "questions/parallel.json", "expertqa/questions.jsonl"

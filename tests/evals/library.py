@@ -14,10 +14,10 @@ from tempfile import TemporaryDirectory
 from adapters.llm.embeddings import OpenAIEmbeddings, build_embeddings
 from adapters.records.library import SqlLibrary
 from adapters.records.sqlite import Database
-from core.job import LOCAL
 from core.library.funnel import Shelves, papers_of, search_summary_index, select_papers
 from core.library.ingest import Ingestion, PaperRecord, PaperText
-from core.ports import EmbeddingModel
+from core.model.job import LOCAL
+from core.model.ports import EmbeddingModel
 from tests.evals.datasets import PAPERS, PUBMEDQA, data_path, sha256_of
 from tests.evals.page_citations import load_paper, print_page_citations
 

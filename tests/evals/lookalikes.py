@@ -11,8 +11,8 @@ import json
 import random
 from collections.abc import Iterator, Sequence
 
-from core.answer_key import normalise_question
 from core.evidence.same_question import strict_veto, veto
+from core.stages.cache import normalise_question
 from tests.evals.datasets import data_path, sha256_of
 from tests.evals.variants import VARIANTS, names_in
 

@@ -9,7 +9,7 @@ import random
 
 import regex
 
-from core.sentences import split_sentences
+from core.text.sentences import split_sentences
 from tests.evals.faults import NAME, NUMBER, YEAR, Fault, Place
 
 _JOINT = regex.compile(r"(?:, (?:and|but|while|whereas|although)|; (?:and )?|,? whereas|,? while) ")

@@ -11,13 +11,13 @@ from functools import cache
 
 from adapters.pages.extract import extract
 from adapters.pages.extraction import MAX_PAPER_CHARS, Document
-from core.answer import Claim, Verdict
-from core.chunking import chunk_text
 from core.library.answer import to_source
 from core.library.pages import PageGrounder
 from core.library.paper import Paper
-from core.passages import Passage
-from core.source import Source
+from core.model.answer import Claim, Verdict
+from core.model.source import Source
+from core.text.chunking import chunk_text
+from core.text.passages import Passage
 from tests.evals.datasets import PAPERS, data_path, sha256_of
 from tests.evals.paraphrases import paraphrase
 

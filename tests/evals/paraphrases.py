@@ -1,6 +1,6 @@
 """True sentences said otherwise, by rule: what a good answer does to its source's wording.
 
-The word pairs are not taken from core/evidence/words.py; some are in it, many are not.
+The word pairs are not taken from core/evidence/rules/words.py; some are in it, many are not.
 """
 
 from __future__ import annotations

@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-from core.evidence.alignment import Force, Veto
 from core.evidence.passages import EvidenceIndex
+from core.evidence.rules.alignment import Force, Veto
+from core.evidence.rules.vetoes import find_vetoes
+from core.evidence.rules.words import tokenize
 from core.evidence.verbatim import find_verbatim, verify_quote
-from core.evidence.vetoes import find_vetoes
-from core.evidence.words import tokenize
-from core.sentences import split_sentences
-from core.source import Source
+from core.model.source import Source
+from core.text.sentences import split_sentences
 from tests.evals.datasets import (
     DataAbsent,
     LabelledPair,

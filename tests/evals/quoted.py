@@ -20,11 +20,11 @@ from typing import Any
 import regex
 
 from adapters.search.files import FileSearch
-from core.answer import Confidence
-from core.deps import Deps
 from core.evidence.quoting import quote_answer
+from core.model.answer import Confidence
+from core.model.source import Source
+from core.pipeline.deps import Deps
 from core.presentation.progress import Progress
-from core.source import Source
 from core.stages.gathering import Gathering
 from core.stages.plan import plan_by_rules
 from core.stages.search import collect_sources

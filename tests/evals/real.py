@@ -18,12 +18,11 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 
 from bots.config import read_settings
-from bots.library import library_desk
-from bots.wiring import House, open_house
-from core.answer import Claim, ResearchAnswer, Verdict
-from core.attachments import Attachment
-from core.job import LOCAL, ResearchJob, ResearchRequest
-from core.tracing import TraceEntry
+from bots.wiring import House, library_desk, open_house
+from core.model.answer import Claim, ResearchAnswer, Verdict
+from core.model.attachments import Attachment
+from core.model.job import LOCAL, ResearchJob, ResearchRequest
+from core.pipeline.tracing import TraceEntry
 from tests.core.section.samples import BRIEF
 from tests.loopback.world import SitePage, World
 

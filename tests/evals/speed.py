@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 
 from core.evidence.passages import EvidenceIndex
+from core.evidence.rules.vetoes import find_vetoes
 from core.evidence.verbatim import find_verbatim
-from core.evidence.vetoes import find_vetoes
-from core.sentences import split_sentences
-from core.source import Source
+from core.model.source import Source
+from core.text.sentences import split_sentences
 from tests.evals.datasets import load_abstracts, load_pages
 
 

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from adapters.chat.connecting import ChatDeps
 from adapters.chat.live import ChatTurns
-from core.answer import (
+from core.model.answer import (
     Citation,
     Claim,
     Confidence,
@@ -23,11 +23,10 @@ from core.answer import (
     SynthesisMetadata,
     Verdict,
 )
-from core.attachments import Attachment
-from core.departures import Tenancy
-from core.errors import GorkdError, JobNotFound
-from core.events import Event, EventType, Json
-from core.job import (
+from core.model.attachments import Attachment
+from core.model.errors import GorkdError, JobNotFound
+from core.model.events import Event, EventType, Json
+from core.model.job import (
     LOCAL,
     JobError,
     JobStatus,
@@ -37,11 +36,12 @@ from core.job import (
     ResearchRequest,
     Scope,
 )
+from core.model.source import Source, SourceKind, SourceMetadata, SourceScores
+from core.model.steering import Steering
 from core.modes.mode import Mode
-from core.page_links import PageLinks
+from core.presentation.page_links import PageLinks
 from core.presentation.render import job_json
-from core.source import Source, SourceKind, SourceMetadata, SourceScores
-from core.steering import Steering
+from core.tenancy.departures import Tenancy
 
 NOON = datetime(2026, 3, 14, 12, 0, tzinfo=UTC)
 LINKS = PageLinks("https://gorkd.test", (b"a key of thirty-two bytes or more",), lambda: NOON)

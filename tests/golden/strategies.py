@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from core.answer import (
+from core.model.answer import (
     Citation,
     Claim,
     Confidence,
@@ -19,8 +19,8 @@ from core.answer import (
     SynthesisMetadata,
     Verdict,
 )
-from core.job import JobError, JobStatus, ResearchJob
-from core.source import Source
+from core.model.job import JobError, JobStatus, ResearchJob
+from core.model.source import Source
 from tests.golden import samples
 
 _PIECES = [

@@ -17,12 +17,12 @@ from PIL import Image
 from playwright.async_api import Browser, Page, async_playwright
 
 from adapters.pages.papers import PagePictures, PaperFiles
-from bots.previews import chat_previews
+from bots.processes import chat_previews
 from bots.wiring import utc_now
-from core.job import LOCAL, ResearchRequest
 from core.library.ingest import Ingestion, PaperRecord
 from core.library.pages import PaperViews
-from core.usage import Usage
+from core.model.job import LOCAL, ResearchRequest
+from core.tenancy.usage import Usage
 from tests.adapters.web.site import Site, open_site
 from tests.fakes import KeptUsage
 from tests.pictures import story

@@ -11,9 +11,9 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from core.job import Scope
-from core.ports import ChatDelta, ChatRequest
-from core.source import SearchHit, SearchQuery, SourceKind
+from core.model.job import Scope
+from core.model.ports import ChatDelta, ChatRequest
+from core.model.source import SearchHit, SearchQuery, SourceKind
 from tests.adapters.web.site import Library, Writer
 from tests.fakes import FakeModel, by_words, hit
 from tests.loopback.deep_responders import block

@@ -261,7 +261,7 @@ INFLICTED: Mapping[str, Inflict] = {
 }
 
 ELSEWHERE: Mapping[str, str] = {
-    "pf-17": "tests/core/test_urls.py",
+    "pf-17": "tests/core/text/test_urls.py",
     "pf-48": "tests/adapters/records/test_sqlite.py",
     "pf-49": "tests/adapters/durable/test_disk.py",
     "pf-50": "tests/adapters/records/test_sqlite.py",

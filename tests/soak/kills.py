@@ -24,7 +24,7 @@ from typing import Any
 from aiohttp import ClientError, ClientSession, ClientTimeout
 
 from bots.wiring import House
-from core.job import LOCAL, TERMINAL_STATUSES, JobStatus
+from core.model.job import LOCAL, TERMINAL_STATUSES, JobStatus
 from tests.adapters.durable.outside import PAGES
 from tests.adapters.durable.processes import Process, Reader, front
 from tests.loopback.world import World

@@ -10,7 +10,7 @@ from itertools import count
 from aiohttp import ClientError, ClientSession, ClientTimeout
 
 from bots.wiring import House
-from core.job import TERMINAL_STATUSES
+from core.model.job import TERMINAL_STATUSES
 from tests.adapters.chat.slack.house import ENDINGS
 from tests.adapters.durable.processes import Reader, front
 from tests.loopback.discord_data import Interaction, Message, user

@@ -1,4 +1,4 @@
-"""WordNet's antonyms as one compact file: `core/evidence/antonyms.txt`.
+"""WordNet's antonyms as one compact file: `core/evidence/rules/antonyms.txt`.
 
 Read from the database files of WordNet 3.0 (Debian: `wordnet-base`), which are not part of the project.
 """
@@ -9,7 +9,7 @@ from collections import defaultdict
 from pathlib import Path
 
 WORDNET = Path("/usr/share/wordnet")
-TARGET = Path(__file__).resolve().parents[2] / "core" / "evidence" / "antonyms.txt"
+TARGET = Path(__file__).resolve().parents[2] / "core" / "evidence" / "rules" / "antonyms.txt"
 PARTS = ("adj", "adv", "noun", "verb")
 Words = dict[tuple[str, str], list[str]]  # the words of each synonym set, by part of speech and offset
 

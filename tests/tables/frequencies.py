@@ -10,7 +10,7 @@ from collections import defaultdict
 from math import floor, log10
 from pathlib import Path
 
-from core.terms import STOPWORDS, stem, words
+from core.text.terms import STOPWORDS, stem, words
 from tests.tables.languages import LANGUAGES
 
 TARGET = Path(__file__).resolve().parents[2] / "core" / "text" / "frequencies.txt"

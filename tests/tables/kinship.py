@@ -1,4 +1,4 @@
-"""WordNet's synonym sets with what they are kinds of, as one compact file: `core/evidence/kinship.txt`.
+"""WordNet's synonym sets with what they are kinds of, as one compact file: `core/evidence/rules/kinship.txt`.
 
 Read from the database files of WordNet 3.0 (Debian: `wordnet-base`), which are not part of the project.
 """
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.tables.antonyms import WORDNET
 
-TARGET = Path(__file__).resolve().parents[2] / "core" / "evidence" / "kinship.txt"
+TARGET = Path(__file__).resolve().parents[2] / "core" / "evidence" / "rules" / "kinship.txt"
 PARTS = {"adj": "a", "adv": "r", "noun": "n", "verb": "v"}
 _CODES = {"1": "n", "2": "v", "3": "a", "4": "r", "5": "a"}  # of a sense key, senseidx(5WN)
 _KIN = frozenset("+&$\\<=")  # derived from, similar to, verb group, pertains to, participle of, attribute

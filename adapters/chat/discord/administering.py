@@ -13,11 +13,9 @@ from discord import app_commands
 from adapters.chat.discord.acks import open_form
 from adapters.chat.discord.client import ResearchClient
 from adapters.chat.discord.markup import plain
-from adapters.chat.discord.payload import DiscordMessage, PanelButton
+from adapters.chat.discord.payload import DiscordMessage, PanelButton, Pressable, submitted, word
 from adapters.chat.discord.translate import Asked, place_of_interaction
-from adapters.chat.discord.view import Pressable, submitted
-from adapters.chat.discord.words import word
-from core.errors import GorkdError
+from core.model.errors import GorkdError
 from core.presentation import wording
 from core.settings.desk import KeptSettings, SettingChange, SettingsChanged
 from core.settings.fields import (

@@ -13,14 +13,13 @@ from adapters.chat.desk import Renew, Say, ShowSources, Steer, obey, renew, sour
 from adapters.chat.desk import press as pressed
 from adapters.chat.discord.acks import acknowledge, open_form
 from adapters.chat.discord.client import ResearchClient
-from adapters.chat.discord.payload import DiscordMessage, JobButton, Press
+from adapters.chat.discord.payload import DiscordMessage, JobButton, Press, job_form
 from adapters.chat.discord.render import sources_text
 from adapters.chat.discord.translate import Asked, place_of_interaction
-from adapters.chat.discord.view import job_form
 from adapters.chat.reply import AddressDead
-from core.delivery import Address
-from core.errors import GorkdError, JobNotFound
-from core.job import ResearchJob
+from core.model.delivery import Address
+from core.model.errors import GorkdError, JobNotFound
+from core.model.job import ResearchJob
 from core.presentation import wording
 
 _NAMED_AS = {Press.SHARE_HERE: "share"}  # the same rights

@@ -5,12 +5,14 @@ Knows none of the parts: commands, messages and buttons import it, and bot.py pu
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import aiohttp
 import discord
@@ -20,25 +22,39 @@ from discord.http import HTTPClient, Route
 from adapters.chat.connecting import ChatDeps
 from adapters.chat.discord.acks import acknowledge
 from adapters.chat.discord.delivery import PLATFORM, DiscordReply, MessageAddress
-from adapters.chat.discord.files import read_files
 from adapters.chat.discord.library_render import DiscordLibraryVoice
-from adapters.chat.discord.payload import DiscordMessage
+from adapters.chat.discord.payload import DiscordMessage, word
 from adapters.chat.discord.render import DiscordVoice
 from adapters.chat.discord.settings import DiscordSettings
 from adapters.chat.discord.threads import Traffic, spread, take_away
 from adapters.chat.discord.translate import Asked, Place
-from adapters.chat.discord.unsubmitted_questions import UnsubmittedQuestions
-from adapters.chat.discord.words import word
 from adapters.chat.library import LiveTalks
 from adapters.chat.live import LiveAnswers
 from adapters.chat.reply import AddressDead, Pace
 from adapters.chat.taking_away import TakingAway
 from adapters.proxies import Proxies
-from core.delivery import Address
-from core.errors import GorkdError
-from core.job import ResearchJob, ResearchRequest
+from core.library.words import Incoming
+from core.model.attachments import MAX_ATTACHMENT_BYTES, MAX_ATTACHMENTS, Attachment, AttachmentUnreadable
+from core.model.delivery import Address
+from core.model.errors import GorkdError
+from core.model.job import ResearchJob, ResearchRequest
 from core.presentation import wording
+from core.presentation.render import one_line
 from core.settings.tenant import TenantSettings
+
+if TYPE_CHECKING:
+    from core.pipeline.researcher import Researcher
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from adapters.chat.live import tried
+from core.library.wording import RESTARTED
+from core.model.job import Scope
+
+if TYPE_CHECKING:
+    from core.model.delivery import OpenMessages
+    from core.pipeline.researcher import Researcher
 
 PACE = Pace()
 MAX_REPLIES = 1000  # answers that go when their question is deleted; older ones stay, although nothing is kept of them
@@ -165,3 +181,113 @@ def _guide(http: HTTPClient, proxies: Proxies) -> None:
 
     http.ws_connect = ws_connect  # type: ignore[method-assign]
     http.get_from_cdn = get_from_cdn  # type: ignore[method-assign]
+
+
+# Files that come with a question, fetched from Discord and read
+
+
+FETCH_S = 20.0  # for one file
+PAPER_FETCH_S = 60.0  # a paper may be ten times as large
+
+
+async def read_files(researcher: Researcher, files: Sequence[discord.Attachment]) -> list[Attachment]:
+    """One more than are allowed at most: the question then says so. Raises `AttachmentUnreadable`."""
+    return [await _read(researcher, file) for file in files[: MAX_ATTACHMENTS + 1]]
+
+
+def incoming(file: discord.Attachment) -> Incoming:
+    """A paper that somebody hands over; it is fetched when it is read, and may be larger than an attachment."""
+
+    async def load() -> bytes:
+        return await _fetch(file, one_line(file.filename)[:200], within_s=PAPER_FETCH_S)
+
+    return Incoming(file.filename, file.size, load)
+
+
+async def _read(researcher: Researcher, file: discord.Attachment) -> Attachment:
+    name = one_line(file.filename)[:200]
+    if file.size > MAX_ATTACHMENT_BYTES:
+        said = word("asking.file_too_large", name=name, megabytes=MAX_ATTACHMENT_BYTES // 1_000_000)
+        raise AttachmentUnreadable(f"{name}: {file.size} bytes", user_message=said)
+    content = await _fetch(file, name, within_s=FETCH_S)
+    return await researcher.read_attachment(name, file.content_type or "", content)
+
+
+async def _fetch(file: discord.Attachment, name: str, *, within_s: float) -> bytes:
+    """Raises `AttachmentUnreadable`."""
+    try:
+        async with asyncio.timeout(within_s):
+            return await file.read()
+    except (discord.HTTPException, aiohttp.ClientError, OSError, TimeoutError) as exc:
+        said = word("asking.file_unreachable", name=name)
+        raise AttachmentUnreadable(f"{name}: {exc}", user_message=said) from exc
+
+
+# Questions whose message stands before their job does, as while their files are fetched
+
+
+UNSUBMITTED = f"{PLATFORM}:begun"  # as a platform of its own: other messages without a job are the library's
+
+Reopen = Callable[[Address], Awaitable[DiscordReply | None]]
+
+
+class UnsubmittedQuestions:
+    """Those of one bot."""
+
+    def __init__(self, kept: OpenMessages, researcher: Researcher, voice: DiscordVoice, pace: Pace) -> None:
+        self._kept, self._researcher, self._voice, self._pace = kept, researcher, voice, pace
+        self._under_way: set[str] = set()
+
+    @asynccontextmanager
+    async def storing(self, key: str, request: ResearchRequest, spot: MessageAddress) -> AsyncIterator[None]:
+        """Within the block a job is made, which is stored under `key`. What is interrupted stays noted."""
+        self._under_way.add(key)
+        try:
+            await _logged(self._kept.put(key, request.scope, request.asker, _note(request, spot)))
+            yield
+        except Exception:
+            await _logged(self._kept.erase(key))
+            raise
+        else:
+            await _logged(self._kept.erase(key))
+        finally:
+            self._under_way.discard(key)
+
+    async def end_left(self, reopen: Reopen) -> int:
+        """Have asked again what an earlier process left; how many. `reopen` is that of `LiveAnswers.resume`.
+
+        Raises `StoreError`.
+        """
+        ended = 0
+        for key, note in await self._kept.waiting(UNSUBMITTED):
+            if key in self._under_way:
+                continue
+            question, scope, address = _unsubmitted_questions_read(note)
+            is_stored = await self._researcher.asked(key, scope=scope) is not None  # its message lives as any other
+            reply = None if is_stored else await reopen(address)
+            said = self._voice.refusal(RESTARTED.format(said=one_line(question)))
+            if reply is not None and not await tried(reply, said, key, self._pace):
+                continue
+            await self._kept.erase(key)
+            ended += reply is not None
+        return ended
+
+
+def _note(request: ResearchRequest, spot: MessageAddress) -> Address:
+    at = spot.to_address()
+    said = {"asked": request.query, "tenant": request.scope.tenant, "visibility": request.scope.visibility}
+    return replace(at, platform=UNSUBMITTED, data={**at.data, **said})
+
+
+def _unsubmitted_questions_read(note: Address) -> tuple[str, Scope, Address]:
+    data = dict(note.data)
+    asked, tenant, visibility = (str(data.pop(name)) for name in ("asked", "tenant", "visibility"))
+    return asked, Scope(tenant, visibility), replace(note, platform=PLATFORM, data=data)
+
+
+async def _logged(work: Awaitable[None]) -> None:
+    """A question is not lost for its note."""
+    try:
+        await work
+    except GorkdError as error:
+        _log.warning("a begun question is not noted", extra={"error": str(error)})

@@ -14,13 +14,11 @@ from discord import app_commands
 from adapters.chat.discord.acks import acknowledge
 from adapters.chat.discord.administering import settings_command
 from adapters.chat.discord.client import ResearchClient
-from adapters.chat.discord.help import help_text, history_message
 from adapters.chat.discord.library import library_command
-from adapters.chat.discord.messages import conversation_of
-from adapters.chat.discord.payload import DiscordMessage
+from adapters.chat.discord.messages import conversation_of, help_text, history_message
+from adapters.chat.discord.payload import DiscordMessage, word
 from adapters.chat.discord.translate import Asked, place_of_interaction, text_of
-from adapters.chat.discord.words import word
-from core.job import Depth, ResearchRequest
+from core.model.job import Depth, ResearchRequest
 from core.modes import DEFAULT_MODE, MODES, option_words, read_modes
 from core.modes.options import CONTEXT, DEPTH, FRESH, MODE, PRIVATE, ROUNDS, TOP_K
 from core.presentation import wording

@@ -17,13 +17,12 @@ from typing import Any, cast
 
 import discord
 
-from adapters.chat.discord.payload import DiscordMessage
+from adapters.chat.discord.payload import DiscordMessage, view_of
 from adapters.chat.discord.render import DiscordVoice
-from adapters.chat.discord.view import view_of
 from adapters.chat.reply import AddressDead, FilesRefused
-from core.answer_files import AnswerFile
-from core.delivery import Address
-from core.job import ResearchJob
+from core.model.answer import AnswerFile
+from core.model.delivery import Address
+from core.model.job import ResearchJob
 from core.presentation import wording
 
 PLATFORM = "discord"

@@ -10,18 +10,15 @@ import discord
 from discord import app_commands
 
 from adapters.chat.discord.acks import acknowledge, open_form
-from adapters.chat.discord.client import ResearchClient
+from adapters.chat.discord.client import ResearchClient, incoming
 from adapters.chat.discord.delivery import MessageAddress
-from adapters.chat.discord.files import incoming
-from adapters.chat.discord.payload import LibraryButton
+from adapters.chat.discord.payload import LibraryButton, wish_form, word
 from adapters.chat.discord.translate import Asked, Place, place_of_interaction
-from adapters.chat.discord.view import wish_form
-from adapters.chat.discord.words import word
-from core.errors import GorkdError
-from core.job import LOCAL, ResearchJob
 from core.library.session import Speaker
 from core.library.states import COMMANDS
 from core.library.words import ALSO_OF_ANSWERS, Addition, Words
+from core.model.errors import GorkdError
+from core.model.job import LOCAL, ResearchJob
 from core.presentation.render import one_line
 
 MAX_CHOICES = 25

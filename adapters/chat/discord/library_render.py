@@ -19,16 +19,16 @@ from adapters.chat.discord.payload import (
     Press,
     Row,
     Upload,
+    word,
 )
 from adapters.chat.discord.render import COLOUR_FAILED, COLOUR_RUNNING
-from adapters.chat.discord.words import word
 from adapters.chat.fitting import last_lines, units
-from core.job import Scope
 from core.library import wording
 from core.library.session import Said, Speaker
 from core.library.states import COMMANDS, Conversation, State
-from core.page_links import PageLinks, PaperPlace
+from core.model.job import Scope
 from core.presentation import wording as common
+from core.presentation.page_links import PageLinks, PaperPlace
 from core.presentation.render import printable
 
 COLOUR = 0x3498DB

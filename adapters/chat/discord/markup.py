@@ -7,9 +7,9 @@ from __future__ import annotations
 import regex
 
 from adapters.chat.fitting import fit, true_link
+from core.model.source import Source
 from core.presentation import wording
 from core.presentation.render import one_line, printable
-from core.source import Source
 
 URL_LIMIT = 512  # of a link button; an embed's own URL may have 2048
 TITLE_ROOM = 100

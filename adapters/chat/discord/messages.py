@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 
@@ -26,17 +27,17 @@ from adapters.chat.desk import (
 from adapters.chat.desk import hear as hear_words
 from adapters.chat.discord.client import ResearchClient
 from adapters.chat.discord.delivery import MessageAddress
-from adapters.chat.discord.help import help_text, history_message
 from adapters.chat.discord.library import Turn, hear_library, library_key
-from adapters.chat.discord.render import sources_text
+from adapters.chat.discord.markup import is_linkable, plain
+from adapters.chat.discord.payload import DiscordMessage, job_of, word
+from adapters.chat.discord.render import CONTENT_LIMIT, DESCRIPTION_LIMIT, sources_text, within
 from adapters.chat.discord.translate import Place, place_of_message, question_of
-from adapters.chat.discord.view import job_of
-from adapters.chat.discord.words import word
-from core.delivery import Address
-from core.errors import GorkdError, JobNotFound
-from core.job import TERMINAL_STATUSES, ResearchJob, ResearchRequest, Scope
+from core.model.delivery import Address
+from core.model.errors import GorkdError, JobNotFound
+from core.model.job import TERMINAL_STATUSES, ResearchJob, ResearchRequest, Scope
 from core.modes import can_be_steered
 from core.presentation import wording
+from core.presentation.help import HOW_TO_ASK, Typed, help_entries, mode_entries
 
 Deleted = discord.RawMessageDeleteEvent | discord.RawBulkMessageDeleteEvent
 
@@ -238,3 +239,39 @@ async def _scopes(bot: ResearchClient, event: Deleted) -> list[Scope]:
     if not isinstance(direct, discord.DMChannel) or direct.recipient is None:
         return []
     return [Place(direct.recipient.id, direct.id, is_direct=True).scope]
+
+
+# How to ask in Discord, in the words of core/presentation/help.py, and what one has asked
+
+
+TYPED = Typed(
+    ask="/research",
+    menu="Apps",
+    reply="reply to an answer and mention me",
+    options="in the command",
+    history="/research-history",
+    settings="/research-settings",
+)
+HISTORY_LENGTH = 10
+QUESTION_ROOM = 100
+
+
+def help_text() -> str:
+    how = "\n".join(f"**{what}** {words}" for what, words in help_entries(TYPED))
+    modes = "\n".join(f"· `{name}`: {plain(words, 100)}" for name, words in mode_entries())
+    return f"**{HOW_TO_ASK}**\n{how}\n**Modes**\n{modes}"
+
+
+async def history_message(bot: ResearchClient, place: Place) -> DiscordMessage:
+    """One's own questions in this guild, newest first; for the asker's eyes only."""
+    lines = [f"**{wording.YOUR_QUESTIONS}**"]
+    for job in await bot.researcher.history(str(place.user_id), tenant=place.scope.tenant, limit=HISTORY_LENGTH):
+        url = bot.voice.links.link(job)
+        question = plain(job.request.quoted or job.query, QUESTION_ROOM)
+        state = wording.STATUS_MESSAGES[job.status]
+        link = f" · [{wording.VIEW_FULL_ANALYSIS}]({url})" if is_linkable(url) else ""
+        lines.append(f"· {wording.day(job.created_at)} · {question} · {state}{link}")
+    if len(lines) == 1:
+        lines.append(wording.NO_HISTORY)
+    shown = bot.voice.notice(within(lines, DESCRIPTION_LIMIT))
+    return replace(shown, text=within(lines, CONTENT_LIMIT))

@@ -13,19 +13,17 @@ import discord
 
 from adapters.chat.discord.findings import findings_text, prose_with_code
 from adapters.chat.discord.markup import is_linkable, name_line, page_link, plain, prose, source_line
-from adapters.chat.discord.payload import DiscordMessage, JobButton, LinkButton, Press, Row
-from adapters.chat.discord.words import word
+from adapters.chat.discord.payload import DiscordMessage, JobButton, LinkButton, Press, Row, word
 from adapters.chat.fitting import fit, units
-from core.answer import Confidence, JobResult, ResearchAnswer
-from core.answer_files import AnswerFile
-from core.changes import AnswerChanges
-from core.job import ResearchJob
-from core.page_links import PageLinks
+from core.model.answer import AnswerFile, Confidence, JobResult, ResearchAnswer
+from core.model.job import ResearchJob
+from core.model.source import Source
+from core.pipeline.changes import AnswerChanges
+from core.pipeline.snapshot import Snapshot
 from core.presentation import wording
 from core.presentation.card import AnswerCard, CardButton, CardPart, answer_card, progress_card
+from core.presentation.page_links import PageLinks
 from core.presentation.render import is_used, one_line
-from core.snapshot import Snapshot
-from core.source import Source
 
 DESCRIPTION_LIMIT = 4096  # characters of an embed's description (Discord, embed limits)
 CONTENT_LIMIT = 2000

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from adapters.proxies import DIRECT, Proxies
-from core.errors import SetupError
+from core.model.errors import SetupError
 
 PERMISSIONS = 309237730304  # docs/discord.md says what each of them is for
 Threads = Literal["busy", "always", "never"]

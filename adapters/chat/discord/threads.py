@@ -13,8 +13,8 @@ import discord
 from adapters.chat.discord.delivery import GONE, MISSING_PERMISSIONS, PLATFORM, MessageAddress, nonce_of
 from adapters.chat.discord.payload import DiscordMessage
 from adapters.chat.discord.settings import Threads
-from core.delivery import Address
-from core.events import Json
+from core.model.delivery import Address
+from core.model.events import Json
 from core.presentation import wording
 
 BUSY_MESSAGES = 10  # in the last minute; with more of them a channel is busy (G-02)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import discord
 
-from core.job import ResearchJob, Scope, Tenant, personal
+from core.model.job import ResearchJob, Scope, Tenant, personal
 from core.settings.tenant import DEFAULTS, TenantSettings
 
 Asked = discord.Interaction[discord.Client]

@@ -28,8 +28,8 @@ from adapters.chat.slack.client import Workspace, open_view
 from adapters.chat.slack.message import SlackMessage, message, sentence_message
 from adapters.chat.slack.threads import Admins
 from adapters.chat.slack.translate import Payload, tenant_of
-from core.errors import GorkdError
-from core.events import Json
+from core.model.errors import GorkdError
+from core.model.events import Json
 from core.presentation import wording
 from core.settings.desk import KeptSettings, SettingChange, SettingsChanged, SettingsDesk
 from core.settings.fields import (

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 import regex
 
 from adapters.chat.fitting import fit, true_link
-from core.events import Json
+from core.model.events import Json
+from core.model.source import Source
 from core.presentation import wording
 from core.presentation.render import one_line
-from core.source import Source
 
 Block = dict[str, Json]
 

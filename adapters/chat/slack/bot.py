@@ -6,18 +6,27 @@ Whatever asks a question is stored before the acknowledgement; the same listener
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import hmac
 import logging
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
 from aiohttp import ClientSession, ClientTimeout, web
+from slack_bolt.adapter.aiohttp import to_aiohttp_response
+from slack_bolt.adapter.socket_mode.async_handler import AsyncSocketModeHandler
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 from slack_bolt.logger import messages
+from slack_bolt.request.async_request import AsyncBoltRequest
+from slack_sdk.errors import SlackApiError
 from slack_sdk.oauth.token_rotation.async_rotator import AsyncTokenRotator
+from slack_sdk.socket_mode.aiohttp import SocketModeClient
 from slack_sdk.web.async_client import AsyncWebClient
 
 from adapters.chat.connecting import ChatDeps, PlatformAway, keep_resuming, keep_trying, run_by_itself
@@ -30,6 +39,7 @@ from adapters.chat.slack.buttons import WISH as ANSWER_WISH
 from adapters.chat.slack.client import (
     API_TIMEOUT_S,
     FAULTS,
+    REFUSED,
     NotInstalled,
     OneWorkspace,
     StreamGate,
@@ -38,25 +48,30 @@ from adapters.chat.slack.client import (
     reason,
     web_client,
 )
-from adapters.chat.slack.desk import Desk
-from adapters.chat.slack.events import add_events_route
+from adapters.chat.slack.desk import SECTION_COMMAND, SECTION_FORM, Desk, Sections
 from adapters.chat.slack.home import Home
 from adapters.chat.slack.inbox import Inbox, Letter
-from adapters.chat.slack.installations import Installations, InstalledWorkspaces, hear_departure
+from adapters.chat.slack.installations import (
+    Installations,
+    InstalledWorkspaces,
+    InstallFlow,
+    ShowPage,
+    add_install_routes,
+    hear_departure,
+)
 from adapters.chat.slack.library import ASK, PAPER, WISH, SlackLibrary, said_in_modal
 from adapters.chat.slack.library_render import IMPROVE, OPEN, SAVE, SlackLibraryVoice
-from adapters.chat.slack.oauth import InstallFlow, ShowPage, add_install_routes
 from adapters.chat.slack.poster import as_json
 from adapters.chat.slack.render import SlackVoice
-from adapters.chat.slack.sections import SECTION_COMMAND, SECTION_FORM, Sections
 from adapters.chat.slack.sessions import suggest_prompts
 from adapters.chat.slack.settings import SlackSettings
-from adapters.chat.slack.socket import check_app_token, keep_connected
 from adapters.chat.slack.threads import Threads
 from adapters.chat.slack.translate import PLATFORM
-from core.departures import Tenancy
-from core.errors import SetupError
-from core.page_links import PageLinks
+from adapters.proxies import DIRECT, Proxies
+from core.model.errors import SetupError, StoreError
+from core.model.ports import OneTimeStates
+from core.presentation.page_links import PageLinks
+from core.tenancy.departures import Tenancy
 
 ANY = re.compile(".*")
 Body = dict[str, Any]  # Slack's JSON
@@ -364,3 +379,111 @@ def _authorizer(workspaces: Workspaces) -> Callable[..., Awaitable[AuthorizeResu
 
 def _team(context: Body) -> str:
     return str(context.get("team_id") or "")
+
+
+# Socket Mode, watched: a connection that stays away too long is torn down and built anew
+
+
+PATIENCE_S = 30.0  # without a healthy session; a refresh by Slack takes a second or two
+LOOK_EVERY = 6  # times within the patience
+PING_INTERVAL_S = 5.0  # a connection that went silent is noticed after four of them
+
+
+async def keep_connected(
+    app: AsyncApp, app_token: str, *, proxies: Proxies = DIRECT, patience_s: float = PATIENCE_S
+) -> None:
+    """Hold a Socket Mode connection until cancelled."""
+    while True:
+        handler = AsyncSocketModeHandler(app, app_token, ping_interval=PING_INTERVAL_S)
+        _guide(handler.client, proxies)
+        connecting = asyncio.create_task(handler.connect_async(), name="slack socket")  # type: ignore[no-untyped-call]
+        try:
+            await _until_given_up(handler, patience_s)
+        finally:
+            connecting.cancel()
+            await asyncio.gather(connecting, return_exceptions=True)
+            await handler.close_async()  # type: ignore[no-untyped-call]  # bolt types none of its handler
+        _log.warning("no healthy connection to Slack; connecting anew", extra={"seconds": patience_s})
+
+
+def _guide(client: SocketModeClient, proxies: Proxies) -> None:
+    """Each address that Slack issues is reached as the settings say; the SDK's own way knows no `NO_PROXY`."""
+    issue = client.issue_new_wss_url
+
+    async def issue_guided() -> str:
+        url = await issue()
+        client.proxy = proxies.of(url)
+        return url
+
+    client.issue_new_wss_url = issue_guided  # type: ignore[method-assign]
+
+
+async def _until_given_up(handler: AsyncSocketModeHandler, patience_s: float) -> None:
+    """Returns when there has been no healthy session for `patience_s`."""
+    seen_at = time.monotonic()
+    while time.monotonic() - seen_at < patience_s:
+        await asyncio.sleep(patience_s / LOOK_EVERY)
+        if await handler.client.is_connected():
+            seen_at = time.monotonic()
+
+
+async def check_app_token(client: AsyncWebClient, settings: SlackSettings) -> None:
+    """Raises `SetupError` for a refused token, which the SDK would try for ever, else one of `FAULTS`."""
+    try:
+        await client.apps_connections_open(app_token=settings.app_token)
+    except SlackApiError as exc:
+        if reason(exc) not in REFUSED:
+            raise
+        raise SetupError(f"Slack refused SLACK_APP_TOKEN: {reason(exc)}.") from exc
+
+
+# HTTP mode: `/slack/events` in the web process, for the same listeners as Socket Mode
+
+
+PATH = "/slack/events"
+WINDOW_S = 300  # older and future requests are refused (docs.slack.dev, verifying requests from Slack)
+REMEMBERED = timedelta(seconds=2 * WINDOW_S)  # one from the future by the window is fresh for as long as that
+
+
+class Signatures:
+    """Says whether a request is Slack's and fresh."""
+
+    def __init__(self, secret: str, clock: Callable[[], float] = time.time) -> None:
+        self._secret = secret.encode()
+        self._clock = clock
+
+    def refusal(self, stamp: str, signature: str, body: bytes) -> str:
+        """Why the request is refused, "" when it is not."""
+        if not (stamp.isascii() and stamp.isdigit() and len(stamp) <= 11 and signature.isascii()):
+            return "unsigned"
+        expected = "v0=" + hmac.digest(self._secret, b"v0:" + stamp.encode() + b":" + body, hashlib.sha256).hex()
+        if not hmac.compare_digest(expected, signature):
+            return "forged"
+        return "stale" if abs(self._clock() - int(stamp)) > WINDOW_S else ""
+
+
+def add_events_route(app: web.Application, bolt: AsyncApp, secret: str, states: OneTimeStates) -> None:
+    """Serve Slack's requests at `PATH`. Which have been seen is kept in `states`, by all processes together."""
+    signatures = Signatures(secret)
+
+    async def post_events(request: web.Request) -> web.Response:
+        body = await request.read()
+        stamp = request.headers.get("X-Slack-Request-Timestamp", "")
+        signature = request.headers.get("X-Slack-Signature", "")
+        refused = signatures.refusal(stamp, signature, body)
+        try:
+            if not refused and not await states.spend(f"slack request {signature}", ttl=REMEMBERED):
+                refused = "replayed"
+        except StoreError as exc:  # Slack sends it again, signed anew
+            _log.warning("not known whether a request of Slack's is new", extra={"error": str(exc)})
+            return web.Response(status=503, text="please send it again")
+        if refused:
+            _log.warning("request to Slack's address refused", extra={"reason": refused})
+            return web.Response(status=401, text="refused")
+        headers: dict[str, str | Sequence[str]] = {
+            name: value for name, value in request.headers.items() if name.lower() != "cookie"
+        }
+        said = AsyncBoltRequest(body=body.decode("utf-8", "replace"), query=request.query_string, headers=headers)
+        return await to_aiohttp_response(await bolt.async_dispatch(said))
+
+    app.router.add_post(PATH, post_events)

@@ -29,9 +29,9 @@ from adapters.chat.slack.render import (
 )
 from adapters.chat.slack.reply import SlackAddress, SlackReply, shown_at
 from adapters.chat.slack.translate import PLATFORM, Payload, is_shown
-from core.errors import GorkdError, JobNotFound
-from core.feedback import MAX_REASON_CHARS
-from core.job import ResearchJob
+from core.model.answer import MAX_REASON_CHARS
+from core.model.errors import GorkdError, JobNotFound
+from core.model.job import ResearchJob
 from core.presentation import wording
 
 _log = logging.getLogger(__name__)

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from adapters.chat.code import about, excerpt, rest_of
 from adapters.chat.fitting import fit
 from adapters.chat.slack.blocks import SECTION_LIMIT, Block, context, escaped, place_of, plain, preformatted, section
-from core.answer import Evidence
-from core.checks import CheckedClaim, Stand
 from core.findings.viewing import MAX_CODE_CHARS, FindingsView, FoundItem, fits_in_chat
+from core.model.answer import Evidence
+from core.model.source import Source
 from core.presentation import wording
 from core.presentation.card import AnswerCard, FoundEntry
-from core.source import Source
+from core.presentation.checks import CheckedClaim, Stand
 
 ITEM_ROOM = 600
 ABOUT_ROOM = 400

@@ -14,15 +14,15 @@ from adapters.chat.slack.client import FAULTS, Workspace, reason
 from adapters.chat.slack.message import SlackMessage, message
 from adapters.chat.slack.poster import Mark, ThreadAddress, post
 from adapters.chat.slack.translate import Payload, tenant_of
-from core.answer import JobResult
-from core.errors import GorkdError
-from core.help import HOW_TO_ASK, HOW_TO_READ, Typed, help_entries, mode_entries
-from core.job import JobStatus, ResearchJob, Scope
-from core.page_links import PageLinks, is_private
+from core.model.answer import JobResult
+from core.model.errors import GorkdError
+from core.model.job import JobStatus, ResearchJob, Scope
 from core.presentation import wording
+from core.presentation.help import HOW_TO_ASK, HOW_TO_READ, Typed, help_entries, mode_entries
+from core.presentation.page_links import PageLinks, is_private
 
 if TYPE_CHECKING:
-    from core.researcher import Researcher
+    from core.pipeline.researcher import Researcher
 
 LISTED = 8  # of one's own, and of the workspace's; a screen each
 QUESTION_ROOM = 200

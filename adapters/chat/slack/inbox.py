@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 from adapters.chat.slack.client import FAULTS, NotInstalled
 from adapters.chat.slack.threads import Remembered
 from adapters.chat.slack.translate import PLATFORM, Payload, tenant_of
-from core.delivery import Address
-from core.errors import GorkdError
-from core.job import Scope
+from core.model.delivery import Address
+from core.model.errors import GorkdError
+from core.model.job import Scope
 
 if TYPE_CHECKING:
     from adapters.chat.live import ChatTurns
-    from core.delivery import OpenMessages
+    from core.model.delivery import OpenMessages
 
 INBOX = f"{PLATFORM}:inbox"  # as a platform of its own: other messages without a job are the library's
 DROP_WITHIN_S = 0.5  # for one that is just being opened; what became of it by then is stored

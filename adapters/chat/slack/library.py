@@ -15,20 +15,19 @@ from aiohttp import ClientSession
 from adapters.chat.library import LiveTalks
 from adapters.chat.slack import translate
 from adapters.chat.slack.blocks import LABEL_LIMIT, Block, entry, label, modal, text_input
-from adapters.chat.slack.client import Workspace, Workspaces, open_view
-from adapters.chat.slack.files import download
+from adapters.chat.slack.client import Workspace, Workspaces, download, open_view
 from adapters.chat.slack.inbox import Inbox, Letter
 from adapters.chat.slack.library_render import Press
 from adapters.chat.slack.message import SlackMessage
 from adapters.chat.slack.reply import SlackAddress, SlackReply
 from adapters.chat.slack.threads import Admins, Threads, named
 from adapters.chat.slack.translate import Payload, Place, Said, SlackFile
-from core.errors import GorkdError
 from core.library.ingest import MAX_PAPER_BYTES
 from core.library.paper import Paper
 from core.library.session import Speaker
 from core.library.states import COMMANDS, read_command
 from core.library.words import NO, YES, Addition, Incoming, Words, read_addition
+from core.model.errors import GorkdError
 from core.presentation import wording
 
 NOTED_WITHIN_S = 0.3  # what is said has been noted with its message by then

@@ -26,7 +26,7 @@ from adapters.chat.slack.render import CANCEL, VIEW
 from core.library import wording
 from core.library.session import Said, Speaker
 from core.library.states import COMMANDS
-from core.page_links import PageLinks, PaperPlace
+from core.presentation.page_links import PageLinks, PaperPlace
 from core.presentation.render import cut, one_line, printable
 from core.presentation.wording import CANCEL as CANCEL_LABEL
 from core.presentation.wording import VIEW_FULL_ANALYSIS

@@ -12,15 +12,15 @@ from typing import Literal
 
 from adapters.chat.fitting import fit, units
 from adapters.chat.slack.blocks import SECTION_LIMIT, Block, escaped, plain, prose, section
-from core.answer import Verdict
 from core.deep.state import Coverage
 from core.deep.viewing import Card
-from core.events import Json
 from core.evidence.citations import MARKS
-from core.job import JobStatus
+from core.model.answer import Verdict
+from core.model.events import Json
+from core.model.job import JobStatus
+from core.pipeline.snapshot import Snapshot
 from core.presentation import wording
 from core.presentation.card import said_so_far, stage_states
-from core.snapshot import Snapshot
 
 TASK_LIMIT = 256  # characters of a task's title, details and output (docs.slack.dev, chat.appendStream)
 TITLE_ROOM = 200

@@ -31,16 +31,15 @@ from adapters.chat.slack.blocks import (
 from adapters.chat.slack.findings import check_blocks, finding_blocks
 from adapters.chat.slack.message import SlackMessage, message, sentence_message
 from adapters.chat.slack.plan import passed_sentences, read_plan, sentence_text
-from core.answer import JobResult, ResearchAnswer
-from core.answer_files import AnswerFile
-from core.changes import AnswerChanges
-from core.job import ResearchJob
-from core.page_links import PageLinks
+from core.model.answer import AnswerFile, JobResult, ResearchAnswer
+from core.model.job import ResearchJob
+from core.model.source import Source
+from core.pipeline.changes import AnswerChanges
+from core.pipeline.snapshot import Snapshot
 from core.presentation import wording
 from core.presentation.card import AnswerCard, CardButton, CardPart, answer_card, first_quotes, progress_card
+from core.presentation.page_links import PageLinks
 from core.presentation.render import is_used, one_line, printable
-from core.snapshot import Snapshot
-from core.source import Source
 
 SHOWN_SOURCES = 20  # two of them fill a screen; the page has them all
 SHOWN_CITATIONS = 8

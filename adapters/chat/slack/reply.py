@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from aiohttp import ClientSession, ClientTimeout
 from slack_sdk.errors import SlackApiError
@@ -12,7 +14,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from adapters.chat.reply import AddressDead, FilesRefused
 from adapters.chat.slack.blocks import BLOCKS_LIMIT, context
-from adapters.chat.slack.client import FAULTS, Workspace, reason
+from adapters.chat.slack.client import FAULTS, Client, Workspace, reason
 from adapters.chat.slack.message import SlackMessage, Upload, sentence_message
 from adapters.chat.slack.plan import Plan
 from adapters.chat.slack.poster import Mark, Part, ThreadAddress, as_json, find, post, remove, update
@@ -20,11 +22,13 @@ from adapters.chat.slack.render import SHARE, ready_message
 from adapters.chat.slack.sessions import end_session
 from adapters.chat.slack.stream import Stream
 from adapters.chat.slack.translate import PLATFORM
-from adapters.chat.slack.uploads import share, upload
-from core.answer_files import AnswerFile
-from core.delivery import Address
-from core.events import Json
-from core.job import ResearchJob
+from core.model.answer import AnswerFile
+from core.model.delivery import Address
+from core.model.events import Json
+from core.model.job import ResearchJob
+
+if TYPE_CHECKING:
+    from adapters.chat.slack.poster import ThreadAddress
 
 RESPOND_TIMEOUT_S = 5
 NO_FILES = "Slack did not take the file; please try again later."
@@ -284,3 +288,65 @@ class SlackReply:
     @property
     def _mark(self) -> Mark:
         return Mark(self.at.key, "answer", self.at.conversation)
+
+
+# Files of an answer, brought to Slack in two steps: uploaded, where nobody sees them, then shared in a thread, once
+
+
+UPLOAD_TIMEOUT_S = 20.0  # of one file
+TRIES = 2
+PAUSE_S = 0.5
+
+ALT_LIMIT = 1000  # characters of a description (docs.slack.dev, files.getUploadURLExternal)
+
+
+async def upload(client: Client, file: AnswerFile | Upload) -> str:
+    """The id that Slack gives it. Raises `FilesRefused`."""
+    content, why = file.content, ""
+    described = file.description[:ALT_LIMIT] if isinstance(file, Upload) else ""
+    for _ in range(TRIES):
+        try:
+            given = await client.files_getUploadURLExternal(
+                filename=file.name, length=len(content), alt_txt=described or None
+            )
+            url = str(given["upload_url"])
+            async with (
+                ClientSession(timeout=ClientTimeout(total=UPLOAD_TIMEOUT_S)) as session,
+                session.post(url, data=content, proxy=client.proxies.of(url)) as response,
+            ):
+                if response.status == 200:
+                    return str(given["file_id"])
+                why = f"status {response.status}"
+        except FAULTS as exc:
+            why = reason(exc)
+        _log.warning("file not uploaded", extra={"reason": why})
+    raise FilesRefused(f"{file.name}: {why}")
+
+
+async def share(client: AsyncWebClient, ids: Sequence[str], spot: ThreadAddress) -> None:
+    """Show the uploaded files in the thread, unless they stand there already. Raises `FilesRefused`."""
+    why = ""
+    for _ in range(TRIES):
+        if await _is_shared(client, ids[0], spot.channel):
+            return
+        try:
+            files: Any = [{"id": file_id} for file_id in ids]
+            await client.files_completeUploadExternal(files=files, channel_id=spot.channel, thread_ts=spot.thread_ts)
+            return
+        except FAULTS as exc:
+            why = reason(exc)
+            _log.warning("files not shared yet", extra={"reason": why})
+        await asyncio.sleep(PAUSE_S)  # what was shared is not to be seen at once
+    if not await _is_shared(client, ids[0], spot.channel):
+        raise FilesRefused(why)
+
+
+async def _is_shared(client: AsyncWebClient, file_id: str, channel: str) -> bool:
+    """Before it is shared Slack does not know the file. All files of an answer are shared by one call."""
+    try:
+        found = await client.files_info(file=file_id)
+    except FAULTS as exc:
+        _log.debug("file not to be seen", extra={"reason": reason(exc)})
+        return False
+    shares: Mapping[str, Mapping[str, Any]] = (found.get("file") or {}).get("shares") or {}
+    return any(channel in places for places in shares.values())

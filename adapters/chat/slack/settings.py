@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from adapters.proxies import DIRECT, Proxies
-from core.errors import SetupError
+from core.model.errors import SetupError
 
 SLACK_API = "https://slack.com/api/"
 SCOPES = (  # manifest.yml has the same; docs/slack.md says what each is for

@@ -19,11 +19,11 @@ from adapters.chat.slack.client import FAULTS, Workspace, reason
 from adapters.chat.slack.poster import conversation_of
 from adapters.chat.slack.reply import SlackAddress, shown_at
 from adapters.chat.slack.translate import PLATFORM, Place, Said, is_open_channel, scopes_of
-from core.job import ResearchJob
+from core.model.job import ResearchJob
 from core.settings.desk import SettingsDesk
 
 if TYPE_CHECKING:
-    from core.researcher import Researcher
+    from core.pipeline.researcher import Researcher
 
 REMEMBERED = 5_000  # threads and channels; more are looked up again
 REMEMBERED_S = 600.0  # of what may change: a channel that is closed, a person who is an admin no more

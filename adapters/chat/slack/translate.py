@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from core.job import ResearchJob, ResearchRequest, Scope, Tenant, personal
+from core.model.job import ResearchJob, ResearchRequest, Scope, Tenant, personal
 from core.modes import read_modes
 from core.modes.options import ASKED, DEPTH, ROUNDS, TOP_K
 from core.settings.tenant import DEFAULTS, TenantSettings

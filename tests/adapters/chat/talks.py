@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from core.job import JobStatus
+from core.model.job import JobStatus
 from core.presentation import wording
 from tests.adapters.chat.slack.house import SlackHouse
 from tests.loopback import discord_data, slack_state

@@ -14,8 +14,8 @@ from typing import get_args
 import pytest
 import pytest_asyncio
 
-from core.help import HOW_TO_ASK
 from core.presentation import wording
+from core.presentation.help import HOW_TO_ASK
 from tests.adapters.chat.slack.house import slack_house
 from tests.adapters.chat.talks import SOURCE, InDiscord, InSlack, Platform, Talk, Where, fails, hangs
 from tests.loopback.discord_house import RESPONDERS, discord_house

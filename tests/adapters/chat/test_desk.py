@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from adapters.chat.desk import Ask, Deed, Forget, Nothing, Renew, Say, Show, ShowSources, Steer, Utterance, hear, press
-from core.job import JobStatus, ResearchJob
+from core.model.job import JobStatus, ResearchJob
+from core.model.steering import Steering
 from core.presentation import wording
-from core.steering import Steering
 from tests.fakes import make_job
 
 ADA, BEN = "U1", "U2"

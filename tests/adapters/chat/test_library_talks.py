@@ -15,17 +15,17 @@ from adapters.chat.reply import AddressDead
 from adapters.queue import InProcessQueue
 from adapters.records.deliveries import SqlOpenMessages
 from adapters.records.library import SqlConversations
-from core.delivery import Address
-from core.job import JobStatus, Scope
 from core.library.desk import LibraryDesk
 from core.library.ingest import MAX_PAPER_BYTES, Ingestion
 from core.library.pages import PaperViews
 from core.library.session import LibraryTalks, Said, Speaker
 from core.library.states import State
 from core.library.words import Addition, Incoming, Words
-from core.ports import JobStore
-from core.researcher import Researcher
-from core.runner import DirectSteps, run_job
+from core.model.delivery import Address
+from core.model.job import JobStatus, Scope
+from core.model.ports import JobStore
+from core.pipeline.researcher import Researcher
+from core.pipeline.runner import DirectSteps, run_job
 from tests.adapters.chat.test_live_answers import PACE, Board, BoardReply, Plain
 from tests.adapters.web.test_papers import Painter
 from tests.core.cats import written

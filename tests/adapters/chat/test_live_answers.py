@@ -15,18 +15,17 @@ from adapters.chat.connecting import keep_resuming
 from adapters.chat.live import ChatTurns, LiveAnswers, turn_of
 from adapters.chat.reply import AddressDead, FilesRefused, Pace
 from adapters.records.events import SqlEventLog
-from core.answer import JobResult
-from core.answer_files import AnswerFile
-from core.budget import BudgetSpent
-from core.delivery import Address
-from core.deps import Deps
-from core.errors import StoreError
-from core.events import Event, Json
-from core.job import JobStatus, ResearchJob, ResearchRequest, Scope
+from core.model.answer import AnswerFile, JobResult
+from core.model.delivery import Address
+from core.model.errors import StoreError
+from core.model.events import Event, Json
+from core.model.job import JobStatus, ResearchJob, ResearchRequest, Scope
+from core.model.source import Source
+from core.pipeline.deps import Deps
+from core.pipeline.researcher import Researcher
+from core.pipeline.snapshot import Snapshot
 from core.presentation import wording
-from core.researcher import Researcher
-from core.snapshot import Snapshot
-from core.source import Source
+from core.tenancy.budget import BudgetSpent
 from tests.fakes import NOW, make_deps
 from tests.records import MemoryTables
 

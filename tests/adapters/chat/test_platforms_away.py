@@ -12,7 +12,7 @@ import pytest
 from aiohttp import ClientSession
 
 from adapters.chat.connecting import LASTED_S, RETRY_S, PlatformAway, keep_trying, run_by_itself
-from core.errors import SetupError
+from core.model.errors import SetupError
 from tests.adapters.durable.processes import Process
 from tests.loopback import discord_world as discords
 from tests.loopback.discord_house import LAUNCHER, SETTINGS

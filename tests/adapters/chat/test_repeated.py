@@ -17,18 +17,18 @@ from adapters.chat.live import LiveAnswers
 from adapters.chat.slack.render import SlackVoice
 from adapters.cli.answer import print_answer
 from adapters.queue import InProcessQueue
-from adapters.web.links import JobLinks
+from adapters.web.access import JobLinks
 from adapters.web.view import job_view
-from core.answer import JobResult
-from core.delivery import Address
-from core.deps import Deps
-from core.job import ResearchJob, ResearchRequest, Scope
-from core.ports import ChatRequest
+from core.model.answer import JobResult
+from core.model.delivery import Address
+from core.model.job import ResearchJob, ResearchRequest, Scope
+from core.model.ports import ChatRequest
+from core.model.source import Source
+from core.pipeline.deps import Deps
+from core.pipeline.researcher import Researcher
+from core.pipeline.runner import DirectSteps, run_job
+from core.pipeline.snapshot import Snapshot
 from core.presentation.wording import CHECKING_EARLIER, REFRESH, WHAT_CHANGED, earlier_answer
-from core.researcher import Researcher
-from core.runner import DirectSteps, run_job
-from core.snapshot import Snapshot
-from core.source import Source
 from tests.core.test_similar import ASKED, SAME, house
 from tests.fakes import FakeModel
 from tests.golden import samples

@@ -8,9 +8,9 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from adapters.cli.checkup import print_trial
-from core.checkup import Finding, Trial
-from core.errors import SetupError
+from adapters.cli.operator_commands import print_trial
+from core.model.errors import SetupError
+from core.pipeline.checkup import Finding, Trial
 from tests.adapters.cli.test_operating import Desk
 from tests.golden.compare import assert_golden
 

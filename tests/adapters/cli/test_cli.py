@@ -23,9 +23,9 @@ from typer.testing import CliRunner, Result
 from adapters.cli import build_app
 from adapters.cli.answer import print_answer
 from adapters.cli.progress import LiveProgress, open_progress
-from core.answer import JobResult
-from core.errors import GorkdError, InvalidQuery, SetupError
-from core.source import Source
+from core.model.answer import JobResult
+from core.model.errors import GorkdError, InvalidQuery, SetupError
+from core.model.source import Source
 from tests.golden import samples
 from tests.golden.compare import assert_golden
 from tests.golden.samples import ScriptedResearcher
@@ -282,7 +282,7 @@ def test_the_list_of_commands_imports_none_of_them():
     imported = {line.rpartition("|")[2].strip() for line in asked.stderr.splitlines()}
     ours = {name for name in imported if name.startswith(("core.", "adapters.", "bots."))}
     assert "Answer one question" in asked.stdout
-    assert ours == {"adapters.cli", "adapters.cli.app", "core.errors"}
+    assert ours == {"adapters.cli", "adapters.cli.app", "core.model.errors"}
 
 
 def test_process_commands_come_from_the_table():

@@ -18,15 +18,15 @@ from adapters.records.cache import SqlAnswerCache, SqlReuseStore
 from adapters.records.jobs import SqlJobStore
 from adapters.records.tenants import SqlRevocations, SqlSettings
 from adapters.records.traces import SqlTraceStore
-from core.checkup import Finding, Trial, Trials
-from core.errors import SetupError
-from core.forgetting import Forgotten, Whose
-from core.job import ResearchJob, Scope
 from core.library.desk import LibraryDesk
+from core.model.errors import SetupError
+from core.model.job import ResearchJob, Scope
+from core.pipeline.checkup import Finding, Trial, Trials
+from core.pipeline.tracing import Exchange, TraceEntry
 from core.settings.desk import SettingsDesk
 from core.settings.tenant import Ceilings
-from core.tracing import Exchange, TraceEntry
-from core.usage import Usage
+from core.tenancy.forgetting import Forgotten, Whose
+from core.tenancy.usage import Usage
 from tests.adapters.records.samples import StandingClock
 from tests.core.library.samples import ABSTRACT, PAPER
 from tests.core.library.samples import desk as library_desk

@@ -9,13 +9,13 @@ from typing import Any, TypeVar
 
 import pytest
 
-from core.answer import Claim, JobResult, Verdict
-from core.deps import Deps
-from core.errors import StaleAttempt, StoreError
-from core.events import Event
-from core.job import JobStatus, ResearchJob
+from core.model.answer import Claim, JobResult, Verdict
+from core.model.errors import StaleAttempt, StoreError
+from core.model.events import Event
+from core.model.job import JobStatus, ResearchJob
+from core.pipeline.deps import Deps
+from core.pipeline.runner import MAX_ATTEMPTS, DirectSteps, JobCancelled, run_job
 from core.presentation.progress import Progress
-from core.runner import MAX_ATTEMPTS, DirectSteps, JobCancelled, run_job
 from tests.fakes import FakeSearch, hit, make_deps, make_job
 
 T = TypeVar("T")

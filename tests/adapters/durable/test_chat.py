@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 from adapters.chat.live import LiveAnswers
 from bots.wiring import House
-from core.answer import JobResult
-from core.checks import Stand, read_checks
-from core.delivery import Address
-from core.job import JobStatus, ResearchRequest, Scope
+from core.model.answer import JobResult
+from core.model.delivery import Address
+from core.model.job import JobStatus, ResearchRequest, Scope
+from core.presentation.checks import Stand, read_checks
 from tests.adapters.chat.test_live_answers import PACE, Board, BoardReply, Plain
 from tests.adapters.durable.outside import QUESTION
 from tests.adapters.durable.processes import Process, Reader, front

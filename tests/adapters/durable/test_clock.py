@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from core.job import ResearchRequest
+from core.model.job import ResearchRequest
 from tests.adapters.durable.outside import QUESTION, calls, hang_at, heal
 from tests.adapters.durable.processes import Process, Reader, front
 from tests.loopback.world import World

@@ -6,7 +6,7 @@ from statistics import median
 
 import pytest
 
-from core.job import ResearchRequest
+from core.model.job import ResearchRequest
 from tests.adapters.durable.outside import QUESTION
 from tests.adapters.durable.processes import Process, Reader, front
 from tests.loopback.world import World

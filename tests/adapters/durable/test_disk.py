@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from bots.wiring import House
-from core.errors import StoreError
-from core.job import JobStatus, ResearchJob, ResearchRequest
+from core.model.errors import StoreError
+from core.model.job import JobStatus, ResearchJob, ResearchRequest
 from tests.adapters.durable.outside import QUESTION, calls
 from tests.adapters.durable.processes import Process, Reader, front
 from tests.adapters.durable.test_kill import ended

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bots.wiring import House
-from core.job import ResearchRequest
+from core.model.job import ResearchRequest
 from tests.adapters.durable.outside import QUESTION, calls, hang_at, heal
 from tests.adapters.durable.processes import Process, Reader, front
 from tests.bots.test_ask import ask

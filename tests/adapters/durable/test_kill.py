@@ -13,8 +13,8 @@ import pytest
 from aiohttp import ClientSession
 
 from bots.wiring import House
-from core.errors import StoreError
-from core.job import TERMINAL_STATUSES, JobStatus, ResearchRequest
+from core.model.errors import StoreError
+from core.model.job import TERMINAL_STATUSES, JobStatus, ResearchRequest
 from tests.adapters.durable.outside import QUESTION, calls, hang_at, hang_search, heal
 from tests.adapters.durable.processes import LineSeen, Process, Reader, front
 from tests.loopback.world import World

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from core.job import ResearchRequest
 from core.library import wording
+from core.model.job import ResearchRequest
 from tests.adapters.durable.processes import Process, Reader, front
 from tests.commands import Ended, gorkd, start
 from tests.loopback.openai_responders import Fault, by_schema

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import pytest
 
+from adapters.durable.journal import DurableSettings
 from adapters.durable.queue import INTERACTIVE_S
-from adapters.durable.settings import DurableSettings
-from core.job import JobStatus, ResearchRequest, Scope
+from core.model.job import JobStatus, ResearchRequest, Scope
 from core.modes import MODES
 from tests.adapters.durable.outside import QUESTION, USUAL, calls, hang_at, heal
 from tests.adapters.durable.processes import Process, Reader, front

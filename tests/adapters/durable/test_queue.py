@@ -12,16 +12,16 @@ from pathlib import Path
 
 import pytest
 
+from adapters.durable.journal import DurableSettings
 from adapters.durable.queue import DurableQueue
 from adapters.durable.reaper import Endings, Reaper
-from adapters.durable.settings import DurableSettings
 from adapters.records.jobs import SqlHeartbeats
 from bots.config import read_settings
 from bots.wiring import open_house
-from core.deps import Deps
-from core.errors import QueueFull, SetupError
-from core.job import JobStatus, ResearchRequest, Scope
-from core.researcher import Researcher
+from core.model.errors import QueueFull, SetupError
+from core.model.job import JobStatus, ResearchRequest, Scope
+from core.pipeline.deps import Deps
+from core.pipeline.researcher import Researcher
 from tests.fakes import NOW, Ticking, make_deps, make_job
 from tests.records import MemoryTables
 

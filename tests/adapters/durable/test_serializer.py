@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.durable.serializer import JsonSerializer, StepFailed
-from core import errors
-from core.errors import GorkdError
+from core.model import errors
+from core.model.errors import GorkdError
 
 OURS = [
     errors.GorkdError("broke", user_message="It broke."),

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from adapters.durable.silence import Silence
+from adapters.durable.reaper import Silence
 from tests.fakes import NOW
 
 HOUR = 3600.0

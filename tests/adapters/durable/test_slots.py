@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from adapters.durable.slots import WorkerSlot
-from core.errors import SetupError
+from core.model.errors import SetupError
 
 
 def test_workers_of_one_folder_have_different_names(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from bots.wiring import House
-from core.job import JobStatus, ResearchJob, ResearchRequest, Scope
+from core.model.job import JobStatus, ResearchJob, ResearchRequest, Scope
 from tests.adapters.durable.outside import QUESTION
 from tests.adapters.durable.processes import Process, Reader, front
 from tests.loopback.world import World

@@ -10,10 +10,10 @@ import pytest
 
 from adapters.llm.endpoint import Endpoint
 from adapters.llm.openai import OpenAIChat
-from core.answer import JobResult, ResearchAnswer
-from core.job import JobStatus, ResearchRequest
-from core.researcher import Researcher
-from core.runner import DirectSteps, run_job
+from core.model.answer import JobResult, ResearchAnswer
+from core.model.job import JobStatus, ResearchRequest
+from core.pipeline.researcher import Researcher
+from core.pipeline.runner import DirectSteps, run_job
 from core.stages.synthesize import CUT_OFF, UNREAD_NOTICE
 from tests.core.cats import PURR, QUESTION
 from tests.fakes import FakeSearch, Idle, hit, make_deps

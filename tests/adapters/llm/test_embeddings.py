@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from adapters.llm.embeddings import BATCH, CONCURRENT, MAX_CHARS, PATIENT, OpenAIEmbeddings, build_embeddings
 from adapters.llm.endpoint import Endpoint, second_endpoint
 from adapters.llm.openai import build_check
-from core.errors import ModelError, ModelGarbled, ModelRateLimited, ModelRejected, ModelTimeout, ModelUnavailable
-from core.ports import Vector
+from core.model.errors import ModelError, ModelGarbled, ModelRateLimited, ModelRejected, ModelTimeout, ModelUnavailable
+from core.model.ports import Vector
 from tests.loopback.openai_responders import hashed_vector
 from tests.loopback.openai_world import Fault, OpenAIWorld, openai_world
 

@@ -14,7 +14,8 @@ import pytest
 from adapters.llm.endpoint import Endpoint
 from adapters.llm.failures import call_failures, model_error, retry_after_s
 from adapters.llm.openai import OpenAIChat, build_chat
-from core.errors import (
+from core.llm.ask_model import complete
+from core.model.errors import (
     ModelError,
     ModelGarbled,
     ModelRateLimited,
@@ -23,7 +24,6 @@ from core.errors import (
     ModelUnavailable,
     PromptTooLong,
 )
-from core.llm.ask_model import complete
 from tests.adapters.llm.test_openai import ANSWER, REQUEST
 from tests.loopback.openai_world import Fault, openai_world
 from tests.shared_data import shared_data

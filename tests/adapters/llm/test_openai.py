@@ -10,11 +10,11 @@ import pytest
 
 from adapters.llm.endpoint import Endpoint
 from adapters.llm.openai import DEFAULT_MODEL, OpenAIChat, build_chat, build_check, build_mode_chats
-from core.errors import ModelGarbled, ModelRejected, ModelTimeout, ModelUnavailable, SetupError
-from core.growing_json import parse_object
 from core.llm.ask_model import complete
 from core.llm.drafts import AnswerStream
-from core.ports import ChatRequest
+from core.model.errors import ModelGarbled, ModelRejected, ModelTimeout, ModelUnavailable, SetupError
+from core.model.ports import ChatRequest
+from core.text.growing_json import parse_object
 from tests.loopback.openai_responders import in_turn, tokenise
 from tests.loopback.openai_world import Fault, OpenAIWorld, openai_world
 

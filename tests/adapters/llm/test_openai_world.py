@@ -9,10 +9,10 @@ import pytest
 
 from adapters.llm.endpoint import Endpoint
 from adapters.llm.openai import OpenAIChat
-from core.errors import ModelError
-from core.growing_json import parse_object
 from core.llm.ask_model import complete
-from core.ports import ChatRequest
+from core.model.errors import ModelError
+from core.model.ports import ChatRequest
+from core.text.growing_json import parse_object
 from tests.loopback.openai_responders import (
     ChatCall,
     GullibleModel,

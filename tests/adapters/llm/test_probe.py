@@ -13,9 +13,9 @@ import pytest
 from adapters.llm import probe
 from adapters.llm.embeddings import build_embeddings
 from adapters.llm.openai import build_chat
-from core.answer import ModelUsage
-from core.checkup import Finding, Trial
 from core.evidence.judge import Judgement, Ruling
+from core.model.answer import ModelUsage
+from core.pipeline.checkup import Finding, Trial
 from tests.loopback.openai_responders import ChatCall, Fault
 from tests.loopback.openai_world import OpenAIWorld, openai_world
 

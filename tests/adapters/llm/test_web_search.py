@@ -9,9 +9,9 @@ import pytest
 
 from adapters.llm.endpoint import Endpoint
 from adapters.llm.web_search import OpenAIWebSearch, build_web_search
-from core.errors import ModelGarbled, ModelRejected, WebSearchUnavailable
-from core.job import Depth
-from core.ports import FoundPage, SearchedText
+from core.model.errors import ModelGarbled, ModelRejected, WebSearchUnavailable
+from core.model.job import Depth
+from core.model.ports import FoundPage, SearchedText
 from tests.adapters.llm.test_openai import REQUEST
 from tests.loopback.openai_world import Fault, OpenAIWorld, openai_world
 

@@ -15,7 +15,7 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
-from core.tools import DEEP_RESEARCH, RESEARCH
+from core.presentation.tools import DEEP_RESEARCH, RESEARCH
 from tests.commands import gorkd, start
 from tests.core.deep.world import QUESTION, DeepWorld
 from tests.shared_data import ROOT

@@ -15,7 +15,7 @@ import pytest_asyncio
 
 from adapters.pages import WebPages
 from adapters.pages.fetch import FetchLimits
-from core.errors import (
+from core.model.errors import (
     AddressBlocked,
     FetchError,
     PageStatus,

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from adapters.pages import WebPages
 from adapters.pages.fetch import FetchLimits
 from adapters.pages.guard import WEB_PORTS, Refused, check_address, check_url, parse_allow
-from core.errors import AddressBlocked, FetchError, SetupError
+from core.model.errors import AddressBlocked, FetchError, SetupError
 from tests.loopback.web_world import PageSpec, WebWorld
 from tests.shared_data import shared_data
 

@@ -20,8 +20,8 @@ from adapters.pages.extract import extract
 from adapters.pages.extraction import Document
 from adapters.pages.fetch import FetchLimits
 from adapters.pages.papers import PaperFiles, PapersElsewhere, record_of
-from core.chunking import chunk_text
 from core.library.ingest import PaperRecord, PaperUnreadable
+from core.text.chunking import chunk_text
 from tests.adapters.pages.pdf_files import (
     bomb,
     column,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from adapters.pages.politeness import Politeness
+from adapters.pages.fetch import Politeness
 
 
 async def test_requests_to_one_host_begin_at_the_agreed_rate() -> None:

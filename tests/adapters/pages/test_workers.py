@@ -18,7 +18,7 @@ import pytest
 from adapters.pages.extraction import Document
 from adapters.pages.fetch import WebPages
 from adapters.pages.workers import MEMORY_LIMIT_BYTES, ExtractionWorkers
-from core.errors import PageTimeout, PageUnreadable
+from core.model.errors import PageTimeout, PageUnreadable
 from tests.loopback.web_world import PageSpec, WebWorld
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes through /proc")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from core.answer import Citation, Claim, Confidence, Evidence, JobResult, ResearchAnswer, Verdict
-from core.job import JobStatus, QueryIntent, QuestionType, ResearchJob, ResearchRequest, Scope
-from core.source import Source, SourceKind, SourceMetadata, SourceScores
-from core.telemetry import Measurement
+from core.model.answer import Citation, Claim, Confidence, Evidence, JobResult, ResearchAnswer, Verdict
+from core.model.job import JobStatus, QueryIntent, QuestionType, ResearchJob, ResearchRequest, Scope
+from core.model.source import Source, SourceKind, SourceMetadata, SourceScores
+from core.model.telemetry import Measurement
 
 NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 CHANNEL = Scope("discord:1", "channel:2")

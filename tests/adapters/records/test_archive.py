@@ -20,13 +20,13 @@ from adapters.records.limits import SqlRateLimits, SqlSingleFlight
 from adapters.records.redis import RedisArchive, RedisSingleFlight
 from adapters.records.sqlite import FILE_NAME, Database
 from adapters.records.traces import SqlSpending, SqlTraceLog, SqlTraceStore
-from core.budget import month_of
-from core.errors import JobNotFound, StoreError
-from core.forgetting import Filed, Whose
-from core.job import JobStatus, ResearchJob, Scope
-from core.telemetry import Silence
-from core.trace import ToolTraces
-from core.tracing import Exchange, TraceEntry
+from core.model.errors import JobNotFound, StoreError
+from core.model.job import JobStatus, ResearchJob, Scope
+from core.model.telemetry import Silence
+from core.pipeline.trace import ToolTraces
+from core.pipeline.tracing import Exchange, TraceEntry
+from core.tenancy.budget import month_of
+from core.tenancy.forgetting import Filed, Whose
 from tests.adapters.records.samples import NOON, RESULT, finished, make_job, make_source
 
 PLANTED = "zanzibar-lantern"  # a word that stands nowhere else

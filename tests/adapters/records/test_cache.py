@@ -10,8 +10,8 @@ import pytest
 
 from adapters.records.cache import SqlReuseStore
 from adapters.records.redis import RedisReuseStore
-from core.job import Scope
-from core.ports import ReuseStore
+from core.model.job import Scope
+from core.model.ports import ReuseStore
 from tests.adapters.records.samples import CHANNEL, NOON
 from tests.servers import free_port
 

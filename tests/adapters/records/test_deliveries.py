@@ -11,10 +11,10 @@ from adapters.records.archive import SqlArchive
 from adapters.records.deliveries import SqlDeliveries
 from adapters.records.sqlite import FILE_NAME
 from adapters.secrets import SecretBox
-from core.delivery import CONDEMNED_FOR, Address
-from core.errors import StoreError
-from core.forgetting import Whose
-from core.job import Scope
+from core.model.delivery import CONDEMNED_FOR, Address
+from core.model.errors import StoreError
+from core.model.job import Scope
+from core.tenancy.forgetting import Whose
 from tests.adapters.records.samples import NOON, make_job
 
 TOKEN = "interaction-token-4711"

@@ -7,7 +7,7 @@ from contextlib import aclosing
 
 import pytest
 
-from core.errors import StaleAttempt, StoreError
+from core.model.errors import StaleAttempt, StoreError
 from tests.adapters.records.samples import NOON
 
 

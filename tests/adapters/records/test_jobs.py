@@ -9,12 +9,11 @@ from datetime import timedelta
 import pytest
 
 from adapters.records.jobs import SqlAttachments, SqlJobMemo, SqlRatings, SqlSteeringStore
-from core.answer import JobResult
-from core.attachments import Attachment
-from core.errors import JobNotFound, StaleAttempt, StoreError
-from core.feedback import Rating
-from core.job import JobStatus, ResearchJob, Scope
-from core.steering import Steering
+from core.model.answer import JobResult, Rating
+from core.model.attachments import Attachment
+from core.model.errors import JobNotFound, StaleAttempt, StoreError
+from core.model.job import JobStatus, ResearchJob, Scope
+from core.model.steering import Steering
 from tests.adapters.records.samples import CHANNEL, NOON, RESULT, finished, make_job, make_source
 
 

@@ -16,12 +16,12 @@ from adapters.records.library import SqlConversations, SqlLibrary
 from adapters.records.schema import steps
 from adapters.records.sql import place_token
 from adapters.records.sqlite import FILE_NAME, Database
-from core.chunking import SectionType
-from core.codec import encode
-from core.forgetting import Whose
-from core.job import Scope
 from core.library.paper import Index, Library, Paper, PaperChunk, SearchResult, StoredChunk
 from core.library.states import Conversation, Conversations, State
+from core.model.codec import encode
+from core.model.job import Scope
+from core.tenancy.forgetting import Whose
+from core.text.chunking import SectionType
 from tests.adapters.records.samples import CHANNEL, NOON
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)

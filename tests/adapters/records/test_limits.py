@@ -14,9 +14,9 @@ from redis.asyncio import Redis
 
 from adapters.records.limits import MemoryRateLimits, MemorySingleFlight, SqlRateLimits, SqlSingleFlight
 from adapters.records.redis import RedisRateLimits, RedisSingleFlight
-from core.job import Scope
-from core.limits import ROUNDING_S, take_token, tokens_left
-from core.telemetry import Silence
+from core.model.job import Scope
+from core.model.telemetry import Silence
+from core.pipeline.limits import ROUNDING_S, take_token, tokens_left
 from tests.adapters.records.samples import CHANNEL, Notes, StandingClock
 from tests.servers import free_port, running_redis
 

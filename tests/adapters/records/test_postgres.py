@@ -16,9 +16,9 @@ from adapters.records.postgres import MIGRATING, PostgresDatabase
 from adapters.records.schema import NEWEST, steps
 from adapters.records.sql import Sql, digest
 from adapters.records.traces import SqlTraceStore
-from core.codec import encode
-from core.errors import JobNotFound, SetupError, StoreError
-from core.trace import ToolTraces
+from core.model.codec import encode
+from core.model.errors import JobNotFound, SetupError, StoreError
+from core.pipeline.trace import ToolTraces
 from tests.adapters.durable.tables import until
 from tests.adapters.records.processes import python
 from tests.adapters.records.samples import CHANNEL, RESULT, StandingClock, finished, make_job, make_source

@@ -16,8 +16,8 @@ from adapters.records.events import POLL_S, RUNG_POLL_S, SqlEventLog
 from adapters.records.jobs import SqlJobStore
 from adapters.records.redis import RedisDoorbell
 from adapters.records.sqlite import Database
-from core.errors import SetupError
-from core.telemetry import Silence
+from core.model.errors import SetupError
+from core.model.telemetry import Silence
 from tests.adapters.records.gate import open_gate
 from tests.adapters.records.processes import python
 from tests.adapters.records.samples import Notes, StandingClock, make_job
@@ -71,7 +71,7 @@ from pathlib import Path
 from adapters.records.redis import RedisDoorbell
 from adapters.records.events import SqlEventLog
 from adapters.records.sqlite import Database
-from core.telemetry import Silence
+from core.model.telemetry import Silence
 
 async def main():
     database = await Database.open(Path(sys.argv[1]))

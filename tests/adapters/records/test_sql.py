@@ -9,7 +9,7 @@ import pytest
 
 from adapters.records.sql import try_out
 from adapters.records.sqlite import FILE_NAME, Database
-from core.errors import StoreError
+from core.model.errors import StoreError
 
 
 async def test_a_database_that_works_is_sound_again_and_again(tables, clock):

@@ -17,9 +17,9 @@ from adapters.records.jobs import SqlJobMemo, SqlJobStore, SqlSourceStore
 from adapters.records.schema import NEWEST, steps
 from adapters.records.sql import place_token
 from adapters.records.sqlite import FILE_NAME, Database, _open
-from core.codec import encode
-from core.errors import JobNotFound, SetupError, StoreError
-from core.job import Scope
+from core.model.codec import encode
+from core.model.errors import JobNotFound, SetupError, StoreError
+from core.model.job import Scope
 from tests.adapters.records.processes import python
 from tests.adapters.records.samples import CHANNEL, RESULT, finished, make_job, make_source
 

@@ -14,13 +14,13 @@ from adapters.records.library import SqlConversations
 from adapters.records.sqlite import FILE_NAME, Database
 from adapters.records.tenants import SqlRevocations, SqlSettings, SqlTokens
 from adapters.secrets import SecretBox
-from core.departures import Departure
-from core.errors import StoreError
-from core.forgetting import Whose, sweep_tenants
-from core.job import Scope
 from core.library.states import Conversation
+from core.model.errors import StoreError
+from core.model.job import Scope
 from core.settings.desk import KeptSettings, SettingChange
 from core.settings.tenant import TenantSettings
+from core.tenancy.departures import Departure
+from core.tenancy.forgetting import Whose, sweep_tenants
 from tests.adapters.records.samples import NOON, RESULT, finished, make_job
 
 TTL = timedelta(minutes=10)

@@ -19,18 +19,17 @@ import pytest
 
 from bots.config import BotSettings
 from bots.records import Records, open_records
-from core.answer import Confidence, JobResult, ResearchAnswer
-from core.budget import month_of
-from core.feedback import Rating
-from core.forgetting import Whose, forget
-from core.job import JobStatus, QueryIntent, QuestionType, ResearchJob, ResearchRequest, Scope
 from core.library.paper import Index, Paper, PaperChunk
 from core.library.states import Conversation
+from core.model.answer import Confidence, JobResult, Rating, ResearchAnswer
+from core.model.job import JobStatus, QueryIntent, QuestionType, ResearchJob, ResearchRequest, Scope
+from core.model.telemetry import Silence
+from core.pipeline.tracing import TraceEntry
 from core.settings.desk import SettingChange
 from core.settings.tenant import TenantSettings
-from core.telemetry import Silence
-from core.tracing import TraceEntry
-from core.usage import Period
+from core.tenancy.budget import month_of
+from core.tenancy.forgetting import Whose, forget
+from core.tenancy.usage import Period
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 TENANTS = ("slack:T1", "slack:T2", "discord:1", "discord:2")

@@ -11,11 +11,11 @@ import pytest
 
 from adapters.records.jobs import SqlJobStore
 from adapters.records.traces import SqlSpending, SqlTraceLog
-from core.budget import Spent, month_of
-from core.errors import StoreError
-from core.job import JobStatus, Scope
-from core.trace import ToolTraces, TraceStatus, trace_id_of
-from core.tracing import Exchange, TraceEntry
+from core.model.errors import StoreError
+from core.model.job import JobStatus, Scope
+from core.pipeline.trace import ToolTraces, TraceStatus, trace_id_of
+from core.pipeline.tracing import Exchange, TraceEntry
+from core.tenancy.budget import Spent, month_of
 from tests.adapters.records.samples import CHANNEL, NOON, finished, make_job
 
 STATE = {"checklist": [{"id": "1", "satisfied": True, "evidence": "a\x00b"}], "iterations": [], "share": 0.5}

@@ -18,11 +18,10 @@ from adapters.records.jobs import SqlJobStore, SqlRatings
 from adapters.records.schema import steps
 from adapters.records.sqlite import Database
 from adapters.records.traces import SqlUsageLog, counting_queries
-from core.answer import Confidence, JobResult, ResearchAnswer, SynthesisMetadata
-from core.feedback import Rating, Ratings
-from core.job import TERMINAL_STATUSES, JobStatus, ResearchJob, Scope
-from core.ports import JobStore
-from core.usage import Period, Usage, UsageLog
+from core.model.answer import Confidence, JobResult, Rating, Ratings, ResearchAnswer, SynthesisMetadata
+from core.model.job import TERMINAL_STATUSES, JobStatus, ResearchJob, Scope
+from core.model.ports import JobStore
+from core.tenancy.usage import Period, Usage, UsageLog
 from tests.adapters.records.samples import make_job
 
 FIRST = datetime(2026, 11, 1, tzinfo=UTC)

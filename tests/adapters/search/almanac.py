@@ -10,9 +10,9 @@ from adapters.search.clients import GetClient, OnlineSearch
 from adapters.search.hits import parse_answer, parse_items, parse_json
 from adapters.search.queries import keywords
 from adapters.search.service import Service, Surroundings, WebAddress, read_settings
-from core.limited import CallRate
-from core.ports import ProviderStrength
-from core.source import SearchHit, SearchQuery, SourceKind
+from core.model.ports import ProviderStrength
+from core.model.source import SearchHit, SearchQuery, SourceKind
+from core.pipeline.limits import CallRate
 
 SERVICE = Service(
     "almanac",

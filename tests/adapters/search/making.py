@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from adapters.search import build_providers, close_providers
-from core.config import SearchSettings
-from core.job import LOCAL
-from core.ports import SearchProvider
-from core.source import SearchHit, SearchQuery
+from core.model.config import SearchSettings
+from core.model.job import LOCAL
+from core.model.ports import SearchProvider
+from core.model.source import SearchHit, SearchQuery
 from tests.loopback.search_corpus import Document
 from tests.loopback.search_faults import Fault
 from tests.loopback.search_world import SearchWorld

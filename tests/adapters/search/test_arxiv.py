@@ -10,9 +10,9 @@ import pytest
 from adapters.search.arxiv import SERVICE, ArxivSearch
 from adapters.search.clients import Gate
 from adapters.search.service import Surroundings
-from core.errors import ProviderRateLimited, ProviderRejected
-from core.job import LOCAL
-from core.source import SearchFilters, SearchHit, SearchQuery, SourceKind
+from core.model.errors import ProviderRateLimited, ProviderRejected
+from core.model.job import LOCAL
+from core.model.source import SearchFilters, SearchHit, SearchQuery, SourceKind
 from tests.loopback.search_corpus import Document
 from tests.loopback.search_faults import Fault
 from tests.loopback.search_world import SearchWorld

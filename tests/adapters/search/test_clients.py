@@ -8,8 +8,8 @@ import pytest
 
 from adapters.search.clients import MAX_CLOSED_S, REACHED_FOR_S, UNREACHABLE_FOR_S, Gate, GetClient
 from adapters.search.service import Service, Surroundings, TimeLimits
-from core.errors import ProviderRateLimited, ProviderUnavailable
-from core.limited import CallRate
+from core.model.errors import ProviderRateLimited, ProviderUnavailable
+from core.pipeline.limits import CallRate
 from tests.loopback.search_faults import Fault
 from tests.loopback.search_world import SearchWorld
 

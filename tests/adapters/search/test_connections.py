@@ -11,13 +11,13 @@ from contextlib import closing
 
 import pytest
 
-from core.config import SearchSettings
-from core.errors import (
+from core.model.config import SearchSettings
+from core.model.errors import (
     ProviderGarbled,
     ProviderTimeout,
     ProviderUnavailable,
 )
-from core.job import LOCAL
+from core.model.job import LOCAL
 from tests.adapters.search.making import CORPUS, HASTY, QUERY, ask_at, ask_failing, each_online, provider
 from tests.loopback.search_faults import Fault
 from tests.loopback.search_world import EXA_KEY, TAVILY_KEY, SearchWorld

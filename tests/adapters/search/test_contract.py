@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from adapters.search import build_providers, close_providers
-from core.config import SearchSettings
-from core.job import LOCAL
-from core.source import SearchQuery
+from core.model.config import SearchSettings
+from core.model.job import LOCAL
+from core.model.source import SearchQuery
 from tests.adapters.search.making import (
     CORPUS,
     LOCAL_FILES,

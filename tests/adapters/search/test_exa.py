@@ -9,9 +9,9 @@ import pytest
 
 from adapters.search.exa import ExaSearch, build
 from adapters.search.service import Surroundings
-from core.errors import ProviderRejected
-from core.job import LOCAL
-from core.source import ContentType, Recency, SearchFilters, SearchQuery
+from core.model.errors import ProviderRejected
+from core.model.job import LOCAL
+from core.model.source import ContentType, Recency, SearchFilters, SearchQuery
 from tests.loopback.search_corpus import Document
 from tests.loopback.search_faults import Fault
 from tests.loopback.search_world import EXA_KEY, SearchWorld

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from adapters.search.documents import MAX_FILE_BYTES
 from adapters.search.files import FileIndex, FileSearch, parse_paths
-from core.errors import ProviderUnavailable
-from core.job import LOCAL, Scope
-from core.source import SearchFilters, SearchHit, SearchQuery, SourceKind
+from core.model.errors import ProviderUnavailable
+from core.model.job import LOCAL, Scope
+from core.model.source import SearchFilters, SearchHit, SearchQuery, SourceKind
 from tests.shared_data import shared_data
 
 

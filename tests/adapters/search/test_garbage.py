@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from core.errors import (
+from core.model.errors import (
     ProviderError,
     ProviderGarbled,
     ProviderRateLimited,
@@ -72,7 +72,7 @@ OUTCOMES: dict[str, tuple[Fault | None, tuple[type[ProviderError], ...]]] = {
     "pf-14": (Fault(headers={"Content-Type": "text/html"}, body=GARBAGE["challenge page"]), (ProviderGarbled,)),
     "pf-15": (None, ()),
     "pf-16": (Fault(status=302, headers={"Location": "http://127.0.0.1:1/"}), (ProviderRejected,)),
-    "pf-17": (None, ()),  # the same page under many addresses: the search stage merges (core/urls.py)
+    "pf-17": (None, ()),  # the same page under many addresses: the search stage merges (core/text/urls.py)
     "pf-18": (None, ()),
 }
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from adapters.search.hits import clean_line, clean_text, is_web_address, name_authors, parse_time, tidy
 from adapters.search.queries import admits
-from core.source import SearchFilters, SearchHit
+from core.model.source import SearchFilters, SearchHit
 
 ANY = SearchFilters()
 texts = st.text(st.characters(codec=None, exclude_categories=()), max_size=200)

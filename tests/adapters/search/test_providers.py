@@ -14,12 +14,12 @@ from aiohttp.test_utils import TestServer
 
 import adapters.search
 from adapters.search import PROVIDERS, build_providers, shared_rates
-from core.config import SearchSettings
-from core.errors import ProviderRateLimited, SetupError
-from core.job import LOCAL, Scope
-from core.limited import CallRate
-from core.ports import SearchProvider
-from core.source import SearchQuery
+from core.model.config import SearchSettings
+from core.model.errors import ProviderRateLimited, SetupError
+from core.model.job import LOCAL, Scope
+from core.model.ports import SearchProvider
+from core.model.source import SearchQuery
+from core.pipeline.limits import CallRate
 
 KEYED = {"TAVILY_API_KEY": "tvly-x", "EXA_API_KEY": "exa-x"}
 KEYLESS = ["wikipedia", "pubmed", "arxiv", "files"]

@@ -11,9 +11,9 @@ import pytest
 
 from adapters.search.pubmed import PubmedSearch
 from adapters.search.service import Surroundings
-from core.errors import ProviderGarbled, ProviderRejected
-from core.job import LOCAL
-from core.source import SearchFilters, SearchHit, SearchQuery, SourceKind
+from core.model.errors import ProviderGarbled, ProviderRejected
+from core.model.job import LOCAL
+from core.model.source import SearchFilters, SearchHit, SearchQuery, SourceKind
 from tests.loopback.pubmed import BAD_KEY, PRACTICE, RETRACTED, RETRACTED_IN
 from tests.loopback.search_corpus import Document
 from tests.loopback.search_faults import Fault

@@ -9,10 +9,10 @@ from urllib.parse import urlsplit
 import pytest
 
 from adapters.doctor import search_probe
-from core.checkup import examine
-from core.errors import ProviderError, ProviderRateLimited, ProviderRejected, ProviderUnavailable, SetupError
-from core.job import LOCAL
-from core.source import SearchFilters, SearchQuery
+from core.model.errors import ProviderError, ProviderRateLimited, ProviderRejected, ProviderUnavailable, SetupError
+from core.model.job import LOCAL
+from core.model.source import SearchFilters, SearchQuery
+from core.pipeline.checkup import examine
 from tests.adapters.search.making import CORPUS, QUERY, ask_failing, provider
 from tests.loopback.search_faults import Fault
 from tests.loopback.search_world import Asked, SearchWorld

@@ -8,9 +8,9 @@ from adapters.search import PROVIDERS, shared_rates, surroundings
 from adapters.search.arxiv import SERVICE as ARXIV
 from adapters.search.service import user_agent, with_path
 from adapters.search.tavily import SERVICE as TAVILY
-from core.config import SearchSettings
-from core.errors import SetupError
-from core.limited import CallRate
+from core.model.config import SearchSettings
+from core.model.errors import SetupError
+from core.pipeline.limits import CallRate
 
 
 def test_published_limits_hold_at_the_services_own_hosts():

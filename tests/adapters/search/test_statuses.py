@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from core.errors import (
+from core.model.errors import (
     ProviderError,
     ProviderGarbled,
     ProviderRateLimited,
     ProviderRejected,
     ProviderUnavailable,
 )
-from core.job import LOCAL
+from core.model.job import LOCAL
 from tests.adapters.search.making import CORPUS, HASTY, NCBI_KEY, QUERY, ask_at, ask_failing, each_online, provider
 from tests.loopback.search_faults import Fault
 from tests.loopback.search_world import EXA_KEY, TAVILY_KEY, SearchWorld

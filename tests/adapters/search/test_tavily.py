@@ -9,9 +9,9 @@ import pytest
 
 from adapters.search.service import Surroundings
 from adapters.search.tavily import MAX_QUERY_CHARS, TavilySearch, build
-from core.errors import SetupError
-from core.job import LOCAL
-from core.source import SearchFilters, SearchQuery
+from core.model.errors import SetupError
+from core.model.job import LOCAL
+from core.model.source import SearchFilters, SearchQuery
 from tests.loopback.search_corpus import Document
 from tests.loopback.search_world import SearchWorld
 

@@ -8,10 +8,10 @@ import pytest
 
 from adapters.search.service import Surroundings
 from adapters.search.wikipedia import MAX_ARTICLES, WikipediaSearch
-from core.errors import ProviderError, ProviderRateLimited
-from core.evidence.independence import same_voice
-from core.job import LOCAL
-from core.source import SearchFilters, SearchHit, SearchQuery, SourceKind
+from core.evidence.authority import same_voice
+from core.model.errors import ProviderError, ProviderRateLimited
+from core.model.job import LOCAL
+from core.model.source import SearchFilters, SearchHit, SearchQuery, SourceKind
 from core.stages.gathering import Gathering, make_source
 from tests.adapters.search.making import ask_failing, provider
 from tests.fakes import make_deps, make_job

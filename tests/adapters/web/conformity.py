@@ -19,7 +19,7 @@ from jsonschema import Draft202012Validator, FormatChecker
 from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT202012
 
-from adapters.web.description import FILE
+from adapters.web.api import FILE
 from tests.adapters.web.sse import parse_events
 
 NAME = "urn:gorkd"

@@ -13,9 +13,9 @@ from adapters.web.monitor import Ready
 from adapters.web.preview import Preview
 from adapters.web.settings import WebSettings
 from core.library.pages import PaperViews
-from core.limits import RateLimits
-from core.page_links import PageLinks, Revocations
-from core.usage import UsageLog
+from core.pipeline.limits import RateLimits
+from core.presentation.page_links import PageLinks, Revocations
+from core.tenancy.usage import UsageLog
 from tests.golden import samples
 from tests.golden.samples import ScriptedResearcher
 from tests.records import MemoryTables

@@ -20,19 +20,18 @@ from adapters.records.tenants import SqlRevocations
 from adapters.web.app import build_web
 from adapters.web.preview import Preview
 from adapters.web.settings import WebSettings
-from bots.observing import observed
-from bots.wiring import new_job_id, utc_now
-from core.deps import Deps
-from core.errors import ModelUnavailable
+from bots.wiring import new_job_id, observed, utc_now
 from core.findings.results import ALL_MODES
-from core.job import LOCAL, ResearchJob, ResearchRequest, Scope
 from core.library.pages import PaperViews
-from core.page_links import PageLinks
-from core.ports import ChatDelta, ChatRequest, ProviderStrength
-from core.researcher import Researcher
-from core.runner import DirectSteps, run_job
-from core.source import SearchHit, SearchQuery
-from core.usage import UsageLog
+from core.model.errors import ModelUnavailable
+from core.model.job import LOCAL, ResearchJob, ResearchRequest, Scope
+from core.model.ports import ChatDelta, ChatRequest, ProviderStrength
+from core.model.source import SearchHit, SearchQuery
+from core.pipeline.deps import Deps
+from core.pipeline.researcher import Researcher
+from core.pipeline.runner import DirectSteps, run_job
+from core.presentation.page_links import PageLinks
+from core.tenancy.usage import UsageLog
 from tests.adapters.web.serving import all_well
 from tests.fakes import FakeModel, MemoryTraceLog, by_words, hit, make_deps
 from tests.loopback.findings_responders import Seen, findings_text

@@ -13,8 +13,8 @@ from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser
 
 from adapters.web.settings import WebSettings
-from core.errors import SetupError
-from core.usage import Usage
+from core.model.errors import SetupError
+from core.tenancy.usage import Usage
 from tests.adapters.web.conformity import ConformingClient, conforming
 from tests.adapters.web.serving import web_app
 from tests.fakes import KeptUsage

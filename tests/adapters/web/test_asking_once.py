@@ -18,10 +18,10 @@ from adapters.records.postgres import PostgresDatabase
 from adapters.records.sql import Tables
 from adapters.records.sqlite import Database
 from adapters.web.settings import WebSettings
-from core.errors import QueueFull
-from core.job import JobStatus, ResearchJob, Scope
-from core.researcher import Researcher
-from core.source import SearchHit, SearchQuery
+from core.model.errors import QueueFull
+from core.model.job import JobStatus, ResearchJob, Scope
+from core.model.source import SearchHit, SearchQuery
+from core.pipeline.researcher import Researcher
 from tests.adapters.web.conformity import ConformingClient, conforming
 from tests.adapters.web.serving import web_app
 from tests.adapters.web.site import Library, open_site

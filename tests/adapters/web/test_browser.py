@@ -17,11 +17,11 @@ from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, Page, expect
 
 from adapters.pages.pdf import extract_pdf
-from core.events import Event, Json
 from core.findings.results import ALL_MODES, TITLES
-from core.job import LOCAL, JobStatus, ResearchJob, Scope
+from core.model.events import Event, Json
+from core.model.job import LOCAL, JobStatus, ResearchJob, Scope
+from core.model.steering import Steering
 from core.presentation import wording
-from core.steering import Steering
 from tests.adapters.web.serving import web_app
 from tests.adapters.web.site import BUILT, LIE, PRIVATE, QUESTION, TALL, Site, open_site
 from tests.golden import samples

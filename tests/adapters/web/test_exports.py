@@ -7,7 +7,7 @@ import json
 import bibtexparser
 import pytest
 
-from adapters.web.exports import EXPORTS
+from adapters.web.pages import EXPORTS
 from core.presentation.document import answer_markdown
 from core.presentation.render import job_json
 from tests.adapters.web.conformity import conforming

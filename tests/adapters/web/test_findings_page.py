@@ -6,7 +6,7 @@ import html
 import re
 from dataclasses import replace
 
-from adapters.web.exports import EXPORTS
+from adapters.web.pages import EXPORTS
 from core.findings.viewing import FoundItem
 from tests.adapters.web.conformity import conforming
 from tests.adapters.web.serving import web_app

@@ -11,8 +11,8 @@ from contextlib import asynccontextmanager
 import pytest
 from aiohttp import web
 
+from adapters.web.app import web_runner
 from adapters.web.limits import LINGER_S, PATIENCE_S
-from adapters.web.listening import web_runner
 from tests.adapters.web.serving import web_app
 
 FORM = "Content-Type: application/x-www-form-urlencoded"

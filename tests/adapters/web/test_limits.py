@@ -11,9 +11,8 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from adapters.records.limits import MemoryRateLimits
-from adapters.web.peers import counted_as
-from adapters.web.settings import WebSettings
-from core.errors import SetupError
+from adapters.web.settings import WebSettings, counted_as
+from core.model.errors import SetupError
 from tests.adapters.records.samples import StandingClock
 from tests.adapters.web.conformity import ConformingClient, conforming
 from tests.adapters.web.serving import web_app

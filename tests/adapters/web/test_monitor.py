@@ -10,7 +10,7 @@ import pytest
 from aiohttp import ClientConnectionError, ClientSession
 
 from adapters.web.monitor import serve_metrics
-from core.errors import SetupError
+from core.model.errors import SetupError
 from tests.adapters.web.serving import all_well
 from tests.servers import free_port
 

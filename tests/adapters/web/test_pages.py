@@ -13,15 +13,15 @@ import aiohttp
 import pytest
 from aiohttp.test_utils import TestClient
 
-from adapters.web.links import JobLinks
+from adapters.web.access import JobLinks
 from adapters.web.pages import MAX_ROWS, timeline_view
 from adapters.web.source_view import hint_of, passages_of, source_view
-from core.answer import Citation, Claim, ConfidencePart, Evidence, JobResult, RemovedSentence, Verdict
-from core.job import JobStatus, ResearchJob, Scope
+from core.model.answer import Citation, Claim, ConfidencePart, Evidence, JobResult, RemovedSentence, Verdict
+from core.model.job import JobStatus, ResearchJob, Scope
+from core.model.source import Source
+from core.model.steering import Steering
+from core.pipeline.tracing import Exchange, TraceEntry
 from core.presentation import wording
-from core.source import Source
-from core.steering import Steering
-from core.tracing import Exchange, TraceEntry
 from tests.adapters.web.conformity import conforming
 from tests.adapters.web.serving import web_app
 from tests.adapters.web.site import open_site

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
-from core.job import LOCAL, Scope
 from core.library.pages import PaperViews
-from core.page_links import PaperPlace
+from core.model.job import LOCAL, Scope
+from core.presentation.page_links import PaperPlace
 from tests.adapters.web.serving import web_app
 from tests.core.cats import written
 from tests.core.library.samples import CAUSE, TIDES, asked, shelve

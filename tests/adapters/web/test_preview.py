@@ -10,8 +10,8 @@ import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
 from adapters.web.preview import discord_markdown, mrkdwn
-from bots.previews import chat_previews
-from core.job import Scope
+from bots.processes import chat_previews
+from core.model.job import Scope
 from tests.adapters.web.serving import web_app
 from tests.golden import samples
 from tests.golden.samples import ScriptedResearcher

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.web.links import JobLinks, live_link
+from adapters.web.access import JobLinks, live_link
 from adapters.web.source_view import WINDOW_CHARS, ReadingView, reading_view
-from core.answer import Citation, Claim, Confidence, Conflict, ConflictPosition, Evidence, ResearchAnswer, Verdict
+from core.model.answer import Citation, Claim, Confidence, Conflict, ConflictPosition, Evidence, ResearchAnswer, Verdict
 from tests.fakes import make_source
 
 LINKS = JobLinks("job_1", "1-s&g")

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapters.web.code import TAGS as HIGHLIGHTING
-from adapters.web.links import JobLinks
+from adapters.web.access import JobLinks
+from adapters.web.prose import TAGS as HIGHLIGHTING
 from adapters.web.prose import Target, claim_tag, prose, safe_link
 from adapters.web.view import job_view
-from core.answer import (
+from core.model.answer import (
     Citation,
     Claim,
     ConfidencePart,
@@ -24,7 +24,7 @@ from core.answer import (
     RemovedSentence,
     Verdict,
 )
-from core.job import JobError
+from core.model.job import JobError
 from tests.adapters.web.conformity import conforming
 from tests.adapters.web.serving import web_app
 from tests.golden import samples

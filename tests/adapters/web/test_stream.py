@@ -15,10 +15,10 @@ from aiohttp.test_utils import TestServer
 
 from adapters.queue import InProcessQueue
 from adapters.records.events import SqlEventLog
-from core.deps import Deps
-from core.events import EventType, Json
-from core.job import JobStatus
-from core.researcher import Researcher
+from core.model.events import EventType, Json
+from core.model.job import JobStatus
+from core.pipeline.deps import Deps
+from core.pipeline.researcher import Researcher
 from core.stages.deliver import deliver_failure
 from tests.adapters.web.conformity import assert_conforms, conforming
 from tests.adapters.web.serving import web_app

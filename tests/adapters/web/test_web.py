@@ -12,9 +12,9 @@ from aiohttp.test_utils import TestClient
 
 from adapters.records.tenants import SqlRevocations
 from adapters.web.settings import WebSettings
-from core.errors import GorkdError, InvalidQuery, QueueFull, SearchFailed, SetupError, StoreError
-from core.job import JobStatus, ResearchJob, Scope
-from core.page_links import LINK_LIFE
+from core.model.errors import GorkdError, InvalidQuery, QueueFull, SearchFailed, SetupError, StoreError
+from core.model.job import JobStatus, ResearchJob, Scope
+from core.presentation.page_links import LINK_LIFE
 from core.presentation.render import job_json
 from tests.adapters.web.conformity import conforming
 from tests.adapters.web.serving import web_app

@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from adapters.records.traces import SqlTraceStore
-from core.answer import JobResult
-from core.config import Settings
-from core.deps import Deps
-from core.errors import FetchError
-from core.events import Event
-from core.job import ResearchJob
-from core.ports import ChatRequest
-from core.runner import run_job
-from core.source import SearchHit, SourceKind
-from core.trace import ToolTrace, trace_id_of
+from core.model.answer import JobResult
+from core.model.config import Settings
+from core.model.errors import FetchError
+from core.model.events import Event
+from core.model.job import ResearchJob
+from core.model.ports import ChatRequest
+from core.model.source import SearchHit, SourceKind
+from core.pipeline.deps import Deps
+from core.pipeline.runner import run_job
+from core.pipeline.trace import ToolTrace, trace_id_of
 from tests.core.deep.world import CHLORIDE, QUESTION, Study
 from tests.fakes import FakeModel, FakeSearch, Journal, make_deps, make_job
 from tests.loopback.deep_responders import DEEP

@@ -7,9 +7,9 @@ from datetime import timedelta
 
 import pytest
 
-from core.deps import Deps
-from core.errors import PageStatus
-from core.job import LOCAL, JobStatus, Scope
+from core.model.errors import PageStatus
+from core.model.job import LOCAL, JobStatus, Scope
+from core.pipeline.deps import Deps
 from tests.core.deep.making import SOUND, Ran, address, deep_deps, page_text, pubmed, research, scripted, tavily
 from tests.fakes import NOW, FakePages
 

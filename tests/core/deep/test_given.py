@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from core.attachments import Attachment
-from core.job import JobStatus, Scope
-from core.runner import DirectSteps, run_job
+from core.model.attachments import Attachment
+from core.model.job import JobStatus, Scope
+from core.pipeline.runner import DirectSteps, run_job
 from tests.core.deep.making import SOUND, address, deep_deps, look_at, pubmed, research, scripted, tavily
 from tests.core.deep.world import QUESTION
 from tests.fakes import make_job

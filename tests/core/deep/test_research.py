@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from core.budget import BudgetSpent
-from core.config import DeepSettings, Settings
 from core.deep.telling import COMPLETE, REFINING, STARTING
-from core.errors import ModelUnavailable, ProviderTimeout
-from core.job import JobStatus
-from core.ports import ChatDelta, ChatRequest
-from core.steering import Steering
+from core.model.config import DeepSettings, Settings
+from core.model.errors import ModelUnavailable, ProviderTimeout
+from core.model.job import JobStatus
+from core.model.ports import ChatDelta, ChatRequest
+from core.model.steering import Steering
+from core.tenancy.budget import BudgetSpent
 from tests.core.deep.making import SOUND, address, deep_deps, pubmed, research, scripted, tavily
 from tests.core.deep.world import CHLORIDE, QUESTION
 from tests.fakes import FakeModel, make_job

@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import pytest
 
-from core.answer import ResearchAnswer
-from core.deps import Deps
-from core.job import JobStatus
-from core.ports import ChatRequest
-from core.runner import run_job
-from core.steering import Steering
+from core.model.answer import ResearchAnswer
+from core.model.job import JobStatus
+from core.model.ports import ChatRequest
+from core.model.steering import Steering
+from core.pipeline.deps import Deps
+from core.pipeline.runner import run_job
 from tests.core.deep.making import SOUND, Ran, deep_deps, look_at, pubmed, research, scripted, tavily
 from tests.core.deep.world import QUESTION
 from tests.fakes import Died, FakeModel, Journal, make_job

@@ -13,8 +13,8 @@ from core.deep.checklist import check_completeness, refine_question
 from core.deep.facts import process_results
 from core.deep.searching import generate_queries
 from core.deep.state import ChecklistItem, Coverage, DeepState, RefinedQuestion, Round
-from core.errors import ModelTimeout
-from core.ports import ChatDelta, ChatRequest
+from core.model.errors import ModelTimeout
+from core.model.ports import ChatDelta, ChatRequest
 from core.prompts import load_prompt
 from tests.core.deep.making import SOUND, deep_deps, page_text, scripted
 from tests.core.deep.world import QUESTION

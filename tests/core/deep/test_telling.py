@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 
 from core.deep.telling import USUAL, estimate_from, usual_duration
-from core.job import LOCAL
-from core.trace import ToolTrace, TraceStatus
+from core.model.job import LOCAL
+from core.pipeline.trace import ToolTrace, TraceStatus
 from tests.core.deep.making import deep_deps, research
 from tests.fakes import NOW
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import SetupError
 from core.evidence.authority import authority, kind_of, read_kinds, registrable_domain
-from core.source import SourceKind
+from core.model.errors import SetupError
+from core.model.source import SourceKind
 
 KINDS = {
     "https://www.fda.gov/drugs": SourceKind.OFFICIAL,

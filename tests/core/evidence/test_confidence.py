@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.answer import Claim, Confidence, Conflict, ConflictPosition, Evidence, Verdict
+from core.evidence.authority import same_voice
 from core.evidence.confidence import ConfidenceReport, score_confidence
-from core.evidence.independence import same_voice
-from core.job import QuestionType
-from core.source import Source, SourceKind, SourceMetadata
+from core.model.answer import Claim, Confidence, Conflict, ConflictPosition, Evidence, Verdict
+from core.model.job import QuestionType
+from core.model.source import Source, SourceKind, SourceMetadata
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 LEVELS = [Confidence.INSUFFICIENT, Confidence.LOW, Confidence.MEDIUM, Confidence.HIGH]

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from core.answer import Confidence, Verdict
 from core.evidence import confidence
 from core.evidence.authority import authority
-from core.source import SourceKind
+from core.model.answer import Confidence, Verdict
+from core.model.source import SourceKind
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "confidence.md"
 

@@ -9,7 +9,6 @@ from itertools import combinations
 
 import pytest
 
-from core.answer import Claim, Conflict, ConflictPosition, Evidence, Verdict
 from core.evidence.conflicts import (
     MAX_CONFLICTS,
     MAX_CONTRARY,
@@ -22,8 +21,9 @@ from core.evidence.conflicts import (
 )
 from core.evidence.differences import find_difference, name_difference
 from core.evidence.passages import EvidenceIndex
-from core.sentences import split_sentences
-from core.source import Source, SourceKind, SourceMetadata
+from core.model.answer import Claim, Conflict, ConflictPosition, Evidence, Verdict
+from core.model.source import Source, SourceKind, SourceMetadata
+from core.text.sentences import split_sentences
 from tests.shared_data import shared_data
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.answer import Citation, Verdict
 from core.evidence.citations import strip_markers
 from core.evidence.grounding import Grounder
 from core.evidence.judge import Judgement, Pair, Ruling
 from core.evidence.structure import assemble
-from core.injection import instructions_in
-from core.links import REMOVED, without_foreign_links
-from core.passages import split_passages
+from core.model.answer import Citation, Verdict
+from core.text.injection import instructions_in
+from core.text.links import REMOVED, without_foreign_links
+from core.text.passages import split_passages
 from tests.core.judging import Rule, everything, judge_text, nobody, nothing
 from tests.fakes import make_source
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.evidence.independence import CATALOGUES, heaviest_independent, same_quote, same_voice
-from core.source import Source, SourceKind, SourceMetadata
+from core.evidence.authority import CATALOGUES, heaviest_independent, same_quote, same_voice
+from core.model.source import Source, SourceKind, SourceMetadata
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 QUOTE = "The council of the town voted on Tuesday to close the old bridge until the spring."

@@ -10,8 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.answer import ModelUsage
-from core.errors import ControlFailed, ModelError, ModelGarbled, ModelTimeout, ModelUnavailable
 from core.evidence.judge import (
     CONTROL_LASTS_S,
     CONTROLS,
@@ -35,7 +33,9 @@ from core.evidence.judge import (
     request_rulings,
 )
 from core.llm.prices import estimate_tokens
-from core.ports import ChatRequest
+from core.model.answer import ModelUsage
+from core.model.errors import ControlFailed, ModelError, ModelGarbled, ModelTimeout, ModelUnavailable
+from core.model.ports import ChatRequest
 from tests.fakes import FakeModel, is_control
 
 SLEEP = Pair("Cats sleep.", ("Cats sleep a lot.",))

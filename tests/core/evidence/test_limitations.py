@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.answer import Claim, Confidence, Conflict, ConflictPosition, Evidence, ResearchAnswer, Verdict
-from core.evidence.limitations import MAX_LIMITATIONS, find_limitations, short_conflicts
-from core.job import QuestionType
+from core.evidence.confidence import MAX_LIMITATIONS, find_limitations, short_conflicts
+from core.model.answer import Claim, Confidence, Conflict, ConflictPosition, Evidence, ResearchAnswer, Verdict
+from core.model.job import QuestionType
+from core.model.source import SearchMetadata, Source, SourceCollection, SourceKind, SourceMetadata
 from core.presentation.wording import limitations_beside
-from core.source import SearchMetadata, Source, SourceCollection, SourceKind, SourceMetadata
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.evidence.passages import MAX_SENTENCE_CHARS, MAX_SENTENCES, EvidenceIndex, PassageIndex
-from core.source import Source, SourceMetadata
+from core.model.source import Source, SourceMetadata
 
 TEXT = (
     "The archive was founded in 1948.\nIt holds maps.\n\nIts first director was Olga Brandt. She had studied in Vienna."

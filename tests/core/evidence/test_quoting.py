@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.evidence.quoting import MAX_DETAIL_SENTENCES, MAX_SUMMARY_WORDS, QuotedAnswer, cited, quote_answer
-from core.injection import instructions_in
-from core.source import Source, SourceScores
+from core.model.source import Source, SourceScores
+from core.text.injection import instructions_in
 from tests.fakes import make_source
 
 QUESTION = "What causes the tides of the ocean?"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from core.answer import Claim, Evidence, Verdict
 from core.evidence.structure import Judged, assemble, leading_word, leans
-from core.sentences import split_sentences
-from core.writing import before_of
+from core.model.answer import Claim, Evidence, Verdict
+from core.stages.writing import before_of
+from core.text.sentences import split_sentences
 
 EVIDENCE = Evidence("src_1", "q", 0, 1, Verdict.SUPPORTED)
 

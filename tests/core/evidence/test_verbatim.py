@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.evidence.verbatim import find_verbatim
-from core.sentences import split_sentences
+from core.text.sentences import split_sentences
 
 BRIDGE = (
     "The Meridian bridge was opened in June 1931. It was designed by Clara Voss. However, the bridge carries two "

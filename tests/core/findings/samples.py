@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from core.answer import JobResult
 from core.findings.code import Remark
 from core.findings.results import IdeaResult, ImplementationResult, ResearchFindings, ResearchMode, ResearchReport
 from core.findings.viewing import FoundItem, findings_json
-from core.job import ResearchJob
+from core.model.answer import JobResult
+from core.model.job import ResearchJob
 from tests.golden import samples
 
 SECTIONS = ("Abstract", "Introduction", "Literature Review", "Methodology", "Implementations")

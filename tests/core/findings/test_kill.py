@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from core.job import ResearchRequest
+from core.model.job import ResearchRequest
 from tests.adapters.durable.processes import Process, Reader, front
 from tests.core.findings.pages import PAGES, QUESTION, offer_web_search
 from tests.loopback.findings_responders import findings_responder, mode_in

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from core.deps import Deps
-from core.job import Scope
-from core.source import SearchHit, SearchQuery
+from core.model.job import Scope
+from core.model.source import SearchHit, SearchQuery
+from core.pipeline.deps import Deps
 from tests.core.cats import final, research
 from tests.fakes import FakeModel, FakeSearch, hit, make_deps
 

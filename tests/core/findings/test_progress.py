@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from core.events import Event
 from core.findings.results import Telling
-from core.job import JobStatus
+from core.model.events import Event
+from core.model.job import JobStatus
+from core.pipeline.snapshot import Snapshot
 from core.presentation.progress import Progress
-from core.snapshot import Snapshot
 from tests.fakes import make_deps, make_job
 
 

@@ -14,10 +14,10 @@ from adapters.chat.discord.render import CONTENT_LIMIT, DiscordVoice
 from adapters.chat.fitting import units
 from adapters.chat.slack.message import SlackMessage
 from adapters.chat.slack.render import SlackVoice
-from adapters.web.code import highlighted
-from core.answer import JobResult
+from adapters.web.prose import highlighted
 from core.findings.viewing import FoundItem, code_files, read_view
-from core.job import ResearchJob
+from core.model.answer import JobResult
+from core.model.job import ResearchJob
 from core.presentation.document import answer_markdown, findings_markdown
 from tests.core.findings.pages import LONG, TICKED
 from tests.core.findings.samples import SECTIONS, found, idea, implementation

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from core.errors import ModelTimeout
-from core.job import Depth
-from core.ports import ChatRequest, FoundPage, SearchedText
+from core.model.errors import ModelTimeout
+from core.model.job import Depth
+from core.model.ports import ChatRequest, FoundPage, SearchedText
 from tests.core.cats import final, research
 from tests.core.findings.test_malformed import FIRST, QUESTION, SAID, SECOND, A, B, item, wrapped
 from tests.fakes import FakeModel, make_deps

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from adapters.records.library import SqlLibrary
-from core.chunking import chunk_text
-from core.job import LOCAL, Scope
 from core.library.desk import LibraryDesk
 from core.library.ingest import FoundPaper, Ingestion, PaperRecord, PaperText, PaperUnreadable
 from core.library.paper import Index, Paper, PaperChunk
-from core.ports import EmbeddingModel
-from core.runner import DirectSteps, run_job
+from core.model.job import LOCAL, Scope
+from core.model.ports import EmbeddingModel
+from core.pipeline.runner import DirectSteps, run_job
+from core.text.chunking import chunk_text
 from tests.fakes import FakeModel, make_deps, make_job, now
 from tests.records import memory_library
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from core.errors import InvalidQuery
-from core.job import LOCAL, Scope
 from core.library.desk import NoSuchPaper
 from core.library.ingest import PaperRecord, PaperUnreadable
 from core.library.paper import Index
+from core.model.errors import InvalidQuery
+from core.model.job import LOCAL, Scope
 from tests.core.findings.samples import found, idea
 from tests.core.library.samples import PAPER, desk
 

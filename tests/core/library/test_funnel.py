@@ -11,8 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.records.library import SqlLibrary
-from core.errors import ModelUnavailable
-from core.job import LOCAL
 from core.library.calibration import STAGE_1, STAGE_2, Cosines, calibration_pairs, measure
 from core.library.funnel import (
     Shelves,
@@ -25,6 +23,8 @@ from core.library.funnel import (
 )
 from core.library.indexing import index_paper
 from core.library.paper import Index, PaperChunk, SearchResult
+from core.model.errors import ModelUnavailable
+from core.model.job import LOCAL
 from tests.core.library.samples import TEXTS, TIDES, YEAST, shelve
 from tests.fakes import MemoryTraceLog, tracing
 from tests.records import memory_library

@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.chunking import SectionType
-from core.errors import ModelTimeout, ModelUnavailable
-from core.job import LOCAL, Scope
 from core.library.desk import LibraryDesk
 from core.library.indexing import mend
 from core.library.ingest import Ingestion, PaperRecord, PaperUnreadable
 from core.library.paper import Index, Paper
 from core.library.words import Added
-from core.runner import DirectSteps, run_job
+from core.model.errors import ModelTimeout, ModelUnavailable
+from core.model.job import LOCAL, Scope
+from core.pipeline.runner import DirectSteps, run_job
 from core.section.keys import assign_keys
+from core.text.chunking import SectionType
 from tests.core.library.samples import ABSTRACT, PAPER, Finder, Reader
 from tests.fakes import FakeModel, make_deps, make_job, now
 from tests.records import memory_library

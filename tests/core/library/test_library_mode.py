@@ -8,19 +8,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.answer import Confidence, Verdict
-from core.errors import ModelTimeout, ModelUnavailable
-from core.events import Event
-from core.job import LOCAL, JobStatus, Scope
 from core.library import wording
 from core.library.answer import answer_text, synthesize_research_answer, to_source
 from core.library.pages import PageGrounder
 from core.library.paper import Index, Paper, PaperChunk
-from core.passages import Passage
+from core.model.answer import Confidence, Verdict
+from core.model.errors import ModelTimeout, ModelUnavailable
+from core.model.events import Event
+from core.model.job import LOCAL, JobStatus, Scope
+from core.model.source import SourceKind
+from core.pipeline.runner import DirectSteps, run_job
 from core.presentation.progress import Progress
 from core.prompts import load_prompt
-from core.runner import DirectSteps, run_job
-from core.source import SourceKind
+from core.text.passages import Passage
 from tests.core.cats import written
 from tests.core.library.samples import CAUSE, QUESTION, TEXTS, TIDES, YEAST, asked, shelve
 from tests.fakes import FakeModel, make_deps, make_job

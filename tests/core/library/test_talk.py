@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.answer import Confidence, JobResult, ResearchAnswer
-from core.errors import ModelUnavailable, ProviderTimeout
-from core.job import LOCAL, Scope
 from core.library import wording
 from core.library.desk import LibraryDesk
 from core.library.funnel import Shelves, search_summary_index
 from core.library.ingest import Ingestion
 from core.library.states import COMMANDS, Conversation, State, read_command
 from core.library.talk import Researched, Talk, slug
+from core.model.answer import Confidence, JobResult, ResearchAnswer
+from core.model.errors import ModelUnavailable, ProviderTimeout
+from core.model.job import LOCAL, Scope
 from tests.core.library.samples import TEXTS, TIDES, YEAST, Finder, Reader, shelve
 from tests.fakes import FakeModel, now
 from tests.records import memory_library

@@ -14,14 +14,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from core.answer import ModelUsage
-from core.errors import GorkdError, ModelGarbled, ModelRateLimited, ModelRejected, ModelTimeout, ModelUnavailable
-from core.events import Json
-from core.growing_json import PartialJson, parse_object
 from core.llm.ask_model import MAX_RETRY_WAIT_S, ask_model, complete, retry_once, strict
 from core.llm.drafts import AnswerStream, DraftAnswer, DraftCitation, SectionUpdate
 from core.llm.prices import cost_usd, estimate_tokens
-from core.ports import ChatDelta, ChatRequest
+from core.model.answer import ModelUsage
+from core.model.errors import GorkdError, ModelGarbled, ModelRateLimited, ModelRejected, ModelTimeout, ModelUnavailable
+from core.model.events import Json
+from core.model.ports import ChatDelta, ChatRequest
+from core.text.growing_json import PartialJson, parse_object
 
 REQUEST = ChatRequest("answer", "Cite every claim.", "What is a cygnet?", "answer", {}, max_tokens=9, timeout_s=1.0)
 VALUE = {

@@ -12,12 +12,11 @@ from bibtexparser.middlewares import LatexDecodingMiddleware, SeparateCoAuthors,
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.presentation.bibliography import Name, Work, cited_works, names_in, work_of
+from core.model.source import Source, SourceKind
+from core.presentation.bibliography import Name, Work, cited_works, names_in, ris, work_of
 from core.presentation.bibtex import bibtex
 from core.presentation.latex import latex_text
 from core.presentation.render import one_line
-from core.presentation.ris import ris
-from core.source import Source, SourceKind
 from tests.golden import samples
 from tests.golden.strategies import texts
 

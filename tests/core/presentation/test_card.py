@@ -7,15 +7,14 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from core.answer import Confidence, JobResult
-from core.answer_files import AnswerFile
-from core.checks import CheckedClaim, checks_json
 from core.deep.state import Coverage
 from core.deep.viewing import Card, CardItem
-from core.job import JobError, ResearchJob
+from core.model.answer import AnswerFile, Confidence, JobResult
+from core.model.job import JobError, ResearchJob
+from core.pipeline.snapshot import Snapshot
 from core.presentation import wording
 from core.presentation.card import AnswerCard, CardButton, answer_card, first_quotes, progress_card
-from core.snapshot import Snapshot
+from core.presentation.checks import CheckedClaim, checks_json
 from tests.core.findings.samples import found, idea, implementation
 from tests.golden import samples
 from tests.golden.strategies import outcomes

@@ -11,9 +11,9 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.answer import Claim, Confidence, ConfidencePart, Evidence, JobResult, Verdict
 from core.evidence.citations import MARKS
-from core.job import JobStatus
+from core.model.answer import Claim, Confidence, ConfidencePart, Evidence, JobResult, Verdict
+from core.model.job import JobStatus
 from core.presentation import wording
 from core.presentation.document import answer_markdown
 from core.presentation.render import (

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from adapters.records.library import SqlLibrary
-from core.attachments import Attachment
-from core.config import SectionSettings
-from core.deps import Deps
-from core.errors import ToolsUnsupported
-from core.job import LOCAL
 from core.library.paper import Index, Paper, PaperChunk
-from core.ports import ChatRequest, Vector
-from core.runner import DirectSteps, run_job
+from core.model.attachments import Attachment
+from core.model.config import SectionSettings
+from core.model.errors import ToolsUnsupported
+from core.model.job import LOCAL
+from core.model.ports import ChatRequest, Vector
+from core.pipeline.deps import Deps
+from core.pipeline.runner import DirectSteps, run_job
 from tests.fakes import FakeModel, make_deps, make_job
 from tests.loopback.openai_responders import hashed_vector
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from adapters.records.library import SqlLibrary
 from adapters.records.sqlite import Database
-from bots.library import library_desk
-from core.job import Scope
+from bots.wiring import library_desk
 from core.library.desk import LibraryDesk
+from core.model.job import Scope
 from tests.shared_data import shared_data
 
 BRIEF = """

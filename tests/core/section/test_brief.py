@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import InvalidQuery
+from core.model.errors import InvalidQuery
 from core.section.brief import read_brief
 from core.section.sections import PLANS, Section, default_queries, sections_in
 

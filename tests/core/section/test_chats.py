@@ -8,7 +8,7 @@ from pathlib import Path
 import bibtexparser
 import pytest
 
-from core.job import Scope
+from core.model.job import Scope
 from tests.adapters.chat.slack.house import COMPLETE, slack_house
 from tests.adapters.durable.outside import QUESTION, USUAL
 from tests.adapters.durable.processes import Process

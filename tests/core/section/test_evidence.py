@@ -8,14 +8,14 @@ from dataclasses import replace
 
 import pytest
 
-from core.chunking import SectionType
-from core.config import SectionSettings
-from core.errors import ModelUnavailable
-from core.job import LOCAL
 from core.library.funnel import Shelves
 from core.library.paper import Index, PaperChunk
 from core.llm.memo import RememberingModel
+from core.model.config import SectionSettings
+from core.model.errors import ModelUnavailable
+from core.model.job import LOCAL
 from core.section.evidence import NEUTRAL_SCORE, Evidence, Searched, search_evidence, select_final
+from core.text.chunking import SectionType
 from tests.core.section.samples import PAPERS, Hashing, items, model, shelve, summaries
 from tests.fakes import FakeModel, make_deps, make_job
 

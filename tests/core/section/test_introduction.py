@@ -12,13 +12,13 @@ from pathlib import Path
 import bibtexparser
 import pytest
 
-from bots.library import library_desk
-from core.attachments import Attachment
-from core.deps import Deps
-from core.job import LOCAL, JobStatus
+from bots.wiring import library_desk
 from core.library.paper import Index, Paper
+from core.model.attachments import Attachment
+from core.model.job import LOCAL, JobStatus
+from core.pipeline.deps import Deps
+from core.pipeline.runner import DirectSteps, run_job
 from core.presentation.latex import latex_text
-from core.runner import DirectSteps, run_job
 from core.section.keys import assign_keys, bibliography
 from tests.core.section.shelves import BRIEF, FEW, add_papers
 from tests.fakes import NOW, make_deps, make_job

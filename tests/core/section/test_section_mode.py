@@ -9,20 +9,20 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from core.answer import Verdict
-from core.attachments import Attachment
-from core.chunking import SectionType
-from core.config import SectionSettings
-from core.errors import ModelTimeout
-from core.job import JobStatus
 from core.library.paper import StoredChunk
+from core.model.answer import Verdict
+from core.model.attachments import Attachment
+from core.model.config import SectionSettings
+from core.model.errors import ModelTimeout
+from core.model.job import JobStatus
+from core.model.ports import ChatDelta, ChatRequest
 from core.modes.section import MODE, NO_PAPERS
-from core.ports import ChatDelta, ChatRequest
+from core.pipeline.runner import DirectSteps, run_job
 from core.presentation.wording import needs_model
-from core.runner import DirectSteps, run_job
 from core.section.asking import NO_BRIEF
 from core.section.evidence import KeptEvidence
 from core.section.writing import CUT_OFF, FROM_SUMMARIES, select_for_writing
+from core.text.chunking import SectionType
 from tests.core.section.samples import BRIEF, KEYS, PAPERS, SENTENCES, Agent, items, model, shelve, written
 from tests.fakes import Died, FakeModel, Journal, make_deps, make_job
 

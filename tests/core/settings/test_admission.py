@@ -11,20 +11,20 @@ from hypothesis import strategies as st
 
 from adapters.records.limits import MemoryRateLimits
 from adapters.records.tenants import SqlSettings
-from core.admission import Admission
-from core.answer import JobResult
-from core.answer_key import answer_key
-from core.budget import Budget, Spent
-from core.errors import GorkdError
-from core.job import ResearchRequest, Scope
-from core.quotas import Quota
-from core.researcher import Researcher
-from core.runner import DirectSteps, run_job
+from core.model.answer import JobResult
+from core.model.errors import GorkdError
+from core.model.job import ResearchRequest, Scope
+from core.model.source import Source, SourceKind
+from core.pipeline.researcher import Researcher
+from core.pipeline.runner import DirectSteps, run_job
 from core.settings.desk import SettingsChanged, SettingsDesk
 from core.settings.fields import SettingsRefused
 from core.settings.tenant import Ceilings, TenantSettings
-from core.source import Source, SourceKind
+from core.stages.cache import answer_key
 from core.stages.given import earlier_sources
+from core.tenancy.admission import Admission
+from core.tenancy.budget import Budget, Spent
+from core.tenancy.quotas import Quota
 from tests.adapters.records.samples import StandingClock, make_source
 from tests.fakes import FakeSearch, Idle, hit, make_deps, make_job
 from tests.records import MemoryTables

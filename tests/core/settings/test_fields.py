@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.model.source import SearchFilters, SourceKind
 from core.settings.fields import (
     FIELDS,
     GROUPS,
@@ -16,9 +17,7 @@ from core.settings.fields import (
     unset_words,
     write_setting,
 )
-from core.settings.policy import SourcePolicy
-from core.settings.tenant import Ceilings, TenantSettings
-from core.source import SearchFilters, SourceKind
+from core.settings.tenant import Ceilings, SourcePolicy, TenantSettings
 
 PROVIDERS = ("tavily", "exa", "wikipedia", "pubmed", "arxiv", "files", "web_search")
 

@@ -7,7 +7,7 @@ from importlib.resources import files
 
 import pytest
 
-from core.conversation import Turn, standalone_by_rules
+from core.pipeline.conversation import Turn, standalone_by_rules
 from core.text.language import KNOWN
 from core.text.leaning import leaning
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from core.evidence.quantities import measure
-from core.evidence.words import Kind, match_tokens, read, tokenize
+from core.evidence.rules.quantities import measure
+from core.evidence.rules.words import Kind, match_tokens, read, tokenize
 from core.text.language import KNOWN
 from core.text.numbers import MONTHS, numerals, read_number, same_number
 from tests.tables.languages import TARGET, make_languages

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from core.sentences import split_sentences
+from core.text.sentences import split_sentences
 from tests.evals.datasets import PAGES, PUBMEDQA, WICE, data_path
 
 FOLDER = Path(__file__).parent

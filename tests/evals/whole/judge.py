@@ -12,10 +12,10 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from core.answer import ModelUsage
-from core.errors import ModelRejected
-from core.events import Json
-from core.ports import ChatDelta, ChatRequest
+from core.model.answer import ModelUsage
+from core.model.errors import ModelRejected
+from core.model.events import Json
+from core.model.ports import ChatDelta, ChatRequest
 from tests.evals.whole.cases import Opinion, Statement, World
 from tests.fakes import is_control
 

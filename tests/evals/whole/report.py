@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 
-from core.answer import Claim, Confidence, ResearchAnswer, Verdict
-from core.job import ResearchRequest
-from core.researcher import Researcher
-from core.runner import DirectSteps, run_job
-from core.source import SourceKind
+from core.model.answer import Claim, Confidence, ResearchAnswer, Verdict
+from core.model.job import ResearchRequest
+from core.model.source import SourceKind
+from core.pipeline.researcher import Researcher
+from core.pipeline.runner import DirectSteps, run_job
 from tests.evals.whole.cases import World, answer_worlds, high_worlds, later_worlds, pair_worlds, sentence_worlds
 from tests.evals.whole.judge import Judge, ScriptedModel
 from tests.fakes import NOW, FakeSearch, Idle, hit, make_deps

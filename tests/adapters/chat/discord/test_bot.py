@@ -16,13 +16,13 @@ from discord.http import Route
 from adapters.chat.discord.acks import acknowledge
 from adapters.chat.discord.bot import ResearchBot
 from adapters.chat.discord.delivery import MessageAddress, nonce_of
-from adapters.chat.discord.help import HISTORY_LENGTH, history_message
+from adapters.chat.discord.messages import HISTORY_LENGTH, history_message
 from adapters.chat.discord.settings import PERMISSIONS, DiscordSettings
 from adapters.chat.discord.threads import BUSY_MESSAGES, Traffic
 from adapters.chat.discord.translate import Place, is_open, question_of
 from adapters.records.deliveries import SqlOpenMessages
-from core.errors import SetupError
-from core.job import ResearchJob, Scope
+from core.model.errors import SetupError
+from core.model.job import ResearchJob, Scope
 from tests.fakes import now
 from tests.golden import samples
 from tests.golden.samples import ScriptedResearcher

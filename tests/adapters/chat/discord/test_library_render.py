@@ -10,13 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.chat.discord.library_render import DiscordLibraryVoice, rich
-from adapters.chat.discord.payload import LibraryButton
-from adapters.chat.discord.view import LibraryItem, view_of
+from adapters.chat.discord.payload import LibraryButton, LibraryItem, view_of
 from adapters.chat.fitting import units
-from core.job import Scope
 from core.library.session import Said, Speaker
 from core.library.states import Conversation, State
 from core.library.talk import Reply
+from core.model.job import Scope
 from tests.core.library.samples import TIDES
 from tests.golden.samples import COMPLETED, LINKS
 from tests.loopback.discord_limits import message_problems

@@ -12,17 +12,16 @@ import pytest
 from hypothesis import given, settings
 
 from adapters.chat.discord.markup import plain
-from adapters.chat.discord.payload import DiscordMessage
+from adapters.chat.discord.payload import DiscordMessage, view_of
 from adapters.chat.discord.render import DiscordVoice, sources_text
-from adapters.chat.discord.view import view_of
 from adapters.chat.fitting import units
-from core.answer import Confidence, RemovedSentence
 from core.deep.state import Coverage
 from core.deep.viewing import Card, CardItem
-from core.job import Scope
-from core.page_links import PageLinks
+from core.model.answer import Confidence, RemovedSentence
+from core.model.job import Scope
+from core.pipeline.snapshot import Snapshot
 from core.presentation import wording
-from core.snapshot import Snapshot
+from core.presentation.page_links import PageLinks
 from tests.golden import samples
 from tests.golden.compare import assert_golden
 from tests.golden.strategies import outcomes, texts

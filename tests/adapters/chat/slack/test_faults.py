@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from core.job import ResearchRequest, Scope
+from core.model.job import ResearchRequest, Scope
 from tests.adapters.chat.slack.house import SlackHouse
 from tests.adapters.durable.outside import QUESTION, hang_at, heal
 from tests.adapters.durable.processes import front

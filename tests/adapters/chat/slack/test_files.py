@@ -8,11 +8,10 @@ import pytest
 from aiohttp import ClientSession, web
 from aiohttp.test_utils import TestServer
 
-from adapters.chat.slack.client import Workspace, web_client
-from adapters.chat.slack.files import download
+from adapters.chat.slack.client import Workspace, download, web_client
 from adapters.chat.slack.settings import SLACK_API
 from adapters.chat.slack.translate import SlackFile
-from core.attachments import AttachmentUnreadable
+from core.model.attachments import AttachmentUnreadable
 
 
 @pytest.fixture

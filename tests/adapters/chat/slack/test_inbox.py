@@ -12,9 +12,9 @@ from adapters.chat.live import ChatTurns
 from adapters.chat.slack.client import NotInstalled
 from adapters.chat.slack.inbox import INBOX, TRIES, Inbox, Letter
 from adapters.records.deliveries import SqlOpenMessages
-from core.delivery import Address
-from core.errors import StoreError
-from core.job import Scope
+from core.model.delivery import Address
+from core.model.errors import StoreError
+from core.model.job import Scope
 from tests.fakes import now
 from tests.records import BOX, MemoryTables
 

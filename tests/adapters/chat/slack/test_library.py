@@ -14,11 +14,11 @@ from adapters.chat.slack.blocks import SECTION_LIMIT
 from adapters.chat.slack.client import web_client
 from adapters.chat.slack.library import Asked, ask_modal, paper_options, said_in_modal, wish_modal
 from adapters.chat.slack.library_render import MAX_SECTIONS, Press, SlackLibraryVoice, mrkdwn_pieces
-from core.job import Scope
 from core.library import wording
 from core.library.session import Said, Speaker
 from core.library.states import COMMANDS, Conversation, State
 from core.library.talk import Reply
+from core.model.job import Scope
 from core.presentation.wording import VIEW_FULL_ANALYSIS
 from tests.core.library.samples import TIDES
 from tests.golden.samples import COMPLETED, LINKS

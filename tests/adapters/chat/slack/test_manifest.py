@@ -10,7 +10,9 @@ import pytest
 import yaml
 from slack_sdk.errors import SlackApiError
 
-from adapters.chat.slack import events, oauth, sessions, settings
+from adapters.chat.slack import bot as events
+from adapters.chat.slack import installations as oauth
+from adapters.chat.slack import sessions, settings
 from adapters.chat.slack.client import reason, web_client
 from tests.loopback.slack_spec import manifest_faults, method_scopes
 from tests.loopback.slack_state import CONFIG_TOKEN

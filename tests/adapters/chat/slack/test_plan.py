@@ -15,8 +15,8 @@ from adapters.chat.slack.plan import Plan, passed_sentences, read_plan, sentence
 from adapters.chat.slack.poster import Mark
 from core.deep.state import Coverage
 from core.deep.viewing import Card, CardItem
-from core.job import JobStatus
-from core.snapshot import Snapshot
+from core.model.job import JobStatus
+from core.pipeline.snapshot import Snapshot
 from tests.golden.strategies import texts
 from tests.loopback.slack_limits import stream_faults
 

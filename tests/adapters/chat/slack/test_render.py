@@ -14,10 +14,10 @@ from adapters.chat.slack.blocks import plain
 from adapters.chat.slack.buttons import feedback_modal, said_in_modal
 from adapters.chat.slack.message import SlackMessage
 from adapters.chat.slack.render import SlackVoice, all_sources_message, history_message, sources_message
-from core.answer import Confidence, RemovedSentence
-from core.job import Scope
+from core.model.answer import Confidence, RemovedSentence
+from core.model.job import Scope
+from core.pipeline.snapshot import Snapshot
 from core.presentation import wording
-from core.snapshot import Snapshot
 from tests.golden import samples
 from tests.golden.compare import assert_golden
 from tests.golden.strategies import outcomes, texts

@@ -9,13 +9,13 @@ import pytest
 
 from adapters.chat.slack.render import SlackVoice
 from adapters.chat.slack.translate import read_options
-from core.answer import Confidence
 from core.deep.state import Coverage
 from core.deep.viewing import Card, CardItem
-from core.errors import InvalidQuery
-from core.job import LOCAL
+from core.model.answer import Confidence
+from core.model.errors import InvalidQuery
+from core.model.job import LOCAL
+from core.pipeline.snapshot import Snapshot
 from core.presentation import wording
-from core.snapshot import Snapshot
 from tests.golden import samples
 
 CARD = Card(

@@ -15,7 +15,7 @@ from adapters.chat.reply import AddressDead, StoppedByPerson
 from adapters.chat.slack.client import StreamGate, Workspace, web_client
 from adapters.chat.slack.render import SlackVoice
 from adapters.chat.slack.reply import SlackAddress, SlackReply
-from core.snapshot import Snapshot
+from core.pipeline.snapshot import Snapshot
 from tests.golden import samples
 from tests.loopback.slack_api import Fault
 from tests.loopback.slack_state import ADA, BOT, BOT_TOKEN, BOT_USER, GENERAL, TEAM, Message

@@ -11,7 +11,7 @@ from adapters.chat.slack.client import OneWorkspace, Workspace, web_client
 from adapters.chat.slack.threads import FAILED_S, REMEMBERED_S, Threads
 from adapters.chat.slack.translate import Said
 from adapters.records.tenants import SqlSettings
-from core.researcher import Researcher
+from core.pipeline.researcher import Researcher
 from core.settings.desk import SettingsDesk
 from core.settings.tenant import Ceilings
 from tests.fakes import Idle, make_deps

@@ -14,8 +14,8 @@ from adapters.chat.slack.translate import (
     said_in,
     text_of_message,
 )
-from core.errors import InvalidQuery, SetupError
-from core.job import ResearchRequest, Scope
+from core.model.errors import InvalidQuery, SetupError
+from core.model.job import ResearchRequest, Scope
 
 HERE, OWN = Scope("slack:T1", "channel:C2"), Scope("slack:T1", "user:U7")
 

@@ -12,7 +12,7 @@ from adapters.chat.slack.blocks import section
 from adapters.chat.slack.client import OneWorkspace, Workspace, web_client
 from adapters.chat.slack.message import SlackMessage, Upload, message
 from adapters.chat.slack.reply import SlackAddress, SlackReply
-from core.answer_files import AnswerFile
+from core.model.answer import AnswerFile
 from tests.loopback.slack_api import Fault
 from tests.loopback.slack_state import ADA, BOT_TOKEN, GENERAL, SECRET
 from tests.loopback.slack_world import SlackWorld

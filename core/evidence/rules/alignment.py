@@ -1,0 +1,397 @@
+"""A claim laid beside its source, word by word, so that differences stand out; and what is said against it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property, lru_cache
+from itertools import pairwise
+
+import regex
+from rapidfuzz.distance import JaroWinkler
+
+from core.evidence.rules.opposites import are_opposite, kinds, senses
+from core.evidence.rules.words import Kind, Reading, Token, match_tokens, read
+from core.text.language import detect_language
+from core.text.numbers import MONTHS, is_year
+from core.text.sentences import sentences_of
+
+# Scores of the alignment, by judgement: a match is worth 1, a name or number somewhat more.
+MAX_WORDS = 220  # of either side; the table costs their product
+_NAMED = 1.3
+_GAP_IN_CLAIM = -0.35  # leaving a claim word unmatched
+_GAP_IN_PASSAGE = -0.04  # skipping a passage word; cheap, as a claim says less than its source
+_SAME_KIND = 0.10  # a name opposite another name, a number opposite another number
+_OPPOSITE = 0.40  # increase opposite decrease
+_OTHER_WORD = -0.25  # a word opposite an unrelated one
+
+
+@dataclass(frozen=True)
+class Step:
+    """A place in the alignment; either side may be missing. `match` is 0…1."""
+
+    claim: Token | None
+    passage: Token | None
+    match: float
+
+
+@dataclass(frozen=True)
+class Gap:
+    """What stands between two matches: words of the claim opposite other words of the passage.
+
+    `after` and `before` say whether there is a match on its left and on its right.
+    """
+
+    claimed: tuple[Token, ...]
+    said: tuple[Token, ...]
+    after: bool
+    before: bool
+
+    @property
+    def is_tight(self) -> bool:
+        """Whether few enough words are replaced that one can be said to stand in the place of another."""
+        is_name = all(word.kind is Kind.NAME for word in self.claimed)  # however long, it is one name
+        return (is_name or len(self.claimed) <= 3) and (len(self.said) <= 5 or not (self.after and self.before))
+
+    def near(self, word: Token) -> tuple[Token, ...]:
+        """The passage words that may stand in the place of the claim's `word`, the likeliest first."""
+        if self.after and self.before:
+            return self.said
+        reach = len(self.claimed) + 1
+        return self.said[:reach] if self.after else self.said[::-1][:reach]
+
+
+@dataclass(frozen=True)
+class Alignment:
+    steps: tuple[Step, ...]
+
+    @cached_property
+    def matched(self) -> float:
+        """The share of the claim's content words that stand opposite their match, in order; 0…1."""
+        return self._share([step for step in self.steps if step.claim is not None])
+
+    @staticmethod
+    def _share(steps: Sequence[Step]) -> float:
+        return sum(step.match for step in steps) / len(steps) if steps else 0.0
+
+    @cached_property
+    def partner(self) -> dict[Token, Token]:
+        """The passage word that each claim word matches."""
+        return {step.claim: step.passage for step in self.steps if step.claim and step.passage and step.match}
+
+    @cached_property
+    def gaps(self) -> tuple[Gap, ...]:
+        """The runs without a match that have words of the claim."""
+        gaps: list[Gap] = []
+        run: list[Step] = []
+        has_match = False
+        for step in (*self.steps, None):
+            if step is not None and not step.match:
+                run.append(step)
+                continue
+            if any(other.claim for other in run):
+                gaps.append(_gap(run, after=has_match, before=step is not None))
+            run, has_match = [], True
+        return tuple(gaps)
+
+    @cached_property
+    def spare(self) -> tuple[Token, ...]:
+        """The passage words that nothing of the claim matches."""
+        return tuple(step.passage for step in self.steps if step.passage and not step.match)
+
+    def is_moved(self, word: Token) -> bool:
+        """Whether an unmatched claim word stands elsewhere in the passage, unmatched too."""
+        return any(match_tokens(word, other) for other in self.spare)
+
+
+def _gap(run: Sequence[Step], *, after: bool, before: bool) -> Gap:
+    claimed = tuple(step.claim for step in run if step.claim)
+    return Gap(claimed, tuple(step.passage for step in run if step.passage), after, before)
+
+
+@lru_cache(maxsize=256)
+def align(claim: str, passage: str) -> Alignment:
+    """The best monotone alignment of the content words (Needleman & Wunsch 1970)."""
+    left, right = read(claim).content[:MAX_WORDS], read(passage).content[:MAX_WORDS]
+    return Alignment(tuple(_trace(left, right, _moves(left, right))))
+
+
+def _moves(left: Sequence[Token], right: Sequence[Token]) -> list[list[int]]:
+    """For each cell the move that leads there: 0 diagonal, 1 a claim word alone, 2 a passage word alone."""
+    above = [_GAP_IN_PASSAGE * column for column in range(len(right) + 1)]
+    moves = [[2] * (len(right) + 1)]
+    for word, worth in zip(left, _worths(left), strict=True):
+        row, current = [1], [above[0] + _GAP_IN_CLAIM]
+        for column, other in enumerate(right, start=1):
+            diagonal = above[column - 1] + _reward(word, other, worth)
+            alone, skipped = above[column] + _GAP_IN_CLAIM * worth, current[column - 1] + _GAP_IN_PASSAGE
+            best = max(diagonal, alone, skipped)
+            current.append(best)
+            row.append(0 if best == diagonal else 1 if best == alone else 2)
+        moves.append(row)
+        above = current
+    return moves
+
+
+def _worths(words: Sequence[Token]) -> list[float]:
+    """What each word counts; a name of several words counts as one, lest names outweigh what is said of them."""
+    worths = [1.0 if word.kind is Kind.WORD else _NAMED for word in words]
+    start = 0
+    for at in range(1, len(words) + 1):
+        if (
+            at < len(words)
+            and words[at].kind is words[at - 1].kind is Kind.NAME
+            and words[at].start - words[at - 1].end == 1
+        ):
+            continue
+        worths[start:at] = [worth / (at - start) for worth in worths[start:at]]
+        start = at
+    return worths
+
+
+def _match(left: Token, right: Token) -> float:
+    """As `match_tokens`; the same letters are the same word, though one text may be taken for another language."""
+    return 1.0 if left.text == right.text else match_tokens(left, right)
+
+
+def _reward(left: Token, right: Token, worth: float) -> float:
+    match = _match(left, right)
+    if match:
+        return match * worth
+    if are_opposite(left.stem, right.stem):
+        return _OPPOSITE
+    return _SAME_KIND * worth if left.kind is right.kind and left.kind is not Kind.WORD else _OTHER_WORD
+
+
+def _trace(left: Sequence[Token], right: Sequence[Token], moves: Sequence[Sequence[int]]) -> list[Step]:
+    row, column = len(left), len(right)
+    steps: list[Step] = []
+    while row or column:
+        move = moves[row][column] if row and column else (1 if row else 2)
+        if move == 0:
+            steps.append(Step(left[row - 1], right[column - 1], _match(left[row - 1], right[column - 1])))
+            row, column = row - 1, column - 1
+        elif move == 1:
+            steps.append(Step(left[row - 1], None, 0.0))
+            row -= 1
+        else:
+            steps.append(Step(None, right[column - 1], 0.0))
+            column -= 1
+    return steps[::-1]
+
+
+# A claim and its source
+
+MAX_SENTENCES = 40  # of the passage, among which the claim's home is looked for
+HALF = 0.5  # of the claim's words in order in the sentence; below, it is in words of its own
+MOSTLY = 0.6  # the same, below which a word in another's place may be there for another reason
+CLOSE = 0.7  # share of the claim's words that stand in order in the sentence; then places may be compared
+MIN_KEPT = 3  # content words that a claim must share with the sentence, lest two or three words pass for a copy
+
+
+class Force(StrEnum):
+    CONTRADICTS = "contradicts"
+    DOUBTS = "doubts"
+
+
+@dataclass(frozen=True)
+class Veto:
+    """`rule` is its name; `reason` is for people: "the source says 40, not 60"."""
+
+    rule: str
+    force: Force
+    reason: str
+
+
+_LINE_END = regex.compile(r"(?<![,;\-–])\n(?=\p{Lu})")  # a heading, a caption or a date has no full stop
+
+
+class Comparison:
+    """A claim and its source as every rule sees them; `home` is the sentence of the passage that has most of it."""
+
+    def __init__(self, claim: str, passage: str, context: str, before: str) -> None:
+        self.claim, self.before = read(claim), read(before)
+        lines = [line for sentence in sentences_of(passage) for line in _LINE_END.split(sentence.text)][:MAX_SENTENCES]
+        at = max(range(len(lines)), key=lambda place: self._nearness(read(lines[place])))
+        self.sentence = lines[at]
+        self.home = read(_without_asides(lines[at], self.claim))
+        self.wider = read(f"{passage}\n{context}")  # long, and only read where a rule misses something in the home
+        self.passage, self.context = passage, context
+        there = detect_language(passage)
+        is_same = self.alignment.matched >= HALF  # then the longer text tells the language better
+        self.language = there if is_same else detect_language(claim)
+        self.is_translated = self.language != there
+
+    @property
+    def is_copy(self) -> bool:
+        """Whether the claim is the sentence or the passage, but for blanks, case and the last stop."""
+        return _squeeze(self.claim.text) in (_squeeze(self.sentence), _squeeze(self.passage))
+
+    def _nearness(self, sentence: Reading) -> tuple[float, float]:
+        found = sum(sentence.match(word) for word in self.claim.content)
+        return found, align(self.claim.text, sentence.text).matched if found else 0.0
+
+    @cached_property
+    def alignment(self) -> Alignment:
+        return align(self.claim.text, self.home.text)
+
+    @cached_property
+    def partner(self) -> dict[Token, Token]:
+        return self.alignment.partner
+
+    @cached_property
+    def claimed(self) -> dict[Token, Token]:
+        """For each word of the home that the claim has in its place, the claim's."""
+        return {said: word for word, said in self.partner.items()}
+
+    @cached_property
+    def missing(self) -> tuple[Token, ...]:
+        """The claim's content words that do not stand in their place."""
+        small = {token.text for token in self.home.tokens if not token.is_content}  # if read as another language
+        return tuple(word for word in self.claim.content if word not in self.partner and word.text not in small)
+
+    @cached_property
+    def meant(self) -> tuple[frozenset[int], frozenset[int], frozenset[int]]:
+        """WordNet's sets: of all words of the source, of the passage's that the claim has not, and what these are."""
+        wide = frozenset[int]().union(*map(senses, self.wider.stems))
+        free = read(self.passage).stems - self.claim.stems
+        return wide, frozenset[int]().union(*map(senses, free)), frozenset[int]().union(*map(kinds, free))
+
+    def names(self, word: Token) -> bool:
+        """Whether the source has the name, as `has_name`."""
+        return has_name(word, self.home) or has_name(word, self.wider)
+
+    @property
+    def is_close(self) -> bool:
+        return self.alignment.matched >= CLOSE
+
+    @property
+    def is_mostly(self) -> bool:
+        return self.alignment.matched >= MOSTLY
+
+    def differs_only_in(self, words: Iterable[Token]) -> bool:
+        """Whether the claim repeats the sentence but for these."""
+        kept = len(self.partner)
+        is_whole = kept >= MIN_KEPT or (kept == MIN_KEPT - 1 and len(self.home.content) <= len(self.claim.content))
+        return is_whole and set(self.missing) <= set(words)
+
+    def force(self, words: Iterable[Token]) -> Force:
+        """Contradicts where nothing but these words differs."""
+        return Force.CONTRADICTS if self.differs_only_in(words) else Force.DOUBTS
+
+    def in_place_of(self, word: Token, kinds: Callable[[Token], bool]) -> Token | None:
+        """The home's word of that kind which stands where the claim has `word`."""
+        gap = next((gap for gap in self.alignment.gaps if word in gap.claimed), None)
+        if gap is None or not gap.is_tight:
+            return None
+        return next((other for other in gap.near(word) if kinds(other)), None)
+
+    def has_near(self, span: tuple[int, int], *, back: int = 1, ahead: int = 3) -> bool:
+        """Whether the claim has one of the content words beside `home.text[span]`."""
+        after = [word for word in self.home.content if word.start >= span[1]][:ahead]
+        ahead_of = [word for word in self.home.content if word.end <= span[0]][-back:] if back else []
+        return any(word in self.claimed for word in (*after, *ahead_of))
+
+    def governs(self, end: int) -> bool:
+        """Whether most of what the claim repeats stands behind `end` in the home."""
+        after = sum(word.start >= end for word in self.claimed)
+        return after > 0 and after >= len(self.claimed) / 2
+
+    @cached_property
+    def opposed(self) -> list[tuple[Token, Token]]:
+        """Claim words that stand in the place of their opposite."""
+        return [
+            (word, said)
+            for gap in self.alignment.gaps
+            if gap.is_tight
+            for word in gap.claimed
+            for said in gap.near(word)
+            if are_opposite(word.stem, said.stem) and word.stem not in self.home.stems
+        ] or self._opposed_before()
+
+    @property
+    def opposed_anywhere(self) -> tuple[Token, Token] | None:
+        """A word of the claim that the source has not, and its opposite in a sentence that has half of the claim."""
+        if sum(self.home.match(word) > 0 for word in self.claim.content) < HALF * len(self.claim.content):
+            return None
+        ours = [word for word in self.claim.content if not word.values and word.stem not in self.wider.stems]
+        theirs = [said for said in self.home.content if said.stem not in self.claim.stems]
+        return next(((word, said) for word in ours for said in theirs if are_opposite(word.stem, said.stem)), None)
+
+    def _opposed_before(self) -> list[tuple[Token, Token]]:
+        """The same, of words that stand each before the same word: higher rates, lower rates."""
+        ours, theirs = self.claim.content, self.home.content
+        before = {word: last for last, word in pairwise(theirs)}
+        found = [
+            (last, before[self.partner[word]])
+            for last, word in pairwise(ours)
+            if last not in self.partner and self.partner.get(word) in before
+        ]
+        return [(word, said) for word, said in found if are_opposite(word.stem, said.stem) and said not in self.claimed]
+
+
+_BRACKETS = regex.compile(r"\s?\([^()]{1,300}\)")
+_LIMITING = regex.compile(
+    r"\b(?:except|only|excluding|if|unless|until|provided|mice|rats|animals|not (?:in|for|when|with|if|on|under|among)|"
+    r"in|among|under|for|nur|außer|wenn|sauf|salvo|excepto|tranne|behalve)\b",
+    regex.IGNORECASE,
+)
+
+
+def _without_asides(sentence: str, claim: Reading) -> str:
+    """Without brackets of which the claim has nothing, where they do not limit what is said."""
+
+    def strip(match: regex.Match[str]) -> str:
+        inside = read(match.group())
+        is_used = any(word.stem in claim.stems for word in inside.content)
+        return match.group() if is_used or _LIMITING.search(match.group()) else ""
+
+    return _BRACKETS.sub(strip, sentence)
+
+
+def _squeeze(text: str) -> str:
+    return " ".join(text.casefold().split()).rstrip(".! ")
+
+
+Rule = Callable[[Comparison], Iterator[Veto]]
+
+_MONTHS = frozenset(MONTHS)
+_WEEKDAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday".split())
+
+
+def calendar_of(token: Token) -> frozenset[str]:
+    """The months or the weekdays, whichever the word is one of; else nothing."""
+    if token.kind is not Kind.NAME:
+        return frozenset()
+    return _MONTHS if token.stem in _MONTHS else _WEEKDAYS if token.stem in _WEEKDAYS else frozenset()
+
+
+def is_year_token(number: Token) -> bool:
+    return number.value is not None and is_year(number.text, number.value)
+
+
+MIN_SPELLING = 0.93  # Jaro–Winkler; Tchaikovsky and Tschaikowsky, not Hansen and Hanson
+MIN_FUZZY_CHARS = 6
+MIN_STEM_CHARS = 5  # Milan and Milanese
+
+
+def has_name(name: Token, reading: Reading) -> bool:
+    """Whether the text has the name: as it is, in another form (French, France), spelling, or as initials."""
+    if reading.match(name):
+        return True
+    lower = name.text.lower()
+    if name.text.isupper() and 2 <= len(name.text) <= 6 and lower in reading.initials:
+        return True
+    if len(lower) >= MIN_STEM_CHARS and any(other.text.lower().startswith(lower) for other in reading.content):
+        return True
+    return len(lower) >= MIN_FUZZY_CHARS and any(
+        len(other.text) >= MIN_FUZZY_CHARS
+        and lower[:2] == other.text[:2].lower()
+        and (lower[:5] == other.text[:5].lower() or JaroWinkler.similarity(lower, other.text.lower()) >= MIN_SPELLING)
+        for other in reading.names
+    )
+
+
+def is_plural(word: Token) -> bool:
+    return word.text.endswith("s") and not word.text.endswith("ss")

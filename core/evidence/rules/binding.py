@@ -1,0 +1,231 @@
+"""Vetoes on how the words of a claim hang together: what is said of whom, and what no word of the source stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby, takewhile
+
+import regex
+
+from core.evidence.rules.alignment import Comparison, Force, Rule, Veto, calendar_of, has_name, is_plural, is_year_token
+from core.evidence.rules.opposites import kinds, senses
+from core.evidence.rules.quantities import dimension_of
+from core.evidence.rules.words import Kind, Reading, Token, is_irregular_past, listed, read
+from core.evidence.verbatim import points_back, subject_of
+from core.text.language import KNOWN
+from core.text.numbers import unit_of
+
+MIN_STRANGE = 0.2  # share of the claim's content words that the source has no word for
+MIN_LAST = 2  # plain words at the claim's end that are all strange: a predicate that was made up
+MIN_PREFIX = 5  # letters that words of one origin share
+
+
+def check_invention(pair: Comparison) -> Iterator[Veto]:
+    """A claim that ends in words for which the source has none of the same meaning, kind or origin."""
+    if pair.is_translated or pair.language not in KNOWN:
+        return
+    plain = [word for word in pair.claim.content if _is_plain(word)]
+    last = list(takewhile(lambda word: not _has_counterpart(pair, word), reversed(plain)))
+    is_known = any(pair.wider.match(word) for word in pair.claim.content if word not in last)  # else free wording
+    if is_known and len(last) >= MIN_LAST and len(last) >= MIN_STRANGE * len(pair.claim.content):
+        yield Veto("invention", Force.DOUBTS, f'the source has no word for "{last[1].text} … {last[0].text}"')
+
+
+def _is_plain(word: Token) -> bool:
+    lower = word.text.lower()
+    is_said_of_anything = len(lower) < 3 or lower in listed("generic") or unit_of(lower) is not None
+    return word.kind is Kind.WORD and not word.values and not is_said_of_anything
+
+
+def _has_counterpart(pair: Comparison, word: Token) -> bool:
+    if pair.wider.match(word) or any(token.text.lower() == word.text.lower() for token in pair.wider.tokens):
+        return True
+    if len(word.stem) >= MIN_PREFIX and any(stem.startswith(word.stem[:MIN_PREFIX]) for stem in pair.wider.stems):
+        return True
+    own = senses(word.stem)
+    wide, near, above = pair.meant
+    return bool(own & wide or own & above or kinds(word.stem) & near)
+
+
+# What is said of whom
+
+MIN_CONTENT = 4  # content words below which a claim without a verb is a fragment
+_VERB = regex.compile(r"\p{L}{2}ed\b|n['’]t\b|[.!?。]\W*$", regex.IGNORECASE)  # or a stop, as sentences have
+
+
+def check_subject(pair: Comparison) -> Iterator[Veto]:
+    """A claim about "it" or "the company", unless what the answer spoke of last stands in the evidence."""
+    text = pair.claim.text
+    if points_back(text) and not _is_self(pair):
+        before = pair.before if pair.before.content else read(pair.context.partition("\n")[0])  # else what it is about
+        subject = subject_of(before.text)
+        if not subject.content:
+            chained = [word for word in before.names if pair.names(word)]
+            if not chained:
+                yield Veto("subject", Force.DOUBTS, f'who or what "{text.split()[0]}" is, was not said before')
+        elif pair.before.content and not any(pair.names(word) for word in subject.content):
+            yield Veto("subject", Force.DOUBTS, f"the source does not speak of {subject.text}")
+        elif (other := _other_subject(pair, before)) is not None:
+            yield Veto("subject", Force.DOUBTS, f"the source says it of {other.text}")
+    has_verb = _VERB.search(text) or any(_is_finite(token) for token in pair.claim.tokens)
+    if len(pair.claim.content) < MIN_CONTENT and not has_verb:
+        yield Veto("fragment", Force.DOUBTS, "not a whole sentence")
+
+
+def _is_self(pair: Comparison) -> bool:
+    """Whether the claim speaks of "the study" as its source does."""
+    match = _SELF.match(pair.claim.text)
+    return match is not None and match["noun"].lower() in pair.wider.text.lower()
+
+
+_SELF = regex.compile(
+    r"the (?P<noun>study|studies|authors?|researchers?|report|survey|trial|paper)\b", regex.IGNORECASE
+)
+
+
+def _is_finite(token: Token) -> bool:
+    lower = token.text.lower()
+    return lower in _FINITE or is_irregular_past(lower)
+
+
+_FINITE = frozenset(
+    """will shall won't was were had did wasn't weren't hadn't didn't is are has have does do isn't aren't hasn't
+    haven't doesn't don't""".split()
+)
+
+
+def _other_subject(pair: Comparison, before: Reading) -> Token | None:
+    """The name that begins the home, where what was spoken of before is another."""
+    subject = pair.home.units[0] if pair.home.units else ()
+    if not subject or not subject[0].text[0].isupper() or subject[0] in pair.claimed or calendar_of(subject[0]):
+        return None
+    if subject[0].kind is Kind.WORD and is_plural(subject[0]):
+        return None
+    first = min(pair.claimed, key=lambda word: word.start, default=None)
+    opens = not pair.home.text[: subject[0].start].strip()
+    is_subject = first is not None and subject[-1].end <= first.start and opens
+    return subject[0] if is_subject and not any(has_name(word, before) for word in subject) else None
+
+
+def _holders(pair: Comparison) -> list[Token]:
+    """Whom the claim speaks of: the name that it begins with, or those that its "he" stands for; perhaps nobody."""
+    text = pair.claim.text
+    if points_back(text):
+        subject = list(subject_of(pair.before.text).content)
+        if not _PERSON.match(text):
+            return subject
+        opening = [word for word in pair.before.content[:1] if word.text[0].isupper()]
+        return [*opening, *(word for word in pair.before.names if not calendar_of(word))]
+    first = pair.claim.units[0] if pair.claim.units else ()
+    is_name = bool(first) and (first[0].kind is Kind.NAME or first[0].stem in pair.wider.name_stems)
+    is_thing = bool(first) and first[0].stem in pair.wider.stems and points_back(pair.home.text)
+    return list(first) if (is_name or is_thing) and not calendar_of(first[0]) else []
+
+
+_PERSON = regex.compile(r"(?:he|she|his|her|er|sie|il|elle|él|ella|lui|lei|ele|ela|hij|zij)\b", regex.IGNORECASE)
+
+
+def check_list(pair: Comparison) -> Iterator[Veto]:
+    """Of a list of names with a number each, the number of another."""
+    holders = _holders(pair)
+    if not holders or not any(has_name(word, pair.home) for word in holders):
+        return
+    for number in pair.claim.numbers:
+        there = [other for other in pair.home.numbers if other.stem == number.stem]
+        if len(there) == 1 and (owner := _owner(pair.home, there[0], holders)):
+            yield Veto("list", Force.DOUBTS, f"the source says {number.text} of {owner.text}")
+            return
+
+
+def _owner(home: Reading, number: Token, holders: list[Token]) -> Token | None:
+    """The name beside the number in a list where names and such numbers take turns; None if it is a holder's."""
+    kind = (is_year_token(number), dimension_of(home, number))
+    items = [
+        word
+        for word in home.tokens
+        if (word.kind is Kind.NAME and not calendar_of(word))
+        or (word.kind is Kind.NUMBER and (is_year_token(word), dimension_of(home, word)) == kind)
+    ]
+    runs = [list(run) for _, run in groupby(items, key=lambda word: word.kind)]
+    at = next(place for place, run in enumerate(runs) if number in run)
+    if sum(run[0].kind is Kind.NUMBER for run in runs) < 2:
+        return None
+    step = -1 if runs[0][0].kind is Kind.NAME else 1
+    beside = runs[at + step] if 0 <= at + step < len(runs) else []
+    if not beside or any(has_name(word, read(" ".join(one.text for one in beside))) for word in holders):
+        return None
+    others = [word for run in runs if run is not beside for word in run if word.kind is Kind.NAME]
+    return beside[-1] if any(other.stem == word.stem for other in others for word in holders) else None
+
+
+def check_holder(pair: Comparison) -> Iterator[Veto]:
+    """What the source says of somebody else: its sentence does not speak of whom the claim begins with."""
+    holders = _holders(pair)
+    if not holders or pair.is_translated or any(_stands_for(word, pair.home) for word in holders):
+        return
+    rest = [word for word in pair.claim.content if word not in holders]
+    found = sum(pair.home.match(word) > 0 for word in rest)
+    if len(rest) < MIN_REST or found < TOLD * len(rest):
+        return
+    spoken_of = _spoken_of(pair)
+    if spoken_of is None or any(_stands_for(word, spoken_of) for word in holders):
+        return
+    yield Veto("holder", Force.DOUBTS, f"the source does not say it of {holders[-1].text}")
+
+
+def _stands_for(word: Token, reading: Reading) -> bool:
+    """Whether the text speaks of the same, for a common noun also in another word."""
+    own = senses(word.stem) if word.kind is Kind.WORD else frozenset[int]()
+    return has_name(word, reading) or any(own & (senses(stem) | kinds(stem)) for stem in reading.stems if own)
+
+
+MIN_REST = 2  # content words besides the name
+TOLD = 0.7  # share of them that the sentence has, which then says just this
+_REFERRING = regex.compile(
+    r"\b(?:he|she|it|they|his|her|hers|its|their|him|them|who|whose|which|this|these|that|those|both|former|latter|we|our|"
+    r"the (?:\p{Ll}+(?= \p{Ll}+(?:ed|s)\b)|company|firm|group|organi[sz]ation|team|study|man|woman|couple|two|three|"
+    r"duo|pair|band|network|former|latter|stock exchange|city|country|town|school|university|club|party|player|writer|"
+    r"artist|scientist|author))\b",
+    regex.IGNORECASE,
+)
+
+
+def _spoken_of(pair: Comparison) -> Reading | None:
+    """What the source speaks of where the home does not name it: its title, or the sentence before a "they"."""
+    title = pair.context.partition("\n")[0]
+    refers = _REFERRING.search(pair.home.text)
+    if refers is None or any(name.start < refers.start() for name in pair.home.names):
+        return read(title)
+    content = pair.context if pair.sentence in pair.context else pair.passage
+    before = content[: content.find(pair.sentence)][-MAX_BEFORE:]
+    return read(f"{before} {title}") if before.strip() else None
+
+
+MAX_BEFORE = 600  # characters before a sentence among which the one before it stands
+
+
+def check_clause(pair: Comparison) -> Iterator[Veto]:
+    """What another clause of the sentence says of somebody else: "Davis won, while Ward lost"."""
+    holders = _holders(pair)
+    rest = [word for word in pair.claim.content if word not in holders]
+    if not holders or pair.is_translated or not any(has_name(word, pair.home) for word in holders):
+        return
+    clauses = [read(part) for part in _CLAUSES.split(pair.home.text) if part.strip()]
+    if len(clauses) < 2:
+        return
+    found = [sum(clause.match(word) > 0 for word in rest) for clause in clauses]
+    best = max(range(len(clauses)), key=found.__getitem__)
+    clause = clauses[best]
+    first = clause.units[0][0] if clause.units else None
+    if first is None or not first.text[:1].isupper() or calendar_of(first) or pair.claim.match(first):
+        return
+    is_said_there = found[best] >= max(MIN_REST, TOLD * len(rest)) and not any(has_name(one, clause) for one in holders)
+    if is_said_there and not _ANY_BY.search(clause.text):
+        yield Veto("clause", Force.DOUBTS, f"the source says it of {first.text}")
+
+
+_CLAUSES = regex.compile(r";|,? (?:while|whereas|though|although)\b|, (?:and|but) (?=\p{Lu})")
+_ANY_BY = regex.compile(r"\b(?:by|von|par|por|door|da)\b")
+
+
+BINDING_RULES: tuple[Rule, ...] = (check_invention, check_list, check_holder, check_clause)

@@ -1,0 +1,548 @@
+"""Vetoes by small words that one side alone has: denials, hedges, limits, quantifiers, tense, speaker and subject."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from itertools import pairwise
+
+import regex
+
+from core.evidence.rules.alignment import (
+    HALF,
+    MIN_KEPT,
+    Comparison,
+    Force,
+    Rule,
+    Veto,
+    calendar_of,
+    is_plural,
+    is_year_token,
+)
+from core.evidence.rules.quantities import shares
+from core.evidence.rules.words import Kind, Reading, Token, is_irregular_past, read
+from core.evidence.verbatim import find_frame, quotations_in, verify_quote
+from core.text.language import KNOWN, Cue, detect_language, negations
+
+_CONTRAST = regex.compile(
+    r"[;:]|\b(?:but|yet|whereas|while|although|though|however|aber|sondern|während|mais|tandis|pero|sino|mientras|ma|"
+    r"mentre|mas|enquanto|maar|terwijl)\b",
+    regex.IGNORECASE,
+)
+
+
+def check_language(pair: Comparison) -> Iterator[Veto]:
+    """Outside the known languages nobody here knows what denies; a denial in one language alone is doubted."""
+    if pair.language not in KNOWN:
+        yield Veto("language", Force.DOUBTS, "its language is not one whose denials are known")
+    elif pair.is_translated:
+        there = detect_language(pair.home.text)
+        ours, theirs = denials(pair.claim, pair.language), denials(pair.home, there)
+        if len(pair.home.content) > LONGER * len(pair.claim.content):
+            theirs = []  # it may deny something else
+        for cue in (Cue.HEDGE, Cue.CONDITION):
+            kept = any(kind.first(pair.language, pair.claim.text) for kind in _KINDRED[cue])
+            said = cue.first(there, pair.home.text[:LEADING])
+            if not kept and there in KNOWN and said and said.lower() not in _TEMPORAL:
+                yield Veto(cue.value, Force.DOUBTS, f'the source says "{said}"')
+                return
+        is_new = ours and not theirs and not any(_is_negative(token, there) for token in pair.home.tokens)
+        if there in KNOWN and (is_new or (theirs and not ours)):
+            yield Veto("negation", Force.DOUBTS, f"the source {'denies something' if theirs else 'denies nothing'}")
+
+
+LONGER = 1.6  # times the claim's content words; a longer sentence in another language says more than the claim
+_TEMPORAL = frozenset("until bis hasta jusqu'à até tot fino could".split())  # in another language perhaps no condition
+LEADING = 60  # characters of a sentence in another language, which a condition there governs
+REACH = 3  # content words after a negation that it may deny
+_FAILING = regex.compile(
+    r"fail(?:s|ed|ing)?|lack(?:s|ed|ing)?|absen(?:t|ce)|unable|never|nowhere|zero", regex.IGNORECASE
+)
+_NO_DENIAL = frozenset(
+    "only just least doubt merely simply than nur allein lediglich seulement sólo solo "
+    "solamente apenas soltanto somente alleen slechts".split()
+)  # behind a negation these make it another thing: not only, no later than, no doubt
+_NEGATIVE = regex.compile(
+    r"(?:refus|reject|den[iy]|declin|los[est]|miss|stop|prevent|avoid|except|exclu|despite|instead|only|few|littl|rare|end|"
+    r"ceas|cancel|drop|ban|forbid|prohibit|unlike|although|but|remov|withdr|leav|fall|un(?!d|i)|dis|non|im(?=p)|ir(?=r)|"
+    r"il(?=l)|in(?=a|e|o|u|h|l))\p{L}*"
+)  # a source may say with one of these what a claim says with "not"
+
+
+def _check_negation(pair: Comparison) -> Iterator[Veto]:
+    """A negation on one side only, of a word that both sides have; two make none."""
+    ours, theirs = denials(pair.claim, pair.language), denials(pair.home, pair.language)
+    for is_answer in (_is_same_denial, _overlaps):
+        for scope in list(ours):
+            answer = next((other for other in theirs if is_answer(pair, scope, other)), None)
+            if answer is not None:
+                ours.remove(scope)
+                theirs.remove(answer)
+    is_whole = len(pair.claimed) >= MIN_KEPT and all(word in pair.claimed for word in pair.home.content)
+    is_near = pair.is_mostly or is_whole
+    added = [scope for scope in ours if any(word in pair.partner for word in scope)]
+    is_foreign = pair.language != "en"  # where a negation may stand far from what it denies
+    dropped = [
+        scope
+        for scope in theirs
+        if any(word in pair.claimed or (is_foreign and pair.claim.match(word)) for word in scope)
+    ]
+    if (len(added) + len(dropped)) % 2 == 0:
+        if ours and not theirs and not any(_is_negative(token, pair.language) for token in pair.wider.tokens):
+            yield Veto("negation", Force.DOUBTS, f'the source denies nothing, the claim "{ours[0][0].text}"')
+        return
+    said_so = [match.group() for match in _REVERSED.finditer(pair.claim.text)]
+    if (
+        not is_near
+        or len(pair.opposed) % 2
+        or (dropped and any(one[:5].lower() not in pair.home.text.lower() for one in said_so))
+        or (
+            added
+            and any(
+                token.is_content and _is_negative(token, pair.language)
+                for token in _around(pair, added[0])
+                if token not in pair.claimed
+            )
+        )
+    ):
+        return
+    certain = not _CONTRAST.search(pair.home.text) and len(pair.home.content) <= 2 * len(pair.claim.content)
+    denying = [word for word in pair.missing if pair.in_place_of(word, lambda other: is_denying(other, pair.language))]
+    denying += [word for word in pair.missing if is_denying(word, pair.language)]
+    force = pair.force(denying) if certain else Force.DOUBTS
+    if added:
+        yield Veto("negation", force, f'the source does not deny "{added[0][0].text}"')
+    else:
+        yield Veto("negation", force, f'the source denies "{dropped[0][0].text}"')
+
+
+_REVERSED = regex.compile(
+    r"\b(?:out of|keeps? (?:\p{L}+ ){1,4}from|prevent\w*|avoid\w*|stop\w*|ceas\w*|without|refus\w*|reject\w*|"
+    r"only|un\p{Ll}{4,}|dis\p{Ll}{4,})\b",
+    regex.IGNORECASE,
+)  # by which a claim may deny what its source denies with "not"
+
+
+def _around(pair: Comparison, scope: list[Token]) -> list[Token]:
+    """The home's words about the place of what the claim denies."""
+    places = [pair.home.positions[pair.partner[word]] for word in scope if word in pair.partner]
+    return list(pair.home.tokens[max(0, min(places) - NEGATIVE_REACH) : max(places) + NEGATIVE_REACH])
+
+
+NEGATIVE_REACH = 9  # tokens
+
+
+def denials(reading: Reading, language: str) -> list[list[Token]]:
+    """For each negation the content words it may deny, nearest first; in English two in a row cancel out.
+
+    English denies what follows; elsewhere the negation may stand behind the verb, and two may be one.
+    """
+    scopes: list[list[Token]] = []
+    tokens = reading.tokens
+    last = -9
+    for at in range(len(tokens)):
+        if not _is_cue(reading, at, language):
+            continue
+        after = [word for word in tokens[at + 1 : at + 9] if word.is_content and not is_denying(word, language)][:REACH]
+        if language == "en":
+            if scopes and at - last <= 2:
+                scopes.pop()
+            else:
+                scopes.append(after or [word for word in tokens[:at] if word.is_content][-1:])
+        elif at - last > 4:
+            around = [word for word in tokens[:at] if word.is_content][-REACH:][::-1]
+            scopes.append([word for pair in zip(around, after, strict=False) for word in pair] or around or after)
+        last = at
+    return [scope for scope in scopes if scope]
+
+
+def _is_cue(reading: Reading, at: int, language: str) -> bool:
+    if not is_denying(reading.tokens[at], language):
+        return False
+    if any(token.text.lower() == "than" for token in reading.tokens[max(0, at - 5) : at]):
+        return False  # of those it is compared with
+    following = [token.text.lower() for token in reading.tokens[at + 1 : at + 10]]
+    is_limit = any(one in _BOUNDS and then == "than" for one, then in pairwise(following))  # none is larger than 3
+    is_number = following[:1] and following[0].isdigit() and reading.tokens[at].text.lower() == "no"  # No. 5
+    return not (is_limit or is_number or (following[:1] and following[0] in _NO_DENIAL))
+
+
+_BOUNDS = frozenset("later less fewer more sooner longer earlier larger higher greater older smaller lower".split())
+
+
+def is_denying(token: Token, language: str) -> bool:
+    """Whether the word denies; in English also by itself or by its meaning: isn't, lacks, unable."""
+    lower = token.text.lower().replace("’", "'")
+    if lower in negations(language) or (language == "fr" and lower.startswith("n'")):
+        return True
+    return language == "en" and (lower.endswith("n't") or _FAILING.fullmatch(lower) is not None)
+
+
+def _is_negative(token: Token, language: str) -> bool:
+    return is_denying(token, language) or _NEGATIVE.fullmatch(token.text.lower()) is not None
+
+
+def _is_same_denial(pair: Comparison, ours: list[Token], theirs: list[Token]) -> bool:
+    return pair.partner.get(ours[0]) == theirs[0]
+
+
+def _overlaps(pair: Comparison, ours: list[Token], theirs: list[Token]) -> bool:
+    said = {pair.partner.get(word) for word in ours}
+    return any(word in said for word in theirs) or (
+        not any(said - {None}) and bool({w.stem for w in ours} & {w.stem for w in theirs})
+    )
+
+
+# What the source limits, doubts or ascribes to somebody
+
+_KINDRED = {
+    Cue.HEDGE: (Cue.HEDGE, Cue.SAID),
+    Cue.SAID: (Cue.SAID, Cue.HEDGE, Cue.DENIED),
+    Cue.DENIED: (Cue.DENIED,),
+    Cue.ONLY: (Cue.ONLY,),
+    Cue.CONDITION: (Cue.CONDITION, Cue.HEDGE, Cue.LIMIT),
+    Cue.LIMIT: (Cue.LIMIT,),
+}  # a cue of the source is kept by any of these in the claim
+_TELLING = regex.compile(
+    r"\b(?:said|says?|stated?|states|reported?|reports|told|when|where|once|impl\w+|indicat\w+|shows?|showed|found)\b",
+    regex.IGNORECASE,
+)
+
+
+def _check_limits(pair: Comparison) -> Iterator[Veto]:
+    """A word by which the source limits, denies or ascribes what the claim repeats without it."""
+    if pair.alignment.matched < HALF:
+        return
+    for cue, kin in _KINDRED.items():
+        if any(kind.first(pair.language, pair.claim.text) for kind in kin):
+            continue
+        if cue is Cue.DENIED and denials(pair.claim, pair.language):
+            continue
+        if cue in (Cue.SAID, Cue.CONDITION) and _TELLING.search(pair.claim.text):
+            continue
+        for match in cue.find(pair.language, pair.home.text):
+            if cue is Cue.HEDGE and _COMPARED.search(pair.home.text, 0, match.end()):
+                continue  # more likely, among likely voters
+            if _bears(pair, cue, match.span()):
+                force = (
+                    pair.force([]) if cue is Cue.DENIED and pair.language == "en" and pair.is_close else Force.DOUBTS
+                )
+                yield Veto(cue.value, force, f'the source says "{match.group()}"')
+                break
+
+
+_COMPARED = regex.compile(r"\b(?:more|less|most|least|equally|as|among|of) likely$", regex.IGNORECASE)
+_IS = regex.compile(
+    r"\W*(?:(?:he|she|they|it|the \p{L}+|\p{Lu}\p{L}+)\W+)?(?:(?:is|are|was|were|ist|sind|war|est|sont|es|son|è|é)\W+)?"
+    r"(?:(?:an?|the|just|only|ein|une?|una|uma?)\W+)?"
+)  # what may stand between a sentence and the word that denies it: "… is a myth", "…, the mayor denied"
+
+
+def _bears(pair: Comparison, cue: Cue, span: tuple[int, int]) -> bool:
+    before = pair.home.text[: span[0]].lower().split()[-1:]
+    is_small = pair.home.text[: span[1]].lower().endswith("only") and _is_before_number(pair.home, span[1])
+    if cue is Cue.ONLY and (negations(pair.language).intersection(before) or is_small):
+        return False  # not only; only 3
+    if not pair.claimed or any(span[0] <= word.start < span[1] for word in pair.claimed):
+        return False
+    if cue in (Cue.SAID, Cue.DENIED):
+        last = max(word.end for word in pair.claimed)
+        is_behind = pair.is_close and last <= span[0] and _IS.fullmatch(pair.home.text, last, span[0]) is not None
+        return pair.governs(span[1]) or is_behind
+    if cue is Cue.LIMIT and any(word in pair.claimed for word in pair.home.content if 0 <= word.start - span[1] <= 2):
+        return False  # said of the same, with another small word
+    if cue is Cue.CONDITION or cue is Cue.LIMIT:
+        return pair.is_close and pair.has_near(span, back=2, ahead=2)
+    return pair.has_near(span)
+
+
+def _check_added_cues(pair: Comparison) -> Iterator[Veto]:
+    """A claim that denies or limits what its source does not."""
+    for cue in (Cue.DENIED, Cue.ONLY):
+        word = cue.first(pair.language, pair.claim.text)
+        if not word or cue.first(pair.language, pair.wider.text) or denials(pair.home, pair.language):
+            continue
+        if not any(pair.wider.match(token) for token in read(word).content):
+            yield Veto(cue.value, Force.DOUBTS, f'the source does not say "{word}"')
+
+
+def _check_dropped_phrases(pair: Comparison) -> Iterator[Veto]:
+    """A copy of the sentence that leaves out for whom or under what it holds."""
+    if not pair.differs_only_in([]):
+        return
+    for word in pair.alignment.spare:
+        lead = pair.home.lead(word)
+        if word.kind is not Kind.WORD or not lead or lead[-1] not in _PREPOSITIONS:
+            continue
+        before = [other for other in pair.home.content if other.end <= word.start]
+        is_held = not before or before[-1] in pair.claimed
+        if is_held and (lead[-1] not in ("in", "for", "on") or is_plural(word)):
+            yield Veto("limit", Force.DOUBTS, f'the source says "{lead[-1]} … {word.text}"')
+            return
+
+
+_PREPOSITIONS = frozenset("among amongst under within without until for in during on".split())
+
+
+_RANK = {Cue.SOME: 1, Cue.MOST: 2, Cue.ALL: 3}
+
+
+def _check_dropped_lead(pair: Comparison) -> Iterator[Veto]:
+    """What the source says of a case that it names first: "With low rent, …", told of all."""
+    first = min((word.start for word in pair.claimed), default=0)
+    lead = pair.home.text[:first]
+    match = _LEAD.match(lead)
+    if match is None or not pair.is_close:
+        return
+    words = [word for word in pair.home.content if match.start("one") <= word.start < match.end()]
+    if any(word.kind is Kind.WORD for word in words) and not any(pair.claim.match(word) for word in words):
+        yield Veto("limit", Force.DOUBTS, f'the source says "{match["one"]}"')
+
+
+_LEAD = regex.compile(
+    r"(?:[^,]{0,20}\b(?:instance|example|however|thus|therefore),? )?"
+    r"(?P<one>(?:with(?:in|out)?|among|under|for|given|at) (?!instance|example)[^,.;]{3,60})",
+    regex.IGNORECASE,
+)
+
+
+def _check_quantifiers(pair: Comparison) -> Iterator[Veto]:
+    """A claim of more than the source says: a quantifier that is stronger there, or left out."""
+    if pair.alignment.matched < HALF:
+        return
+    ours, theirs = _ranks(pair, pair.claim), _ranks(pair, pair.home)
+    highest = max((rank for _, _, rank in _ranks(pair, pair.wider)), default=0) if ours else 0
+    for written, span, rank in ours:
+        word = next((other for other in pair.claim.content if other.start >= span[1] and other in pair.partner), None)
+        said = pair.partner[word].start if word else 0
+        there = [other for _, at, other in theirs if 0 <= said - at[0] <= _QUANTIFIER_REACH] or [highest * (not theirs)]
+        is_said = any(other.lower() == written.lower() and its >= rank for other, _, its in theirs)
+        is_said = is_said or (rank == 2 and any(share.points > 50 for share in shares(pair.wider)))
+        is_said = is_said or any(cue.first(pair.language, pair.claim.text[span[1] :]) for cue in (Cue.ABOVE, Cue.BELOW))
+        if rank >= 2 and rank > max(there) and not is_said:
+            yield Veto("quantifiers", Force.DOUBTS, f'the source does not say "{written}"')
+            return
+    if ours:
+        return
+    for written, span, rank in theirs:
+        word = next((other for other in pair.home.content if other.start >= span[1]), None)
+        if rank <= 2 and word in pair.claimed and not _is_counted(pair.claim, pair.claimed[word]):
+            yield Veto("quantifiers", Force.DOUBTS, f'the source says "{written}"')
+            return
+
+
+_QUANTIFIER_REACH = 30  # characters before a word in which a quantifier bears on it
+
+
+def _ranks(pair: Comparison, reading: Reading) -> list[tuple[str, tuple[int, int], int]]:
+    return sorted(
+        (
+            (match.group(), match.span(), 2 if reading.text.startswith(" but ", match.end()) else rank)  # all but one
+            for cue, rank in _RANK.items()
+            for match in cue.find(pair.language, reading.text)
+            if not _is_before_number(reading, match.end())
+            or (rank == _RANK[Cue.ALL] and _is_spelled(reading, match.end()))
+        ),
+        key=lambda found: found[1],
+    )
+
+
+def _is_before_number(reading: Reading, end: int) -> bool:
+    """Whether the next word is a number: "nearly six" and "only 25 %" limit the number alone."""
+    at = bisect_left(reading.tokens, end, key=lambda token: token.start)
+    is_number = at < len(reading.tokens) and reading.tokens[at].kind is Kind.NUMBER
+    return is_number and "(" not in reading.text[end : reading.tokens[at].start]
+
+
+def _is_spelled(reading: Reading, end: int) -> bool:
+    return not reading.text[end:].lstrip()[:1].isdigit()
+
+
+def _is_counted(reading: Reading, word: Token) -> bool:
+    at = reading.positions[word]
+    return any(other.value is not None for other in reading.tokens[max(0, at - 5) : at])
+
+
+_FUTURE = frozenset("will shall won't".split())
+_PAST = frozenset("was were had did wasn't weren't hadn't didn't".split())
+_PRESENT = frozenset("is are has have does do isn't aren't hasn't haven't doesn't don't".split())
+_NOW = frozenset("is are isn't aren't".split())  # "has been" may be told of what "was"
+_PLANS = frozenset("will shall won't would plan plans planned expect expects expected going due".split())
+_AUXILIARY_REACH = 5  # tokens before a verb among which its auxiliary stands
+
+
+def _check_tense(pair: Comparison) -> Iterator[Veto]:
+    """What was is not what is, nor what will be: a word that both have, in another time there."""
+    if pair.alignment.matched < HALF:
+        return
+    for word, said in pair.partner.items():
+        if word.stem != said.stem:
+            continue
+        ours, theirs = _auxiliaries(pair.claim, word), _auxiliaries(pair.home, said)
+        if (ours & _FUTURE and not theirs & _PLANS) or (theirs & _FUTURE and not ours & _PLANS):
+            does = "does not say" if ours & _FUTURE else "says"
+            yield Veto("tense", Force.DOUBTS, f'the source {does} "will"')
+            return
+        is_past_now = ours & _NOW and not ours & _PAST and theirs & _PAST
+        if is_past_now or (_ends_in_s(word, ours) and _is_past_form(said, theirs)):
+            yield Veto("tense", Force.DOUBTS, f'the source has "{word.text}" in the past')
+            return
+
+
+def _auxiliaries(reading: Reading, word: Token) -> frozenset[str]:
+    """The small words directly before it."""
+    at = reading.positions[word]
+    found: list[str] = []
+    for token in reversed(reading.tokens[max(0, at - _AUXILIARY_REACH) : at]):
+        if token.is_content and not token.text.lower().endswith("ly"):
+            break
+        found.append(token.text.lower())
+    return frozenset(found)
+
+
+def _ends_in_s(word: Token, auxiliaries: frozenset[str]) -> bool:
+    return word.text.islower() and word.text.endswith("s") and not auxiliaries
+
+
+def _is_past_form(word: Token, auxiliaries: frozenset[str]) -> bool:
+    lower = word.text.lower()
+    return not auxiliaries & (_PRESENT | _PLANS) and (lower.endswith("ed") or is_irregular_past(lower))
+
+
+# Who speaks, who is spoken of, and what stands around the sentence
+
+
+def _check_quotations(pair: Comparison) -> Iterator[Veto]:
+    """Words in quotation marks that the source does not have letter by letter."""
+    for quotation in quotations_in(pair.claim.text):
+        is_title = all(not word.text[0].islower() for word in read(quotation).content)  # its names are names
+        if not is_title and verify_quote(quotation, pair.wider.text) is None:
+            yield Veto("quotations", Force.DOUBTS, f'the source does not have the words "{quotation}"')
+
+
+_SPOKEN = regex.compile(
+    r'["“„](?P<words>[^"“”]{20,600})["”“],?\s*(?:[\p{L}.]+\s){0,3}(?:said|says|argued|told|wrote|warned|added|explained)\b'
+    r'|\b(?:said|says|argued|told|wrote|warned|added|explained)\b[^"“.]{0,30}["“](?P<others>[^"“”]{20,600})["”]'
+)
+
+
+def _check_spoken(pair: Comparison) -> Iterator[Veto]:
+    """What the source has somebody say in quotation marks, told as a fact."""
+    if _TELLING.search(pair.claim.text) or Cue.SAID.first(pair.language, pair.claim.text) or '"' in pair.claim.text:
+        return
+    for match in _SPOKEN.finditer(pair.home.text):
+        start, end = match.span("words" if match["words"] else "others")
+        inside = sum(start <= word.start < end for word in pair.claimed)
+        if pair.is_close and inside > len(pair.claimed) / 2:
+            yield Veto("said", Force.DOUBTS, "in the source somebody says it")
+            return
+
+
+def _check_frame(pair: Comparison) -> Iterator[Veto]:
+    """What stands around the sentence in the source and makes it another's, a question or a mistake."""
+    content = pair.context if pair.sentence in pair.context else pair.passage
+    at = content.find(pair.sentence)
+    if pair.is_close and at >= 0 and (frame := find_frame(content, at, at + len(pair.sentence), pair.claim.text)):
+        yield Veto("frame", Force.DOUBTS, frame)
+
+
+_CAUSAL = frozenset("because therefore thus hence".split())
+_CAUSES = frozenset("because so therefore thus hence thereby as since due owing cause reason".split())
+MAX_ADDED = 2  # content words that a copy may add before it says something of its own
+
+
+def _check_additions(pair: Comparison) -> Iterator[Veto]:
+    """A copy of the sentence that goes on to say more, or gives a cause that the source does not."""
+    cause = next((token for token in pair.claim.tokens if token.text.lower() in _CAUSAL), None)
+    if cause is not None and not any(word.stem in _CAUSES for word in pair.wider.tokens):
+        yield Veto("additions", Force.DOUBTS, f'the source does not say "{cause.text}"')
+    for gap in pair.alignment.gaps:
+        is_end = gap.after and not gap.before and pair.is_mostly
+        strange = [word for word in gap.claimed if not pair.wider.match(word)] if is_end else []
+        if len(strange) >= MAX_ADDED and is_end and pair.differs_only_in(gap.claimed):
+            yield Veto("additions", Force.DOUBTS, f'the source does not say "{strange[0].text}"')
+            return
+
+
+def _check_mixture(pair: Comparison) -> Iterator[Veto]:
+    """Words of two clauses put together: between neighbours of the claim the source names a rival of one of them."""
+    if not pair.differs_only_in([]):
+        return
+    kinds = {_rival_kind(word) for word in pair.claim.content} - {""}
+    places = _nearest_places(pair)
+    for left, right in pairwise(places):
+        skipped = [word for word in pair.home.content if left.end <= word.start and word.end <= right.start]
+        rivals = [word for word in skipped if _rival_kind(word) in kinds and not pair.claim.match(word)]
+        rivals = [word for word in rivals if word.kind is not Kind.NUMBER or not _is_day(pair.home, word)]
+        between = pair.home.text[left.end : right.start]
+        if rivals and not _ASIDE.fullmatch(between) and _CLAUSE.search(between[: skipped[-1].start - left.end]):
+            yield Veto("mixture", Force.DOUBTS, f'the source says "{right.text}" after {rivals[0].text}')
+            return
+
+
+def _nearest_places(pair: Comparison) -> list[Token]:
+    """Where the home has the claim's words; of the same word twice, the place nearer its neighbours."""
+    places = sorted(pair.claimed, key=lambda word: word.start)
+    for at, place in enumerate(places):
+        first = places[at - 1].end if at else 0
+        last = places[at + 1].start if at + 1 < len(places) else len(pair.home.text)
+        same = [
+            word for word in pair.home.content if word.stem == place.stem and first <= word.start and word.end <= last
+        ]
+        if same:
+            places[at] = same[0] if at else same[-1]
+    return places
+
+
+_CLAUSE = regex.compile(
+    r"[;:]|,(?!\d)|\b(?:and|but|yet|whereas|while|although|though|than|versus|vs|to|then|und|et|y|e|en)\b"
+)
+_ASIDE = regex.compile(
+    r"\s*(?:\([^()]*\)|\[[^\[\]]*\]|,(?:(?!\b(?:and|but|whereas|while)\b)[^,;])*,|,\s(?:an?|the|\S+['’]s|\p{L}+ed|known|born)\s[^,;]{1,80},|[–—][^–—;]*[–—])\s*(?:\p{L}+\s+){0,3}"
+)
+
+
+def _is_day(reading: Reading, number: Token) -> bool:
+    at = reading.positions[number]
+    return any(calendar_of(token) for token in reading.tokens[max(0, at - 1) : at + 2])
+
+
+def _rival_kind(word: Token) -> str:
+    """What it may stand in the place of: a name, a year or a count; "" for a plain word."""
+    if word.kind is Kind.NUMBER:
+        return "year" if is_year_token(word) else "count"
+    return "name" if word.kind is Kind.NAME and not calendar_of(word) else ""
+
+
+def _check_replaced_word(pair: Comparison) -> Iterator[Veto]:
+    """Where no opposites are known: a copy of the sentence with another word in one's place."""
+    if pair.language == "en":
+        return
+    for gap in pair.alignment.gaps:
+        said = [word for word in gap.said if word.kind is Kind.WORD]
+        if (
+            said
+            and gap.claimed[0].kind is Kind.WORD
+            and len(gap.claimed) <= MAX_ADDED
+            and pair.differs_only_in(gap.claimed)
+        ):
+            yield Veto("wording", Force.DOUBTS, f'the source says "{said[0].text}", not "{gap.claimed[0].text}"')
+            return
+
+
+def _in_english(*rules: Rule) -> Rule:
+    """Rules whose words are English alone."""
+
+    def check(pair: Comparison) -> Iterator[Veto]:
+        return (veto for rule in rules if pair.language == "en" for veto in rule(pair))
+
+    return check
+
+
+AROUND_RULES: tuple[Rule, ...] = (check_language, _check_frame)  # all that can be said of a copy
+LIMIT_RULES: tuple[Rule, ...] = (
+    _check_negation, _check_limits, _check_added_cues, _check_quantifiers, _check_quotations, _check_mixture,
+    _check_replaced_word,
+    _in_english(_check_dropped_phrases, _check_dropped_lead),
+    _in_english(_check_tense, _check_spoken, _check_additions),
+)  # fmt: skip

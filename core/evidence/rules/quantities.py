@@ -1,0 +1,237 @@
+"""What the numbers of a text amount to: measures with units, shares of a whole, and when two of them are the same.
+
+Five milligrams are not five grams; "a third", "33 %" and "40 of 120" are one share.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations
+
+import regex
+
+from core.evidence.rules.words import JOINTS, Kind, Reading, Token
+from core.text.numbers import MONTHS, is_year, numerals, unit_of
+
+CONVERTED = 0.02  # share by which a measure in another unit may differ, as conversions are rounded
+SHARE_POINTS = 0.6  # percentage points by which a percentage may be a rounded share
+FRACTION_POINTS = 2.5  # the same where it is said as a fraction or "about"
+ABOUT = 0.1  # share by which a number said to be about may differ
+_PARTS = {"half": 2} | {word: by for word, by in numerals("en").parts.items() if by <= 10}
+_SMALL = {word: value for value, word in enumerate("zero one two three four five six seven eight nine ten".split())}
+_COUNT = r"(?P<{}>\p{{Nd}}+(?:,\p{{Nd}}{{3}})*|" + "|".join(_SMALL) + r"|an?)"
+_FRACTION = regex.compile(
+    rf"\b(?:{_COUNT.format('top')}[ -])?(?P<part>{'|'.join(_PARTS)})s?\b(?! (?:century|time|day|place|edition|season))"
+    rf"|\b{_COUNT.format('some')} (?:(?:out )?of|in)(?: (?:the|every|all|its|their))* {_COUNT.format('whole')}\b"
+    r"|(?<![\p{Nd}/])(?P<above>\p{Nd}{1,2})/(?P<below>\p{Nd}{1,2})(?![\p{Nd}/])",
+    regex.IGNORECASE,
+)
+_ABOUT = regex.compile(
+    r"\b(?:about|around|roughly|approximately|approx\.?|nearly|almost|some|circa|ca\.?|close to|just (?:over|under)|"
+    r"etwa|rund|ungefähr|environ|cerca de|unos|circa|aproximadamente|ongeveer)\s+(?:the |a )?$",
+    regex.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Measure:
+    """`amount` in the base unit of its `dimension`."""
+
+    dimension: str
+    amount: float
+    unit: str
+
+    def same_as(self, other: Measure | None) -> bool:
+        """Equal; nearly so in another unit."""
+        if other is None or self.dimension != other.dimension:
+            return False
+        is_converted = self.unit.lower().rstrip("s") != other.unit.lower().rstrip("s")
+        return abs(self.amount - other.amount) <= (CONVERTED if is_converted else 1e-9) * abs(self.amount)
+
+
+@dataclass(frozen=True)
+class Share:
+    """`points` of a hundred, said in `text[start:end]`."""
+
+    points: float
+    start: int
+    end: int
+    is_fraction: bool
+
+
+def measure(reading: Reading, number: Token) -> Measure | None:
+    """The number with the unit beside it, a part in words as a share; None where it has none that is known."""
+    position = reading.positions[number]
+    after = reading.tokens[position + 1] if position + 1 < len(reading.tokens) else None
+    before = reading.tokens[position - 1] if position else None
+    if number.value is None:
+        return None
+    is_word = after is not None and (
+        after.kind is not Kind.FUNCTION or len(after.text) == 1
+    )  # "an" is a year in French
+    is_near = after is not None and is_word and reading.text[number.end : after.start] in JOINTS
+    if after is not None and is_near and (unit := unit_of(after.text)):
+        return Measure(unit[0], number.value * unit[1], after.text)
+    is_sign = before is not None and before.kind is Kind.SIGN and before.end == number.start
+    if before is not None and is_sign and (unit := unit_of(before.text)):
+        return Measure(unit[0], number.value * unit[1], before.text)
+    if not is_part(number):
+        return None
+    part = _PART_OF.match(reading.text, number.end)  # three quarters of a mile
+    unit = unit_of(part["unit"]) if part else None
+    if part and unit:
+        return Measure(unit[0], number.value * unit[1], part["unit"])
+    return Measure("share", 100 * number.value, "")
+
+
+def dimension_of(reading: Reading, number: Token) -> str:
+    """What the number measures, "" where that is not known."""
+    measured = measure(reading, number)
+    return measured.dimension if measured else ""
+
+
+_PART_OF = regex.compile(r" (?:of )?an? (?P<unit>\p{L}+)")
+
+
+def is_part(number: Token) -> bool:
+    """Whether it is a part in words: half of, two thirds, la mitad."""
+    return number.text[0].isalpha() and 0 < (number.value or 0.0) < 1
+
+
+@lru_cache(maxsize=256)
+def shares(reading: Reading) -> tuple[Share, ...]:
+    """Percentages, fractions and counts of a whole."""
+    measured = [(number, measure(reading, number)) for number in reading.numbers]
+    found = [
+        Share(share.amount, number.start, number.end, is_part(number))
+        for number, share in measured
+        if share and share.dimension == "share"
+    ]
+    for match in _FRACTION.finditer(reading.text):
+        some, whole = _fraction(match)
+        if 0 < some <= whole:
+            is_fraction = match["part"] is not None or match["whole"] in _SMALL
+            found.append(Share(100 * some / whole, *match.span(), is_fraction))
+    return tuple(found)
+
+
+def _fraction(match: regex.Match[str]) -> tuple[float, float]:
+    if match["part"]:
+        return _count(match["top"] or "a"), _PARTS[match["part"].lower()]
+    return (
+        (_count(match["some"]), _count(match["whole"]))
+        if match["some"]
+        else (float(match["above"]), float(match["below"]))
+    )
+
+
+def _count(written: str) -> float:
+    lower = written.lower().replace(",", "")
+    return float(lower) if lower.isdigit() else float(_SMALL.get(lower, 1))
+
+
+def has_number(claim: Reading, number: Token, reading: Reading) -> bool:
+    """Whether `reading` has the number: as it is, rounded, in another unit, as a share, or as one of a decade."""
+    if reading.match(number) or number.value is None:
+        return True
+    measured = measure(claim, number)
+    if measured and any(measured.same_as(measure(reading, other)) for other in reading.numbers):
+        return True
+    if _has_share(claim, number, reading) or _stands_in(number.text, reading.text):
+        return True
+    is_near = is_about(claim, number) and any(near(claim, number, reading, other) for other in reading.numbers)
+    is_span = measured is not None and measured.dimension == "time" and _is_span(measured.amount / YEAR, reading)
+    if is_near or is_span or (number.is_ordinal and _has_date(claim, number, reading)):
+        return True
+    is_decade = claim.text[number.end : number.end + 2].startswith(("s", "'s")) and is_year(number.text, number.value)
+    return is_decade and any(0 <= (other.value or 0) - number.value < 10 for other in reading.numbers)
+
+
+def _has_date(claim: Reading, number: Token, reading: Reading) -> bool:
+    """The seventh of March is 7 March; 1865 lies in the 19th century; what is initial comes first."""
+    if number.value == 1 and _INITIAL.search(reading.text):
+        return True
+    if claim.text[number.end :].lstrip().lower().startswith("century"):
+        years = [other.value for other in reading.numbers if other.value and is_year(other.text, other.value)]
+        return any((year - 1) // 100 + 1 == number.value for year in years)
+    is_day = any(token.stem in MONTHS for token in claim.tokens[claim.positions[number] :][1:3])
+    return is_day and any(other.value == number.value for other in reading.numbers)
+
+
+_INITIAL = regex.compile(r"\b(?:onset|initial\w*|beg[aiu]n\w*|start\w*|earliest|original\w*)\b", regex.IGNORECASE)
+
+
+YEAR = 31557600.0  # seconds
+
+
+def _is_span(value: float, reading: Reading) -> bool:
+    """Whether so many years lie between two years of the text."""
+    years = [other.value for other in reading.numbers if other.value and is_year(other.text, other.value)]
+    return any(abs(later - earlier - value) <= 1 for earlier, later in combinations(sorted(set(years)), 2))
+
+
+def is_about(reading: Reading, number: Token) -> bool:
+    start = start_of_quantity(reading, number)
+    return _ABOUT.search(reading.text, max(0, start - 30), start) is not None
+
+
+def start_of_quantity(reading: Reading, number: Token) -> int:
+    """Where the share begins that the number is part of, else the number: "two in five"."""
+    return next((share.start for share in shares(reading) if share.start <= number.start < share.end), number.start)
+
+
+def near(claim: Reading, number: Token, reading: Reading, other: Token) -> bool:
+    """Whether the one may be called "about" the other, also in another unit; years never."""
+    ratio = ratio_of(claim, number, reading, other)
+    return ratio is not None and abs(1 - 1 / ratio) <= ABOUT
+
+
+def ratio_of(claim: Reading, number: Token, reading: Reading, other: Token) -> float | None:
+    """How many times the claim's number the other is, in one unit; None where they cannot be compared."""
+    if not number.value or not other.value or is_year(number.text, number.value):
+        return None
+    ours, theirs = measure(claim, number), measure(reading, other)
+    if ours and theirs and ours.dimension == theirs.dimension and ours.amount:
+        return theirs.amount / ours.amount
+    return other.value / number.value
+
+
+def _has_share(claim: Reading, number: Token, reading: Reading) -> bool:
+    ours = next((share for share in shares(claim) if share.start <= number.start < share.end), None)
+    if ours is None:
+        return False
+    return any(_same_share(ours, theirs) for theirs in shares(reading)) or (
+        ours.is_fraction and any(abs(ours.points - points) <= FRACTION_POINTS for points in _ratios(reading))
+    )
+
+
+MAX_COUNTS = 4  # of a text, of which one may be the whole and another the part
+
+
+def _ratios(reading: Reading) -> list[float]:
+    """What each count of a short text is of each larger one, in points of a hundred."""
+    counts = {
+        other.value
+        for other in reading.numbers
+        if other.value and other.value >= 1 and not is_year(other.text, other.value) and not measure(reading, other)
+    }
+    if len(counts) > MAX_COUNTS:
+        return []
+    return [100 * small / large for small, large in combinations(sorted(counts), 2)]
+
+
+def _same_share(ours: Share, theirs: Share) -> bool:
+    return abs(ours.points - theirs.points) <= (
+        FRACTION_POINTS if ours.is_fraction or theirs.is_fraction else SHARE_POINTS
+    )
+
+
+@lru_cache(maxsize=256)
+def _digits(text: str) -> frozenset[str]:
+    return frozenset(regex.findall(r"\p{Nd}+", text))
+
+
+def _stands_in(written: str, text: str) -> bool:
+    """Whether the digits stand in the text as part of a name or of another notation."""
+    return written.isdigit() and len(written) > 1 and written in _digits(text)

@@ -1,0 +1,50 @@
+"""Our frozen types as versioned JSON and back: what stores and durable steps keep.
+
+Never a pickle: a row written today must be readable, and refusable, by tomorrow's code.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from core.model.errors import StoreError
+
+T = TypeVar("T")
+VERSION = 1
+
+
+def encode(value: object) -> str:
+    """`{"v": 1, "type": "Source", "value": …}` for a dataclass of ours or a tuple, list or scalar."""
+    body = _adapter(type(value)).dump_json(value).decode()
+    return f'{{"v":{VERSION},"type":"{type(value).__name__}","value":{body}}}'
+
+
+def decode(text: str, expected: type[T]) -> T:
+    """Raises `StoreError` when the text is of another version, type or shape; it quotes nothing of the text."""
+    try:
+        row = _ROW.validate_json(text)
+        if row.get("v") != VERSION or row.get("type") != expected.__name__:
+            raise StoreError(f"stored {row.get('type')} v{row.get('v')}, expected {expected.__name__} v{VERSION}")
+        value: T = _adapter(expected).validate_python(row["value"])
+    except KeyError as exc:
+        raise StoreError(f"stored {expected.__name__} has no value") from exc
+    except ValidationError as exc:
+        fault = exc.errors(include_url=False, include_context=False, include_input=False)[0]
+        place = ".".join(map(str, fault["loc"]))
+        # Without the cause: its words quote what is stored, and tracebacks are logged.
+        raise StoreError(f"stored {expected.__name__} cannot be read: {place} {fault['type']}") from None
+    return value
+
+
+_ROW: TypeAdapter[dict[str, object]] = TypeAdapter(dict[str, object])
+
+
+_ADAPTERS: dict[type[object], TypeAdapter[Any]] = {}  # building one costs milliseconds
+
+
+def _adapter(kind: type[object]) -> TypeAdapter[Any]:
+    if kind not in _ADAPTERS:
+        _ADAPTERS[kind] = TypeAdapter(kind)
+    return _ADAPTERS[kind]

@@ -1,0 +1,111 @@
+"""Where an answer is to appear: the address of the message that waits for a job, kept until it has been delivered.
+
+Whoever restarts asks for what is undelivered and follows it again, so a crash costs no answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from core.model.events import Json
+from core.model.job import ResearchJob, Scope
+
+
+@dataclass(frozen=True)
+class Address:
+    """A message of one platform. `data` is whatever that platform's bot needs to edit it again.
+
+    After `expires_at` nothing can be delivered there any more, and the address is erased; None is never. A
+    token that dies while the place stays reachable is the bot's own matter and stands in `data`.
+    """
+
+    platform: str
+    data: Mapping[str, Json]
+    expires_at: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """A job, ended or not, and the message that still waits for its answer."""
+
+    job: ResearchJob
+    address: Address
+
+
+class Deliveries(Protocol):
+    """One address a job. Durable ones keep `data` encrypted, since it may hold tokens. Each raises `StoreError`."""
+
+    async def put(self, job: ResearchJob, address: Address) -> None:
+        """Keep it; an earlier address of the job is replaced."""
+        ...
+
+    async def waiting(self, platform: str) -> list[tuple[str, Address]]:
+        """Job ids with their addresses, in the order they were first put; expired ones are erased instead."""
+        ...
+
+    async def erase(self, job_id: str) -> None:
+        """The answer has arrived."""
+        ...
+
+
+class ShownMessages(Protocol):
+    """What stands in chats because of a job, and goes when the job is forgotten. Each method raises `StoreError`.
+
+    Durable ones keep addresses encrypted.
+    """
+
+    async def put(self, job_id: str, addresses: Sequence[Address]) -> None:
+        """Keep them as long as the job; what is shown of a job that is gone is to be taken away at once."""
+        ...
+
+    async def job_at(self, address: Address) -> str:
+        """The id of a job that a message shows, by the address that was put; "" for none."""
+        ...
+
+    async def condemn(self, job_ids: Sequence[str]) -> None:
+        """These jobs are about to be forgotten: what is shown of them, or waits to be, is to be taken away."""
+        ...
+
+    async def condemned(self, platform: str) -> list[tuple[str, Address]]:
+        """What is to be taken away, with keys that say nothing, for `CONDEMNED_FOR` at most."""
+        ...
+
+    async def taken_away(self, key: str) -> None:
+        """It stands there no more, or nothing ever takes it away."""
+        ...
+
+
+CONDEMNED_FOR = timedelta(days=30)  # a bot that is off for longer has other worries
+OPEN_FOR = timedelta(days=1)  # a message that nobody has ended by then is not worth a word any more
+
+
+class OpenMessages(Protocol):
+    """Messages that were begun without a job, by the key of what they answer. Each method raises `StoreError`.
+
+    They are kept encrypted, and for `OPEN_FOR` at most.
+    """
+
+    async def put(self, key: str, scope: Scope, asker: str, address: Address) -> None:
+        """Keep it; an earlier address under that key is replaced."""
+        ...
+
+    async def waiting(self, platform: str) -> list[tuple[str, Address]]:
+        """With their keys, oldest first."""
+        ...
+
+    async def erase(self, key: str) -> None:
+        """It has come to its end."""
+        ...
+
+
+class Sealer(Protocol):
+    """Encrypts short texts with a secret of this installation."""
+
+    def seal(self, text: str) -> str: ...
+
+    def open(self, sealed: str) -> str:
+        """Raises `StoreError` when it was sealed with another secret or altered."""
+        ...

@@ -1,0 +1,315 @@
+"""Every error gorkd raises on purpose.
+
+    GorkdError
+    ├── InvalidQuery            the asker can mend it (exit 2, HTTP 400)
+    │   └── NoSuchPaper         an id that names no paper, or several versions of one (core/library/desk.py)
+    ├── SetupError              the operator can mend it (exit 4)
+    ├── ProviderError           one search provider
+    │   ├── ProviderTimeout     retryable
+    │   ├── ProviderUnavailable retryable: connection refused, 5xx
+    │   ├── ProviderRateLimited retryable, after `retry_after_s`
+    │   ├── ProviderRejected    key refused, request refused
+    │   └── ProviderGarbled     an answer that cannot be read
+    ├── SearchFailed            every provider failed
+    ├── NothingIndexed          the operator can mend it: papers without an index (core/modes/library.py)
+    ├── EmptyLibrary            the asker can add papers first (core/modes/section.py)
+    ├── NoProviderAllowed       an admin can mend it: the settings leave nothing to search with
+    ├── FetchError              one page
+    │   ├── AddressBlocked      private, link-local or otherwise not to be dialled
+    │   ├── SiteExcluded        an admin can mend it: the tenant's settings permit no such source
+    │   ├── RobotsDisallowed
+    │   ├── PageTooLarge
+    │   ├── PageTimeout         retryable
+    │   ├── PageStatus          an HTTP status that is not success
+    │   └── PageUnreadable      no text could be extracted
+    ├── ModelError              the language or embedding model
+    │   ├── ModelTimeout        retryable
+    │   ├── ModelUnavailable    retryable: connection refused, 5xx
+    │   ├── ModelRateLimited    retryable, after `retry_after_s`
+    │   ├── ModelRejected       key, model name or request refused
+    │   │   └── PromptTooLong   it does not fit into the model's window
+    │   ├── ToolsUnsupported    the model takes no tools: ask for structured output instead
+    │   ├── ModelGarbled        retryable: an answer that cannot be parsed
+    │   ├── ControlFailed       the operator can mend it: a judge that confirms what is false (core/evidence/judge.py)
+    │   └── WebSearchUnavailable the model cannot search the web by itself
+    ├── JobNotFound
+    ├── TookTooLong             retryable: a mode that had to be ended
+    ├── QueueFull               retryable: too many questions are waiting
+    ├── QuotaExceeded           retryable, after `retry_after_s`: asked too often (core/tenancy/quotas.py)
+    ├── AttachmentUnreadable    the asker can send another file (core/model/attachments.py)
+    ├── PaperUnreadable         the asker can add another file (core/library/ingest.py)
+    ├── BudgetSpent             a month's money is spent (core/tenancy/budget.py)
+    ├── NotAnsweredHere         an admin can mend it: a channel that is not to be answered (core/tenancy/admission.py)
+    ├── SettingsRefused         a setting that cannot be (core/settings/fields.py)
+    ├── SettingsChanged         somebody else has saved meanwhile (core/settings/desk.py)
+    ├── Doubt                   the operator should look at it, though it works (core/pipeline/checkup.py)
+    ├── TooMany                 too many requests from one address (adapters/web/faults.py)
+    ├── Forbidden               the asker must sign in (adapters/web/faults.py)
+    ├── KeyReused               an Idempotency-Key of another question (adapters/web/faults.py)
+    ├── NotInstalled            a team without the app (adapters/chat/slack/client.py)
+    │   └── TokenRefused        the operator can mend it: Slack takes the token no more (adapters/chat/slack/client.py)
+    └── StoreError              the database
+        └── StaleAttempt        a newer attempt owns the job
+
+`str(error)` is for the log. `user_message` is the one sentence a person reads, and `retryable`
+tells the worker whether the same call may succeed later.
+"""
+
+from __future__ import annotations
+
+
+class GorkdError(Exception):
+    """Root of the tree. `code` is the API's error code (G-01)."""
+
+    code = "INTERNAL_ERROR"
+    retryable = False
+
+    def __init__(self, message: str, *, user_message: str | None = None) -> None:
+        super().__init__(message)
+        self._user_message = user_message
+
+    @property
+    def user_message(self) -> str:
+        """One sentence for the person who asked: what happened and what to do next."""
+        return self._user_message or str(self)
+
+
+class InvalidQuery(GorkdError):
+    """The question cannot be researched as it stands. `rule` names the intake rule that refused it."""
+
+    code = "INVALID_QUERY"
+
+    def __init__(self, message: str, *, rule: str) -> None:
+        super().__init__(message)
+        self.rule = rule
+
+
+class SetupError(GorkdError):
+    """Configuration or the machine is wrong, e.g. a data folder that cannot be written."""
+
+
+class ProviderError(GorkdError):
+    """A search provider did not deliver. `provider` is its name in `GORKD_PROVIDERS`.
+
+    `reason` is for logs and traces, `plain` the same in a few words for those who asked; `user_message` tells an
+    operator which setting to look at.
+    """
+
+    code = "SEARCH_FAILED"
+
+    def __init__(self, provider: str, message: str, *, user_message: str | None = None, plain: str = "") -> None:
+        super().__init__(f"{provider}: {message}", user_message=user_message)
+        self.provider = provider
+        self.reason = message
+        self.plain = plain or message
+
+
+class ProviderTimeout(ProviderError):
+    retryable = True
+
+
+class ProviderUnavailable(ProviderError):
+    retryable = True
+
+
+class ProviderRateLimited(ProviderError):
+    retryable = True
+
+    def __init__(
+        self,
+        provider: str,
+        message: str,
+        *,
+        retry_after_s: float | None = None,
+        user_message: str | None = None,
+        plain: str = "",
+    ) -> None:
+        super().__init__(provider, message, user_message=user_message, plain=plain)
+        self.retry_after_s = retry_after_s
+
+
+class ProviderRejected(ProviderError):
+    pass
+
+
+class ProviderGarbled(ProviderError):
+    pass
+
+
+class SearchFailed(GorkdError):
+    """Every provider failed. `failures` maps the provider's name to its reason, in plain words."""
+
+    code = "SEARCH_FAILED"
+    retryable = True
+
+    def __init__(self, failures: dict[str, str]) -> None:
+        named = ", ".join(f"{name} ({reason})" for name, reason in failures.items())
+        shown = ", ".join(f"{provider_name(name)} ({reason})" for name, reason in failures.items())
+        super().__init__(
+            f"no provider answered: {named}",
+            user_message=f"No search provider gave an answer: {shown}. Please retry in a minute; if it stays so, "
+            "`gorkd doctor` says which setting to look at.",
+        )
+        self.failures = failures
+
+
+_PROVIDER_NAMES = {"arxiv": "arXiv", "pubmed": "PubMed", "searxng": "SearXNG", "files": "The search in local files"}
+
+
+def provider_name(provider: str) -> str:
+    """As people write it."""
+    return _PROVIDER_NAMES.get(provider, provider[:1].upper() + provider[1:])
+
+
+class NoProviderAllowed(GorkdError):
+    """The tenant's settings leave nothing to search with."""
+
+    code = "SEARCH_FAILED"
+
+
+class FetchError(GorkdError):
+    """One page could not be read. `reason` is a few words for limitations and traces."""
+
+    reason = "could not be read"
+
+    def __init__(self, url: str, message: str) -> None:
+        super().__init__(f"{url}: {message}")
+        self.url = url
+
+
+class AddressBlocked(FetchError):
+    reason = "address not allowed"
+
+
+class SiteExcluded(FetchError):
+    reason = "the settings here exclude its site"
+
+
+class RobotsDisallowed(FetchError):
+    reason = "disallowed by robots.txt"
+
+
+class PageTooLarge(FetchError):
+    reason = "too large"
+
+
+class PageTimeout(FetchError):
+    reason = "did not answer in time"
+    retryable = True
+
+
+class PageStatus(FetchError):
+    """The server answered with a status that is not success; `status` is that number."""
+
+    def __init__(self, url: str, status: int) -> None:
+        super().__init__(url, f"HTTP {status}")
+        self.status = status
+        self.reason = f"HTTP {status}"
+
+
+class PageUnreadable(FetchError):
+    reason = "no readable text"
+
+
+class ModelError(GorkdError):
+    """The language or embedding model did not deliver."""
+
+    code = "LLM_FAILED"
+
+
+class ModelTimeout(ModelError):
+    retryable = True
+
+
+class ModelUnavailable(ModelError):
+    """`retry_after_s` where it is known, as of a model that is still being loaded."""
+
+    retryable = True
+
+    def __init__(self, message: str, *, retry_after_s: float | None = None, user_message: str | None = None) -> None:
+        super().__init__(message, user_message=user_message)
+        self.retry_after_s = retry_after_s
+
+
+class ModelRateLimited(ModelError):
+    retryable = True
+
+    def __init__(self, message: str, *, retry_after_s: float | None = None, user_message: str | None = None) -> None:
+        super().__init__(message, user_message=user_message)
+        self.retry_after_s = retry_after_s
+
+
+class ModelRejected(ModelError):
+    pass
+
+
+class PromptTooLong(ModelRejected):
+    """What was sent does not fit into the model's window, which has `window` tokens, 0 where nobody says.
+
+    `sent` is how many tokens the endpoint counted, 0 likewise.
+    """
+
+    def __init__(self, message: str, *, window: int = 0, sent: int = 0, user_message: str | None = None) -> None:
+        super().__init__(message, user_message=user_message)
+        self.window, self.sent = window, sent
+
+
+class ToolsUnsupported(ModelError):
+    """The model, or its endpoint, takes no tools; whoever asked falls back to structured output."""
+
+
+class ModelGarbled(ModelError):
+    retryable = True
+
+
+class ControlFailed(ModelError):
+    """The model that judges citations confirmed a control sentence that its passage denies."""
+
+
+class WebSearchUnavailable(ModelError):
+    """The endpoint's model cannot search the web by itself; research goes on with our own search."""
+
+
+class JobNotFound(GorkdError):
+    code = "JOB_NOT_FOUND"
+
+    def __init__(self, job_id: str) -> None:
+        super().__init__(f"no job {job_id}", user_message="There is no such job, or it is not yours to see.")
+
+
+class TookTooLong(GorkdError):
+    """A mode that did not end by itself, so it was ended: the machine has more to do than it can."""
+
+    retryable = True
+
+    def __init__(self, names: str) -> None:
+        super().__init__(f"{names} did not end in time", user_message="This took longer than it may; please try again.")
+
+
+class QueueFull(GorkdError):
+    code = "RATE_LIMITED"
+    retryable = True
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(
+            f"{limit} jobs are waiting",
+            user_message="Too many questions are waiting right now; please try again in a minute.",
+        )
+
+
+class StoreError(GorkdError):
+    """The database could not be read or written. What exactly happened is for the log alone, unless the caller says."""
+
+    code = "UNAVAILABLE"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        user_message: str = "What is kept here cannot be read or written now; please try again soon.",
+    ) -> None:
+        super().__init__(message, user_message=user_message)
+
+
+class StaleAttempt(StoreError):
+    """A newer attempt owns the job, so an older one may no longer write."""

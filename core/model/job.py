@@ -1,0 +1,190 @@
+"""A question on its way: the request, what was understood of it, and the job that carries it.
+
+Every job has a scope, and whatever is kept for it is valid in exactly that scope.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Literal, NamedTuple
+
+from core.settings.tenant import EVERYTHING, SourcePolicy
+
+PERSON = "user:"  # before a person's id, in tenants and visibilities
+MAX_ROUNDS = 20  # of research that goes in rounds (S002-03)
+Depth = Literal["light", "deep"]
+Importance = Literal["normal", "high"]
+
+
+class JobStatus(StrEnum):
+    PENDING = "pending"
+    PLANNING = "planning"
+    SEARCHING = "searching"
+    FETCHING = "fetching"
+    SYNTHESIZING = "synthesizing"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+TERMINAL_STATUSES = frozenset({JobStatus.COMPLETED, JobStatus.FAILED, JobStatus.CANCELLED})
+
+
+def furthest_behind(statuses: Iterable[JobStatus]) -> JobStatus:
+    """Of what is done at once within a job, the status that comes first on the way."""
+    return min(statuses, key=list(JobStatus).index)
+
+
+class QuestionType(StrEnum):
+    FACTUAL = "factual"
+    COMPARISON = "comparison"
+    EXPLANATION = "explanation"
+    CURRENT_EVENT = "current_event"
+
+
+class Tenant(NamedTuple):
+    """Whose a job is, parted: an `account` (workspace, server) of a `platform`, or a person's who has none there.
+
+    It is kept as text: `<platform>:<account>` or `<platform>:user:<account>`, on this machine alone `local`.
+    """
+
+    platform: str
+    account: str = ""
+    is_person: bool = False
+
+    @classmethod
+    def read(cls, text: str) -> Tenant:
+        platform, _, account = text.partition(":")
+        person = account.removeprefix(PERSON)
+        return cls(platform, person, is_person=person != account)
+
+    def __str__(self) -> str:
+        account = f"{PERSON if self.is_person else ''}{self.account}"
+        return f"{self.platform}:{account}" if account else self.platform
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Who may see what a job leaves behind.
+
+    `tenant` is the text of a `Tenant`; `visibility` is `workspace`, `channel:<id>` or `user:<id>`.
+    """
+
+    tenant: str
+    visibility: str
+
+    @property
+    def platform(self) -> str:
+        return Tenant.read(self.tenant).platform
+
+    @property
+    def account(self) -> str:
+        """The platform's id of the workspace or server, or of the person who has none there; "" on this machine."""
+        return Tenant.read(self.tenant).account
+
+    @property
+    def is_one_persons(self) -> bool:
+        """Whether one person alone sees it."""
+        return self.visibility.startswith(PERSON)
+
+
+def personal(user_id: str) -> str:
+    """The visibility of what one person alone sees; also how such a person's own tenant ends, after the platform."""
+    return f"{PERSON}{user_id}"
+
+
+LOCAL = Scope(tenant="local", visibility="workspace")
+
+
+@dataclass(frozen=True)
+class ResearchRequest:
+    """What the asker said. `top_k` is 1…20 and counts items in the modes that list them.
+
+    `thread` is the conversation it belongs to (`<platform>:<channel>` with `:<thread>`, where it is one), valid
+    in its scope; `basis` an earlier job of the scope whose sources this one starts from; `feedback` what is to be
+    better than in that job; `quoted` a message whose claims are to be checked; `attachments` the names of
+    the files that came along, whose texts are kept by job (core/model/attachments.py); `refreshes` the job whose
+    repeated answer is to be renewed. `channel` is the platform's id of where it was asked, of a thread its
+    parent's, "" in direct messages; `policy` is the tenant's, as it was when the question was admitted; `digest` is
+    of the request that brought it, where that may come again (Idempotency-Key). `heard_before` is the time up to which
+    the conversation counts, None when all that was said before the question does.
+    """
+
+    query: str
+    scope: Scope = LOCAL
+    modes: tuple[str, ...] = ("quick",)
+    depth: Depth = "light"
+    top_k: int = 5
+    context: str = ""
+    is_private: bool = False
+    is_fresh: bool = False
+    asker: str = ""
+    max_iterations: int = 10  # 1…20 rounds, in modes that search in rounds
+    thread: str = ""
+    basis: str = ""
+    feedback: str = ""
+    quoted: str = ""
+    attachments: tuple[str, ...] = ()
+    refreshes: str = ""
+    channel: str = ""
+    policy: SourcePolicy = EVERYTHING
+    digest: str = ""
+    heard_before: datetime | None = None
+
+    @property
+    def stands_alone(self) -> bool:
+        """Whether the question and its options say all, so that whoever asks the same may have the same answer."""
+        return not (self.basis or self.feedback or self.quoted or self.attachments)
+
+
+@dataclass(frozen=True)
+class TimeConstraint:
+    """`value` is an ISO date, month or year when `kind` is `date`, else empty."""
+
+    kind: Literal["recent", "historical", "date"]
+    value: str = ""
+
+
+@dataclass(frozen=True)
+class QueryIntent:
+    """What the question asks for. `language` is an ISO 639-1 code."""
+
+    question_type: QuestionType
+    entities: tuple[str, ...] = ()
+    time_constraint: TimeConstraint | None = None
+    language: str = "en"
+    importance: Importance = "normal"
+
+
+@dataclass(frozen=True)
+class JobError:
+    """Why a job failed. `code` is one of G-01's error codes; `message` is for people."""
+
+    code: str
+    message: str
+    retryable: bool = False
+
+
+@dataclass(frozen=True)
+class ResearchJob:
+    """`id` is `job_` and 128 random bits; times are UTC; `attempt` counts from 1 and fences off older workers."""
+
+    id: str
+    request: ResearchRequest
+    intent: QueryIntent
+    status: JobStatus
+    created_at: datetime
+    completed_at: datetime | None = None
+    attempt: int = 1
+    error: JobError | None = None
+
+    @property
+    def query(self) -> str:
+        return self.request.query
+
+    @property
+    def scope(self) -> Scope:
+        return self.request.scope

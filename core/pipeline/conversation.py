@@ -1,0 +1,246 @@
+"""A thread of questions and answers: what a follow-up means, and what a reply asks for.
+
+Pure, but for reading the last turns from the job store. A conversation is valid in its scope alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Literal
+
+import regex
+
+from core.evidence.citations import strip_markers
+from core.model.errors import StoreError
+from core.model.job import ResearchJob
+from core.model.ports import JobStore
+from core.pipeline.deps import Deps
+from core.presentation.render import cut, one_line
+from core.stages.intake import parse_intent
+from core.text.language import language_of
+from core.text.leaning import first_pointer, is_clause, leaning, without_opening
+from core.text.markers import Grammar
+from core.text.terms import STOPWORDS, terms
+
+LAPSE = timedelta(minutes=30)  # of silence, after which direct messages are about something else
+MAX_TURNS = 5  # questions and answers of a thread that a follow-up may refer to
+MAX_ANSWER_CHARS = 600  # of each earlier answer; what a follow-up refers to stands in its first sentences
+
+_REPLACED = frozenset("it they them he she him her its their his this that these those".split())
+
+ReplyKind = Literal[
+    "question", "improve", "deeper", "sources", "again", "retry", "cancel", "forget", "history", "help", "courtesy"
+]  # fmt: skip
+
+_POLITE = r"(?:\s*,?\s*(?:please|pls|bitte|thanks|thank you))?"
+_WHOLE: tuple[tuple[ReplyKind, str], ...] = (
+    ("sources", r"(?:show\s+|list\s+|give\s+)?(?:me\s+)?(?:the\s+|your\s+|its\s+|all\s+)*sources"),
+    ("deeper", r"(?:go\s+|dig\s+|look\s+)?deeper"),
+    ("again", r"(?:ask\s+|try\s+)?again|refresh"),
+    ("retry", r"retry"),
+    ("cancel", r"cancel|stop"),
+    ("forget", r"forget(?:\s+(?:this|it|that|my\s+question))?"),
+    ("history", r"(?:my\s+)?history"),
+    ("help", r"help"),
+    ("improve", r"improve(?:\s+(?:this|it|that|the\s+answer))?"),
+)
+_LED: tuple[tuple[ReplyKind, str], ...] = (
+    (
+        "improve",
+        r"improve(?:\s+(?:this|it|that|the\s+answer|your\s+answer))?(?:\s*[:,–—-]+\s*|\s+(?:by|with|and)\s+|\s+)",
+    ),
+    ("deeper", r"(?:(?:go|dig|look)\s+)?deeper(?:\s*[:,–—-]+\s*|\s+(?:on|into|in)\s+)"),
+)
+# What is said to be kind or to end a conversation, in the seven languages of core/text/leaning.toml: nothing but these.
+_KIND = frozenset(
+    """thanks thank thx ty cheers ok okay okey k kk great cool nice good perfect awesome excellent brilliant wonderful
+    super amazing understood wow noted bye goodbye danke dankeschön prima toll klasse verstanden genial gut tschüss
+    merci parfait génial compris bien gracias vale perfecto entendido bueno estupendo adiós grazie perfetto ottimo
+    capito bene ciao obrigado obrigada valeu perfeito ótimo entendi certo beleza tchau bedankt dank
+    dankjewel dankuwel top mooi begrepen oké goed doei""".split()
+)
+_BESIDE_KIND = frozenset(
+    """you u much very so a lot many again for the your help answer all got it i see that's thats well done job work
+    vielen sehr schön dir ihnen für die antwort hilfe alles klar beaucoup très pour la réponse votre ton aide c'est
+    d'accord muchas mil muy por la respuesta ayuda todo mille molto tante per risposta va aiuto muito muita pela
+    resposta tudo bem je jullie wel heel erg hartelijk voor het antwoord hulp""".split()
+)
+_WHOLLY_KIND = ("got it", "i see", "well done", "alles klar", "d'accord", "d’accord", "va bene", "tudo bem")
+_MAX_KIND_WORDS = 8
+_EMOJI_NAME = regex.compile(r":[a-z0-9_+'-]+:(?::skin-tone-\d:)?")  # as Slack writes them
+_REPLIES = [(kind, regex.compile(rf"(?:{words}){_POLITE}\s*[.!]*", regex.IGNORECASE)) for kind, words in _WHOLE]
+_LEADS = [(kind, regex.compile(words, regex.IGNORECASE)) for kind, words in _LED]
+
+_WORD = regex.compile(r"[\p{L}\p{N}][\p{L}\p{N}'’.-]*")
+_PLACED = regex.compile(r"^\s*(?P<preposition>in|at|of|for|on|from|by|with|to)\s+", regex.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A question as it was understood, and the beginning of its answer without markers."""
+
+    question: str
+    answer: str
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What somebody wrote under an answer. `rest` is the question, or what `improve` and `deeper` are to mind."""
+
+    kind: ReplyKind
+    rest: str = ""
+
+
+def read_reply(text: str) -> Reply:
+    """Whether a reply is one of our words or a question. Words alone, or `improve` and `deeper` with what follows.
+
+    A sentence that ends in a question mark is a question, whatever word it begins with.
+    """
+    said = " ".join(text.split())
+    if _is_courtesy(said):
+        return Reply("courtesy")
+    for kind, whole in _REPLIES:
+        if whole.fullmatch(said):
+            return Reply(kind)
+    if not said.endswith("?"):
+        for kind, lead in _LEADS:
+            found = lead.match(said)
+            if found and said[found.end() :].strip():
+                return Reply(kind, said[found.end() :].strip())
+    return Reply("question", text.strip())
+
+
+def _is_courtesy(said: str) -> bool:
+    """Thanks, an ok, a thumb: nothing that could be answered."""
+    plain = _EMOJI_NAME.sub(" ", said).casefold()
+    if not said or "?" in plain:
+        return False
+    words = [word.strip("'’") for word in regex.findall(r"[\p{L}\p{N}'’]+", plain)]
+    if not words:
+        return True
+    if " ".join(words).replace("’", "'") in _WHOLLY_KIND:
+        return True
+    is_kind = any(word in _KIND for word in words) and len(words) <= _MAX_KIND_WORDS
+    return is_kind and all(word in _KIND or word in _BESIDE_KIND for word in words)
+
+
+async def turns_behind(job: ResearchJob, deps: Deps) -> tuple[Turn, ...]:
+    """The turns that the job's question may lean on; none where it stands alone: then the old topic is not its own."""
+    return () if leaning(job.query) == "alone" else await read_turns(job, deps)
+
+
+async def read_turns(job: ResearchJob, deps: Deps) -> tuple[Turn, ...]:
+    """The last turns of the job's thread before it, oldest first; none when the store fails.
+
+    Direct messages are one conversation, of which the latest topic counts: what was said within `LAPSE` of each other
+    and is about the same.
+    """
+    try:
+        return await _read_turns(job, deps.jobs) if job.request.thread else ()
+    except StoreError as exc:
+        deps.count_error("plan", exc)
+        return ()
+
+
+async def _read_turns(job: ResearchJob, jobs: JobStore) -> tuple[Turn, ...]:
+    moment = job.request.heard_before or job.created_at
+    earlier = await jobs.in_thread(job.scope, job.request.thread, before=moment, limit=MAX_TURNS)
+    turns: list[Turn] = []  # newest first
+    is_new_topic = False  # whether the turn read last began one
+    for past in earlier[:MAX_TURNS]:
+        if _is_direct(job) and moment - (past.completed_at or past.created_at) > LAPSE:
+            break
+        result = await jobs.result(past.id)
+        if result is None or result.answer is None:
+            continue
+        said = strip_markers(result.answer.summary, Grammar.NUMBER)
+        turn = Turn(result.understood or past.query, cut(one_line(said), MAX_ANSWER_CHARS))
+        if is_new_topic and not _shares_words(turns[-1], turn):
+            break
+        turns.append(turn)
+        moment = past.created_at
+        is_new_topic = _is_direct(job) and leaning(past.query) == "alone"
+    return tuple(reversed(turns))
+
+
+def _is_direct(job: ResearchJob) -> bool:
+    """Whether its conversation is all that one person writes in private, not a thread."""
+    request = job.request
+    return job.scope.is_one_persons and not request.channel and request.thread.count(":") == 1
+
+
+def _shares_words(turn: Turn, earlier: Turn) -> bool:
+    return not set(terms(turn.question)).isdisjoint(terms(f"{earlier.question} {earlier.answer}"))
+
+
+def needs_context(question: str) -> bool:
+    """Whether the question leans on what was said before: a pronoun, an opening `and`, or next to no words."""
+    return leaning(question) == "leans"
+
+
+def leans_on_thread(job: ResearchJob) -> bool:
+    """A follow-up means something else in another conversation, and at another time in the same one."""
+    return bool(job.request.thread) and needs_context(job.query)
+
+
+def may_lean(job: ResearchJob) -> bool:
+    """Whether it leans on its thread, or rules cannot tell."""
+    return bool(job.request.thread) and leaning(job.query) != "alone"
+
+
+def standalone_by_rules(question: str, turns: Sequence[Turn]) -> str:
+    """The question so that it can be understood alone; unchanged where it can be, or where nothing was said before.
+
+    A pronoun takes the last question's subject, an elliptic question takes that question's words with its own
+    name in the place of the old one; where neither fits, the last question's words are added.
+    """
+    if not turns or not needs_context(question):
+        return question
+    last = turns[-1].question
+    names = parse_intent(last).entities
+    core = without_opening(question)
+    own = parse_intent(core).entities or parse_intent(core[:1].upper() + core[1:]).entities
+    pointer = first_pointer(core)
+    if names and pointer and (language_of(core) or "en") == "en" and pointer.group().casefold() in _REPLACED:
+        subject = f"the {names[0]}" if regex.search(rf"\bthe\s+{regex.escape(names[0])}", last, regex.I) else names[0]
+        return _capitalised(f"{core[: pointer.start()]}{_named(pointer, subject)}{core[pointer.end() :]}")
+    if names and own and not is_clause(core) and len(_telling_words(core)) <= len(_WORD.findall(own[0])):
+        return _in_place_of(last, names, own[0], core)
+    return _with_words_of(last, core)
+
+
+def _in_place_of(last: str, names: Sequence[str], name: str, core: str) -> str:
+    """`What is the capital of Germany?` and `France` make `What is the capital of France?`."""
+    placed = _PLACED.match(core)
+    old = names[-1]
+    if placed:
+        for candidate in names:
+            if regex.search(rf"\b{placed['preposition']}\s+(?:the\s+)?{regex.escape(candidate)}\b", last, regex.I):
+                old = candidate
+    if language_of(last) == "de":  # where every noun is a name by its capital
+        old = old.rpartition(" ")[2]
+    return last.replace(old, name) if old in last and old != name else _with_words_of(last, core)
+
+
+def _with_words_of(last: str, core: str) -> str:
+    known = {word.casefold() for word in _WORD.findall(core)}
+    added = [word for word in _telling_words(last) if word.casefold() not in known]
+    return f"{core.rstrip(' ?.!')} ({' '.join(added)})?" if added else core
+
+
+def _named(found: regex.Match[str], name: str) -> str:
+    if found["own"]:
+        return f"{name}'" if name.endswith("s") else f"{name}'s"
+    return name
+
+
+def _capitalised(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _telling_words(text: str) -> list[str]:
+    return [
+        word for word in (found.rstrip(".'’-") for found in _WORD.findall(text)) if word.casefold() not in STOPWORDS
+    ]

@@ -1,0 +1,127 @@
+"""What a job is given to work with: every port, the settings, and time and chance as arguments."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from time import perf_counter
+
+from core.evidence.judge import ControlledJudge, SupportJudge, judge_of
+from core.library.paper import Library
+from core.model.answer import Ratings
+from core.model.attachments import AttachmentReader, Attachments
+from core.model.config import Settings
+from core.model.delivery import Deliveries, ShownMessages
+from core.model.errors import GorkdError
+from core.model.job import ResearchRequest
+from core.model.ports import (
+    WEB_SEARCH,
+    AnswerCache,
+    ChatModel,
+    Clock,
+    EmbeddingModel,
+    EventLog,
+    JobMemo,
+    JobStore,
+    PageFetcher,
+    Recorder,
+    ReuseStore,
+    SearchProvider,
+    SourceStore,
+    WebSearchModel,
+)
+from core.model.steering import SteeringStore
+from core.model.telemetry import Measurement
+from core.pipeline.limits import Setbacks, SingleFlight
+from core.pipeline.trace import TraceStore
+from core.settings.tenant import SourcePolicy
+
+log = logging.getLogger(__name__)
+
+
+async def _spend_all(request: ResearchRequest) -> None:
+    pass
+
+
+@dataclass(frozen=True)
+class Deps:
+    """`providers` are in the order of preference; `model`, `embedder` and `web_model` (a model
+    that searches by itself) are None where none is configured.
+
+    `models` are, by mode, those that work instead of `model` there; `check_model` judges citations instead of it.
+
+    `setbacks` are what providers failed at of late, by any job of this process.
+
+    `check_budget` raises `BudgetSpent` for a request that may cost no more this month (core/tenancy/budget.py).
+    `clock` gives UTC times; `new_id` gives job ids (`job_` and at least 128 random bits).
+    """
+
+    providers: Mapping[str, SearchProvider]
+    pages: PageFetcher
+    jobs: JobStore
+    sources: SourceStore
+    events: EventLog
+    memo: JobMemo
+    tool_traces: TraceStore
+    steering: SteeringStore
+    cache: AnswerCache
+    deliveries: Deliveries
+    shown: ShownMessages
+    attachments: Attachments
+    library: Library
+    attachment_reader: AttachmentReader
+    ratings: Ratings
+    flights: SingleFlight
+    reuse: ReuseStore
+    recorder: Recorder
+    clock: Clock
+    new_id: Callable[[], str]
+    settings: Settings
+    check_budget: Callable[[ResearchRequest], Awaitable[None]] = _spend_all
+    model: ChatModel | None = None
+    models: Mapping[str, ChatModel] = field(default_factory=dict)
+    embedder: EmbeddingModel | None = None
+    web_model: WebSearchModel | None = None
+    check_model: ChatModel | None = None
+    setbacks: Setbacks = field(default_factory=Setbacks)
+
+    @property
+    def judge(self) -> SupportJudge | None:
+        """Who says whether a source says what a claim says: the check model, else the job's own."""
+        model = self.check_model or self.model
+        if model is None:
+            return None
+        dialect = self.settings.check_dialect if self.check_model else None
+        return ControlledJudge(judge_of(model, dialect), partial(self.count_error, "check"))
+
+    def within(self, policy: SourcePolicy) -> Deps:
+        """With the search providers alone that a tenant allows; a model's own web search is one of them."""
+        if not policy.providers:
+            return self
+        allowed = {name: one for name, one in self.providers.items() if policy.permits_provider(name)}
+        return replace(
+            self, providers=allowed, web_model=self.web_model if policy.permits_provider(WEB_SEARCH) else None
+        )
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Log and measure one stage, and count its error by type (S003-25, S003-26)."""
+        started = perf_counter()
+        outcome = "done"
+        try:
+            yield
+        except GorkdError as exc:
+            outcome = type(exc).__name__
+            self.count_error(name, exc)
+            raise
+        finally:
+            seconds = perf_counter() - started
+            self.recorder.record(Measurement("pipeline_stage_duration_seconds", seconds, name))
+            log.info("stage finished", extra={"stage": name, "duration_s": round(seconds, 3), "outcome": outcome})
+
+    def count_error(self, stage: str, error: Exception) -> None:
+        self.recorder.record(Measurement("errors", 1, f"{stage}:{type(error).__name__}"))
+        log.warning("error", extra={"stage": stage, "error_type": type(error).__name__, "error": str(error)})

@@ -1,0 +1,176 @@
+"""How much may happen, and how often at once: quotas, the pace of providers, and identical questions.
+
+The arithmetic of a token bucket stands here; who keeps the numbers, for how many processes, is an adapter's business.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Protocol
+
+from core.model.errors import ProviderError, ProviderRateLimited
+from core.model.job import Scope
+from core.model.ports import ProviderStrength, Recorder, SearchProvider, warm_up
+from core.model.source import SearchHit, SearchQuery
+from core.model.telemetry import Measurement
+from core.presentation.wording import counted
+
+ROUNDING_S = 1e-4  # doubles around 2e9 seconds are 2e-7 apart, and a burst adds up hundreds of such steps
+
+
+class RateLimits(Protocol):
+    """Token buckets, shared by every process that uses the same store."""
+
+    async def take(self, key: str, *, rate: float, burst: int) -> float:
+        """Take one token of bucket `key`; 0.0 when there was one, else the seconds until there will be one.
+
+        A bucket holds at most `burst` (≥ 1) tokens, is full at first, and gains `rate` (> 0) a second.
+        A refusal takes nothing and reserves nothing. Never fails: a store that is away lets pass.
+        """
+        ...
+
+    async def full_in_s(self, key: str) -> float:
+        """Seconds until bucket `key` will be full; 0.0 for one that is, or that nobody has used. Never fails."""
+        ...
+
+
+class SingleFlight(Protocol):
+    """One of several identical questions is researched; the others wait for its answer."""
+
+    async def claim(self, scope: Scope, key: str, job_id: str, *, ttl: timedelta) -> str:
+        """The job that has `key` in this scope: `job_id` itself when nobody had it, or when the store is away.
+
+        A claim ends after `ttl`, or when it is released. Claiming again what one holds changes nothing.
+        """
+        ...
+
+    async def release(self, scope: Scope, key: str, job_id: str) -> None:
+        """Give `key` back, if `job_id` has it."""
+        ...
+
+
+def take_token(full_at: float, now: float, *, rate: float, burst: int) -> tuple[float, float]:
+    """A bucket's new state and how long to wait, both in seconds; nothing was taken when the wait is above 0.
+
+    The state is the time at which the bucket will be full again, 0 for one that was never used. A
+    clock that was set back makes nobody wait longer than an empty bucket does.
+
+    The token bucket as generic cell rate algorithm: ITU-T I.371, annex A.
+    """
+    if not rate > 0 or burst < 1:
+        raise ValueError(f"a bucket of {burst} tokens at {rate} a second gives none")
+    capacity_s = burst / rate
+    full_at = min(max(full_at, now), now + capacity_s)
+    after = full_at + 1 / rate
+    wait_s = after - capacity_s - now
+    return (full_at, wait_s) if wait_s > ROUNDING_S else (after, 0.0)
+
+
+def tokens_left(full_in_s: float, *, rate: float, burst: int) -> int:
+    """How many tokens a bucket holds that will be full in so many seconds; 0…`burst`."""
+    return min(max(math.floor(burst - (full_in_s - ROUNDING_S) * rate), 0), burst)
+
+
+# Search providers that wait for their turn, and those that failed of late and rest
+
+
+log = logging.getLogger(__name__)
+
+REST_S = 30.0  # long enough that a time-out is paid by one question of many, short enough to find it well again
+MAX_REST_S = 60.0  # of a provider that asks for a longer silence
+STORE_WAIT_S = 1.0  # a store that takes longer counts as away; a token takes it milliseconds
+
+
+@dataclass(frozen=True)
+class CallRate:
+    """At most `calls` in any `period_s` seconds, `burst` (1…`calls`) of them at once; who would wait longer is refused.
+
+    The bucket gains `per_second` tokens, so that a burst and what follows it stay within `calls`.
+    """
+
+    calls: int
+    period_s: float
+    burst: int
+    max_wait_s: float = 3.0  # of the ten seconds that a provider has
+
+    @property
+    def per_second(self) -> float:
+        return (self.calls + 1 - self.burst) / self.period_s
+
+
+class LimitedSearch:
+    """A `SearchProvider` that takes a token of the bucket `search:<name>` before each call."""
+
+    def __init__(
+        self,
+        provider: SearchProvider,
+        limits: RateLimits,
+        rate: CallRate,
+        recorder: Recorder,
+        *,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._provider, self._limits, self._rate, self._recorder = provider, limits, rate, recorder
+        self._sleep = sleep
+
+    @property
+    def name(self) -> str:
+        return self._provider.name
+
+    @property
+    def strength(self) -> ProviderStrength:
+        return self._provider.strength
+
+    async def warm_up(self) -> None:
+        await warm_up(self._provider)
+
+    async def search(self, query: SearchQuery, *, limit: int, scope: Scope) -> Sequence[SearchHit]:
+        """Also raises `ProviderRateLimited`, when its turn would not come within the rate's `max_wait_s`."""
+        await self._turn()
+        return await self._provider.search(query, limit=limit, scope=scope)
+
+    async def _turn(self) -> None:
+        waited_s = 0.0
+        while wait_s := await self._take():
+            waited_s += wait_s
+            if waited_s > self._rate.max_wait_s:
+                reason = f"its limit of {counted(self._rate.calls, 'call')} in {self._rate.period_s:g} s is used up"
+                raise ProviderRateLimited(self.name, reason, retry_after_s=wait_s)
+            await self._sleep(wait_s)
+
+    async def _take(self) -> float:
+        """As `RateLimits.take`. While the store is away calls go out: the provider itself still counts them."""
+        try:
+            async with asyncio.timeout(STORE_WAIT_S):
+                return await self._limits.take(
+                    f"search:{self.name}", rate=self._rate.per_second, burst=self._rate.burst
+                )
+        except TimeoutError:
+            log.warning("rate limit let pass", extra={"provider": self.name, "waited_s": STORE_WAIT_S})
+            self._recorder.record(Measurement("errors", 1, "limits:TimeoutError"))
+            return 0.0
+
+
+class Setbacks:
+    """Which providers gave nothing of late: while they rest others are asked first, where there are any."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._rest_until: dict[str, float] = {}
+
+    def note(self, error: ProviderError) -> None:
+        asked_for = error.retry_after_s if isinstance(error, ProviderRateLimited) else None
+        self._rest_until[error.provider] = self._clock() + min(asked_for or REST_S, MAX_REST_S)
+
+    def forget(self, provider: str) -> None:
+        """It has answered."""
+        self._rest_until.pop(provider, None)
+
+    def rests(self, provider: str) -> bool:
+        return self._clock() < self._rest_until.get(provider, float("-inf"))

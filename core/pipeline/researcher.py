@@ -1,0 +1,357 @@
+"""The only door inward: submit a question, follow it, read what became of it, ask again, forget it.
+
+Whatever names an earlier job also names the scope of whoever asks: a job of another scope is not there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from dataclasses import replace
+
+from core.model.answer import MAX_REASON_CHARS, JobResult, Rating
+from core.model.attachments import Attachment
+from core.model.delivery import Address, Delivery
+from core.model.errors import InvalidQuery, JobNotFound, SetupError, StoreError
+from core.model.events import Event
+from core.model.job import TERMINAL_STATUSES, ResearchJob, ResearchRequest, Scope
+from core.model.ports import JobQueue
+from core.model.source import Source
+from core.model.steering import MAX_STEERING_CHARS, MAX_STEERINGS, Steering
+from core.model.telemetry import Measurement
+from core.modes import MODES, can_be_steered
+from core.modes.mode import Mode
+from core.pipeline.changes import AnswerChanges, compare_answers
+from core.pipeline.deps import Deps
+from core.pipeline.submission import Admit, Submission
+from core.pipeline.trace import ToolTrace, trace_id_of
+from core.presentation.render import job_json, one_line
+from core.presentation.wording import IMPROVE_IT
+from core.tenancy.forgetting import Forgotten, Whose
+
+MAX_FEEDBACK_CHARS = 1000  # of what is to be better
+MAX_LATELY = 50  # of a scope's newest jobs, looked through for one that still runs, or renews an answer
+
+log = logging.getLogger(__name__)
+
+
+class Researcher:
+    """What every interface talks to. It knows nothing of how jobs are run: that is the queue's business."""
+
+    def __init__(
+        self,
+        deps: Deps,
+        queue: JobQueue,
+        *,
+        admit: Admit | None = None,
+        erase: Callable[[Whose], Awaitable[Forgotten]] | None = None,
+    ) -> None:
+        """`admit` gives a request its tenant's policy, or raises a `GorkdError` where it may not be researched now.
+
+        `erase` lets go of everything that is somebody's (core/tenancy/forgetting.py); None where nothing is kept.
+        """
+        self._deps = deps
+        self._queue = queue
+        self._submission = Submission(deps, queue, admit)
+        self._erase = erase
+
+    def can_research(self, mode: Mode) -> bool:
+        """Whether what the mode cannot do without is configured."""
+        return not mode.needs_model or self._deps.models.get(mode.name, self._deps.model) is not None
+
+    async def submit(
+        self,
+        request: ResearchRequest,
+        *,
+        dedupe_key: str = "",
+        attachments: Sequence[Attachment] = (),
+        address: Address | None = None,
+    ) -> ResearchJob:
+        """Store a job for the question with its attachments, then enqueue it, or answer it from the cache at once.
+
+        `address` is the message that waits for its answer, stored before any work can start. The same `dedupe_key`
+        in one scope gives the same job, which counts once against quotas. Raises `InvalidQuery`, `QueueFull`,
+        `StoreError`, and what refuses admission.
+        """
+        return await self._submission.submit(request, dedupe_key=dedupe_key, attachments=attachments, address=address)
+
+    async def retry(
+        self, job_id: str, asker: str, *, scope: Scope, dedupe_key: str = "", address: Address | None = None
+    ) -> ResearchJob:
+        """Ask the question of a failed job again, beginning with the sources it had found (D14).
+
+        By default two presses of one button are one job. A job that still runs is given back as it is.
+        """
+        old = await self._visible(job_id, scope)
+        if old.status not in TERMINAL_STATUSES:
+            return old
+        basis = old.id if await self.sources(old.id) else old.request.basis
+        request = replace(old.request, basis=basis, asker=asker)
+        return await self._again(old, request, dedupe_key or retry_key(old.id), address)
+
+    async def ask_again(
+        self, job_id: str, asker: str, *, scope: Scope, dedupe_key: str = "", address: Address | None = None
+    ) -> ResearchJob:
+        """Ask the same question anew: nothing of the earlier answer is used."""
+        old = await self._visible(job_id, scope)
+        asked = await self._asked(old)
+        return await self._again(old, replace(asked, basis="", feedback="", asker=asker), dedupe_key, address)
+
+    async def refresh(
+        self, job_id: str, asker: str, *, scope: Scope, dedupe_key: str = "", address: Address | None = None
+    ) -> ResearchJob:
+        """Renew an answer that was given before: nothing of it is used, and `changes` then says what is different.
+
+        By default an answer is renewed once a day, however many press. A job that still runs is given back as it is.
+        """
+        old = await self._visible(job_id, scope)
+        if old.status not in TERMINAL_STATUSES:
+            return old
+        request = replace(await self._asked(old), basis="", feedback="", refreshes=old.id, asker=asker)
+        return await self._again(old, request, dedupe_key or f"refresh:{old.id}:{self._deps.clock():%F}", address)
+
+    async def changes(self, job_id: str, *, scope: Scope) -> AnswerChanges | None:
+        """What a refreshed answer says otherwise than the one it renews (D12); of either of the two jobs.
+
+        None where none of the two was lately asked to renew the other, or an answer is still missing or forgotten.
+        """
+        job = await self._visible(job_id, scope)
+        if not job.request.refreshes:
+            lately = await self.recent(scope, limit=MAX_LATELY)
+            job = next((one for one in lately if one.request.refreshes == job.id), job)
+        before, now = await self.result(job.request.refreshes), await self.result(job.id)
+        if not (before and now and before.answer and now.answer):
+            return None
+        return await asyncio.to_thread(compare_answers, before.answer, now.answer)
+
+    async def first_asker(self, job_id: str, *, scope: Scope) -> str:
+        """Who asked what a repeated answer was given to first, by platform id; "" where that may not be told.
+
+        It is told in the place where it was asked, unless it was asked in private, is one's own, or was forgotten.
+        """
+        job = await self._visible(job_id, scope)
+        result = await self.result(job.id)
+        try:
+            first = await self._visible(result.cached_job if result else "", scope)
+        except JobNotFound:
+            return ""
+        is_told = not first.request.is_private and first.request.asker != job.request.asker
+        return first.request.asker if is_told else ""
+
+    async def improve(
+        self,
+        job_id: str,
+        feedback: str,
+        asker: str,
+        *,
+        scope: Scope,
+        is_deeper: bool = False,
+        dedupe_key: str = "",
+        address: Address | None = None,
+    ) -> ResearchJob:
+        """A new job for the same question that minds `feedback` and starts from the earlier sources.
+
+        `is_deeper` asks for depth instead of, or besides, feedback.
+        """
+        old = await self._visible(job_id, scope)
+        wish = feedback.strip()[:MAX_FEEDBACK_CHARS] or IMPROVE_IT
+        request = replace(await self._asked(old), basis=old.id, feedback=wish, asker=asker)
+        if is_deeper:
+            request = replace(request, depth="deep", modes=("deep",) if "deep" in MODES else request.modes)
+        return await self._again(old, request, dedupe_key, address)
+
+    async def read_attachment(self, name: str, media_type: str, content: bytes) -> Attachment:
+        """Raises `AttachmentUnreadable`, whose `user_message` names the file and says why."""
+        return await self._deps.attachment_reader.read(name, media_type, content)
+
+    async def attach(self, job_id: str, address: Address) -> None:
+        """Remember which message waits for the job's answer; a later address replaces an earlier one."""
+        await self._deps.deliveries.put(await self._deps.jobs.get(job_id), address)
+
+    async def undelivered(self, platform: str) -> list[Delivery]:
+        """Messages of a platform that still wait, with their jobs, oldest first: what a restarted bot follows again."""
+        found: list[Delivery] = []
+        for job_id, address in await self._deps.deliveries.waiting(platform):
+            try:
+                found.append(Delivery(await self._deps.jobs.get(job_id), address))
+            except JobNotFound:
+                log.info("the job of a waiting message is gone", extra={"job": job_id})
+        return found
+
+    async def delivered(self, job_id: str, shown: Sequence[Address] = ()) -> None:
+        """The answer has arrived and stands at `shown`; the address that waited for it is erased."""
+        await self.note_shown(job_id, shown)
+        await self._deps.deliveries.erase(job_id)
+
+    async def note_shown(self, job_id: str, shown: Sequence[Address]) -> None:
+        """Messages that show something of the job go with it when it is forgotten. Raises `StoreError`."""
+        if shown:
+            await self._deps.shown.put(job_id, shown)
+
+    async def job_shown(self, address: Address) -> ResearchJob | None:
+        """The job that a message shows, by the address it was noted with. Raises `StoreError`."""
+        job_id = await self._deps.shown.job_at(address)
+        try:
+            return await self._deps.jobs.get(job_id) if job_id else None
+        except JobNotFound:  # forgotten just now
+            return None
+
+    async def condemned(self, platform: str) -> list[tuple[str, Address]]:
+        """Messages of a platform that show what has been forgotten, with their keys. Raises `StoreError`."""
+        return await self._deps.shown.condemned(platform)
+
+    async def taken_away(self, key: str) -> None:
+        """One of them is gone. Raises `StoreError`."""
+        await self._deps.shown.taken_away(key)
+
+    async def rate(self, job_id: str, asker: str, *, good: bool, reason: str = "", scope: Scope) -> None:
+        """One vote each; a later one replaces the earlier. Raises `JobNotFound`, `StoreError`."""
+        job = await self._visible(job_id, scope)
+        rating = Rating(asker, good, reason.strip()[:MAX_REASON_CHARS], self._deps.clock())
+        if await self._deps.ratings.put(job, rating):
+            self._deps.recorder.record(Measurement("ratings", 1, "good" if good else "bad"))
+
+    async def asked(self, dedupe_key: str, *, scope: Scope) -> ResearchJob | None:
+        """The job that was submitted with this key, None when there is none."""
+        return await self._deps.jobs.asked(scope, dedupe_key)
+
+    async def latest(self, thread: str, *, scope: Scope) -> ResearchJob | None:
+        """The last job of a conversation, whatever became of it: what `retry`, `improve` and `forget` are about."""
+        found = await self._deps.jobs.in_thread(scope, thread, before=self._deps.clock(), limit=1, is_any=True)
+        return found[0] if found else None
+
+    async def history(self, asker: str, *, tenant: str, limit: int) -> list[ResearchJob]:
+        """One's own jobs, newest first, of every visibility: to be shown to `asker` alone."""
+        return await self._deps.jobs.asked_by(tenant, asker, limit=limit)
+
+    async def forget(self, job_id: str, asker: str, *, scope: Scope) -> None:
+        """Cancel and erase one's own job for good. Raises `JobNotFound` when it is somebody else's, `GorkdError`."""
+        job = await self._visible(job_id, scope)
+        if not asker or job.request.asker != asker:
+            raise JobNotFound(job_id)
+        await self._forget(job.id)
+
+    async def forget_asked(self, dedupe_key: str, *, scope: Scope) -> bool:
+        """Erase the job of a question that was taken back (its message was deleted), and its retries.
+
+        Whether there was one.
+        """
+        first = job = await self._deps.jobs.asked(scope, dedupe_key)
+        while job is not None:
+            retry = await self._deps.jobs.asked(scope, retry_key(job.id))
+            await self._forget(job.id)
+            job = retry
+        return first is not None
+
+    async def follow(self, job_id: str, *, after: int = 0) -> AsyncGenerator[Event, None]:
+        """The job's events after `after`, past and coming; ends with `complete`.
+
+        Of a job that has ended and whose events are no longer kept, or cannot be read now, `complete` alone. Raises
+        `JobNotFound` and `StoreError`.
+        """
+        job = await self._deps.jobs.get(job_id)
+        if job.status in TERMINAL_STATUSES and not await self._kept_events(job_id):
+            result, sources = await self.result(job_id), await self.sources(job_id)
+            at = job.completed_at or job.created_at
+            yield Event(after + 1, "complete", job.attempt, at, job_json(job, result, sources))
+            return
+        async for event in self._deps.events.follow(job_id, after=after):
+            yield event
+
+    async def _kept_events(self, job_id: str) -> list[Event]:
+        try:
+            return await self._deps.events.read(job_id)
+        except StoreError:
+            return []
+
+    async def told(self, job_id: str) -> list[Event]:
+        """The job's events so far; empty when they are no longer kept."""
+        return await self._deps.events.read(job_id)
+
+    async def job(self, job_id: str) -> ResearchJob:
+        """Raises `JobNotFound`."""
+        return await self._deps.jobs.get(job_id)
+
+    async def settle(self) -> None:
+        """Wait for what is still told of questions that were taken."""
+        await self._submission.settle()
+
+    async def position(self, job_id: str) -> int | None:
+        """How many jobs must begin before this one does; None for one that runs, has ended or is not known."""
+        return await self._submission.position(job_id)
+
+    async def tool_trace(self, job_id: str) -> ToolTrace | None:
+        """What a job that researches in rounds has written of its plan and its rounds."""
+        return await self._deps.tool_traces.get(trace_id_of(job_id))
+
+    async def result(self, job_id: str) -> JobResult | None:
+        """None until the job has ended."""
+        return await self._deps.jobs.result(job_id)
+
+    async def sources(self, job_id: str) -> list[Source]:
+        return await self._deps.sources.sources(job_id)
+
+    async def recent(self, scope: Scope, *, limit: int) -> list[ResearchJob]:
+        """The scope's jobs, newest first."""
+        return await self._deps.jobs.recent(scope, limit=limit)
+
+    async def cancel(self, job_id: str) -> None:
+        """End a job that has not ended; one that has is left as it is."""
+        await self._queue.cancel(job_id)
+
+    async def steer(self, job_id: str, steering: Steering, *, scope: Scope) -> None:
+        """Say something to a running job; it hears it before its next round, also after a crash.
+
+        Raises `JobNotFound`, `StoreError`, and `InvalidQuery` for a job that has ended or cannot be steered.
+        """
+        job = await self._visible(job_id, scope)
+        if job.status in TERMINAL_STATUSES:
+            raise InvalidQuery("That research has ended; ask a follow-up instead.", rule="ended")
+        if steering.kind == "cancel":
+            await self.cancel(job.id)
+            return
+        if not can_be_steered(job.request.modes):
+            raise InvalidQuery("Only deep research can be steered while it runs.", rule="not-steerable")
+        if len(await self._deps.steering.read(job.id)) >= MAX_STEERINGS:
+            raise InvalidQuery("That is more than one job can mind; please wait for its answer.", rule="too-much")
+        text = one_line(steering.text)[:MAX_STEERING_CHARS]
+        await self._deps.steering.add(job.id, replace(steering, text=text))
+
+    async def under_way(self, thread: str, *, scope: Scope) -> ResearchJob | None:
+        """The newest job of a conversation that can be steered and has not ended: who a reply there speaks to."""
+        for job in await self._deps.jobs.recent(scope, limit=MAX_LATELY):
+            is_steerable = can_be_steered(job.request.modes) and job.status not in TERMINAL_STATUSES
+            if job.request.thread == thread and is_steerable:
+                return job
+        return None
+
+    async def _visible(self, job_id: str, scope: Scope) -> ResearchJob:
+        job = await self._deps.jobs.get(job_id)
+        if job.scope != scope:
+            raise JobNotFound(job_id)
+        return job
+
+    async def _asked(self, job: ResearchJob) -> ResearchRequest:
+        """What was asked, as it was understood then: what was said since must not change it."""
+        result = await self.result(job.id)
+        return replace(job.request, query=(result.understood if result else "") or job.query, is_fresh=True)
+
+    async def _again(
+        self, old: ResearchJob, request: ResearchRequest, dedupe_key: str, address: Address | None = None
+    ) -> ResearchJob:
+        kept = await self._deps.attachments.of(old.id) if old.request.attachments else []
+        request = replace(request, heard_before=old.request.heard_before or old.created_at)
+        return await self.submit(request, dedupe_key=dedupe_key, attachments=kept, address=address)
+
+    async def _forget(self, job_id: str) -> None:
+        if self._erase is None:
+            raise SetupError("nothing can be forgotten here: no archive is open")
+        forgotten = await self._erase(Whose(job_id=job_id))
+        for sentence in forgotten.failures.values():
+            raise StoreError(f"{job_id} is not wholly forgotten", user_message=sentence)
+
+
+def retry_key(job_id: str) -> str:
+    """Under which the retry of a job is submitted: however often it is asked for, it is one."""
+    return f"retry:{job_id}"

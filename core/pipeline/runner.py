@@ -1,0 +1,170 @@
+"""The spine: one job from the queue to its last event. Read this first.
+
+    plan → search → synthesize (by the job's mode) → deliver
+
+Whatever happens, the log ends with `complete` and the job with a terminal status. A job that an
+earlier attempt has begun goes on under the next attempt number, which fences the earlier one off.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from time import perf_counter
+from typing import TypeVar
+
+from core.llm.memo import RememberingModel
+from core.model.answer import JobResult
+from core.model.errors import GorkdError, JobNotFound, StaleAttempt, StoreError, TookTooLong
+from core.model.job import TERMINAL_STATUSES, JobError, JobStatus, ResearchJob
+from core.model.ports import Steps
+from core.model.telemetry import Measurement, job_id_var
+from core.modes import find_modes
+from core.pipeline.deps import Deps
+from core.pipeline.work import Deadline, Work
+from core.presentation.progress import Progress
+from core.presentation.render import job_json
+from core.presentation.wording import SOMETHING_BROKE
+from core.stages.cache import cached_result
+from core.stages.deliver import deliver_failure, deliver_result
+from core.stages.gathering import Gathering
+from core.stages.single_flight import shared_result
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+MAX_ATTEMPTS = 60  # restarts during one job: storms of kills have shown 20, and what takes its worker down must end
+OVERTIME_S = 30.0  # modes keep their deadline themselves; this ends one that does not
+
+
+class DirectSteps:
+    """Steps without a journal: each runs where it stands. After a crash the job starts anew."""
+
+    async def run(self, name: str, step: Callable[[], Awaitable[T]], returns: type[T]) -> T:
+        return await step()
+
+
+class _Resuming:
+    """Steps of a later attempt: the first that really runs takes back what the one before it had shown."""
+
+    def __init__(self, steps: Steps, progress: Progress) -> None:
+        self._steps = steps
+        self._progress = progress
+        self._is_clean = False
+
+    async def run(self, name: str, step: Callable[[], Awaitable[T]], returns: type[T]) -> T:
+        async def afresh() -> T:
+            if not self._is_clean:
+                self._is_clean = True
+                await self._progress.take_back()
+            return await step()
+
+        return await self._steps.run(name, afresh, returns)
+
+
+class JobCancelled(Exception):
+    """Whoever asked, or the operator, has cancelled the job; durable steps raise it."""
+
+
+async def run_job(job_id: str, deps: Deps, steps: Steps, *, is_resumable: bool = False) -> None:
+    """Carry a stored job to its end. Raises only `CancelledError`, and `StoreError` when the job cannot be read.
+
+    An interrupted job is cancelled, unless it `is_resumable`: then it is left for the next attempt, and a
+    `StoreError` also says that a step or the job's end needs a store that is away: run it again later.
+    """
+    token = job_id_var.set(job_id)
+    try:
+        job = await deps.jobs.get(job_id)
+        if job.status in TERMINAL_STATUSES:
+            await _tell_end(job, deps)
+            return
+        job = job if job.status is JobStatus.PENDING else replace(job, attempt=job.attempt + 1)
+        await _attempt(job, deps, steps, is_resumable=is_resumable)
+        if is_resumable:
+            await _see_to_the_end(job, deps)
+    except JobNotFound:
+        log.info("the job is gone")
+    finally:
+        job_id_var.reset(token)
+
+
+async def _attempt(job: ResearchJob, deps: Deps, steps: Steps, *, is_resumable: bool) -> None:
+    started = perf_counter()
+    progress = Progress(job, deps)
+
+    async def fail(code: str, message: str, *, retryable: bool) -> None:
+        error = JobError(code, message, retryable)
+        await deliver_failure(progress.job, deps, JobStatus.FAILED, error=error, started=started)
+
+    try:
+        await _research(job, deps, steps, progress, started)
+    except JobCancelled:
+        await deliver_failure(progress.job, deps, JobStatus.CANCELLED, error=None, started=started)
+    except asyncio.CancelledError:
+        if not is_resumable:
+            ending = deliver_failure(progress.job, deps, JobStatus.CANCELLED, error=None, started=started)
+            await asyncio.shield(ending)
+        raise
+    except StaleAttempt as exc:
+        log.warning("a newer attempt has taken over", extra={"error": str(exc)})
+    except GorkdError as exc:
+        if type(exc).code == GorkdError.code:
+            log.warning("job ended", extra={"attempt": progress.job.attempt, "error": str(exc)})
+        if is_resumable and isinstance(exc, StoreError):
+            raise
+        await fail(exc.code, exc.user_message, retryable=exc.retryable)
+    except Exception:  # process boundary: a bug must still end in words, with its traceback in the log
+        log.exception("job broke")
+        await fail("INTERNAL_ERROR", SOMETHING_BROKE, retryable=True)
+
+
+async def _research(job: ResearchJob, deps: Deps, steps: Steps, progress: Progress, started: float) -> None:
+    await progress.status(JobStatus.PLANNING)
+    if job.attempt > 1:
+        log.info("resumed", extra={"attempt": job.attempt})
+        deps.recorder.record(Measurement("jobs_resumed", 1))
+        steps = _Resuming(steps, progress)
+    if job.attempt > MAX_ATTEMPTS:
+        raise GorkdError(f"{MAX_ATTEMPTS} attempts ended with their worker", user_message=SOMETHING_BROKE)
+    earlier = await cached_result(job, deps) or await shared_result(job, deps, progress)
+    if earlier:
+        await deliver_result(progress.job, deps, earlier, started=started)
+        return
+    mode = find_modes(job.request.modes)
+    model = deps.models.get(mode.name, deps.model)
+    if model is not None:
+        deps = replace(deps, model=RememberingModel(model, deps.memo, job.id))
+    if deps.check_model is not None:
+        deps = replace(deps, check_model=RememberingModel(deps.check_model, deps.memo, job.id))
+    deps = deps.within(job.request.policy)
+    gathering = Gathering(job, deps)
+    try:
+        deadline_s = mode.deadline_s * deps.settings.patience
+        work = Work(job, deps, steps, progress, gathering, Deadline.after(deadline_s))
+        async with asyncio.timeout(deadline_s + OVERTIME_S):
+            result = await mode.run(work)
+    except TimeoutError as exc:
+        raise TookTooLong(mode.name) from exc
+    finally:
+        await gathering.aclose()
+    await deliver_result(replace(progress.job, intent=job.intent), deps, result, started=started)
+
+
+async def _see_to_the_end(job: ResearchJob, deps: Deps) -> None:
+    """Whoever delivers an answer goes on when a store fails; here it is noticed."""
+    stored = await deps.jobs.get(job.id)
+    if stored.status in TERMINAL_STATUSES:
+        await _tell_end(stored, deps)
+    elif stored.attempt <= job.attempt:
+        raise StoreError(f"the end of {job.id} could not be stored")
+
+
+async def _tell_end(job: ResearchJob, deps: Deps) -> None:
+    """Append the `complete` of a job whose worker died between storing the end and telling it."""
+    if any(event.type == "complete" for event in await deps.events.read(job.id)):
+        return
+    result = await deps.jobs.result(job.id) or JobResult(answer=None)
+    await deps.memo.clear(job.id)
+    await Progress(job, deps).emit("complete", job_json(job, result, await deps.sources.sources(job.id)))

@@ -1,0 +1,1 @@
+"""Who may ask how much, what a workspace has set, and what is forgotten."""

@@ -1,0 +1,368 @@
+"""Text cut into sentences, with offsets, and which of them assert something.
+
+Works on answers (Markdown) and on pages as read (hard-wrapped lines, headings without marks).
+Nothing is lost: between two sentences there is only white space. Linear in the text's length.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from functools import lru_cache
+
+from core.text.assertions import CLUSTER, LEAD, is_title, states
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """`text == whole[start:end]`, half-open; list bullets and heading marks are part of it.
+
+    `asserts` is False for what states nothing by itself: headings, code, questions, bare labels,
+    and lines that only announce what follows.
+    """
+
+    text: str
+    start: int
+    end: int
+    asserts: bool
+
+    @property
+    def plain(self) -> str:
+        """The text without its list bullet, heading or quotation marks at the line's start."""
+        return LEAD.sub("", self.text, count=1)
+
+
+class _Kind(Enum):
+    PROSE = "prose"
+    ITEM = "item"
+    HEADING = "heading"
+    ROW = "row"
+    SILENT = "silent"  # code, rules, a table's head: one unit, never split
+
+
+@dataclass(slots=True)
+class _Block:
+    """Lines that belong together; `body` is where the text begins behind bullet or quotation mark."""
+
+    start: int
+    end: int
+    body: int
+    kind: _Kind
+    lines: int = 1
+
+
+_STOPS = ".!?…。！？｡؟۔।॥።"
+_HARD_STOPS = "。！？｡؟۔।॥።"  # end a sentence also without a blank behind them
+_END = re.compile(f"[{_STOPS}\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+_STOP_RUN = re.compile(f"[{_STOPS}]+")
+_CLOSERS = re.compile(r"[\"'”’»)\]}」』）】》*_]*")
+_OPENERS = re.compile(r"[\s\"'“‘«„(\[{「『（《<*_¿¡>•–—-]*")
+_SHIELDED = re.compile(r"`+[^`\n]{1,400}`+|\[[^\[\]\n]{1,200}\]|【[^【】\n]{1,200}】")  # stops inside end nothing
+
+_MANY_BREAKS = re.compile(r"\n{3,}")
+_FENCE = re.compile(r"[\s>]*(`{3,}|~{3,})")
+_BULLET = re.compile(r"(?:[-*+•‣◦▪·]|\(?\d{1,3}[.)]|\(?[a-z]\)|\(?[ivx]{1,4}[.)])\s+(?=\S)")
+_HEADING = re.compile(r"#{1,6}\s+\S")
+_UNDERLINE = re.compile(r"(?:={3,}|-{3,})$")
+_TABLE_RULE = re.compile(r"\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?$")
+_EMPHASIZED = re.compile(r"(\*\*|__)[^*_\n]+\1[:：]?$")
+_RULE_LINE = re.compile(r"(?:[-*_=~+]\s?){3,}$")
+_LINE_END = re.compile(r"(\w[\w.]*|\W)[.!?…]+[\"'”’)\]]*$")
+_MIN_WRAP = 35  # characters; no one wraps prose at less, so shorter lines are menus and headings
+_WRAP_SLACK = 0.85  # of the usual line; ragged and justified lines of books and papers stay above it
+
+
+def split_sentences(text: str) -> list[Sentence]:
+    """The sentences of `text` in order; a heading, a list item's or table row's end always ends one.
+
+    Markers behind the stop (`fact.[1]`, `fact. [1][2]`) belong to the sentence before them.
+    """
+    blocks = _blocks(text)
+    sentences: list[Sentence] = []
+    for position, block in enumerate(blocks):
+        following = blocks[position + 1] if position + 1 < len(blocks) else None
+        spans = _spans(text, block)
+        for start, end in spans:
+            sentence = text[start:end]
+            is_label = (
+                len(spans) == 1 and following is not None and _is_title(text, block) and not _is_title(text, following)
+            )
+            asserts = block.kind is not _Kind.SILENT and not is_label
+            asserts = asserts and states(sentence, is_heading=block.kind is _Kind.HEADING)
+            sentences.append(Sentence(sentence, start, end, asserts))
+    return sentences
+
+
+@lru_cache(maxsize=256)
+def sentences_of(text: str) -> tuple[Sentence, ...]:
+    """`split_sentences` of a page as read. Several stages ask for them; a page is cut once."""
+    return tuple(split_sentences(text))
+
+
+def may_end(text: str, start: int) -> bool:
+    """Whether a sentence can end behind `start` before the text does; cheap, and never wrongly False."""
+    return _END.search(text, start) is not None
+
+
+def _is_title(text: str, block: _Block | None) -> bool:
+    if block is None or block.lines > 1 or block.kind not in (_Kind.PROSE, _Kind.ITEM):
+        return False
+    return is_title(text[block.body : block.end], max_words=2 if block.kind is _Kind.ITEM else 10)
+
+
+def code_spans(text: str) -> list[tuple[int, int]]:
+    """Half-open spans of code, in order: fenced blocks (an open fence runs to the end) and inline code."""
+    spans: list[tuple[int, int]] = []
+    cursor = 0
+    for start, end in _fences(text):
+        spans += [(match.start(), match.end()) for match in _INLINE_CODE.finditer(text, cursor, start)]
+        spans.append((start, end))
+        cursor = end
+    spans += [(match.start(), match.end()) for match in _INLINE_CODE.finditer(text, cursor)]
+    return spans
+
+
+_INLINE_CODE = re.compile(r"(?<!`)(`{1,2})(?!`)[^\n]{1,400}?(?<!`)\1(?!`)")
+
+
+def _fences(text: str) -> list[tuple[int, int]]:
+    if "```" not in text and "~~~" not in text:
+        return []
+    spans: list[tuple[int, int]] = []
+    opened, begin = "", 0
+    for position, line in _lines(text, 0, len(text)):
+        fence = _FENCE.match(line)
+        if fence and not opened:
+            opened, begin = fence[1], position
+        elif fence and fence[1].startswith(opened) and not line[fence.end() :].strip():
+            spans.append((begin, position + len(line.rstrip())))
+            opened = ""
+    if opened:
+        spans.append((begin, len(text.rstrip())))
+    return spans
+
+
+# Blocks: lines that belong together
+
+
+def _blocks(text: str) -> list[_Block]:
+    blocks: list[_Block] = []
+    cursor = 0
+    for start, end in _fences(text):
+        blocks += _chunks(text, cursor, start)
+        first = start + len(text[start:end]) - len(text[start:end].lstrip())
+        blocks.append(_Block(first, end, first, _Kind.SILENT))
+        cursor = end
+    return blocks + _chunks(text, cursor, len(text))
+
+
+def _chunks(text: str, start: int, end: int) -> list[_Block]:
+    """The blocks of `text[start:end]`, which has no fenced code."""
+    blocks: list[_Block] = []
+    lines: list[tuple[int, int]] = []
+    for position, line in _lines(text, start, end):
+        stripped = line.strip()
+        if stripped:
+            first = position + len(line) - len(line.lstrip())
+            lines.append((first, first + len(stripped)))
+        elif lines and "\f" not in line:
+            blocks += _join_lines(text, lines)
+            lines = []
+    return blocks + _join_lines(text, lines)
+
+
+def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
+    """Where each line of `text[start:end]` begins, and the line with its end; of many blank ones the first alone.
+
+    A text of which most is blanked out has a line break for every character that is not there.
+    """
+    runs = [(run.start() + 2, run.end()) for run in _MANY_BREAKS.finditer(text, start, end)]
+    firsts, lasts = [start, *(after for _, after in runs)], [*(before for before, _ in runs), end]
+    for first, last in zip(firsts, lasts, strict=True):
+        position = first
+        for line in text[first:last].splitlines(keepends=True):
+            yield position, line
+            position += len(line)
+
+
+def _join_lines(text: str, lines: list[tuple[int, int]]) -> list[_Block]:
+    """Lines without a blank one between them, made blocks: each of its own kind, wrapped lines joined."""
+    if not lines:
+        return []
+    lengths = sorted(end - start for start, end in lines)
+    width = lengths[min(len(lengths) - 1, len(lengths) * 9 // 10)]
+    blocks: list[_Block] = []
+    for position, (start, end) in enumerate(lines):
+        line = text[start:end]
+        last = blocks[-1] if blocks else None
+        block = _line_block(line, start, end)
+        if last and block.kind is _Kind.SILENT and "|" in line and last.kind is _Kind.ROW:
+            last.kind = _Kind.SILENT
+        if last and last.kind is _Kind.PROSE and last.lines == 1 and _UNDERLINE.match(line):
+            last.kind, last.end = _Kind.HEADING, end
+        elif last and block.kind is _Kind.PROSE and _continues(text, last, lines[position - 1], line, width):
+            last.end, last.lines = end, last.lines + 1
+        else:
+            blocks.append(block)
+    return blocks
+
+
+def _line_block(line: str, start: int, end: int) -> _Block:
+    quote = len(line) - len(line.lstrip("> \t"))
+    bare = line[quote:]
+    if _HEADING.match(bare) or _EMPHASIZED.match(bare):
+        return _Block(start, end, start + quote, _Kind.HEADING)
+    if "|" in bare and "-" in bare and _TABLE_RULE.match(bare):
+        return _Block(start, end, end, _Kind.SILENT)
+    if bare.startswith("|") or bare.count(" | ") >= 2:
+        return _Block(start, end, start, _Kind.ROW)
+    if _RULE_LINE.match(bare):
+        return _Block(start, end, end, _Kind.SILENT)
+    bullet = _BULLET.match(bare)
+    if bullet:
+        return _Block(start, end, start + quote + bullet.end(), _Kind.ITEM)
+    return _Block(start, end, start + quote, _Kind.PROSE)
+
+
+def _continues(text: str, block: _Block, last_line: tuple[int, int], line: str, width: int) -> bool:
+    """Whether a line goes on with the block before it: the line before was full, or the words demand it."""
+    if block.kind not in (_Kind.PROSE, _Kind.ITEM):
+        return False
+    line = line.lstrip("> \t")
+    ended = _LINE_END.search(text, max(last_line[0], last_line[1] - _LONGEST_TOKEN), last_line[1])
+    if ended and not (ended[1].lower() in _NEVER_LAST or len(ended[1]) == 1):
+        return False
+    first = line[:1]
+    if first.islower() or first in ",;)]" or text[last_line[1] - 1] in ",;-–(/":
+        return True
+    first_word = len(line.split(None, 1)[0]) if line else 0
+    return width >= _MIN_WRAP and last_line[1] - last_line[0] + 1 + first_word >= _WRAP_SLACK * width
+
+
+# Stops: where a sentence ends within a block
+
+
+def _spans(text: str, block: _Block) -> list[tuple[int, int]]:
+    if block.kind not in (_Kind.PROSE, _Kind.ITEM):
+        return [(block.start, block.end)]
+    spans: list[tuple[int, int]] = []
+    start = block.start
+    for end in _ends(text, block):
+        spans.append((start, end))
+        start = end
+        while start < block.end and text[start].isspace():
+            start += 1
+    if start < block.end:
+        spans.append((start, block.end))
+    return spans
+
+
+def _ends(text: str, block: _Block) -> Iterator[int]:
+    """Offsets behind each sentence of the block but the last."""
+    shields = _SHIELDED.finditer(text, block.body, block.end)
+    shield = next(shields, None)
+    begin = block.body
+    for run in _STOP_RUN.finditer(text, block.body, block.end):
+        while shield and shield.end() <= run.start():
+            shield = next(shields, None)
+        if run.start() < begin or (shield and shield.start() < run.start()):
+            continue
+        end = _end_of_sentence(text, run, begin, block.end)
+        if end:
+            yield end
+            begin = end
+
+
+def _end_of_sentence(text: str, run: re.Match[str], begin: int, limit: int) -> int:
+    """Where the sentence that `run` stops ends, closers and markers included; 0 when it does not stop one."""
+    closed = _behind(_CLOSERS, text, run.end(), limit)
+    end = _behind(CLUSTER, text, closed, limit)
+    ahead = _behind(_OPENERS, text, end, limit)
+    if end > closed and _is_blank(text, closed) and text[ahead : min(ahead + 1, limit)].islower():
+        end = closed  # "fact. [1] shows that": the marker opens the next sentence
+        ahead = _behind(_OPENERS, text, end, limit)
+    nearest = _behind(_BLANKS, text, end, limit)
+    if nearest >= limit or text[nearest] in _STOPS or text[nearest] in ",;:":
+        return 0
+    if run.group()[-1] in _HARD_STOPS:
+        return 0 if closed > run.end() and text[closed] in _AFTER_QUOTE else end
+    if nearest == end and not _UNSPACED.match(text, end):
+        return 0
+    return end if _stops(text, run, begin, min(ahead, limit - 1)) else 0
+
+
+def _stops(text: str, run: re.Match[str], begin: int, ahead: int) -> bool:
+    """Whether a Latin stop ends its sentence; `ahead` is where the next word starts."""
+    word = _WORD.match(text, ahead)
+    following = word.group() if word else ""
+    if following[:1].islower() and not _IDENTIFIER.match(following):
+        return False
+    if run.group() != ".":
+        return True
+    dot = run.start()
+    if dot - begin < 12 and _NUMBERING.fullmatch(text[begin : dot + 1]):
+        return False
+    token = text[max(begin, dot - _LONGEST_TOKEN) : dot]
+    token = _TOKEN_EDGE.split(token)[-1]
+    is_initial = word is not None and len(following) == 1 and text[word.end() : word.end() + 1] == "."
+    return _ends_after(token, following, is_initial)
+
+
+def _ends_after(token: str, following: str, is_initial: bool) -> bool:
+    """Whether the dot behind `token` is a stop, given the next word ("" when it starts with another character)."""
+    lower = token.lower()
+    if lower in _NEVER_LAST or (len(token) == 1 and token.isalpha() and is_initial):
+        return False
+    if lower in _BEFORE_NUMBER:
+        return not (following[:1].isdigit() or _ROMAN.fullmatch(following))
+    if token.isdigit() and len(token) <= 2 and following.lower() in _MONTHS_AFTER_ORDINAL:
+        return False
+    is_letter = len(token) == 1 and token.isalpha() and not token.islower()
+    if is_letter or lower in _MAYBE_LAST or _DOTTED.fullmatch(token):
+        return following in _STARTERS and not is_initial
+    if lower in _LAST_BEFORE_CAPITAL:
+        return following[:1].isupper()
+    return True
+
+
+def _behind(pattern: re.Pattern[str], text: str, start: int, limit: int) -> int:
+    match = pattern.match(text, start, limit)
+    return match.end() if match else start
+
+
+def _is_blank(text: str, position: int) -> bool:
+    return text[position : position + 1].isspace()
+
+
+_BLANKS = re.compile(r"\s*")
+_AFTER_QUOTE = "とっのはがをにでもや"  # particles that go on after 「…。」
+_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")  # scripts that put no blank behind ? and !
+_WORD = re.compile(r"\w[\w'’]*")
+_IDENTIFIER = re.compile(r"[a-z]+[A-Z0-9_]")  # mRNA, p53, iPhone: may open a sentence
+_NUMBERING = re.compile(r"\W*(?:\d{1,3}(?:\.\d{1,3})*|[IVX]{1,5}|[A-H])\.")  # "3.2. Methods": no sentence ends here
+_LONGEST_TOKEN = 24
+_TOKEN_EDGE = re.compile(r"[\s(\[{\"'“‘«*_/–—-]")
+_ROMAN = re.compile(r"[IVXLC]+|[ivxlc]+")
+_DOTTED = re.compile(r"(?:\w\.)+\w{1,2}")  # U.S, a.m, Ph.D
+_NEVER_LAST = frozenset(
+    """dr mr mrs ms mx prof rev hon gen sen rep gov capt cpt lt col sgt maj cmdr st mt messrs mme mlle sr sra dra
+    e.g eg i.e ie cf vs viz resp ca approx incl esp fig figs eq eqs eqn tab ref refs suppl z.b d.h u.a bzw vgl nr
+    ggf evtl inkl""".split()
+)
+_BEFORE_NUMBER = frozenset("no nos p pp vol vols ch chap sec secs art para pt ver v ed eds op app abs § sect".split())
+_MAYBE_LAST = frozenset("al inc ltd co corp jr esq bros dept univ assn ph.d m.d a.m p.m u.s u.k e.u u.n".split())
+_LAST_BEFORE_CAPITAL = frozenset("etc usw jan feb mar apr jun jul aug sep sept oct nov dec est ave blvd".split())
+_MONTHS_AFTER_ORDINAL = frozenset(  # German and its neighbours write "3. Oktober"
+    """januar februar märz april mai juni juli august september oktober november dezember jahrhundert januari
+    februari maart juni juli augustus oktober""".split()
+)
+_STARTERS = frozenset(
+    """The This That These Those It Its He She They We You I A An In On At By For From With Without As After Before
+    When While Where If Although Though However But And Or So Such There Here Then Thus Hence Therefore Moreover
+    Furthermore Our Their His Her My Your Some Many Most Several All Both Each Every One Two Three No Not What Which
+    Who Why How Because Since During Until Once Even Only Also Additionally Overall Finally First Second Another Other
+    Others According Despite Following Using Based Unlike Recent Recently Later Today Now Nevertheless Meanwhile
+    Instead Consequently Similarly Conversely Specifically To Of Between Under Over Among Within Across""".split()
+)

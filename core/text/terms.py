@@ -1,0 +1,336 @@
+"""Words as retrieval sees them: tokens, stopwords, light stems; and which words of a text a question's words mean.
+
+One tokenisation for ranking, passages and extractive answers, so that they agree on what matches. Texts are cut
+without knowing their language; the question's language says which of their words are forms of its own.
+"""
+
+from __future__ import annotations
+
+import threading
+import tomllib
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence, Set
+from functools import cache, lru_cache
+from importlib.resources import files
+from math import log, sqrt
+
+import regex
+import snowballstemmer  # type: ignore[import-untyped]  # ships no types
+
+# Not here: words of one language that carry meaning in another ("war", "die", "hat", "son", "sin", "den", "sur").
+STOPWORDS = frozenset(
+    """a about after all also am an and any are aren't as at be because been before being between both but by can
+    can't could couldn't did didn't do does doesn't doing don't down during each else ever few for from further get
+    give gives got had has have having he her here hers him his how however i if in into is isn't it its itself just
+    let like made make makes many may me might more most much must my no nor not of off on once only or other our out
+    over own per please same shall she should so some such tell than that the their them then there these they this
+    those through to too under until up upon us use used using very via was way we well were what when where which
+    while who whom whose why will with within without would you your yours
+    aber als am an auch auf aus bei das dass dem der des ein eine einem einen einer es für ich im in ist
+    mit nach nicht oder sich sie sind um und von vor was welche wer werden wie wird wo zu zum zur
+    au aux avec ce ces cette comment dans de des du elle en est et il la le les leur ne ou où par pas pourquoi
+    que quel quelle qui quoi sa se ses sont un une
+    al como con cual cuál cuando cuándo de del donde dónde el en es esta este la las lo los más no o para pero por
+    qué que quien quién se ser su sus un una y""".split()
+)
+_STEMMERS = dict(  # of Snowball, by ISO 639-1
+    entry.split(":")
+    for entry in """ar:arabic ca:catalan cs:czech da:danish de:german el:greek en:english es:spanish et:estonian
+    fi:finnish fr:french hi:hindi hu:hungarian id:indonesian it:italian lt:lithuanian nl:dutch no:norwegian pl:polish
+    pt:portuguese ro:romanian ru:russian sr:serbian sv:swedish tr:turkish""".split()
+)
+_GERMANIC = frozenset({"da", "de", "en", "nl", "no", "sv"})
+_COMPOUNDING = frozenset({"da", "de", "fi", "hu", "nl", "no", "sv"})
+# How surely one word stands for another, and how much a word counts: by judgement, and tried on the even half of the
+# articles of `make eval ARGS=quoted`; the figures hardly change when each is moved by a third.
+_COMPOUND, _PART, _KIN = 0.9, 0.6, 0.7  # the term within a compound; a part of the compound; a derivation
+_MIN_PART = 5  # letters of a root that may be part of another
+_SHARED = 0.7  # of the longer root, which kin have in common from the beginning
+_BEGINNING = 3  # letters; forms of a word that begin otherwise are rare
+_VOWEL_LETTER, _VOWEL_RUN = regex.compile("([aeiou])"), regex.compile("([aeiou]+)")
+_PARTED = {  # prefixes that stand behind their verb in a main clause
+    "de": regex.compile(
+        r"^(?:ab|an|auf|aus|bei|ein|fest|fort|her|hin|los|mit|nach|statt|teil|um|vor|weg|weiter|zurück|zusammen|zu)"
+        r"(?:ge|zu)?(?=\w{4})"
+    ),
+    "nl": regex.compile(r"^(?:aan|af|bij|door|in|mee|na|om|op|over|samen|terug|toe|uit|voor|weg)(?:ge)?(?=\w{4})"),
+}
+_MIN_STRONG = 4  # letters of a root; shorter ones are other words too often
+_MAX_LETTERS, _MAX_RARITY, _NAMED = 9, 2.0, 1.3
+_CAPITALS = regex.compile(r"(?<=[^\s?!.:¿¡]\s)(?:\p{Lu}[\p{L}\p{N}'’-]*|\p{N}[\p{N}.,]*)")
+_CAPITAL_PAIRS = regex.compile(r"(?<=[^\s?!.:¿¡]\s)\p{Lu}[\p{L}\p{N}’-]*(?:\s+\p{Lu}[\p{L}\p{N}’-]*)+")
+_MEASURES = "long|many|much|old|tall|far|big|large|often|fast|high|deep|heavy|late|early|soon"
+_ASKING = regex.compile(rf"\bhow\s+(?:{_MEASURES})\b|\bwhat\s+(?:is|are|was|were)\s+the\b", regex.IGNORECASE)
+_SOUGHT = regex.compile(  # the word behind a question word: the kind of thing that is sought, or what was done
+    r"\b(?:what|which|who|whose|how|where|when|was|wer|wie|wo|wann|welche[mnrs]?|qué|quién(?:es)?|cu[áa]l(?:es)?|cu[áa]n(?:do|t[oa]s?)"
+    r"|d[óo]nde|c[óo]mo|quel(?:le)?s?|qui|où|quand|comment|quale|quali|chi|dove|quando|qual|quais|quem|onde|welke?|wat|waar"
+    r"|wanneer|hoe)\s+(?P<word>[\p{L}\p{N}'’-]+)",
+    regex.IGNORECASE,
+)
+_SOUGHT_WEIGHT = 0.4  # of other words: an answer gives a player, a law, a colour, and need not call it one
+_CJK = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}"
+_TOKEN = regex.compile(
+    rf"[{_CJK}]+|\d+(?:[.,]\d+)*%?|[\p{{L}}\p{{N}}](?:[\p{{L}}\p{{N}}\p{{M}}_+#]|['’.\-](?=[\p{{L}}\p{{N}}]))*"
+)
+_VOWEL = regex.compile("[aeiouy]")
+_SPLITTABLE = regex.compile(r"[-_.’']")
+_POSSESSIVE = regex.compile(r"['’]s$")
+# Pairs of characters that only bind or ask: Chinese particles and question words, Japanese endings.
+_FUNCTION_PAIR = regex.compile(r"^(?:\p{Han}?[的是了吗呢么什哪谁怎][\p{Han}]?|\p{Hiragana}{2})$")
+_CJK_RUN = regex.compile(rf"^[{_CJK}]+$")
+
+
+def words(text: str) -> list[str]:
+    """Every token in order, casefolded and stemmed, stopwords included; runs without spaces become bigrams."""
+    found: list[str] = []
+    for token in _TOKEN.findall(unicodedata.normalize("NFKC", text).casefold()):
+        found.extend(_stems(token))
+    return found
+
+
+@lru_cache(maxsize=1 << 15)  # pages of one subject share their words; some 5 MB at most
+def _stems(token: str) -> tuple[str, ...]:
+    """One casefolded token as it is looked up: its stem, then those of its parts."""
+    if _CJK_RUN.match(token):
+        return tuple(token[i : i + 2] for i in range(len(token) - 1)) or (token,)
+    word = _POSSESSIVE.sub("", token)
+    if not _SPLITTABLE.search(word) or word[0].isdigit():
+        return (stem(word),)
+    return (stem(word), *(stem(part) for part in _SPLITTABLE.split(word) if len(part) > 1))
+
+
+def terms(text: str) -> list[str]:
+    """The informative tokens of `text`, stemmed, in order; all tokens when only stopwords are left."""
+    tokens = words(text)
+    return [token for token in tokens if token not in _STOP_STEMS and not _FUNCTION_PAIR.search(token)] or tokens
+
+
+def question_terms(question: str, language: str = "") -> list[str]:
+    """What a text must hold to answer the question: its terms without those that only ask ("how long", "what year")."""
+    found = terms(_ASKING.sub(" ", question))
+    found = [term for term in found if not _is_joined(term, found)]
+    asking = _asking_stems(language)
+    return [term for term in found if term not in asking] or found
+
+
+def _is_joined(term: str, found: Sequence[str]) -> bool:
+    """Whether a word with a hyphen stands among its own parts, none of which is lost."""
+    parts = _SPLITTABLE.split(term)
+    return len(parts) > 1 and all(stem(part) in found for part in parts)
+
+
+@cache
+def _asking_words() -> dict[str, str]:
+    return dict(tomllib.loads(files(__package__).joinpath("terms.toml").read_text(encoding="utf-8")))
+
+
+@cache
+def _asking_stems(language: str) -> frozenset[str]:
+    return frozenset(form for word in _asking_words().get(language, "").split() for form in (word, stem(word)))
+
+
+class Asked:
+    """A question's words as they are found in texts: each with its weight, and the words of the texts that mean it.
+
+    `bags` are the texts, each as its `terms`. A word counts by its letters, since common words are short, by how rare
+    it is among the texts in any of its forms, and a little more where it is written as a name (in German: a noun).
+    `names` are the words that a text about something else would not hold: figures, and what only names are written as.
+    """
+
+    def __init__(self, question: str, bags: Sequence[Set[str]], language: str = "") -> None:
+        self.terms = tuple(dict.fromkeys(question_terms(question, language)))
+        vocabulary: set[str] = set().union(*bags)
+        self._forms = {term: forms_of(term, vocabulary, language) for term in self.terms}
+        held = [[term for term in self.terms if not bag.isdisjoint(self._forms[term])] for bag in bags]
+        rarity, unseen = inverse_frequency(held), unseen_weight(len(bags))
+        capitals = {term for found in _CAPITALS.finditer(question) for term in terms(found[0])}
+        in_pairs = {term for found in _CAPITAL_PAIRS.finditer(question) for term in terms(found[0])}
+        sought = {
+            term
+            for found in _SOUGHT.finditer(question)
+            if language == "de" or not found["word"][0].isupper()
+            for term in terms(found["word"])
+        }
+        self.names = frozenset(
+            term for term in self.terms if term in (in_pairs if language == "de" else capitals) or term[0].isdigit()
+        )
+        self._weights = {
+            term: (min(len(term), _MAX_LETTERS) + 3 * (not term.isalpha()))
+            * sqrt(min(rarity.get(term, unseen), _MAX_RARITY))
+            * (_NAMED if term in capitals else 1.0)
+            * (_SOUGHT_WEIGHT if term in sought else 1.0)
+            for term in self.terms
+        }
+        self._total = sum(self._weights.values()) or 1.0
+
+    def found_in(self, bag: Set[str]) -> dict[str, float]:
+        """Of the question's words those that `bag` holds, each with how surely, 0…1."""
+        shared = {term: [sure for form, sure in forms.items() if form in bag] for term, forms in self._forms.items()}
+        return {term: max(sure) for term, sure in shared.items() if sure}
+
+    def coverage(self, bag: Set[str]) -> float:
+        """The share of the question's weight that `bag` holds, 0…1."""
+        return sum(self._weights[term] * sure for term, sure in self.found_in(bag).items()) / self._total
+
+
+def forms_of(term: str, vocabulary: Iterable[str], language: str = "") -> dict[str, float]:
+    """The words of `vocabulary` that mean `term`, each with how surely, 0…1: inflections, compounds, near kin.
+
+    German and its neighbours write compounds as one word: "Verteidigung" is found in "Verteidigungslinie" and, less
+    surely, the other way round. Few words share their first letters with the term, so few are stemmed.
+    """
+    if not term[0].isalpha() or _CJK_RUN.match(term):
+        return {word: 1.0 for word in vocabulary if word == term}
+    root, beginning = _root(term, language), _folded(term)[:_BEGINNING]
+    compounds, is_germanic = language in _COMPOUNDING, language in _GERMANIC
+    core = _core(term, language)
+    found: dict[str, float] = {}
+    for word in vocabulary:
+        if word == term:
+            found[word] = 1.0
+        elif not word[0].isalpha():
+            continue
+        elif _folded(word).startswith(beginning) or (compounds and "ge" in (word[:2], term[:2])):
+            found[word] = _likeness(root, _root(word, language), compounds=compounds)
+        elif compounds and len(root) >= _MIN_PART and root in word:
+            found[word] = _COMPOUND if _root(word, language).endswith(root) else 0.0
+        elif compounds and len(word) >= _MIN_PART and root.endswith(_folded(word)[: -len(word) // 3 or None]):
+            found[word] = _PART if root.endswith(_root(word, language)) else 0.0
+        if is_germanic and found.get(word, 0) < _KIN and core[0] in word and _is_same_verb(core, _core(word, language)):
+            found[word] = _KIN
+    return {word: sure for word, sure in found.items() if sure > 0}
+
+
+def _likeness(one: str, other: str, *, compounds: bool) -> float:
+    """How surely two roots with one beginning mean the same, 0…1."""
+    if one == other:
+        return 1.0
+    if compounds and min(len(one), len(other)) >= _MIN_PART:
+        if other.startswith(one):
+            return _COMPOUND
+        if one.startswith(other):
+            return _PART
+    shared = next(
+        (place for place, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]),
+        min(len(one), len(other)),
+    )
+    return _KIN if shared >= _MIN_PART and shared >= _SHARED * max(len(one), len(other)) else 0.0
+
+
+@lru_cache(maxsize=1 << 15)
+def _core(word: str, language: str) -> tuple[str, ...]:
+    """A verb's root without what may be parted from it, cut into consonants and vowels: mitspielte, sp-ie-l."""
+    parted = _PARTED.get(language)
+    if parted is None:
+        return tuple(_VOWEL_LETTER.split(_root(word, language)))
+    root = _root(parted.sub("", word), language)
+    return tuple(_VOWEL_RUN.split(root if len(root) < 6 else root.removeprefix("ge")))
+
+
+def _is_same_verb(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Whether two cores are forms of one verb, which may be strong: sing, sang; schreib, schrieb."""
+    if len(one) != len(other) or one[0] != other[0] or sum(map(len, one)) < _MIN_STRONG:
+        return False
+    changed = [place for place, pair in enumerate(zip(one, other, strict=True)) if pair[0] != pair[1]]
+    return not changed or (len(changed) == 1 and changed[0] % 2 == 1)
+
+
+@lru_cache(maxsize=1 << 15)
+def _folded(word: str) -> str:
+    return "".join(letter for letter in unicodedata.normalize("NFD", word) if not unicodedata.combining(letter))
+
+
+_local = threading.local()  # a stemmer keeps the word it works on
+
+
+@lru_cache(maxsize=1 << 15)
+def _root(word: str, language: str) -> str:
+    """The word without what its language inflects; German and Dutch participles without their ge-."""
+    name = _STEMMERS.get(language)
+    if name is None:
+        return word
+    stemmers = _local.__dict__.setdefault("stemmers", {})
+    if name not in stemmers:
+        stemmers[name] = snowballstemmer.stemmer(name)
+    if language in ("de", "nl") and word.startswith("ge") and word.endswith(("t", "en")) and len(word) > 6:
+        word = word[2:]
+    return _folded(stemmers[name].stemWord(word))
+
+
+def stem(token: str) -> str:
+    """A light English stem: plural, -ing, -ed, -ly and a final e; words of other languages mostly stay whole.
+
+    Over-stemming joins unlike words, so endings go only where at least three letters stay.
+    After Harman's S-stemmer (JASIS 1991), with the verb endings of Porter's step 1.
+    """
+    if len(token) < 4 or not token.isascii() or token[-1].isdigit():
+        return token
+    if token.endswith("ies") and len(token) > 4:
+        token = token[:-3] + "y"
+    elif token.endswith(("sses", "shes", "ches", "xes", "zes")) and len(token) > 4:
+        token = token[:-2]
+    elif token.endswith("s") and not token.endswith(("ss", "us", "is")):
+        token = token[:-1]
+    for ending in ("ingly", "edly", "ing", "ed", "ly"):
+        if (
+            token.endswith(ending)
+            and len(token) - len(ending) >= 3
+            and _VOWEL.search(token, 0, len(token) - len(ending))
+        ):
+            token = token[: -len(ending)]
+            if len(token) > 3 and token[-1] == token[-2] and token[-1] not in "lsz":
+                token = token[:-1]
+            break
+    return token[:-1] if token.endswith("e") and len(token) > 4 else token
+
+
+_STOP_STEMS = STOPWORDS | {stem(word) for word in STOPWORDS}
+
+
+def inverse_frequency(documents: Sequence[Iterable[str]]) -> Mapping[str, float]:
+    """BM25's idf of every term in `documents` (each a bag of terms), always positive.
+
+    Robertson & Zaragoza, "The Probabilistic Relevance Framework", 2009, with Lucene's +1.
+    """
+    counts: dict[str, int] = {}
+    for document in documents:
+        for term in set(document):
+            counts[term] = counts.get(term, 0) + 1
+    total = len(documents)
+    return {term: log(1 + (total - count + 0.5) / (count + 0.5)) for term, count in counts.items()}
+
+
+def unseen_weight(documents: int) -> float:
+    """The idf of a term that no document holds."""
+    return log(1 + (documents + 0.5) / 0.5)
+
+
+# BM25 over texts that are few enough to be read at once; whole indexes are ranked where they are kept. Pure
+
+
+_SATURATION = 1.2  # k1: how soon a repeated word adds nothing more
+_LENGTH = 0.75  # b: how much a long text must hold more to count the same
+
+
+def bm25(query: str, texts: Sequence[str]) -> list[float]:
+    """How well each text fits, 0 and more; a word counts by how rare it is among these texts.
+
+    Robertson & Zaragoza, "The Probabilistic Relevance Framework", 2009; k1 and b as SQLite's FTS5 has them.
+    """
+    asked = list(dict.fromkeys(terms(query)))
+    bags = [Counter(words(text)) for text in texts]
+    weights = inverse_frequency([[term for term in asked if term in bag] for bag in bags])
+    lengths = [bag.total() for bag in bags]
+    usual = sum(lengths) / max(len(lengths), 1) or 1.0
+    return [
+        sum(
+            weights[term]
+            * bag[term]
+            * (_SATURATION + 1)
+            / (bag[term] + _SATURATION * (1 + _LENGTH * (length / usual - 1)))
+            for term in asked
+            if term in bag
+        )
+        for bag, length in zip(bags, lengths, strict=True)
+    ]

@@ -1,0 +1,451 @@
+"""What rules may say against a claim: false claims that each veto sees, true ones that it lets pass (D18, D19)."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.evidence.rules.alignment import Force
+from core.evidence.rules.vetoes import find_vetoes, says_same
+
+TOWNS = "In 1950 the Lund works employed 80 smiths, whereas the Ystad works employed 35 smiths."
+LIVES = "Voss was born in Malmo in 1871 and Hart was born in Bergen in 1868."
+OUTPUT = "Output rose from 4,000 tons in 1903 to 52,000 tons in 1911."
+BRIDGE = "The toll bridge at Lund carries two railway tracks and is 412 metres long."
+DESIGN = "The Meridian bridge was designed by Clara Voss."
+COUNCIL = "The council of Lund rejected the petition of the Harbour guild."
+
+CONTRADICTED: list[tuple[str, str, str]] = [
+    ("number", "The toll bridge at Lund carries two railway tracks and is 421 metres long.", BRIDGE),
+    ("year", "Voss was born in Malmo in 1872.", "Voss was born in Malmo in 1871."),
+    ("year alone", "In 1999 the lamp was automated.", "The keeper left in 1984, when the lamp was automated."),
+    (
+        "number elsewhere in its sentence",
+        "The Orlen lighthouse is 58 metres tall.",
+        "The Orlen lighthouse stands on the mole of Orlen harbour and is 42 metres tall.",
+    ),
+    ("in another unit", "The ferry to Lund takes two hours.", "The ferry to Lund takes 45 minutes and sails at noon."),
+    ("unit", "The ship carries 40 tonnes of grain each year.", "The ship carries 40 pounds of grain each year."),
+    ("currency", "The new harbour cost $40 million in total.", "The new harbour cost €40 million in total."),
+    ("month", "The school in Lund opened in March 1931.", "The school in Lund opened in June 1931."),
+    ("day", "The school in Lund opened on 12 June 1931.", "The school in Lund opened on 21 June 1931."),
+    ("weekday", "The market in Lund opens on Monday.", "The market in Lund opens on Friday."),
+    ("name", "The Meridian bridge was designed by Nils Hart.", DESIGN),
+    ("negation dropped", "The salve relieves pain after surgery.", "The salve does not relieve pain after surgery."),
+    ("negation added", "The salve never relieves pain after surgery.", "The salve relieves pain after surgery."),
+    ("opposite verb", "The bank raised interest rates in May.", "The bank lowered interest rates in May."),
+    ("opposite noun", "The mill made a loss in the last quarter.", "The mill made a profit in the last quarter."),
+    ("opposite order", "It was the last steam ferry of the lake.", "It was the first steam ferry of the lake."),
+    ("opposite law", "Hunting on the island is legal.", "Hunting on the island is banned."),
+    ("decision", "The board approved the plan of the mayor.", "The board rejected the plan of the mayor."),
+    ("roles", "The Harbour guild rejected the petition of the council of Lund.", COUNCIL),
+    ("roles of names", "Norway defeated Sweden in the final match.", "Sweden defeated Norway in the final match."),
+    ("false passive", "The guild was sued by the mayor in court.", "The mayor was sued by the guild in court."),
+    ("voice", "The Meridian bridge designed Clara Voss.", DESIGN),
+    ("comparison", "The hemp rope cost more than the steel rope.", "The steel rope cost more than the hemp rope."),
+    ("to, not by", "Sales of coal rose to 5 percent last year.", "Sales of coal rose by 5 percent last year."),
+    ("bound", "The trial had more than 40 patients in Lund.", "The trial had fewer than 40 patients in Lund."),
+    ("German", "Das Mittel wirkt gegen starke Kopfschmerzen.", "Das Mittel wirkt nicht gegen starke Kopfschmerzen."),
+    ("German none", "Es gibt einen Beweis für diese Wirkung.", "Es gibt keinen Beweis für diese Wirkung."),
+    ("Spanish", "El tratamiento reduce el dolor de cabeza.", "El tratamiento no reduce el dolor de cabeza."),
+    ("French", "Le traitement réduit la douleur des patients.", "Le traitement ne réduit pas la douleur des patients."),
+    ("Italian", "La cura riduce il dolore dei pazienti.", "La cura non riduce il dolore dei pazienti."),
+    ("Portuguese", "O tratamento reduz a dor dos pacientes.", "O tratamento não reduz a dor dos pacientes."),
+    ("Dutch", "Het middel helpt tegen zware hoofdpijn.", "Het middel helpt niet tegen zware hoofdpijn."),
+]
+
+
+@pytest.mark.parametrize(
+    ("claim", "source"), [case[1:] for case in CONTRADICTED], ids=[case[0] for case in CONTRADICTED]
+)
+def test_one_thing_replaced_in_a_sentence_of_the_source_contradicts(claim: str, source: str) -> None:
+    """The sentence is the source's but for one thing, so the rule may say that it is wrong (D19)."""
+    vetoes = find_vetoes(claim, source, before=source)
+
+    assert Force.CONTRADICTS in [veto.force for veto in vetoes]
+
+
+LAKES = "Of the lakes, Orm is 40 m deep, Vatn 62 m and Skjold 18 m."
+DOUBTED: list[tuple[str, str, str]] = [
+    ("made-up predicate", "The vaccine was praised by astronauts.", "The vaccine was tested in 412 adults."),
+    ("depth of another lake", "Orm is 18 m deep.", LAKES),
+    ("deed of the other clause", "Ward scored nine goals.", "Lund scored nine goals, while Ward was ill."),
+    ("most, then a share", "All patients were smokers.", "Most (92%) patients were smokers."),
+    ("number of the other clause", "The Lund works employed 35 smiths.", TOWNS),
+    ("other's number", "The Ystad works employed 80 smiths.", TOWNS),
+    ("place of the other", "Voss was born in Bergen in 1871.", LIVES),
+    ("other's place", "Hart was born in Malmo.", LIVES),
+    ("year of the other", "Voss was born in 1868.", LIVES),
+    ("gapped clause", "Hart was born in Malmo.", "Voss was born in Malmo and Hart in Bergen."),
+    ("figure with another year", "Output rose to 52,000 tons in 1903.", OUTPUT),
+    ("from, not to", "Output rose from 52,000 tons in 1911.", OUTPUT),
+    ("a number from nowhere", "About 700 people crossed the bridge every day.", BRIDGE),
+    ("a name from nowhere", "Clara Voss planned the crossing near Lund.", BRIDGE),
+    ("denied", "The mayor took bribes from the guild.", "The mayor denied that he took bribes from the guild."),
+    (
+        "dismissed",
+        "The bridge is about to collapse.",
+        "Engineers dismissed fears that the bridge is about to collapse.",
+    ),
+    ("myth behind", "Lemmings jump off cliffs in herds.", "That lemmings jump off cliffs in herds is a myth."),
+    ("myth before", "Goldfish forget within seconds.", "It is a myth that goldfish forget within seconds."),
+    (
+        "contrary to",
+        "Bulls hate the colour red.",
+        "Contrary to popular belief, bulls hate the colour red no more than blue.",
+    ),
+    ("rumour", "The king had a second wife.", "According to a rumour, the king had a second wife."),
+    ("denial of the claim's own", "The mayor denied that the bridge opened in 1931.", "The bridge opened in 1931."),
+    ("claimed", "Nils Hart crossed the strait in 1849.", "Nils Hart claimed that he had crossed the strait in 1849."),
+    (
+        "according to",
+        "The tower is the oldest of the town.",
+        "According to the guild, the tower is the oldest of the town.",
+    ),
+    ("tried", "Nils Hart crossed the strait in 1849.", "Nils Hart tried to cross the strait in 1849."),
+    ("some left out", "The salve relieves pain in miners.", "The salve relieves pain in some miners."),
+    ("all for some", "The salve relieves pain in all miners.", "The salve relieves pain in some miners."),
+    (
+        "all for most",
+        "The salve is sold in all countries of the north.",
+        "The salve is sold in most countries of the north.",
+    ),
+    ("only added", "Only the Royal Mint owned the copper mine.", "The Royal Mint owned the copper mine."),
+    ("only dropped", "Members may borrow maps of the archive.", "Only members may borrow maps of the archive."),
+    ("except dropped", "All rooms have a view.", "All rooms except the attic have a view."),
+    ("apart from", "The library is open every day.", "Apart from Mondays, the library is open every day."),
+    ("at least dropped", "The fire killed 40 people in Lund.", "The fire killed at least 40 people in Lund."),
+    ("future", "The Royal Mint will own the copper mine.", "The Royal Mint owned the copper mine."),
+    ("present", "The Royal Mint owns the copper mine.", "The Royal Mint owned the copper mine."),
+    ("may left out", "Humming helps torn muscles heal.", "Humming may help torn muscles heal."),
+    ("could left out", "A second dam prevents the floods.", "A second dam could prevent the floods."),
+    ("in theory", "The engine runs on salt water.", "In theory, the engine runs on salt water."),
+    ("if left out", "The dam will break.", "The dam will break if the river rises."),
+    ("in mice", "The salve heals burns within days.", "The salve heals burns within days in mice."),
+    ("among smokers", "The drug halves the risk of a stroke.", "Among smokers, the drug halves the risk of a stroke."),
+    (
+        "under the old rules",
+        "Widows receive half of the pension.",
+        "Under the old rules, widows receive half of the pension.",
+    ),
+    ("cause added", "The reading room opened in 1878 because members had asked.", "The reading room opened in 1878."),
+    (
+        "clause added",
+        "The reading room opened in 1878 in Lund, and two people died.",
+        "The reading room opened in 1878 in Lund.",
+    ),
+    ("other speaker", "According to Hart, the mine was empty.", "According to Voss, the mine was empty."),
+    ("no antecedent", "He crossed the strait in 1849.", "He crossed the strait in 1849."),
+    ("fragment", "Two railway tracks", BRIDGE),
+    ("German may", "Das Mittel heilt starke Kopfschmerzen.", "Das Mittel könnte starke Kopfschmerzen heilen."),
+    ("German opposite", "Die Preise sind im Mai gefallen.", "Die Preise sind im Mai gestiegen."),
+    ("Spanish opposite", "Los precios subieron mucho en mayo.", "Los precios bajaron mucho en mayo."),
+    (
+        "French quantifier",
+        "Tous les patients guérissent en trois jours.",
+        "Certains patients guérissent en trois jours.",
+    ),
+    ("a language unknown here", "Lek leczy silne bóle głowy.", "Lek nie leczy silnych bólów głowy."),
+    (
+        "opposite, and another denial",
+        "The guild's share in Lund is weaker than in Ystad.",
+        "The guild's share in Lund is stronger than in Ystad, as there is no rival council.",
+    ),
+    (
+        "degree",
+        "The illness comes from an underactive gland.",
+        "The illness comes from a hyperactive gland in the neck.",
+    ),
+    ("comparative", "Rust was rarer in the Lund works.", "Rust on rails (59 %) was more common in the Lund works."),
+    ("all but", "The storm spared the boats of all crews.", "The storm spared the boats of all but 2 crews."),
+    (
+        "possible",
+        "The monks had maps of Ystad.",
+        "No letter is known, but it is possible that the monks had maps of Ystad.",
+    ),
+    (
+        "count of another",
+        "The colony consisted of 307 people.",
+        "It consisted of 402 people (5 smiths, 307 sailors, 17 cooks and 73 children).",
+    ),
+    (
+        "opposite beside the same word",
+        "Boats with sails had higher rates of repair.",
+        "Boats with sails (n = 41) needed more crew (68 against 44 men), had lower rates of repair and more storms.",
+    ),
+    (
+        "subject of the other clause",
+        "Hart built 5 boats, four sheds and four mills.",
+        "Voss built 5 boats, four sheds and four mills, while Hart led the guild in tolls (118) and built two barns.",
+    ),
+    (
+        "unit of a number in brackets",
+        "The mean age of ropes was 34 days for those of hemp.",
+        "The mean age of ropes was lower for those of hemp (34 weeks) than for those of steel (37 weeks).",
+    ),
+    (
+        "done to, not by",
+        "Voss began to pass Hart in the market of Lund in the 1970s.",
+        "The decade was good for Hart, as he began to pass Voss in the market of Lund.",
+    ),
+    (
+        "said in quotation marks",
+        "Wet grain is quietly ruining the small mills.",
+        '"Wet grain is quietly ruining the small mills and their owners," said guild head Nils Hart.',
+    ),
+    (
+        "case named first",
+        "A town with 2 mills can pay its debts in ten years.",
+        "For instance, with low rents a town with 2 mills can pay its debts in ten years.",
+    ),
+    (
+        "negation added, another word near it",
+        "The old ledger will not be kept as a copy in Lund.",
+        'A ledger with unbound pages of the guild: this is called the "old" one and will be kept as a copy in Lund.',
+    ),
+    (
+        "German, denied at the end",
+        "Auch Voss lief zum Hafen, um das Boot zu retten.",
+        "Obwohl mehrere Schmiede zum Hafen liefen, um das Boot zu retten, tat Voss dies nicht.",
+    ),
+    (
+        "degree elsewhere",
+        "Smiths living near a mill have a higher average wage than the guild's average.",
+        "Smiths living within a mile of a mill have an average wage of 18 marks, lower than the guild's average.",
+    ),
+    (
+        "condition in another language",
+        "Die Schmiede brauchen weniger Kohle für ihre Öfen.",
+        "If true, the smiths should need less coal for their ovens than the bakers of the town.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("claim", "source"), [case[1:] for case in DOUBTED], ids=[case[0] for case in DOUBTED])
+def test_what_the_source_does_not_quite_say_is_doubted(claim: str, source: str) -> None:
+    """So that no judge's word makes it more than partial (D18)."""
+    assert find_vetoes(claim, source)
+
+
+PASSED: list[tuple[str, str, str]] = [
+    ("more than a fraction", "More than two in five homes have a garden.", "Of 200 homes, 86 (43%) have a garden."),
+    ("day in words", "It opened on the seventh of March 1917.", "The line opened on 7 March 1917; it opened late."),
+    ("part of a unit", "The lake is three quarters of a mile wide.", "The lake is 0.75 miles wide."),
+    ("or more behind a unit", "The children weighed at least 18 kg.", "The children weighed 18 kg or more."),
+    ("depth of the lake itself", "Skjold is 18 m deep.", LAKES),
+    ("denied in another way", "The lamp has been out of use since 1912.", "The lamp was not used after 1912."),
+    ("first clause", "The Lund works employed 80 smiths.", TOWNS),
+    ("second clause", "The Ystad works employed 35 smiths.", TOWNS),
+    ("first life", "Voss was born in Malmo in 1871.", LIVES),
+    ("second life", "Hart was born in Bergen in 1868.", LIVES),
+    ("second figure", "Output rose to 52,000 tons in 1911.", OUTPUT),
+    ("second verb", "Voss died in 1922.", "Voss was born in Malmo in 1871 and died in 1922."),
+    ("aside left out", "Voss was born in 1871.", "Voss, a smith of Lund, was born in 1871."),
+    (
+        "namesake left out",
+        "Voss Lane extends 20 miles west to Ystad.",
+        "The town has Voss Lane, named after the smith and mayor Clara Hart, which extends 20 miles west to Ystad.",
+    ),
+    ("bracket left out", "Voss was born in Malmo.", "Voss (known as Red Hart, 1871–1922) was born in Malmo."),
+    ("active", "Clara Voss designed the Meridian bridge.", DESIGN),
+    ("passive", "The harbour was built by the guild.", "The guild built the harbour."),
+    ("passive with names", "Norway was defeated by Sweden in the final.", "Sweden defeated Norway in the final."),
+    ("owner", "The council of Lund rejected the Harbour guild's petition.", COUNCIL),
+    (
+        "comparison turned with its word",
+        "The hemp rope is shorter than the steel rope.",
+        "The steel rope is longer than the hemp rope.",
+    ),
+    ("phrase first", "In 1911, output rose to 52,000 tons.", "Output rose to 52,000 tons in 1911."),
+    ("fraction", "About a third of the voters stayed at home.", "33 % of the voters stayed at home."),
+    ("percent of a fraction", "Roughly 50 percent of the trees died.", "Half of the trees died."),
+    ("percent of counts", "The drug helped 25 percent of the patients.", "The drug helped 30 of 120 patients."),
+    ("rounded", "Nearly 400 people crossed the bridge in a day.", "Some 389 people crossed the bridge in a day."),
+    ("more than", "The bridge is more than 400 metres long.", "The bridge is 412 metres long."),
+    ("converted", "The road is about 10 kilometres long.", "The road is 6.2 miles long."),
+    ("number in words", "The school has twelve rooms.", "The school has 12 rooms."),
+    ("million", "The town spent 2.5 million crowns.", "The town spent 2,500,000 crowns."),
+    ("initials", "The WHO warned of the fever.", "The World Health Organization warned of the fever."),
+    ("short name", "Voss designed the Meridian bridge.", DESIGN),
+    ("denied opposite", "It is not possible to open the gate.", "It is impossible to open the gate."),
+    ("negation kept", "The salve does not relieve pain.", "The salve never relieves pain after surgery."),
+    ("not only", "The mill ground wheat.", "The mill ground not only wheat."),
+    ("said so", "The minister said the dam is safe.", "The dam is safe, the minister said."),
+    ("denial kept", "The mayor denied taking bribes.", "The mayor denied that he took bribes from the guild."),
+    ("hedge kept", "The salve might ease pain.", "The salve may relieve pain."),
+    ("some kept", "The salve relieves pain in some miners.", "The salve relieves pain in some miners of Lund."),
+    (
+        "free wording",
+        "Travellers needed a ferry before then.",
+        "Until the bridge was opened, people were rowed across.",
+    ),
+    ("German", "Das Mittel wirkt nicht.", "Das Mittel wirkt nicht gegen Kopfschmerzen."),
+    ("other verb", "Voss drew up the plans of the bridge.", "The plans of the bridge were made by Voss."),
+    (
+        "American date",
+        "The mill of Lund burned down on March 9, 1931.",
+        "The mill of Lund burned down on 9 March 1931.",
+    ),
+    (
+        "relative clause",
+        "Clara Voss designed the blue uniform that the ferry crews began wearing in 1968.",
+        "In 1968, the ferry crews began wearing a blue uniform, designed by Clara Voss.",
+    ),
+    (
+        "denied of the others",
+        "Sailors who took the syrup had longer fevers.",
+        "Sailors who took the syrup had longer fevers than those who had not taken the syrup.",
+    ),
+    ("few", "Of the smiths, 12% were older than sixty.", "Only 12% of the smiths were older than sixty."),
+    ("failure is no denial", "The kidney failure of sheep is common.", "The kidney failure of sheep is quite common."),
+    (
+        "range of one of two",
+        "The ropes' lengths lay between 12 and 27.",
+        "The median of the ropes' lengths was 20 (range, 12-27), that of the new ones 18 (range, 12-25).",
+    ),
+    (
+        "denied bound",
+        "Each guild has at most 12% of the boats.",
+        "The boats are spread, with no guild having more than 12%.",
+    ),
+    (
+        "bound of a range",
+        "No smith was given more than 30 nails.",
+        "Gifts ranged from 1 to 30 nails per smith in Lund.",
+    ),
+    (
+        "apposition",
+        "King Harald ruled for only two years.",
+        "King Harald, Magnus's brother and successor, ruled for only two years, from 1321 to 1323.",
+    ),
+    (
+        "speaker with an office",
+        "Hart said that he would never sell the mill.",
+        "Nils Hart, head of the Guild of Lund and Ystad said that he would never sell the mill.",
+    ),
+    ("more likely", "Smiths fell ill in winter.", "Smiths fell more likely ill in winter than sailors."),
+    ("form of a name", "The Milan smith paid no tax.", "The Milanese smith paid no tax."),
+    (
+        "Spanish passive",
+        "La oficina de pesos fue fundada en 1263 por el herrero Nils.",
+        "En 1263, el herrero Nils fundó en la ciudad la oficina de pesos.",
+    ),
+    (
+        "name of a thing before its kind",
+        "She was a guest of the Harbour Weekly podcast.",
+        "She was a guest of the podcast called Harbour Weekly.",
+    ),
+    (
+        "passive with a year in it",
+        "The Office of Weights was founded in 1263 by Nils the Smith.",
+        "In 1263, Nils the Smith founded the Office of Weights.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("claim", "source"), [case[1:] for case in PASSED], ids=[case[0] for case in PASSED])
+def test_what_the_source_says_meets_no_veto(claim: str, source: str) -> None:
+    """Where nothing speaks against a claim no rule does, however free the wording."""
+    assert find_vetoes(claim, source, before=source) == ()
+
+
+SUBJECTS = [
+    ("of the evidence", "It carries trams.", "The Meridian bridge is old.", "The Meridian bridge carries trams.", True),
+    ("of another thing", "It carries trams.", "The Ystad tower is old.", "The Meridian bridge carries trams.", False),
+    (
+        "of another person",
+        "He crossed the strait.",
+        "Nils Hart was a smith.",
+        "Voss crossed the strait. Hart did not.",
+        False,
+    ),
+    ("a company", "The company sold ships.", "Lund Works was founded in 1871.", "Lund Works sold ships.", True),
+    ("another company", "The company sold ships.", "Ystad Mills was founded in 1871.", "Lund Works sold ships.", False),
+    ("cut", "She crossed the strait.", "", "Clara Voss crossed the strait.", False),
+    ("nothing meant", "It is not known that ferries sank.", "", "It is not known that ferries sank.", True),
+]
+
+
+@pytest.mark.parametrize(
+    ("claim", "before", "source", "passes"), [case[1:] for case in SUBJECTS], ids=[case[0] for case in SUBJECTS]
+)
+def test_a_pronoun_means_what_was_shown_last(claim: str, before: str, source: str, passes: bool) -> None:
+    """No "he" whose person was cut, and none who is another one in the source (D20)."""
+    assert (find_vetoes(claim, source, before=before) == ()) is passes
+
+
+def test_the_reason_names_what_is_wrong() -> None:
+    """Both numbers, for people."""
+    claim = "The toll bridge at Lund carries two railway tracks and is 421 metres long."
+
+    vetoes = find_vetoes(claim, BRIDGE)
+
+    assert [veto.reason for veto in vetoes] == ["the source says 412, not 421"]
+
+
+def test_a_number_elsewhere_in_the_source_is_no_contradiction() -> None:
+    """What the passage replaces the rest of the source may give."""
+    source = "The Lund works employed 80 smiths in 1950."
+
+    vetoes = find_vetoes(
+        "The Lund works employed 95 smiths in 1950.", source, context="By the end of it there were 95."
+    )
+
+    assert [veto.force for veto in vetoes] == [Force.DOUBTS]
+
+
+def test_a_list_of_myths_confirms_none_of_them() -> None:
+    """The heading above the sentence takes it back."""
+    context = "Common myths about bones:\nCracking knuckles causes arthritis."
+
+    assert find_vetoes("Cracking knuckles causes arthritis.", "Cracking knuckles causes arthritis.", context=context)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_same"),
+    [
+        ("The bridge opened in 1931.", "The bridge opened in 1931", True),
+        ("The Meridian bridge was opened in June 1931.", "In June 1931 the Meridian bridge was opened.", False),
+        ("The Lund works employed 80 smiths.", "The Lund works employed 85 smiths.", False),
+        ("The salve relieves pain in miners.", "The salve does not relieve pain in miners.", False),
+        ("The old bridge was opened in June 1931.", "The old bridge opened in June 1931.", True),
+    ],
+    ids=["full stop", "another order is not looked into", "number", "denied", "another form"],
+)
+def test_two_sentences_say_the_same_in_nearly_the_same_words(one: str, other: str, is_same: bool) -> None:
+    """For comparing two answers."""
+    assert says_same(one, other) is is_same
+
+
+@given(st.text(max_size=200), st.text(max_size=400), st.text(max_size=80))
+def test_any_text_can_be_looked_at(claim: str, passage: str, before: str) -> None:
+    """Whatever is claimed of whatever text, the same vetoes come twice, what weighs most first."""
+    vetoes = find_vetoes(claim, passage, before=before)
+
+    assert vetoes == find_vetoes(claim, passage, before=before)
+    assert [veto.force for veto in vetoes] == sorted((veto.force for veto in vetoes), key=list(Force).index)
+
+
+@pytest.mark.parametrize(
+    ("claim", "passage"),
+    [
+        (" ".join(str(n) for n in range(150)), " ".join(str(n * 7) for n in range(20_000))),
+        (" ".join(f"word{n} {n}" for n in range(150)), " ".join(f"word{n} {n + 1}" for n in range(10_000))),
+        ("x" * 500, "a" * 100_000),
+        ("ed by " * 300, "eded " * 20_000),
+        ("not never " * 150, "not " * 20_000),
+        ("A b. " * 300, "a. B " * 20_000),
+        ("may might " * 150, "“(may " * 20_000),
+    ],
+    ids=["numbers", "words and numbers", "one word", "passives", "denials", "short sentences", "open brackets"],
+)
+def test_no_page_can_stall_the_check(claim: str, passage: str) -> None:
+    """A page made to be slow costs a second at most, not minutes."""
+    begin = time.process_time()
+
+    find_vetoes(claim, passage, context=passage, before=claim)
+
+    assert time.process_time() - begin < 2

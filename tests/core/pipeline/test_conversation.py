@@ -1,0 +1,238 @@
+"""What a reply asks for, and what a follow-up means."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.model.answer import Confidence, JobResult, ResearchAnswer
+from core.model.job import JobStatus, ResearchJob, Scope
+from core.pipeline.conversation import (
+    MAX_TURNS,
+    Reply,
+    Turn,
+    needs_context,
+    read_reply,
+    read_turns,
+    standalone_by_rules,
+)
+from tests.fakes import NOW, make_deps, make_job
+
+HERE, THERE = Scope("discord:1", "channel:2"), Scope("discord:1", "channel:3")
+
+
+@pytest.mark.parametrize(
+    ("text", "reply"),
+    [
+        ("sources", Reply("sources")),
+        ("  Show me the sources, please! ", Reply("sources")),
+        (
+            "What are the sources of nitrogen in rivers?",
+            Reply("question", "What are the sources of nitrogen in rivers?"),
+        ),
+        ("sources of the Nile", Reply("question", "sources of the Nile")),
+        ("improve", Reply("improve")),
+        ("Improve this.", Reply("improve")),
+        ("improve: name the years", Reply("improve", "name the years")),
+        ("improve the answer by naming the years", Reply("improve", "naming the years")),
+        ("improve name the years", Reply("improve", "name the years")),
+        ("Improve sleep quality: how?", Reply("question", "Improve sleep quality: how?")),
+        ("improvements in battery life", Reply("question", "improvements in battery life")),
+        ("deeper", Reply("deeper")),
+        ("go deeper into the costs", Reply("deeper", "the costs")),
+        ("deeper neural networks train slower", Reply("question", "deeper neural networks train slower")),
+        ("again", Reply("again")),
+        ("ask again please", Reply("again")),
+        ("retry", Reply("retry")),
+        ("stop", Reply("cancel")),
+        ("forget this", Reply("forget")),
+        ("my history", Reply("history")),
+        ("help!", Reply("help")),
+        ("", Reply("question", "")),
+    ],
+)
+def test_words_are_told_from_questions(text: str, reply: Reply) -> None:
+    """G-02, G-03: the same words on every platform; what only begins like one is a question."""
+    assert read_reply(text) == reply
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "thanks!",
+            "Thank you so much",
+            "thx 🙏",
+            "ok",
+            "OK, thanks",
+            "👍",
+            "❤️ 🙏",
+            ":+1:",
+            ":thumbsup::skin-tone-3:",
+        ),
+        *("great", "Great, thank you very much!", "cool 😎", "got it, thanks", "i see", "perfect.", "!!"),
+        *(
+            "Danke!",
+            "vielen Dank für die Antwort",
+            "alles klar",
+            "super, danke dir",
+            "Merci beaucoup !",
+            "d’accord",
+            "parfait",
+        ),
+        *(
+            "¡Muchas gracias!",
+            "vale, gracias",
+            "Grazie mille",
+            "va bene",
+            "ottimo",
+            "Muito obrigada!",
+            "valeu",
+            "tudo bem",
+        ),
+        *("Bedankt!", "oké", "dank je wel", "hartelijk dank voor het antwoord"),
+    ],
+)
+def test_what_is_only_kind_is_no_question(text: str) -> None:
+    """In seven languages, with and without pictures."""
+    assert read_reply(text) == Reply("courtesy")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["ok?", "???", "thanks, and what about Spain?", "Is it good", "Thanksgiving", "42", "good wine", "nice restaurants",
+     "why thank a tree", "danke sagen auf Italienisch", "merci in English", "OK Corral", "super bowl", "great lakes"],
+)  # fmt: skip
+def test_what_only_begins_kindly_is_a_question(text: str) -> None:
+    assert read_reply(text).kind == "question"
+
+
+@given(st.text(max_size=200))
+def test_a_reply_is_always_read_and_invents_nothing(text: str) -> None:
+    """Any text is a reply; what it asks for was said."""
+    reply = read_reply(text)
+
+    assert " ".join(reply.rest.split()) in " ".join(text.split())
+    assert reply.kind != "question" or reply.rest == text.strip()
+
+
+CAPITAL = (Turn("What is the capital of Germany?", "Berlin."),)
+TOWER = (Turn("How tall is the Eiffel Tower in Paris?", "330 metres."),)
+SLEEP = (Turn("how does caffeine affect sleep", "It delays it."),)
+
+
+@pytest.mark.parametrize(
+    ("question", "turns", "understood"),
+    [
+        ("And France?", CAPITAL, "What is the capital of France?"),
+        ("what about Italy?", CAPITAL, "What is the capital of Italy?"),
+        ("How many people live there?", (), "How many people live there?"),
+        ("When was it built?", TOWER, "When was the Eiffel Tower built?"),
+        ("What is its weight?", TOWER, "What is the Eiffel Tower's weight?"),
+        ("and in Blackpool?", TOWER, "How tall is the Eiffel Tower in Blackpool?"),
+        ("Why?", SLEEP, "Why (caffeine affect sleep)?"),
+        ("and alcohol?", SLEEP, "alcohol (caffeine affect sleep)?"),
+        ("How tall is Mount Everest?", TOWER, "How tall is Mount Everest?"),
+        ("Is it safe to eat raw eggs in Japan?", TOWER, "Is it safe to eat raw eggs in Japan?"),
+        ("How long does it take to boil a goose egg?", TOWER, "How long does it take to boil a goose egg?"),
+        ("What is photosynthesis?", TOWER, "What is photosynthesis?"),
+    ],
+)
+def test_a_follow_up_is_completed_from_the_last_question(
+    question: str, turns: tuple[Turn, ...], understood: str
+) -> None:
+    """Pronouns and left-out words take what was asked last; a question that stands alone stays as it is."""
+    assert standalone_by_rules(question, turns) == understood
+
+
+@given(st.text(max_size=80), st.lists(st.builds(Turn, st.text(max_size=80), st.text(max_size=40)), max_size=7))
+def test_what_stands_alone_is_never_changed(question: str, turns: list[Turn]) -> None:
+    """Nor is anything where nothing was said before."""
+    understood = standalone_by_rules(question, turns)
+
+    assert understood == question or (turns and needs_context(question))
+
+
+async def told(count: int, *, scope: Scope = HERE, thread: str = "discord:2", start: int = 0) -> list[ResearchJob]:
+    return [
+        replace(
+            make_job(f"Question {number}?", id=f"job_{scope.visibility}_{number}", scope=scope, thread=thread),
+            status=JobStatus.COMPLETED,
+            created_at=NOW + timedelta(minutes=number),
+        )
+        for number in range(start, start + count)
+    ]
+
+
+@pytest.mark.parametrize("count", [0, 1, 5, 8])
+async def test_never_more_than_five_turns_oldest_first(count: int) -> None:
+    """The last five questions with their answers, without markers, as they were understood."""
+    deps = make_deps()
+    for job in await told(count):
+        answer = ResearchAnswer(f"Answer to {job.query} [1]", "", Confidence.HIGH)
+        await deps.jobs.finish(job, JobResult(answer, understood=f"Full {job.query}"))
+    now = replace(make_job("and then?", scope=HERE, thread="discord:2"), created_at=NOW + timedelta(hours=1))
+
+    turns = await read_turns(now, deps)
+
+    first = max(0, count - MAX_TURNS)
+    assert [turn.question for turn in turns] == [f"Full Question {number}?" for number in range(first, count)]
+    assert all("[1]" not in turn.answer for turn in turns)
+
+
+async def test_another_scope_and_what_came_later_are_not_heard() -> None:
+    """The same thread key in another channel is another conversation; the future has not been said."""
+    deps = make_deps()
+    answer = JobResult(ResearchAnswer("A.", "", Confidence.HIGH))
+    for job in [*await told(2, scope=THERE), *await told(1, start=90), *await told(1, thread="discord:7")]:
+        await deps.jobs.finish(job, answer)
+    now = replace(make_job("and then?", scope=HERE, thread="discord:2"), created_at=NOW + timedelta(hours=1))
+
+    assert await read_turns(now, deps) == ()
+    assert await read_turns(replace(now, request=replace(now.request, thread="")), deps) == ()
+
+
+DIRECT = Scope("discord:1", "user:7")
+
+
+async def heard_in(scope: Scope, thread: str, questions: list[tuple[int, str]], asked_at: int) -> list[str]:
+    """The questions that a follow-up asked in this minute hears; each earlier one was asked at its minute."""
+    deps = make_deps()
+    for minute, question in questions:
+        at = NOW + timedelta(minutes=minute)
+        job = make_job(question, id=f"job_{minute}", scope=scope, thread=thread, channel=CHANNELS.get(scope, ""))
+        answer = ResearchAnswer(f"It is so: {question}", "", Confidence.HIGH)
+        done = replace(job, status=JobStatus.COMPLETED, created_at=at, completed_at=at)
+        await deps.jobs.finish(done, JobResult(answer))
+    now = make_job("and why?", id="job_now", scope=scope, thread=thread, channel=CHANNELS.get(scope, ""))
+    turns = await read_turns(replace(now, created_at=NOW + timedelta(minutes=asked_at)), deps)
+    return [turn.question for turn in turns]
+
+
+CHANNELS = {HERE: "2"}
+TIDES, SPRING = "What causes the tides?", "When are the tides highest?"
+PERU = "What is the capital of Peru?"
+
+
+@pytest.mark.parametrize(
+    ("scope", "thread", "questions", "asked_at", "heard"),
+    [
+        pytest.param(DIRECT, "discord:2", [(0, TIDES)], 29, [TIDES], id="within half an hour"),
+        pytest.param(DIRECT, "discord:2", [(0, TIDES)], 31, [], id="lapsed"),
+        pytest.param(DIRECT, "discord:2", [(0, TIDES), (40, SPRING)], 45, [SPRING], id="lapsed in between"),
+        pytest.param(DIRECT, "discord:2", [(0, TIDES), (20, SPRING)], 45, [TIDES, SPRING], id="going on"),
+        pytest.param(DIRECT, "discord:2", [(0, TIDES), (2, PERU)], 4, [PERU], id="a new topic"),
+        pytest.param(DIRECT, "discord:2", [(0, PERU), (2, "And of Chile?")], 4, [PERU, "And of Chile?"], id="its own"),
+        pytest.param(DIRECT, "slack:D1:17.1", [(0, TIDES), (2, PERU)], 90, [TIDES, PERU], id="a thread is not"),
+        pytest.param(HERE, "discord:2", [(0, TIDES), (2, PERU)], 90, [TIDES, PERU], id="nor a channel's"),
+    ],
+)
+async def test_a_conversation_in_direct_messages_lapses(
+    scope: Scope, thread: str, questions: list[tuple[int, str]], asked_at: int, heard: list[str]
+) -> None:
+    """After thirty minutes of silence, or with a question that stands alone and shares no word with what was said."""
+    assert await heard_in(scope, thread, questions, asked_at) == heard

@@ -1,0 +1,501 @@
+"""The spine: a job from the queue to its last event, whatever happens on the way."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from adapters.records.jobs import SqlJobStore
+from core.model.answer import Confidence
+from core.model.config import SearchSettings, Settings
+from core.model.errors import ModelRejected, ModelUnavailable, PageStatus, ProviderUnavailable, StoreError
+from core.model.job import JobStatus, ResearchRequest
+from core.modes.quick import MODE as QUICK
+from core.pipeline.researcher import Researcher
+from core.pipeline.runner import DirectSteps, run_job
+from core.stages.synthesize import LATE_NOTICE, QUOTED_NOTICE, SILENT_NOTICE, UNCONFIRMED_NOTICE
+from tests.core.cats import PLAN, PURR, QUESTION, cat_search, final, research, written
+from tests.fakes import FakeModel, FakeSearch, Idle, Ledger, hit, is_control, make_deps
+from tests.records import MemoryTables
+
+NOTHING_HOLDS = json.dumps({"verdicts": [{"item": 1, "verdict": "unsupported", "reason": "not there"}]})
+
+
+async def test_a_question_becomes_a_cited_answer_and_every_stage_is_told() -> None:
+    """S003-22: statuses in order, sources, sentences, and the whole answer last."""
+    answer = written("Cats purr because the muscles of the larynx twitch [1].")
+    deps = make_deps(search=[cat_search()], model=FakeModel({"plan": PLAN, "answer": answer}))
+
+    events = await research(deps)
+
+    stages = [event.data["stage"] for event in events if event.type == "status"]
+    assert stages == ["planning", "searching", "fetching", "synthesizing"]
+    assert [event.data["url"] for event in events if event.type == "source"] == ["https://cats.example/purr"]
+    sentences = [event.data for event in events if event.type == "answer"]
+    assert [(row["text"], row["mark"]) for row in sentences] == [
+        ("Cats purr because the muscles of the larynx twitch [1].", "✓")
+    ]
+    done = final(events)
+    assert done["status"] == "completed"
+    assert done["answer"]["summary"] == "Cats purr because the muscles of the larynx twitch [1]."
+    assert [event.seq for event in events] == list(range(1, len(events) + 1))
+
+
+async def test_a_mode_works_with_the_model_that_is_named_for_it() -> None:
+    """D6: one model for all modes unless overridden; the answer names it, and costs what it costs."""
+    answers = {
+        "plan": PLAN,
+        "answer": written("Cats purr because the larynx twitches [1]."),
+        "check": "{}",
+        "answers": "{}",
+    }
+    usual, named = FakeModel(answers), FakeModel(answers, name="named")
+    settings = Settings(prices_usd_per_million={"named": (1.0, 1.0)})
+    deps = replace(make_deps(search=[cat_search()], model=usual, settings=settings), models={"quick": named})
+    job = await Researcher(deps, Idle()).submit(ResearchRequest(QUESTION))
+
+    await run_job(job.id, deps, DirectSteps())
+
+    result = await deps.jobs.result(job.id)
+    assert result is not None
+    assert result.answer is not None
+    assert usual.asked == []
+    assert result.answer.metadata.model == "named"
+    said = [answers["answers" if call.schema_name == "answers" else call.purpose] for call in named.asked]
+    tokens = sum(len(call.user) // 4 + len(text) // 4 for call, text in zip(named.asked, said, strict=True))
+    assert result.answer.metadata.cost_usd == pytest.approx(tokens / 1e6)
+
+
+async def test_a_check_model_judges_instead_of_the_writer_and_costs_what_it_costs() -> None:
+    """N-01: a fact-check model is asked pair by pair; whether the summary answers is left to the rules then."""
+    claim = "A cat's larynx makes the sound of purring [1]."
+    writer = FakeModel({"plan": PLAN, "answer": written(claim)})
+    checker = FakeModel(
+        {"check": lambda request: "No" if is_control(request.user) else "Yes"}, name="bespoke-minicheck"
+    )
+    settings = Settings(prices_usd_per_million={"fake-1": (0.0, 0.0), "bespoke-minicheck": (1.0, 1.0)})
+    deps = replace(make_deps(search=[cat_search()], model=writer, settings=settings), check_model=checker)
+
+    done = final(await research(deps))
+
+    assert writer.calls("check") == writer.calls("answers") == []
+    assert [call.user.startswith("Document: Purring\n") for call in checker.asked] == [
+        not is_control(call.user) for call in checker.asked
+    ]
+    assert done["citations"][0]["verdict"] == "supported"
+    assert done["metadata"]["cost_usd"] == pytest.approx(
+        sum(len(call.user) // 4 + len("Yes") // 4 for call in checker.asked) / 1e6
+    )
+
+
+async def test_without_a_model_the_answer_is_quoted_word_for_word_and_says_so() -> None:
+    """Every sentence stands in its source, its quote is literal, and the notice names why."""
+    deps = make_deps(search=[cat_search()])
+
+    done = final(await research(deps))
+
+    assert done["answer"]["notice"] == QUOTED_NOTICE == "quoted from the sources; no model is configured"
+    assert "the muscles of the larynx twitch" in done["answer"]["summary"]
+    for citation in done["citations"]:
+        assert citation["quote"] == PURR[citation["start"] : citation["end"]]
+        assert citation["claim"] in PURR
+        assert citation["verdict"] == "supported"
+
+
+async def test_a_pages_own_footnotes_do_not_read_as_our_citations() -> None:
+    """S003-14: `[12]` in an encyclopedia's text is no marker of ours."""
+    text = "Cats purr because the muscles of the larynx twitch about 25 times a second.[12][3] It calms them."
+    deps = make_deps(search=[FakeSearch("web", [hit("https://cats.example/x", text, is_complete=True)])])
+
+    done = final(await research(deps))
+
+    assert "a second [1]." in done["answer"]["summary"]
+    assert "[12]" not in done["answer"]["summary"]
+    assert done["citations"][0]["quote"] in text
+
+
+async def test_a_citation_to_a_source_that_does_not_exist_never_reaches_a_reader() -> None:
+    """S003-14: invented numbers are dropped from the text, the citations and the events."""
+    answer = written("Cats purr because the muscles of the larynx twitch [1][7]. Purring may help bones heal [9].")
+    deps = make_deps(search=[cat_search()], model=FakeModel({"plan": PLAN, "answer": answer}))
+
+    events = await research(deps)
+
+    done = final(events)
+    shown = json.dumps([event.data for event in events if event.type == "answer"]) + done["answer"]["summary"]
+    assert "[7]" not in shown
+    assert "[9]" not in shown
+    assert {citation["source_id"] for citation in done["citations"]} == {"src_1"}
+
+
+async def test_what_no_source_says_is_cut_and_listed() -> None:
+    """An unsupported sentence is never shown as fact, in the stream or in the answer."""
+    lie = "Purring was invented by the Romans in 12 BC to calm soldiers [1]."
+    answer = written(f"Cats purr because the muscles of the larynx twitch [1]. {lie}")
+    deps = make_deps(search=[cat_search()], model=FakeModel({"plan": PLAN, "answer": answer}))
+
+    events = await research(deps)
+
+    done = final(events)
+    assert "Romans" not in done["answer"]["summary"]
+    assert ["Romans" in row["text"] for row in done["answer"]["removed"]] == [True]
+    shown = [event.data["text"] for event in events if event.type == "answer" and event.data["text"]]
+    assert not any("Romans" in str(text) for text in shown)
+
+
+async def test_a_quote_that_the_source_does_not_hold_is_replaced_by_the_passage() -> None:
+    """S003-14, D4: a quote is literal or it is not shown."""
+    claim = "Cats purr because the muscles of the larynx twitch"
+    given = {"claim": f"{claim} [1].", "source_id": "src_1", "quote": "muscles of the larynx never twitch"}
+    deps = make_deps(
+        search=[cat_search()],
+        model=FakeModel({"plan": PLAN, "answer": written(f"{claim} [1].", citations=[given])}),
+    )
+
+    (citation,) = final(await research(deps))["citations"]
+
+    assert citation["quote"] == PURR[citation["start"] : citation["end"]]
+    assert "never" not in citation["quote"]
+
+
+async def test_no_relevant_source_is_an_insufficient_answer_that_says_what_was_searched() -> None:
+    """S003-23, D11: completed, insufficient, with the queries and providers."""
+    deps = make_deps(search=[FakeSearch("web")])
+
+    done = final(await research(deps))
+
+    assert (done["status"], done["answer"]["confidence"]) == ("completed", Confidence.INSUFFICIENT)
+    assert QUESTION in done["answer"]["summary"]
+    assert "web" in done["answer"]["summary"]
+    assert done["citations"] == []
+
+
+async def test_pages_that_were_found_and_left_out_are_named_where_nothing_answers() -> None:
+    """D11: "nothing found" would not be true."""
+    elsewhere = [
+        hit(f"https://{at}.example/", f"Bread rises in a warm oven {at}. " * 9, is_complete=True) for at in range(2)
+    ]
+
+    done = final(await research(make_deps(search=[FakeSearch("web", elsewhere)])))
+
+    assert done["answer"]["confidence"] == "insufficient"
+    assert done["answer"]["limitations"] == [
+        "2 of 2 pages were left out, for sharing next to no word with the question: 0.example, 1.example."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("answer", "notice"),
+    [
+        ("", SILENT_NOTICE),
+        ("Purring was invented by the Romans in 12 BC to calm soldiers [1].", UNCONFIRMED_NOTICE),
+        ("58.558019811111118 [1]", UNCONFIRMED_NOTICE),
+    ],
+    ids=["empty", "all is cut", "noise"],
+)
+async def test_a_source_that_answers_is_quoted_where_nothing_of_the_models_answer_is_left(
+    answer: str, notice: str
+) -> None:
+    """S003-14, S003-23: no worse than without a model, said honestly; what was cut is listed and not shown."""
+    model = FakeModel({"plan": PLAN, "answer": written(answer), "check": NOTHING_HOLDS})
+
+    events = await research(make_deps(search=[cat_search()], model=model))
+
+    done = final(events)
+    assert "the muscles of the larynx twitch" in done["answer"]["summary"]
+    assert done["answer"]["notice"] == notice
+    assert notice.startswith("quoted from the sources; the model")
+    assert [row["text"] for row in done["answer"]["removed"]] == ([answer.replace(" [1]", "")] if answer else [])
+    shown = {event.data["id"]: event.data["text"] for event in events if event.type == "answer"}
+    assert all(text.partition(" [1]")[0] in PURR for text in shown.values())
+    assert done["metadata"]["tokens"] > sum(len(call.user) // 4 for call in model.calls("answer"))
+
+
+@pytest.mark.parametrize("answer", ["", "Cats sleep on the roof at night [1]."], ids=["empty", "all is cut"])
+async def test_a_model_that_finds_no_answer_makes_it_insufficient(answer: str) -> None:
+    """D11: sources were read, none answers; nothing is made up, nothing near is quoted."""
+    model = FakeModel({"plan": PLAN, "answer": written(answer), "check": NOTHING_HOLDS})
+    deps = make_deps(search=[cat_search()], model=model)
+
+    done = final(await research(deps, "Where do purring cats sleep at night?"))
+
+    assert done["answer"]["confidence"] == "insufficient"
+    assert done["answer"]["notice"] == ""
+    assert len(done["sources"]) == 1
+    assert len(done["answer"]["removed"]) == (1 if answer else 0)
+
+
+async def test_a_quote_of_which_the_judge_says_that_it_does_not_answer_is_not_shown() -> None:
+    """D23: the writer found no answer and the judge says the quote is none: it is insufficient."""
+    no = json.dumps({"answers": "no", "reason": "it says something else"})
+    model = FakeModel({"plan": PLAN, "answer": written(""), "answers": no})
+
+    done = final(await research(make_deps(search=[cat_search()], model=model)))
+
+    assert done["answer"]["confidence"] == "insufficient"
+
+
+async def test_a_question_that_has_no_answer_is_told_so_in_its_own_language() -> None:
+    """As an answer would be; what is said about it stays as everywhere."""
+    done = final(await research(make_deps(search=[cat_search()]), "Warum ist die Quarzpumpe der Zwerge so laut?"))
+
+    assert done["answer"]["confidence"] == "insufficient"
+    assert done["answer"]["summary"].startswith("Ich habe keine verlässlichen Quellen gefunden")
+    assert done["answer"]["confidence_reasons"] == ["no source that was read answers this"]
+
+
+async def test_all_providers_dead_is_a_failure_with_retry() -> None:
+    """S003-23: SEARCH_FAILED, retryable, in a sentence."""
+    deps = make_deps(search=[FakeSearch("web", error=ProviderUnavailable("web", "connection refused"))])
+
+    done = final(await research(deps))
+
+    assert done["status"] == "failed"
+    assert done["answer"] is None
+    assert done["error"]["code"] == "SEARCH_FAILED"
+    assert done["error"]["retryable"] is True
+    assert "connection refused" in done["error"]["message"]
+
+
+async def test_a_model_error_is_retried_once() -> None:
+    """S003-23: the second try answers; what the first had shown is taken back."""
+    answer = written("Cats purr because the muscles of the larynx twitch [1].")
+    model = FakeModel({"plan": PLAN, "answer": [ModelUnavailable("502"), answer]})
+
+    done = final(await research(make_deps(search=[cat_search()], model=model)))
+
+    assert done["status"] == "completed"
+    assert len(model.calls("answer")) == 2
+
+
+async def test_a_model_that_fails_twice_fails_the_job_and_keeps_the_sources() -> None:
+    """S003-23, D14: retry once, then fail; the sources stay with the job."""
+    model = FakeModel({"plan": PLAN, "answer": ModelUnavailable("502", user_message="The model is down; try later.")})
+
+    done = final(await research(make_deps(search=[cat_search()], model=model)))
+
+    assert (done["status"], done["error"]["code"]) == ("failed", "LLM_FAILED")
+    assert done["error"]["message"] == "The model is down; try later."
+    assert len(model.calls("answer")) == 2
+    assert [source["url"] for source in done["sources"]] == ["https://cats.example/purr"]
+
+
+async def test_a_refused_key_is_not_tried_again() -> None:
+    """What cannot succeed is not repeated."""
+    model = FakeModel({"plan": PLAN, "answer": ModelRejected("401", user_message="The key was refused.")})
+
+    done = final(await research(make_deps(search=[cat_search()], model=model)))
+
+    assert done["error"]["message"] == "The key was refused."
+    assert len(model.calls("answer")) == 1
+
+
+async def test_a_plan_call_that_fails_is_replaced_by_the_rules() -> None:
+    """The question as asked is always a good query."""
+    search = cat_search()
+    answer = written("Cats purr because the muscles of the larynx twitch [1].")
+    model = FakeModel({"plan": ModelUnavailable("502"), "answer": answer})
+
+    done = final(await research(make_deps(search=[search], model=model)))
+
+    assert done["status"] == "completed"
+    assert QUESTION in [query.text for query in search.asked]
+
+
+async def test_a_mode_that_does_not_end_is_ended_and_says_so(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """S003-08, S003-23: on a machine that cannot keep up the asker reads why, and may ask again."""
+
+    async def without_end(work: object) -> None:
+        await asyncio.Event().wait()
+
+    endless = replace(QUICK, run=without_end, deadline_s=0.01)
+    monkeypatch.setattr("core.pipeline.runner.find_modes", lambda names: endless)
+    monkeypatch.setattr("core.pipeline.runner.OVERTIME_S", 0.01)
+
+    done = final(await research(make_deps(search=[cat_search()])))
+
+    assert done["status"] == "failed"
+    assert done["error"]["message"] == "This took longer than it may; please try again."
+    assert done["error"]["retryable"]
+    assert "did not end in time" in str([vars(record) for record in caplog.records])
+
+
+async def test_a_model_that_runs_out_of_time_leaves_a_quoted_answer_that_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """D2: at the deadline the job ends with what it has, as completed, with the reason."""
+    from core.modes import MODES, quick
+
+    monkeypatch.setitem(MODES, "quick", replace(quick.MODE, deadline_s=4.6))
+    model = FakeModel({"plan": PLAN, "answer": written("Cats purr [1].")}, hangs_after=1)
+
+    done = final(await research(make_deps(search=[cat_search()], model=model)))
+
+    assert done["status"] == "completed"
+    assert done["metadata"]["stopped_because"] == "time limit reached"
+    assert done["answer"]["notice"] == LATE_NOTICE
+
+
+async def test_a_store_that_fails_does_not_cost_the_answer() -> None:
+    """S003-18, S003-23: logged and counted; the answer still goes out."""
+
+    class Full(SqlJobStore):
+        async def finish(self, job: Any, result: Any) -> None:
+            raise StoreError("database or disk is full")
+
+    tables = MemoryTables()
+    deps = replace(make_deps(search=[cat_search()], tables=tables), jobs=Full(tables))
+
+    done = final(await research(deps))
+
+    assert done["status"] == "completed"
+    assert done["answer"]["summary"]
+    assert isinstance(deps.recorder, Ledger)
+    assert deps.recorder.values("errors", "deliver:StoreError") == [1]
+
+
+async def test_cancelling_ends_the_job_as_cancelled() -> None:
+    """A cancelled job has its last event and its status, and the cancellation passes through."""
+    deps = make_deps(search=[FakeSearch("web", hangs=True)], settings=Settings(search=SearchSettings()))
+    job = await Researcher(deps, Idle()).submit(ResearchRequest(QUESTION))
+    running = asyncio.create_task(run_job(job.id, deps, DirectSteps()))
+    async for event in deps.events.follow(job.id):
+        if event.data.get("stage") == "searching":
+            break
+
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+
+    assert final(await deps.events.read(job.id))["status"] == "cancelled"
+    assert (await deps.jobs.get(job.id)).status is JobStatus.CANCELLED
+
+
+async def test_a_bug_ends_in_words_too() -> None:
+    """No path leaves a job hanging: an unforeseen error becomes a failed job with a sentence."""
+    deps = make_deps(search=[FakeSearch("web", error=ZeroDivisionError("boom"))])
+
+    done = final(await research(deps))
+
+    assert (done["status"], done["error"]["code"]) == ("failed", "INTERNAL_ERROR")
+    assert "boom" not in done["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("search", "pages", "model"),
+    [
+        pytest.param({"error": ProviderUnavailable("web", "down")}, {}, None, id="no provider answers"),
+        pytest.param({"error": ZeroDivisionError("boom")}, {}, None, id="a bug"),
+        pytest.param({"text": ""}, {"https://zanzibar.example/z": PageStatus("https://zanzibar.example/z", 503)}, None,
+                     id="no page can be read"),
+        pytest.param({}, {}, {"plan": "I think Zanzibar", "answer": "About Zanzibar:"}, id="the model writes no JSON"),
+        pytest.param({}, {}, {"plan": PLAN, "answer": ModelRejected("401")}, id="the model refuses"),
+    ],
+)  # fmt: skip
+async def test_log_of_a_job_has_no_word_of_question_sources_or_answer(
+    search: dict[str, Any], pages: dict[str, Any], model: dict[str, object] | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whatever fails, and at any level: the log is read by more people than the answer."""
+    caplog.set_level(logging.DEBUG)
+    text = search.pop("text", "Zanzibar stone is mined on Zanzibar by four men, who sell it to Zanzibar town.")
+    found = hit("https://zanzibar.example/z", text, title="Zanzibar", is_complete=bool(text))
+    deps = make_deps(
+        search=[FakeSearch("web", [found], **search)], pages=pages, model=FakeModel(model) if model else None
+    )
+
+    await research(deps, "Who mines the stone of Zanzibar?")
+
+    logged = "".join(f"{vars(record)} {record.exc_text or ''}" for record in caplog.records)
+    assert "stage finished" in logged
+    assert "zanzibar" not in logged.casefold()
+
+
+async def test_each_stage_and_the_tokens_are_measured() -> None:
+    """S003-26: a duration for every stage, tokens by model, cache look-ups."""
+    answer = written("Cats purr because the muscles of the larynx twitch [1].")
+    deps = make_deps(search=[cat_search()], model=FakeModel({"plan": PLAN, "answer": answer}))
+
+    await research(deps)
+
+    assert isinstance(deps.recorder, Ledger)
+    for stage in ("intake", "plan", "search", "synthesize", "deliver"):
+        assert len(deps.recorder.values("pipeline_stage_duration_seconds", stage)) == 1, stage
+    assert deps.recorder.values("cache_lookup") == [0]
+
+
+async def test_a_job_that_was_interrupted_is_counted_as_resumed() -> None:
+    """Who looks after it sees how often workers were lost; a first attempt does not count."""
+    deps = make_deps(search=[cat_search()])
+    queue = Idle()
+    fresh = await Researcher(deps, queue).submit(ResearchRequest(QUESTION, is_fresh=True))
+    begun = await Researcher(deps, queue).submit(ResearchRequest(QUESTION, is_fresh=True))
+    await deps.jobs.save(replace(begun, status=JobStatus.SEARCHING))
+
+    for job in (fresh, begun):
+        await run_job(job.id, deps, DirectSteps())
+
+    assert isinstance(deps.recorder, Ledger)
+    assert deps.recorder.values("jobs_resumed") == [1]
+
+
+PARAPHRASES = (
+    "Gustav Meyer described purring in 1834",
+    "The larynx muscles of cats twitch quickly when they purr",
+    "A cat's larynx twitches when it purrs",
+    "Meyer recorded a purring cat",
+)
+
+
+@pytest.mark.parametrize(("verdict", "is_shown"), [("supported", True), ("partial", True), ("unsupported", False)])
+async def test_what_is_not_verbatim_the_judge_decides(verdict: str, is_shown: bool) -> None:
+    """S003-14, D18: whatever its words, a sentence is shown as what the judge makes of it."""
+    first, second = PARAPHRASES[:2]
+    rows = [{"item": item, "reason": "read it", "verdict": verdict} for item in range(1, 9)]
+    firm = "Cats purr because the muscles of the larynx twitch about 25 times a second [1]."
+    model = FakeModel(
+        {"plan": PLAN, "answer": written(f"{firm} {first} [1]. {second} [1]."), "check": json.dumps({"verdicts": rows})}
+    )
+
+    done = final(await research(make_deps(search=[cat_search()], model=model)))
+
+    assert (first in done["answer"]["summary"], second in done["answer"]["summary"]) == (is_shown, is_shown)
+    assert len(done["answer"]["removed"]) == (0 if is_shown else 2)
+
+
+async def test_what_a_judge_confirms_that_says_yes_to_everything_is_not_confirmed() -> None:
+    """D18: readers see ◐, and what is word for word keeps its ✓; operators are told once."""
+    firm = "Cats purr because the muscles of the larynx twitch about 25 times a second"
+    free = PARAPHRASES[0]
+    rows = [{"item": item, "reason": "", "verdict": "supported"} for item in range(1, 9)]
+    model = FakeModel(
+        {"plan": PLAN, "answer": written(f"{firm} [1]. {free} [1]."), "check": json.dumps({"verdicts": rows})}
+    )
+    ledger = Ledger()
+
+    done = final(await research(replace(make_deps(search=[cat_search()], model=model), recorder=ledger)))
+
+    assert {citation["claim"].rstrip("."): citation["verdict"] for citation in done["citations"]} == {
+        firm: "supported",
+        free: "unchecked",
+    }
+    assert done["answer"]["confidence"] != "high"
+    assert ledger.values("errors", "check:ControlFailed") == [1]
+
+
+async def test_when_the_checker_fails_the_answer_goes_out_as_unchecked_with_low_confidence() -> None:
+    """S003-15: labelled "citations unchecked", at most Low."""
+    first = PARAPHRASES[0]
+    model = FakeModel({"plan": PLAN, "answer": written(f"{first} [1]."), "check": ModelUnavailable("502")})
+
+    done = final(await research(make_deps(search=[cat_search()], model=model)))
+
+    assert done["answer"]["notice"] == "citations unchecked"
+    assert done["answer"]["confidence"] == "low"
+    assert {citation["verdict"] for citation in done["citations"]} == {"unchecked"}
