@@ -185,7 +185,12 @@ def _order(one: Question, other: Question) -> str:
 
 
 def _roles(one: Question, other: Question) -> str:
-    """Two words that have changed places, unless the voice changed with them or they are parts of one name or list."""
+    """Two words that have changed places, whichever question is read first."""
+    return _changed_places(one, other) or _changed_places(other, one)
+
+
+def _changed_places(one: Question, other: Question) -> str:
+    """Unless the voice changed with them or they are parts of one name or list."""
     is_turned = _is_passive(one) != _is_passive(other)
     swapped = [(a, b) for a, b in combinations(_places(one, other), 2) if a[1] > b[1] and _are_alike(one, a[0], b[0])]
     apart = [

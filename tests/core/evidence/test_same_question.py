@@ -6,7 +6,7 @@ import json
 from itertools import permutations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from core.evidence.same_question import strict_veto, veto
@@ -79,6 +79,7 @@ def test_a_question_is_never_told_apart_from_itself(question: str) -> None:
 
 
 @given(QUESTIONS, QUESTIONS)
+@example("attack not Sparta legal", "Sparta not attack")
 def test_the_strict_guard_lets_pass_nothing_that_the_guard_stops(one: str, other: str) -> None:
     """It only adds reasons; neither depends on which question came first."""
     assert veto(one, other) == "" or strict_veto(one, other) != ""
