@@ -282,11 +282,11 @@ async def _check_slack(token: str, app_token: str, base_url: str, proxies: Proxi
     import aiohttp
     from slack_sdk.errors import SlackApiError
 
-    from adapters.chat.slack.client import Client, missing_scopes
+    from adapters.chat.slack.client import SlackClient, missing_scopes
 
     variable = "SLACK_BOT_TOKEN"
     try:
-        client = Client(token, proxies=proxies, base_url=base_url, timeout=int(CONNECT_TIMEOUT_S))
+        client = SlackClient(token, proxies=proxies, base_url=base_url, timeout=int(CONNECT_TIMEOUT_S))
         answer = await client.auth_test()
         if app_token:
             variable = "SLACK_APP_TOKEN"

@@ -17,7 +17,7 @@ from core.library.desk import LibraryDesk
 from core.model.answer import JobResult
 from core.model.errors import GorkdError, SetupError
 from core.model.job import JobStatus
-from core.model.telemetry import Silence
+from core.model.telemetry import NoRecorder
 from core.pipeline.checkup import Finding, Probe, Trials, examine
 from core.presentation.render import job_json
 from core.settings.desk import SettingsDesk
@@ -47,7 +47,7 @@ async def open_kept() -> AsyncIterator[Kept]:
 
     env, settings = _surroundings()
     async with AsyncExitStack() as stack:
-        records = await open_records(env, settings, stack, clock=utc_now, recorder=Silence())
+        records = await open_records(env, settings, stack, clock=utc_now, recorder=NoRecorder())
         durable = DurableSettings.from_env(env, folder=settings.data, max_waiting_jobs=0)
 
         async def end(job_id: str) -> None:
@@ -85,7 +85,7 @@ async def open_library() -> AsyncIterator[LibraryDesk]:
 
     env, settings = _surroundings()
     async with AsyncExitStack() as stack:
-        records = await open_records(env, settings, stack, clock=utc_now, recorder=Silence())
+        records = await open_records(env, settings, stack, clock=utc_now, recorder=NoRecorder())
         yield library_desk(env, records.library, stack)
 
 
@@ -152,7 +152,7 @@ async def _probes(env: Mapping[str, str], settings: BotSettings, stack: AsyncExi
         from bots.wiring import utc_now
 
         async with AsyncExitStack() as opened:
-            await open_records(env, settings, opened, clock=utc_now, recorder=Silence())
+            await open_records(env, settings, opened, clock=utc_now, recorder=NoRecorder())
 
     async def open_secret() -> str:
         SecretBox.from_env(env, settings.data).seal("gorkd")

@@ -15,9 +15,9 @@ from functools import partial
 from typing import Protocol, TypeVar
 
 from adapters.chat.live import RENEW_EVERY_S, ChatTurns, LivingMessages, tried
-from adapters.chat.reply import Pace, Reply
+from adapters.chat.reply import ChatReply, EditPace
 from core.library import wording as library_wording
-from core.library.session import LibraryTalks, Said, Speaker, Tell, waiting_at
+from core.library.session import LibraryTalks, SaidToLibrary, Speaker, Tell, waiting_at
 from core.library.words import Addition, Incoming
 from core.model.delivery import Address
 from core.model.errors import GorkdError
@@ -38,7 +38,7 @@ class LibraryVoice(Protocol[Payload_co]):
         """Progress: what was asked, and the lines told so far, perhaps none; a job that runs can be cancelled."""
         ...
 
-    def said(self, speaker: Speaker, said: Said) -> Payload_co: ...
+    def said(self, speaker: Speaker, said: SaidToLibrary) -> Payload_co: ...
 
     def refusal(self, sentence: str) -> Payload_co: ...
 
@@ -52,22 +52,24 @@ class LiveTalks(LivingMessages[Payload]):
         voice: LibraryVoice[Payload],
         *,
         platform: str,
-        pace: Pace,
+        pace: EditPace,
         turns: ChatTurns = _ALONE,
     ) -> None:
         super().__init__(platform=platform, pace=pace, turns=turns)
         self.talks, self._voice = talks, voice
 
-    async def say(self, speaker: Speaker, text: str, reply: Reply[Payload], *, about: str = "") -> None:
+    async def say(self, speaker: Speaker, text: str, reply: ChatReply[Payload], *, about: str = "") -> None:
         """Answer words in `reply`; returns when the answer stands there. `speaker.key` must name the message."""
         speaker = replace(speaker, address=waiting_at(reply.address, speaker.key, text))
         await self._once(speaker, text, reply, partial(self.talks.say, speaker, text, about=about))
 
-    async def add(self, speaker: Speaker, addition: Addition, files: Sequence[Incoming], reply: Reply[Payload]) -> None:
+    async def add(
+        self, speaker: Speaker, addition: Addition, files: Sequence[Incoming], reply: ChatReply[Payload]
+    ) -> None:
         """Put papers into the library, telling in `reply` how far it is."""
         await self._once(speaker, said_to_add(addition), reply, partial(self.talks.add, speaker, addition, files))
 
-    async def resume(self, reopen: Callable[[Address], Awaitable[Reply[Payload] | None]]) -> int:
+    async def resume(self, reopen: Callable[[Address], Awaitable[ChatReply[Payload] | None]]) -> int:
         """Say again what an earlier process left to be researched, and end what it left otherwise; how many.
 
         `reopen` is that of `LiveAnswers.resume`.
@@ -89,7 +91,7 @@ class LiveTalks(LivingMessages[Payload]):
                 await self._turns.give_back(_turn(key))
         return resumed
 
-    async def _end(self, key: str, reopen: Callable[[Address], Awaitable[Reply[Payload] | None]]) -> int:
+    async def _end(self, key: str, reopen: Callable[[Address], Awaitable[ChatReply[Payload] | None]]) -> int:
         """Say in a message that was left in the middle that it is to be said again; 1, or 0 where that cannot be."""
         left = {one: (said, address) for one, said, address in await self.talks.left_open(self._platform)}
         if key not in left:  # whoever kept it alive has just ended it
@@ -103,19 +105,19 @@ class LiveTalks(LivingMessages[Payload]):
         return 1
 
     async def _once(
-        self, speaker: Speaker, asked: str, reply: Reply[Payload], work: Callable[[Tell], Awaitable[Said]]
+        self, speaker: Speaker, asked: str, reply: ChatReply[Payload], work: Callable[[Tell], Awaitable[SaidToLibrary]]
     ) -> None:
         """A message that is delivered twice is answered once."""
         if speaker.key not in self._alive:
             await asyncio.shield(self._begin(speaker, asked, reply, work))
 
     def _begin(
-        self, speaker: Speaker, asked: str, reply: Reply[Payload], work: Callable[[Tell], Awaitable[Said]]
+        self, speaker: Speaker, asked: str, reply: ChatReply[Payload], work: Callable[[Tell], Awaitable[SaidToLibrary]]
     ) -> asyncio.Task[None]:
         return self._keep(speaker.key, lambda: self._live(speaker, asked, reply, work))
 
     async def _live(
-        self, speaker: Speaker, asked: str, reply: Reply[Payload], work: Callable[[Tell], Awaitable[Said]]
+        self, speaker: Speaker, asked: str, reply: ChatReply[Payload], work: Callable[[Tell], Awaitable[SaidToLibrary]]
     ) -> None:
         lines: list[str] = []
 
@@ -144,8 +146,8 @@ class LiveTalks(LivingMessages[Payload]):
         self,
         speaker: Speaker,
         asked: str,
-        reply: Reply[Payload],
-        working: asyncio.Future[Said],
+        reply: ChatReply[Payload],
+        working: asyncio.Future[SaidToLibrary],
         lines: Sequence[str],
     ) -> None:
         """Progress edits until the work has ended; what is quick needs none."""
@@ -174,7 +176,7 @@ class LiveTalks(LivingMessages[Payload]):
             _log.warning("no button to cancel", extra={"error": str(error)})
             return ""
 
-    async def _note(self, speaker: Speaker, asked: str, reply: Reply[Payload]) -> None:
+    async def _note(self, speaker: Speaker, asked: str, reply: ChatReply[Payload]) -> None:
         """Keep where the message is, so that it is ended also when this process does not live to do it."""
         try:
             await self.talks.opened(speaker, waiting_at(reply.address, speaker.key, asked))
@@ -187,7 +189,7 @@ class LiveTalks(LivingMessages[Payload]):
         except GorkdError as error:
             _log.warning("end of a message not noted", extra={"error": str(error)})
 
-    async def _attach(self, speaker: Speaker, asked: str, reply: Reply[Payload]) -> bool:
+    async def _attach(self, speaker: Speaker, asked: str, reply: ChatReply[Payload]) -> bool:
         """Remember where the message is now; whether a job waits for it, whose answer comes sooner or later."""
         try:
             at = waiting_at(reply.address, speaker.key, asked) if speaker.address is not None else None
@@ -196,7 +198,7 @@ class LiveTalks(LivingMessages[Payload]):
             _log.warning("address not kept", extra={"error": str(error)})
             return False
 
-    async def _outcome(self, speaker: Speaker, working: asyncio.Future[Said]) -> Payload:
+    async def _outcome(self, speaker: Speaker, working: asyncio.Future[SaidToLibrary]) -> Payload:
         try:
             return self._voice.said(speaker, await working)
         except GorkdError as error:
@@ -205,7 +207,7 @@ class LiveTalks(LivingMessages[Payload]):
             _log.exception("the library failed")
             return self._voice.refusal(wording.SOMETHING_BROKE)
 
-    async def _deliver(self, speaker: Speaker, reply: Reply[Payload], payload: Payload) -> None:
+    async def _deliver(self, speaker: Speaker, reply: ChatReply[Payload], payload: Payload) -> None:
         """The last edit, tried until it works; an address that stays unreachable is resumed some other time."""
         for wait_s in (*self._pace.backoff_s, None):
             if await tried(reply, payload, speaker.key, self._pace):

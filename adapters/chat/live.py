@@ -17,7 +17,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from adapters.chat.reply import AddressDead, FilesRefused, Pace, Reply, StoppedByPerson, Voice
+from adapters.chat.reply import AddressDead, ChatReply, EditPace, FilesRefused, StoppedByPerson, Voice
 from core.library.session import Waiting
 from core.model.answer import AnswerFile
 from core.model.attachments import Attachment
@@ -45,7 +45,7 @@ class _Live(Generic[Payload]):
     """One job and its message."""
 
     job: ResearchJob
-    reply: Reply[Payload]
+    reply: ChatReply[Payload]
     attached: Address | None = None
     snapshot: Snapshot = field(default_factory=Snapshot)
     urgent: asyncio.Event = field(default_factory=asyncio.Event)
@@ -90,7 +90,7 @@ class ChatTurns:
             _log.warning("turn not given back", extra={"turn": name, "error": str(error)})
 
 
-_PACE = Pace()
+_PACE = EditPace()
 _ALONE = ChatTurns()
 
 
@@ -105,7 +105,7 @@ def _now() -> datetime:
 class LivingMessages(Generic[Payload]):
     """Messages of one platform's bot that are kept alive, each by one task. Leave with `aclose`."""
 
-    def __init__(self, *, platform: str, pace: Pace, turns: ChatTurns) -> None:
+    def __init__(self, *, platform: str, pace: EditPace, turns: ChatTurns) -> None:
         """`platform` is the one in the addresses of this bot's replies."""
         self._platform, self._pace, self._turns = platform, pace, turns
         self._alive: dict[str, asyncio.Task[None]] = {}
@@ -140,7 +140,7 @@ class LiveAnswers(LivingMessages[Payload]):
         voice: Voice[Payload],
         *,
         platform: str,
-        pace: Pace = _PACE,
+        pace: EditPace = _PACE,
         turns: ChatTurns = _ALONE,
         now: Callable[[], datetime] = _now,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -152,7 +152,7 @@ class LiveAnswers(LivingMessages[Payload]):
     async def answer(
         self,
         request: ResearchRequest,
-        reply: Reply[Payload],
+        reply: ChatReply[Payload],
         *,
         dedupe_key: str,
         attachments: Sequence[Attachment] = (),
@@ -168,7 +168,7 @@ class LiveAnswers(LivingMessages[Payload]):
         return await self.answer_job(submit, reply, known=await self.known(request.scope, dedupe_key))
 
     async def answer_job(
-        self, submit: Callable[[], Awaitable[ResearchJob]], reply: Reply[Payload], *, known: bool = False
+        self, submit: Callable[[], Awaitable[ResearchJob]], reply: ChatReply[Payload], *, known: bool = False
     ) -> ResearchJob | None:
         """As `answer`, for a job that `submit` makes (retry, ask again, improve)."""
         job = await self.accept(submit, reply, known=known)
@@ -178,7 +178,7 @@ class LiveAnswers(LivingMessages[Payload]):
         return await self._ended(job)
 
     async def accept(
-        self, submit: Callable[[], Awaitable[ResearchJob]], reply: Reply[Payload], *, known: bool = False
+        self, submit: Callable[[], Awaitable[ResearchJob]], reply: ChatReply[Payload], *, known: bool = False
     ) -> ResearchJob | None:
         """Store the job and its message's address, and nothing else: what must be done before a platform is acked.
 
@@ -213,11 +213,11 @@ class LiveAnswers(LivingMessages[Payload]):
             _log.warning("not known whether this was asked before", extra={"error": str(error)})
             return False
 
-    def follow(self, job: ResearchJob, reply: Reply[Payload]) -> asyncio.Task[None]:
+    def follow(self, job: ResearchJob, reply: ChatReply[Payload]) -> asyncio.Task[None]:
         """Keep `reply` up to date until the answer is delivered; the task never fails. Twice is once."""
         return self._keep(job.id, lambda: self._live(_Live(job, reply)))
 
-    async def resume(self, reopen: Callable[[Address], Awaitable[Reply[Payload] | None]]) -> int:
+    async def resume(self, reopen: Callable[[Address], Awaitable[ChatReply[Payload] | None]]) -> int:
         """Follow every job whose message still waits; how many. To be called at start and after an outage.
 
         `reopen` gives the message behind an address, None when nothing can be shown there any more. What another
@@ -428,7 +428,13 @@ class LiveAnswers(LivingMessages[Payload]):
 
 
 async def place(
-    reply: Reply[Payload], payload: Payload, key: str, pace: Pace, *, may_repost: bool, within_s: float | None = None
+    reply: ChatReply[Payload],
+    payload: Payload,
+    key: str,
+    pace: EditPace,
+    *,
+    may_repost: bool,
+    within_s: float | None = None,
 ) -> None:
     """In the message, else in a new one. Raises what the platform raises."""
     async with asyncio.timeout(within_s or pace.edit_timeout_s):
@@ -445,7 +451,7 @@ async def place(
 
 
 async def tried(
-    reply: Reply[Payload], payload: Payload, key: str, pace: Pace, *, within_s: float | None = None
+    reply: ChatReply[Payload], payload: Payload, key: str, pace: EditPace, *, within_s: float | None = None
 ) -> bool:
     """Whether it is shown, in the message or in a new one, or nothing ever can be there. Raises `StoppedByPerson`."""
     try:
@@ -460,7 +466,7 @@ async def tried(
     return True
 
 
-async def ping(reply: Reply[Payload], job: ResearchJob, pace: Pace) -> None:
+async def ping(reply: ChatReply[Payload], job: ResearchJob, pace: EditPace) -> None:
     """Call whoever waited long enough to look away."""
     ran_s = ((job.completed_at or job.created_at) - job.created_at).total_seconds()
     if ran_s <= pace.ping_after_s:
@@ -472,7 +478,7 @@ async def ping(reply: Reply[Payload], job: ResearchJob, pace: Pace) -> None:
         _log.warning("asker not notified", exc_info=True, extra={"job": job.id})
 
 
-async def show(reply: Reply[Payload], payload: Payload, *, within_s: float) -> None:
+async def show(reply: ChatReply[Payload], payload: Payload, *, within_s: float) -> None:
     """A last word that belongs to no answer, tried twice."""
     for _ in range(2):
         try:

@@ -28,7 +28,7 @@ class StoppedByPerson(Exception):
     """Somebody pressed the platform's own Stop on the message."""
 
 
-class Reply(Protocol[Payload_contra]):
+class ChatReply(Protocol[Payload_contra]):
     """The message that lives. Any error but these two may pass when it is tried again."""
 
     @property
@@ -97,7 +97,7 @@ class Voice(Protocol[Payload_co]):
 
 
 @dataclass(frozen=True)
-class Pace:
+class EditPace:
     """Times in seconds."""
 
     edit_every_s: float = 2.0  # Discord shares a lock per token; Slack allows 50 updates a minute

@@ -20,7 +20,7 @@ from adapters.cli.operating import Chatting, OpenChatting, Operating
 from adapters.cli.running import Exit, run_command, say
 from core.library import wording
 from core.library.paper import shelves_of
-from core.library.session import Said, Speaker
+from core.library.session import SaidToLibrary, Speaker
 from core.model.errors import GorkdError, InvalidQuery
 from core.model.job import LOCAL
 from core.presentation.render import one_line, printable
@@ -104,7 +104,7 @@ async def _answer(console: Console, chatting: Chatting, speaker: Speaker, line: 
         say(error.user_message)
 
 
-def _show(console: Console, said: Said) -> None:
+def _show(console: Console, said: SaidToLibrary) -> None:
     reply = said.reply
     text = printable(reply.text)
     if not reply.title:
@@ -135,7 +135,7 @@ def _save(folder: Path, name: str, content: str | bytes) -> Path:
     return place
 
 
-async def _lay_out(chatting: Chatting, said: Said, *, is_person: bool) -> list[str]:
+async def _lay_out(chatting: Chatting, said: SaidToLibrary, *, is_person: bool) -> list[str]:
     """S000-41: where the PDF lies, that somebody sees it, and the picture of the page that is cited."""
     if said.reply.page is None:
         return []

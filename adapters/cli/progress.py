@@ -20,12 +20,12 @@ SHOWN_SOURCES = 3  # the latest ones; all stand under the answer
 SHOWN_LINES = 8  # of the answer as it grows, so that the block fits a small terminal
 
 
-class Progress(Protocol):
+class ProgressDisplay(Protocol):
     def show(self, event: Event) -> None: ...
 
 
 @contextmanager
-def open_progress(stream: TextIO) -> Iterator[Progress]:
+def open_progress(stream: TextIO) -> Iterator[ProgressDisplay]:
     """Shows a job's events until the block is left; the terminal is then as clean as before."""
     console = Console(file=stream, highlight=False)
     if not console.is_terminal or console.is_dumb_terminal:

@@ -25,7 +25,7 @@ _ENDED = ("SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED")
 
 
 @dataclass(frozen=True)
-class Pace:
+class ReaperPace:
     """Seconds. A worker is given up `silent_s` after its last sign of life, whatever the clocks say meanwhile."""
 
     beat_s: float = 2.0
@@ -54,12 +54,12 @@ class Reaper:
     queue: DurableQueue
     endings: Endings
     clock: Clock
-    pace: Pace = Pace()
-    _silence: Silence = field(init=False)
+    pace: ReaperPace = ReaperPace()
+    _silence: SilentWorkers = field(init=False)
     _orphans: set[str] = field(default_factory=set)  # jobs that the last sweep found without anyone to end them
 
     def __post_init__(self) -> None:
-        self._silence = Silence(self.pace.silent_s, self.pace.confirm_s)
+        self._silence = SilentWorkers(self.pace.silent_s, self.pace.confirm_s)
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as group:
@@ -135,7 +135,7 @@ class Reaper:
 
 
 @dataclass
-class Silence:
+class SilentWorkers:
     """Seconds. `silent_s` without a new beat is silence; `confirm_s` is enough when the last beat also looks so old."""
 
     silent_s: float

@@ -28,7 +28,7 @@ from adapters.llm.endpoint import (
     tuning,
 )
 from adapters.llm.failures import SLOW, call_failures, model_error, safe_cause, was_dropped, wrong_page
-from adapters.llm.reading import Answer, Piece, read_piece
+from adapters.llm.reading import Answer, StreamPiece, read_piece
 from adapters.llm.thinking import Thoughts
 from adapters.llm.window import Fitted, Window
 from adapters.proxies import Proxies
@@ -266,7 +266,7 @@ class OpenAIChat:
                 if dropped > MAX_DROPPED or not was_dropped(exc):
                     raise
 
-    async def _pieces(self, opened: openai.AsyncStream[object]) -> AsyncGenerator[Piece, None]:
+    async def _pieces(self, opened: openai.AsyncStream[object]) -> AsyncGenerator[StreamPiece, None]:
         """The stream's chunks; of an endpoint that does not stream, the whole completion as one."""
         content_type = opened.response.headers.get("content-type", "").partition(";")[0].strip().lower()
         if content_type == "application/json":

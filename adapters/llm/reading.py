@@ -35,7 +35,7 @@ class CallPiece:
 
 
 @dataclass(frozen=True)
-class Piece:
+class StreamPiece:
     """One chunk. `finish_reason` is "" until the last one with a choice; `is_thought` says that it holds thoughts."""
 
     text: str = ""
@@ -47,12 +47,12 @@ class Piece:
     calls: tuple[CallPiece, ...] = ()
 
 
-def read_piece(chunk: object) -> Piece:
+def read_piece(chunk: object) -> StreamPiece:
     """From parsed JSON."""
     choices = attribute(chunk, "choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = attribute(choice, "delta") or attribute(choice, "message")
-    return Piece(
+    return StreamPiece(
         text=_text(attribute(message, "content")),
         is_thought=any(_text(attribute(message, name)) for name in ("reasoning_content", "reasoning")),
         refusal=_text(attribute(message, "refusal")),
@@ -101,7 +101,7 @@ class Answer:
         self.has_thought = self.has_thought or thoughts.has_thought
         return rest
 
-    def add(self, piece: Piece, text: str) -> None:
+    def add(self, piece: StreamPiece, text: str) -> None:
         """`text` is what of the piece, and of those before it, may be shown.
 
         Raises `ModelGarbled` when the answer outgrows any answer.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import PurePath
 
 from adapters.pages.body import document_kind, media_type
-from adapters.pages.extraction import Document, DocumentKind, plain_reason
+from adapters.pages.extraction import DocumentKind, PageDocument, plain_reason
 from adapters.pages.workers import ExtractionWorkers
 from core.model.attachments import MAX_ATTACHMENT_BYTES, Attachment, AttachmentUnreadable
 from core.model.errors import FetchError, PageTimeout
@@ -34,7 +34,7 @@ class AttachedFiles:
             raise _unreadable(name, f"it is larger than {MAX_ATTACHMENT_BYTES // 1_000_000} MB")
         kind, charset = _kind(name, media_type, content)
         try:
-            found = await self._workers.extract(Document(f"attachment:{name}", kind, charset, content))
+            found = await self._workers.extract(PageDocument(f"attachment:{name}", kind, charset, content))
         except FetchError as exc:
             is_known = kind == "pdf" or isinstance(exc, PageTimeout)
             raise _unreadable(name, plain_reason(exc) if is_known else "it holds no readable text") from exc

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from adapters.pages.charset import decode_page
-from adapters.pages.extraction import Document, Extraction, NoText
+from adapters.pages.extraction import Extraction, NoText, PageDocument
 from adapters.pages.html import extract_html
 from adapters.pages.pdf import extract_pdf
 
@@ -27,7 +27,7 @@ _WARM_UP_PAGES = (
 )
 
 
-def extract(document: Document) -> Extraction:
+def extract(document: PageDocument) -> Extraction:
     """The readable text, at most `max_chars` of it, without invisible characters. Raises `NoText`."""
     if document.kind == "pdf":
         found = extract_pdf(document.body, max_chars=document.max_chars)
@@ -54,7 +54,7 @@ def warm_up() -> None:
     import pypdfium2  # noqa: F401 - loads the library
 
     for page in _WARM_UP_PAGES:
-        extract(Document("http://localhost/", "html", "utf-8", page))
+        extract(PageDocument("http://localhost/", "html", "utf-8", page))
 
 
 def _extract_text(text: str) -> Extraction:

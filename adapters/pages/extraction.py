@@ -21,7 +21,7 @@ NO_PAGES = "a PDF none of whose pages can be read"
 
 
 @dataclass(frozen=True)
-class Document:
+class PageDocument:
     """The bytes of a page as fetched. `charset` is the one declared in the HTTP header ("" if none).
 
     At most `max_chars` of its text are wanted; with a `page`, from 1, not its text but that page as a picture with

@@ -25,7 +25,7 @@ from yarl import URL
 
 from adapters.pages.attachments import AttachedFiles
 from adapters.pages.body import ACCEPT_ENCODING, document_kind, may_be_readable, media_type, read_body
-from adapters.pages.extraction import Document, DocumentKind, Extraction
+from adapters.pages.extraction import DocumentKind, Extraction, PageDocument
 from adapters.pages.guard import Guard, GuardedResolver, IPNetwork, NewSocket, Refused, check_url, parse_allow
 from adapters.pages.robots import MAX_ROBOTS_BYTES, Robots, RobotsAnswer, RobotsRules
 from adapters.pages.workers import ExtractionWorkers
@@ -84,7 +84,7 @@ class _Answer:
     """What came of asking for a page; no document when it has not changed."""
 
     url: URL
-    document: Document | None
+    document: PageDocument | None
     etag: str = ""
     last_modified: str = ""
 
@@ -222,7 +222,7 @@ class WebPages:
             return RobotsAnswer(None)
         return RobotsAnswer("")  # too many redirects count as "not available" (2.3.1.2)
 
-    async def _download(self, response: aiohttp.ClientResponse, url: URL, max_bytes: int) -> Document:
+    async def _download(self, response: aiohttp.ClientResponse, url: URL, max_bytes: int) -> PageDocument:
         if not 200 <= response.status < 300:
             raise PageStatus(str(url), response.status)
         kind, charset = media_type(response.headers.get("Content-Type", ""))
@@ -232,7 +232,7 @@ class WebPages:
         document = document_kind(kind, body)
         if document is None:
             raise PageUnreadable(str(url), f"{kind or 'unlabelled'} data is not a readable kind of page")
-        return Document(str(url), document, charset, body)
+        return PageDocument(str(url), document, charset, body)
 
     @asynccontextmanager
     async def _get(

@@ -12,7 +12,7 @@ from pathlib import PurePath
 from urllib.parse import urljoin, urlsplit
 
 from adapters.pages.body import document_kind
-from adapters.pages.extraction import MAX_PAPER_CHARS, Document, DocumentKind, plain_reason
+from adapters.pages.extraction import MAX_PAPER_CHARS, DocumentKind, PageDocument, plain_reason
 from adapters.pages.fetch import Downloaded, WebPages
 from adapters.pages.workers import ExtractionWorkers
 from core.library.ingest import MAX_PAPER_BYTES, FoundPaper, PaperRecord, PaperText, PaperUnreadable
@@ -49,7 +49,7 @@ class PaperFiles:
         if kind not in ("pdf", "text") or (kind == "pdf" and b"%PDF-" not in content[:1024]):
             raise _unreadable(name, "it is empty" if not content else "it is neither a PDF nor Markdown")
         try:
-            found = await self._workers.extract(Document(f"paper:{name}", kind, "", content, MAX_PAPER_CHARS))
+            found = await self._workers.extract(PageDocument(f"paper:{name}", kind, "", content, MAX_PAPER_CHARS))
         except FetchError as exc:
             raise _unreadable(name, plain_reason(exc)) from exc
         return PaperText(found.title or PurePath(name).stem, found.text, found.labels, found.author or "", found.gap)
@@ -68,7 +68,7 @@ class PagePictures:
     async def paint(self, file: bytes, page: int, quote: str) -> bytes:
         key = hashlib.sha256(file).digest(), page, quote
         if key not in self._painted:
-            document = Document("paper:picture", "pdf", "", file, page=page, quote=quote[:MAX_QUOTE_CHARS])
+            document = PageDocument("paper:picture", "pdf", "", file, page=page, quote=quote[:MAX_QUOTE_CHARS])
             try:
                 self._painted[key] = await self._workers.picture(document)
             except FetchError as exc:

@@ -18,7 +18,7 @@ from base64 import b64encode
 from typing import cast
 
 from adapters.pages.extract import extract, warm_up
-from adapters.pages.extraction import LENGTH, TOO_MUCH_MEMORY, Document, DocumentKind, NoText
+from adapters.pages.extraction import LENGTH, TOO_MUCH_MEMORY, DocumentKind, NoText, PageDocument
 
 READY = b'{"ready": true}'
 
@@ -49,7 +49,7 @@ def _limit(what: int, most: int) -> None:
         resource.setrlimit(what, (most, most))
 
 
-def _answer(document: Document) -> bytes:
+def _answer(document: PageDocument) -> bytes:
     try:
         if document.page:
             return json.dumps({"picture": b64encode(_picture(document)).decode()}).encode()
@@ -64,7 +64,7 @@ def _answer(document: Document) -> bytes:
         return _failure(f"the parser failed: {type(exc).__name__}: {str(exc)[:200]}", is_fit=False)
 
 
-def _picture(document: Document) -> bytes:
+def _picture(document: PageDocument) -> bytes:
     from adapters.pages.pdf.picture import paint_page  # needs Pillow, which reading does not
 
     return paint_page(document.body, document.page, document.quote)
@@ -75,7 +75,7 @@ def _failure(message: str, *, is_fit: bool) -> bytes:
     return json.dumps({"error": message, "fit": is_fit}).encode()
 
 
-def _receive(parent: socket.socket) -> Document | None:
+def _receive(parent: socket.socket) -> PageDocument | None:
     """The next document: length and JSON of its fields, then length and bytes of its body; None at the end."""
     header = _block(parent)
     body = _block(parent) if header is not None else None
@@ -84,7 +84,7 @@ def _receive(parent: socket.socket) -> Document | None:
     fields: dict[str, str] = json.loads(header)
     kind = cast(DocumentKind, fields["kind"])
     sizes = int(fields["max_chars"]), int(fields["page"])
-    return Document(fields["url"], kind, fields["charset"], body, *sizes, fields["quote"])
+    return PageDocument(fields["url"], kind, fields["charset"], body, *sizes, fields["quote"])
 
 
 def _block(parent: socket.socket) -> bytes | None:

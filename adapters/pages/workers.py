@@ -18,7 +18,7 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from adapters.pages.extraction import BROKE_READER, LENGTH, Document, Extraction
+from adapters.pages.extraction import BROKE_READER, LENGTH, Extraction, PageDocument
 from core.model.errors import FetchError, PageTimeout, PageUnreadable, SetupError
 
 EXTRACTION_LIMIT_S = 5.0
@@ -78,7 +78,7 @@ class ExtractionWorkers:
         """Those that run now, ready or not."""
         return tuple(worker.process.pid for worker in (*self._idle, *self._busy))
 
-    async def extract(self, document: Document) -> Extraction:
+    async def extract(self, document: PageDocument) -> Extraction:
         """Raises `PageTimeout` when parsing takes too long and `PageUnreadable` when there is no text to be had."""
         fields = await self._answered(document)
         try:
@@ -86,7 +86,7 @@ class ExtractionWorkers:
         except ValueError as exc:
             raise PageUnreadable(document.url, f"the parser's answer is garbled: {exc}") from exc
 
-    async def picture(self, document: Document) -> bytes:
+    async def picture(self, document: PageDocument) -> bytes:
         """The page that is asked for, as PNG. Raises as `extract`."""
         fields = await self._answered(document)
         try:
@@ -97,7 +97,7 @@ class ExtractionWorkers:
             raise PageUnreadable(document.url, "the painter's answer is no picture")
         return png
 
-    async def _answered(self, document: Document) -> Mapping[str, object]:
+    async def _answered(self, document: PageDocument) -> Mapping[str, object]:
         async with self._turn, self._worker(document.url) as worker:
             worker.is_between_documents = False
             try:
@@ -215,7 +215,7 @@ async def _until_ready(worker: _Worker, url: str) -> None:
     worker.is_between_documents = True
 
 
-async def _ask(channel: socket.socket, document: Document) -> bytes:
+async def _ask(channel: socket.socket, document: PageDocument) -> bytes:
     fields = {
         "url": document.url, "kind": document.kind, "charset": document.charset, "max_chars": document.max_chars,
         "page": document.page, "quote": document.quote,

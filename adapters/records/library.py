@@ -18,12 +18,12 @@ import numpy as np
 from adapters.records.search import (
     ROWS_A_READ,
     Fts5,
-    Place,
+    PlaceInIndex,
     Rows,
     Scored,
     TsVector,
     VectorMirrors,
-    Words,
+    WordIndex,
     merge_deleted_words,
     place_values,
     searched,
@@ -50,7 +50,7 @@ class SqlLibrary:
 
     def __init__(self, tables: Tables, folder: Path) -> None:
         self._tables = tables
-        self._words: Words = Fts5() if tables.dialect == "sqlite" else TsVector()
+        self._words: WordIndex = Fts5() if tables.dialect == "sqlite" else TsVector()
         self._mirrors = VectorMirrors(folder, self._vectors_above, self._count, self._numbers)
 
     async def put(
@@ -63,7 +63,7 @@ class SqlLibrary:
             row = (*place, paper.content_hash, encode(paper), text, file)
             sql.execute("INSERT INTO papers VALUES (?, ?, ?, ?, ?, ?, ?)", row)
             for index, parts in chunks.items():
-                self._words.add(sql, Place(shelf, index), parts)
+                self._words.add(sql, PlaceInIndex(shelf, index), parts)
 
         await self._tables.write(put)
 
@@ -100,7 +100,7 @@ class SqlLibrary:
     ) -> list[SearchResult]:
         scored: list[tuple[int, float]] = []
         for scope in shelves:
-            place = Place(scope, index)
+            place = PlaceInIndex(scope, index)
             if papers is None:
                 scored += await self._mirrors.nearest(place, vector, limit)
             else:
@@ -117,7 +117,7 @@ class SqlLibrary:
             matching = partial(self._words.matching, shelves=shelves, index=index, asked=asked, limit=limit)
             scored = await self._tables.read(matching)
         else:
-            texts = [row for shelf in shelves for row in await self._texts_of(Place(shelf, index), papers)]
+            texts = [row for shelf in shelves for row in await self._texts_of(PlaceInIndex(shelf, index), papers)]
             scored = _best(await asyncio.to_thread(_fitting, query, texts), limit)
         best = scored[0][1] if scored else 1.0
         return await self._results([(number, min(max(score / best, 0.0), 1.0)) for number, score in scored], shelves)
@@ -131,27 +131,27 @@ class SqlLibrary:
                 return rows[0][0]
         return None
 
-    async def _vectors_above(self, place: Place, number: int) -> Rows:
+    async def _vectors_above(self, place: PlaceInIndex, number: int) -> Rows:
         query = f"""SELECT number, vector FROM paper_chunks WHERE {_HERE} AND number > ?
             AND vector IS NOT NULL ORDER BY number LIMIT ?"""  # noqa: S608 -- our words
         return [(row[0], row[1]) for row in await self._tables.rows(query, (*place_values(place), number, ROWS_A_READ))]
 
-    async def _count(self, place: Place) -> int:
+    async def _count(self, place: PlaceInIndex) -> int:
         query = f"SELECT COUNT(*) FROM paper_chunks WHERE {_HERE} AND vector IS NOT NULL"  # noqa: S608 -- our words
         ((count,),) = await self._tables.rows(query, place_values(place))
         return int(count)
 
-    async def _numbers(self, place: Place) -> list[int]:
+    async def _numbers(self, place: PlaceInIndex) -> list[int]:
         query = f"SELECT number FROM paper_chunks WHERE {_HERE} AND vector IS NOT NULL"  # noqa: S608 -- our words
         return [number for (number,) in await self._tables.rows(query, place_values(place))]
 
-    async def _vectors_of(self, place: Place, papers: Sequence[str]) -> Rows:
+    async def _vectors_of(self, place: PlaceInIndex, papers: Sequence[str]) -> Rows:
         query = f"""SELECT number, vector FROM paper_chunks WHERE {_HERE}
             AND paper_id IN {LISTED[self._tables.dialect]} AND vector IS NOT NULL"""  # noqa: S608 -- our words
         rows = await self._tables.rows(query, (*place_values(place), json.dumps(list(papers))))
         return [(number, vector) for number, vector in rows]
 
-    async def _texts_of(self, place: Place, papers: Sequence[str]) -> list[tuple[int, str]]:
+    async def _texts_of(self, place: PlaceInIndex, papers: Sequence[str]) -> list[tuple[int, str]]:
         """What is searched of each chunk."""
         listed = LISTED[self._tables.dialect]
         query = f"SELECT number, paper_id, chunk FROM paper_chunks WHERE {_HERE} AND paper_id IN {listed}"  # noqa: S608

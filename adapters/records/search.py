@@ -38,17 +38,17 @@ Rows = Sequence[tuple[int, bytes]]
 
 
 @dataclass(frozen=True)
-class Place:
+class PlaceInIndex:
     """What is searched as one: an index of a shelf."""
 
     scope: Scope
     index: Index
 
 
-class Words(Protocol):
+class WordIndex(Protocol):
     """How a database searches the words of chunks."""
 
-    def add(self, sql: Sql, place: Place, chunks: Sequence[PaperChunk]) -> None: ...
+    def add(self, sql: Sql, place: PlaceInIndex, chunks: Sequence[PaperChunk]) -> None: ...
 
     def matching(self, sql: Sql, *, shelves: Sequence[Scope], index: Index, asked: Sequence[str], limit: int) -> Scored:
         """Any of the words may stand in a chunk."""
@@ -59,9 +59,9 @@ _FTS5_TABLES = {Index.SUMMARY: "summary_words", Index.CONTENT: "content_words"}
 
 
 class Fts5:
-    """`Words` of SQLite: an index each for summaries and for full texts."""
+    """`WordIndex` of SQLite: an index each for summaries and for full texts."""
 
-    def add(self, sql: Sql, place: Place, chunks: Sequence[PaperChunk]) -> None:
+    def add(self, sql: Sql, place: PlaceInIndex, chunks: Sequence[PaperChunk]) -> None:
         for chunk in chunks:
             ((number,),) = sql.rows(
                 """INSERT INTO paper_chunks (tenant, visibility, kind, paper_id, chunk, vector)
@@ -74,7 +74,7 @@ class Fts5:
             )
 
     def matching(self, sql: Sql, *, shelves: Sequence[Scope], index: Index, asked: Sequence[str], limit: int) -> Scored:
-        places = " OR ".join(place_token(*place_values(Place(shelf, index))) for shelf in shelves)
+        places = " OR ".join(place_token(*place_values(PlaceInIndex(shelf, index))) for shelf in shelves)
         wanted = " OR ".join(f'"{word}"' for word in asked)
         words = _FTS5_TABLES[index]
         # Where a chunk stands says nothing of how well it fits; smaller is better.
@@ -84,9 +84,9 @@ class Fts5:
 
 
 class TsVector:
-    """`Words` of PostgreSQL."""
+    """`WordIndex` of PostgreSQL."""
 
-    def add(self, sql: Sql, place: Place, chunks: Sequence[PaperChunk]) -> None:
+    def add(self, sql: Sql, place: PlaceInIndex, chunks: Sequence[PaperChunk]) -> None:
         sql.execute_all(
             """INSERT INTO paper_chunks (tenant, visibility, kind, paper_id, chunk, vector, words)
             VALUES (?, ?, ?, ?, ?, ?, to_tsvector('english', ?))""",
@@ -132,7 +132,7 @@ def _merge_words(sql: Sql, *, words: str, pages: int) -> bool:
     return int(after - before) >= 2
 
 
-def _stored(place: Place, chunk: PaperChunk) -> tuple[object, ...]:
+def _stored(place: PlaceInIndex, chunk: PaperChunk) -> tuple[object, ...]:
     vector = None if chunk.embedding is None else np.asarray(chunk.embedding, dtype="<f4").tobytes()
     return (*place_values(place), chunk.paper.id, encode(StoredChunk.of(chunk)), vector)
 
@@ -142,7 +142,7 @@ def searched(title: str, chunk: PaperChunk | StoredChunk) -> str:
     return f"{title}\n{chunk.heading}\n{chunk.chunk_text}"
 
 
-def place_values(place: Place) -> tuple[str, str, str]:
+def place_values(place: PlaceInIndex) -> tuple[str, str, str]:
     """As the columns tenant, visibility and kind."""
     return place.scope.tenant, place.scope.visibility, place.index.value
 
@@ -161,24 +161,24 @@ class VectorMirrors:
     def __init__(
         self,
         folder: Path,
-        read: Callable[[Place, int], Awaitable[Rows]],
-        count: Callable[[Place], Awaitable[int]],
-        numbers: Callable[[Place], Awaitable[Sequence[int]]],
+        read: Callable[[PlaceInIndex, int], Awaitable[Rows]],
+        count: Callable[[PlaceInIndex], Awaitable[int]],
+        numbers: Callable[[PlaceInIndex], Awaitable[Sequence[int]]],
     ) -> None:
         self._folder = folder
         self._read = read
         self._count = count
         self._numbers = numbers
-        self._shelves: dict[Place, VectorShelf] = {}
+        self._shelves: dict[PlaceInIndex, VectorShelf] = {}
         self._lock = asyncio.Lock()
 
-    async def nearest(self, place: Place, vector: Vector, limit: int) -> list[tuple[int, float]]:
+    async def nearest(self, place: PlaceInIndex, vector: Vector, limit: int) -> list[tuple[int, float]]:
         """Numbers and cosines, best first. Raises what `read` and `count` raise."""
         async with self._lock:
             shelf = await self._caught_up(place)
             return await asyncio.to_thread(shelf.nearest, vector, limit)
 
-    async def _caught_up(self, place: Place) -> VectorShelf:
+    async def _caught_up(self, place: PlaceInIndex) -> VectorShelf:
         shelf = self._shelves.setdefault(place, VectorShelf(self._folder))
         while rows := await self._read(place, shelf.last):
             await asyncio.to_thread(shelf.extend, rows)

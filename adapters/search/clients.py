@@ -43,7 +43,7 @@ LEFT_TO_THE_CLIENT = frozenset({400})  # the only status whose body tells the op
 Vendor = TypeVar("Vendor")
 
 
-class Client(Protocol):
+class ServiceClient(Protocol):
     async def warm_up(self) -> None: ...
 
     async def aclose(self) -> None: ...
@@ -55,7 +55,7 @@ class OnlineSearch:
     service: Service
     strength: ProviderStrength
 
-    def __init__(self, client: Client, around: Surroundings) -> None:
+    def __init__(self, client: ServiceClient, around: Surroundings) -> None:
         self._client = client
         self._search_s = around.limits.search_s
 

@@ -43,7 +43,7 @@ class Unreadable(Exception):
 
 
 @dataclass(frozen=True)
-class Document:
+class FileDocument:
     title: str
     text: str
 
@@ -63,7 +63,7 @@ def list_files(roots: Iterable[Path]) -> Iterator[Path]:
                 yield real
 
 
-def read_document(path: Path, content: bytes) -> Document:
+def read_document(path: Path, content: bytes) -> FileDocument:
     """The document in `content`, the bytes of `path`. Raises `Unreadable`."""
     suffix = path.suffix.lower()
     if suffix in PDF:
@@ -73,7 +73,7 @@ def read_document(path: Path, content: bytes) -> Document:
         document = _read_html(text) if suffix in HTML else _read_text(text, is_markdown=suffix in MARKDOWN)
     if not any(char.isalnum() for char in document.text):
         raise Unreadable("no text")
-    return document if document.title else Document(clean_line(path.stem), document.text)
+    return document if document.title else FileDocument(clean_line(path.stem), document.text)
 
 
 def _walk(root: Path) -> Iterator[Path]:
@@ -109,10 +109,10 @@ def _decode(content: bytes, *, is_html: bool) -> str:
     return content.decode("cp1252", errors="replace")
 
 
-def _read_text(text: str, *, is_markdown: bool) -> Document:
+def _read_text(text: str, *, is_markdown: bool) -> FileDocument:
     if is_markdown:
         text = _without_links(_FRONT_MATTER.sub("", text, count=1).strip())
-    return Document(clean_line(_first_heading(text)), text)
+    return FileDocument(clean_line(_first_heading(text)), text)
 
 
 def _without_links(text: str) -> str:
@@ -142,7 +142,7 @@ def _first_heading(text: str) -> str:
     return ""
 
 
-def _read_html(text: str) -> Document:
+def _read_html(text: str) -> FileDocument:
     import trafilatura
 
     title = _HTML_TITLE.search(text)
@@ -150,10 +150,10 @@ def _read_html(text: str) -> Document:
         text = f"<html><body>{text}</body></html>"
     extracted = trafilatura.extract(text, include_comments=False, include_tables=True, deduplicate=False)
     body = extracted or trafilatura.html2txt(text) or ""
-    return Document(clean_line(html.unescape(title[1])) if title else "", clean_text(body))
+    return FileDocument(clean_line(html.unescape(title[1])) if title else "", clean_text(body))
 
 
-def _read_pdf(content: bytes) -> Document:
+def _read_pdf(content: bytes) -> FileDocument:
     import pypdfium2
 
     if b"%PDF" not in content[:1024]:
@@ -164,7 +164,7 @@ def _read_pdf(content: bytes) -> Document:
             title = clean_line(pdf.get_metadata_dict().get("Title", ""))
     except pypdfium2.PdfiumError as exc:
         raise Unreadable(f"damaged PDF: {exc}") from exc
-    return Document(title, PAGE_BREAK.join(pages))
+    return FileDocument(title, PAGE_BREAK.join(pages))
 
 
 def _read_page(pdf: PdfDocument, number: int) -> str:

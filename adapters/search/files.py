@@ -21,7 +21,7 @@ from pathlib import Path
 import sqlite_utils
 from pydantic import BaseModel, Field
 
-from adapters.search.documents import MAX_FILE_BYTES, Document, Unreadable, list_files, read_document
+from adapters.search.documents import MAX_FILE_BYTES, FileDocument, Unreadable, list_files, read_document
 from adapters.search.faults import deadline
 from adapters.search.queries import keywords
 from adapters.search.service import DEFAULT_LIMITS, Service, Surroundings, TimeLimits, read_settings
@@ -243,7 +243,7 @@ class FileIndex:
             document = read_document(path, content)
         except Unreadable as exc:
             log.warning("file %s is skipped: %s", path, exc)
-            document = Document("", "")
+            document = FileDocument("", "")
         with _writing(database):
             _forget(database, str(path))
             _remember(database, record, document)
@@ -304,7 +304,7 @@ def _forget(database: sqlite_utils.Database, path: str) -> None:
     database.table("files").delete_where("path = ?", [path])
 
 
-def _remember(database: sqlite_utils.Database, record: dict[str, object], document: Document) -> None:
+def _remember(database: sqlite_utils.Database, record: dict[str, object], document: FileDocument) -> None:
     database.table("files").insert({**record, "title": document.title, "text": document.text})
     database.table("passages").insert_all(
         {"path": record["path"], "title": document.title, "text": passage} for passage in _passages(document.text)

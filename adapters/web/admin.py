@@ -25,7 +25,7 @@ WIDTH, HEIGHT = 600, 120  # of the drawing, which the page scales
 
 
 @dataclass(frozen=True)
-class Part:
+class ChartPart:
     """One colour of a chart: `name` is its class in the style sheet, `label` what it stands for."""
 
     name: str
@@ -39,11 +39,11 @@ class Chart:
     title: str
     summary: str
     top: str
-    parts: tuple[Part, ...]
+    parts: tuple[ChartPart, ...]
     svg: Markup
 
 
-def draw_bars(bars: Sequence[Sequence[float]], parts: Sequence[Part], *, summary: str) -> Markup:
+def draw_bars(bars: Sequence[Sequence[float]], parts: Sequence[ChartPart], *, summary: str) -> Markup:
     """A bar each, stacked of one value a part, from the bottom; the highest takes all the room."""
     highest = max((sum(bar) for bar in bars), default=0.0)
     step = WIDTH / max(len(bars), 1)
@@ -68,9 +68,9 @@ USAGE: web.AppKey[UsageLog] = web.AppKey("usage")
 PERIODS = (7, 30, 90, 365)  # days
 USUAL_DAYS = 30
 
-_ANSWERED, _CACHED = Part("answered", "answered"), Part("cached", "from the cache")
-_FAILED, _REST = Part("failed", "failed"), Part("rest", "cancelled or running")
-_LEVELS = tuple(Part(name, name) for name in ("high", "medium", "low", "insufficient"))
+_ANSWERED, _CACHED = ChartPart("answered", "answered"), ChartPart("cached", "from the cache")
+_FAILED, _REST = ChartPart("failed", "failed"), ChartPart("rest", "cancelled or running")
+_LEVELS = tuple(ChartPart(name, name) for name in ("high", "medium", "low", "insufficient"))
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ def _charts(days: Sequence[Usage]) -> list[Chart]:
     seconds = [(one.p50_s or 0.0, (one.p95_s or 0.0) - (one.p50_s or 0.0)) for one in days]
     levels = [(one.high, one.medium, one.low, one.insufficient) for one in days]
     costs = [(one.cost_usd,) for one in days]
-    times = (Part("answered", "half of the answers came within"), Part("cached", "19 of 20 came within"))
+    times = (ChartPart("answered", "half of the answers came within"), ChartPart("cached", "19 of 20 came within"))
     return [
         _chart("Questions", days, asked, parts, "{:.0f}"),
         _chart("Seconds to the answer", days, seconds, times, "{:.1f} s", is_summed=False),
@@ -152,14 +152,14 @@ def _charts(days: Sequence[Usage]) -> list[Chart]:
             "Known cost" if any(one.unpriced for one in days) else "Cost",
             days,
             costs,
-            (Part("answered", "model calls"),),
+            (ChartPart("answered", "model calls"),),
             "${:.3f}",
         ),
     ]
 
 
 def _chart(
-    title: str, days: Sequence[Usage], bars: Sequence[Sequence[float]], parts: Sequence[Part], unit: str,
+    title: str, days: Sequence[Usage], bars: Sequence[Sequence[float]], parts: Sequence[ChartPart], unit: str,
     *, is_summed: bool = True,
 ) -> Chart:  # fmt: skip
     heights = [sum(bar) for bar in bars]

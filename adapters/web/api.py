@@ -38,7 +38,7 @@ class AttachedText(BaseModel):
     text: str = Field(min_length=1)
 
 
-class Question(BaseModel):
+class QuestionBody(BaseModel):
     """The body of `POST /v1/research`. Its text is judged by the intake, as everywhere."""
 
     model_config = ConfigDict(frozen=True, str_max_length=32_000)
@@ -67,7 +67,7 @@ class Question(BaseModel):
         )
 
 
-class Said(BaseModel):
+class SaidInBody(BaseModel):
     """The body of `POST /v1/jobs/{job_id}/steering`."""
 
     model_config = ConfigDict(frozen=True)
@@ -92,7 +92,7 @@ def add_routes(app: web.Application) -> None:
 async def post_research(request: web.Request) -> web.Response:
     """202 with where to look: the job, and its stream; signed for a private question and for one with files."""
     asker = await require_asker(request)
-    question, researcher = await _body(request, Question), request.app[RESEARCHER]
+    question, researcher = await _body(request, QuestionBody), request.app[RESEARCHER]
     own = _own_scope(request, asker)
     scope, other = (own, LOCAL) if question.private or question.attachments else (LOCAL, own)
     key, digest = _idempotency_key(request, asker), hashlib.sha256(question.model_dump_json().encode()).hexdigest()
@@ -153,7 +153,7 @@ async def post_steering(request: web.Request) -> web.Response:
     """202 with what was heard. It takes the right to read the job and the right to ask."""
     await require_asker(request)
     job = await readable_job(request)
-    said = await _body(request, Said)
+    said = await _body(request, SaidInBody)
     await request.app[RESEARCHER].steer(job.id, Steering(said.kind, said.text), scope=job.scope)
     heard: dict[str, Json] = {"kind": said.kind, "text": said.text}
     return web.json_response(heard, status=202, headers={"Cache-Control": "no-store"})

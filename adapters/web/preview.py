@@ -48,7 +48,7 @@ class Button:
 
 
 @dataclass(frozen=True)
-class Part:
+class PreviewPart:
     """One block of a message: what sort it is, its text, and its buttons."""
 
     kind: str
@@ -57,7 +57,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Card:
+class PreviewCard:
     """An embed: `colour` is `#rrggbb`."""
 
     title: Markup
@@ -94,14 +94,14 @@ async def get_preview(request: web.Request) -> web.Response:
     return page
 
 
-def slack_parts(message: Payload) -> tuple[Part, ...]:
+def slack_parts(message: Payload) -> tuple[PreviewPart, ...]:
     """Block Kit as the Slack client draws it; kinds it does not know are left out."""
     return tuple(_slack_part(block) for block in message.get("blocks") or () if block.get("type") in _SLACK_BLOCKS)
 
 
-def discord_cards(message: Payload) -> tuple[Card, ...]:
+def discord_cards(message: Payload) -> tuple[PreviewCard, ...]:
     return tuple(
-        Card(
+        PreviewCard(
             title=_pictured(str(embed.get("title") or "")),
             colour=f"#{int(embed.get('color') or 0x4E5058):06x}",
             text=discord_markdown(str(embed.get("description") or "")),
@@ -114,10 +114,10 @@ def discord_cards(message: Payload) -> tuple[Card, ...]:
     )
 
 
-def discord_rows(message: Payload) -> tuple[Part, ...]:
+def discord_rows(message: Payload) -> tuple[PreviewPart, ...]:
     styles = {1: "primary", 4: "danger", 5: "link"}
     return tuple(
-        Part(
+        PreviewPart(
             "actions",
             buttons=tuple(
                 Button(
@@ -165,20 +165,20 @@ def _discord_lines(text: str) -> Markup:
     return Markup("").join(lines)
 
 
-def _slack_part(block: Payload) -> Part:
+def _slack_part(block: Payload) -> PreviewPart:
     kind = str(block["type"])
     if kind == "actions":
-        return Part(kind, buttons=tuple(_slack_button(one) for one in block["elements"]))
+        return PreviewPart(kind, buttons=tuple(_slack_button(one) for one in block["elements"]))
     if kind == "context_actions":
         pair = [one[side] for one in block["elements"] for side in ("positive_button", "negative_button")]
-        return Part(kind, buttons=tuple(Button(_pictured(one["text"]["text"]), "", "thumb") for one in pair))
+        return PreviewPart(kind, buttons=tuple(Button(_pictured(one["text"]["text"]), "", "thumb") for one in pair))
     if kind == "rich_text":
         texts = [part["text"] for one in block["elements"] for part in one["elements"]]
-        return Part(kind, Markup("<pre>{}</pre>").format("".join(texts)))
+        return PreviewPart(kind, Markup("<pre>{}</pre>").format("".join(texts)))
     if kind == "header":
-        return Part(kind, _pictured(block["text"]["text"]))
+        return PreviewPart(kind, _pictured(block["text"]["text"]))
     texts = [block["text"]["text"]] if "text" in block else [one["text"] for one in block.get("elements") or ()]
-    return Part(kind, Markup(" ").join(mrkdwn(text) for text in texts))
+    return PreviewPart(kind, Markup(" ").join(mrkdwn(text) for text in texts))
 
 
 def _slack_button(element: Payload) -> Button:

@@ -45,7 +45,7 @@ _OWN_LINE = re.compile(rf"{_INDENT}|\s*(?:[-*+•#|>]|\d{{1,3}}[.)]\s|```)")  # 
 
 
 @dataclass(frozen=True)
-class Passage:
+class CitedPassage:
     """A span of a source that the answer rests on. `id` is the claim's, or `conflict-0-1` for a side of a conflict.
 
     `start` and `end` are None for a citation without a passage.
@@ -90,7 +90,7 @@ class QuoteView:
     `figure` is the page it stands on, None where there is none to show.
     """
 
-    passage: Passage
+    passage: CitedPassage
     address: str
     claim: str
     others: int
@@ -148,7 +148,7 @@ def source_view(
 
 def _quotes(source: Source, answer: ResearchAnswer | None, links: JobLinks, *, has_file: bool) -> tuple[QuoteView, ...]:
     """Each cited passage once, in the answer's order; sides of a conflict stand in its own table."""
-    cited: dict[tuple[str, Verdict], list[Passage]] = {}
+    cited: dict[tuple[str, Verdict], list[CitedPassage]] = {}
     for passage in passages_of(source, answer):
         if passage.quote and "conflict" not in passage.id:
             cited.setdefault((passage.quote, passage.verdict), []).append(passage)
@@ -164,7 +164,7 @@ def _quotes(source: Source, answer: ResearchAnswer | None, links: JobLinks, *, h
     )
 
 
-def figure_of(source: Source, passage: Passage, links: JobLinks) -> Figure | None:
+def figure_of(source: Source, passage: CitedPassage, links: JobLinks) -> Figure | None:
     """The page of a paper that the passage stands on."""
     if passage.page is None:
         return None
@@ -172,12 +172,12 @@ def figure_of(source: Source, passage: Passage, links: JobLinks) -> Figure | Non
     return Figure(page, links.picture(number, passage.id), links.paper(number, page))
 
 
-def passages_of(source: Source, answer: ResearchAnswer | None) -> list[Passage]:
+def passages_of(source: Source, answer: ResearchAnswer | None) -> list[CitedPassage]:
     """What the answer cites of `source`, in the answer's order; sides of conflicts come last."""
     if answer is None:
         return []
     claims = {claim.text.rstrip("."): claim for claim in answer.claims}
-    passages: list[Passage] = []
+    passages: list[CitedPassage] = []
     for number, citation in enumerate(answer.citations):
         if citation.source_id != source.id:
             continue
@@ -186,18 +186,20 @@ def passages_of(source: Source, answer: ResearchAnswer | None) -> list[Passage]:
         reasons = tuple(reason for entry in evidence for reason in entry.reasons)
         place = (citation.start, citation.end, citation.page)
         claim_id = claim.id if claim else f"citation-{number}"
-        passages.append(Passage(claim_id, citation.claim, citation.quote or "", citation.verdict, *place, reasons))
+        passages.append(CitedPassage(claim_id, citation.claim, citation.quote or "", citation.verdict, *place, reasons))
     for number, conflict in enumerate(answer.conflicts):
         for side, position in enumerate(conflict.positions):
             start = source.content.find(position.quote) if position.quote else -1
             if position.source_id == source.id and start >= 0:
                 place = (start, start + len(position.quote), source.page_at(start))
                 said = f"{conflict.subject}: {position.position}"
-                passages.append(Passage(f"conflict-{number}-{side}", said, position.quote, Verdict.SUPPORTED, *place))
+                passages.append(
+                    CitedPassage(f"conflict-{number}-{side}", said, position.quote, Verdict.SUPPORTED, *place)
+                )
     return passages
 
 
-def hint_of(source: Source, passage: Passage | None, *, citations: int) -> str:
+def hint_of(source: Source, passage: CitedPassage | None, *, citations: int) -> str:
     """`docs.example: “the passage”`, the shorter the more `citations` the page has."""
     quote = cut(one_line(passage.quote), min(_HINT_CHARS, _HINTS_CHARS // max(1, citations))) if passage else ""
     return f"{place_of(source)}: “{quote}”" if quote else place_of(source)
@@ -242,7 +244,7 @@ def _hundredths(score: float) -> int:
 
 
 @dataclass(frozen=True)
-class Piece:
+class TextPiece:
     """A stretch of text that is one thing: `role` is "", `asked`, `cited` or `instructs`; `is_first` of the asked."""
 
     text: str
@@ -254,7 +256,7 @@ class Piece:
 class Paragraph:
     """`page` is the number of the page that begins with it, None for all others."""
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[TextPiece, ...]
     page: int | None = None
     is_code: bool = False
 
@@ -271,8 +273,8 @@ class ReadingView:
     remarks: tuple[str, ...]
     live: str
     has_fragment: bool
-    asked: Passage | None
-    others: tuple[tuple[Passage, str], ...]
+    asked: CitedPassage | None
+    others: tuple[tuple[CitedPassage, str], ...]
     paragraphs: tuple[Paragraph, ...]
     before: str
     after: str
@@ -310,11 +312,11 @@ def reading_view(
     )
 
 
-def _role(passage: Passage, asked: Passage | None) -> str:
+def _role(passage: CitedPassage, asked: CitedPassage | None) -> str:
     return "asked" if asked and (passage.start, passage.end) == (asked.start, asked.end) else "cited"
 
 
-def _window(text: str, asked: Passage | None, start: int | None) -> tuple[int, int]:
+def _window(text: str, asked: CitedPassage | None, start: int | None) -> tuple[int, int]:
     """Where to begin and end: the passage whole, at ends of lines where any are near."""
     if start is not None:
         first = max(0, min(start, len(text) - 1))
@@ -362,18 +364,18 @@ def _blocks(text: str, first: int, last: int) -> Iterator[tuple[int, int]]:
         yield start, at
 
 
-def _pieces(text: str, first: int, last: int, spans: Sequence[tuple[int, int, str]]) -> list[Piece]:
+def _pieces(text: str, first: int, last: int, spans: Sequence[tuple[int, int, str]]) -> list[TextPiece]:
     """The line cut wherever a span begins or ends; of overlapping roles the most telling one."""
     touching = [span for span in spans if span[0] < last and span[1] > first]
     edges = sorted({first, last, *(min(max(edge, first), last) for span in touching for edge in span[:2])})
-    pieces: list[Piece] = []
+    pieces: list[TextPiece] = []
     for start, end in pairwise(edges):
         roles = {role for begins, ends, role in touching if begins <= start and ends >= end}
         role = next((one for one in ("asked", "instructs", "cited") if one in roles), "")
-        pieces.append(Piece(text[start:end].replace("\f", ""), role))
+        pieces.append(TextPiece(text[start:end].replace("\f", ""), role))
     return pieces
 
 
-def _with_first(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
+def _with_first(pieces: Sequence[TextPiece]) -> tuple[TextPiece, ...]:
     at = next(number for number, piece in enumerate(pieces) if piece.role == "asked")
-    return (*pieces[:at], Piece(pieces[at].text, "asked", is_first=True), *pieces[at + 1 :])
+    return (*pieces[:at], TextPiece(pieces[at].text, "asked", is_first=True), *pieces[at + 1 :])

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from adapters.web.access import JobLinks
 from adapters.web.prose import Cite, Target, claim_tag, highlighted, prose
-from adapters.web.source_view import Passage, SourceView, hint_of, passages_of, place_of, source_view
+from adapters.web.source_view import CitedPassage, SourceView, hint_of, passages_of, place_of, source_view
 from core.evidence.citations import strip_markers
 from core.evidence.confidence import HIGH_SCORE, MEDIUM_SCORE
 from core.findings.code import CodeBlock, Remark
@@ -184,7 +184,7 @@ def _sum_view(answer: ResearchAnswer) -> SumView | None:
 def _conflicts(
     answer: ResearchAnswer,
     by_number: dict[int, Source],
-    passages: dict[int, dict[str, Passage]],
+    passages: dict[int, dict[str, CitedPassage]],
     links: JobLinks,
 ) -> tuple[ConflictView, ...]:
     numbers = {source.id: number for number, source in by_number.items()}

@@ -22,7 +22,7 @@ MAX_SHOWN_QUERIES = 20  # earlier ones; older ones are not repeated by chance
 
 
 @dataclass(frozen=True)
-class Said:
+class StepAnswer:
     """The object a model answered with, and what the calls for it cost."""
 
     fields: Mapping[str, Json]
@@ -31,7 +31,7 @@ class Said:
 
 async def ask_step(
     deps: Deps, purpose: str, *, system: str, user: str, schema_name: str, schema: Mapping[str, Json], within_s: float
-) -> Said:
+) -> StepAnswer:
     """Without fields where the answer could not be read twice: every step has rules for what it was not told.
 
     Raises `ModelError` when the model fails twice, or does not answer within `within_s` seconds.
@@ -50,7 +50,7 @@ async def ask_step(
         raise
     if told.unread:
         deps.count_error(purpose, told.unread)
-    return Said(told.value or {}, told.usage)
+    return StepAnswer(told.value or {}, told.usage)
 
 
 def listed(value: Json, *, most: int) -> tuple[str, ...]:

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from core.deep.asking import Said, ask_step, checklist_frame, facts_frame, line, listed, number, question_frame, strings
+from core.deep.asking import (
+    StepAnswer,
+    ask_step,
+    checklist_frame,
+    facts_frame,
+    line,
+    listed,
+    number,
+    question_frame,
+    strings,
+)
 from core.deep.state import Completeness, Coverage, DeepState, ItemCheck, RefinedQuestion
 from core.llm.ask_model import strict
 from core.model.events import Json, rows
@@ -60,7 +70,7 @@ def _refined_schema(max_items: int) -> dict[str, Json]:
     )
 
 
-def generate_checklist(said: Said, job: ResearchJob, *, most: int) -> tuple[str, ...]:
+def generate_checklist(said: StepAnswer, job: ResearchJob, *, most: int) -> tuple[str, ...]:
     """The model's items, `most` at most; the question itself when it gave none."""
     items = tuple(item.removeprefix("- [ ] ").strip() for item in listed(said.fields.get("checklist"), most=most))
     return tuple(item for item in items if item) or (job.query,)

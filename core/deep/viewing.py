@@ -28,7 +28,7 @@ class CardItem:
 
 
 @dataclass(frozen=True)
-class Card:
+class ChecklistCard:
     """All text is on one line and safe to print; nothing of it may ping or link."""
 
     question: str
@@ -53,12 +53,12 @@ class Card:
         return f"Round {self.iteration} of {self.max_iterations} · {items} · {facts}"
 
 
-def read_card(data: Json) -> Card | None:
+def read_card(data: Json) -> ChecklistCard | None:
     """The card in a status event's data; None where there is none."""
     card = data.get("card") if isinstance(data, dict) else None
     if not isinstance(card, dict):
         return None
-    return Card(
+    return ChecklistCard(
         question=_text(card, "question"),
         items=tuple(
             CardItem(_text(row, "id"), _text(row, "description"), coverage_of(row))

@@ -15,7 +15,7 @@ from rapidfuzz import fuzz
 
 from core.evidence.citations import keep_markers, parse_markers, rewrite_markers, strip_markers
 from core.evidence.conflicts import contrary_passages
-from core.evidence.judge import MAX_PASSAGE_CHARS, Asked, Judgement, Pair, Ruling
+from core.evidence.judge import MAX_PASSAGE_CHARS, AskedPair, Judgement, Pair, Ruling
 from core.evidence.passages import EvidenceIndex
 from core.evidence.rules.alignment import Force
 from core.evidence.rules.vetoes import find_vetoes
@@ -199,7 +199,7 @@ class Grounder:
         claim = replace(again.claim, id=judged.id) if again.claim else None
         return replace(again, id=judged.id, claim=claim)
 
-    def sides(self, said: str, meant: str, *, most: int) -> tuple[list[Evidence], list[Asked]]:
+    def sides(self, said: str, meant: str, *, most: int) -> tuple[list[Evidence], list[AskedPair]]:
         """For a claim that cites nothing: where it stands word for word, and of which other sources to ask the judge.
 
         `meant` is the claim so that it can be understood alone. At most `most` sources, suspected contradictions first.
@@ -216,7 +216,7 @@ class Grounder:
         assert claim is not None  # noqa: S101  # its only caller has just made it
         cited = [f"src_{number}" for number in numbers]
         evidence: list[Evidence] = []
-        asked: list[Asked] = []
+        asked: list[AskedPair] = []
         reasons: list[str] = []
         contrary: list[Evidence] = []
         for source_id in cited:
@@ -249,7 +249,7 @@ class Grounder:
             return replace(self._settled(judged, evidence, verbatim, reasons), asked=judged.asked)
         return judged if asked else self._settled(judged, evidence, [], reasons)
 
-    def _examine(self, words: str, source_id: str, judged: Judged) -> tuple[Evidence, Asked | None]:
+    def _examine(self, words: str, source_id: str, judged: Judged) -> tuple[Evidence, AskedPair | None]:
         """What the rules say of one cited source, and what is asked of the judge where they do not settle it."""
         if source_id not in self._read or not self._sources[source_id].content.strip():
             return Evidence(source_id, "", 0, 0, Verdict.UNSUPPORTED, reasons=(NOT_READ,)), None
@@ -266,11 +266,11 @@ class Grounder:
             return replace(found[0], verdict=Verdict.UNSUPPORTED, reasons=against), None
         doubts = tuple(veto.reason for veto in vetoes)
         entry = replace(found[0], reasons=doubts)
-        return entry, Asked(self._pair(words, found, before, doubts), (entry,))
+        return entry, AskedPair(self._pair(words, found, before, doubts), (entry,))
 
-    def _others(self, words: str, judged: Judged, source_ids: Sequence[str], *, most: int) -> list[Asked]:
+    def _others(self, words: str, judged: Judged, source_ids: Sequence[str], *, most: int) -> list[AskedPair]:
         """Sources that nobody cited and that may say it too, or otherwise: suspected contradictions first."""
-        found: list[tuple[bool, float, Asked]] = []
+        found: list[tuple[bool, float, AskedPair]] = []
         for source_id in source_ids:
             index = self._read[source_id]
             contrary = contrary_passages(words, index)
@@ -290,7 +290,7 @@ class Grounder:
         passages: Sequence[Evidence],
         contrary: Sequence[Evidence],
         near: Sequence[Evidence],
-    ) -> Asked:
+    ) -> AskedPair:
         """What the judge is asked of a source that nobody cited, with what the rules say of its passages."""
         nearest = near[0] if near else passages[0]
         doubts = tuple(veto.reason for veto in find_vetoes(words, nearest.quote, before=before))
@@ -300,7 +300,7 @@ class Grounder:
             for veto in find_vetoes(words, entry.quote, before=before)
         )
         pair = self._pair(words, passages, before, doubts)
-        return Asked(pair, (replace(passages[0], reasons=doubts),), is_cited=False, is_contrary=against)
+        return AskedPair(pair, (replace(passages[0], reasons=doubts),), is_cited=False, is_contrary=against)
 
     def _verbatim(self, words: str, judged: Judged, cited: Sequence[str]) -> list[Evidence]:
         """The sentence word for word in sources that it does not cite."""
@@ -325,7 +325,7 @@ class Grounder:
             found = self._whole[source_id].nearest(words, count=PASSAGES)
         return [self._literal(entry) for entry in found]
 
-    def _guess(self, words: str, source_id: str, before: str) -> tuple[Evidence, Asked | None]:
+    def _guess(self, words: str, source_id: str, before: str) -> tuple[Evidence, AskedPair | None]:
         """What the writer read of a source of which no word of the claim is found: it may be in another language."""
         content = self._sources[source_id].content
         spans = [(passage.start, passage.end) for passage in self._passages.get(source_id, ())] or [(0, len(content))]
@@ -338,7 +338,7 @@ class Grounder:
             return Evidence(source_id, "", 0, 0, Verdict.UNSUPPORTED, reasons=(NO_PASSAGE,)), None
         is_guess = detect_language(words) == detect_language(found[0].quote)
         pair = Pair(words, tuple(entry.quote for entry in found), before, self._sources[source_id].title)
-        return found[0], Asked(pair, (found[0],), is_guess=is_guess)
+        return found[0], AskedPair(pair, (found[0],), is_guess=is_guess)
 
     def _pair(self, words: str, found: Sequence[Evidence], before: str, doubts: tuple[str, ...]) -> Pair:
         index = self._whole[found[0].source_id]
@@ -453,32 +453,32 @@ class Grounder:
 _JOINT = ("the cited sources say it together",)
 
 
-def _jointly(words: str, asked: Sequence[Asked]) -> Asked:
+def _jointly(words: str, asked: Sequence[AskedPair]) -> AskedPair:
     """Whether the cited sources carry together what each says in part."""
     first = asked[0].pair
     passages = tuple(entry.pair.passages[0] for entry in asked)[:PASSAGES]
     vetoes = find_vetoes(words, "\n".join(entry.evidence[0].quote for entry in asked), before=first.before)
     pair = replace(first, passages=passages, title="", doubts=tuple(veto.reason for veto in vetoes))
-    return Asked(pair, tuple(entry.evidence[0] for entry in asked))
+    return AskedPair(pair, tuple(entry.evidence[0] for entry in asked))
 
 
-def _is_joint(asked: Asked, judgement: Judgement | None) -> bool:
+def _is_joint(asked: AskedPair, judgement: Judgement | None) -> bool:
     return len(asked.evidence) > 1 and _supports(asked, judgement)
 
 
-def _supports(asked: Asked, judgement: Judgement | None) -> bool:
+def _supports(asked: AskedPair, judgement: Judgement | None) -> bool:
     """Both keys: the judge confirms, and no rule doubts."""
     return judgement is not None and judgement.ruling is Ruling.SUPPORTED and not asked.pair.doubts
 
 
-def _says_otherwise(asked: Asked, judgement: Judgement | None) -> bool:
+def _says_otherwise(asked: AskedPair, judgement: Judgement | None) -> bool:
     """On the judge's word; or on a rule's where the judge finds the same matter there, and misses the difference."""
     if judgement is None:
         return False
     return judgement.ruling is Ruling.CONTRADICTED or (asked.is_contrary and judgement.ruling is not Ruling.UNSUPPORTED)
 
 
-def _ruled(asked: Asked, judgement: Judgement | None) -> Evidence:
+def _ruled(asked: AskedPair, judgement: Judgement | None) -> Evidence:
     """The evidence with its verdict; what a rule doubts is partial at most, what nobody judged stays unchecked."""
     entry = asked.evidence[0]
     if judgement is None and asked.is_guess:

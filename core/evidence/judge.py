@@ -68,7 +68,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedPair:
     """A pair with its evidence: a passage of the source, or of each of the cited sources, that is asked about.
 
     `is_cited` is False for a source that nobody cited; `is_guess` says that no word of the claim led to the passages,

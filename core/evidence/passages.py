@@ -47,7 +47,7 @@ Span = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Passage:
+class FoundPassage:
     """`text[start:end]` of the indexed text; `score` is the weighted share of the claim found there, 0…1."""
 
     start: int
@@ -86,19 +86,19 @@ class PassageIndex:
         for meaning in {meaning for word in plain for meaning in meanings(word.stem)}:
             self._by_meaning[meaning].append(position)
 
-    def best(self, claim: str) -> Passage | None:
+    def best(self, claim: str) -> FoundPassage | None:
         """The best run of at most three sentences; None where nothing of the claim is found."""
         scores = self._score(claim)
         if scores is None:
             return None
-        best: Passage | None = None
+        best: FoundPassage | None = None
         for size, totals in _runs(*scores):
             first = int(np.argmax(totals))
             if best is None or totals[first] > best.score + 1e-9:
                 best = self._passage(first, size, float(totals[first]))
         return best if best is not None and best.score >= MIN_SCORE else None
 
-    def nearest(self, claim: str, *, count: int) -> list[Passage]:
+    def nearest(self, claim: str, *, count: int) -> list[FoundPassage]:
         """At most `count` disjoint runs of one to three sentences that have something of the claim, best first.
 
         Also of a claim in another language: by its numbers, dates and names, and by words of one origin.
@@ -109,7 +109,7 @@ class PassageIndex:
         runs: list[tuple[float, int, int]] = []
         for size, totals in _runs(*scores):
             runs += [(float(totals[at]), -size, int(at)) for at in np.argsort(-totals, kind="stable")[: 3 * count]]
-        chosen: list[Passage] = []
+        chosen: list[FoundPassage] = []
         for score, size, first in sorted(runs, reverse=True):
             passage = self._passage(first, -size, score)
             is_apart = all(passage.last < other.first or passage.first > other.last for other in chosen)
@@ -125,15 +125,15 @@ class PassageIndex:
         totals = scores[1] @ scores[0]
         return [int(at) for at in np.argsort(-totals, kind="stable") if totals[at] > 0]
 
-    def select(self, claim: str, passage: Passage | None) -> list[str]:
+    def select(self, claim: str, passage: FoundPassage | None) -> list[str]:
         """What bears on the claim, in order: its best sentences, the first one, and those around `passage`."""
         near = range(passage.first - 2, passage.last + 3) if passage else range(0)
         wanted = {0, *near, *self.rank(claim)[:CONTEXT_SENTENCES]}
         return [self.text[slice(*span)] for at, span in enumerate(self.spans) if at in wanted]
 
-    def _passage(self, first: int, size: int, score: float) -> Passage:
+    def _passage(self, first: int, size: int, score: float) -> FoundPassage:
         last = first + size - 1
-        return Passage(self.spans[first][0], self.spans[last][1], first, last, score)
+        return FoundPassage(self.spans[first][0], self.spans[last][1], first, last, score)
 
     def _score(self, claim: str, *, is_wide: bool = False) -> tuple[NDArray[np.float32], NDArray[np.float32]] | None:
         """For each word and pair of the claim how well each sentence has it, and their weights (sum 1).
@@ -226,7 +226,7 @@ class EvidenceIndex:
         apart = [other for other in found if other.end <= given.start or other.start >= given.end]
         return (given, *apart)[:count]
 
-    def _evidence(self, passage: Passage) -> Evidence:
+    def _evidence(self, passage: FoundPassage) -> Evidence:
         quote = self.source.content[passage.start : passage.end]
         return Evidence(self.source.id, quote, passage.start, passage.end)
 
@@ -238,7 +238,7 @@ class EvidenceIndex:
         passages = self.passages
         first = next((at for at, span in enumerate(passages.spans) if span[0] >= evidence.start), 0)
         last = next((at for at, span in enumerate(passages.spans) if span[1] >= evidence.end), first)
-        passage = Passage(evidence.start, evidence.end, first, last, 0.0)
+        passage = FoundPassage(evidence.start, evidence.end, first, last, 0.0)
         published = self.source.metadata.published_at
         dated = [f"{published:%B %d, %Y}"] if published else []
         spans = [verify_quote(words, self.source.content) for words in quotations_in(claim)]

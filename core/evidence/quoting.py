@@ -18,7 +18,7 @@ from core.evidence.structure import asks_how_to, find_steps, head_of_row
 from core.model.source import Source
 from core.text.language import detect_language
 from core.text.passages import Passage, split_passages
-from core.text.terms import Asked, question_terms, terms, words
+from core.text.terms import AskedTerms, question_terms, terms, words
 
 # Set on the articles of `make eval ARGS=quoted`: 95 of 100 questions without an answer lie below (docs/evaluation.md).
 MIN_FIT = 0.595  # of the sources; below it they answer something else
@@ -150,10 +150,10 @@ def _language_of(question: str, sources: Sequence[Source]) -> str:
     return max(counted, key=lambda code: (counted[code], code == asked))
 
 
-def _search(question: str, sources: Sequence[Source], language: str) -> tuple[Asked, list[_Found]]:
+def _search(question: str, sources: Sequence[Source], language: str) -> tuple[AskedTerms, list[_Found]]:
     passages = [(source, passage) for source in sources for passage in split_passages(source.trusted_content)[:400]]
     bags = [frozenset(terms(f"{source.title} {passage.heading} {passage.text}")) for source, passage in passages]
-    asked = Asked(question, bags, language)
+    asked = AskedTerms(question, bags, language)
     wholes = {source.id: set(terms(source.title)) for source in sources}
     for (source, _), bag in zip(passages, bags, strict=True):
         wholes[source.id] |= bag

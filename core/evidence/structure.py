@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import regex
 
-from core.evidence.judge import Asked
+from core.evidence.judge import AskedPair
 from core.model.answer import Citation, Claim, Evidence, RemovedSentence, Section, Verdict
 
 CUT = "[…]"
@@ -50,7 +50,7 @@ class Judged:
     claim: Claim | None
     shown: str | None
     before: str = ""
-    asked: tuple[Asked, ...] = ()
+    asked: tuple[AskedPair, ...] = ()
     contrary: tuple[Evidence, ...] = ()
 
     @property

@@ -21,7 +21,7 @@ class NoSuchPaper(InvalidQuery):
 
 
 @dataclass(frozen=True)
-class Finding:
+class ShelfFinding:
     """What is wrong with a paper, and what to do about it."""
 
     paper: Paper
@@ -101,12 +101,12 @@ class LibraryDesk:
             except GorkdError as error:
                 yield error
 
-    async def validate(self, shelf: Scope) -> list[Finding]:
+    async def validate(self, shelf: Scope) -> list[ShelfFinding]:
         """Papers that cannot be found or cited as they should be, once the vectors were made that some lacked."""
         await self.ingestion.mend(shelf)
-        findings: list[Finding] = []
+        findings: list[ShelfFinding] = []
         for paper in await self.library.papers([shelf]):
-            findings += [Finding(paper, fault) for fault in await self._faults(shelf, paper)]
+            findings += [ShelfFinding(paper, fault) for fault in await self._faults(shelf, paper)]
         return findings
 
     async def _faults(self, shelf: Scope, paper: Paper) -> list[str]:

@@ -69,7 +69,7 @@ class Speaker:
 
 
 @dataclass(frozen=True)
-class Said:
+class SaidToLibrary:
     """A reply, the PNG of the page that it shows, b"" if none, and where the conversation stands now.
 
     `quote` is what the answer cites of that page and the picture marks, "" if nothing is.
@@ -142,7 +142,7 @@ class LibraryTalks:
         self._rules = rules
         self._turns: WeakValueDictionary[tuple[Scope, str], asyncio.Lock] = WeakValueDictionary()
 
-    async def say(self, speaker: Speaker, text: str, tell: Tell, *, about: str = "") -> Said:
+    async def say(self, speaker: Speaker, text: str, tell: Tell, *, about: str = "") -> SaidToLibrary:
         """One message after the other in a thread; `tell` is given each line of progress.
 
         `about` is the `tag` of what a button stands under: it does nothing to what has come since. Raises
@@ -152,7 +152,7 @@ class LibraryTalks:
         async with self._turn(speaker):
             before = await self._conversations.get(speaker.scope, speaker.thread) or Conversation()
             if about and before.tag != about:
-                return Said(Reply(wording.MOVED_ON), after=before)
+                return SaidToLibrary(Reply(wording.MOVED_ON), after=before)
 
             async def research(query: str, feedback: str) -> Researched:
                 basis = before.job_id if feedback else ""
@@ -168,7 +168,7 @@ class LibraryTalks:
             await self._keep(speaker, after)
         job = await self._researcher.job(reply.job_id) if reply.job_id else None
         picture, quote = await self._picture(speaker, after, reply)
-        return Said(reply, picture, after, job, quote=quote)
+        return SaidToLibrary(reply, picture, after, job, quote=quote)
 
     async def hear(
         self, scope: Scope, thread: str, text: str, *, has_files: bool = False, is_addressed: bool = True
@@ -186,16 +186,16 @@ class LibraryTalks:
         last = await self._researcher.latest(thread, scope=scope)
         return words if last is None or "library" in last.request.modes else None
 
-    async def add(self, speaker: Speaker, addition: Addition, files: Sequence[Incoming], tell: Tell) -> Said:
+    async def add(self, speaker: Speaker, addition: Addition, files: Sequence[Incoming], tell: Tell) -> SaidToLibrary:
         """Put papers on the shelf of that place, one after the other; what cannot be read is told.
 
         Where nobody talks with the library yet, what was added is the list that numbers refer to. Raises as `say`.
         """
         await self._check_channel(speaker)
         if not speaker.is_admin:
-            return Said(Reply(wording.ADMINS_ONLY))
+            return SaidToLibrary(Reply(wording.ADMINS_ONLY))
         if not files and not addition.references:
-            return Said(Reply(wording.ADD_WHAT))
+            return SaidToLibrary(Reply(wording.ADD_WHAT))
         added = Added()
         for file in files[:MAX_ADDED]:
             await tell(wording.READING.format(name=one_line(file.name)))
@@ -204,7 +204,7 @@ class LibraryTalks:
             await tell(wording.FETCHING.format(name=reference))
             await added.take(self.desk.add_reference(speaker.scope, reference))
         ids = tuple(dict.fromkeys(paper.id for paper in added.papers))
-        return Said(Reply(added.sentence), after=await self._begun(speaker, added.papers), added=ids)
+        return SaidToLibrary(Reply(added.sentence), after=await self._begun(speaker, added.papers), added=ids)
 
     async def _add_incoming(self, shelf: Scope, file: Incoming) -> Ingested:
         if file.size > MAX_PAPER_BYTES:

@@ -45,7 +45,7 @@ class Move:
 
 
 @dataclass(frozen=True)
-class Refusal:
+class AgentRefusal:
     """A query that was not searched for, and why."""
 
     query: str
@@ -57,7 +57,7 @@ class Ending:
     """Why the loop ended, in a few words, and what was refused."""
 
     reason: str
-    refused: tuple[Refusal, ...] = ()
+    refused: tuple[AgentRefusal, ...] = ()
 
 
 async def run_agent(
@@ -72,7 +72,7 @@ async def run_agent(
     `asked` are the queries that were searched for before. Raises what `decide_next` and `act` raise.
     """
     turns: list[ToolTurn] = []
-    known, refused = list(asked), list[Refusal]()
+    known, refused = list(asked), list[AgentRefusal]()
     done = 0
     while done < max_calls and len(turns) < 2 * max_calls:
         move = await decide_next(turns)
@@ -82,7 +82,7 @@ async def run_agent(
         for query in move.queries:
             reason = refusal(query, known) if done < max_calls else f"all {max_calls} searches are used up"
             if reason:
-                refused.append(Refusal(query, reason))
+                refused.append(AgentRefusal(query, reason))
                 results.append(f"Refused: {reason}.")
                 continue
             known.append(query)

@@ -35,7 +35,7 @@ class Measurement:
     label: str = ""
 
 
-class Silence:
+class NoRecorder:
     """A recorder for callers that want no figures."""
 
     def record(self, measurement: Measurement) -> None:

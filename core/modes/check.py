@@ -20,7 +20,7 @@ from core.pipeline.work import Work
 from core.presentation import wording
 from core.presentation.checks import CheckedClaim, checks_json
 from core.presentation.render import cut, one_line
-from core.stages.compare import Comparison, compare_claims
+from core.stages.compare import ComparedClaims, compare_claims
 from core.stages.gathering import Gathering, renumbered
 from core.stages.given import addresses_in, read_given, without_addresses
 from core.stages.plan import MAX_QUERY_TEXT_CHARS, plan_by_rules
@@ -58,7 +58,7 @@ async def run(work: Work) -> JobResult:
     claims = await work.steps.run("claims", lambda: _claims(work), Claims)
     outcome = await work.steps.run("search", lambda: _search(work, claims), SearchOutcome)
     sources = await work.deps.sources.sources(work.job.id)
-    compared = await work.steps.run("compare", lambda: _compare(work, claims, sources), Comparison)
+    compared = await work.steps.run("compare", lambda: _compare(work, claims, sources), ComparedClaims)
     found = SourceCollection(tuple(sources), outcome.metadata, outcome.considered)
     return JobResult(
         answer=_answer(work, compared, found),
@@ -158,14 +158,14 @@ async def _collect(
     return SearchOutcome(metadata, len(sources))
 
 
-async def _compare(work: Work, claims: Claims, sources: Sequence[Source]) -> Comparison:
+async def _compare(work: Work, claims: Claims, sources: Sequence[Source]) -> ComparedClaims:
     await work.progress.status(JobStatus.SYNTHESIZING, data={"sources": len(sources)})
     with work.deps.stage("synthesize"):
         timeout_s = min(work.deps.settings.synthesis.model_timeout_s, work.deadline.remaining(reserve_s=2.0))
         return await compare_claims(claims.said, claims.meant, sources, work.deps, timeout_s=timeout_s)
 
 
-def _answer(work: Work, compared: Comparison, found: SourceCollection) -> ResearchAnswer:
+def _answer(work: Work, compared: ComparedClaims, found: SourceCollection) -> ResearchAnswer:
     lines, evidence = _lines(compared.checks)
     now, kind = work.deps.clock(), work.job.intent.question_type
     counts = wording.checks_summary(Counter(check.stand.value for check in compared.checks))

@@ -17,7 +17,7 @@ Numbers = Mapping[int, int]  # of a part's sources, to those of the whole
 
 
 @dataclass(frozen=True)
-class Part:
+class MergedPart:
     """What one mode, or a few of one function, found. `modes` are their names, `title` their words for people."""
 
     modes: tuple[str, ...]
@@ -26,7 +26,7 @@ class Part:
     sources: tuple[Source, ...] = ()
 
 
-def merge(parts: Sequence[Part], *, failures: Sequence[str] = ()) -> tuple[JobResult, list[Source]]:
+def merge(parts: Sequence[MergedPart], *, failures: Sequence[str] = ()) -> tuple[JobResult, list[Source]]:
     """All `parts` in their order, of which there is at least one; `failures` are sentences on those that are missing.
 
     The confidence is the lowest of the parts: one word stands for all.
@@ -51,7 +51,7 @@ def merge(parts: Sequence[Part], *, failures: Sequence[str] = ()) -> tuple[JobRe
     )
 
 
-def _merged_sources(parts: Sequence[Part]) -> tuple[list[Source], list[Numbers]]:
+def _merged_sources(parts: Sequence[MergedPart]) -> tuple[list[Source], list[Numbers]]:
     """The same text of the same place once: offsets of evidence point into it."""
     merged: dict[tuple[str, str], Source] = {}
     numbers: list[Numbers] = []
@@ -65,7 +65,7 @@ def _merged_sources(parts: Sequence[Part]) -> tuple[list[Source], list[Numbers]]
     return list(merged.values()), numbers
 
 
-def _moved(part: Part, numbers: Numbers) -> Part:
+def _moved(part: MergedPart, numbers: Numbers) -> MergedPart:
     """With its sources under the numbers of the whole."""
     answer = part.result.answer
     details = dict(part.result.details)
@@ -114,7 +114,7 @@ def _moved_conflict(conflict: Conflict, numbers: Numbers) -> Conflict:
 _WEAKEST_FIRST = (Confidence.INSUFFICIENT, Confidence.LOW, Confidence.MEDIUM, Confidence.HIGH)
 
 
-def _merged_answer(answers: Sequence[tuple[Part, ResearchAnswer]], failures: Sequence[str]) -> ResearchAnswer:
+def _merged_answer(answers: Sequence[tuple[MergedPart, ResearchAnswer]], failures: Sequence[str]) -> ResearchAnswer:
     spent = [answer.metadata for _, answer in answers]
     costs = [one.cost_usd for one in spent if one.model_calls]
     return ResearchAnswer(
@@ -141,12 +141,12 @@ def _merged_answer(answers: Sequence[tuple[Part, ResearchAnswer]], failures: Seq
     )
 
 
-def _headed(part: Part, answer: ResearchAnswer) -> str:
+def _headed(part: MergedPart, answer: ResearchAnswer) -> str:
     """Under its mode's title; modes of one function have put their own."""
     return f"{part.title}:\n\n{answer.summary}" if len(part.modes) == 1 else answer.summary
 
 
-def _reasons(answers: Sequence[tuple[Part, ResearchAnswer]]) -> list[str]:
+def _reasons(answers: Sequence[tuple[MergedPart, ResearchAnswer]]) -> list[str]:
     """What is true of all parts, then each with what is true of it alone."""
     shared = [
         line for line in answers[0][1].confidence_reasons if all(line in a.confidence_reasons for _, a in answers)
@@ -155,9 +155,9 @@ def _reasons(answers: Sequence[tuple[Part, ResearchAnswer]]) -> list[str]:
     return [*shared, *(f"{title}: {', '.join(lines)}" for title, lines in own if lines)]
 
 
-def _limitations(answers: Sequence[tuple[Part, ResearchAnswer]]) -> list[str]:
+def _limitations(answers: Sequence[tuple[MergedPart, ResearchAnswer]]) -> list[str]:
     """What all parts say once, else with whose it is."""
-    by_line: dict[str, list[Part]] = {}
+    by_line: dict[str, list[MergedPart]] = {}
     for part, answer in answers:
         for line in answer.limitations:
             by_line.setdefault(line, []).append(part)
@@ -167,7 +167,7 @@ def _limitations(answers: Sequence[tuple[Part, ResearchAnswer]]) -> list[str]:
     ]
 
 
-def _is_titled(line: str, part: Part) -> bool:
+def _is_titled(line: str, part: MergedPart) -> bool:
     """Modes of one function have put their own titles."""
     return any(line.startswith(f"{title}: ") for title in part.title.split(", "))
 
@@ -183,7 +183,7 @@ def _renamed(claims: Sequence[Claim]) -> list[Claim]:
     return named
 
 
-def _merged_details(parts: Sequence[Part]) -> dict[str, Json]:
+def _merged_details(parts: Sequence[MergedPart]) -> dict[str, Json]:
     """Each mode's own view under `parts`, and S004's findings where they are for a job of these alone."""
     listed: list[Json] = []
     found: dict[str, Json] = {}

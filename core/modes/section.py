@@ -26,9 +26,9 @@ from core.presentation.render import cut, one_line
 from core.presentation.wording import counted
 from core.section.asking import NO_BRIEF, is_order
 from core.section.brief import Brief, PaperConcept, is_brief, read_brief
-from core.section.document import Document, DocumentPart, document_files
+from core.section.document import DocumentPart, SectionDocument, document_files
 from core.section.evidence import KeptEvidence, Searched
-from core.section.gathering import TIME_IS_UP, Gathering
+from core.section.gathering import TIME_IS_UP, EvidenceGathering
 from core.section.keys import assign_keys
 from core.section.prose import BRIEF_ID
 from core.section.sections import PLANS, Section, possible_sections, sections_in
@@ -101,7 +101,7 @@ class _Draft:
 
     async def add(self, section: Section) -> None:
         settings = self.work.deps.settings.section
-        gathering = Gathering(self.work, self.model, self.shelves, self.brief, section, self.all_keys)
+        gathering = EvidenceGathering(self.work, self.model, self.shelves, self.brief, section, self.all_keys)
         await gathering.run()
         known = [entry for entry in gathering.evidence if entry.paper_id in self.library]
         used = select_for_writing(known, min_papers=settings.min_papers, max_evidence=settings.max_evidence)
@@ -148,7 +148,7 @@ class _Draft:
         return written
 
     def result(self) -> JobResult:
-        document = Document(tuple(self.parts), self.keys, self.papers, self._notes())
+        document = SectionDocument(tuple(self.parts), self.keys, self.papers, self._notes())
         queries = [search.query for part in self.parts for search in part.searches]
         return JobResult(
             answer=self._answer(document),
@@ -159,7 +159,7 @@ class _Draft:
             details=document.view(),
         )
 
-    def _answer(self, document: Document) -> ResearchAnswer:
+    def _answer(self, document: SectionDocument) -> ResearchAnswer:
         grounded = [assemble(part.written.judged) for part in self.parts]
         claims = tuple(claim for part in grounded for claim in part.claims)
         citations = tuple(citation for part in grounded for citation in part.citations)

@@ -18,7 +18,7 @@ from core.model.events import EventType, Json
 from core.model.job import JobStatus, ResearchJob, furthest_behind
 from core.model.ports import SourceStore
 from core.model.source import Source
-from core.modes.merging import Part, merge, own_results
+from core.modes.merging import MergedPart, merge, own_results
 from core.modes.mode import Mode
 from core.pipeline.deps import Deps
 from core.pipeline.work import Deadline, Work
@@ -60,11 +60,11 @@ async def _run_all(work: Work, groups: Sequence[Sequence[Mode]]) -> JobResult:
     outcomes = await asyncio.gather(
         *(_part(work, group, lines, at) for at, group in enumerate(groups)), return_exceptions=True
     )
-    parts: list[Part] = []
+    parts: list[MergedPart] = []
     errors: list[GorkdError] = []
     failures: list[str] = []
     for group, outcome in zip(groups, outcomes, strict=True):
-        if isinstance(outcome, Part):
+        if isinstance(outcome, MergedPart):
             parts.append(outcome)
         elif isinstance(outcome, GorkdError) and not isinstance(outcome, StaleAttempt | StoreError):
             errors.append(outcome)
@@ -78,10 +78,10 @@ async def _run_all(work: Work, groups: Sequence[Sequence[Mode]]) -> JobResult:
     return result
 
 
-async def _part(work: Work, group: Sequence[Mode], lines: _Lines, at: int) -> Part:
+async def _part(work: Work, group: Sequence[Mode], lines: _Lines, at: int) -> MergedPart:
     names = tuple(mode.name for mode in group)
 
-    async def pay() -> Part:
+    async def pay() -> MergedPart:
         job = replace(work.job, request=replace(work.job.request, modes=names))
         own = _OwnSources(job.id, work.deps.sources)
         deps = _deps_of(work, names[0], own)
@@ -100,9 +100,9 @@ async def _part(work: Work, group: Sequence[Mode], lines: _Lines, at: int) -> Pa
             raise TookTooLong(", ".join(names)) from exc
         finally:
             await gathering.aclose()
-        return Part(names, _title(group), result, tuple(own.found))
+        return MergedPart(names, _title(group), result, tuple(own.found))
 
-    part = await remembered(work.deps.memo, work.job.id, f"part:{'+'.join(names)}", Part, pay)
+    part = await remembered(work.deps.memo, work.job.id, f"part:{'+'.join(names)}", MergedPart, pay)
     await lines.say(at, "done", JobStatus.SYNTHESIZING, {})
     return part
 

@@ -13,7 +13,7 @@ MIN_SAID = 20  # characters; a shorter sentence is not compared by meaning
 
 
 @dataclass(frozen=True)
-class Contradiction:
+class ChangedClaim:
     """What the earlier answer said, and what is said instead."""
 
     before: str
@@ -26,7 +26,7 @@ class AnswerChanges:
 
     added: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
-    contradicted: tuple[Contradiction, ...] = ()
+    contradicted: tuple[ChangedClaim, ...] = ()
 
     @property
     def is_nothing(self) -> bool:
@@ -37,7 +37,7 @@ def compare_answers(before: ResearchAnswer, now: ResearchAnswer) -> AnswerChange
     """A sentence of the one is found in the other when that says it, in nearly the same words."""
     old, new = _sentences(before), _sentences(now)
     contradicted = [
-        Contradiction(earlier, later)
+        ChangedClaim(earlier, later)
         for later in new
         for earlier in old
         if later not in old and find_difference(earlier, later) is not None

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from types import MappingProxyType
 
-from core.deep.viewing import Card, read_card
+from core.deep.viewing import ChecklistCard, read_card
 from core.model.events import Event, Json
 from core.model.job import JobStatus
 from core.presentation.render import one_line
@@ -39,7 +39,7 @@ class Snapshot:
     earlier: str = ""
     started_at: datetime | None = None
     position: int | None = None
-    card: Card | None = None
+    card: ChecklistCard | None = None
     parts: tuple[str, ...] = ()
     line: str = ""
     seq: int = 0

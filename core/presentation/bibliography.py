@@ -47,7 +47,7 @@ class Name:
 
 
 @dataclass(frozen=True)
-class Work:
+class CitedWork:
     """One entry. All text is on one line and printable; empty strings and None are what is not known.
 
     `url` is "" for a file of the operator's, whose place is nobody's business; `file` is its name.
@@ -71,13 +71,13 @@ class Work:
     is_year_only: bool = False
 
 
-def cited_works(sources: Sequence[Source], answer: ResearchAnswer | None) -> list[Work]:
+def cited_works(sources: Sequence[Source], answer: ResearchAnswer | None) -> list[CitedWork]:
     """The works that the answer cites, in the order of their numbers; all that were read when it cites none."""
     cited = [source for source in sources if is_used(source, answer)]
     return [work_of(source) for source in sorted(cited or sources, key=lambda source: source.number)]
 
 
-def work_of(source: Source) -> Work:
+def work_of(source: Source) -> CitedWork:
     """What a provider has said of the source, taken apart; what it has not said stays empty."""
     metadata = source.metadata
     authors, journal = one_line(metadata.author or ""), ""
@@ -87,7 +87,7 @@ def work_of(source: Source) -> Work:
     address = one_line(source.url)
     is_file = address.startswith("file:")
     file = _file_name(address) if is_file else ""
-    return Work(
+    return CitedWork(
         number=source.number,
         title=one_line(source.title) or file or "Untitled",
         authors=names,
@@ -154,13 +154,13 @@ def _identifier(address: str, hosts: Sequence[str], pattern: regex.Pattern[str],
 _LINE = "\r\n"  # the format's own, whatever the machine
 
 
-def ris(works: Sequence[Work]) -> str:
+def ris(works: Sequence[CitedWork]) -> str:
     """One record a work, with an empty line between two."""
     records = ["".join(f"{tag}  - {value}{_LINE}" for tag, value in _record(work)) for work in works]
     return _LINE.join(records)
 
 
-def _record(work: Work) -> Iterator[tuple[str, str]]:
+def _record(work: CitedWork) -> Iterator[tuple[str, str]]:
     yield "TY", "JOUR" if work.is_article else "ELEC" if work.url else "GEN"
     yield "TI", work.title
     for name in work.authors:

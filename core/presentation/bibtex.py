@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import regex
 
-from core.presentation.bibliography import Name, Work
+from core.presentation.bibliography import CitedWork, Name
 from core.presentation.latex import latex_text
 
 _BREAKING = regex.compile(r"[{}\\\s\"<>^`|]|[^\x00-\x7f]")  # no address has them as they are (RFC 3986)
@@ -20,13 +20,13 @@ _STOP_WORDS = frozenset("a an and for from how in is of on or the to what when w
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()  # macros that every style knows
 
 
-def bibtex(works: Sequence[Work], keys: Sequence[str] | None = None) -> str:
+def bibtex(works: Sequence[CitedWork], keys: Sequence[str] | None = None) -> str:
     """One entry a work, under its key; without `keys` under some that are unique, ASCII, and the same each time."""
     keys = _keys(works) if keys is None else keys
     return "\n".join(_entry(work, key) for work, key in zip(works, keys, strict=True))
 
 
-def _entry(work: Work, key: str) -> str:
+def _entry(work: CitedWork, key: str) -> str:
     fields = {
         "author": _authors(work),
         "title": f"{{{latex_text(work.title)}}}",  # in braces of its own a style leaves its capitals alone
@@ -47,7 +47,7 @@ def _entry(work: Work, key: str) -> str:
     return "\n".join([f"@{'article' if work.is_article else 'misc'}{{{key},", *lines, "}", ""])
 
 
-def _authors(work: Work) -> str:
+def _authors(work: CitedWork) -> str:
     names = [_author(name) for name in work.authors]
     if names and work.has_more_authors:
         names.append("others")
@@ -70,7 +70,7 @@ def _verbatim(address: str) -> str:
     return _BREAKING.sub(lambda found: quote(found.group(), safe=""), address)
 
 
-def _keys(works: Sequence[Work]) -> list[str]:
+def _keys(works: Sequence[CitedWork]) -> list[str]:
     """`moore2024lighthouse`; the second of the same is `moore2024lighthouse-2`."""
     taken: dict[str, int] = {}
     keys: list[str] = []
@@ -81,7 +81,7 @@ def _keys(works: Sequence[Work]) -> list[str]:
     return keys
 
 
-def key_of(work: Work) -> str:
+def key_of(work: CitedWork) -> str:
     """`smith2024quantum`: the first author, the year, the first word of the title that says something."""
     first = _signature(work.authors[0]) if work.authors else work.publisher.partition(".")[0]
     year = f"{work.published_on.year:04}" if work.published_on else ""

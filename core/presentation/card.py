@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from core.deep.viewing import Card as ResearchPlanCard
+from core.deep.viewing import ChecklistCard as ResearchPlanCard
 from core.evidence.citations import MARKS
 from core.evidence.confidence import short_conflicts
 from core.findings.results import TITLES

@@ -9,7 +9,7 @@ import regex
 
 from core.evidence.citations import parse_markers
 from core.library.paper import Paper
-from core.llm.agent import Refusal
+from core.llm.agent import AgentRefusal
 from core.model.answer import AnswerFile, Claim, JobResult
 from core.model.events import Json
 from core.presentation.latex import latex_text
@@ -33,7 +33,7 @@ class DocumentPart:
     written: Written
     searches: tuple[Searched, ...]
     ending: str
-    refused: tuple[Refusal, ...]
+    refused: tuple[AgentRefusal, ...]
     used: tuple[KeptEvidence, ...]
     usage: tuple[PhaseUsage, ...]
 
@@ -47,7 +47,7 @@ class DocumentPart:
 
 
 @dataclass(frozen=True)
-class Document:
+class SectionDocument:
     """`keys` are by source id, `papers` too; `notes` are sentences on what the reader must know."""
 
     parts: tuple[DocumentPart, ...]

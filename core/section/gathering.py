@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from core.library.funnel import Shelves
-from core.llm.agent import Move, Refusal, decide, run_agent
+from core.llm.agent import AgentRefusal, Move, decide, run_agent
 from core.llm.ask_model import strict
 from core.model.answer import ModelUsage
 from core.model.errors import ModelTimeout
@@ -32,7 +32,7 @@ MAX_CONTEXT_CHARS = 8000  # of the brief in a prompt: 2,000 tokens
 
 
 @dataclass
-class Gathering:
+class EvidenceGathering:
     """The searches of one section, folded from what its steps return."""
 
     work: Work
@@ -43,7 +43,7 @@ class Gathering:
     keys: Mapping[str, str]
     searches: list[Searched] = field(default_factory=list)
     usage: list[PhaseUsage] = field(default_factory=list)
-    refused: tuple[Refusal, ...] = ()
+    refused: tuple[AgentRefusal, ...] = ()
     ending: str = ""
     _moves: int = 0
 

@@ -13,7 +13,7 @@ from datetime import date
 import regex
 
 from core.library.paper import Paper
-from core.presentation.bibliography import Name, Work, names_in
+from core.presentation.bibliography import CitedWork, Name, names_in
 from core.presentation.bibtex import bibtex, key_of
 from core.presentation.render import cut, one_line
 
@@ -63,12 +63,12 @@ def _author_year(paper: Paper) -> str:
     return f"{who}{' et al.' if len(authors) > 1 else ''}, {paper.year or 'n.d.'}"
 
 
-def work_of_paper(paper: Paper) -> Work:
+def work_of_paper(paper: Paper) -> CitedWork:
     names: list[Name] = []
     for author in paper.authors:
         names += names_in(one_line(author))[0]
     published = _date(paper.published)
-    return Work(
+    return CitedWork(
         number=0,
         title=one_line(paper.title) or "Untitled",
         authors=tuple(names),

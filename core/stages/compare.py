@@ -13,7 +13,7 @@ from time import perf_counter
 
 from core.evidence.differences import find_difference
 from core.evidence.grounding import Grounder
-from core.evidence.judge import Asked, Judgement, Judging, Ruling
+from core.evidence.judge import AskedPair, Judgement, Judging, Ruling
 from core.evidence.rules.vetoes import says_same
 from core.evidence.rules.words import read
 from core.model.answer import Evidence, ModelUsage, Verdict
@@ -27,7 +27,7 @@ MAX_SOURCES = 8  # that the judge reads for a claim: those in which most of it i
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ComparedClaims:
     """The claims in their order, what asking cost, whether only rules judged, and how long it took in seconds."""
 
     checks: tuple[CheckedClaim, ...]
@@ -38,7 +38,7 @@ class Comparison:
 
 async def compare_claims(
     claims: Sequence[str], read_as: Sequence[str], sources: Sequence[Source], deps: Deps, *, timeout_s: float
-) -> Comparison:
+) -> ComparedClaims:
     """What `sources` say of each claim; `read_as` are the claims so that each can be understood alone."""
     started = perf_counter()
     ends_at = asyncio.get_running_loop().time() + timeout_s
@@ -65,13 +65,13 @@ async def compare_claims(
         )
     )
     is_by_rules = not any(judgement for said in rulings for judgement in said)
-    return Comparison(checks, tuple(judging.usage), is_by_rules, perf_counter() - started)
+    return ComparedClaims(checks, tuple(judging.usage), is_by_rules, perf_counter() - started)
 
 
 def _checked(
     claim: tuple[str, str],
     verbatim: Sequence[Evidence],
-    rulings: Sequence[tuple[Asked, Judgement | None]],
+    rulings: Sequence[tuple[AskedPair, Judgement | None]],
     sources: Sequence[Source],
 ) -> CheckedClaim:
     """`claim` as it was said and as it is meant."""
@@ -94,7 +94,7 @@ def _checked(
     return CheckedClaim(said, tuple(supporting[:MAX_EVIDENCE]), tuple(contradicting[:MAX_EVIDENCE]))
 
 
-def _differing(claim: str, asked: Asked, title: str) -> Evidence | None:
+def _differing(claim: str, asked: AskedPair, title: str) -> Evidence | None:
     """The proposed sentence that rules find to differ in one thing, on the same matter."""
     for evidence in asked.evidence:
         difference = find_difference(claim, evidence.quote) if _same_topic(claim, evidence.quote, title) else None

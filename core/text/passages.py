@@ -14,7 +14,7 @@ import regex
 from core.model.source import Source
 from core.text.language import detect_language
 from core.text.sentences import Sentence, sentences_of
-from core.text.terms import Asked, terms
+from core.text.terms import AskedTerms, terms
 
 PASSAGE_CHARS = 700  # about 120 words: a paragraph, small enough that a bad one costs little of the prompt
 _PARAGRAPH_END = regex.compile(r"\n\s*\n|\f")
@@ -127,7 +127,7 @@ def _rank(sources: Sequence[Source], question: str) -> list[tuple[float, str, Pa
             split_passages(source.trusted_content), passage_terms(source.trusted_content), strict=True
         )
     ]
-    asked = Asked(question, [held for _, _, held in entries], detect_language(question))
+    asked = AskedTerms(question, [held for _, _, held in entries], detect_language(question))
     scored = [
         (
             asked.coverage(held) * (0.5 + 0.5 * source.scores.total)

@@ -130,7 +130,7 @@ def _asking_stems(language: str) -> frozenset[str]:
     return frozenset(form for word in _asking_words().get(language, "").split() for form in (word, stem(word)))
 
 
-class Asked:
+class AskedTerms:
     """A question's words as they are found in texts: each with its weight, and the words of the texts that mean it.
 
     `bags` are the texts, each as its `terms`. A word counts by its letters, since common words are short, by how rare

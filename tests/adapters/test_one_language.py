@@ -25,7 +25,7 @@ from adapters.chat.slack.render import SlackVoice
 from adapters.chat.slack.translate import read_options
 from adapters.cli.answer import print_answer
 from adapters.cli.app import build_app
-from adapters.web.api import Question
+from adapters.web.api import QuestionBody
 from core.deep.viewing import read_card
 from core.evidence.citations import MARKS
 from core.model.answer import Confidence, JobResult, Verdict
@@ -245,7 +245,7 @@ def test_every_option_can_be_given_everywhere() -> None:
     assert asked.query == "Why?"
     assert (asked.modes, asked.depth, asked.top_k, asked.max_iterations) == (("deep",), "deep", 3, 3)
     assert (asked.context, asked.is_private, asked.is_fresh) == ("x", True, True)
-    assert names <= Question.model_fields.keys()
+    assert names <= QuestionBody.model_fields.keys()
     assert names - {"private"} <= {option.name for option in asking.commands["ask"].params}
 
 

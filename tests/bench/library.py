@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from adapters.pages.extract import extract
-from adapters.pages.extraction import MAX_PAPER_CHARS, Document
+from adapters.pages.extraction import MAX_PAPER_CHARS, PageDocument
 from adapters.records.library import SqlLibrary
 from adapters.records.sqlite import Database
 from core.library.funnel import Shelves, papers_of, search_content_index_filtered, search_summary_index
@@ -48,7 +48,7 @@ def _ingestion() -> str:
         return "== library: ingestion ==\nskipped: no papers (set GORKD_TEST_DATA)\n"
     pages, began = 0, time.process_time()
     for path in paths:
-        read = extract(Document(f"paper:{path.name}", "pdf", "", path.read_bytes(), MAX_PAPER_CHARS))
+        read = extract(PageDocument(f"paper:{path.name}", "pdf", "", path.read_bytes(), MAX_PAPER_CHARS))
         chunk_text(read.text)
         pages += len(read.labels)
     rate = pages / (time.process_time() - began)

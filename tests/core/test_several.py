@@ -24,7 +24,7 @@ from core.model.job import ResearchJob, ResearchRequest
 from core.model.ports import ChatRequest
 from core.model.source import Source
 from core.modes import MODES, files_of, find_modes, read_modes
-from core.modes.merging import Part, merge, renumbered
+from core.modes.merging import MergedPart, merge, renumbered
 from core.pipeline.deps import Deps
 from core.pipeline.researcher import Researcher
 from core.pipeline.runner import DirectSteps, run_job
@@ -231,10 +231,10 @@ def test_all_modes_can_be_named_together() -> None:
     assert everything.is_steerable
 
 
-def part(name: str, sources: Sequence[Source], text: str) -> Part:
+def part(name: str, sources: Sequence[Source], text: str) -> MergedPart:
     citations = tuple(Citation(source.url, source.id) for source in sources)
     answer = ResearchAnswer(text, "", Confidence.HIGH, citations=citations)
-    return Part((name,), name.title(), JobResult(answer), tuple(sources))
+    return MergedPart((name,), name.title(), JobResult(answer), tuple(sources))
 
 
 PAGES = st.lists(st.integers(0, 9), unique=True, min_size=1, max_size=6)

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from functools import cache
 
 from adapters.pages.extract import extract
-from adapters.pages.extraction import MAX_PAPER_CHARS, Document
+from adapters.pages.extraction import MAX_PAPER_CHARS, PageDocument
 from core.library.answer import to_source
 from core.library.pages import PageGrounder
 from core.library.paper import Paper
@@ -98,7 +98,7 @@ def load_gold() -> list[Gold]:
 def load_paper(name: str) -> tuple[Paper, Source]:
     """As ingestion reads it from its PDF."""
     body = (data_path(PAPERS) / f"{name}.pdf").read_bytes()
-    read = extract(Document(f"paper:{name}", "pdf", "", body, MAX_PAPER_CHARS))
+    read = extract(PageDocument(f"paper:{name}", "pdf", "", body, MAX_PAPER_CHARS))
     paper = Paper(name, read.title, f"hash of {name}", _AT, labels=read.labels)
     return paper, to_source(1, paper, read.text, 1.0)
 

@@ -27,10 +27,10 @@ from adapters.chat.discord.payload import DiscordMessage, word
 from adapters.chat.discord.render import DiscordVoice
 from adapters.chat.discord.settings import DiscordSettings
 from adapters.chat.discord.threads import Traffic, spread, take_away
-from adapters.chat.discord.translate import Asked, Place
+from adapters.chat.discord.translate import Asked, DiscordPlace
 from adapters.chat.library import LiveTalks
 from adapters.chat.live import LiveAnswers
-from adapters.chat.reply import AddressDead, Pace
+from adapters.chat.reply import AddressDead, EditPace
 from adapters.chat.taking_away import TakingAway
 from adapters.proxies import Proxies
 from core.library.words import Incoming
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from core.model.delivery import OpenMessages
     from core.pipeline.researcher import Researcher
 
-PACE = Pace()
+PACE = EditPace()
 MAX_REPLIES = 1000  # answers that go when their question is deleted; older ones stay, although nothing is kept of them
 
 _log = logging.getLogger(__name__)
@@ -82,7 +82,7 @@ class ResearchClient(discord.AutoShardedClient):
         self.is_retiring = False
         self.tree = app_commands.CommandTree(self)
 
-    async def placed(self, place: Place) -> Place:
+    async def placed(self, place: DiscordPlace) -> DiscordPlace:
         """With its server's settings as they are now. A store that is away refuses the question itself."""
         try:
             return replace(place, settings=await self._settings_of(place.scope.tenant))
@@ -234,7 +234,7 @@ Reopen = Callable[[Address], Awaitable[DiscordReply | None]]
 class UnsubmittedQuestions:
     """Those of one bot."""
 
-    def __init__(self, kept: OpenMessages, researcher: Researcher, voice: DiscordVoice, pace: Pace) -> None:
+    def __init__(self, kept: OpenMessages, researcher: Researcher, voice: DiscordVoice, pace: EditPace) -> None:
         self._kept, self._researcher, self._voice, self._pace = kept, researcher, voice, pace
         self._under_way: set[str] = set()
 

@@ -13,7 +13,7 @@ from adapters.chat.discord.acks import acknowledge, open_form
 from adapters.chat.discord.client import ResearchClient, incoming
 from adapters.chat.discord.delivery import MessageAddress
 from adapters.chat.discord.payload import LibraryButton, wish_form, word
-from adapters.chat.discord.translate import Asked, Place, place_of_interaction
+from adapters.chat.discord.translate import Asked, DiscordPlace, place_of_interaction
 from core.library.session import Speaker
 from core.library.states import COMMANDS
 from core.library.words import ALSO_OF_ANSWERS, Addition, Words
@@ -26,10 +26,10 @@ CHOICE_LENGTH = 100
 
 
 @dataclass(frozen=True)
-class Turn:
+class TalkTurn:
     """Somebody has said something, which `key` names, at a place; it is answered at `spot`."""
 
-    place: Place
+    place: DiscordPlace
     spot: MessageAddress
     key: str
 
@@ -62,7 +62,7 @@ def library_command(bot: ResearchClient) -> app_commands.Command[Any, ..., None]
         spot = await acknowledge(interaction)
         if spot is None:
             return
-        turn = Turn(await bot.placed(place_of_interaction(interaction)), spot, str(interaction.id))
+        turn = TalkTurn(await bot.placed(place_of_interaction(interaction)), spot, str(interaction.id))
         if command == "add":
             addition = Addition((argument,) if argument else ())
             await _add(bot, turn, addition, [file] if file else [])
@@ -78,7 +78,7 @@ def library_command(bot: ResearchClient) -> app_commands.Command[Any, ..., None]
 
 
 async def hear_library(
-    bot: ResearchClient, message: discord.Message, said: str, turn: Turn, answered: ResearchJob | None
+    bot: ResearchClient, message: discord.Message, said: str, turn: TalkTurn, answered: ResearchJob | None
 ) -> bool:
     """Whether a message was for the library, which has then answered it. `answered` is the job that it replies to.
 
@@ -103,18 +103,18 @@ async def press_library(bot: ResearchClient, interaction: Asked, button: Library
     spot = await acknowledge(interaction)
     if spot is None:
         return
-    turn = Turn(await bot.placed(place_of_interaction(interaction)), spot, str(interaction.id))
+    turn = TalkTurn(await bot.placed(place_of_interaction(interaction)), spot, str(interaction.id))
     await _say(bot, turn, button.words, about=button.tag)
 
 
-async def _say(bot: ResearchClient, turn: Turn, text: str, *, about: str = "") -> None:
+async def _say(bot: ResearchClient, turn: TalkTurn, text: str, *, about: str = "") -> None:
     if bot.is_retiring:
         await bot.reply(turn.spot).edit(bot.voice.refusal(word("asking.restarting")))
     else:
         await bot.library.say(turn.speaker, text, bot.reply(turn.spot), about=about)
 
 
-async def _add(bot: ResearchClient, turn: Turn, addition: Addition, files: Sequence[discord.Attachment]) -> None:
+async def _add(bot: ResearchClient, turn: TalkTurn, addition: Addition, files: Sequence[discord.Attachment]) -> None:
     if bot.is_retiring:
         await bot.reply(turn.spot).edit(bot.voice.refusal(word("asking.restarting")))
     else:
@@ -130,7 +130,7 @@ def _key(said_id: str) -> str:
     return f"discord:{said_id}"
 
 
-def _thread_of(place: Place) -> str:
+def _thread_of(place: DiscordPlace) -> str:
     return f"discord:{place.channel_id}"
 
 

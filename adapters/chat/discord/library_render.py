@@ -13,18 +13,18 @@ from adapters.chat.discord.findings import code_block
 from adapters.chat.discord.markup import is_linkable, plain, prose
 from adapters.chat.discord.payload import (
     DiscordMessage,
+    DiscordUpload,
     JobButton,
     LibraryButton,
     LinkButton,
     Press,
     Row,
-    Upload,
     word,
 )
 from adapters.chat.discord.render import COLOUR_FAILED, COLOUR_RUNNING
 from adapters.chat.fitting import last_lines, units
 from core.library import wording
-from core.library.session import Said, Speaker
+from core.library.session import SaidToLibrary, Speaker
 from core.library.states import COMMANDS, Conversation, State
 from core.model.job import Scope
 from core.presentation import wording as common
@@ -65,7 +65,7 @@ class DiscordLibraryVoice:
         rows = ((JobButton(Press.CANCEL, job_id, common.CANCEL),),) if job_id else ()
         return DiscordMessage(embed, f"**{title}**\n{text}", rows)
 
-    def said(self, speaker: Speaker, said: Said) -> DiscordMessage:
+    def said(self, speaker: Speaker, said: SaidToLibrary) -> DiscordMessage:
         text, files = _text(said), _files(said)
         failed = text.startswith("❌")
         title = plain(said.reply.title, TITLE_ROOM)
@@ -83,7 +83,7 @@ class DiscordLibraryVoice:
         said = rich(sentence, LINE_ROOM) or common.SOMETHING_BROKE
         return DiscordMessage(discord.Embed(description=said, colour=COLOUR_FAILED), said)
 
-    def _rows(self, speaker: Speaker, said: Said) -> tuple[Row, ...]:
+    def _rows(self, speaker: Speaker, said: SaidToLibrary) -> tuple[Row, ...]:
         """Only under what one goes on from: not under help, a refusal or a file."""
         now, reply = said.after, said.reply
         if reply.file is not None:
@@ -102,14 +102,14 @@ class DiscordLibraryVoice:
         papers = [] if shown else _numbered(now)
         return _kept([papers[:5], papers[5:], [*shown, *_working_on(now), *self._page(said)]])
 
-    def _pdf(self, scope: Scope, said: Said) -> list[LinkButton]:
+    def _pdf(self, scope: Scope, said: SaidToLibrary) -> list[LinkButton]:
         if said.reply.page is None:
             return []
         paper, page = said.reply.page
         url = self.links.paper(PaperPlace(scope, paper.id), page=page or 1)
         return [LinkButton(word("library.pdf"), url)] if paper.pages and is_linkable(url) else []
 
-    def _page(self, said: Said) -> list[LinkButton]:
+    def _page(self, said: SaidToLibrary) -> list[LinkButton]:
         """Where the whole answer is with its sources."""
         url = self.links.link(said.job) if said.job else ""
         return [LinkButton(common.VIEW_FULL_ANALYSIS, url)] if is_linkable(url) else []
@@ -184,7 +184,7 @@ def _literal(text: str, room: int) -> str:
     return f"{text[:start]}{prose(inner, max(room - 3, 2))}{text[start + len(inner) :]}"
 
 
-def _text(said: Said) -> str:
+def _text(said: SaidToLibrary) -> str:
     """The reply; above a picture the sentence that it marks, in place of how the page begins."""
     if said.reply.file:
         return f"{said.reply.text}\n{wording.SAVED.format(place=said.reply.file[0])}"
@@ -198,11 +198,11 @@ def _next_steps() -> str:
     return "\n\n" + "\n".join(f"-# {_words(line, LINE_ROOM)}" for line in wording.NEXT_STEPS)
 
 
-def _files(said: Said) -> tuple[Upload, ...]:
-    files = [Upload(PICTURE, said.picture)] if said.picture else []
+def _files(said: SaidToLibrary) -> tuple[DiscordUpload, ...]:
+    files = [DiscordUpload(PICTURE, said.picture)] if said.picture else []
     if said.reply.file is not None:
         name, content = said.reply.file
-        files.append(Upload(name, content.encode()))
+        files.append(DiscordUpload(name, content.encode()))
     return tuple(files)
 
 
@@ -219,7 +219,7 @@ def _numbered(now: Conversation, added: Sequence[str] = ()) -> list[LibraryButto
     ]
 
 
-def _paging(said: Said) -> list[LibraryButton]:
+def _paging(said: SaidToLibrary) -> list[LibraryButton]:
     """To the page before and the page after."""
     if said.reply.page is None:
         return []

@@ -27,11 +27,11 @@ from adapters.chat.desk import (
 from adapters.chat.desk import hear as hear_words
 from adapters.chat.discord.client import ResearchClient
 from adapters.chat.discord.delivery import MessageAddress
-from adapters.chat.discord.library import Turn, hear_library, library_key
+from adapters.chat.discord.library import TalkTurn, hear_library, library_key
 from adapters.chat.discord.markup import is_linkable, plain
 from adapters.chat.discord.payload import DiscordMessage, job_of, word
 from adapters.chat.discord.render import CONTENT_LIMIT, DESCRIPTION_LIMIT, sources_text, within
-from adapters.chat.discord.translate import Place, place_of_message, question_of
+from adapters.chat.discord.translate import DiscordPlace, place_of_message, question_of
 from core.model.delivery import Address
 from core.model.errors import GorkdError, JobNotFound
 from core.model.job import TERMINAL_STATUSES, ResearchJob, ResearchRequest, Scope
@@ -117,12 +117,12 @@ async def conversation_of(bot: ResearchClient, channel: object, asked_id: int, j
 
 
 async def _respond(
-    bot: ResearchClient, message: discord.Message, place: Place, spot: MessageAddress, said: str
+    bot: ResearchClient, message: discord.Message, place: DiscordPlace, spot: MessageAddress, said: str
 ) -> None:
     above = message.reference.resolved if message.reference else None
     answered = job_of(above) if isinstance(above, discord.Message) and above.author == bot.user else ""
     known = await _known(bot, answered)
-    if await hear_library(bot, message, said, Turn(place, spot, str(message.id)), known):
+    if await hear_library(bot, message, said, TalkTurn(place, spot, str(message.id)), known):
         return
     thread = await conversation_of(bot, message.channel, message.id, answered)
     running = await _steerable(bot, place, thread, answered)
@@ -148,7 +148,7 @@ async def _respond(
         await _do(bot, deed, place, spot)
 
 
-async def _do(bot: ResearchClient, deed: Deed, place: Place, spot: MessageAddress) -> None:
+async def _do(bot: ResearchClient, deed: Deed, place: DiscordPlace, spot: MessageAddress) -> None:
     """What is done at once, and what is said of it. Raises `GorkdError`."""
     asker, researcher = str(place.user_id), bot.researcher
     match deed:
@@ -177,7 +177,7 @@ async def _known(bot: ResearchClient, job_id: str) -> ResearchJob | None:
         return None
 
 
-async def _steerable(bot: ResearchClient, place: Place, thread: str, answered: str) -> ResearchJob | None:
+async def _steerable(bot: ResearchClient, place: DiscordPlace, thread: str, answered: str) -> ResearchJob | None:
     """The research under way that is spoken to: the one replied to, or that the thread hangs under."""
     if answered:
         try:
@@ -189,7 +189,7 @@ async def _steerable(bot: ResearchClient, place: Place, thread: str, answered: s
     return None if place.is_direct else await bot.researcher.under_way(thread, scope=place.scope)
 
 
-async def _job(bot: ResearchClient, place: Place, thread: str, answered: str) -> ResearchJob | None:
+async def _job(bot: ResearchClient, place: DiscordPlace, thread: str, answered: str) -> ResearchJob | None:
     """The answer that is meant: the one replied to, else the conversation's last."""
     if answered:
         job = await _known(bot, answered)
@@ -233,12 +233,12 @@ async def _scopes(bot: ResearchClient, event: Deleted) -> list[Scope]:
     channel = bot.get_channel(event.channel_id)
     if event.guild_id:
         parent = channel.parent_id if isinstance(channel, discord.Thread) and not channel.is_private() else 0
-        places = [Place(0, event.channel_id, event.guild_id, parent, is_open=opened) for opened in (True, False)]
+        places = [DiscordPlace(0, event.channel_id, event.guild_id, parent, is_open=opened) for opened in (True, False)]
         return [place.scope for place in places]
     direct = channel or await bot.fetch_channel(event.channel_id)
     if not isinstance(direct, discord.DMChannel) or direct.recipient is None:
         return []
-    return [Place(direct.recipient.id, direct.id, is_direct=True).scope]
+    return [DiscordPlace(direct.recipient.id, direct.id, is_direct=True).scope]
 
 
 # How to ask in Discord, in the words of core/presentation/help.py, and what one has asked
@@ -262,7 +262,7 @@ def help_text() -> str:
     return f"**{HOW_TO_ASK}**\n{how}\n**Modes**\n{modes}"
 
 
-async def history_message(bot: ResearchClient, place: Place) -> DiscordMessage:
+async def history_message(bot: ResearchClient, place: DiscordPlace) -> DiscordMessage:
     """One's own questions in this guild, newest first; for the asker's eyes only."""
     lines = [f"**{wording.YOUR_QUESTIONS}**"]
     for job in await bot.researcher.history(str(place.user_id), tenant=place.scope.tenant, limit=HISTORY_LENGTH):

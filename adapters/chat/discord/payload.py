@@ -86,7 +86,7 @@ class PanelButton:
 
 
 @dataclass(frozen=True)
-class Upload:
+class DiscordUpload:
     """A file that is shown with the message."""
 
     name: str
@@ -111,7 +111,7 @@ class DiscordMessage:
     page_url: str = ""
     thread_name: str = ""
     details: tuple[discord.Embed, ...] = ()
-    files: tuple[Upload, ...] = ()
+    files: tuple[DiscordUpload, ...] = ()
 
     @property
     def without_files(self) -> DiscordMessage:

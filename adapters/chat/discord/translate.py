@@ -14,7 +14,7 @@ Asked = discord.Interaction[discord.Client]
 
 
 @dataclass(frozen=True)
-class Place:
+class DiscordPlace:
     """Where somebody asks or presses.
 
     `audience_id` is the channel whose members can read it: of a public thread its parent. `guild_id` is 0
@@ -62,8 +62,8 @@ class Place:
         return str(Tenant("discord", str(self.guild_id or self.user_id), is_person=not self.guild_id))
 
 
-def place_of_message(message: discord.Message) -> Place:
-    return Place(
+def place_of_message(message: discord.Message) -> DiscordPlace:
+    return DiscordPlace(
         user_id=message.author.id,
         channel_id=message.channel.id,
         guild_id=message.guild.id if message.guild else 0,
@@ -74,10 +74,10 @@ def place_of_message(message: discord.Message) -> Place:
     )
 
 
-def place_of_interaction(interaction: Asked) -> Place:
+def place_of_interaction(interaction: Asked) -> DiscordPlace:
     """A user install in a guild whose member the bot is not counts as that user's own, channel by channel."""
     is_member = interaction.is_guild_integration()
-    return Place(
+    return DiscordPlace(
         user_id=interaction.user.id,
         channel_id=interaction.channel_id or 0,
         guild_id=(interaction.guild_id or 0) if is_member else 0,

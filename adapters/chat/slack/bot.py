@@ -32,7 +32,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from adapters.chat.connecting import ChatDeps, PlatformAway, keep_resuming, keep_trying, run_by_itself
 from adapters.chat.library import LiveTalks
 from adapters.chat.live import LiveAnswers
-from adapters.chat.reply import Pace
+from adapters.chat.reply import EditPace
 from adapters.chat.slack.administering import OPEN_SETTINGS, SETTINGS, Administration, home_entries
 from adapters.chat.slack.buttons import FEEDBACK, Buttons
 from adapters.chat.slack.buttons import WISH as ANSWER_WISH
@@ -116,7 +116,7 @@ async def open_app(deps: ChatDeps, settings: SlackSettings) -> AsyncIterator[tup
         researcher, links, rules = deps.researcher, deps.links, deps.tenancy.settings
         voice = SlackVoice(links)
         live = LiveAnswers(researcher, voice, platform=PLATFORM, turns=deps.turns)
-        speaking = LiveTalks(deps.talks, SlackLibraryVoice(links), platform=PLATFORM, pace=Pace(), turns=deps.turns)
+        speaking = LiveTalks(deps.talks, SlackLibraryVoice(links), platform=PLATFORM, pace=EditPace(), turns=deps.turns)
         threads, administration = Threads(rules, researcher), Administration(rules)
         inbox = Inbox(deps.open_messages, deps.turns)
         library = SlackLibrary(speaking, workspaces, threads, session, settings.api_url, inbox)

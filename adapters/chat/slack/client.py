@@ -84,7 +84,7 @@ class Workspace:
     team_id: str
     bot_id: str
     bot_user_id: str
-    client: Client
+    client: SlackClient
     streams: StreamGate | None = None
 
 
@@ -92,7 +92,7 @@ class OddReply(ClientError):
     """What answered is no Slack: a proxy's page, or half a reply."""
 
 
-class Client(AsyncWebClient):
+class SlackClient(AsyncWebClient):
     """slack_sdk's, with two of its ways mended: it breaks in several manners on a reply that is no JSON object, which
     here are one fault, and it reads `HTTPS_PROXY` without `NO_PROXY`. `proxies` are for whatever else is Slack's too.
     """
@@ -145,7 +145,7 @@ class Workspaces(Protocol):
 class OneWorkspace:
     """The workspace of the one token in the settings; events of guests' teams in shared channels are its own too."""
 
-    def __init__(self, client: Client, streams: StreamGate | None = None) -> None:
+    def __init__(self, client: SlackClient, streams: StreamGate | None = None) -> None:
         self._client, self._streams = client, streams
         self._known: Workspace | None = None
         self._refusal: TokenRefused | None = None
@@ -213,10 +213,10 @@ class Retrying(AsyncRetryHandler):
 
 def web_client(
     token: str, *, session: ClientSession | None = None, api_url: str = SLACK_API, proxies: Proxies = DIRECT
-) -> Client:
+) -> SlackClient:
     """A client with our own rules for trying again, on a shared `session` where there is one."""
     retrying: list[AsyncRetryHandler] = [Retrying(max_retry_count=3)]
-    return Client(
+    return SlackClient(
         token, proxies=proxies, base_url=api_url, timeout=int(API_TIMEOUT_S), session=session, retry_handlers=retrying
     )
 

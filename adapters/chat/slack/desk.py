@@ -43,7 +43,7 @@ from adapters.chat.slack.render import SlackVoice, all_sources_message, history_
 from adapters.chat.slack.reply import CLOSED, GONE, LAPSED, SlackAddress, SlackReply, shown_at
 from adapters.chat.slack.sessions import begin_session
 from adapters.chat.slack.threads import Threads, named
-from adapters.chat.slack.translate import Payload, Place, Said
+from adapters.chat.slack.translate import Payload, SlackPlace, SlackSaid
 from adapters.chat.taking_away import TakingAway
 from core.model.attachments import Attachment
 from core.model.delivery import Address
@@ -118,7 +118,7 @@ class Desk:
         if _settings_word(text) is not None:
             return None
         team = (await self.workspaces.find(team, is_hurried=True)).team_id
-        place = Place(team, channel, user)
+        place = SlackPlace(team, channel, user)
         if text.lower() == "history":
             return await self._history(place)
         try:
@@ -244,7 +244,7 @@ class Desk:
             self.live.follow(job, reply)
         return job is not None or not is_known
 
-    async def _may_be_meant(self, workspace: Workspace, said: Said) -> bool:
+    async def _may_be_meant(self, workspace: Workspace, said: SlackSaid) -> bool:
         """Of what was said in a channel's thread without a mention, by our own records: every such message comes by.
 
         Our words where they say nothing of the thread may be meant, if its first message is ours, or may be.
@@ -270,7 +270,7 @@ class Desk:
         hangs_on_ours = said.parent_id == workspace.bot_user_id
         return is_unknown and (hangs_on_ours or (is_word and not said.parent_id))
 
-    async def _running(self, place: Place, conversation: str) -> ResearchJob | None:
+    async def _running(self, place: SlackPlace, conversation: str) -> ResearchJob | None:
         """The research under way that a reply in its thread speaks to."""
         for scope in dict.fromkeys((place.scope, place.own_scope)):
             running = await self.researcher.under_way(conversation, scope=scope)
@@ -278,7 +278,7 @@ class Desk:
                 return running
         return None
 
-    async def _take(self, workspace: Workspace, said: Said, key: str, *, is_asked: bool) -> None:
+    async def _take(self, workspace: Workspace, said: SlackSaid, key: str, *, is_asked: bool) -> None:
         place = await self.threads.place(workspace, said.channel_id, said.user_id)
         conversation = await self.threads.conversation(workspace, said)
         is_flat = place.settings.threads == "never" and not place.is_direct
@@ -300,7 +300,7 @@ class Desk:
         except GorkdError as error:
             await self._tell(self.voice.refusal(error.user_message), place, reply)
 
-    async def _ask(self, workspace: Workspace, said: Said, place: Place, reply: SlackReply) -> None:
+    async def _ask(self, workspace: Workspace, said: SlackSaid, place: SlackPlace, reply: SlackReply) -> None:
         try:
             request = translate.read_options(said.text or wording.WHAT_DOES_IT_SAY, place.scope, place.own_scope)
             attachments = await self._read_files(workspace, said)
@@ -315,7 +315,7 @@ class Desk:
         request = replace(request, asker=said.user_id, thread=reply.at.conversation, channel=place.public_id)
         await self._submit(request, reply, attachments)
 
-    async def _last(self, place: Place, conversation: str, said: Said) -> ResearchJob | None:
+    async def _last(self, place: SlackPlace, conversation: str, said: SlackSaid) -> ResearchJob | None:
         """The answer that a word is about: of that conversation, or in direct messages themselves the newest there."""
         last = await self.researcher.latest(conversation, scope=place.scope)
         if last is None and place.is_direct and not said.is_reply:
@@ -324,7 +324,7 @@ class Desk:
             last = next((job for job in newest if job.request.thread.startswith(here)), None)
         return last
 
-    async def _read_files(self, workspace: Workspace, said: Said) -> list[Attachment]:
+    async def _read_files(self, workspace: Workspace, said: SlackSaid) -> list[Attachment]:
         if not said.files:
             return []
         return await read_files(said.files, workspace, self.session, self.researcher, api_url=self.api_url)
@@ -337,7 +337,7 @@ class Desk:
 
         await self.begin(submit, reply, request.scope)
 
-    async def _do(self, deed: Deed, place: Place, reply: SlackReply) -> None:
+    async def _do(self, deed: Deed, place: SlackPlace, reply: SlackReply) -> None:
         """Whatever was said but a question. Raises `GorkdError`."""
         match deed:
             case Show(what):
@@ -359,13 +359,13 @@ class Desk:
         )
         await self.researcher.note_shown(job.id, [shown_at(at.team, at.channel, ts)])
 
-    async def _tell(self, message: SlackMessage, place: Place, reply: SlackReply) -> None:
+    async def _tell(self, message: SlackMessage, place: SlackPlace, reply: SlackReply) -> None:
         """To the asker alone where Slack lets us, else where it was said."""
         spot = ThreadAddress(place.channel_id, reply.at.thread_ts)
         if place.is_direct or not await whisper(reply.client, spot, place.user_id, message):
             await reply.edit(message)
 
-    async def _history(self, place: Place) -> SlackMessage:
+    async def _history(self, place: SlackPlace) -> SlackMessage:
         jobs = await self.researcher.history(place.user_id, tenant=place.tenant, limit=HISTORY_LENGTH)
         return history_message(jobs, self.voice.links)
 
@@ -381,7 +381,7 @@ class Desk:
                     self.taking_away.hurry()
 
     def _address(
-        self, place: Place, key: str, thread_ts: str = "", conversation: str = "", *, response_url: str = ""
+        self, place: SlackPlace, key: str, thread_ts: str = "", conversation: str = "", *, response_url: str = ""
     ) -> SlackAddress:
         return SlackAddress(
             place.team_id, place.user_id, key, place.channel_id, thread_ts,
@@ -400,7 +400,7 @@ def _settings_word(text: str) -> str | None:
     return rest.strip() if word == "settings" and rest.strip() in ("", "log") else None
 
 
-def _is_open_question(said: Said) -> bool:
+def _is_open_question(said: SlackSaid) -> bool:
     """To nobody else."""
     return said.text.endswith("?") and "<@" not in said.raw
 

@@ -31,7 +31,7 @@ from slack_sdk.oauth.state_store.async_state_store import AsyncOAuthStateStore
 from slack_sdk.oauth.token_rotation.async_rotator import AsyncTokenRotator
 from slack_sdk.web.async_client import AsyncWebClient
 
-from adapters.chat.slack.client import FAULTS, Client, NotInstalled, StreamGate, Workspace, reason, web_client
+from adapters.chat.slack.client import FAULTS, NotInstalled, SlackClient, StreamGate, Workspace, reason, web_client
 from adapters.chat.slack.home import welcome
 from adapters.chat.slack.settings import SCOPES, SlackSettings
 from adapters.chat.slack.translate import Payload, tenant_of
@@ -93,7 +93,7 @@ class InstalledWorkspaces:
         installations: Installations,
         turns: Turns,
         rotator: AsyncTokenRotator,
-        client_of: Callable[[str], Client],
+        client_of: Callable[[str], SlackClient],
         *,
         may_stream: bool = False,
         clock: Callable[[], float] = time.time,
@@ -244,7 +244,7 @@ class BrowserStates(AsyncOAuthStateStore):
 
 
 @dataclass(frozen=True)
-class Page:
+class InstallPage:
     """Draws pages for one request. Bolt hands it from the route to what ends the flow."""
 
     request: web.Request
@@ -386,11 +386,13 @@ def _without_state(response: BoltResponse, settings: AsyncOAuthSettings) -> Bolt
 
 def _bolt_request(request: web.Request, show: ShowPage) -> AsyncBoltRequest:
     headers: dict[str, str | Sequence[str]] = dict(request.headers)
-    return AsyncBoltRequest(body="", query=request.query_string, headers=headers, context={"page": Page(request, show)})
+    return AsyncBoltRequest(
+        body="", query=request.query_string, headers=headers, context={"page": InstallPage(request, show)}
+    )
 
 
-def _page_of(request: AsyncBoltRequest) -> Page:
-    page: Page = request.context["page"]
+def _page_of(request: AsyncBoltRequest) -> InstallPage:
+    page: InstallPage = request.context["page"]
     return page
 
 

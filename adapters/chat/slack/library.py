@@ -17,11 +17,11 @@ from adapters.chat.slack import translate
 from adapters.chat.slack.blocks import LABEL_LIMIT, Block, entry, label, modal, text_input
 from adapters.chat.slack.client import Workspace, Workspaces, download, open_view
 from adapters.chat.slack.inbox import Inbox, Letter
-from adapters.chat.slack.library_render import Press
+from adapters.chat.slack.library_render import LibraryPress
 from adapters.chat.slack.message import SlackMessage
 from adapters.chat.slack.reply import SlackAddress, SlackReply
 from adapters.chat.slack.threads import Admins, Threads, named
-from adapters.chat.slack.translate import Payload, Place, Said, SlackFile
+from adapters.chat.slack.translate import Payload, SlackFile, SlackPlace, SlackSaid
 from core.library.ingest import MAX_PAPER_BYTES
 from core.library.paper import Paper
 from core.library.session import Speaker
@@ -94,22 +94,24 @@ class SlackLibrary:
     async def submitted(self, body: Payload, text: str) -> None:
         """A modal was sent off that says `text`: returns when it is stored."""
         view = body.get("view") or {}
-        await self._store(_id(body, "team"), _id(body, "user"), Asked.of(view), text, key=str(view.get("id") or ""))
+        await self._store(
+            _id(body, "team"), _id(body, "user"), AskedInForm.of(view), text, key=str(view.get("id") or "")
+        )
 
-    async def _store(self, team: str, user: str, asked: Asked, text: str, *, key: str) -> None:
+    async def _store(self, team: str, user: str, asked: AskedInForm, text: str, *, key: str) -> None:
         team = (await self.workspaces.find(team, is_hurried=True)).team_id
         body = {"team": team, "user": user, "asked": asdict(asked), "text": text, "key": key}
         await self.inbox.take(Letter("library", team, user, f"library:{key}", body))
 
     async def _open(self, body: Payload) -> None:
         workspace = await self.workspaces.find(str(body["team"]))
-        asked = Asked(**body["asked"])
+        asked = AskedInForm(**body["asked"])
         await self._say(workspace, str(body["user"]), asked, str(body["text"]), key=str(body["key"]))
 
     async def suggested(self, body: Payload) -> list[Block]:
         """Papers for what is typed into the modal; none rather than too late."""
         workspace = await self.workspaces.find(_id(body, "team"))
-        asked = Asked.of(body.get("view") or {})
+        asked = AskedInForm.of(body.get("view") or {})
         try:
             async with asyncio.timeout(SUGGEST_WITHIN_S):
                 place = await self.threads.place(workspace, asked.channel, _id(body, "user"))
@@ -131,7 +133,7 @@ class SlackLibrary:
         if not await open_view(workspace, str(body.get("trigger_id") or ""), wish_modal(asked)):
             await self._say(workspace, _id(body, "user"), asked, "help", key=key)
 
-    async def meant(self, workspace: Workspace, said: Said, *, is_addressed: bool) -> Words | Addition | None:
+    async def meant(self, workspace: Workspace, said: SlackSaid, *, is_addressed: bool) -> Words | Addition | None:
         """What of a message is for the library; None for a question."""
         if not is_addressed and not (said.thread_ts and may_be_words(said.text)):
             return None
@@ -145,7 +147,7 @@ class SlackLibrary:
             _log.warning("not known whether the library is meant", extra={"error": str(error)})
             return None
 
-    async def follows(self, workspace: Workspace, said: Said, conversation: str) -> bool:
+    async def follows(self, workspace: Workspace, said: SlackSaid, conversation: str) -> bool:
         """Whether what was only heard goes on a conversation with the library, by our own records."""
         scopes = (
             translate.scopes_of(workspace.team_id, said.channel_id, said.user_id) if may_be_words(said.text) else ()
@@ -155,9 +157,9 @@ class SlackLibrary:
                 return True
         return False
 
-    async def take(self, workspace: Workspace, said: Said, meant: Words | Addition) -> None:
+    async def take(self, workspace: Workspace, said: SlackSaid, meant: Words | Addition) -> None:
         """Answer a message in its thread."""
-        asked = Asked(said.channel_id, said.thread_ts or said.ts, await self._conversation(workspace, said))
+        asked = AskedInForm(said.channel_id, said.thread_ts or said.ts, await self._conversation(workspace, said))
         key = f"{said.channel_id}:{said.ts}"
         if isinstance(meant, Words):
             await self._say(workspace, said.user_id, asked, meant.text, key=key)
@@ -165,11 +167,11 @@ class SlackLibrary:
         files = [self._incoming(workspace, file) for file in said.files]
         await self._add(workspace, said.user_id, asked, meant, files, key=key)
 
-    async def _conversation(self, workspace: Workspace, said: Said) -> str:
+    async def _conversation(self, workspace: Workspace, said: SlackSaid) -> str:
         """A thread's own; in direct messages one, by whichever message."""
         return named(said.channel_id, "") if said.is_direct else await self.threads.conversation(workspace, said)
 
-    async def _say(self, workspace: Workspace, user: str, asked: Asked, text: str, *, key: str) -> None:
+    async def _say(self, workspace: Workspace, user: str, asked: AskedInForm, text: str, *, key: str) -> None:
         command = text.partition(" ")[0].casefold()
         if command == ADD:
             addition = read_addition(f"library {text}", has_files=False) or Addition()
@@ -180,13 +182,20 @@ class SlackLibrary:
         await self._noted(self.live.say(speaker, text, reply, about=asked.about))
 
     async def _add(
-        self, workspace: Workspace, user: str, asked: Asked, addition: Addition, files: Sequence[Incoming], *, key: str
+        self,
+        workspace: Workspace,
+        user: str,
+        asked: AskedInForm,
+        addition: Addition,
+        files: Sequence[Incoming],
+        *,
+        key: str,
     ) -> None:
         speaker, reply = await self._begin(workspace, user, asked, key, needs_admin=True)
         await self._noted(self.live.add(speaker, addition, files, reply))
 
     async def _begin(
-        self, workspace: Workspace, user: str, asked: Asked, key: str, *, needs_admin: bool
+        self, workspace: Workspace, user: str, asked: AskedInForm, key: str, *, needs_admin: bool
     ) -> tuple[Speaker, SlackReply]:
         """Who speaks, and the message that answers. Slack is asked about admins only where it matters."""
         place = await self.threads.place(workspace, asked.channel, user)
@@ -218,26 +227,26 @@ def may_be_words(text: str) -> bool:
     return read_command(text) is not None or text.strip(" .!").casefold() in YES | NO
 
 
-def _asked(command: Payload) -> Asked:
-    return Asked(str(command["channel_id"]), response_url=str(command.get("response_url") or ""))
+def _asked(command: Payload) -> AskedInForm:
+    return AskedInForm(str(command["channel_id"]), response_url=str(command.get("response_url") or ""))
 
 
-def _own_thread(place: Place) -> str:
+def _own_thread(place: SlackPlace) -> str:
     """By `/library` one talks for oneself in a channel; others may join in the thread of an answer."""
     start = f"{translate.PLATFORM}:{place.channel_id}"
     return start if place.is_direct else f"{start}:{place.user_id}"
 
 
-def _pressed(body: Payload) -> tuple[Press | None, Asked, str]:
+def _pressed(body: Payload) -> tuple[LibraryPress | None, AskedInForm, str]:
     """What a click says, where, and the key of the click."""
     action, container, message = body["actions"][0], body.get("container") or {}, body.get("message") or {}
-    press = Press.read(str(action.get("value") or ""))
+    press = LibraryPress.read(str(action.get("value") or ""))
     ts = str(container.get("message_ts") or message.get("ts") or "")
     channel = _id(body, "channel") or str(container.get("channel_id") or "")
     is_direct_root = channel.startswith("D") and not message.get("thread_ts")
     thread_ts = "" if is_direct_root else str(message.get("thread_ts") or ts)
     thread, about = (press.thread, press.about) if press else ("", "")
-    asked = Asked(channel, thread_ts, thread, str(body.get("response_url") or ""), about)
+    asked = AskedInForm(channel, thread_ts, thread, str(body.get("response_url") or ""), about)
     return press, asked, f"press:{channel}:{ts}:{action.get('action_ts')}"
 
 
@@ -246,7 +255,7 @@ def _id(body: Payload, name: str) -> str:
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedInForm:
     """Where a modal was opened, kept in it: a submission does not say. `thread` is "" for the place's own talk, `about`
     the tag of what a button stood under.
     """
@@ -262,12 +271,12 @@ class Asked:
         return json.dumps(asdict(self))
 
     @classmethod
-    def of(cls, view: Mapping[str, Any]) -> Asked:
+    def of(cls, view: Mapping[str, Any]) -> AskedInForm:
         kept = json.loads(str(view.get("private_metadata") or "{}"))
         return cls(**{name: str(kept.get(name) or "") for name in cls.__dataclass_fields__})
 
 
-def ask_modal(asked: Asked) -> Block:
+def ask_modal(asked: AskedInForm) -> Block:
     """Any command, with a paper of the library or with words."""
     options: list[Block] = [_option(f"{name}: {does}", name) for name, does in DOES.items()]
     research = next(option for option in options if option["value"] == "research")
@@ -283,7 +292,7 @@ def ask_modal(asked: Asked) -> Block:
     return modal(ASK, "Paper library", blocks, submit="Go", metadata=asked.metadata)
 
 
-def wish_modal(asked: Asked) -> Block:
+def wish_modal(asked: AskedInForm) -> Block:
     """What `improve` is to mind."""
     field = entry(ARGUMENT, wording.IMPROVE_LABEL, text_input(ARGUMENT_LIMIT, wording.IMPROVE_HINT))
     return modal(WISH, wording.IMPROVE_TITLE, [field], submit=wording.IMPROVE, metadata=asked.metadata)

@@ -21,10 +21,10 @@ from adapters.chat.slack.blocks import (
     plain,
     section,
 )
-from adapters.chat.slack.message import SlackMessage, Upload, message, sentence_message
+from adapters.chat.slack.message import SlackMessage, SlackUpload, message, sentence_message
 from adapters.chat.slack.render import CANCEL, VIEW
 from core.library import wording
-from core.library.session import Said, Speaker
+from core.library.session import SaidToLibrary, Speaker
 from core.library.states import COMMANDS
 from core.presentation.page_links import PageLinks, PaperPlace
 from core.presentation.render import cut, one_line, printable
@@ -42,7 +42,7 @@ _ALONE = frozenset({"Help", "Status", ""})  # titles of what is for whoever aske
 
 
 @dataclass(frozen=True)
-class Press:
+class LibraryPress:
     """What a button says in the library, and the conversation it says it in. Stands in the button's value.
 
     `about` is the tag of what it stands under, "" where what came since does not matter.
@@ -57,7 +57,7 @@ class Press:
         return json.dumps([self.thread, self.says, self.about])
 
     @classmethod
-    def read(cls, value: str) -> Press | None:
+    def read(cls, value: str) -> LibraryPress | None:
         """None for a value that is none of ours."""
         try:
             thread, says, about = json.loads(value)
@@ -80,7 +80,7 @@ class SlackLibraryVoice:
             one_line(lines[-1]) if lines else f"{asked} …", [_asked(asked), section(told or "📚 …"), *cancel]
         )
 
-    def said(self, speaker: Speaker, said: Said) -> SlackMessage:
+    def said(self, speaker: Speaker, said: SaidToLibrary) -> SlackMessage:
         reply, is_alone = said.reply, said.reply.title in _ALONE
         blocks: list[Block] = [header(reply.title)] if reply.title else []
         if said.after.history and not is_alone:
@@ -98,7 +98,7 @@ class SlackLibraryVoice:
         files = _files(said)
         return replace(whole, is_aside=is_alone and not files, files=files)
 
-    def _pdf(self, speaker: Speaker, said: Said) -> list[Block]:
+    def _pdf(self, speaker: Speaker, said: SaidToLibrary) -> list[Block]:
         """The paper of the page that is shown, opened at that page."""
         if said.reply.page is None:
             return []
@@ -107,7 +107,7 @@ class SlackLibraryVoice:
             return []
         return link_button(PDF, "PDF", self.links.paper(PaperPlace(speaker.scope, paper.id), page=page))
 
-    def _page(self, said: Said) -> list[Block]:
+    def _page(self, said: SaidToLibrary) -> list[Block]:
         """Where the whole answer is with its sources."""
         return link_button(VIEW, VIEW_FULL_ANALYSIS, self.links.link(said.job)) if said.job else []
 
@@ -156,32 +156,32 @@ def _parts(text: str) -> list[str]:
     return [*parts, text]
 
 
-def _buttons(said: Said, thread: str) -> list[Block]:
+def _buttons(said: SaidToLibrary, thread: str) -> list[Block]:
     after = said.after
     shown = [after.selected_paper] if after.selected_paper else list(after.last_query_set[:OPEN_BUTTONS])
     if after.state not in COMMANDS["open"].numbers or said.reply.page is not None:
         shown = []
     made = [
         button(f"{OPEN}_{number}", "Open" if after.selected_paper else f"Open {number}", press.value)
-        for number, press in enumerate((Press(thread, f"open {paper_id}") for paper_id in shown), start=1)
+        for number, press in enumerate((LibraryPress(thread, f"open {paper_id}") for paper_id in shown), start=1)
     ]
     if after.works_on in COMMANDS["improve"].states:
-        made.append(button(IMPROVE, "Improve", Press(thread, "improve", after.tag).value))
+        made.append(button(IMPROVE, "Improve", LibraryPress(thread, "improve", after.tag).value))
     if after.works_on in COMMANDS["save"].states and said.reply.file is None:
-        made.append(button(SAVE, "Save", Press(thread, "save", after.tag).value))
+        made.append(button(SAVE, "Save", LibraryPress(thread, "save", after.tag).value))
     return made
 
 
-def _files(said: Said) -> tuple[Upload, ...]:
+def _files(said: SaidToLibrary) -> tuple[SlackUpload, ...]:
     """The page that is shown, and the file that is handed over."""
-    files: list[Upload] = []
+    files: list[SlackUpload] = []
     if said.picture and said.reply.page is not None:
         paper, page = said.reply.page
         description = f"Page {page or 1} of {one_line(paper.title)}; the cited sentence is marked where there is one."
-        files.append(Upload(f"{paper.id.replace('/', '_')}-page-{page or 1}.png", said.picture, description))
+        files.append(SlackUpload(f"{paper.id.replace('/', '_')}-page-{page or 1}.png", said.picture, description))
     if said.reply.file is not None:
         name, content = said.reply.file
-        files.append(Upload(name, content.encode()))
+        files.append(SlackUpload(name, content.encode()))
     return tuple(files)
 
 

@@ -12,7 +12,7 @@ from core.presentation import wording
 
 
 @dataclass(frozen=True)
-class Upload:
+class SlackUpload:
     """A file that goes with a message. `description` is what a screen reader says of a picture, "" for other files."""
 
     name: str
@@ -35,7 +35,7 @@ class SlackMessage:
     is_aside: bool = False
     is_answer: bool = False
     plan: Plan | None = None
-    files: tuple[Upload, ...] = ()
+    files: tuple[SlackUpload, ...] = ()
 
     def without(self, action_id: str) -> SlackMessage:
         """The same without a button."""

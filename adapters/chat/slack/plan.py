@@ -13,7 +13,7 @@ from typing import Literal
 from adapters.chat.fitting import fit, units
 from adapters.chat.slack.blocks import SECTION_LIMIT, Block, escaped, plain, prose, section
 from core.deep.state import Coverage
-from core.deep.viewing import Card
+from core.deep.viewing import ChecklistCard
 from core.evidence.citations import MARKS
 from core.model.answer import Verdict
 from core.model.events import Json
@@ -139,7 +139,7 @@ def _part_tasks(snapshot: Snapshot) -> list[Task]:
     return [Task(f"part-{number}", _task_text(part) or "…", "in_progress") for number, part in enumerate(parts)]
 
 
-def _item_tasks(card: Card) -> list[Task]:
+def _item_tasks(card: ChecklistCard) -> list[Task]:
     """The checklist of a deep research."""
     return [
         Task(f"item-{item.id}", _task_text(f"{item.id}. {item.description}") or "…", _OF_COVERAGE[item.coverage])

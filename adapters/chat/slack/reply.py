@@ -14,8 +14,8 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from adapters.chat.reply import AddressDead, FilesRefused
 from adapters.chat.slack.blocks import BLOCKS_LIMIT, context
-from adapters.chat.slack.client import FAULTS, Client, Workspace, reason
-from adapters.chat.slack.message import SlackMessage, Upload, sentence_message
+from adapters.chat.slack.client import FAULTS, SlackClient, Workspace, reason
+from adapters.chat.slack.message import SlackMessage, SlackUpload, sentence_message
 from adapters.chat.slack.plan import Plan
 from adapters.chat.slack.poster import Mark, Part, ThreadAddress, as_json, find, post, remove, update
 from adapters.chat.slack.render import SHARE, ready_message
@@ -125,7 +125,7 @@ class SlackReply:
             or bool(await find(self._client, ThreadAddress(at.channel, at.thread_ts), self._mark))
         )
 
-    async def take(self, files: Sequence[AnswerFile | Upload], /) -> None:
+    async def take(self, files: Sequence[AnswerFile | SlackUpload], /) -> None:
         """Upload them, unless whoever kept the address had done so: what nobody shares, Slack drops again."""
         if files and self.at.files:
             return
@@ -300,10 +300,10 @@ PAUSE_S = 0.5
 ALT_LIMIT = 1000  # characters of a description (docs.slack.dev, files.getUploadURLExternal)
 
 
-async def upload(client: Client, file: AnswerFile | Upload) -> str:
+async def upload(client: SlackClient, file: AnswerFile | SlackUpload) -> str:
     """The id that Slack gives it. Raises `FilesRefused`."""
     content, why = file.content, ""
-    described = file.description[:ALT_LIMIT] if isinstance(file, Upload) else ""
+    described = file.description[:ALT_LIMIT] if isinstance(file, SlackUpload) else ""
     for _ in range(TRIES):
         try:
             given = await client.files_getUploadURLExternal(

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from adapters.chat.slack.client import FAULTS, Workspace, reason
 from adapters.chat.slack.poster import conversation_of
 from adapters.chat.slack.reply import SlackAddress, shown_at
-from adapters.chat.slack.translate import PLATFORM, Place, Said, is_open_channel, scopes_of
+from adapters.chat.slack.translate import PLATFORM, SlackPlace, SlackSaid, is_open_channel, scopes_of
 from core.model.job import ResearchJob
 from core.settings.desk import SettingsDesk
 
@@ -63,7 +63,7 @@ class Threads:
         self._roots: Remembered[str] = Remembered(clock=clock)
         self._open: Remembered[bool] = Remembered(REMEMBERED_S, clock)
 
-    async def conversation(self, workspace: Workspace, said: Said) -> str:
+    async def conversation(self, workspace: Workspace, said: SlackSaid) -> str:
         """Of a message in a thread that thread's, else a new one. Raises `StoreError`."""
         if not said.is_reply:
             return named(said.channel_id, said.ts)
@@ -75,7 +75,7 @@ class Threads:
             return name
         return await self._looked_up(workspace, said) or name
 
-    async def recorded(self, workspace: Workspace, said: Said) -> str:
+    async def recorded(self, workspace: Workspace, said: SlackSaid) -> str:
         """The conversation of the message of ours that a thread hangs on; "" where our records know of none.
 
         Raises `StoreError`.
@@ -92,19 +92,19 @@ class Threads:
             self._roots.put(team, channel, root_ts, value=job.request.thread)
         return job.request.thread if job else ""
 
-    async def waiting(self, workspace: Workspace, said: Said) -> Sequence[tuple[SlackAddress, ResearchJob]]:
+    async def waiting(self, workspace: Workspace, said: SlackSaid) -> Sequence[tuple[SlackAddress, ResearchJob]]:
         """The jobs whose answers are still to come in the thread of a message. Raises `StoreError`."""
         found = [(SlackAddress.read(one.address.data), one.job) for one in await self._researcher.undelivered(PLATFORM)]
         here, root_ts = (workspace.team_id, said.channel_id), said.thread_ts
         return [(at, job) for at, job in found if (at.team, at.channel) == here and root_ts in (at.ts, at.thread_ts)]
 
-    async def last(self, workspace: Workspace, said: Said, conversation: str) -> ResearchJob | None:
+    async def last(self, workspace: Workspace, said: SlackSaid, conversation: str) -> ResearchJob | None:
         """The last job of a conversation, in whatever scope it was asked. Raises `StoreError`."""
         scopes = scopes_of(workspace.team_id, said.channel_id, said.user_id)
         jobs = [await self._researcher.latest(conversation, scope=scope) for scope in scopes]
         return max((job for job in jobs if job is not None), key=lambda job: job.created_at, default=None)
 
-    async def _looked_up(self, workspace: Workspace, said: Said) -> str:
+    async def _looked_up(self, workspace: Workspace, said: SlackSaid) -> str:
         """What Slack says of the thread's first message; "" when it is none of ours, or cannot be read in time."""
         channel, root_ts = said.channel_id, said.thread_ts
         found, life_s = "", math.inf
@@ -117,15 +117,15 @@ class Threads:
         self._roots.put(workspace.team_id, channel, root_ts, value=found or named(channel, root_ts), life_s=life_s)
         return found
 
-    async def place(self, workspace: Workspace, channel: str, user: str) -> Place:
+    async def place(self, workspace: Workspace, channel: str, user: str) -> SlackPlace:
         """With the workspace's settings as they are now. Raises `StoreError`."""
         place = await self._bare_place(workspace, channel, user)
         return replace(place, settings=(await self._rules.show(place.tenant)).settings)
 
-    async def _bare_place(self, workspace: Workspace, channel: str, user: str) -> Place:
+    async def _bare_place(self, workspace: Workspace, channel: str, user: str) -> SlackPlace:
         """A channel that cannot be looked up is not known to be open."""
         if channel.startswith("D"):
-            return Place(workspace.team_id, channel, user)
+            return SlackPlace(workspace.team_id, channel, user)
         is_open, life_s = self._open.get(workspace.team_id, channel), REMEMBERED_S
         if is_open is None:
             try:
@@ -135,7 +135,7 @@ class Threads:
                 _log.info("channel is taken as closed", extra={"channel": channel, "reason": reason(exc)})
                 is_open, life_s = False, FAILED_S
             self._open.put(workspace.team_id, channel, value=is_open, life_s=life_s)
-        return Place(workspace.team_id, channel, user, is_open=is_open)
+        return SlackPlace(workspace.team_id, channel, user, is_open=is_open)
 
 
 def named(channel: str, ts: str) -> str:

@@ -27,7 +27,7 @@ def tenant_of(team_id: str) -> str:
 
 
 @dataclass(frozen=True)
-class Place:
+class SlackPlace:
     """Where a question was asked. `is_open` says that the channel is known to be open to the whole workspace."""
 
     team_id: str
@@ -70,7 +70,7 @@ def is_shown(job: ResearchJob, channel_id: str, user_id: str) -> bool:
 
 def scopes_of(team_id: str, channel_id: str, user_id: str) -> list[Scope]:
     """All that something may have been asked in there; whether the channel is open may have changed since."""
-    open_place = Place(team_id, channel_id, user_id, is_open=True)
+    open_place = SlackPlace(team_id, channel_id, user_id, is_open=True)
     scopes = (open_place.scope, replace(open_place, is_open=False).scope, open_place.own_scope)
     return list(dict.fromkeys(scopes))
 
@@ -87,7 +87,7 @@ class SlackFile:
 
 
 @dataclass(frozen=True)
-class Said:
+class SlackSaid:
     """What a person said to the app. `thread_ts` is the thread it was said in, "" outside of any.
 
     `raw` is the text as Slack writes it, with mentions.
@@ -111,10 +111,10 @@ class Said:
         return self.channel_id.startswith("D")
 
 
-def said_in(event: Payload, bot_user_id: str) -> Said:
+def said_in(event: Payload, bot_user_id: str) -> SlackSaid:
     """An `app_mention` or `message` event, without the mention and as the person typed it."""
     raw = str(event.get("text") or "")
-    return Said(
+    return SlackSaid(
         channel_id=str(event["channel"]),
         user_id=str(event.get("user") or ""),
         ts=str(event["ts"]),

@@ -34,7 +34,7 @@ _ENDS_SENTENCE = re.compile(r"[.!?:;]['\"”’)\]]*$")
 
 
 @dataclass(frozen=True)
-class Paper:
+class PaperMarkdown:
     """`pages` are Markdown, one a page; `labels` the numbers printed on them, "" where none is."""
 
     title: str
@@ -42,7 +42,7 @@ class Paper:
     labels: tuple[str, ...]
 
 
-def to_markdown(pages: Sequence[PageLines]) -> Paper:
+def to_markdown(pages: Sequence[PageLines]) -> PaperMarkdown:
     """The document as Markdown; its title is what stands largest at the top of the first page with text."""
     body = _body_size(pages)
     words = Counter(word.lower() for page in pages for line in page.lines for word in _WORD.findall(line.text))
@@ -55,7 +55,9 @@ def to_markdown(pages: Sequence[PageLines]) -> Paper:
         if at == first and title:
             blocks = [f"# {_joined([line.text for line in title], words)}", *_authors_plain(blocks)]
         texts.append("\n\n".join(blocks))
-    return Paper(_joined([line.text for line in title], words), tuple(texts), tuple(page.label for page in pages))
+    return PaperMarkdown(
+        _joined([line.text for line in title], words), tuple(texts), tuple(page.label for page in pages)
+    )
 
 
 def _authors_plain(blocks: Sequence[str]) -> list[str]:

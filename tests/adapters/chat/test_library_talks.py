@@ -18,7 +18,7 @@ from adapters.records.library import SqlConversations
 from core.library.desk import LibraryDesk
 from core.library.ingest import MAX_PAPER_BYTES, Ingestion
 from core.library.pages import PaperViews
-from core.library.session import LibraryTalks, Said, Speaker
+from core.library.session import LibraryTalks, SaidToLibrary, Speaker
 from core.library.states import State
 from core.library.words import Addition, Incoming, Words
 from core.model.delivery import Address
@@ -45,7 +45,7 @@ class PlainLibrary(Plain):
         cancel = f" cancel {job_id}" if job_id else ""
         return f"progress: {asked}: {'; '.join(line.strip() for line in lines)}{cancel}"
 
-    def said(self, speaker: Speaker, said: Said) -> str:
+    def said(self, speaker: Speaker, said: SaidToLibrary) -> str:
         return f"outcome: {said.reply.text}"
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from adapters.chat.connecting import keep_resuming
 from adapters.chat.live import ChatTurns, LiveAnswers, turn_of
-from adapters.chat.reply import AddressDead, FilesRefused, Pace
+from adapters.chat.reply import AddressDead, EditPace, FilesRefused
 from adapters.records.events import SqlEventLog
 from core.model.answer import AnswerFile, JobResult
 from core.model.delivery import Address
@@ -31,7 +31,7 @@ from tests.records import MemoryTables
 
 CHANNEL = Scope("discord:1", "channel:2")
 REQUEST = ResearchRequest("How tall is the Eddystone lighthouse?", CHANNEL, asker="7")
-PACE = Pace(
+PACE = EditPace(
     edit_every_s=0.005, refresh_every_s=0.01, edit_timeout_s=1.0, farewell_s=1.0, backoff_s=(0, 0, 0), patience_s=()
 )
 

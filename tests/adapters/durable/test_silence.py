@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from adapters.durable.reaper import Silence
+from adapters.durable.reaper import SilentWorkers
 from tests.fakes import NOW
 
 HOUR = 3600.0
@@ -19,7 +19,7 @@ def when_given_up(
 
     At second 20 the clock of both `jumps`; the other's clock `differs` all the time; within `blind` no look succeeds.
     """
-    silence = Silence(silent_s=15, confirm_s=5)
+    silence = SilentWorkers(silent_s=15, confirm_s=5)
     beat = NOW
     for second in range(120):
         clock = NOW + timedelta(seconds=second + (jumps if second >= 20 else 0))

@@ -13,14 +13,16 @@ from hypothesis import strategies as st
 
 from adapters.pages.charset import decode_page
 from adapters.pages.extract import extract
-from adapters.pages.extraction import MAX_TEXT_CHARS, Document, Extraction, NoText
+from adapters.pages.extraction import MAX_TEXT_CHARS, Extraction, NoText, PageDocument
 from tests.shared_data import shared_data
 
 SENTENCE = "A paragraph that is long enough to be read as the text of a page."
 
 
 def _read(html: str | bytes, charset: str = "utf-8") -> Extraction:
-    return extract(Document("http://site.example/a", "html", charset, html.encode() if isinstance(html, str) else html))
+    return extract(
+        PageDocument("http://site.example/a", "html", charset, html.encode() if isinstance(html, str) else html)
+    )
 
 
 @cache
@@ -249,7 +251,7 @@ def test_any_text_is_read_or_refused(text: str, kind: str) -> None:
     """Law: only `NoText` is raised, and what is returned can be stored and has no control characters."""
     body = text.encode("utf-8", errors="surrogatepass")
     try:
-        found = extract(Document("http://site.example/", kind, "", body))  # type: ignore[arg-type] # all three kinds
+        found = extract(PageDocument("http://site.example/", kind, "", body))  # type: ignore[arg-type] # all three kinds
     except NoText:
         return
 

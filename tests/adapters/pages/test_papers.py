@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from adapters.pages import WebPages
 from adapters.pages.extract import extract
-from adapters.pages.extraction import Document
+from adapters.pages.extraction import PageDocument
 from adapters.pages.fetch import FetchLimits
 from adapters.pages.papers import PaperFiles, PapersElsewhere, record_of
 from core.library.ingest import PaperRecord, PaperUnreadable
@@ -151,7 +151,7 @@ def test_what_there_was_no_room_for_is_said(max_chars: int, gap: str, pages: int
     """Each page has 499 characters."""
     body = pdf_of([column(["word " * 25] * 4, size=5)] * 4)
 
-    read = extract(Document("long.pdf", "pdf", "", body, max_chars))
+    read = extract(PageDocument("long.pdf", "pdf", "", body, max_chars))
 
     assert read.gap == gap
     assert len(read.text) <= max_chars
@@ -162,8 +162,8 @@ def test_page_that_holds_more_than_is_read_of_one_is_said() -> None:
     """Two of three pages have 62,500 characters; whoever asks the paper must know that it may lack the answer."""
     crowded, plain = column(["word " * 25] * 500, size=1), column(["A plain page."])
 
-    read = extract(Document("crowded.pdf", "pdf", "", pdf_of([crowded, plain, crowded]), 2_000_000))
-    alone = extract(Document("crowded.pdf", "pdf", "", pdf_of([plain, crowded]), 2_000_000))
+    read = extract(PageDocument("crowded.pdf", "pdf", "", pdf_of([crowded, plain, crowded]), 2_000_000))
+    alone = extract(PageDocument("crowded.pdf", "pdf", "", pdf_of([plain, crowded]), 2_000_000))
 
     assert read.gap == "only the first 60,000 characters of each of the pages 1, 3 were read"
     assert alone.gap == "only the first 60,000 characters of page 2 were read"

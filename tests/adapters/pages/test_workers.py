@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.pages.extraction import Document
+from adapters.pages.extraction import PageDocument
 from adapters.pages.fetch import WebPages
 from adapters.pages.workers import MEMORY_LIMIT_BYTES, ExtractionWorkers
 from core.model.errors import PageTimeout, PageUnreadable
@@ -25,13 +25,13 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at proces
 
 ROOT = Path(__file__).resolve().parents[3]
 SENTENCE = "A paragraph that is long enough to be read as the text of a page."
-PAGE = Document("http://a.example/", "html", "utf-8", f"<article>{f'<p>{SENTENCE}</p>' * 6}</article>".encode())
+PAGE = PageDocument("http://a.example/", "html", "utf-8", f"<article>{f'<p>{SENTENCE}</p>' * 6}</article>".encode())
 # libxml2 compares every attribute with every other: 20,000 take seconds, in C code that no signal handler interrupts.
-SLOW = Document(
+SLOW = PageDocument(
     "http://slow.example/", "html", "utf-8", b"<p " + b" ".join(b'a%d="1"' % n for n in range(60_000)) + b">x</p>"
 )
 # Character data in tiny pieces: half a gigabyte in libxml2.
-BIG = Document("http://big.example/", "html", "utf-8", b"<" * 5_000_000)
+BIG = PageDocument("http://big.example/", "html", "utf-8", b"<" * 5_000_000)
 
 
 @asynccontextmanager
@@ -76,14 +76,14 @@ async def test_the_largest_allowed_page_fits_into_the_memory_cap() -> None:
     """The cap stops bombs, not pages: 5 MB of the densest markup are read."""
     dense = b"<p>" + b"<b>a</b> <i>b</i> " * 290_000
     async with _workers(limit_s=20.0) as workers:
-        found = await workers.extract(Document("http://dense.example/", "html", "utf-8", dense))
+        found = await workers.extract(PageDocument("http://dense.example/", "html", "utf-8", dense))
 
     assert found.text.startswith("a b a b")
 
 
 async def test_a_page_without_text_leaves_the_worker_in_service() -> None:
     """An ordinary refusal is no reason to start a new process."""
-    empty = Document("http://empty.example/", "html", "", b"<html></html>")
+    empty = PageDocument("http://empty.example/", "html", "", b"<html></html>")
     async with _workers() as workers:
         await workers.warm_up()
         before = workers.pids

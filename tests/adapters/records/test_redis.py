@@ -17,7 +17,7 @@ from adapters.records.jobs import SqlJobStore
 from adapters.records.redis import RedisDoorbell
 from adapters.records.sqlite import Database
 from core.model.errors import SetupError
-from core.model.telemetry import Silence
+from core.model.telemetry import NoRecorder
 from tests.adapters.records.gate import open_gate
 from tests.adapters.records.processes import python
 from tests.adapters.records.samples import Notes, StandingClock, make_job
@@ -28,7 +28,7 @@ from tests.servers import running_redis
 async def opened(folder: Path, url: str, *, recorder=None):
     """An event log as a process of its own would have it."""
     database = await Database.open(folder)
-    doorbell = RedisDoorbell(url, recorder=recorder or Silence(), timeout_s=0.2)
+    doorbell = RedisDoorbell(url, recorder=recorder or NoRecorder(), timeout_s=0.2)
     try:
         yield SqlEventLog(database, clock=StandingClock(), doorbell=doorbell)
     finally:
@@ -190,6 +190,6 @@ async def test_a_silent_redis_delays_no_append(folder, own_server):
 async def test_address_that_is_none_is_a_setup_error():
     """The sentence names the setting and not what it holds, which may be a password."""
     with pytest.raises(SetupError, match="REDIS_URL") as caught:
-        RedisDoorbell("postgres://user:hunter2@host", recorder=Silence())
+        RedisDoorbell("postgres://user:hunter2@host", recorder=NoRecorder())
 
     assert "hunter2" not in str(caught.value)

@@ -23,7 +23,7 @@ from core.library.paper import Index, Paper, PaperChunk
 from core.library.states import Conversation
 from core.model.answer import Confidence, JobResult, Rating, ResearchAnswer
 from core.model.job import JobStatus, QueryIntent, QuestionType, ResearchJob, ResearchRequest, Scope
-from core.model.telemetry import Silence
+from core.model.telemetry import NoRecorder
 from core.pipeline.tracing import TraceEntry
 from core.settings.desk import SettingChange
 from core.settings.tenant import TenantSettings
@@ -216,7 +216,7 @@ async def _nothing(_: object) -> None: ...
 async def records(tmp_path: Path) -> AsyncIterator[Records]:
     async with AsyncExitStack() as stack:
         yield await open_records(
-            {}, BotSettings(data=tmp_path), stack, clock=lambda: NOW + timedelta(hours=1), recorder=Silence()
+            {}, BotSettings(data=tmp_path), stack, clock=lambda: NOW + timedelta(hours=1), recorder=NoRecorder()
         )
 
 

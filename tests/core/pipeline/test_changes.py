@@ -10,7 +10,7 @@ import pytest
 from core.model.answer import Claim, Confidence, ResearchAnswer, Verdict
 from core.model.errors import JobNotFound
 from core.model.job import ResearchJob, ResearchRequest, Scope
-from core.pipeline.changes import AnswerChanges, Contradiction, compare_answers
+from core.pipeline.changes import AnswerChanges, ChangedClaim, compare_answers
 from core.pipeline.deps import Deps
 from core.pipeline.researcher import Researcher
 from core.pipeline.runner import DirectSteps, run_job
@@ -37,7 +37,7 @@ def answer(*texts: str) -> ResearchAnswer:
             dropped=("Lions cannot purr at all.",)), id="dropped"),
         pytest.param(
             ("The Eiffel Tower in Paris is 324 metres tall.",), ("The Eiffel Tower in Paris is 330 metres tall.",),
-            AnswerChanges(contradicted=(Contradiction(
+            AnswerChanges(contradicted=(ChangedClaim(
                 "The Eiffel Tower in Paris is 324 metres tall.", "The Eiffel Tower in Paris is 330 metres tall."),)),
             id="contradicted"),
         pytest.param(
@@ -55,7 +55,7 @@ def test_claims_are_added_dropped_and_contradicted(
 
 def test_every_change_has_a_line_and_no_change_a_sentence() -> None:
     """Whoever presses What changed is told something, whatever came out."""
-    changes = AnswerChanges(("a",), ("b",), (Contradiction("c", "d"),))
+    changes = AnswerChanges(("a",), ("b",), (ChangedClaim("c", "d"),))
 
     assert changes_lines(changes) == ["Before: c Now: d", "New: a", "No longer said: b"]
     assert len(changes_lines(AnswerChanges())) == 1

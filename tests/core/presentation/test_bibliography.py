@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.model.source import Source, SourceKind
-from core.presentation.bibliography import Name, Work, cited_works, names_in, ris, work_of
+from core.presentation.bibliography import CitedWork, Name, cited_works, names_in, ris, work_of
 from core.presentation.bibtex import bibtex
 from core.presentation.latex import latex_text
 from core.presentation.render import one_line
@@ -213,7 +213,7 @@ def test_latex_shows_the_characters_themselves(text: str):
     assert library.entries[0]["title"] == work.title
 
 
-WORK = Work(1, "x", (), False, "", "", None, date(2026, 1, 1), "", "", "", "", "", False)
+WORK = CitedWork(1, "x", (), False, "", "", None, date(2026, 1, 1), "", "", "", "", "", False)
 
 
 @given(

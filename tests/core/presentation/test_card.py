@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from core.deep.state import Coverage
-from core.deep.viewing import Card, CardItem
+from core.deep.viewing import CardItem, ChecklistCard
 from core.model.answer import AnswerFile, Confidence, JobResult
 from core.model.job import JobError, ResearchJob
 from core.pipeline.snapshot import Snapshot
@@ -127,7 +127,7 @@ def test_claims_of_a_checked_message_come_along() -> None:
 
 
 def test_a_running_job_can_be_cancelled_and_one_with_a_plan_steered() -> None:
-    plan = Card("q", (CardItem("1", "Height", Coverage.PARTIAL),), 1, 10, 3, "1–3 minutes")
+    plan = ChecklistCard("q", (CardItem("1", "Height", Coverage.PARTIAL),), 1, 10, 3, "1–3 minutes")
     sources = tuple(f"{number}.example – A" for number in range(5))
 
     plain = progress_card(samples.RUNNING, Snapshot(message="Reading", sources=sources, parts=("one",)), 4.2)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from core.text.terms import (
     STOPWORDS,
-    Asked,
+    AskedTerms,
     forms_of,
     inverse_frequency,
     question_terms,
@@ -213,14 +213,14 @@ def test_the_kind_of_thing_sought_need_not_be_in_the_answer(
     """G-05: an answer gives the harbour by its name."""
     bags = [frozenset(terms(text)), frozenset(terms(other))]
 
-    covered = [Asked(question, bags, language).coverage(bag) for bag in bags]
+    covered = [AskedTerms(question, bags, language).coverage(bag) for bag in bags]
 
     assert covered[0] > 3 * covered[1]
 
 
 def test_a_rare_word_of_the_question_covers_more_than_a_common_one() -> None:
     bags = [frozenset({"tower", "height"}), frozenset({"tower", "museum"}), frozenset({"tower", "garden"})]
-    asked = Asked("Which tower has a museum?", bags, "en")
+    asked = AskedTerms("Which tower has a museum?", bags, "en")
 
     assert asked.coverage(frozenset({"museum"})) > asked.coverage(frozenset({"tower"}))
     assert asked.coverage(frozenset({"museum", "tower"})) == pytest.approx(1.0)

@@ -19,7 +19,7 @@ from adapters.chat.discord.delivery import MessageAddress, nonce_of
 from adapters.chat.discord.messages import HISTORY_LENGTH, history_message
 from adapters.chat.discord.settings import PERMISSIONS, DiscordSettings
 from adapters.chat.discord.threads import BUSY_MESSAGES, Traffic
-from adapters.chat.discord.translate import Place, is_open, question_of
+from adapters.chat.discord.translate import DiscordPlace, is_open, question_of
 from adapters.records.deliveries import SqlOpenMessages
 from core.model.errors import SetupError
 from core.model.job import ResearchJob, Scope
@@ -32,7 +32,7 @@ from tests.records import BOX, MemoryTables
 from tests.shared_data import ROOT
 
 PRIVILEGED = discord.Intents(message_content=True, members=True, presences=True).value
-OPEN, CLOSED = Place(7, 2, 1, is_open=True), Place(7, 2, 1)
+OPEN, CLOSED = DiscordPlace(7, 2, 1, is_open=True), DiscordPlace(7, 2, 1)
 
 
 @pytest.mark.parametrize(
@@ -41,14 +41,16 @@ OPEN, CLOSED = Place(7, 2, 1, is_open=True), Place(7, 2, 1)
         pytest.param(OPEN, Scope("discord:1", "workspace"), id="open channel"),
         pytest.param(CLOSED, Scope("discord:1", "channel:2"), id="unknown or closed channel"),
         pytest.param(
-            Place(7, 3, 1, audience_id=2), Scope("discord:1", "channel:2"), id="public thread of a closed one"
+            DiscordPlace(7, 3, 1, audience_id=2), Scope("discord:1", "channel:2"), id="public thread of a closed one"
         ),
-        pytest.param(Place(7, 2, is_direct=True), Scope("discord:user:7", "user:7"), id="direct message"),
-        pytest.param(Place(7, 2), Scope("discord:user:7", "channel:2"), id="user install elsewhere"),
-        pytest.param(Place(7, 2, is_open=True), Scope("discord:user:7", "channel:2"), id="open, but not our guild"),
+        pytest.param(DiscordPlace(7, 2, is_direct=True), Scope("discord:user:7", "user:7"), id="direct message"),
+        pytest.param(DiscordPlace(7, 2), Scope("discord:user:7", "channel:2"), id="user install elsewhere"),
+        pytest.param(
+            DiscordPlace(7, 2, is_open=True), Scope("discord:user:7", "channel:2"), id="open, but not our guild"
+        ),
     ],
 )
-def test_scope_of_a_place(place: Place, scope: Scope):
+def test_scope_of_a_place(place: DiscordPlace, scope: Scope):
     """Nothing private leaks: unknown means the channel."""
     assert place.scope == scope
 
@@ -63,12 +65,16 @@ def test_scope_of_a_place(place: Place, scope: Scope):
         pytest.param(OPEN, Scope("discord:1", "user:7"), True, id="one's own private answer"),
         pytest.param(OPEN, Scope("discord:1", "user:8"), False, id="somebody's private answer"),
         pytest.param(OPEN, Scope("discord:2", "workspace"), False, id="another guild"),
-        pytest.param(Place(8, 2), Scope("discord:user:7", "channel:2"), True, id="another's install, same channel"),
-        pytest.param(Place(8, 3), Scope("discord:user:7", "channel:2"), False, id="another's install elsewhere"),
-        pytest.param(Place(7, 5, is_direct=True), Scope("discord:1", "workspace"), False, id="guild from a message"),
+        pytest.param(
+            DiscordPlace(8, 2), Scope("discord:user:7", "channel:2"), True, id="another's install, same channel"
+        ),
+        pytest.param(DiscordPlace(8, 3), Scope("discord:user:7", "channel:2"), False, id="another's install elsewhere"),
+        pytest.param(
+            DiscordPlace(7, 5, is_direct=True), Scope("discord:1", "workspace"), False, id="guild from a message"
+        ),
     ],
 )
-def test_who_may_press_the_buttons_of_a_job(place: Place, scope: Scope, shown: bool):
+def test_who_may_press_the_buttons_of_a_job(place: DiscordPlace, scope: Scope, shown: bool):
     """Buttons are bound to their job and to who may read it."""
     job = replace(samples.COMPLETED, request=replace(samples.COMPLETED.request, scope=scope))
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from adapters.chat.discord.library_render import DiscordLibraryVoice, rich
 from adapters.chat.discord.payload import LibraryButton, LibraryItem, view_of
 from adapters.chat.fitting import units
-from core.library.session import Said, Speaker
+from core.library.session import SaidToLibrary, Speaker
 from core.library.states import Conversation, State
 from core.library.talk import Reply
 from core.model.job import Scope
@@ -27,7 +27,7 @@ FOUND = Conversation(
 )
 
 
-def labels(said: Said) -> list[str]:
+def labels(said: SaidToLibrary) -> list[str]:
     return [button.label for row in VOICE.said(SPEAKER, said).rows for button in row]
 
 
@@ -71,23 +71,29 @@ def test_no_text_is_longer_than_its_room_or_pings(text: str, limit: int) -> None
 @pytest.mark.parametrize(
     ("said", "expected"),
     [
-        (Said(Reply("…", "📝 Research Results", job_id="job_1"), after=FOUND), ["Open 1", "Open 2", "Improve", "Save"]),
-        (Said(Reply("…", "Papers"), after=replace(FOUND, state=State.SELECT_VIEW)), ["Summary 1", "Summary 2"]),
-        (Said(Reply("…", "Found on arXiv"), after=replace(FOUND, state=State.SELECT_NEW)), ["Add 1", "Add 2"]),
-        (Said(Reply("…", "📝 Response"), after=FOUND.chose(TIDES.id, "S.")), ["Open", "Improve"]),
         (
-            Said(Reply("…", "Paper Content", page=(TIDES, 2)), after=FOUND.opened(TIDES)),
+            SaidToLibrary(Reply("…", "📝 Research Results", job_id="job_1"), after=FOUND),
+            ["Open 1", "Open 2", "Improve", "Save"],
+        ),
+        (
+            SaidToLibrary(Reply("…", "Papers"), after=replace(FOUND, state=State.SELECT_VIEW)),
+            ["Summary 1", "Summary 2"],
+        ),
+        (SaidToLibrary(Reply("…", "Found on arXiv"), after=replace(FOUND, state=State.SELECT_NEW)), ["Add 1", "Add 2"]),
+        (SaidToLibrary(Reply("…", "📝 Response"), after=FOUND.chose(TIDES.id, "S.")), ["Open", "Improve"]),
+        (
+            SaidToLibrary(Reply("…", "Paper Content", page=(TIDES, 2)), after=FOUND.opened(TIDES)),
             ["◀ Page 1", "Page 3 ▶", "PDF", "Improve", "Save"],
         ),
-        (Said(Reply("Shall I?"), after=replace(FOUND, offered=TIDES.id)), ["Yes", "No"]),
-        (Said(Reply("Added."), after=FOUND, added=(TIDES.id,)), ["Summary"]),
-        (Said(Reply("There is no number 7."), after=FOUND), []),
-        (Said(Reply("…", "Help"), after=FOUND), []),
-        (Said(Reply("Saving", file=("a.md", "# A")), after=FOUND), []),
+        (SaidToLibrary(Reply("Shall I?"), after=replace(FOUND, offered=TIDES.id)), ["Yes", "No"]),
+        (SaidToLibrary(Reply("Added."), after=FOUND, added=(TIDES.id,)), ["Summary"]),
+        (SaidToLibrary(Reply("There is no number 7."), after=FOUND), []),
+        (SaidToLibrary(Reply("…", "Help"), after=FOUND), []),
+        (SaidToLibrary(Reply("Saving", file=("a.md", "# A")), after=FOUND), []),
     ],
     ids=["answer", "list", "found", "summary", "page", "offer", "added", "refusal", "help", "saved"],
 )
-def test_buttons_say_what_one_goes_on_with(said: Said, expected: list[str]) -> None:
+def test_buttons_say_what_one_goes_on_with(said: SaidToLibrary, expected: list[str]) -> None:
     """And none stands under what is only about the conversation."""
     shown = [label for label in labels(said) if label != "View Full Analysis"]
 
@@ -96,7 +102,7 @@ def test_buttons_say_what_one_goes_on_with(said: Said, expected: list[str]) -> N
 
 async def test_a_button_is_found_again_by_its_id_after_a_restart() -> None:
     """What it says and what it is about stand in its id, whatever process reads it."""
-    message = VOICE.said(SPEAKER, Said(Reply("…", "📝 Research Results"), after=FOUND, job=COMPLETED))
+    message = VOICE.said(SPEAKER, SaidToLibrary(Reply("…", "📝 Research Results"), after=FOUND, job=COMPLETED))
     view = view_of(message)
     assert view is not None
     pattern = LibraryItem.__discord_ui_compiled_template__
@@ -114,7 +120,9 @@ async def test_a_button_is_found_again_by_its_id_after_a_restart() -> None:
 
 def test_an_answer_of_any_length_leaves_room_for_the_next_steps() -> None:
     """S000-37, S000-38: the panel's title, and its four next steps."""
-    message = VOICE.said(SPEAKER, Said(Reply("**Tides** `follow` @moon. " * 900, "📝 Research Results"), after=FOUND))
+    message = VOICE.said(
+        SPEAKER, SaidToLibrary(Reply("**Tides** `follow` @moon. " * 900, "📝 Research Results"), after=FOUND)
+    )
 
     body = {"content": message.text, "embeds": [message.embed.to_dict()], "allowed_mentions": {}}
     assert message_problems(body) == []
@@ -126,8 +134,8 @@ def test_an_answer_of_any_length_leaves_room_for_the_next_steps() -> None:
 
 def test_a_page_and_a_saved_file_come_with_their_message_and_within_its_limits() -> None:
     """Where nothing may be attached, that is said instead."""
-    page = VOICE.said(SPEAKER, Said(Reply("x" * 9_000, "Paper Content", page=(TIDES, 2)), b"\x89PNG", FOUND))
-    file = VOICE.said(SPEAKER, Said(Reply("💾 Saving", file=("tides_1.md", "# Tides"))))
+    page = VOICE.said(SPEAKER, SaidToLibrary(Reply("x" * 9_000, "Paper Content", page=(TIDES, 2)), b"\x89PNG", FOUND))
+    file = VOICE.said(SPEAKER, SaidToLibrary(Reply("💾 Saving", file=("tides_1.md", "# Tides"))))
 
     assert page.embed.image.url == "attachment://page.png"
     assert [one.name for one in page.files] == ["page.png"]

@@ -16,7 +16,7 @@ from adapters.chat.discord.payload import DiscordMessage, view_of
 from adapters.chat.discord.render import DiscordVoice, sources_text
 from adapters.chat.fitting import units
 from core.deep.state import Coverage
-from core.deep.viewing import Card, CardItem
+from core.deep.viewing import CardItem, ChecklistCard
 from core.model.answer import Confidence, RemovedSentence
 from core.model.job import Scope
 from core.pipeline.snapshot import Snapshot
@@ -234,7 +234,7 @@ def test_any_refusal_and_progress_is_accepted(text: str):
     snapshot = Snapshot(
         message=text, sources=(text,) * 9, queries=(text,) * 5, earlier=text, sentences={"summary-0": text * 9}
     )
-    planned = replace(snapshot, card=Card(text, (item,) * 12, 2, 10, 14, text))
+    planned = replace(snapshot, card=ChecklistCard(text, (item,) * 12, 2, 10, 14, text))
     progress = [VOICE.progress(job, one, 3.0) for one in (snapshot, planned)]
 
     for message in (VOICE.refusal(text), *progress):

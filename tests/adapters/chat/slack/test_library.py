@@ -12,10 +12,10 @@ from slack_sdk.errors import SlackApiError
 
 from adapters.chat.slack.blocks import SECTION_LIMIT
 from adapters.chat.slack.client import web_client
-from adapters.chat.slack.library import Asked, ask_modal, paper_options, said_in_modal, wish_modal
-from adapters.chat.slack.library_render import MAX_SECTIONS, Press, SlackLibraryVoice, mrkdwn_pieces
+from adapters.chat.slack.library import AskedInForm, ask_modal, paper_options, said_in_modal, wish_modal
+from adapters.chat.slack.library_render import MAX_SECTIONS, LibraryPress, SlackLibraryVoice, mrkdwn_pieces
 from core.library import wording
-from core.library.session import Said, Speaker
+from core.library.session import SaidToLibrary, Speaker
 from core.library.states import COMMANDS, Conversation, State
 from core.library.talk import Reply
 from core.model.job import Scope
@@ -32,11 +32,11 @@ NASTY = st.text(max_size=400) | st.sampled_from(
 )
 
 
-def researched(text: str, question: str = "Why?") -> Said:
+def researched(text: str, question: str = "Why?") -> SaidToLibrary:
     after = Conversation(history=(f"research {question}",)).found(
         State.RESEARCH, [TIDES.id], draft=text, query=question, job_id="job_1"
     )
-    return Said(Reply(text, wording.PANEL_TITLE), after=after)
+    return SaidToLibrary(Reply(text, wording.PANEL_TITLE), after=after)
 
 
 def test_progress_of_any_length_shows_how_far_it_is() -> None:
@@ -82,31 +82,31 @@ def test_pieces_hold_all_of_a_text_in_order(text: str) -> None:
 def test_buttons_say_what_is_possible_now() -> None:
     """S000-30: open each paper, improve and save; after a page was opened from an answer still the latter two."""
     voice, answered = SlackLibraryVoice(LINKS), researched("So it is [2401.00001v1, page 2].")
-    opened = Said(Reply("…", "Paper Content", page=(TIDES, 2)), b"png", answered.after.opened(TIDES))
+    opened = SaidToLibrary(Reply("…", "Paper Content", page=(TIDES, 2)), b"png", answered.after.opened(TIDES))
 
-    def buttons(said: Said) -> list[str]:
+    def buttons(said: SaidToLibrary) -> list[str]:
         rows = [block["elements"] for block in voice.said(SPEAKER, said).blocks if block["type"] == "actions"]
         return [str(one["action_id"]) for row in rows if isinstance(row, list) for one in row if isinstance(one, dict)]
 
     assert buttons(answered) == ["library_open_1", "library_improve", "library_save"]
     assert buttons(opened) == ["library_improve", "library_save", "library_pdf"]
-    assert buttons(Said(Reply("- State: initial", "Status"), after=answered.after)) == []
+    assert buttons(SaidToLibrary(Reply("- State: initial", "Status"), after=answered.after)) == []
 
 
 def test_what_a_button_says_comes_back() -> None:
-    press = Press("slack:C1:U1", 'open "1"', "abc")
+    press = LibraryPress("slack:C1:U1", 'open "1"', "abc")
 
-    assert Press.read(press.value) == press
-    assert [Press.read(value) for value in ("", "[]", "7", "job_1")] == [None] * 4
+    assert LibraryPress.read(press.value) == press
+    assert [LibraryPress.read(value) for value in ("", "[]", "7", "job_1")] == [None] * 4
 
 
 def test_slack_takes_the_modals_and_papers_of_any_title() -> None:
     """At most 100 papers of at most 75 characters."""
     papers = [replace(TIDES, id=f"2401.{number:05}v1", title=f"<!here> {number} {'x' * 200}") for number in range(300)]
-    asked = Asked("C1", "1.2", "slack:C1:U1", "https://hooks.slack.test/1", "tag")
+    asked = AskedInForm("C1", "1.2", "slack:C1:U1", "https://hooks.slack.test/1", "tag")
 
     assert view_faults(ask_modal(asked)) == view_faults(wish_modal(asked)) == []
-    assert Asked.of(ask_modal(asked)) == asked
+    assert AskedInForm.of(ask_modal(asked)) == asked
     assert options_faults({"options": paper_options(papers, "")}) == []
     assert len(paper_options(papers, "")) == 100
     assert [option["value"] for option in paper_options(papers, "00299V1")] == ["2401.00299v1"]
@@ -134,7 +134,7 @@ async def test_the_loopback_refuses_what_slack_refuses() -> None:
     """A trigger is good for one view; a file needs its announced length and a thread's root."""
     async with SlackWorld.open() as slack, ClientSession() as session:
         client = web_client(BOT_TOKEN, api_url=f"{slack.url}/api/")
-        trigger, view = slack.state.new_trigger(), ask_modal(Asked("C1"))
+        trigger, view = slack.state.new_trigger(), ask_modal(AskedInForm("C1"))
         root = slack.state.says(ADA, GENERAL, "root")
         reply = slack.state.says(BOT_USER, GENERAL, "reply", root.ts)
         given_ = await client.files_getUploadURLExternal(filename="a.png", length=3)

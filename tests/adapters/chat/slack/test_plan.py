@@ -14,7 +14,7 @@ from adapters.chat.slack.blocks import actions, button
 from adapters.chat.slack.plan import Plan, passed_sentences, read_plan, sentence_text
 from adapters.chat.slack.poster import Mark
 from core.deep.state import Coverage
-from core.deep.viewing import Card, CardItem
+from core.deep.viewing import CardItem, ChecklistCard
 from core.model.job import JobStatus
 from core.pipeline.snapshot import Snapshot
 from tests.golden.strategies import texts
@@ -23,7 +23,13 @@ from tests.loopback.slack_limits import stream_faults
 MARKS = ["✓", "◐", "↪", "?", "✗", ""]
 _items = st.builds(CardItem, st.integers(1, 40).map(str), texts, st.sampled_from(Coverage))
 _cards = st.builds(
-    Card, texts, st.lists(_items, max_size=30).map(tuple), st.integers(0, 5), st.just(5), st.integers(0, 99), texts
+    ChecklistCard,
+    texts,
+    st.lists(_items, max_size=30).map(tuple),
+    st.integers(0, 5),
+    st.just(5),
+    st.integers(0, 99),
+    texts,
 )
 
 
@@ -95,8 +101,8 @@ def test_checklist_of_a_deep_research_is_tasks_and_what_is_dropped_is_done():
         CardItem("1", "Height", Coverage.SATISFIED),
         CardItem("2", "Light [x](https://evil.test)", Coverage.PARTIAL),
     )
-    running = Snapshot(stage="searching", message="Round 1", card=Card("q", items, 1, 5, 3, "1–3 minutes"))
-    dropped = replace(running, card=Card("q", items[:1], 2, 5, 3, "1–3 minutes"))
+    running = Snapshot(stage="searching", message="Round 1", card=ChecklistCard("q", items, 1, 5, 3, "1–3 minutes"))
+    dropped = replace(running, card=ChecklistCard("q", items[:1], 2, 5, 3, "1–3 minutes"))
     before, after = plans_of([running, dropped])
 
     chunks = after.chunks(before, prefix="k|")

@@ -10,7 +10,7 @@ import pytest
 from adapters.chat.slack.render import SlackVoice
 from adapters.chat.slack.translate import read_options
 from core.deep.state import Coverage
-from core.deep.viewing import Card, CardItem
+from core.deep.viewing import CardItem, ChecklistCard
 from core.model.answer import Confidence
 from core.model.errors import InvalidQuery
 from core.model.job import LOCAL
@@ -18,7 +18,7 @@ from core.pipeline.snapshot import Snapshot
 from core.presentation import wording
 from tests.golden import samples
 
-CARD = Card(
+CARD = ChecklistCard(
     question="Is <!channel> tidal?",
     items=(
         CardItem("1", "What causes the tides", Coverage.SATISFIED),

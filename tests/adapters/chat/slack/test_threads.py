@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from adapters.chat.slack.client import OneWorkspace, Workspace, web_client
 from adapters.chat.slack.threads import FAILED_S, REMEMBERED_S, Threads
-from adapters.chat.slack.translate import Said
+from adapters.chat.slack.translate import SlackSaid
 from adapters.records.tenants import SqlSettings
 from core.pipeline.researcher import Researcher
 from core.settings.desk import SettingsDesk
@@ -38,7 +38,7 @@ class Lookers:
         return len([call for call in self.slack.api.calls if call.method == method])
 
     async def conversation(self, root_ts: str, parent: str = "") -> str:
-        said = Said(GENERAL, ADA, f"9{root_ts}", "Why?", thread_ts=root_ts, parent_id=parent)
+        said = SlackSaid(GENERAL, ADA, f"9{root_ts}", "Why?", thread_ts=root_ts, parent_id=parent)
         return await self.threads.conversation(self.team, said)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from adapters.chat.slack.settings import SlackSettings
 from adapters.chat.slack.translate import (
-    Place,
+    SlackPlace,
     is_from_a_person,
     is_open_channel,
     question_of,
@@ -23,13 +23,13 @@ HERE, OWN = Scope("slack:T1", "channel:C2"), Scope("slack:T1", "user:U7")
 @pytest.mark.parametrize(
     ("place", "scope"),
     [
-        pytest.param(Place("T1", "C2", "U7", is_open=True), Scope("slack:T1", "workspace"), id="open channel"),
-        pytest.param(Place("T1", "C2", "U7"), Scope("slack:T1", "channel:C2"), id="unknown or closed channel"),
-        pytest.param(Place("T1", "D2", "U7"), Scope("slack:T1", "user:U7"), id="direct message"),
-        pytest.param(Place("T1", "D2", "U7", is_open=True), Scope("slack:T1", "user:U7"), id="never open"),
+        pytest.param(SlackPlace("T1", "C2", "U7", is_open=True), Scope("slack:T1", "workspace"), id="open channel"),
+        pytest.param(SlackPlace("T1", "C2", "U7"), Scope("slack:T1", "channel:C2"), id="unknown or closed channel"),
+        pytest.param(SlackPlace("T1", "D2", "U7"), Scope("slack:T1", "user:U7"), id="direct message"),
+        pytest.param(SlackPlace("T1", "D2", "U7", is_open=True), Scope("slack:T1", "user:U7"), id="never open"),
     ],
 )
-def test_scope_of_a_place(place: Place, scope: Scope):
+def test_scope_of_a_place(place: SlackPlace, scope: Scope):
     """Nothing private leaks: unknown means the channel."""
     assert place.scope == scope
 
