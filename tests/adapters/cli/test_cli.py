@@ -282,7 +282,7 @@ def test_the_list_of_commands_imports_none_of_them():
     imported = {line.rpartition("|")[2].strip() for line in asked.stderr.splitlines()}
     ours = {name for name in imported if name.startswith(("core.", "adapters.", "bots."))}
     assert "Answer one question" in asked.stdout
-    assert ours == {"adapters.cli", "adapters.cli.app", "core.model.errors"}
+    assert ours == {"adapters.cli", "adapters.cli.app", "core.model", "core.model.errors"}
 
 
 def test_process_commands_come_from_the_table():

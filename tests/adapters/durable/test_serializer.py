@@ -40,6 +40,7 @@ OURS = [
     errors.PromptTooLong("400", window=4096, sent=9000, user_message="Too long."),
     errors.ToolsUnsupported("no tools"),
     errors.ModelGarbled("no JSON"),
+    errors.ControlFailed("confirmed a false sentence"),
     errors.WebSearchUnavailable("404"),
     errors.JobNotFound("job_1"),
     errors.TookTooLong("quick"),
