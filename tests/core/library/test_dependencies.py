@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.shared_data import ROOT
 
 OURS = {"core", "adapters"}
-FILES = [*(ROOT / "core" / "library").glob("*.py"), ROOT / "core" / "modes" / "library.py", ROOT / "core" / "text" / "terms.py"]
+FILES = [*(ROOT / "core" / "library").glob("*.py"), ROOT / "core" / "modes" / "library.py"]
 STORES = [ROOT / "adapters" / "records" / f"{name}.py" for name in ("library", "sql", "search", "sqlite")]
 
 
