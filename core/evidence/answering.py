@@ -92,6 +92,14 @@ _DATED = regex.compile(
 _COMPARED = regex.compile(
     r"\b(?:as\s+\w+\s+as|size\s+of|\w+er\s+than|(?:more|less|fewer)\s+than|times)\b", regex.IGNORECASE
 )
+_BARE_UNIT = regex.compile(  # only spoken of: "the seconds shown below"
+    r"\b(?:the|these|those)\s+(?:second|minute|hour|day|week|month|year|decade)s\b", regex.IGNORECASE
+)
+_LASTED = regex.compile(  # a figure with a unit cut short, from one year to another, or a stopwatch's
+    r"\d\s?(?:ms|s|secs?|mins?|h|hrs?|std|d|wks?|mos?|yrs?|y|a)\b|\d{3,4}\s*(?:[-–—]|to|until|till|bis|à|al?|até|tot)\s*\d"
+    r"|\d:\d\d|\b(?:as\s+long\s+as|(?:longer|shorter)\s+than)\b|\bsince\s+\d|\bseit\s+\d|\bdepuis\s+\d|\bdesde\s+\d|\bdal\s+\d|\bsinds\s+\d",
+    regex.IGNORECASE,
+)
 _NAME = regex.compile(r"\b\p{Lu}[\p{L}\p{M}'’.-]*")
 _MARKER = regex.compile(r"\[\d{1,3}(?:,\s*\d{1,3})*\]")
 _BEGINNING = 5  # letters; forms of a word share them
@@ -157,19 +165,20 @@ def _holds(expected: Expected, question: str, text: str, languages: tuple[str, .
     asked = _words(question)
     if expected is Expected.VERDICT:
         return _says_yes_or_no(question, text, languages)
+    text = _BARE_UNIT.sub(" ", text) if expected is Expected.DURATION else text
     searched = _MANNER.sub(" ", text) if expected is Expected.PLACE else text
     if any(
         match[0].casefold() not in asked for code in languages for match in _gives(expected, code).finditer(searched)
     ):
         return True
     match expected:
-        case Expected.NUMBER | Expected.DURATION | Expected.FREQUENCY:
+        case Expected.DURATION:
+            return _LASTED.search(text) is not None
+        case Expected.NUMBER | Expected.FREQUENCY:
             return _has_figure(_YEAR.sub(" ", text), question) or _COMPARED.search(text) is not None
         case Expected.DATE:
             return any(found[0] not in question for found in _DATED.finditer(text)) or bool(_YEAR.search(text))
-        case Expected.PERSON:
-            return _AGENT.search(text) is not None or _has_name(text, asked)
-    return _has_name(text, asked)
+    return (expected is Expected.PERSON and _AGENT.search(text) is not None) or _has_name(text, asked)
 
 
 def _has_figure(text: str, question: str) -> bool:
