@@ -13,7 +13,7 @@ import yarl
 from discord.gateway import DiscordWebSocket
 from discord.http import Route
 
-from adapters.chat.discord import bot, delivery
+from adapters.chat.discord import bot, client, delivery
 from adapters.chat.reply import EditPace
 from bots.__main__ import main
 
@@ -24,5 +24,5 @@ if __name__ == "__main__":
     delivery.TOKEN_LIFE_S = float(os.environ.get("LOOPBACK_TOKEN_S", delivery.TOKEN_LIFE_S))
     bot.GRACE_S = float(os.environ.get("LOOPBACK_GRACE_S", bot.GRACE_S))
     ping_s = float(os.environ.get("LOOPBACK_PING_S", "60"))
-    bot.PACE = EditPace(edit_every_s=0.2, refresh_every_s=0.5, ping_after_s=ping_s, backoff_s=(0.1, 0.2, 0.5, 1.0))
+    client.PACE = EditPace(edit_every_s=0.2, refresh_every_s=0.5, ping_after_s=ping_s, backoff_s=(0.1, 0.2, 0.5, 1.0))
     main()
