@@ -71,11 +71,11 @@ from pathlib import Path
 from adapters.records.redis import RedisDoorbell
 from adapters.records.events import SqlEventLog
 from adapters.records.sqlite import Database
-from core.model.telemetry import Silence
+from core.model.telemetry import NoRecorder
 
 async def main():
     database = await Database.open(Path(sys.argv[1]))
-    doorbell = RedisDoorbell(sys.argv[2], recorder=Silence())
+    doorbell = RedisDoorbell(sys.argv[2], recorder=NoRecorder())
     log = SqlEventLog(database, clock=lambda: datetime.now(UTC), doorbell=doorbell)
     await log.append("job_2", 1, "status", {})
     print("ready", flush=True)
