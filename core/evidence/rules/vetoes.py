@@ -233,7 +233,10 @@ def _bound(reading: Reading, number: Token, language: str) -> tuple[Cue, str] | 
     if before[-1:] in (">", "≥", "<", "≤") and before:
         return (Cue.ABOVE if before[-1] in ">≥" else Cue.BELOW), before[-1]
     for cue, other in ((Cue.ABOVE, Cue.BELOW), (Cue.BELOW, Cue.ABOVE)):
-        if found := [match.group() for match in cue.find(language, before)]:
+        bounding = (
+            match for match in cue.find(language, before) if not _is_place(match.group(), before[match.end() :])
+        )
+        if found := [match.group() for match in bounding]:
             is_denied = language == "en" and _DENIED_BOUND.search(reading.text, 0, number.start)
             return (other if is_denied else cue), found[-1]
         if after is not None and bool(after["above"]) is (cue is Cue.ABOVE):
@@ -241,6 +244,12 @@ def _bound(reading: Reading, number: Token, language: str) -> tuple[Cue, str] | 
     return None
 
 
+def _is_place(word: str, behind: str) -> bool:
+    """Whether it says where something is: "the rooms below green roofs were 3" has a verb before the number."""
+    return word.lower() in ("below", "under", "above", "over") and _IS.search(behind) is not None
+
+
+_IS = regex.compile(r"\b(?:is|are|was|were|stayed|remained)\b", regex.IGNORECASE)
 _BEHIND = regex.compile(
     r"[\s-]*(?:%|°?\p{L}{1,10})?(?: (?:old|of age))?,? "
     r"(?:(?P<above>(?:or|and) (?:more|older|over|above|higher|longer|larger))|"

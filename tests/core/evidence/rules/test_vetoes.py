@@ -449,3 +449,13 @@ def test_no_page_can_stall_the_check(claim: str, passage: str) -> None:
     find_vetoes(claim, passage, context=passage, before=claim)
 
     assert time.process_time() - begin < 2
+
+
+def test_a_place_below_something_bounds_no_number_of_it() -> None:
+    """D19: "below green roofs were 3 °C" says nothing of less than 3, and "below 3 °C" does."""
+    claim = "On hot afternoons the rooms below green roofs were about 3 °C cooler than those below bitumen roofs."
+    source = "On hot afternoons the rooms below green roofs were {} °C cooler than those below bitumen roofs."
+
+    assert find_vetoes(claim, source.format("3")) == ()
+    assert find_vetoes(claim, source.format("less than 3")) != ()
+    assert find_vetoes("The rooms were 3 °C warm in May.", "The rooms were below 3 °C in May.") != ()
