@@ -10,6 +10,7 @@ import asyncio
 import importlib
 import socket
 import time
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
@@ -49,7 +50,7 @@ class ServiceClient(Protocol):
     async def aclose(self) -> None: ...
 
 
-class OnlineSearch:
+class OnlineSearch(ABC):
     """What every provider of the network does alike. A provider is its `service`, its `strength` and `find`."""
 
     service: Service
@@ -70,9 +71,9 @@ class OnlineSearch:
             found = await self.find(query, limit)
         return tidy(found, limit=limit, filters=query.filters)
 
+    @abstractmethod
     async def find(self, query: SearchQuery, limit: int) -> Iterable[SearchHit]:
         """What the service has, best first; it may be more than `limit` (at least 1). Raises `ProviderError`."""
-        raise NotImplementedError
 
     async def warm_up(self) -> None:
         """Do what the first question would otherwise wait for; nobody is asked."""
