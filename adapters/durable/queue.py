@@ -101,10 +101,7 @@ class DurableQueue:
         await self._on_cancelled(job_id)
 
     async def position(self, job_id: str) -> int | None:
-        """Among the jobs of its tenant: it waits for no other's while workers have room. Raises `StoreError`.
-
-        On SQLite, jobs of one second have no order: DBOS's time there has no finer one on Python 3.11.
-        """
+        """Among the jobs of its tenant: it waits for no other's while workers have room. Raises `StoreError`."""
         return (await self._line()).get(job_id)
 
     async def _line(self) -> dict[str, int]:
@@ -157,9 +154,8 @@ class DurableQueue:
 
     async def _put(self, jobs: Sequence[ResearchJob]) -> None:
         """In one transaction. Raises `StoreError`."""
-        options = [(_options(job), job.id) for job in jobs]
         async with self.journal() as client:
-            await asyncio.to_thread(_enqueue_all, client, options)
+            await asyncio.to_thread(_enqueue_all, client, jobs)
 
     async def _open(self) -> DBOSClient:
         client = await asyncio.to_thread(_open_client, self._settings)
@@ -259,10 +255,17 @@ def _options(job: ResearchJob) -> EnqueueOptions:
     }
 
 
-def _enqueue_all(client: DBOSClient, options: Sequence[tuple[EnqueueOptions, str]]) -> None:
+def _enqueue_all(client: DBOSClient, jobs: Sequence[ResearchJob]) -> None:
+    """They begin in the order that people are told. The journal's own time is one for all of a transaction, and on
+    SQLite one for all of a second."""
+    from sqlalchemy import update
+
+    rows = client._sys_db.tables.workflow_status
     with client._sys_db.engine.begin() as connection:
-        for option, job_id in options:
-            client.enqueue_in_transaction(connection, option, job_id)
+        for job in jobs:
+            client.enqueue_in_transaction(connection, _options(job), job.id)
+            asked_ms = int(job.created_at.timestamp() * 1000)
+            connection.execute(update(rows).where(rows.c.workflow_uuid == job.id).values(created_at=asked_ms))
 
 
 def _open_client(settings: DurableSettings) -> DBOSClient:
