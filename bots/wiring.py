@@ -17,7 +17,7 @@ from adapters.durable.archive import JournalArchive
 from adapters.durable.journal import DurableSettings
 from adapters.durable.queue import DurableQueue
 from adapters.llm.embeddings import build_embeddings
-from adapters.llm.openai import build_chat, build_check, build_mode_chats
+from adapters.llm.openai import OpenAIChat, build_chat, build_check, build_mode_chats
 from adapters.llm.web_search import build_web_search
 from adapters.logs import Redactor
 from adapters.metrics import PrometheusRecorder
@@ -37,7 +37,7 @@ from core.library.states import Conversations
 from core.llm.embedding import RememberingEmbeddings
 from core.llm.prices import cost_usd, read_prices
 from core.model.answer import ModelUsage
-from core.model.config import CacheSettings, SearchSettings, Settings, patient
+from core.model.config import CacheSettings, SearchSettings, Settings, SynthesisSettings, patient
 from core.model.delivery import OpenMessages
 from core.model.job import TERMINAL_STATUSES, JobError, JobStatus, Tenant
 from core.model.ports import WEB_SEARCH, ChatModel, Heartbeats, JobQueue, warm_up
@@ -311,14 +311,18 @@ async def _end(deps: Deps, status: JobStatus, job_id: str) -> None:
     await deliver_failure(replace(job, attempt=job.attempt + 1), deps, status, error=error)
 
 
-def _tunables(settings: BotSettings) -> Settings:
+def _tunables(settings: BotSettings, model: OpenAIChat | None) -> Settings:
     """Raises `SetupError`."""
+    is_parallel = settings.writing == "parallel" or (
+        settings.writing == "auto" and model is not None and not model.is_local
+    )
     retention = Retention.of_days(settings.retention_days).answers
     tunables = Settings(
         cache=CacheSettings(retention=retention, is_instant=settings.cache_instant),
         prices_usd_per_million=read_prices(settings.prices),
         source_kinds=read_kinds(settings.source_kinds),
         check_dialect=settings.check_dialect,
+        synthesis=SynthesisSettings(is_parallel=is_parallel),
     )
     return patient(tunables, settings.patience)
 
@@ -330,13 +334,13 @@ def _open_deps(
     metrics: PrometheusRecorder,
     stack: AsyncExitStack,
 ) -> Deps:
-    tunables = _tunables(settings)
+    model, web_model = build_chat(env), build_web_search(env)
+    tunables = _tunables(settings, model)
     providers = build_providers(env, data_dir=settings.data, default_files=default_files(), search=tunables.search)
     stack.push_async_callback(close_providers, providers)
     rates = shared_rates(env)
     pages = WebPages.from_env(env)
     stack.push_async_callback(pages.aclose)
-    model, web_model = build_chat(env), build_web_search(env)
     embedder = build_embeddings(env, patience=settings.patience)
     models, check_model = build_mode_chats(env, MODES), build_check(env)
     for vendor in (model, *set(models.values()), embedder, web_model, check_model):

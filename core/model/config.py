@@ -51,9 +51,9 @@ class SynthesisSettings:
     check_timeout_s: float = 20.0  # one call of the judge: eight claims and what may say them
     max_summary_words: int = 120
     is_parallel: bool = False  # summary and detail are two calls at once; one where the model serves one at a time
-    early_pages: int = 6  # of the question's own search, from which the summary may be begun before the plan is made
-    min_early_pages: int = 3  # that fit the question; of fewer a summary would rest on too little
-    min_early_coverage: float = 0.5  # 0…1, share of the question in a page's best passage, as in ranking
+    early_sources: int = 6  # of the question's own search, at most, from which the summary is begun before the plan
+    min_early_sources: int = 3  # of fewer a summary would rest on too little
+    min_early_coverage: float = 0.7  # 0…1, share of the question in the best passage of the best of them, as in ranking
 
 
 @dataclass(frozen=True)

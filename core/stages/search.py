@@ -11,7 +11,6 @@ from time import perf_counter
 
 from core.llm.embedding import similarities_to
 from core.llm.memo import kept_anew, recalled
-from core.model.config import Settings
 from core.model.errors import (
     FetchError,
     ModelError,
@@ -342,11 +341,14 @@ async def early_sources(gathering: Gathering, plan: SearchPlan, *, may_choose: b
     hits = await _first_hits(gathering, plan)
     candidates: dict[str, Candidate] = {}
     if chosen is None:
-        candidates = await _read_early(gathering, _merge(hits)[: settings.synthesis.early_pages])
-        sources = [candidate.source for candidate in candidates.values()]
+        candidates = await _read_early(gathering, _merge(hits)[: settings.search.max_sources])
+        sources = [one.source for one in candidates.values() if not one.source.extract_of_page]
         coverages = await asyncio.to_thread(coverage_of, sources, job.query)
-        fitting = [one.url for one, share in zip(sources, coverages, strict=True) if _fits(one, share, settings)]
-        is_enough = len(fitting) >= settings.synthesis.min_early_pages
+        fitting = [
+            one.url for one, share in zip(sources, coverages, strict=True) if share >= settings.search.min_relevance
+        ]
+        is_enough = max(coverages, default=0.0) >= settings.synthesis.min_early_coverage
+        is_enough = is_enough and len(fitting) >= settings.synthesis.min_early_sources
         chosen = await kept_anew(memo, job.id, CHOICE, EarlyChoice(tuple(fitting if is_enough else ())))
     if missing := [document for document in _merge(hits) if document.hit.url in set(chosen.urls) - candidates.keys()]:
         candidates.update(await _read_early(gathering, missing))
@@ -358,13 +360,9 @@ async def early_sources(gathering: Gathering, plan: SearchPlan, *, may_choose: b
         job.query,
         job.intent,
         now=job.created_at,  # the same whenever it is done again
-        max_sources=settings.synthesis.early_pages,
+        max_sources=settings.synthesis.early_sources,
         max_per_domain=settings.search.max_per_domain,
     )
-
-
-def _fits(source: Source, coverage: float, settings: Settings) -> bool:
-    return coverage >= settings.synthesis.min_early_coverage and not source.extract_of_page
 
 
 async def _first_hits(gathering: Gathering, plan: SearchPlan) -> list[SearchHit]:

@@ -275,7 +275,7 @@ class Writing:
     async def _start_over(self, section: Section) -> None:
         """Retract a section that the writer wrote anew."""
         if self._is_alone:
-            self.end_summary()  # what is shown behind it waits for no more
+            self._summary_written.set()  # what is shown behind it waits for no more
         await self._decided(section)
         if section == "summary" and self._answering is not None:
             self._answering.cancel()
