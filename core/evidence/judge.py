@@ -29,6 +29,7 @@ from core.text.language import Cue
 Dialect = Literal["json", "pairwise"]
 
 PAIRS_A_CALL = 8  # small, so that the first verdicts come while the answer is still being written
+PAIRS_TOGETHER = 6  # of which some could wait: each row that a judge writes is a third of a second
 CALLS_AT_ONCE = 6
 CALLS_BESIDE = 2  # while the answer is written; sentences that come meanwhile share the next call
 LINGER_S = 0.15  # that a pair waits for others; a sentence takes longer to be written
@@ -441,6 +442,8 @@ class Judging:
     linger_s: float = LINGER_S
     _is_hurried: bool = False
     _waiting: list[tuple[Pair, asyncio.Future[Judgement | None]]] = field(default_factory=list)
+    _others: list[tuple[Pair, asyncio.Future[Judgement | None]]] = field(default_factory=list)
+    _has_asked: bool = False
     _calls: set[asyncio.Task[None]] = field(default_factory=set)
     _timer: asyncio.TimerHandle | None = None
     _gate: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(CALLS_AT_ONCE))
@@ -456,11 +459,11 @@ class Judging:
         loop = asyncio.get_running_loop()
         new = {pair: loop.create_future() for pair in pairs if pair not in self._rulings}
         self._rulings |= new
-        self._waiting += new.items()
-        if len(self._waiting) >= PAIRS_A_CALL:
-            self._start()
-        elif self._is_hurried or len(self._calls) < (1 if may_wait else CALLS_BESIDE):
-            self._start_in(0.0 if self._is_hurried else IDLE_S if may_wait else self.linger_s)
+        (self._others if may_wait else self._waiting).extend(new.items())
+        if self._is_hurried or len(self._waiting) >= PAIRS_A_CALL or len(self._others) >= PAIRS_A_CALL:
+            self._start_in(0.0)
+        elif len(self._calls) < (1 if may_wait else CALLS_BESIDE):
+            self._start_in(IDLE_S if may_wait else self.linger_s)
         futures = [self._rulings[pair] for pair in pairs]
         await asyncio.wait(set(futures), timeout=max(self.left_s(), 0.01))
         return [future.result() if future.done() else None for future in futures]
@@ -468,7 +471,7 @@ class Judging:
     def hurry(self, *, is_on: bool = True) -> None:
         """Nothing more is being written that a pair should wait for; `is_on` False where writing begins anew."""
         self._is_hurried = is_on
-        if is_on and self._waiting:
+        if is_on and (self._waiting or self._others):
             self._start_in(0.0)  # behind the last sentences' pairs
 
     async def answers(self, question: str, text: str) -> AnswerRuling:
@@ -508,19 +511,26 @@ class Judging:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        waiting, self._waiting = self._waiting, []
-        if self.judge is None:  # nobody waits then
-            return
-        for at in range(0, len(waiting), PAIRS_A_CALL):
-            call = asyncio.create_task(self._call(self.judge, waiting[at : at + PAIRS_A_CALL]))
+        while self.judge is not None and (self._waiting or self._others):
+            call = asyncio.create_task(self._call(self.judge, self._next_batch()))
             self._calls.add(call)
             call.add_done_callback(self._go_on)
+            if not self._is_hurried and max(len(self._waiting), len(self._others)) < PAIRS_A_CALL:
+                break
+
+    def _next_batch(self) -> list[tuple[Pair, asyncio.Future[Judgement | None]]]:
+        """What is asked next: what is waited for before all else, and with the very first of it nothing besides."""
+        batch, self._waiting = self._waiting[:PAIRS_A_CALL], self._waiting[PAIRS_A_CALL:]
+        is_first, self._has_asked = not self._has_asked, True
+        free = 0 if batch and is_first and not self._is_hurried else max(PAIRS_TOGETHER - len(batch), 0)
+        more, self._others = self._others[:free], self._others[free:]
+        return batch + more
 
     def _go_on(self, ended: asyncio.Task[None]) -> None:
         """What has waited for a call to end begins the next one."""
         self._calls.discard(ended)
-        if self._waiting and self._timer is None and not ended.cancelled():
-            self._start()
+        if (self._waiting or self._others) and self._timer is None and not ended.cancelled():
+            self._start_in(0.0 if self._waiting else self.linger_s)
 
     async def _call(self, judge: SupportJudge, batch: Sequence[tuple[Pair, asyncio.Future[Judgement | None]]]) -> None:
         said: Sequence[Judgement | None] = [None] * len(batch)
