@@ -13,7 +13,9 @@ from rapidfuzz import fuzz
 
 from core.evidence.citations import strip_markers
 from core.evidence.grounding import Grounder, as_told
-from core.evidence.judge import AnswerRuling, Judgement, Judging
+from core.evidence.judge import AnswerRuling, Judgement, Judging, Pair, Ruling
+from core.evidence.rules.alignment import Force
+from core.evidence.rules.vetoes import find_vetoes
 from core.evidence.structure import ITEM, Judged, assemble, is_lead, leans
 from core.llm.ask_model import UNREADABLE, asked_in_words, with_more_tokens
 from core.llm.drafts import SECTIONS, AnswerStream, DraftAnswer, is_answer, read_prose
@@ -21,6 +23,7 @@ from core.model.answer import Citation, Claim, ModelUsage, Section, Verdict
 from core.model.errors import ModelError, ModelGarbled
 from core.model.ports import ChatModel, ChatRequest
 from core.presentation.progress import Progress
+from core.text.markers import Grammar
 from core.text.sentences import Sentence, may_end, split_sentences
 
 log = logging.getLogger(__name__)
@@ -82,7 +85,7 @@ class Writing:
     progress: Progress
     judging: Judging
     question: str = ""
-    correction: str = ""  # the word for it, with which a sentence begins that sets the summary right
+    correction: str = "Correction"  # the word for it, with which a sentence begins that sets the summary right
     judged: list[Judged] = field(default_factory=list)
     draft: DraftAnswer | None = None
     prose: DraftAnswer | None = None
@@ -143,14 +146,25 @@ class Writing:
 
     async def _add_correction(self, text: str) -> None:
         await self._summary_written.wait()
-        said = f"{self.correction}: {text.strip()}" if self.correction else text.strip()
-        for place, sentence in enumerate(split_sentences(said)):
+        await self._shown("summary")
+        said = strip_markers(text.strip(), Grammar.NUMBER)
+        if not await self._contradicts_summary(said):
+            return
+        for place, sentence in enumerate(split_sentences(f"{self.correction}: {text.strip()}")):
             reached = self._reached.setdefault("summary", _Reached())
             judged = self._propose("summary", reached.place, sentence, gap=" " if place else "\n\n")
             reached.place += 1
             self.judged.append(judged)
             self._decide(judged)
-        await asyncio.shield(self._deciding["summary"])
+        await self._shown("summary")
+
+    async def _contradicts_summary(self, said: str) -> bool:
+        """By a rule or the judge: models that mind their task little write another summary where none is asked for."""
+        claims = [entry.claim.text for entry in self.judged if entry.section == "summary" and entry.claim]
+        if any(veto.force is Force.CONTRADICTS for claim in claims for veto in find_vetoes(claim, said)):
+            return True
+        rulings = await self.judging.rule([Pair(claim, (said,)) for claim in claims])
+        return any(one is not None and one.ruling is Ruling.CONTRADICTED for one in rulings)
 
     async def look_again(self, source_ids: Sequence[str]) -> None:
         """Ask the judge what sources say that came behind the summary's sentences, and take it in once all are decided.
