@@ -294,16 +294,18 @@ class HeadStart:
         self._ends_at = ends_at
         self._running: asyncio.Task[list[Source]] | None = None
         self._begun: Begun | None = None
+        self._is_chosen = False
 
     def begin(self, plan: SearchPlan, *, may_choose: bool = True) -> None:
-        """`plan` is that of the rules."""
+        """`plan` is that of the rules. One that may not choose goes on with what an attempt before has chosen."""
+        self._is_chosen = not may_choose
         self._running = self._running or asyncio.create_task(self._run(plan, may_choose=may_choose))
 
     async def sources(self) -> list[Source]:
         """From which the answer was begun, numbered; none where it was not: then it is not begun any more."""
         if self._running is None:
             return []
-        if not self._running.done():
+        if not self._is_chosen:
             self._running.cancel()
         (outcome,) = await asyncio.gather(self._running, return_exceptions=True)
         if isinstance(outcome, Exception):
@@ -334,6 +336,7 @@ class HeadStart:
 
     async def _run(self, plan: SearchPlan, *, may_choose: bool) -> list[Source]:
         sources = await early_sources(self._gathering, plan, may_choose=may_choose)
+        self._is_chosen = True
         if sources:
             await self._write_from(sources)
         return sources
