@@ -39,6 +39,7 @@ from core.llm.prices import cost_usd, read_prices
 from core.model.answer import ModelUsage
 from core.model.config import CacheSettings, SearchSettings, Settings, SynthesisSettings, patient
 from core.model.delivery import OpenMessages
+from core.model.errors import ModelError
 from core.model.job import TERMINAL_STATUSES, JobError, JobStatus, Tenant
 from core.model.ports import WEB_SEARCH, ChatModel, Heartbeats, JobQueue, warm_up
 from core.modes import MODES
@@ -110,6 +111,18 @@ class House:
         await rehearsing
 
 
+async def _measure_two(model: OpenAIChat, deps: Deps) -> None:
+    """Beside the first questions; of one that cannot be asked nothing is known, and nothing is changed."""
+    from adapters.llm.probe import serves_two  # what else it brings along no start needs
+
+    try:
+        deps.two_at_once.is_served = await serves_two(model)
+    except ModelError as exc:
+        log.info("two calls at once were not measured", extra={"reason": str(exc)})
+    if not deps.two_at_once.is_served:
+        log.warning("two calls of the model wait for each other: summary and detail are written by one")
+
+
 def new_job_id() -> str:
     """`job_` and 128 random bits."""
     return f"job_{secrets.token_hex(16)}"
@@ -147,6 +160,14 @@ async def open_house(
             if role == "worker":
                 await stack.enter_async_context(_working(durable, queue, deps, records.heartbeats, grace_s))
         if role != "front":
+            if (
+                role != "alone"
+                and settings.writing == "auto"
+                and deps.writes_in_parallel
+                and (model := build_chat(env))
+            ):
+                stack.push_async_callback(model.aclose)
+                await stack.enter_async_context(_in_background(_measure_two(model, deps)))
             sweeping = keep_sweeping(archives, Retention.of_days(settings.retention_days), clock=utc_now)
             await stack.enter_async_context(_in_background(sweeping))
             of_tenants = keep_sweeping_tenants(records.settings, records.register, archives, clock=utc_now)

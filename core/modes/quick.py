@@ -114,9 +114,9 @@ async def _plan(work: Work, head: HeadStart) -> ResearchPlan:
 
 def _may_begin(work: Work) -> bool:
     """Whether the answer may be begun from what the question itself finds: nothing else belongs into it."""
-    request, deps = work.job.request, work.deps
+    request = work.job.request
     brings = request.attachments or request.basis or request.feedback or addresses_in(request.query)
-    return deps.settings.synthesis.is_parallel and deps.model is not None and not brings
+    return work.deps.writes_in_parallel and not brings
 
 
 def _is_retry(job: ResearchJob) -> bool:

@@ -177,7 +177,7 @@ async def _written(
     """Written by two calls at once where the model serves that; by one where it does not, or nothing came of them."""
     spent: tuple[ModelUsage, ...] = ()
     given = await asyncio.to_thread(script) if script else None
-    if begun is None and deps.settings.synthesis.is_parallel:
+    if begun is None and deps.writes_in_parallel:
         shared = given if given else await asyncio.to_thread(early_script, job, sources, deps)
         begun = begin_summary(job, sources, deps, progress, shared, ends_at=ends_at)
     if begun is not None:
